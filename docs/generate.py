@@ -59,7 +59,8 @@ def _operations(document: dict[str, Any]) -> Iterator[str]:
             summary, description = operation["summary"].rstrip(".?"), operation.get("description", "")
             yield f"## `{method.upper()} {path}`\n\n{summary}. {description}\n"
             if security := operation.get("security"):
-                yield f"Scope of a key: `{security[0]['key'][0]}`.\n"
+                more = "" if operation["x-key-of-some-ontologies"] else " One of some ontologies is refused."
+                yield f"Scope of a key: `{security[0]['key'][0]}`.{more}\n"
             for each in operation.get("parameters", []):
                 yield f"- `{each['name']}` ({each['in']}): {each.get('description', '')}"
             yield from _form(operation)

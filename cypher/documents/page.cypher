@@ -1,14 +1,20 @@
-// One page of documents, by ontology and name: in the order of their index, so that no other is read.
+// One page of documents, by ontology and name: in the order of their index, so that no other is read; of several
+// ontologies those before the page are.
 CYPHER 25
 CALL () {
-  WHEN $ontology IS NULL THEN {
+  WHEN $ontologies IS NULL THEN {
     MATCH (d:Document)
     WHERE d.ontology >= '' AND d.document >= ''
     RETURN d ORDER BY d.ontology, d.document SKIP $offset LIMIT $limit
   }
+  WHEN size($ontologies) = 1 THEN {
+    MATCH (d:Document)
+    WHERE d.ontology = $ontologies[0] AND d.document >= ''
+    RETURN d ORDER BY d.ontology, d.document SKIP $offset LIMIT $limit
+  }
   ELSE {
     MATCH (d:Document)
-    WHERE d.ontology = $ontology AND d.document >= ''
+    WHERE d.ontology IN $ontologies AND d.document >= ''
     RETURN d ORDER BY d.ontology, d.document SKIP $offset LIMIT $limit
   }
 }

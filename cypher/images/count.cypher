@@ -1,4 +1,4 @@
 // How many pictures there are.
 MATCH (s:Image)
-WHERE $ontology IS NULL OR s.ontology = $ontology
+WHERE $ontologies IS NULL OR s.ontology IN $ontologies
 RETURN count(s) AS images

@@ -1,6 +1,6 @@
 // Pictures in the order of their documents, with the words that stand for them.
 MATCH (s:Image)
-WHERE $ontology IS NULL OR s.ontology = $ontology
+WHERE $ontologies IS NULL OR s.ontology IN $ontologies
 WITH s ORDER BY s.ontology, s.document, s.document_id, s.paragraph SKIP $offset LIMIT $limit
 RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document, s.document_id AS document_id,
        s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.page AS page,

@@ -2,7 +2,7 @@
 MATCH (j:Job)
 WHERE ($state IS NULL OR $state = CASE WHEN j.state = 'queued' AND EXISTS {
     MATCH (c:Job) WHERE c.parent_id = j.job_id AND c.state = 'running' } THEN 'running' ELSE j.state END) AND ($kind IS NULL OR j.kind = $kind)
-  AND ($ontology IS NULL OR j.ontology = $ontology) AND NOT j.kind IN $hidden
+  AND ($ontologies IS NULL OR j.ontology IN $ontologies) AND NOT j.kind IN $hidden
   AND j.parent_id IS NULL
 WITH j ORDER BY j.created_at DESC, j.job_id SKIP $offset LIMIT $limit
 RETURN j {.*, now: datetime.realtime(), parts: COUNT {

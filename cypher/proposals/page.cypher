@@ -1,7 +1,7 @@
 // Some proposals, the best first, with both ends: of a source the passage that is near to the other, of a concept the
 // quote that proves it best, among so many.
 MATCH (p:Proposal)
-WHERE ($ids IS NULL OR p.proposal_id IN $ids) AND ($ontology IS NULL OR p.ontology = $ontology)
+WHERE ($ids IS NULL OR p.proposal_id IN $ids) AND ($ontologies IS NULL OR p.ontology IN $ontologies)
   AND ($kind IS NULL OR p.kind = $kind) AND ($state IS NULL OR p.state = $state) AND EXISTS { (p)-[:PROPOSES]->() }
 WITH p ORDER BY p.score DESC, p.proposal_id SKIP $offset LIMIT $limit
 RETURN p {.proposal_id, .ontology, .kind, .state, .score, .similarity, .reason, .created_at, .decided_at, .decided_by} AS proposal,

@@ -9,7 +9,7 @@ CALL () {
   RETURN j
 }
 WITH j
-WHERE j.parent_id IS NULL AND NOT j.kind IN $hidden AND ($ontology IS NULL OR j.ontology = $ontology)
+WHERE j.parent_id IS NULL AND NOT j.kind IN $hidden AND ($ontologies IS NULL OR j.ontology IN $ontologies)
 WITH j ORDER BY j.created_at LIMIT 1000
 RETURN j {.*, now: datetime.realtime(), parts: COUNT {
          MATCH (c:Job) WHERE c.parent_id = j.job_id AND c.state IN ['queued', 'running'] }, running_parts: COUNT {

@@ -1,5 +1,5 @@
-// How many documents of each ontology wait, or of one.
+// How many documents of each ontology wait, or of some.
 MATCH (w:WaitingDocument)
-WHERE w.awaits >= '' AND w.document >= '' AND ($ontology IS NULL OR w.awaits = $ontology)
+WHERE w.awaits >= '' AND w.document >= '' AND ($ontologies IS NULL OR w.awaits IN $ontologies)
 RETURN w.awaits AS ontology, count(w) AS waiting
 ORDER BY ontology

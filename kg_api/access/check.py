@@ -32,6 +32,8 @@ class Access:
     key_id: str
     """Of a key; else `local` or `anyone`."""
     scope: KeyScope
+    ontologies: frozenset[str] | None = None
+    """Those that there are to them; None: all."""
 
     @property
     def is_key(self) -> bool:
@@ -91,7 +93,8 @@ class KeyCheck:
         if key is None or not token.has_hash(key.secret_hash):
             self._remember(token, KnownKey(None, begun + KNOWN_SECONDS))
             return None
-        access = Access(token.key_id, key.scope)
+        seen = None if key.ontologies is None else frozenset(key.ontologies)
+        access = Access(token.key_id, key.scope, seen)
         self._remember(token, KnownKey(access, begun + _seconds_known(key)))
         if key.note_use:
             _note_use(graph, token.key_id)

@@ -30,7 +30,9 @@ def create_key(graph: Graph, asked: NewKey, created_by: str) -> CreatedKey:
         Conflict: a key that can be used has that name.
     """
     token = make_token()
-    new = StoredKey(token.key_id, token.secret_hash, asked.name, asked.scope, created_by, _life(asked))
+    wanted = None if asked.ontologies is None else sorted(set(asked.ontologies))
+    about = (token.key_id, token.secret_hash, asked.name, asked.scope, wanted, created_by)
+    new = StoredKey(*about, valid_seconds=_life(asked))
 
     def work(tx: Transaction) -> ApiKey:
         lock_keys(tx)
@@ -56,7 +58,7 @@ def rotate_key(graph: Graph, called: str, asked: KeyRotation, created_by: str) -
             return made
         old = _rotatable(keys, called)
         life = life_of(tx, old.key_id) if asked.valid_days is None else _life(asked)
-        heir = (token.key_id, token.secret_hash, old.name, old.scope, created_by, life)
+        heir = (token.key_id, token.secret_hash, old.name, old.scope, old.ontologies, created_by, life)
         expire_key(tx, old.key_id, round(asked.overlap_hours * _HOUR))
         return _put(tx, StoredKey(*heir, replaces=old.key_id))
 

@@ -16,7 +16,7 @@ from kg_api.constructive.seeding import Seeder
 from kg_api.errors import TookTooLong
 from kg_api.graph.database import SEARCH_SECONDS, Graph, limit_time
 from kg_api.graph.filters.remembered import RememberedFilters
-from kg_api.graph.naming import unknown_ontology
+from kg_api.graph.naming.ontologies import unknown_ontology
 from kg_api.models.constructive.query import (
     ConstructiveQuery,
     ExpandStep,

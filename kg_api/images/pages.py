@@ -11,7 +11,7 @@ from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import find_source
 from kg_api.graph.images.originals import Original, SourceOnPage, find_original, sources_of_page
-from kg_api.graph.naming import identify_document
+from kg_api.graph.naming.documents import identify_document
 from kg_api.images.files import StoredFiles
 from kg_api.images.marks import page_to_draw
 from kg_api.images.page_cache import PageCache

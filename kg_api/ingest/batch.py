@@ -17,6 +17,7 @@ from kg_api.graph.documents.writes import (
     split_to_transactions,
     store_documents,
 )
+from kg_api.graph.naming.reach import require
 from kg_api.ingest.present import present
 from kg_api.ingest.reading import DocumentReader
 from kg_api.ingest.records import incoming_of, to_record
@@ -120,6 +121,7 @@ def _read(given: Any, reader: DocumentReader, named: set[tuple[str, str]]) -> Pr
 
 
 def _parse(body: DocumentText, reader: DocumentReader) -> Prepared:
+    require(body.ontology)
     incoming, notes = reader.from_text(incoming_of(body, body.text))
     record, more = to_record(incoming)
     return record, (*notes, *more)

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 from kg_api.errors import FilesCollected, KgError
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import AskForExtraction, StoreResult
+from kg_api.graph.naming.reach import require
 from kg_api.graph.review.waiting import (
     GivenDocument,
     count_waiting,
@@ -49,6 +50,7 @@ class ReviewService:
         Raises:
             Unavailable: nothing can be stored now, and nothing was.
         """
+        require(review.ontology)
         limit = APPROVED_A_REQUEST
         found = read_waiting(
             self._graph, review.ontology, review.documents, after=review.after or "", limit=limit
@@ -62,6 +64,7 @@ class ReviewService:
 
     def reject(self, review: Review) -> Rejected:
         """Let documents wait no more; nothing of them is kept but what files were rejected."""
+        require(review.ontology)
         names = reject_waiting(self._graph, review.ontology, review.documents, limit=MAX_REVIEWED)
         return Rejected(
             rejected=len(names),

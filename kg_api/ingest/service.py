@@ -11,6 +11,7 @@ from kg_api.errors import KgError
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import AskForExtraction, preview_document, store_document
 from kg_api.graph.idempotency import once
+from kg_api.graph.naming.reach import require
 from kg_api.ingest.batch import ingest_each
 from kg_api.ingest.present import present
 from kg_api.ingest.reading import DocumentReader
@@ -50,6 +51,7 @@ class IngestService:
             UnreadableDocument: it holds no text, or its format is not read.
             DatabaseUnavailable: Neo4j does not answer; nothing was stored.
         """
+        require(incoming.ontology)
         return self._store(*self._reader.from_text(incoming), notes)
 
     def ingest_bytes(
@@ -65,6 +67,7 @@ class IngestService:
         Raises:
             UnreadableDocument: it is not text in any known encoding, nor of another kind that is read.
         """
+        require(incoming.ontology)
         return self._store(*self._reader.from_bytes(content, incoming, beside))
 
     def ingest_batch(self, batch: GivenBatch, key: str | None = None) -> IngestedBatch:
@@ -109,12 +112,14 @@ class IngestService:
         Raises:
             UnreadableDocument: it holds no text, or its format is not read.
         """
+        require(incoming.ontology)
         return self._preview(*self._reader.looking().from_text(incoming))
 
     def preview_bytes(
         self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes] | None = None
     ) -> Preview:
         """Say what `ingest_bytes` would do; nothing is stored."""
+        require(incoming.ontology)
         return self._preview(*self._reader.looking().from_bytes(content, incoming, beside))
 
     def _store(self, incoming: Incoming, read: Sequence[str], notes: Sequence[str] = ()) -> Ingested:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 
+from kg_api.access.narrowing import narrowed
 from kg_api.bootstrap import Container, open_container
 from kg_api.graph.documents import library
+from kg_api.graph.naming.reach import looked_into, require
 from kg_api.images.pages import PageRequest
 from kg_api.models.communities.communities import Communities
 from kg_api.models.concepts.queries import ConceptContext, ConceptHits
@@ -39,11 +41,11 @@ class ContainerLibrary:
 
     def search(self, request: SourceSearch) -> SourceHits:
         """See `Library`."""
-        return self._container().search.search(request)
+        return self._container().search.search(narrowed(request))
 
     def hybrid(self, request: HybridSearch) -> HybridHits:
         """See `Library`."""
-        return self._container().hybrid.search(request)
+        return self._container().hybrid.search(narrowed(request))
 
     def context(self, source_id: str, window: int) -> SourceContext:
         """See `Library`."""
@@ -51,7 +53,7 @@ class ContainerLibrary:
 
     def concepts(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
         """See `Library`."""
-        return self._container().concepts.search(query_text, ontologies, limit)
+        return self._container().concepts.search(query_text, looked_into(ontologies), limit)
 
     def concept_context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
         """See `Library`."""
@@ -59,15 +61,15 @@ class ContainerLibrary:
 
     def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
         """See `Library`."""
-        return self._container().similarity.similar(source_id, request)
+        return self._container().similarity.similar(source_id, narrowed(request))
 
     def images(self, request: ImageSearch) -> ImageHits:
         """See `Library`."""
-        return self._container().image_search.search(request)
+        return self._container().image_search.search(narrowed(request))
 
     def related(self, source_id: str, request: RelatedSearch) -> RelatedSources:
         """See `Library`."""
-        return self._container().related.related(source_id, request)
+        return self._container().related.related(source_id, narrowed(request))
 
     def thumbnail(self, source_id: str) -> bytes:
         """See `Library`."""
@@ -104,6 +106,7 @@ class ContainerLibrary:
 
     def communities(self, ontology: str, parent: str | None, offset: int, limit: int) -> Communities:
         """See `Library`."""
+        require(ontology)
         page = self._container().communities.page
         return page(ontology, level=0, parent=parent, offset=offset, limit=limit)
 

@@ -8,10 +8,11 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from kg_api.models.base import Answer, Body, Flag
+from kg_api.models.base import Answer, Body, Flag, OntologyName
 from kg_api.models.vocabulary import (
     MAX_KEY_DAYS,
     MAX_KEY_NAME,
+    MAX_KEY_ONTOLOGIES,
     MAX_OVERLAP_HOURS,
     USUAL_OVERLAP_HOURS,
     KeyScope,
@@ -42,6 +43,9 @@ def without_secrets(text: str) -> str:
     return _LIKE_A_KEY.sub(r"kg_\g<key_id>", text)
 
 
+KeyOntologies = Annotated[list[OntologyName], Field(min_length=1, max_length=MAX_KEY_ONTOLOGIES)]
+
+
 class NewKey(Body):
     """A key that somebody is to be given."""
 
@@ -55,6 +59,8 @@ class NewKey(Body):
     scope: KeyScope = "read"
     """`read` searches and reads; `write` also changes documents and concepts, and has work done; `admin` also
     changes models and configurations, follows folders, deletes ontologies, and makes keys."""
+    ontologies: KeyOntologies | None = None
+    """To whoever sends it there are no others, whether these are there yet or not; null: all."""
     valid_days: int | None = Field(default=None, ge=1, le=MAX_KEY_DAYS)
     """Null: until it is revoked."""
 
@@ -75,6 +81,8 @@ class ApiKey(Answer):
     """Stands in the key itself, behind `kg_`; also in the log of requests."""
     name: str
     scope: KeyScope
+    ontologies: list[str] | None = None
+    """Those that it is for; null: all."""
     state: KeyState
     created_at: datetime
     created_by: str

@@ -83,6 +83,7 @@ Tier = Literal["pilot", "standard", "full"]
 MAX_KEY_NAME = 100
 """Characters."""
 MAX_KEY_DAYS = 3650
+MAX_KEY_ONTOLOGIES = 100
 USUAL_OVERLAP_HOURS = 24
 MAX_OVERLAP_HOURS = 24 * 30
 """So long a key that is replaced is good at most."""

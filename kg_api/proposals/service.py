@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.naming import note_on_ontology, unknown_ontology
+from kg_api.graph.naming.ontologies import note_on_ontology, unknown_ontology
+from kg_api.graph.naming.reach import reaches
 from kg_api.graph.proposals.configuration import (
     StoredProposals,
     hold_proposals,
@@ -153,7 +154,7 @@ class ProposalService:
     def _stored(self, ontology: str | None) -> list[StoredProposals]:
         if ontology is not None:
             return [read_proposals(self._graph, ontology)]
-        return read_all_proposals(self._graph)
+        return [each for each in read_all_proposals(self._graph) if reaches(each.ontology)]
 
     def _looked(self, stored: Sequence[StoredProposals]) -> list[str]:
         """How far ontologies have been looked at, where nothing is proposed."""

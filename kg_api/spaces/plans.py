@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from kg_api.chunk.plan import CHUNKER_VERSION
@@ -17,7 +17,8 @@ from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import Counted
 from kg_api.graph.fulltext.synonyms import OntologyWords, all_words
 from kg_api.graph.images.vectors import ImagePlan
-from kg_api.graph.naming import describe_waiting, unknown_ontology
+from kg_api.graph.naming.ontologies import describe_waiting, unknown_ontology
+from kg_api.graph.naming.reach import reach, reaches
 from kg_api.graph.relations.vectors import EdgeLabel, EdgePlan
 from kg_api.graph.search.passages import count_passages
 from kg_api.graph.spaces.configuration import Layout, StoredConfiguration, read_configurations
@@ -151,11 +152,12 @@ def _image_plans(
 
 
 def read_embedding_states(graph: Graph, name: str | None = None) -> dict[str, EmbeddingState]:
-    """By ontology, in the order of their names; that of one name only, if given."""
+    """By ontology that can be seen, in the order of their names; that of one name only, if given."""
     configurations = read_configurations(
         graph, name
     )  # spaces after, so that every one that is named is there
-    return _embedding_states(configurations, all_spaces(graph))
+    seen = {ontology: each for ontology, each in configurations.items() if reaches(ontology)}
+    return _embedding_states(seen, all_spaces(graph))
 
 
 def _embedding_states(
@@ -214,6 +216,14 @@ class OntologySnapshot:
     waiting: Callable[[Sequence[str]], str] = lambda _: ""
     """Says what waits for approval to be in ontologies that are not there."""
 
+    def seen(self) -> OntologySnapshot:
+        """What of it whoever asks can see."""
+        if reach() is None:
+            return self
+        states = {name: state for name, state in self.embedding_states.items() if reaches(name)}
+        words = {name: each for name, each in self.words.items() if reaches(name)}
+        return replace(self, embedding_states=states, words=words)
+
     def synonyms_of(self, wanted: Sequence[str] | None) -> list[Sequence[str]]:
         """Words that some ontologies take for each other, or all."""
         names = self.words if wanted is None else wanted
@@ -271,7 +281,7 @@ class PlanWatch:
             if known is None or fresh or too_old or not known.embedding_states.keys() >= set(wanted):
                 self._known = known = self._read()
                 self._read_at = time.monotonic()
-            return known
+            return known.seen()
 
     def _read(self) -> OntologySnapshot:
         configurations = read_configurations(self._graph)

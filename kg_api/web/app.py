@@ -127,8 +127,9 @@ def create_app(
     checks = [Depends(check_scope), Depends(check_parameters), Depends(check_body)]
     for module in WITH_PARAMETERS:
         app.include_router(module.router, dependencies=checks)
-    for module in (start, health, metrics):
+    for module in (start, health):
         app.include_router(module.router)
+    app.include_router(metrics.router, dependencies=[Depends(check_scope)])
     app.router.routes.append(Route(PATH, mcp))
     openapi.complete_description(app)
     modules = (*WITH_PARAMETERS, start, health, metrics)

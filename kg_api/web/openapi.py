@@ -12,7 +12,7 @@ from pydantic.json_schema import models_json_schema
 from kg_api.models.jobs import Job
 from kg_api.models.problems import Problem
 from kg_api.models.queries.answering import Answered, AnswerEvent
-from kg_api.web.access.scopes import PUBLIC, scope_of
+from kg_api.web.access.scopes import PUBLIC, can_be_held, scope_of
 
 MEDIA_TYPE = "application/problem+json"
 _SCHEMAS = "#/components/schemas/"
@@ -40,6 +40,7 @@ def _describe_keys(document: dict[str, Any]) -> None:
         for method, operation in methods.items():
             if path not in PUBLIC:
                 operation["security"] = [{"key": [scope_of(method.upper(), path)]}, {}]
+                operation["x-key-of-some-ontologies"] = can_be_held(method.upper(), path)
 
 
 def event_stream(events: Mapping[str, type[BaseModel]]) -> dict[str, Any]:

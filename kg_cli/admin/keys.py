@@ -48,14 +48,22 @@ def create(
         KeyScope,
         typer.Option(help="read: search and read; write: also change documents; admin: also all the rest."),
     ] = "read",
+    ontology: Annotated[
+        list[str] | None,
+        typer.Option(help="Of this ontology alone; repeat for several. Unset: all.", metavar="NAME"),
+    ] = None,
     days: DaysOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make a key. It is shown once and stored nowhere.
 
-    Example: kg admin keys create ada --scope write --days 90
+    Example: kg admin keys create ada --scope write --ontology handbook --days 90
     """
-    report(lambda kg: kg.create_key(name, scope=scope, valid_days=days), _print_new, as_json=as_json)
+    report(
+        lambda kg: kg.create_key(name, scope=scope, ontologies=ontology, valid_days=days),
+        _print_new,
+        as_json=as_json,
+    )
 
 
 @group.command()
@@ -72,7 +80,7 @@ def rotate(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Replace a key by another of the same name and scope.
+    """Replace a key by another of the same name, scope and ontologies.
 
     Example: kg admin keys rotate ada --overlap 1
     """
@@ -93,11 +101,11 @@ def _print_all(answer: ApiKeys) -> None:
     from kg_cli.terminal import console
 
     rows = [
-        [each.key_id, each.name, each.scope, each.state, *map(_day, (each.expires_at, each.last_used_at))]
+        [each.key_id, each.name, each.scope, _of(each), each.state, *map(_day, _times(each))]
         for each in answer.keys
     ]
     if rows:
-        console.print_table(["key", "name", "scope", "state", "expires", "last used"], rows)
+        console.print_table(["key", "name", "scope", "ontologies", "state", "expires", "last used"], rows)
     else:
         console.say("There are no keys; `kg admin keys create NAME` makes one.")
     if not answer.required:
@@ -115,7 +123,7 @@ def _print_new(made: CreatedKey) -> None:
 
     console.line(made.key)
     until = "until it is revoked" if made.expires_at is None else f"until {_day(made.expires_at)}"
-    console.say(f"the key {made.key_id} of {made.name} ({made.scope}) is good {until}")
+    console.say(f"the key {made.key_id} of {made.name} ({made.scope}, of {_of(made)}) is good {until}")
     console.note("keep it now: it is shown this once and stored nowhere; it is sent by KG_API_KEY")
 
 
@@ -131,6 +139,14 @@ def _print_revoked(key: ApiKey) -> None:
     from kg_cli.terminal import console
 
     console.say(f"the key {key.key_id} of {key.name} is worth nothing any more, within five seconds")
+
+
+def _times(key: ApiKey) -> tuple[datetime | None, datetime | None]:
+    return key.expires_at, key.last_used_at
+
+
+def _of(key: ApiKey) -> str:
+    return "all" if key.ontologies is None else ", ".join(key.ontologies)
 
 
 def _day(moment: datetime | None) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
+from kg_api.graph.migrations import migrate
 from kg_api.graph.spaces.registry import ensure_space
 from kg_api.managed.home import Home
 from tests.conftest import wipe
@@ -17,6 +18,7 @@ from tests.neo4j_server import Neo4jServer
 from tests.support.embedders import small_embedder
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.running import Service, serve
+from tests.support.two_libraries import Libraries, open_libraries, sending
 
 
 @pytest.fixture(scope="session")
@@ -86,4 +88,29 @@ def guarded(server: Neo4jServer, driver: neo4j.Driver, guarded_home: Home) -> It
 def door(guarded: Service) -> Iterator[httpx.Client]:
     """Raw HTTP to the service that requires keys."""
     with httpx.Client(base_url=guarded.url, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def libraries(server: Neo4jServer, driver: neo4j.Driver, guarded: Service) -> Iterator[Libraries]:
+    """Two ontologies, of which a key sees one."""
+    wipe(driver)
+    with Graph(server.uri, server.user, server.password) as opened:
+        migrate(opened)
+        ensure_space(opened, small_embedder().identity)
+        yield open_libraries(opened, guarded)
+    wipe(driver)
+
+
+@pytest.fixture
+def own(libraries: Libraries, guarded: Service) -> Iterator[httpx.Client]:
+    """Raw HTTP with the key of one ontology."""
+    with sending(guarded, libraries.keys["own"]) as client:
+        yield client
+
+
+@pytest.fixture
+def everything(libraries: Libraries, guarded: Service) -> Iterator[httpx.Client]:
+    """Raw HTTP with a key of all ontologies."""
+    with sending(guarded, libraries.keys["all"]) as client:
         yield client

@@ -196,7 +196,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
     "ApiKey": frozenset(
         {
             *("key_id", "name", "secret_hash", "scope", "replaces", "created_by", "created_at", "expires_at"),
-            *("revoked_at", "last_used_at", "valid_seconds"),
+            *("ontologies", "revoked_at", "last_used_at", "valid_seconds"),
         }
     ),
     "Worker": frozenset({"name", "host", "pid", "started_at", "seen_at"}),

@@ -84,9 +84,14 @@ class AsyncKeyMethods(AsyncSending):
         return await self._send(get(ApiKeys, "keys"))
 
     async def create_key(
-        self, name: str, *, scope: KeyScope = "read", valid_days: int | None = None
+        self,
+        name: str,
+        *,
+        scope: KeyScope = "read",
+        ontologies: Sequence[str] | None = None,
+        valid_days: int | None = None,
     ) -> CreatedKey:
-        """Make a key; `key` of the answer is shown here and never again."""
+        """Make a key, of some ontologies or of all; `key` of the answer is shown here and never again."""
         return await self._send(post(CreatedKey, "keys", json=body_of(NewKey, locals())))
 
     async def rotate_key(

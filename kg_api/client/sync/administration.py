@@ -84,8 +84,15 @@ class KeyMethods(Sending):
         """List all keys, also those that are worth nothing any more; never their secrets."""
         return self._send(get(ApiKeys, "keys"))
 
-    def create_key(self, name: str, *, scope: KeyScope = "read", valid_days: int | None = None) -> CreatedKey:
-        """Make a key; `key` of the answer is shown here and never again."""
+    def create_key(
+        self,
+        name: str,
+        *,
+        scope: KeyScope = "read",
+        ontologies: Sequence[str] | None = None,
+        valid_days: int | None = None,
+    ) -> CreatedKey:
+        """Make a key, of some ontologies or of all; `key` of the answer is shown here and never again."""
         return self._send(post(CreatedKey, "keys", json=body_of(NewKey, locals())))
 
     def rotate_key(

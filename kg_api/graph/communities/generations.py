@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from kg_api.graph.database import Reader, Row, Transaction
-from kg_api.graph.naming import unknown_ontology
+from kg_api.graph.naming.ontologies import unknown_ontology
 
 MAX_NAMED: Final = 10
 """Concepts of which a community takes its name: more than a name has, for some may go."""

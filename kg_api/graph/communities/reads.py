@@ -7,7 +7,9 @@ from typing import Any, Final
 from kg_api.errors import NotFound
 from kg_api.graph.communities.generations import StoredState, read_state, state_of
 from kg_api.graph.database import Graph, Reader, Row
-from kg_api.graph.naming import MAX_OFFERED, only_one, unknown_ontology
+from kg_api.graph.naming.documents import MAX_OFFERED
+from kg_api.graph.naming.nodes import only_one
+from kg_api.graph.naming.ontologies import unknown_ontology
 from kg_api.models.communities.communities import CommunityConcept, CommunityDocument, CommunityPassage
 from kg_api.models.queries.places import Place
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypedDict, cast
 
 from kg_api.graph.database import Graph, Reader, Row, Transaction
-from kg_api.graph.naming import unknown_ontology
+from kg_api.graph.naming.ontologies import unknown_ontology
 from kg_api.models.concepts.extraction_config import ExtractionConfig
 from kg_api.models.embedding.configuration import RefusedSource
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Row
-from kg_api.graph.naming import identify_concept
+from kg_api.graph.naming.nodes import identify_concept
+from kg_api.graph.naming.reach import reaches
 from kg_api.models.concepts.queries import Concept, Evidence, UnverifiedQuote
 from kg_api.models.queries.places import Place
 
@@ -74,7 +75,7 @@ def concepts_of(graph: Graph, concept_ids: Iterable[str]) -> dict[str, Concept]:
     """Some concepts by id; what is not there is missing."""
     ids = list(dict.fromkeys(concept_ids))
     rows = graph.read("concepts/read_by_ids", concept_ids=ids) if ids else []
-    return {row["concept_id"]: Concept.model_validate(row) for row in rows}
+    return {row["concept_id"]: Concept.model_validate(row) for row in rows if reaches(row["ontology"])}
 
 
 def find_concept(graph: Graph, concept_id: str) -> Concept:

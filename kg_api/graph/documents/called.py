@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph, Row
-from kg_api.graph.naming import by_prefix, ids_of_full_name, name_nearest
+from kg_api.graph.naming.documents import by_prefix, ids_of_full_name, name_nearest
 from kg_api.models.identity import document_id, spellings
 from kg_api.models.queries.search import Degradation
 

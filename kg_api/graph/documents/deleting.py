@@ -12,7 +12,7 @@ from kg_api.graph.filters.matching import (
     describe_unknown_fields,
     matching_documents,
 )
-from kg_api.graph.naming import note_on_ontology
+from kg_api.graph.naming.ontologies import note_on_ontology
 from kg_api.graph.search.similar import count_sources
 from kg_api.models.identity import digest
 from kg_api.models.library.deletion import MAX_SHOWN, DeletedMatching, DocumentDeletion

@@ -12,13 +12,10 @@ from kg_api.graph.concepts.removal import forget_apart_of_documents, forget_evid
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.documents.changing import change_document, note_same_words
 from kg_api.graph.filters.matching import asks_for_absence, describe_unknown_fields, matching_documents
-from kg_api.graph.naming import (
-    identify_document,
-    identify_source,
-    is_whole_id,
-    note_on_ontology,
-    unknown_source,
-)
+from kg_api.graph.naming.documents import identify_document, is_whole_id
+from kg_api.graph.naming.nodes import identify_source, unknown_source
+from kg_api.graph.naming.ontologies import note_on_ontology
+from kg_api.graph.naming.reach import reaches, within
 from kg_api.graph.review.waiting import forget_waiting_of
 from kg_api.graph.spaces.marks import Mark
 from kg_api.models.library.documents import (
@@ -83,8 +80,8 @@ def page_of_documents(
     graph: Graph, *, ontology: str | None, offset: int, limit: int
 ) -> tuple[list[DocumentSummary], int]:
     """One page of documents by ontology and name, and how many there are in all."""
-    rows = graph.read("documents/page", ontology=ontology, offset=offset, limit=limit)
-    total = graph.read("documents/count", ontology=ontology)[0]["total"]
+    rows = graph.read("documents/page", ontologies=within(ontology), offset=offset, limit=limit)
+    total = graph.read("documents/count", ontologies=within(ontology))[0]["total"]
     return [DocumentSummary.model_validate(_to_fields(row)) for row in rows], total
 
 
@@ -106,12 +103,12 @@ def list_documents(
 def _list_matching(
     graph: Graph, ontology: str | None, where: Sequence[Clause], offset: int, limit: int
 ) -> DocumentPage:
-    within = None if ontology is None else [ontology]
-    matching = matching_documents(graph, where, within, in_order=True)
+    looked_into = within(ontology)
+    matching = matching_documents(graph, where, looked_into, in_order=True)
     ids = [each for of_ontology in matching.values() for each in of_ontology]
     notes = [] if ids else note_on_ontology(graph, ontology)
     if not notes and (not ids or asks_for_absence(where)):
-        notes = [each.effect for each in describe_unknown_fields(graph, where, within)]
+        notes = [each.effect for each in describe_unknown_fields(graph, where, looked_into)]
     found = summaries(graph, ids[offset : offset + limit])
     return DocumentPage(documents=found, total=len(ids), offset=offset, limit=limit, notes=notes)
 
@@ -135,7 +132,7 @@ def find_document(graph: Graph, called: str, ontology: str | None = None) -> Doc
         Conflict: several are.
     """
     rows = graph.read("documents/find", document_id=called) if ontology is None else []
-    if not rows:
+    if not rows or not reaches(rows[0]["ontology"]):
         identity = identify_document(graph, called, ontology)
         rows = graph.read("documents/find", document_id=identity)
     if not rows:
@@ -191,12 +188,16 @@ def find_source(graph: Graph, source_id: str) -> Place:
         NotFound: there is none that is called so.
         Conflict: several are.
     """
-    rows = graph.read("sources/find", source_id=source_id)
+    rows = _reached(graph.read("sources/find", source_id=source_id))
     if not rows and (whole := identify_source(graph, source_id)):
         rows = graph.read("sources/find", source_id=whole)
     if not rows:
         raise unknown_source(graph, source_id)
     return Place.model_validate(rows[0])
+
+
+def _reached(rows: list[Row]) -> list[Row]:
+    return [row for row in rows if reaches(row["ontology"])]
 
 
 def sources_called(graph: Graph, called: Sequence[str]) -> list[str]:

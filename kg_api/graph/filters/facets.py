@@ -12,7 +12,7 @@ from kg_api.graph.filters.matching import (
     describe_unknown_keys,
     matching_documents,
 )
-from kg_api.graph.naming import note_on_ontology
+from kg_api.graph.naming.ontologies import note_on_ontology
 from kg_api.models.queries.facets import Facet, FacetCounts, FacetRequest, Facets
 
 

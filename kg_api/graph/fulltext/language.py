@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.fulltext.scopes import index_in
-from kg_api.graph.naming import unknown_ontology
+from kg_api.graph.naming.ontologies import unknown_ontology
 from kg_api.graph.retrying import LanguageMeanwhile
 from kg_api.models.vocabulary import TextLanguage
 from kg_api.models.words.language import LANGUAGE_NAMES, OntologyLanguage

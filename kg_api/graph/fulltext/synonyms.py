@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kg_api.graph.database import Graph
-from kg_api.graph.naming import unknown_ontology
+from kg_api.graph.naming.ontologies import unknown_ontology
 from kg_api.models.words.synonyms import BETWEEN
 
 MAX_ADDED = 16

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph
-from kg_api.graph.naming import identify_source, note_on_ontology
+from kg_api.graph.naming.nodes import identify_source
+from kg_api.graph.naming.ontologies import note_on_ontology
+from kg_api.graph.naming.reach import reaches, within
 from kg_api.models.images import ImageType
 from kg_api.models.queries.places import ImagePage, Place
 
@@ -31,15 +33,15 @@ def find_image(graph: Graph, called: str) -> ImageKeys:
     """
     identity = identify_source(graph, called) or called
     rows = graph.read("images/find", source_id=identity)
-    if not rows:
+    if not rows or not reaches(rows[0].pop("ontology")):
         raise NotFound(f"{called!r} is not a picture: `kg images list` shows those there are")
     return ImageKeys(**rows[0])
 
 
 def list_images(graph: Graph, *, ontology: str | None, offset: int, limit: int) -> ImagePage:
     """One page of them."""
-    rows = graph.read("images/page", ontology=ontology, offset=offset, limit=limit)
-    total = graph.read("images/count", ontology=ontology)[0]["images"]
+    rows = graph.read("images/page", ontologies=within(ontology), offset=offset, limit=limit)
+    total = graph.read("images/count", ontologies=within(ontology))[0]["images"]
     images = [Place.model_validate(row) for row in rows]
     notes = [] if total else note_on_ontology(graph, ontology)
     return ImagePage(images=images, total=total, offset=offset, limit=limit, notes=notes)

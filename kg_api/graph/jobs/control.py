@@ -27,6 +27,7 @@ def cancel_job(graph: Graph, job_id: str) -> Job:
         NotFound: there is no such job.
         Conflict: it has ended in another way.
     """
+    find_job(graph, job_id)
     graph.transaction(lambda tx: _cancel(tx, job_id))
     return find_job(graph, job_id)
 

@@ -6,6 +6,7 @@ from kg_api.graph.database import Graph, Row
 from kg_api.graph.jobs.records import PERIODIC_KINDS
 from kg_api.graph.jobs.views import ahead_of, jobs_in_line, present_waiting
 from kg_api.graph.jobs.workers import ALIVE_SECONDS
+from kg_api.graph.naming.reach import within
 from kg_api.models.jobs import Job
 from kg_api.models.queue import JobWaiting, QueueStatus, WorkerInfo
 
@@ -26,7 +27,7 @@ def is_touched(graph: Graph, *, within_seconds: float) -> bool:
 
 def lately(graph: Graph, ontology: str | None) -> list[Job]:
     """Unfinished jobs, at most 1,000 of them, and those that have ended within the last half minute."""
-    rows = graph.read("queue/lately", ontology=ontology, hidden=list(PERIODIC_KINDS))
+    rows = graph.read("queue/lately", ontologies=within(ontology), hidden=list(PERIODIC_KINDS))
     return present_waiting(graph, [row["job"] for row in rows])
 
 

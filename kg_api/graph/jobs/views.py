@@ -10,6 +10,7 @@ from itertools import takewhile
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Reader, Row
 from kg_api.graph.jobs.records import PERIODIC_KINDS, RANKS, SOURCE_EMBEDDING
+from kg_api.graph.naming.reach import reaches, within
 from kg_api.models.jobs import Job, JobAhead
 from kg_api.models.vocabulary import JobState
 from kg_api.wording.nearest import suggestion
@@ -28,7 +29,7 @@ def find_job(graph: Graph, job_id: str) -> Job:
         NotFound: there is none by that id.
     """
     rows = graph.read("jobs/find", job_id=job_id)
-    if not rows:
+    if not rows or not reaches(rows[0]["job"].get("ontology")):
         raise unknown_job(graph, job_id)
     return present_waiting(graph, [rows[0]["job"]])[0]
 
@@ -45,7 +46,7 @@ def page_of_jobs(
 ) -> tuple[list[Job], int]:
     """One page of jobs, the newest first, and how many there are in all. Parts of jobs are not among them."""
     hidden = [each for each in PERIODIC_KINDS if each != kind]
-    chosen = {"state": state, "kind": kind, "ontology": ontology, "hidden": hidden}
+    chosen = {"state": state, "kind": kind, "ontologies": within(ontology), "hidden": hidden}
     rows = graph.read("jobs/page", **chosen, offset=offset, limit=limit)
     jobs = present_waiting(graph, [row["job"] for row in rows])
     return jobs, graph.read("jobs/count", **chosen)[0]["total"]
@@ -83,10 +84,13 @@ def jobs_in_line(graph: Graph) -> list[InLine]:
 
 
 def ahead_of(job_id: str, rank: int, line: Iterable[InLine]) -> JobAhead | None:
-    """What a job of a rank waits for: one at work that is worth no less, else one that goes before it."""
+    """What a job of a rank waits for: one at work that is worth no less, else one that goes before it.
+
+    None, too, where that is nothing for the eyes of whoever asks.
+    """
     for each in line:
         if each.ahead.job_id != job_id and (each.rank < rank or (each.at_work and each.rank == rank)):
-            return each.ahead
+            return each.ahead if reaches(each.ahead.ontology) else None
     return None
 
 

@@ -23,6 +23,8 @@ class StoredKey:
     secret_hash: str
     name: str
     scope: KeyScope
+    ontologies: list[str] | None
+    """Null: all."""
     created_by: str
     """Id of the key that it was asked for with, or `local`."""
     valid_seconds: int | None = None
@@ -35,6 +37,8 @@ class UsableKey:
     """A key that is neither expired nor revoked."""
 
     scope: KeyScope
+    ontologies: list[str] | None
+    """None: all."""
     secret_hash: str
     seconds_left: int | None
     """None: it does not expire."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kg_api.graph.database import Graph, Reader, Row, Transaction
-from kg_api.graph.naming import unknown_ontology
+from kg_api.graph.naming.ontologies import unknown_ontology
 from kg_api.models.proposals.configuration import ProposalConfig
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph, Reader, Row, Transaction
-from kg_api.graph.naming import identify_proposal
+from kg_api.graph.naming.nodes import identify_proposal
+from kg_api.graph.naming.reach import within
 from kg_api.models.proposals.proposals import Proposal, ProposalEnd
 from kg_api.models.queries.places import Place
 from kg_api.models.vocabulary import LINKED, ProposalKind, ProposalState
@@ -28,16 +29,15 @@ def page_of_proposals(
     limit: int,
 ) -> tuple[list[Proposal], int]:
     """Some proposals, the best first, and how many there are in all."""
-    chosen = {"ontology": ontology, "kind": kind}
     counts = count_proposals(graph, ontology, kind)
     total = counts.get(state, 0) if state else sum(counts.values())
-    given = {**chosen, "state": state, "ids": None, "offset": offset, "limit": limit}
-    return _read_page(graph, **given), total
+    given = {"ids": None, "ontologies": within(ontology), "kind": kind, "state": state}
+    return _read_page(graph, **given, offset=offset, limit=limit), total
 
 
 def count_proposals(graph: Reader, ontology: str | None, kind: ProposalKind | None = None) -> dict[str, int]:
     """By state, how many there are."""
-    rows = graph.read("proposals/count", ontology=ontology, kind=kind)
+    rows = graph.read("proposals/count", ontologies=within(ontology), kind=kind)
     return {row["state"]: row["proposals"] for row in rows}
 
 
@@ -58,7 +58,7 @@ def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None)
         NotFound: there is none by that id, or its texts have gone.
         Conflict: several ids begin so.
     """
-    whole = identify_proposal(graph, proposal_id)
+    whole = find_proposal(graph, proposal_id).proposal_id
     own, seen = uuid.uuid4().hex, list[Row]()
 
     def work(tx: Transaction) -> Proposal:
@@ -135,7 +135,7 @@ def _unknown(proposal_id: str) -> NotFound:
 
 
 def _read_one(graph: Reader, proposal_id: str) -> Proposal:
-    given = {"ids": [proposal_id], "ontology": None, "kind": None, "state": None}
+    given = {"ids": [proposal_id], "ontologies": within(None), "kind": None, "state": None}
     found = _read_page(graph, **given, offset=0, limit=1)
     if not found:
         raise _unknown(proposal_id)

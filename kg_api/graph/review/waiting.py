@@ -11,6 +11,7 @@ from kg_api.errors import Conflict, FilesCollected
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.documents.difference import unchanged
 from kg_api.graph.documents.same_text import find_stored, may_be_left_out, skipped
+from kg_api.graph.naming.reach import within
 from kg_api.models.library.documents import DocumentRecord, StoredChange
 from kg_api.models.library.review import MAX_WAITING, WaitingDocument, WaitingDocuments
 
@@ -71,7 +72,7 @@ def _put(tx: Transaction, records: Sequence[DocumentRecord]) -> None:
     _require_files(tx, records)
     rows = [_row(each) for each in sorted(records, key=lambda each: each.document_id)]
     tx.run("waiting/put", rows=rows)
-    if _count(tx.run("waiting/count", ontology=ontology)) > MAX_WAITING:
+    if _count(tx.run("waiting/count", ontologies=[ontology])) > MAX_WAITING:
         raise Conflict(
             f"{MAX_WAITING:,} documents wait for approval in {ontology!r}, and no more can: "
             f"approve or reject some (kg documents waiting --ontology {ontology!r})"
@@ -121,12 +122,13 @@ def _count(rows: Sequence[Row]) -> int:
 
 def count_waiting(graph: Graph, ontology: str | None = None) -> dict[str, int]:
     """By ontology, how many documents wait."""
-    return {row["ontology"]: row["waiting"] for row in graph.read("waiting/count", ontology=ontology)}
+    rows = graph.read("waiting/count", ontologies=within(ontology))
+    return {row["ontology"]: row["waiting"] for row in rows}
 
 
 def list_waiting(graph: Graph, *, ontology: str | None, offset: int, limit: int) -> WaitingDocuments:
     """One page of what waits, by ontology and name."""
-    rows = graph.read("waiting/page", ontology=ontology, offset=offset, limit=limit)
+    rows = graph.read("waiting/page", ontologies=within(ontology), offset=offset, limit=limit)
     found = [WaitingDocument.model_validate({**row, "given_at": row["given_at"].to_native()}) for row in rows]
     total = sum(count_waiting(graph, ontology).values())
     return WaitingDocuments(documents=found, total=total, offset=offset, limit=limit)

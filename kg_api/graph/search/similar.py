@@ -11,6 +11,7 @@ from neo4j.vector import Vector
 from numpy.typing import NDArray
 
 from kg_api.graph.database import Graph, Row, portions
+from kg_api.graph.naming.reach import reaches
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.queries.places import DescribedPlace, Place
 
@@ -157,7 +158,8 @@ def vectors_in(graph: Graph, source_id: str, space: Space) -> list[VectorPart]:
 def places_of(graph: Graph, source_ids: Iterable[str]) -> list[DescribedPlace]:
     """Sources by their ids, as a reader would come to them; what is not there is missing."""
     rows = graph.read("similar/by_ids", source_ids=list(dict.fromkeys(source_ids)))
-    told = ({**row, "metadata": json.loads(row["metadata"] or "{}")} for row in rows)
+    seen = (row for row in rows if reaches(row["ontology"]))
+    told = ({**row, "metadata": json.loads(row["metadata"] or "{}")} for row in seen)
     return [DescribedPlace.model_validate(row) for row in told]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import find_source, neighbours
-from kg_api.graph.naming import first_source, is_whole_id, names_place
+from kg_api.graph.naming.documents import is_whole_id
+from kg_api.graph.naming.nodes import first_source, names_place
 from kg_api.models.queries.places import ContextWindow, Place
 from kg_api.models.queries.search import Degradation, SourceHit
 from kg_api.models.queries.windows import SourceWindow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Final
 
 import structlog
@@ -18,10 +18,13 @@ from kg_api.access.check import ANYONE, LOCAL, Access, KeyCheck
 from kg_api.access.local import is_proof, proves
 from kg_api.access.token import KeyToken, parse_token
 from kg_api.errors import Forbidden, KgError, RateExceeded, Unauthorized, Unavailable
+from kg_api.graph.naming.reach import reaching, require
 from kg_api.web.access.pace import RequestRate
-from kg_api.web.access.scopes import PUBLIC, WELL_KNOWN, scope_of
+from kg_api.web.access.scopes import PUBLIC, WELL_KNOWN, can_be_held, scope_of
 from kg_api.web.problems import of_error
 
+ONTOLOGY_PARAMETERS = frozenset({"ontology", "ontologies"})
+"""Of queries."""
 _ACCESS, _CLAIMED = "kg_access", "kg_claimed_key"
 """Where a request's state has them."""
 LOOKUPS_AT_ONCE = 4
@@ -116,7 +119,7 @@ class AccessControl:
             await _refusal(error)(scope, receive, send)
             return
         scope["state"][_ACCESS] = access
-        with structlog.contextvars.bound_contextvars(key=access.key_id):
+        with structlog.contextvars.bound_contextvars(key=access.key_id), reaching(access.ontologies):
             await self.app(scope, receive, send)
 
     async def _access_of(self, scope: Scope) -> Access:
@@ -156,6 +159,25 @@ async def check_scope(request: Request) -> None:
             f"{request.method} {route.path_format} needs a key of the scope {needed!r}, and {access.key_id} "
             f"is of {access.scope!r}: ask an administrator for another"
         )
+    if access.ontologies is not None:
+        _check_ontologies(request, access.ontologies)
+
+
+def _check_ontologies(request: Request, own: Collection[str]) -> None:
+    """Before anything is read: so nothing tells whether an ontology that is none of theirs is there.
+
+    Raises:
+        Forbidden: one is named in the address that is none of theirs, or the route is about all of them.
+    """
+    route = request.scope["route"]
+    if not can_be_held(request.method, route.path_format):
+        told = ", ".join(map(repr, sorted(own)))
+        raise Forbidden(
+            f"{request.method} {route.path_format} concerns all of kg, and this key is for {told} alone: ask "
+            "an administrator for another"
+        )
+    named = [value for name, value in request.query_params.multi_items() if name in ONTOLOGY_PARAMETERS]
+    require(*filter(None, [request.path_params.get("ontology"), *named]))
 
 
 def _sent_in(headers: Headers) -> str | None:

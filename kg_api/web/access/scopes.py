@@ -51,6 +51,49 @@ ADMINISTRATION: Final = frozenset(
     }
 )
 """What decides for all, costs much, or tells of the machine."""
+OF_SOME: Final = SEARCHES | frozenset(
+    {
+        "GET /concepts/paths",
+        "GET /concepts/search",
+        "GET /concepts/{concept_id}",
+        "GET /concepts/{concept_id}/context",
+        "GET /concepts/{concept_id}/neighbourhood",
+        "GET /concepts/{concept_id}/related",
+        "POST /documents",
+        "GET /documents",
+        "POST /documents/batch",
+        "POST /documents/conversation",
+        "POST /documents/delete",
+        "GET /documents/{document_id}",
+        "PATCH /documents/{document_id}",
+        "DELETE /documents/{document_id}",
+        "GET /documents/{document_id}/pages/{page}.png",
+        "GET /embedding-status",
+        "GET /images",
+        "GET /images/{source_id}",
+        "GET /images/{source_id}/thumbnail",
+        "GET /jobs",
+        "GET /jobs/events",
+        "GET /jobs/{job_id}",
+        "POST /jobs/{job_id}/cancel",
+        "GET /jobs/{job_id}/events",
+        "POST /jobs/{job_id}/retry",
+        "GET /ontologies",
+        "GET /proposals",
+        "GET /proposals/{proposal_id}",
+        "POST /proposals/{proposal_id}/accept",
+        "POST /proposals/{proposal_id}/reject",
+        "POST /proposals/{proposal_id}/undo",
+        "GET /reading/{document_id}",
+        "GET /sources/{source_id}",
+        "GET /sources/{source_id}/context",
+        "GET /waiting",
+        "POST /waiting/approve",
+        "POST /waiting/reject",
+    }
+)
+"""What a key of some ontologies is good for, besides what has one in its path. That it sees no others is held
+below these routes, where names and ids are looked up; whatever is not named here concerns all of kg."""
 PUBLIC: Final = frozenset(
     {
         "/",
@@ -68,6 +111,16 @@ WELL_KNOWN: Final = "/.well-known/"
 """There is nothing below it, and a client of MCP that looks for more than a key is to be told that by 404."""
 
 
+def can_be_held(method: str, path_format: str) -> bool:
+    """Whether a route can be held to some ontologies; see `scope_of`."""
+    return "{ontology}" in path_format or _route(method, path_format) in OF_SOME
+
+
+def _route(method: str, path_format: str) -> str:
+    """The routes of FastAPI say of a parameter that it may have slashes."""
+    return f"{'GET' if method == 'HEAD' else method} {path_format}"
+
+
 def scope_of(method: str, path_format: str) -> KeyScope:
     """What a route needs.
 
@@ -75,7 +128,7 @@ def scope_of(method: str, path_format: str) -> KeyScope:
         method: as in `GET`.
         path_format: of the route, with its parameters, as in `/jobs/{job_id}`.
     """
-    route = f"{'GET' if method == 'HEAD' else method} {path_format}"
+    route = _route(method, path_format)
     if route in ADMINISTRATION:
         return "admin"
     return "read" if route.startswith("GET ") or route in SEARCHES else "write"

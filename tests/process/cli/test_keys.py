@@ -79,3 +79,26 @@ def test_a_service_without_keys_says_that_they_shut_nobody_out(kg: Kg, service: 
     assert "KG_API__REQUIRE_KEYS=true" in kg("admin", "keys", "list").stderr
     wrong = kg("ontologies", env={"KG_API_KEY": "kg_wrong"})
     assert wrong.returncode == Unauthorized.exit_code, "a key that is sent is checked all the same"
+
+
+def test_a_key_of_one_ontology_works_there_alone(kg: Kg, guarded: Service, folder: Path) -> None:
+    at_home = {"KG_API_URL": "", "KG_HOME": str(folder / "home")}
+    given = ("--scope", "write", "--ontology", "herons", "--ontology", "storks")
+    made = kg("admin", "keys", "create", "bob", *given, env=at_home)
+    assert "of herons, storks" in made.stderr
+    listed = json.loads(kg("admin", "keys", "list", "--json", env=at_home).stdout)["keys"]
+    assert {each["name"]: each["ontologies"] for each in listed}["bob"] == ["herons", "storks"]
+    bird = folder / "bird.txt"
+    bird.write_text("It stands in the water.")
+    for ontology in ("herons", "secrets"):
+        assert kg("ingest", str(bird), "--ontology", ontology, env=at_home).returncode == 0
+    bob = {"KG_API_URL": guarded.url, "KG_API_KEY": made.stdout.strip()}
+    assert kg("ingest", str(bird), "--ontology", "storks", env=bob).returncode == 0
+    refused = kg("ingest", str(bird), "--ontology", "secrets", env=bob)
+    assert (refused.returncode, "'herons', 'storks' alone" in refused.stderr) == (Forbidden.exit_code, True)
+    found = json.loads(kg("search", "stands in the water", "--json", env=bob).stdout)["sources"]
+    assert {each["ontology"] for each in found} == {"herons", "storks"}
+    for command in (("ontologies",), ("documents", "list"), ("jobs", "list"), ("facets", "ontology")):
+        shown = kg(*command, env=bob)
+        assert (shown.returncode, "secrets" in shown.stdout + shown.stderr) == (0, False), shown.stderr
+    assert kg("admin", "spaces", "list", env=bob).returncode == Forbidden.exit_code

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body
 from fastapi.openapi.models import Example
 
+from kg_api.access.narrowing import narrowed
 from kg_api.graph.documents import library
 from kg_api.graph.documents.deleting import delete_matching
 from kg_api.graph.filters.facets import count_facets
@@ -53,7 +54,7 @@ FACETS: dict[str, Example] = {
 @router.post("/queries/facets", summary="Count the values of documents' fields")
 def count_values(container: Open, request: Annotated[FacetRequest, Body(openapi_examples=FACETS)]) -> Facets:
     """Count the values of metadata keys, formats, ontologies, or dates by year, month or day."""
-    return count_facets(container.graph, request)
+    return count_facets(container.graph, narrowed(request))
 
 
 @router.get("/ontologies", summary="List ontologies")
@@ -123,7 +124,7 @@ def delete_documents(
     with `expected` where so many do. 409: others fit meanwhile, and nothing was deleted. After an
     interruption some are left, which is 409 too: ask for a dry run again. Where none is, zeros and a note.
     """
-    deleted = delete_matching(container.graph, deletion)
+    deleted = delete_matching(container.graph, narrowed(deletion))
     container.images.collect_after_delete()
     return deleted
 

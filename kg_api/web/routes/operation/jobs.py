@@ -9,7 +9,8 @@ from fastapi.concurrency import run_in_threadpool
 
 from kg_api.graph.jobs import cancel_job, find_job, page_of_jobs
 from kg_api.graph.jobs.queue import queue_status
-from kg_api.graph.naming import identify_job, note_on_ontology
+from kg_api.graph.naming.nodes import identify_job
+from kg_api.graph.naming.ontologies import note_on_ontology
 from kg_api.models.jobs import Job, JobPage
 from kg_api.models.queue import QueueStatus
 from kg_api.models.vocabulary import JobState

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Response
 from fastapi.openapi.models import Example
 
+from kg_api.access.narrowing import narrowed
 from kg_api.models.problems import Problem
 from kg_api.models.queries.answering import Answered, AnswerEvent, AnswerRequest
 from kg_api.models.queries.augment import Augmented, AugmentRequest
@@ -41,7 +42,7 @@ def augment(container: Open, request: Annotated[AugmentRequest, Body(openapi_exa
 
     `counts` tells how many each step left out, `degraded` what could not be done.
     """
-    return container.augment.augment(request)
+    return container.augment.augment(narrowed(request))
 
 
 QUESTIONS: dict[str, Example] = {
@@ -85,6 +86,7 @@ def answer(
     language model (KG_LLM__MODEL). With `stream`: `statement` events, then `end`, or `error`, whose data is a
     problem document; a comment comes every 10 s.
     """
+    request = narrowed(request)
     if request.stream:
         return AnswerStream(container.answer.begin(request))
     return container.answer.answer(request)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
+from kg_api.graph.naming.reach import looked_into, within
 from kg_api.ingest.concept_import import import_concepts
 from kg_api.models.base import NodeId, Text
 from kg_api.models.concepts.details import ConceptDetails
@@ -57,8 +58,8 @@ def search_concepts(
 
     A hit without `fits` is only the nearest there is. Several ontologies are searched as one.
     """
-    wanted = [*(_only(ontology) or ()), *(ontologies or ())]
-    return container.concepts.search(query_text, wanted or None, limit)
+    wanted = [*([] if ontology is None else [ontology]), *(ontologies or ())]
+    return container.concepts.search(query_text, looked_into(wanted or None), limit)
 
 
 @router.get("/concepts/paths", summary="Find the shortest paths between two concepts")
@@ -72,7 +73,7 @@ def concept_paths(
     limit: Annotated[int, Query(ge=1, le=MAX_PATHS, description="Maximum number of paths.")] = 5,
 ) -> ConceptPaths:
     """Connect two concepts by what texts state, else by sources in which both appear (`appears with`)."""
-    return container.concepts.paths(start, end, _only(ontology), hops, limit)
+    return container.concepts.paths(start, end, within(ontology), hops, limit)
 
 
 @router.get("/concepts/{concept_id}", summary="Get a concept with its evidence")
@@ -130,10 +131,6 @@ def post_concepts(container: Open, ontology: Ontology, body: ConceptImport) -> C
     what an extractor found stays.
     """
     return import_concepts(container.graph, ontology, body.rows)
-
-
-def _only(ontology: str | None) -> list[str] | None:
-    return None if ontology is None else [ontology]
 
 
 MERGES = "/ontologies/{ontology}/concept-merges"

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body
 from fastapi.openapi.models import Example
 
+from kg_api.access.narrowing import narrowed
 from kg_api.models.constructive.query import ConstructiveQuery
 from kg_api.models.constructive.subgraph import Subgraph
 from kg_api.web.dependencies import Open
@@ -49,4 +50,4 @@ def constructive_query(
     them; and of each step what it left out (`cut`). All steps see only `ontology`, `documents` and `where`.
     404: a concept or a source that a seed names is not there. 422: a seed lies outside of these.
     """
-    return container.constructive.query(query)
+    return container.constructive.query(narrowed(query))

@@ -9,6 +9,7 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel
 from starlette.datastructures import FormData, UploadFile
 
+from kg_api.access.narrowing import narrowed
 from kg_api.errors import InvalidInput
 from kg_api.models.pictures.search import ImageHits, ImageScope, ImageSearch
 from kg_api.web.dependencies import Open
@@ -66,10 +67,10 @@ async def search_images(container: Open, request: Request) -> ImageHits:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json":
         asked = await read_model(request, ImageSearch)
-        return await run_in_threadpool(container.image_search.search, asked)
+        return await run_in_threadpool(container.image_search.search, narrowed(asked))
     if kind == "multipart/form-data":
         content, scope = await _read_form(request)
-        return await run_in_threadpool(container.image_search.search_like, content, scope)
+        return await run_in_threadpool(container.image_search.search_like, content, narrowed(scope))
     raise HTTPException(415, "send application/json, or a picture as multipart/form-data")
 
 

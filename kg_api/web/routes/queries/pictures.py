@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body
 from fastapi.openapi.models import Example
 
+from kg_api.access.narrowing import narrowed
 from kg_api.models.pictures.related import RelatedSearch, RelatedSources
 from kg_api.web.dependencies import Open, SourceId
 from kg_api.web.limits.strict_json import StrictRoute
@@ -30,4 +31,4 @@ def related_sources(
 
     The ways are joined by ranks; `through` of each source says which found it.
     """
-    return container.related.related(source_id, request)
+    return container.related.related(source_id, narrowed(request))

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Path, Query
 from fastapi.openapi.models import Example
 
+from kg_api.access.narrowing import narrowed
 from kg_api.models.base import NodeId
 from kg_api.models.concepts.relations import RelationshipHits, RelationshipSearch
 from kg_api.models.concepts.vocabulary import (
@@ -53,7 +54,7 @@ def search_relationships(
 
     They are compared by their vectors only. What several sources state is one hit, with its statements.
     """
-    return container.relationships.search(body)
+    return container.relationships.search(narrowed(body))
 
 
 @router.get(TYPES, summary="List the relationship types of an ontology")

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Query
 from fastapi.openapi.models import Example
 
+from kg_api.access.narrowing import narrowed
 from kg_api.graph.documents.library import find_source
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
 from kg_api.models.queries.places import Place
@@ -46,7 +47,7 @@ def search_sources(
     container: Open, search: Annotated[SourceSearch, Body(openapi_examples=EXAMPLES)]
 ) -> SourceHits:
     """Give the sources that fit best, with their exact place; `degraded` says what could not be done."""
-    return container.search.search(search)
+    return container.search.search(narrowed(search))
 
 
 HYBRID: dict[str, Example] = {
@@ -64,7 +65,7 @@ def hybrid_search(
     container: Open, search: Annotated[HybridSearch, Body(openapi_examples=HYBRID)]
 ) -> HybridHits:
     """Give the concepts that fit, and sources found by meaning, by words and through concepts."""
-    return container.hybrid.search(search)
+    return container.hybrid.search(narrowed(search))
 
 
 @router.get("/sources/{source_id:path}/context", summary="Get a source with its neighbours")
@@ -121,7 +122,7 @@ def source_graph(
     container: Open, request: Annotated[GraphRequest, Body(openapi_examples=GRAPHS)]
 ) -> SourceGraph:
     """Connect sources with those that are most similar to them; every pair is compared."""
-    return container.similarity.graph(request)
+    return container.similarity.graph(narrowed(request))
 
 
 @router.post("/queries/sources/{source_id:path}/similar", summary="Find similar sources in other documents")
@@ -129,7 +130,7 @@ def similar_sources(
     container: Open, source_id: SourceId, request: Annotated[SimilarSearch, Body(openapi_examples=SIMILAR)]
 ) -> SimilarSources:
     """Give passages of other documents that are like a source; near-duplicates stand together."""
-    return container.similarity.similar(source_id, request)
+    return container.similarity.similar(source_id, narrowed(request))
 
 
 @router.post(
@@ -142,4 +143,4 @@ def similar_documents(
     request: Annotated[SimilarDocumentSearch, Body(openapi_examples=DOCUMENTS)],
 ) -> SimilarDocuments:
     """Compare the sources of a document, 200 at most, with those of all others; pairs show where."""
-    return container.similarity.documents(document_id, request)
+    return container.similarity.documents(document_id, narrowed(request))

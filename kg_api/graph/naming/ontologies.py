@@ -1,0 +1,50 @@
+"""Which ontologies there are, and which are nearest to one that is not there.
+
+To whoever may see some ontologies alone there are no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kg_api.errors import NotFound
+from kg_api.graph.database import Graph, Reader
+from kg_api.graph.naming.reach import reach, reaches
+from kg_api.wording.nearest import no_ontology
+from kg_api.wording.plural import pluralize
+
+
+def names_of_ontologies(graph: Reader) -> list[str]:
+    """All that can be seen, in order."""
+    return [row["ontology"] for row in graph.read("ontologies/names") if reaches(row["ontology"])]
+
+
+def unknown_ontology(graph: Reader, ontology: str | Sequence[str]) -> NotFound:
+    """The error that says which ontologies are nearest to one that is not there."""
+    wanted = [ontology] if isinstance(ontology, str) else ontology
+    told = no_ontology(wanted, names_of_ontologies(graph)) + describe_waiting(graph, wanted)
+    return NotFound(f"{told}; `kg ontologies` lists the existing ones")
+
+
+def note_on_ontology(graph: Graph, ontology: str | None) -> list[str]:
+    """The note of an empty list: none where the ontology it was filtered by is there."""
+    return note_on_ontologies(graph, None if ontology is None else [ontology])
+
+
+def note_on_ontologies(graph: Graph, ontologies: Sequence[str] | None) -> list[str]:
+    """The notes of an empty list: of each ontology it was filtered by that is not there."""
+    names = names_of_ontologies(graph) if ontologies else []
+    missing = [each for each in ontologies or () if each not in names]
+    return [no_ontology(each, names) + describe_waiting(graph, [each]) for each in missing]
+
+
+def describe_waiting(graph: Reader, ontologies: Sequence[str]) -> str:
+    """The clause that documents wait for approval in ontologies that are not there yet; or empty."""
+    rows = graph.read("waiting/count", ontologies=reach())
+    told = [
+        f"; {pluralize(row['waiting'], 'document')} of {row['ontology']} "
+        f"{'waits' if row['waiting'] == 1 else 'wait'} for approval (kg documents waiting)"
+        for row in rows
+        if row["ontology"] in ontologies
+    ]
+    return "".join(told)

@@ -1,0 +1,132 @@
+"""A key of one ontology: what is of another is, by its id or name, as what is nowhere."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.two_libraries import (
+    ASKED,
+    OWN,
+    SECRET,
+    Ids,
+    Libraries,
+    ask,
+    fill_in,
+    state_of_other,
+)
+
+READ_BY_ID = (
+    "GET /documents/{document}",
+    "GET /reading/{document}",
+    "GET /reading/{source}",
+    "GET /documents/{pdf}/pages/1.png",
+    "GET /documents/{own_pdf}/pages/1.png?source_id={source}",
+    "POST /queries/documents/{document}/similar",
+    "POST /queries/sources/{source}/similar",
+    "POST /queries/sources/{source}/related",
+    "POST /queries/sources/{image}/related",
+    "GET /sources/{source}",
+    "GET /sources/{source}/context",
+    "GET /sources/{document}/context",
+    "GET /images/{image}",
+    "GET /images/{image}/thumbnail",
+    "GET /concepts/{concept}",
+    "GET /concepts/{concept}/context",
+    "GET /concepts/{concept}/related",
+    "GET /concepts/{concept}/neighbourhood",
+    "GET /concepts/paths?from={own_concept}&to={concept}",
+    "GET /jobs/{job}",
+    "GET /jobs/{job}/events",
+    "GET /proposals/{proposal}",
+    "GET /ontologies/heronry/communities/{community}",
+    "GET /ontologies/heronry/communities?parent={community}",
+    "GET /ontologies/heronry/concept-merges?concept_id={concept}",
+)
+CHANGED_BY_ID: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("PATCH /documents/{document}", {"title": "Mine now"}),
+    ("DELETE /documents/{document}", {}),
+    ("POST /jobs/{job}/cancel", {}),
+    ("POST /jobs/{job}/retry", {}),
+    ("POST /proposals/{proposal}/accept", {}),
+    ("POST /proposals/{proposal}/reject", {}),
+    ("POST /proposals/{proposal}/undo", {}),
+    ("POST /queries/sources/graph", {"source_ids": ["{source}"]}),
+    ("POST /queries/images/search", {"source_id": "{image}"}),
+    ("POST /queries/constructive", {"steps": [{"step": "seed", "by": "source", "value": "{source}"}]}),
+    ("POST /queries/constructive", {"steps": [{"step": "seed", "by": "image", "value": "{image}"}]}),
+    ("POST /queries/constructive", {"steps": [{"step": "seed", "by": "concept", "value": "{concept}"}]}),
+    ("POST /queries/sources/search", {**ASKED, "documents": ["{document}"]}),
+    ("POST /queries/images/search", {"query_text": "boat", "documents": ["{document}"]}),
+    ("POST /queries/sources/graph", {"documents": ["{document}"]}),
+    ("POST /documents/delete", {"where": ["document=none"], "documents": ["{document}"]}),
+)
+
+
+@pytest.mark.parametrize("route", READ_BY_ID)
+def test_what_is_of_another_is_read_as_what_is_nowhere(
+    own: httpx.Client, libraries: Libraries, route: str
+) -> None:
+    _same(own, libraries, route, {} if route.startswith("POST") else None)
+
+
+@pytest.mark.parametrize(("route", "body"), CHANGED_BY_ID, ids=str)
+def test_what_is_of_another_is_changed_as_what_is_nowhere(
+    own: httpx.Client,
+    everything: httpx.Client,
+    libraries: Libraries,
+    route: str,
+    body: dict[str, Any],
+) -> None:
+    before = state_of_other(everything)
+    _same(own, libraries, route, body)
+    assert state_of_other(everything) == before
+
+
+def test_beginnings_of_ids_are_no_way_in(own: httpx.Client, libraries: Libraries) -> None:
+    other = libraries.other
+    asked = {"documents": other.document, "sources": other.source, "concepts": other.concept}
+    for kind, identity in {**asked, "jobs": other.job, "proposals": other.proposal}.items():
+        answer = own.get(f"/{kind}/{identity[:12]}")
+        assert answer.status_code == 404, (kind, answer.text)
+
+
+def test_what_is_ones_own_is_there(own: httpx.Client, libraries: Libraries) -> None:
+    ids = libraries.own
+    for route in READ_BY_ID:
+        if "/events" not in route and "source_id=" not in route:
+            path = fill_in((route, None), ids, ids)[0]
+            assert ask(own, path, {}).status_code == 200, path
+    assert own.get(f"/jobs/{ids.job}").json()["ontology"] == OWN
+    assert (
+        own.get("/documents", params={"ontology": OWN}).json()["total"]
+        == own.get("/documents").json()["total"]
+    )
+
+
+def _same(client: httpx.Client, libraries: Libraries, route: str, body: Any) -> None:
+    """What is said of the other's is what is said of ids that are nowhere."""
+    ids, other = libraries.own, libraries.other
+    nowhere = Ids(**{each.name: _turned(getattr(other, each.name)) for each in fields(Ids)})
+    ask(client, *fill_in((route, body), ids, nowhere))  # the first question may start work, and says so
+    answers = [ask(client, *fill_in((route, body), ids, each)) for each in (other, nowhere)]
+    assert answers[0].status_code == answers[1].status_code
+    told = [_plain(answer, each) for answer, each in zip(answers, (other, nowhere), strict=True)]
+    assert told[0] == told[1]
+    assert SECRET not in told[0]
+
+
+def _plain(answer: httpx.Response, ids: Ids) -> str:
+    told = re.sub(r'"timings_ms":\{[^}]*\}', "", answer.text)
+    for each in fields(Ids):
+        told = told.replace(getattr(ids, each.name), "*")
+    return told
+
+
+def _turned(identity: str) -> str:
+    """Another id of the same form, which is nowhere."""
+    return identity.translate(str.maketrans("0123456789abcdef", "123456789abcdef0"))

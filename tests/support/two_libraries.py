@@ -1,0 +1,171 @@
+"""Two ontologies with something of every kind: one that a key is for, and one that it is not for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+import httpx
+
+from kg_api.access.keys import create_key
+from kg_api.graph.database import Graph
+from kg_api.models.keys import NewKey
+from tests.support.communities import TOPICS, Detecting
+from tests.support.images import drawn, encoded
+from tests.support.pictures import pictured
+from tests.support.proposals import EARS, LEASE, OWLS, RENT, Proposing
+from tests.support.running import Service
+
+OWN: Final = "heronry"
+OTHER: Final = "zanzibar"
+SECRET: Final = "zanzibar"
+"""In every text, name and label of the other one, and nowhere else."""
+NOWHERE: Final = "kilimanja"
+"""An ontology that is not there; its name is no nearer to any than the other one's."""
+SAME_NAME: Final = "same.md"
+
+ASKED = {"query_text": "common ferry"}
+SEED = {"step": "seed", "by": "text", "value": "common ferry"}
+"""What is searched for stands in both."""
+
+
+@dataclass(frozen=True)
+class Ids:
+    """Of an ontology, one of each kind."""
+
+    ontology: str
+    document: str
+    source: str
+    image: str
+    pdf: str
+    concept: str
+    job: str
+    proposal: str
+    community: str
+
+
+@dataclass(frozen=True)
+class Libraries:
+    """Both, and keys by name: `all`, `own` (of the own one, for everything there) and `two` (it reads)."""
+
+    keys: dict[str, str]
+    own: Ids
+    other: Ids
+
+
+def open_libraries(graph: Graph, service: Service) -> Libraries:
+    """Make the keys and store both."""
+    wanted = (
+        NewKey(name="all", scope="admin"),
+        NewKey(name="own", scope="admin", ontologies=[OWN]),
+        NewKey(name="two", scope="read", ontologies=[OWN, NOWHERE]),
+    )
+    made = {each.name: create_key(graph, each, "local").key for each in wanted}
+    with sending(service, made["all"]) as http:
+        return Libraries(made, *fill(graph, http))
+
+
+def sending(service: Service, key: str) -> httpx.Client:
+    """Raw HTTP with a key."""
+    return httpx.Client(base_url=service.url, timeout=60, headers={"Authorization": f"Bearer {key}"})
+
+
+def fill(graph: Graph, http: httpx.Client) -> tuple[Ids, Ids]:
+    """Store both, embed, and look for links and communities; the ids of the own one and of the other.
+
+    Args:
+        graph: of the service.
+        http: to the service, with the right to do all.
+    """
+    proposing = Proposing(graph)
+    detecting = Detecting(graph)
+    for ontology, word in ((OWN, "heron"), (OTHER, SECRET)):
+        for topic, labels in TOPICS.items():
+            detecting.add(f"{word} {topic}", tuple(f"{word} {each}" for each in labels), ontology)
+        for name, text in (
+            (("one", OWLS), ("two", EARS)) if ontology == OWN else (("one", RENT), ("two", LEASE))
+        ):
+            proposing.add(f"{word} {name}.md", f"{word} {text}", ontology=ontology)
+        _ingest(http, ontology, word)
+    proposing.work()
+    detecting.work()
+    return _ids(http, OWN), _ids(http, OTHER)
+
+
+def _ingest(http: httpx.Client, ontology: str, word: str) -> None:
+    text = (
+        f"# {word}\n\nThe common ferry leaves at noon, says the {word}.\n\nThe {word} comes back at night.\n"
+    )
+    about = {"metadata": {"author": word, word: True, "tags": [word]}, "title": f"A {word}"}
+    for name in (SAME_NAME, f"{word}/notes.md"):
+        _send(http, json={"ontology": ontology, "document": name, "text": f"{text}\n{name}\n", **about})
+    waiting = {"ontology": ontology, "document": f"{word} waits.md", "text": f"{word} waits", "review": True}
+    _send(http, json=waiting)
+    picture = encoded(drawn(640, 480), "PNG")
+    _send(
+        http, files={"file": (f"{word}.png", picture)}, data={"ontology": ontology, "title": f"{word} boat"}
+    )
+    page = pictured([f"The {word} lands."], text_pages=[1])
+    _send(http, files={"file": (f"{word}.pdf", page)}, data={"ontology": ontology})
+
+
+def _send(http: httpx.Client, **sent: Any) -> None:
+    assert http.post("/documents", **sent).status_code in {200, 202}
+
+
+def _ids(http: httpx.Client, ontology: str) -> Ids:
+    def one(path: str, of: str, key: str, **asked: Any) -> str:
+        found = http.get(path, params={"ontology": ontology, **asked}).json()[of]
+        assert found, (path, ontology)
+        return found[0][key]
+
+    documents = http.get("/documents", params={"ontology": ontology}).json()["documents"]
+    named = {each["document"]: each["document_id"] for each in documents}
+    reading = http.get(f"/reading/{named[SAME_NAME]}").json()
+    within = f"/ontologies/{ontology}"
+    return Ids(
+        ontology=ontology,
+        document=named[SAME_NAME],
+        source=reading["sources"][0]["source_id"],
+        image=one("/images", "images", "source_id"),
+        pdf=next(identity for name, identity in named.items() if name.endswith(".pdf")),
+        concept=http.get(f"{within}/concepts").json()["concepts"][0]["concept_id"],
+        job=one("/jobs", "jobs", "job_id"),
+        proposal=one("/proposals", "proposals", "proposal_id"),
+        community=http.get(f"{within}/communities").json()["communities"][0]["community_id"],
+    )
+
+
+def fill_in(asked: tuple[str, Any], own: Ids, other: Ids) -> tuple[str, Any]:
+    """A route and its body with ids in the place of `{own_document}`, of the own one, and `{document}`."""
+    route, body = asked
+    for each in fields(Ids):
+        for slot, value in ((f"{{own_{each.name}}}", own), (f"{{{each.name}}}", other)):
+            route = route.replace(slot, getattr(value, each.name))
+            body = replace_in(body, slot, getattr(value, each.name))
+    return route, body
+
+
+def replace_in(body: Any, slot: str, value: str) -> Any:
+    """A body with a value in the place of each slot."""
+    if isinstance(body, dict):
+        return {name: replace_in(each, slot, value) for name, each in body.items()}
+    if isinstance(body, list):
+        return [replace_in(each, slot, value) for each in body]
+    return body.replace(slot, value) if isinstance(body, str) else body
+
+
+def ask(client: httpx.Client, route: str, body: Any) -> httpx.Response:
+    """Send a request that is written as `METHOD PATH`; of a stream of events only its head is read."""
+    method, path = route.split(" ", 1)
+    with client.stream(method, path, json=body if method in {"POST", "PUT", "PATCH"} else None) as answer:
+        if not answer.headers["content-type"].startswith("text/event-stream"):
+            answer.read()
+        return answer
+
+
+def state_of_other(everything: httpx.Client) -> dict[str, Any]:
+    """What the other one has, as whoever sees all of it sees it."""
+    about = {"ontology": OTHER}
+    paths = ("documents", "images", "jobs", "proposals", "waiting")
+    return {path: everything.get(f"/{path}", params=about).json() for path in paths}
