@@ -21,6 +21,7 @@ from tests.process.jobs.crew import Crew, tell, until_done, until_owned
 from tests.support.cypher import rows
 from tests.support.embedding import run_jobs
 from tests.support.records import record
+from tests.support.running import wait_until
 
 ENOUGH = ProposalConfig(min_similarity=0.3, min_contrast=0.05, max_open=10_000)
 ENDS = "MATCH (p:Proposal) RETURN p.proposal_id AS id, COUNT { (p)-[:PROPOSES]->() } AS ends"
@@ -35,15 +36,17 @@ def test_kills_lose_no_proposal(crew: Crew, graph: Graph, driver: neo4j.Driver, 
     rows(driver, "MATCH (j:Job) DETACH DELETE j")
     graph.transaction(partial(write_configuration, ontology="notes", config=ENOUGH))
     job_id, _ = ensure_job(graph, LINK_PROPOSAL, "notes", total=2 * pairs)
-    for _ in range(kills):
-        before = find_job(graph, job_id).worker
+    for kill in range(kills):
+        before = find_job(graph, job_id)
         victim = crew.hire()
-        until_owned(graph, job_id, other_than=before)
+        until_owned(graph, job_id, other_than=before.worker)
+        if kill % 3 == 2:
+            wait_until(lambda done=before.done: find_job(graph, job_id).done > done, 60)
         time.sleep(dice.uniform(0.0, 1.5))
         victim.kill()
         tell(f"killed at {find_job(graph, job_id).done} of {2 * pairs}")
     crew.hire()
-    assert until_done(graph, job_id).state is JobState.COMPLETED
+    assert until_done(graph, job_id, 60 + 20 * kills).state is JobState.COMPLETED
     found = stored(driver)
     assert len(found) > 0.9 * pairs, "words of a few share a place in the small model's vectors"
     assert set(found.values()) == {2}
@@ -51,7 +54,7 @@ def test_kills_lose_no_proposal(crew: Crew, graph: Graph, driver: neo4j.Driver, 
     rows(driver, "MATCH (p:Proposal) DETACH DELETE p")
     flag_again(graph, "notes")
     again, _ = ensure_job(graph, LINK_PROPOSAL, "notes", total=2 * pairs)
-    assert until_done(graph, again).state is JobState.COMPLETED
+    assert until_done(graph, again, 60 + 20 * kills).state is JobState.COMPLETED
     assert stored(driver) == found, "as without kills"
 
 
