@@ -6,22 +6,24 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from kg_api.graph.naming.reach import looked_into
+from kg_api.graph.database import Reader
+from kg_api.graph.naming.ontologies import searched
 
 Request = TypeVar("Request", bound=BaseModel)
 
 
-def narrowed(asked: Request) -> Request:
+def narrowed(graph: Reader, request: Request) -> Request:
     """The same request, of ontologies that can be seen alone.
 
     Args:
-        asked: has a field `ontology`, of one name or several, or `ontologies`; null: all.
+        graph: knows which there are.
+        request: has a field `ontology`, of one name or several, or `ontologies`; null: all.
 
     Raises:
         Forbidden: it names one that cannot be seen.
     """
-    field = "ontology" if "ontology" in type(asked).model_fields else "ontologies"
-    given = getattr(asked, field)
+    field = "ontology" if "ontology" in type(request).model_fields else "ontologies"
+    given = getattr(request, field)
     named = [given] if isinstance(given, str) else given
-    seen = looked_into(named)
-    return asked if named is not None or seen is None else asked.model_copy(update={field: seen})
+    found = searched(graph, named)
+    return request if named is not None or found is None else request.model_copy(update={field: found})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 
 import structlog
 
@@ -93,7 +94,7 @@ class AugmentService:
 
     def _ask(self, asking: Asking, pieces: Pieces) -> list[PieceResults]:
         """Search for all pieces side by side, as many as there are threads for."""
-        waiting = [self._pool.submit(asking.ask, piece) for piece in pieces.pieces]
+        waiting = [self._pool.submit(copy_context().run, asking.ask, piece) for piece in pieces.pieces]
         try:
             return [each.result() for each in waiting]
         finally:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kg_api.extract.asking import answer_tokens, batches, key_of, passages_of, question
 from kg_api.graph.cache import read_contexts
 from kg_api.graph.database import Graph
+from kg_api.graph.naming.reach import reach
 from kg_api.graph.spaces.due import SourceText, about_documents, sources_of_document
 from kg_api.llm.money import price_of, tokens_of
 from kg_api.models.concepts.extraction_config import ExtractionCost, UsedExtraction
@@ -65,7 +66,7 @@ def _count(graph: Graph, document_id: str, per_source: int, settings: LlmSetting
         return
     passages = passages_of(sources, document)
     keys = {key_of(settings.model or "", per_source, about, each): each for each in passages}
-    known = read_contexts(graph, list(keys))
+    known = read_contexts(graph, list(keys)) if reach() is None else {}  # others may have had the same text
     missing = [each for key, each in keys.items() if key not in known]
     questions = [question(about, batch, per_source) for batch in batches(missing)]
     counted.sources += len(sources)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from kg_api.access.narrowing import narrowed
 from kg_api.bootstrap import Container, open_container
 from kg_api.graph.documents import library
-from kg_api.graph.naming.reach import looked_into, require
+from kg_api.graph.naming.ontologies import searched
+from kg_api.graph.naming.reach import require
 from kg_api.images.pages import PageRequest
 from kg_api.models.communities.communities import Communities
 from kg_api.models.concepts.queries import ConceptContext, ConceptHits
@@ -41,11 +42,13 @@ class ContainerLibrary:
 
     def search(self, request: SourceSearch) -> SourceHits:
         """See `Library`."""
-        return self._container().search.search(narrowed(request))
+        container = self._container()
+        return container.search.search(narrowed(container.graph, request))
 
     def hybrid(self, request: HybridSearch) -> HybridHits:
         """See `Library`."""
-        return self._container().hybrid.search(narrowed(request))
+        container = self._container()
+        return container.hybrid.search(narrowed(container.graph, request))
 
     def context(self, source_id: str, window: int) -> SourceContext:
         """See `Library`."""
@@ -53,7 +56,8 @@ class ContainerLibrary:
 
     def concepts(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
         """See `Library`."""
-        return self._container().concepts.search(query_text, looked_into(ontologies), limit)
+        container = self._container()
+        return container.concepts.search(query_text, searched(container.graph, ontologies), limit)
 
     def concept_context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
         """See `Library`."""
@@ -61,15 +65,18 @@ class ContainerLibrary:
 
     def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
         """See `Library`."""
-        return self._container().similarity.similar(source_id, narrowed(request))
+        container = self._container()
+        return container.similarity.similar(source_id, narrowed(container.graph, request))
 
     def images(self, request: ImageSearch) -> ImageHits:
         """See `Library`."""
-        return self._container().image_search.search(narrowed(request))
+        container = self._container()
+        return container.image_search.search(narrowed(container.graph, request))
 
     def related(self, source_id: str, request: RelatedSearch) -> RelatedSources:
         """See `Library`."""
-        return self._container().related.related(source_id, narrowed(request))
+        container = self._container()
+        return container.related.related(source_id, narrowed(container.graph, request))
 
     def thumbnail(self, source_id: str) -> bytes:
         """See `Library`."""

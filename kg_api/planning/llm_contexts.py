@@ -9,6 +9,7 @@ from itertools import takewhile
 
 from kg_api.graph.cache import read_contexts, remember_contexts
 from kg_api.graph.database import Graph, portions
+from kg_api.graph.naming.reach import reach
 from kg_api.graph.spaces.due import DocumentAbout, SourceText, about_documents, sources_of_document
 from kg_api.llm.money import price_of, tokens_of
 from kg_api.llm.parts import DocumentPart, HeadedParagraph, document_parts
@@ -161,8 +162,8 @@ class LlmQuote:
         return [USUAL] * len(chunks)
 
     def written(self) -> WrittenContexts:
-        """What the chunks so far would take."""
-        known = read_contexts(self._graph, list(self._wanted))
+        """What the chunks so far would take; who sees some ontologies is not told what others had written."""
+        known = read_contexts(self._graph, list(self._wanted)) if reach() is None else {}
         missing = [each for key, each in self._wanted.items() if key not in known]
         questions = [
             question(part, [each.chunk for each in batch])

@@ -132,7 +132,7 @@ def embedding_state_of(
     def plan(layout: Layout) -> Plan:
         if layout.space not in spaces:
             raise Unavailable(
-                f"the embedding space {layout.space!r} of {ontology!r} is not registered; "
+                f"an embedding space that is used, {layout.space!r}, is not registered; "
                 "the one of the settings is at the next start: kg down, kg up"
             )
         config = layout.config(embed_on_ingest=configured.embed_on_ingest)

@@ -12,11 +12,13 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 
 from kg_api import __version__
+from kg_api.access.audit import AuditWriter
 from kg_api.access.check import KeyCheck
 from kg_api.errors import KgError
 from kg_api.managed.home import Home
 from kg_api.settings import Settings
 from kg_api.web import openapi, problems
+from kg_api.web.access.audit import AuditLog
 from kg_api.web.access.door import AccessControl, Doorkeeper, check_scope
 from kg_api.web.access.pace import RequestRate
 from kg_api.web.access.required import keys_required
@@ -41,7 +43,7 @@ from kg_api.web.routes.library import (
     review,
     synonyms,
 )
-from kg_api.web.routes.operation import health, jobs, keys, metrics, start
+from kg_api.web.routes.operation import audit, health, jobs, keys, metrics, start
 from kg_api.web.routes.queries import (
     answering,
     communities,
@@ -81,6 +83,7 @@ WITH_PARAMETERS = (
     switching,
     jobs,
     keys,
+    audit,
 )
 """Their query parameters are checked."""
 
@@ -97,14 +100,17 @@ def create_app(
     """
     opening = Opening(settings, on_hopeless)
     mcp = McpMount(opening, settings.api)
+    writer = AuditWriter(lambda: opening.container().graph)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         opening.start()
+        writer.start()
         if opened:
             await run_in_threadpool(opening.wait)
         async with mcp.running():
             yield
+        await run_in_threadpool(writer.close)
         await run_in_threadpool(opening.close)
 
     app = FastAPI(
@@ -141,6 +147,7 @@ def create_app(
 
     together = settings.api.share(MAX_LARGE_BODIES) * settings.api.max_document_bytes
     app.add_middleware(BodyLimit, limit_of=limit_of, together=together)
+    app.add_middleware(AuditLog, writer=writer)
     door = Doorkeeper(KeyCheck(lambda: opening.container().graph), Home(settings.home).folder_key)
     rate = RequestRate(settings.api.requests_per_minute)
     app.add_middleware(AccessControl, door=door, rate=rate, required=app.state.keys_required)

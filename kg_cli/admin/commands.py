@@ -9,6 +9,7 @@ import typer
 
 from kg_api.models.vocabulary import EmbeddedKind
 from kg_cli.admin import concepts, keys, sources, spaces, synonyms
+from kg_cli.admin.audit import audit
 from kg_cli.admin.language import language
 from kg_cli.admin.options import AdminGroup, DryRunOption, FollowOption
 from kg_cli.admin.relationships import commands as relationships
@@ -30,6 +31,7 @@ group.add_typer(synonyms.group, name="synonyms")
 group.add_typer(keys.group, name="keys")
 group.add_typer(relationships.group, name="relationship-types")
 group.command("language")(language)
+group.command("audit")(audit)
 
 
 @group.command("regenerate-embeddings")

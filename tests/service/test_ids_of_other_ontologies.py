@@ -63,7 +63,6 @@ CHANGED_BY_ID: tuple[tuple[str, dict[str, Any]], ...] = (
     ("POST /queries/sources/search", {**ASKED, "documents": ["{document}"]}),
     ("POST /queries/images/search", {"query_text": "boat", "documents": ["{document}"]}),
     ("POST /queries/sources/graph", {"documents": ["{document}"]}),
-    ("POST /documents/delete", {"where": ["document=none"], "documents": ["{document}"]}),
 )
 
 

@@ -17,6 +17,7 @@ PUBLIC: Final = (
     "GET /ready",
 )
 ROUTES: Final[dict[str, KeyScope]] = {
+    "GET /audit": "admin",
     "GET /concepts/paths": "read",
     "GET /concepts/search": "read",
     "GET /concepts/{concept_id}": "read",

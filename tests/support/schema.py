@@ -199,6 +199,9 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
             *("ontologies", "revoked_at", "last_used_at", "valid_seconds"),
         }
     ),
+    "AuditEntry": frozenset(
+        {"entry_id", "at", "key_id", "method", "path", "status", "request_id", "outcome"}
+    ),
     "Worker": frozenset({"name", "host", "pid", "started_at", "seen_at"}),
     "KeptAnswer": frozenset({"key", "request_hash", "answer", "kept_at", "held_at"}),
     "Migration": frozenset({"name", "checksum", "kg_version", "applied_at"}),

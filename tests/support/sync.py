@@ -85,10 +85,10 @@ def of_scan(scan: FolderScan) -> dict[str, int]:
 
 def documents(graph: Graph, ontology: str = "notes") -> dict[str, str]:
     """By name, the text of every document of an ontology."""
-    rows = graph.read("documents/page", ontology=ontology, offset=0, limit=10_000)
+    rows = graph.read("documents/page", ontologies=[ontology], offset=0, limit=10_000)
     ids = {row["document"]: row["document_id"] for row in rows}
     return {
-        name: "".join(graph.read("documents/find", document_id=identity)[0]["parts"])
+        name: "".join(graph.read("documents/find", document_id=identity, ontologies=None)[0]["parts"])
         for name, identity in ids.items()
     }
 

@@ -22,6 +22,8 @@ SECRET: Final = "zanzibar"
 """In every text, name and label of the other one, and nowhere else."""
 NOWHERE: Final = "kilimanja"
 """An ontology that is not there; its name is no nearer to any than the other one's."""
+NEARLY: Final = "zanziba"
+"""One that is not there, and whose name is nearly the other one's."""
 SAME_NAME: Final = "same.md"
 
 ASKED = {"query_text": "common ferry"}
@@ -46,7 +48,8 @@ class Ids:
 
 @dataclass(frozen=True)
 class Libraries:
-    """Both, and keys by name: `all`, `own` (of the own one, for everything there) and `two` (it reads)."""
+    """Both, and keys by name: `all`, `own` (of the own one, for everything there), and for reading `two`,
+    `near` (of the own one, and of one that is not there) and `empty` (of that alone)."""
 
     keys: dict[str, str]
     own: Ids
@@ -59,6 +62,8 @@ def open_libraries(graph: Graph, service: Service) -> Libraries:
         NewKey(name="all", scope="admin"),
         NewKey(name="own", scope="admin", ontologies=[OWN]),
         NewKey(name="two", scope="read", ontologies=[OWN, NOWHERE]),
+        NewKey(name="near", scope="read", ontologies=[OWN, NEARLY]),
+        NewKey(name="empty", scope="read", ontologies=[NEARLY]),
     )
     made = {each.name: create_key(graph, each, "local").key for each in wanted}
     with sending(service, made["all"]) as http:

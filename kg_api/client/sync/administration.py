@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from kg_api.client.call import body_of, delete, get, post
 from kg_api.client.sync.sending import Sending
+from kg_api.models.audit import AuditPage
 from kg_api.models.embedding.spaces import EmbeddingHealth, NewSpace, SpaceInfo, SpaceList
 from kg_api.models.embedding.switching import (
     ChosenOntologies,
@@ -101,6 +103,13 @@ class KeyMethods(Sending):
         """Make a key that replaces one, named by its id or name, which is good for a while beside it."""
         body = body_of(KeyRotation, locals())
         return self._send(post(CreatedKey, "keys", key_id_in(key), "rotate", json=body))
+
+    def audit(
+        self, key: str | None = None, *, since: datetime | None = None, offset: int = 0, limit: int = 100
+    ) -> AuditPage:
+        """List what was changed and by whom, the newest first; of one key, by its id or name, or of all."""
+        of = {"key": None if key is None else key_id_in(key), "since": since and since.isoformat()}
+        return self._send(get(AuditPage, "audit", **of, offset=offset, limit=limit))
 
     def revoke_key(self, key: str) -> ApiKey:
         """Make a key worth nothing, within five seconds; named by its id or name."""

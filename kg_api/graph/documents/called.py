@@ -89,7 +89,7 @@ def _describe(graph: Graph, unknown: Sequence[str], ontologies: Sequence[str]) -
     told = unknown[:MAX_TOLD]
     if not told:
         return []
-    near = name_nearest(graph, told, ontologies[0] if len(ontologies) == 1 else None)
+    near = name_nearest(graph, told, ontologies)
     more = f" nor {len(unknown) - MAX_TOLD} more" if len(unknown) > MAX_TOLD else ""
     effect = f"there is no document {', '.join(map(repr, told))}{more}{near}"
     return [Degradation(part="query", effect=effect)]

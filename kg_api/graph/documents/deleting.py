@@ -12,7 +12,7 @@ from kg_api.graph.filters.matching import (
     describe_unknown_fields,
     matching_documents,
 )
-from kg_api.graph.naming.ontologies import note_on_ontology
+from kg_api.graph.naming.ontologies import note_on_ontologies
 from kg_api.graph.search.similar import count_sources
 from kg_api.models.identity import digest
 from kg_api.models.library.deletion import MAX_SHOWN, DeletedMatching, DocumentDeletion
@@ -92,7 +92,7 @@ def _delete_one(graph: Graph, document_id: str, where: Sequence[Clause]) -> Dele
 
 def _notes(graph: Graph, request: DocumentDeletion, ids: Sequence[str]) -> list[str]:
     names = request.ontologies
-    notes = [note for name in names or () for note in note_on_ontology(graph, name)]
+    notes = note_on_ontologies(graph, names)
     if not ids or asks_for_absence(request.where):
         notes += [each.effect for each in describe_unknown_fields(graph, request.where, names)]
     if not ids:

@@ -15,7 +15,7 @@ from kg_api.graph.filters.matching import asks_for_absence, describe_unknown_fie
 from kg_api.graph.naming.documents import identify_document, is_whole_id
 from kg_api.graph.naming.nodes import identify_source, unknown_source
 from kg_api.graph.naming.ontologies import note_on_ontology
-from kg_api.graph.naming.reach import reaches, within
+from kg_api.graph.naming.reach import reach, reaches, within
 from kg_api.graph.review.waiting import forget_waiting_of
 from kg_api.graph.spaces.marks import Mark
 from kg_api.models.library.documents import (
@@ -103,12 +103,11 @@ def list_documents(
 def _list_matching(
     graph: Graph, ontology: str | None, where: Sequence[Clause], offset: int, limit: int
 ) -> DocumentPage:
-    looked_into = within(ontology)
-    matching = matching_documents(graph, where, looked_into, in_order=True)
+    matching = matching_documents(graph, where, within(ontology), in_order=True)
     ids = [each for of_ontology in matching.values() for each in of_ontology]
     notes = [] if ids else note_on_ontology(graph, ontology)
     if not notes and (not ids or asks_for_absence(where)):
-        notes = [each.effect for each in describe_unknown_fields(graph, where, looked_into)]
+        notes = [each.effect for each in describe_unknown_fields(graph, where, within(ontology))]
     found = summaries(graph, ids[offset : offset + limit])
     return DocumentPage(documents=found, total=len(ids), offset=offset, limit=limit, notes=notes)
 
@@ -131,15 +130,20 @@ def find_document(graph: Graph, called: str, ontology: str | None = None) -> Doc
         NotFound: none is called so.
         Conflict: several are.
     """
-    rows = graph.read("documents/find", document_id=called) if ontology is None else []
-    if not rows or not reaches(rows[0]["ontology"]):
+    rows = _with_text(graph, called) if ontology is None else []
+    if not rows:
         identity = identify_document(graph, called, ontology)
-        rows = graph.read("documents/find", document_id=identity)
+        rows = _with_text(graph, identity)
     if not rows:
         raise NotFound(f"the document {called!r} was deleted at this moment")
     return DocumentContent.model_validate(
         {**_to_fields(rows[0]), "text": rows[0]["preface"] + "".join(rows[0]["parts"])}
     )
+
+
+def _with_text(graph: Graph, document_id: str) -> list[Row]:
+    # a text that cannot be seen is not read either: how long that takes would tell of it
+    return graph.read("documents/find", document_id=document_id, ontologies=reach())
 
 
 def find_summary(graph: Graph, called: str, ontology: str | None = None) -> DocumentSummary:
@@ -188,16 +192,12 @@ def find_source(graph: Graph, source_id: str) -> Place:
         NotFound: there is none that is called so.
         Conflict: several are.
     """
-    rows = _reached(graph.read("sources/find", source_id=source_id))
+    rows = [row for row in graph.read("sources/find", source_id=source_id) if reaches(row["ontology"])]
     if not rows and (whole := identify_source(graph, source_id)):
         rows = graph.read("sources/find", source_id=whole)
     if not rows:
         raise unknown_source(graph, source_id)
     return Place.model_validate(rows[0])
-
-
-def _reached(rows: list[Row]) -> list[Row]:
-    return [row for row in rows if reaches(row["ontology"])]
 
 
 def sources_called(graph: Graph, called: Sequence[str]) -> list[str]:

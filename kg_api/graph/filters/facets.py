@@ -12,7 +12,7 @@ from kg_api.graph.filters.matching import (
     describe_unknown_keys,
     matching_documents,
 )
-from kg_api.graph.naming.ontologies import note_on_ontology
+from kg_api.graph.naming.ontologies import note_on_ontologies
 from kg_api.models.queries.facets import Facet, FacetCounts, FacetRequest, Facets
 
 
@@ -58,7 +58,7 @@ def _counts(facet: Facet, row: Row) -> FacetCounts:
 
 def _notes(graph: Graph, request: FacetRequest, counted: Sequence[FacetCounts], documents: int) -> list[str]:
     names = request.ontologies
-    notes = [note for name in names or () for note in note_on_ontology(graph, name)]
+    notes = note_on_ontologies(graph, names)
     if request.where and (not documents or asks_for_absence(request.where)):
         notes += [each.effect for each in describe_unknown_fields(graph, request.where, names)]
     if request.where and not documents:

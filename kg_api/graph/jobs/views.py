@@ -10,8 +10,9 @@ from itertools import takewhile
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Reader, Row
 from kg_api.graph.jobs.records import PERIODIC_KINDS, RANKS, SOURCE_EMBEDDING
-from kg_api.graph.naming.reach import reaches, within
+from kg_api.graph.naming.reach import reach, reaches, within
 from kg_api.models.jobs import Job, JobAhead
+from kg_api.models.library.folders import SCAN_KIND
 from kg_api.models.vocabulary import JobState
 from kg_api.wording.nearest import suggestion
 
@@ -20,6 +21,7 @@ NEWEST = 100
 MAX_COOLDOWN_SECONDS = 600
 """Seconds."""
 MAX_IN_LINE = 50
+OF_THE_MACHINE = "its folder cannot be read: an administrator of kg sees why"
 
 
 def find_job(graph: Graph, job_id: str) -> Job:
@@ -151,6 +153,8 @@ def job_of(row: Row) -> Job:
     known = {name: row[name] for name in Job.model_fields if row.get(name) is not None}
     nothing = dict.fromkeys(name for name, field in Job.model_fields.items() if field.is_required())
     times = {name: row[name].to_native() for name in _TIMES if row.get(name) is not None}
+    if row["kind"] == SCAN_KIND and known.get("error") and reach() is not None:
+        known["error"] = OF_THE_MACHINE
     if row["state"] == JobState.QUEUED and row.get("running_parts"):
         row, known = {**row, "state": JobState.RUNNING}, {**known, "state": JobState.RUNNING}
     more = {"forced": row.get("forced_at") is not None, "stalled": _is_stalled(row)}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph, Row
 from kg_api.graph.naming.ontologies import names_of_ontologies, note_on_ontology
-from kg_api.graph.naming.reach import reaches, within
+from kg_api.graph.naming.reach import looked_into, reaches, within
 from kg_api.models.identity import ID_DIGITS, document_id, spellings
 from kg_api.wording.nearest import nearest, suggestion
 
@@ -97,13 +97,13 @@ def _one(called: str, rows: Sequence[Row]) -> Row:
     return rows[0]
 
 
-def name_nearest(graph: Graph, called: Sequence[str], ontology: str | None) -> str:
+def name_nearest(graph: Graph, called: Sequence[str], ontologies: Sequence[str] | None) -> str:
     """The clause that says which documents are nearest to some that are not there; empty where none is.
 
     Of one that begins with an ontology that is there, only what that has is looked through. They are named
     with their ontology where what was called seems to name one.
     """
-    rows = graph.read("documents/names", ontologies=within(ontology), limit=MAX_NAMES_READ)
+    rows = graph.read("documents/names", ontologies=looked_into(ontologies), limit=MAX_NAMES_READ)
     owners = {each.partition("/")[0] for each in called if "/" in each}
     there = {row["ontology"] for row in rows}
     if owned := tuple(f"{owner}/" for owner in sorted(owners & there)):
@@ -132,5 +132,5 @@ def _unknown_document(graph: Graph, called: str, ontology: str | None, sought: s
     if note := note_on_ontology(graph, ontology):
         return NotFound(f"{note[0]}; `kg ontologies` lists the existing ones")
     place = "" if ontology is None else f" in {ontology!r}"
-    near = "" if is_whole_id(called) else name_nearest(graph, [called], ontology)
+    near = "" if is_whole_id(called) else name_nearest(graph, [called], within(ontology))
     return NotFound(f"there is no {sought} {called!r}{place}{near}; `kg documents` lists the existing ones")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Reader
-from kg_api.graph.naming.reach import reach, reaches
+from kg_api.graph.naming.reach import looked_into, reach, reaches
 from kg_api.wording.nearest import no_ontology
 from kg_api.wording.plural import pluralize
 
@@ -17,6 +17,17 @@ from kg_api.wording.plural import pluralize
 def names_of_ontologies(graph: Reader) -> list[str]:
     """All that can be seen, in order."""
     return [row["ontology"] for row in graph.read("ontologies/names") if reaches(row["ontology"])]
+
+
+def searched(graph: Reader, ontologies: Sequence[str] | None) -> list[str] | None:
+    """The ontologies that are searched: those named, else those that can be seen and are there; None: all.
+
+    Raises:
+        Forbidden: one that is named cannot be seen.
+    """
+    if ontologies is None and (seen := reach()) is not None:
+        return names_of_ontologies(graph) or seen
+    return looked_into(ontologies)
 
 
 def unknown_ontology(graph: Reader, ontology: str | Sequence[str]) -> NotFound:

@@ -9,7 +9,7 @@ from typing import Any
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph, Reader, Row, Transaction
 from kg_api.graph.naming.nodes import identify_proposal
-from kg_api.graph.naming.reach import within
+from kg_api.graph.naming.reach import reach, within
 from kg_api.models.proposals.proposals import Proposal, ProposalEnd
 from kg_api.models.queries.places import Place
 from kg_api.models.vocabulary import LINKED, ProposalKind, ProposalState
@@ -58,7 +58,9 @@ def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None)
         NotFound: there is none by that id, or its texts have gone.
         Conflict: several ids begin so.
     """
-    whole = find_proposal(graph, proposal_id).proposal_id
+    whole = identify_proposal(graph, proposal_id)
+    if reach() is not None:
+        whole = find_proposal(graph, whole).proposal_id
     own, seen = uuid.uuid4().hex, list[Row]()
 
     def work(tx: Transaction) -> Proposal:

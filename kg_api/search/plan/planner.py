@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
+from contextvars import copy_context
 
 from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph
@@ -125,7 +126,9 @@ class SearchPlanner:
         self, text: str, spaces: Sequence[tuple[Space, list[str]]]
     ) -> Future[list[PictureVector]] | None:
         """Embed a question for pictures, beside all else; a search without any waits for no thread."""
-        return self._pool.submit(self._pictures.embed, text, spaces) if spaces else None
+        if not spaces:
+            return None
+        return self._pool.submit(copy_context().run, self._pictures.embed, text, spaces)
 
     def _known(self, request: SourceSearch) -> OntologySnapshot:
         named = request.documents is not None or bool(request.where)
@@ -159,7 +162,10 @@ class SearchPlanner:
             return query_vector(request, self._spaces.of(space), waiting, hypothetical)
 
         models = scope.models
-        return [one(models[0])] if len(models) == 1 else list(self._pool.map(one, models))
+        if len(models) == 1:
+            return [one(models[0])]
+        waiting = [self._pool.submit(copy_context().run, one, each) for each in models]
+        return [each.result() for each in waiting]
 
 
 def _similar(request: SourceSearch, scope: Scope) -> SimilarityFilter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 
 from kg_api.errors import Unavailable
@@ -65,7 +66,7 @@ class Retriever:
         """Look for the question's own concepts beside the lanes, once a search."""
         if before is not None:
             return lambda: before.seeds
-        return self._pool.submit(self._concepts.seeds, plan).result
+        return self._pool.submit(copy_context().run, self._concepts.seeds, plan).result
 
     def _lanes(self, plan: SearchPlan, *, respelt: bool) -> Candidates:
         """What the plan's lanes find, all asked at once; words that no text has are then asked otherwise."""

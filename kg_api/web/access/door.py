@@ -135,7 +135,12 @@ class AccessControl:
 
 def asking(request: Request) -> Access:
     """Who sends a request that a route handles."""
-    return request.scope["state"][_ACCESS]
+    return access_of(request.scope)
+
+
+def access_of(scope: Scope) -> Access:
+    """Who sends a request, once the door has let it in."""
+    return scope["state"][_ACCESS]
 
 
 def key_of(scope: Scope) -> dict[str, Any]:

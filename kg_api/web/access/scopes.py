@@ -39,6 +39,7 @@ ADMINISTRATION: Final = frozenset(
         "GET /embedding/spaces/{slug}/check",
         "POST /embedding/spaces/{slug}/rollback",
         "POST /embeddings/regenerate",
+        "GET /audit",
         "GET /folders",
         "POST /folders",
         "GET /folders/{folder_id}",

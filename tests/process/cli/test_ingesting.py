@@ -24,7 +24,7 @@ SOME_FAILED = 3
 
 def documents(graph: Graph) -> int:
     """How many are stored."""
-    return graph.read("documents/count", ontology=None)[0]["total"]
+    return graph.read("documents/count", ontologies=None)[0]["total"]
 
 
 def fill(folder: Path) -> dict[str, str]:

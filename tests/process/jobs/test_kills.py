@@ -22,7 +22,7 @@ from tests.process.jobs.crew import BATCH, Crew, assert_all_embedded, seed, tell
 from tests.support import forked
 from tests.support.running import Service, environment, wait_until
 
-COMPLETED = {"state": "completed", "kind": "source_embedding", "ontology": None, "hidden": []}
+COMPLETED = {"state": "completed", "kind": "source_embedding", "ontologies": None, "hidden": []}
 
 
 @dataclass

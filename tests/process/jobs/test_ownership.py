@@ -69,7 +69,7 @@ def test_eight_workers_never_own_a_job_at_once(crew: Crew, graph: Graph, count: 
 
 
 def completed(graph: Graph) -> int:
-    return graph.read("jobs/count", state="completed", kind=TEST_KIND, ontology=None, hidden=[])[0]["total"]
+    return graph.read("jobs/count", state="completed", kind=TEST_KIND, ontologies=None, hidden=[])[0]["total"]
 
 
 def test_a_frozen_worker_loses_its_job_and_writes_nothing_when_it_thaws(

@@ -147,6 +147,7 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "drop_space": lambda kg: kg.drop_space("s", "o"),
     "keys": lambda kg: kg.keys(),
     "create_key": lambda kg: kg.create_key("ada", scope="write"),
+    "audit": lambda kg: kg.audit("ada"),
     "rotate_key": lambda kg: kg.rotate_key("ada", overlap_hours=1),
     "revoke_key": lambda kg: kg.revoke_key("ada"),
     "jobs": lambda kg: kg.jobs(state="queued", kind="source_embedding", ontology="o"),

@@ -54,7 +54,7 @@ FACETS: dict[str, Example] = {
 @router.post("/queries/facets", summary="Count the values of documents' fields")
 def count_values(container: Open, request: Annotated[FacetRequest, Body(openapi_examples=FACETS)]) -> Facets:
     """Count the values of metadata keys, formats, ontologies, or dates by year, month or day."""
-    return count_facets(container.graph, narrowed(request))
+    return count_facets(container.graph, narrowed(container.graph, request))
 
 
 @router.get("/ontologies", summary="List ontologies")
@@ -124,7 +124,7 @@ def delete_documents(
     with `expected` where so many do. 409: others fit meanwhile, and nothing was deleted. After an
     interruption some are left, which is 409 too: ask for a dry run again. Where none is, zeros and a note.
     """
-    deleted = delete_matching(container.graph, narrowed(deletion))
+    deleted = delete_matching(container.graph, narrowed(container.graph, deletion))
     container.images.collect_after_delete()
     return deleted
 

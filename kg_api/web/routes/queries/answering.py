@@ -42,7 +42,7 @@ def augment(container: Open, request: Annotated[AugmentRequest, Body(openapi_exa
 
     `counts` tells how many each step left out, `degraded` what could not be done.
     """
-    return container.augment.augment(narrowed(request))
+    return container.augment.augment(narrowed(container.graph, request))
 
 
 QUESTIONS: dict[str, Example] = {
@@ -86,7 +86,7 @@ def answer(
     language model (KG_LLM__MODEL). With `stream`: `statement` events, then `end`, or `error`, whose data is a
     problem document; a comment comes every 10 s.
     """
-    request = narrowed(request)
+    request = narrowed(container.graph, request)
     if request.stream:
         return AnswerStream(container.answer.begin(request))
     return container.answer.answer(request)

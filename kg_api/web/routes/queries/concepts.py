@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from kg_api.graph.naming.reach import looked_into, within
+from kg_api.graph.naming.ontologies import searched
 from kg_api.ingest.concept_import import import_concepts
 from kg_api.models.base import NodeId, Text
 from kg_api.models.concepts.details import ConceptDetails
@@ -59,7 +59,7 @@ def search_concepts(
     A hit without `fits` is only the nearest there is. Several ontologies are searched as one.
     """
     wanted = [*([] if ontology is None else [ontology]), *(ontologies or ())]
-    return container.concepts.search(query_text, looked_into(wanted or None), limit)
+    return container.concepts.search(query_text, searched(container.graph, wanted or None), limit)
 
 
 @router.get("/concepts/paths", summary="Find the shortest paths between two concepts")
@@ -73,7 +73,8 @@ def concept_paths(
     limit: Annotated[int, Query(ge=1, le=MAX_PATHS, description="Maximum number of paths.")] = 5,
 ) -> ConceptPaths:
     """Connect two concepts by what texts state, else by sources in which both appear (`appears with`)."""
-    return container.concepts.paths(start, end, within(ontology), hops, limit)
+    within = searched(container.graph, None if ontology is None else [ontology])
+    return container.concepts.paths(start, end, within, hops, limit)
 
 
 @router.get("/concepts/{concept_id}", summary="Get a concept with its evidence")

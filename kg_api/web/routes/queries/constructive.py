@@ -50,4 +50,4 @@ def constructive_query(
     them; and of each step what it left out (`cut`). All steps see only `ontology`, `documents` and `where`.
     404: a concept or a source that a seed names is not there. 422: a seed lies outside of these.
     """
-    return container.constructive.query(narrowed(query))
+    return container.constructive.query(narrowed(container.graph, query))

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from starlette.datastructures import FormData, UploadFile
 
 from kg_api.access.narrowing import narrowed
+from kg_api.bootstrap import Container
 from kg_api.errors import InvalidInput
 from kg_api.models.pictures.search import ImageHits, ImageScope, ImageSearch
 from kg_api.web.dependencies import Open
@@ -67,11 +68,19 @@ async def search_images(container: Open, request: Request) -> ImageHits:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json":
         asked = await read_model(request, ImageSearch)
-        return await run_in_threadpool(container.image_search.search, narrowed(asked))
+        return await run_in_threadpool(_search, container, asked)
     if kind == "multipart/form-data":
         content, scope = await _read_form(request)
-        return await run_in_threadpool(container.image_search.search_like, content, narrowed(scope))
+        return await run_in_threadpool(_search_like, container, content, scope)
     raise HTTPException(415, "send application/json, or a picture as multipart/form-data")
+
+
+def _search(container: Container, asked: ImageSearch) -> ImageHits:
+    return container.image_search.search(narrowed(container.graph, asked))
+
+
+def _search_like(container: Container, content: bytes, scope: ImageScope) -> ImageHits:
+    return container.image_search.search_like(content, narrowed(container.graph, scope))
 
 
 async def _read_form(request: Request) -> tuple[bytes, ImageScope]:

@@ -31,4 +31,4 @@ def related_sources(
 
     The ways are joined by ranks; `through` of each source says which found it.
     """
-    return container.related.related(source_id, narrowed(request))
+    return container.related.related(source_id, narrowed(container.graph, request))

@@ -54,7 +54,7 @@ def search_relationships(
 
     They are compared by their vectors only. What several sources state is one hit, with its statements.
     """
-    return container.relationships.search(narrowed(body))
+    return container.relationships.search(narrowed(container.graph, body))
 
 
 @router.get(TYPES, summary="List the relationship types of an ontology")

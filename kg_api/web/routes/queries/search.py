@@ -47,7 +47,7 @@ def search_sources(
     container: Open, search: Annotated[SourceSearch, Body(openapi_examples=EXAMPLES)]
 ) -> SourceHits:
     """Give the sources that fit best, with their exact place; `degraded` says what could not be done."""
-    return container.search.search(narrowed(search))
+    return container.search.search(narrowed(container.graph, search))
 
 
 HYBRID: dict[str, Example] = {
@@ -65,7 +65,7 @@ def hybrid_search(
     container: Open, search: Annotated[HybridSearch, Body(openapi_examples=HYBRID)]
 ) -> HybridHits:
     """Give the concepts that fit, and sources found by meaning, by words and through concepts."""
-    return container.hybrid.search(narrowed(search))
+    return container.hybrid.search(narrowed(container.graph, search))
 
 
 @router.get("/sources/{source_id:path}/context", summary="Get a source with its neighbours")
@@ -122,7 +122,7 @@ def source_graph(
     container: Open, request: Annotated[GraphRequest, Body(openapi_examples=GRAPHS)]
 ) -> SourceGraph:
     """Connect sources with those that are most similar to them; every pair is compared."""
-    return container.similarity.graph(narrowed(request))
+    return container.similarity.graph(narrowed(container.graph, request))
 
 
 @router.post("/queries/sources/{source_id:path}/similar", summary="Find similar sources in other documents")
@@ -130,7 +130,7 @@ def similar_sources(
     container: Open, source_id: SourceId, request: Annotated[SimilarSearch, Body(openapi_examples=SIMILAR)]
 ) -> SimilarSources:
     """Give passages of other documents that are like a source; near-duplicates stand together."""
-    return container.similarity.similar(source_id, narrowed(request))
+    return container.similarity.similar(source_id, narrowed(container.graph, request))
 
 
 @router.post(
@@ -143,4 +143,4 @@ def similar_documents(
     request: Annotated[SimilarDocumentSearch, Body(openapi_examples=DOCUMENTS)],
 ) -> SimilarDocuments:
     """Compare the sources of a document, 200 at most, with those of all others; pairs show where."""
-    return container.similarity.documents(document_id, narrowed(request))
+    return container.similarity.documents(document_id, narrowed(container.graph, request))

@@ -1,0 +1,7 @@
+// What was changed last, with the name that the key has; of one key, or of all.
+MATCH (a:AuditEntry)
+WHERE a.at >= $since AND ($key_id IS NULL OR a.key_id = $key_id)
+WITH a ORDER BY a.at DESC, a.entry_id SKIP $offset LIMIT $limit
+OPTIONAL MATCH (k:ApiKey {key_id: a.key_id})
+RETURN a {.entry_id, .at, .key_id, .method, .path, .status, .request_id, .outcome} AS entry, k.name AS key_name
+ORDER BY entry.at DESC, entry.entry_id

@@ -1,0 +1,112 @@
+"""What is changed over REST is written down: when, with which key, and what came of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+import structlog
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from kg_api.access.audit import AuditWriter
+from kg_api.graph.keys.audit import AuditRecord
+from kg_api.models.keys import without_secrets
+from kg_api.web.access.door import access_of
+from kg_api.web.access.scopes import scope_of
+
+MAX_READ = 1_000_000
+"""Bytes of an answer that are read for what it says was changed."""
+MAX_VALUE = 200
+OUTCOMES: Final = frozenset(
+    {
+        *("ontology", "document", "document_id", "change", "job_id", "documents", "sources", "concepts"),
+        *("relations", "rejected", "matched", "dry_run", "applied", "key_id", "name", "scope", "slug"),
+        *("folder_id", "proposal_id", "state", "merge_id", "community_id", "type"),
+    }
+)
+"""Fields of answers that say what was changed."""
+
+
+class AuditLog:
+    """Has every request written down that changed something.
+
+    Args:
+        app: what comes next; it knows who asks.
+        writer: writes.
+    """
+
+    def __init__(self, app: ASGIApp, writer: AuditWriter) -> None:
+        self.app = app
+        self._writer = writer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request (ASGI)."""
+        if scope["type"] != "http" or scope["method"] in {"GET", "HEAD", "OPTIONS"}:
+            await self.app(scope, receive, send)
+            return
+        answer = _Answer()
+
+        async def sending(message: Message) -> None:
+            answer.see(message)
+            await send(message)
+
+        await self.app(scope, receive, sending)
+        if _changes(scope) and answer.is_good:
+            self._writer.add(_record(scope, answer))
+
+
+class _Answer:
+    """The status of an answer, and its beginning."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        self._body = bytearray()
+
+    def see(self, message: Message) -> None:
+        """A part of it is sent."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+        elif message["type"] == "http.response.body" and len(self._body) <= MAX_READ:
+            self._body += message.get("body", b"")
+
+    @property
+    def is_good(self) -> bool:
+        return 200 <= self.status < 300  # noqa: PLR2004 - as HTTP has it
+
+    def outcome(self) -> dict[str, str | int | bool]:
+        """What it says was changed."""
+        try:
+            said: Any = json.loads(self._body) if len(self._body) <= MAX_READ else None
+        except ValueError:
+            return {}
+        return present_outcome(cast("dict[str, Any]", said)) if isinstance(said, dict) else {}
+
+
+def present_outcome(answer: Mapping[str, Any]) -> dict[str, str | int | bool]:
+    """Of an answer names, ids and counts; of several documents, how many were stored."""
+    told = {name: value for name, value in answer.items() if name in OUTCOMES and _is_short(value)}
+    if isinstance(outcomes := answer.get("outcomes"), list):
+        stored = [each["ingested"] for each in cast("list[Any]", outcomes) if each.get("ingested")]
+        told["documents"] = len(stored)
+        if len(of := {each["ontology"] for each in stored}) == 1:
+            told["ontology"] = of.pop()
+    return told
+
+
+def _is_short(value: Any) -> bool:
+    return isinstance(value, int) or (isinstance(value, str) and len(value) <= MAX_VALUE)
+
+
+def _changes(scope: Scope) -> bool:
+    route = scope.get("route")
+    path_format = getattr(route, "path_format", None)
+    return path_format is not None and scope_of(scope["method"], path_format) != "read"
+
+
+def _record(scope: Scope, answer: _Answer) -> AuditRecord:
+    about = {"method": scope["method"], "path": without_secrets(scope["path"][:500]), "status": answer.status}
+    request_id = structlog.contextvars.get_contextvars().get("request_id", "")
+    return AuditRecord.of(
+        key_id=access_of(scope).key_id, request_id=request_id, outcome=answer.outcome(), **about
+    )

@@ -1,0 +1,116 @@
+"""What was changed is written down: when, with which key and what came of it; and nothing else is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.errors import NotFound
+from kg_api.graph.database import Graph
+from kg_api.graph.keys.audit import AuditRecord, prune_audit, write_audit
+from tests.service.asking import ingest, problem, search
+from tests.support.running import wait_until
+
+SECRET = "the owl sleeps in the mill"
+
+
+@pytest.fixture
+def writer(kg: KgClient, http: httpx.Client) -> Iterator[httpx.Client]:
+    """Raw HTTP with a key that writes."""
+    key = kg.create_key("import", scope="write").key
+    with httpx.Client(base_url=http.base_url, timeout=60, headers={"Authorization": f"Bearer {key}"}) as sent:
+        yield sent
+
+
+def audited(http: httpx.Client, count: int, **asked: Any) -> list[dict[str, Any]]:
+    """The entries, once there are so many; the newest first."""
+
+    def entries() -> list[dict[str, Any]]:
+        return http.get("/audit", params=asked).json()["entries"]
+
+    wait_until(lambda: len(entries()) >= count, 20, lambda: str(entries()))
+    return entries()
+
+
+def test_changes_are_told_with_key_request_and_outcome(http: httpx.Client, writer: httpx.Client) -> None:
+    stored = ingest(writer, SECRET, "owl.txt", "mill")
+    answer = writer.patch(f"/documents/{stored['document_id']}", json={"title": "The owl"})
+    writer.delete("/documents/owl.txt")
+    gone, changed, came, made = audited(http, 4)
+    assert (made["key_id"], made["path"], made["outcome"]["name"]) == ("anyone", "/keys", "import")
+    assert [each["key_name"] for each in (gone, changed, came)] == ["import"] * 3
+    assert [each["method"] for each in (gone, changed, came)] == ["DELETE", "PATCH", "POST"]
+    assert came["outcome"]["document"] == "owl.txt"
+    assert came["outcome"]["ontology"] == "mill"
+    assert came["outcome"]["change"] == "created"
+    assert changed["request_id"] == answer.headers["X-Request-ID"]
+    assert gone["outcome"]["documents"] == 1
+    assert SECRET not in http.get("/audit").text
+
+
+def test_what_changes_nothing_is_not_there(http: httpx.Client, writer: httpx.Client) -> None:
+    ingest(writer, SECRET)
+    search(writer, "owl")
+    writer.get("/documents")
+    problem(writer.post("/keys", json={"name": "more"}), 403)
+    problem(writer.post("/documents", json={"ontology": "mill"}), 422)
+    problem(writer.delete("/documents/nowhere.txt"), 404)
+    ingest(writer, SECRET, "last.txt")
+    told = audited(http, 3)
+    assert [(each["method"], each["path"]) for each in told] == [
+        ("POST", "/documents"), ("POST", "/documents"), ("POST", "/keys"),
+    ]  # fmt: skip
+
+
+def test_a_batch_is_one_entry_that_counts(http: httpx.Client, writer: httpx.Client) -> None:
+    good = [{"ontology": "mill", "document": f"{n}.txt", "text": f"{SECRET} {n}"} for n in range(3)]
+    writer.post("/documents/batch", json={"documents": [*good, {"ontology": "mill"}]})
+    newest = audited(http, 2)[0]
+    assert newest["outcome"] == {"documents": 3, "ontology": "mill"}
+
+
+def test_a_key_is_never_in_it(http: httpx.Client, kg: KgClient) -> None:
+    made = kg.create_key("ada")
+    kg.rotate_key("ada")
+    http.post(f"/keys/{made.key}/revoke")
+    audited(http, 3)
+    told = http.get("/audit").text
+    assert made.key not in told
+    assert made.key[12:] not in told
+    assert made.key_id in told
+
+
+def test_the_list_is_of_a_key_and_from_a_time_on(
+    http: httpx.Client, kg: KgClient, writer: httpx.Client
+) -> None:
+    ingest(writer, SECRET)
+    ingest(http, SECRET, "another.txt")
+    audited(http, 3)
+    assert [each.path for each in kg.audit("import").entries] == ["/documents"]
+    assert [each.path for each in kg.audit("anyone").entries] == ["/documents", "/keys"]
+    page = kg.audit(limit=1, offset=1)
+    assert (len(page.entries), page.total) == (1, 3)
+    assert kg.audit(since=datetime.now(UTC) + timedelta(hours=1)).total == 0
+    assert kg.audit(since=datetime.now(UTC) - timedelta(hours=1)).total == 3
+    with pytest.raises(NotFound, match="there is no key 'nobody'"):
+        kg.audit("nobody")
+
+
+def test_what_is_older_than_a_year_is_forgotten(graph: Graph) -> None:
+    about: dict[str, Any] = {"key_id": "local", "method": "POST", "path": "/documents", "status": 202}
+    about |= {"request_id": "r"}
+    new = AuditRecord.of(**about, outcome={})
+    old = AuditRecord(datetime.now(UTC) - timedelta(days=400), **about, outcome={}, entry_id="old")
+    for _ in range(2):
+        write_audit(graph, [new, old])
+    assert prune_audit(graph, 365) == 1
+    assert prune_audit(graph, 365) == 0
+
+
+def test_a_reader_is_refused(writer: httpx.Client) -> None:
+    assert "'admin'" in problem(writer.get("/audit"), 403)
