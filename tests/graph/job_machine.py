@@ -28,8 +28,10 @@ PARTS = ["a:b", "b:c"]
 STORED = (
     "MATCH (j:Job) RETURN j.job_id AS job_id, j.state AS state, j.fence AS fence, j.attempts AS attempts, "
     "j.stumbles AS failures, j.cursor AS cursor, j.done AS done, j.total AS total, j.set_aside AS set_aside, "
-    "j.selection AS selection, j.forced_at IS NOT NULL AS forced, j.unique_key IS NOT NULL AS holds_key"
+    "j.selection AS selection, j.forced_at IS NOT NULL AS forced, j.unique_key IS NOT NULL AS holds_key, "
+    "j.error IS NOT NULL AS troubled"
 )
+PARTS_OF = "MATCH (j:Job {parent_id: $id}) RETURN j.job_id AS job_id, j.part AS part ORDER BY part"
 SEEDS = st.integers(min_value=0, max_value=10**6)
 ACTIONS = (
     *("request", "claim", "claim", "heartbeat", "advance", "advance", "finish", "fail", "yield_job"),
@@ -144,7 +146,7 @@ class Machine(RuleBasedStateMachine):
             assert state == "lost"
             return
         job = hold.job
-        job.failures += 1
+        job.failures, job.troubled = job.failures + 1, True
         dead = permanent or job.failures >= MAX_FAILURES
         assert state == ("dead" if dead else "queued")
         if dead:
@@ -167,6 +169,7 @@ class Machine(RuleBasedStateMachine):
         if good:
             self.model.requeue(hold.job, ready=how in {"release", "yield_job"})
             hold.job.queued = place if how == "release" else hold.job.queued
+            hold.job.troubled = how == "wait" or (hold.job.troubled and how != "pause")
 
     def divide(self) -> None:
         """A whole is divided and waits; a worker looks for something to do."""
@@ -267,14 +270,15 @@ class Machine(RuleBasedStateMachine):
     def learn_parts(self, job: ModelJob) -> None:
         """The ids of new parts come from the database, and all parts of one call have one place."""
         place = next(self.model.clock)
-        for part in jobs.parts_of(self.graph, job.job_id, limit=100):
+        for row in rows(self.driver, PARTS_OF, id=job.job_id):
             known = self.model.jobs
-            if part.job_id not in known:
-                known[part.job_id] = ModelJob(
-                    part.job_id,
+            if row["job_id"] not in known:
+                known[row["job_id"]] = ModelJob(
+                    row["job_id"],
                     job.ontology,
                     place,
                     parent=job,
+                    part=row["part"],
                     selection=job.selection,
                     forced=job.forced,
                 )
@@ -287,5 +291,6 @@ def expected(job: ModelJob) -> dict[str, Any]:
     return row | {
         "selection": job.selection,
         "forced": job.forced,
+        "troubled": job.troubled,
         "holds_key": job.state in UNFINISHED,
     }

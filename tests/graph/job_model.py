@@ -18,6 +18,7 @@ class ModelJob:
     queued: int
     """Its place in the queue."""
     parent: ModelJob | None = None
+    part: str = ""
     selection: str = "due"
     forced: bool = False
     state: str = "queued"
@@ -32,11 +33,13 @@ class ModelJob:
     done: int = 0
     total: int = 0
     set_aside: int = 0
+    troubled: bool = False
+    """Whether it has an error: one that is queued then waits to be tried again, not for its parts."""
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Of unfinished jobs, one has it; parts have their own."""
-        return (self.parent.job_id, self.job_id) if self.parent else (self.ontology,)
+        """Of unfinished jobs, one has it: a whole that is divided anew has parts like those that ended."""
+        return (self.parent.job_id, self.part) if self.parent else (self.ontology,)
 
     def is_lost_to(self, worker: str) -> bool:
         """Whether this worker may take it though it runs."""
@@ -66,15 +69,19 @@ class Model:
     jobs: dict[str, ModelJob] = field(default_factory=dict[str, ModelJob])
     clock: count[int] = field(default_factory=count)
 
-    def unfinished(self, ontology: str) -> ModelJob | None:
-        """The job that holds an ontology's key."""
-        held = [j for j in self.jobs.values() if j.state in UNFINISHED and j.key == (ontology,)]
+    def unfinished(self, *key: str) -> ModelJob | None:
+        """The job that holds a key."""
+        held = [j for j in self.jobs.values() if j.state in UNFINISHED and j.key == key]
         assert len(held) <= 1
         return held[0] if held else None
 
     def parts(self, job: ModelJob) -> list[ModelJob]:
         """All parts of a job."""
         return [each for each in self.jobs.values() if each.parent is job]
+
+    def unfinished_parts(self, job: ModelJob) -> list[ModelJob]:
+        """Those that wait or run."""
+        return [each for each in self.parts(job) if each.state in UNFINISHED]
 
     def first(self, worker: str) -> set[str]:
         """The jobs of which a worker has to take one now."""
@@ -99,7 +106,8 @@ class Model:
     def take(self, job_id: str, worker: str) -> Hold | None:
         """A worker has taken it; None when it died of that."""
         job = self.jobs[job_id]
-        job.failures += job.state == "running" and job.worker != worker
+        stumbled = job.state == "running" and job.worker != worker
+        job.failures, job.troubled = job.failures + stumbled, job.troubled or stumbled
         job.fence, job.attempts = job.fence + 1, job.attempts + 1
         job.state, job.worker, job.lapsed = "running", worker, False
         if job.failures >= MAX_FAILURES:
@@ -109,24 +117,23 @@ class Model:
 
     def end(self, job: ModelJob, state: str) -> None:
         """It ends in some way, and its parts with it."""
-        job.state, job.lapsed = state, False
-        for part in self.parts(job):
-            if part.state in UNFINISHED:
-                part.state, part.lapsed = "cancelled", False
+        job.state, job.lapsed, job.troubled = state, False, not state.startswith("completed")
+        for part in self.unfinished_parts(job):
+            part.state, part.lapsed, part.troubled = "cancelled", False, True
 
     def advance(self, job: ModelJob, cursor: str, done: int, set_aside: int) -> None:
         """A batch was done."""
         for each in [job, job.parent] if job.parent else [job]:
             each.done, each.set_aside = each.done + done, each.set_aside + set_aside
             each.total = max(each.total, each.done)
-        job.cursor, job.failures, job.lapsed = cursor, 0, False
+        job.cursor, job.failures, job.lapsed, job.troubled = cursor, 0, False, False
 
     def finish(self, job: ModelJob) -> None:
         """It has done all that was asked."""
         job.total, job.cursor = job.done, ""
         self.end(job, "completed_with_errors" if job.set_aside else "completed")
         whole = job.parent
-        if whole and whole.state == "queued" and not any(p.state in UNFINISHED for p in self.parts(whole)):
+        if whole and whole.state == "queued" and not (whole.troubled or self.unfinished_parts(whole)):
             whole.ready, whole.queued = True, next(self.clock)
 
     def requeue(self, job: ModelJob, *, ready: bool = True) -> None:
@@ -137,6 +144,7 @@ class Model:
     def retry(self, job: ModelJob) -> None:
         """It begins anew."""
         job.done, job.set_aside, job.failures, job.cursor = max(0, job.done - job.set_aside), 0, 0, ""
+        job.troubled = False
         self.requeue(job)
 
     def may_retry(self, job: ModelJob) -> bool:
@@ -145,6 +153,6 @@ class Model:
             return True
         if job.state not in {"dead", "cancelled", "completed_with_errors"}:
             return False
-        if job.parent is not None:
-            return job.parent.state in UNFINISHED
-        return self.unfinished(job.ontology) is None
+        if job.parent is not None and job.parent.state not in UNFINISHED:
+            return False
+        return self.unfinished(*job.key) is None

@@ -6,13 +6,20 @@ Invariants: one owner a job (G4), work goes on from its cursor (G9), what died c
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from typing import Any
+
 import neo4j
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from kg_api.errors import LeaseLost
+from kg_api.graph import jobs
 from kg_api.graph.database import Graph
 from tests.graph.job_machine import Machine
+from tests.support.cypher import rows
+from tests.support.jobs import claim, finish, owned, request
 
 SHORT = settings(
     max_examples=30,
@@ -40,3 +47,76 @@ def test_jobs_are_as_the_model_whatever_happens(
             super().__init__(migrated_graph, driver)
 
     run_state_machine_as_test(OnTheDatabase, settings=patient)
+
+
+def taken_from_a_lost_worker(graph: Graph, driver: neo4j.Driver) -> tuple[str, jobs.Owner]:
+    """A job whose first worker was lost, and its second."""
+    job_id = request(graph)
+    owned(graph, "first")
+    late = "datetime.realtime() - duration('PT1S')"
+    rows(driver, f"MATCH (j:Job {{job_id: $id}}) SET j.lease_until = {late}", id=job_id)
+    return job_id, owned(graph, "second")[1]
+
+
+def finish_the_only_part(graph: Graph) -> None:
+    """Its whole has given it up and is not ready."""
+    part, owner = owned(graph, "w")
+    assert part.parent_id is not None
+    finish(graph, part, owner)
+
+
+def test_a_whole_whose_worker_was_lost_goes_on_when_its_last_part_has_ended(
+    graph: Graph, driver: neo4j.Driver
+) -> None:
+    """What was found by the machine: the whole was taken for one that waits to be tried again."""
+    job_id, owner = taken_from_a_lost_worker(graph, driver)
+    jobs.add_parts(graph, owner, "test", "notes", [":"])
+    jobs.yield_job(graph, owner, delay_seconds=3600)
+    finish_the_only_part(graph)
+    whole = claim(graph, "w")
+    assert whole is not None, "it waits for its parts, and not to be tried again"
+    assert (whole.job_id, whole.failures) == (job_id, 1)
+    assert jobs.find_job(graph, job_id).error is None
+
+
+def test_a_turn_that_is_over_leaves_the_record_of_what_went_wrong(graph: Graph, driver: neo4j.Driver) -> None:
+    job_id, owner = taken_from_a_lost_worker(graph, driver)
+    jobs.yield_job(graph, owner)
+    assert jobs.find_job(graph, job_id).error == "its worker first was lost"
+
+
+def test_a_whole_that_waits_to_be_tried_again_does_so_though_its_last_part_has_ended(graph: Graph) -> None:
+    """A provider may have said for how long it is not to be asked."""
+    job_id = request(graph)
+    _, owner = owned(graph, "whole")
+    jobs.add_parts(graph, owner, "test", "notes", [":"])
+    jobs.wait(graph, owner, "waiting: no answer", delay_seconds=3600)
+    finish_the_only_part(graph)
+    assert claim(graph, "w") is None
+    assert jobs.find_job(graph, job_id).error == "waiting: no answer"
+
+
+@pytest.mark.parametrize("cancelled", [True, False], ids=["refused", "repeated"])
+def test_who_ends_a_part_in_vain_moves_its_whole_nowhere(
+    graph: Graph, driver: neo4j.Driver, *, cancelled: bool
+) -> None:
+    job_id = request(graph)
+    _, owner = owned(graph, "whole")
+    jobs.add_parts(graph, owner, "test", "notes", [":"])
+    jobs.yield_job(graph, owner, delay_seconds=3600)
+    part, owner = owned(graph, "w")
+    if cancelled:
+        jobs.cancel_job(graph, part.job_id)
+    else:
+        finish(graph, part, owner)
+    before = place_of(driver, job_id)
+    with pytest.raises(LeaseLost) if cancelled else nullcontext():
+        finish(graph, part, owner)
+    assert place_of(driver, job_id) == before
+
+
+def place_of(driver: neo4j.Driver, job_id: str) -> list[dict[str, Any]]:
+    """When a job may be had, and where it is in the queue."""
+    return rows(
+        driver, "MATCH (j:Job {job_id: $id}) RETURN j.run_after AS after, j.queued_at AS queued", id=job_id
+    )
