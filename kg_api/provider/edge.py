@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from kg_api.provider.classify import ErrorReply, classify
+from kg_api.metrics.meters import meters
+from kg_api.provider.classify import ErrorReply, classify, reason_of
 from kg_api.provider.http import ReplyTooLarge
 from kg_api.provider.retrying import RetryableError
 from kg_api.provider.service import Provider
@@ -40,13 +41,15 @@ class Edge:
             KgError: it will not, in the classes of the provider's service.
         """
         try:
-            return request()
+            with meters().providers.timing(self.provider.service.kind, self.provider.host):
+                return request()
         except (self.library.HTTPError, *self.errors) as error:
             failure = self._meaning(error, sent)
         raise failure
 
     def refusal(self, reply: ErrorReply, sent: Sequence[str]) -> Exception:
         """The error to raise for a reply that is no success."""
+        self._count(reason_of(reply.status))
         return self.provider.service.own_error(classify(reply, self.provider, sent))
 
     def _meaning(self, error: Exception, sent: Sequence[str]) -> Exception:
@@ -55,10 +58,17 @@ class Edge:
         is_wrapped = isinstance(error, self.wrapper)
         cause = error.__cause__ if is_wrapped and error.__cause__ else error
         if isinstance(cause, ReplyTooLarge):
+            self._count("too_large")
             return self.provider.too_large()
         if isinstance(cause, self.library.TimeoutException):
+            self._count("timeout")
             return RetryableError(f"{self.provider.address} did not answer in time")
         if is_wrapped or isinstance(cause, self.library.HTTPError):
             kind = type(cause).__name__
+            self._count("unreachable")
             return RetryableError(f"{self.provider.address} cannot be reached or broke off ({kind})")
+        self._count("no_service")
         return self.provider.no_service()
+
+    def _count(self, reason: str) -> None:
+        meters().providers.fail(self.provider.service.kind, self.provider.host, reason)

@@ -17,7 +17,7 @@ from kg_api.jobs.registration import WorkerRegistration
 from kg_api.jobs.runner import Runner
 from kg_api.jobs.schedule import ticking
 from kg_api.logs import configure_logs
-from kg_api.metrics import serve_metrics
+from kg_api.metrics.exposition import serve_metrics
 from kg_api.settings import Settings
 
 log = structlog.get_logger()

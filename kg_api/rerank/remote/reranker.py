@@ -16,6 +16,7 @@ from kg_api.provider.service import Service
 from kg_api.rerank.blend import as_relevance
 
 RERANKING = Service(
+    kind="rerank",
     name="a reranking service",
     subject="the reranker",
     rejection="it does not take the passages or the model{model}; correct KG_RERANK__MODEL, or lower "
@@ -98,7 +99,7 @@ class RemoteReranker:
             with reply_of_at_most(_max_reply_bytes(texts)):
                 return self._endpoint.ask(query, texts, left or 0.001)
 
-        return self._policy.call(once, RERANKING.give_up, until)
+        return self._policy.call(once, RERANKING.give_up, until, kind=RERANKING.kind)
 
     def _await_result(
         self, future: Future[list[float]], until: float, all_asked: Sequence[Future[list[float]]]
