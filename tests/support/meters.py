@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry
+from prometheus_client import REGISTRY, CollectorRegistry
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.registry import Collector
 
@@ -56,3 +56,23 @@ def stages() -> set[tuple[str, str]]:
 def _stages_below(folder: Path) -> set[str]:
     texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*.py")]
     return {stage for text in texts for stage in re.findall(r'\.stage\("(\w+)"\)', text)}
+
+
+class Counted:
+    """How much more this process has counted since."""
+
+    def __init__(self) -> None:
+        self._before = _samples()
+
+    def __call__(self, name: str, **labels: str) -> float:
+        """Give the increase of one sample."""
+        key = (name, frozenset(labels.items()))
+        return _samples().get(key, 0.0) - self._before.get(key, 0.0)
+
+
+def _samples() -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in REGISTRY.collect()
+        for sample in family.samples
+    }
