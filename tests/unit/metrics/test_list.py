@@ -14,7 +14,7 @@ SUFFIXES = {"counter": [""], "gauge": [""], "histogram": ["_bucket", "_count", "
 def listed() -> dict[str, set[str]]:
     """The samples of the table, each with its labels."""
     found: dict[str, set[str]] = {}
-    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| ([^|]*) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \|([^|]*)\|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     for name, kind, labels in rows:
         own = set(re.findall(r"`(\w+)`", labels))
         found |= {
