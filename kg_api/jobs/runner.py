@@ -27,6 +27,7 @@ from kg_api.jobs.time_slice import TimeSlice
 from kg_api.metrics.meters import meters
 from kg_api.models.vocabulary import JobState
 from kg_api.settings import WorkerSettings
+from kg_api.tracing.spans import SpanKind, root_span
 
 log = structlog.get_logger()
 
@@ -90,7 +91,7 @@ class Runner:
         if job.state == "running":
             caused_by = {"request_id": job.request_id} if job.request_id else {}
             with structlog.contextvars.bound_contextvars(job_id=job.job_id, kind=job.kind, **caused_by):
-                self._run(job)
+                self._run_traced(job)
         else:
             log.error("job is dead", job_id=job.job_id, kind=job.kind, failures=job.failures)
         return True
@@ -102,7 +103,12 @@ class Runner:
             log.warning("waiting for the database", reason=str(error))
             return False
 
-    def _run(self, job: jobs.ClaimedJob) -> None:
+    def _run_traced(self, job: jobs.ClaimedJob) -> None:
+        about = {"kg__job_id": job.job_id, "kg__job_kind": job.kind}
+        with root_span(f"job {job.kind}", SpanKind.CONSUMER, job.traceparent, **about) as span:
+            span.set_attribute("kg.job_outcome", self._run(job))
+
+    def _run(self, job: jobs.ClaimedJob) -> str:
         owner = jobs.Owner(job.job_id, self._worker, job.fence, self._settings.lease_seconds)
         log.info("job taken", job_id=job.job_id, kind=job.kind, ontology=job.ontology, fence=job.fence)
         meters().jobs.begin(job.kind)
@@ -111,6 +117,7 @@ class Runner:
             outcome = self._outcome(job, owner)
         finally:
             meters().jobs.end(job.kind, outcome, time.perf_counter() - begun)
+        return outcome
 
     def _outcome(self, job: jobs.ClaimedJob, owner: jobs.Owner) -> str:
         """Run a job; say how that ended."""

@@ -52,13 +52,12 @@ class HttpMeter:
         """Count a request that is over.
 
         Args:
-            method: as it was sent; one that kg does not know is `other`.
+            method: one of METHODS, else `other`.
             route: the template of its path, never the path.
             status: of its answer; 0: it went away without one.
             seconds: until its answer began; None: it had none.
         """
         self._open.dec()
-        method = method if method in METHODS else "other"
         self._requests.labels(method, route, f"{status // 100}xx" if status else "none").inc()
         if seconds is not None:
             self._seconds.labels(method, route).observe(seconds)

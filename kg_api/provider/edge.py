@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -11,6 +12,7 @@ from kg_api.provider.classify import ErrorReply, classify, reason_of
 from kg_api.provider.http import ReplyTooLarge
 from kg_api.provider.retrying import RetryableError
 from kg_api.provider.service import Provider
+from kg_api.tracing.spans import SpanKind, span
 
 T = TypeVar("T")
 
@@ -41,7 +43,7 @@ class Edge:
             KgError: it will not, in the classes of the provider's service.
         """
         try:
-            with meters().providers.timing(self.provider.service.kind, self.provider.host):
+            with self._watched():
                 return request()
         except (self.library.HTTPError, *self.errors) as error:
             failure = self._meaning(error, sent)
@@ -69,6 +71,15 @@ class Edge:
             return RetryableError(f"{self.provider.address} cannot be reached or broke off ({kind})")
         self._count("no_service")
         return self.provider.no_service()
+
+    def _watched(self) -> ExitStack:
+        """Time one request, as a span of the trace at hand."""
+        to, kind = self.provider, self.provider.service.kind
+        watched = ExitStack()
+        watched.enter_context(meters().providers.timing(kind, to.host))
+        about = {"server__address": to.host, "gen_ai__request__model": to.model}
+        watched.enter_context(span(f"{kind} {to.host}", SpanKind.CLIENT, **about))
+        return watched
 
     def _count(self, reason: str) -> None:
         meters().providers.fail(self.provider.service.kind, self.provider.host, reason)

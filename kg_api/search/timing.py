@@ -7,6 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from kg_api.metrics.meters import meters
+from kg_api.tracing.spans import span
 
 
 class Stopwatch:
@@ -23,7 +24,8 @@ class Stopwatch:
         """Time what runs inside; a stage that runs again adds up."""
         begun = time.perf_counter()
         try:
-            yield
+            with span(f"{self._of}: {name}"):
+                yield
         finally:
             taken = time.perf_counter() - begun
             self._taken[name] = round(self._taken.get(name, 0) + taken * 1000, 2)

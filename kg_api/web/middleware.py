@@ -10,8 +10,9 @@ import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kg_api.metrics.meters import NO_ROUTE, meters
+from kg_api.metrics.meters import METHODS, NO_ROUTE, meters
 from kg_api.models.keys import without_secrets
+from kg_api.tracing.spans import TRACEPARENT, Span, SpanKind, annotate, root_span
 from kg_api.web.access.door import key_of
 from kg_api.web.problems import of_bug
 
@@ -19,6 +20,8 @@ log = structlog.get_logger()
 
 REQUEST_ID = "X-Request-ID"
 _GOOD_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
+OWN_FAILURE = 500
+"""The first HTTP status that is no fault of the client."""
 QUIET_PATHS = frozenset({"/health", "/ready"})
 
 
@@ -36,11 +39,15 @@ class RequestLog:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        given = Headers(scope=scope).get(REQUEST_ID, "")
+        headers = Headers(scope=scope)
+        given = headers.get(REQUEST_ID, "")
         request_id = given if _GOOD_ID.fullmatch(given) else uuid.uuid4().hex
         answer = _Answer(send, request_id)
         meters().http.begin()
-        with structlog.contextvars.bound_contextvars(request_id=request_id):
+        traced = root_span(
+            _method(scope), SpanKind.SERVER, headers.get(TRACEPARENT), kg__request_id=request_id
+        )
+        with structlog.contextvars.bound_contextvars(request_id=request_id), traced as span:
             try:
                 await self.app(scope, receive, answer.send)
             except Exception:  # the border of a request: a bug is logged and answered
@@ -49,7 +56,7 @@ class RequestLog:
                     raise
                 await of_bug()(scope, receive, answer.send)
             finally:
-                answer.record(scope)
+                answer.record(scope, span)
 
 
 class _Answer:
@@ -69,10 +76,19 @@ class _Answer:
             MutableHeaders(scope=message)[REQUEST_ID] = self._request_id
         await self._send(message)
 
-    def record(self, scope: Scope) -> None:
-        """Log and count it."""
-        meters().http.end(scope["method"], _route_of(scope), self.status, self._began_after)
+    def record(self, scope: Scope, span: Span) -> None:
+        """Log, count and trace it."""
+        method, route = _method(scope), _route_of(scope)
+        meters().http.end(method, route, self.status, self._began_after)
+        if span.is_recording():
+            span.update_name(f"{method} {route}")
+            annotate(self.status, failed_from=OWN_FAILURE)
+            span.set_attributes({"http.request.method": method, "http.route": route})
         _log(scope, self.status, time.perf_counter() - self._begun)
+
+
+def _method(scope: Scope) -> str:
+    return scope["method"] if scope["method"] in METHODS else "other"
 
 
 def _route_of(scope: Scope) -> str:

@@ -39,6 +39,7 @@ HOMES: dict[str, str | tuple[str, ...]] = {
     "openai": "kg_api/provider/openai_sdk.py",
     "bpe_openai": "kg_api/embed/",
     "prometheus_client": ("kg_api/embed/", "kg_api/metrics/"),
+    "opentelemetry": "kg_api/tracing/",
     "tokenizers": ("kg_api/embed/", "kg_api/chunk/semantic_model.py", "kg_api/rerank/local/cross_encoder.py"),
     "cohere": "kg_api/provider/cohere_sdk.py",
     "safetensors": "kg_api/chunk/",

@@ -14,6 +14,7 @@ from kg_api.provider.http import MIB, reply_of_at_most
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.provider.service import Service
 from kg_api.rerank.blend import as_relevance
+from kg_api.tracing.spans import in_thread
 
 RERANKING = Service(
     kind="rerank",
@@ -85,7 +86,7 @@ class RemoteReranker:
         pieces = [piece for windowed in cut for piece in windowed]
         each = self._limits.texts
         batches = [pieces[at : at + each] for at in range(0, len(pieces), each)]
-        asked = [self._pool.submit(self._ask, query, batch, until) for batch in batches]
+        asked = [self._pool.submit(in_thread(self._ask), query, batch, until) for batch in batches]
         found = [score for future in asked for score in self._await_result(future, until, asked)]
         return best_of(as_relevance(found), [len(windowed) for windowed in cut])
 

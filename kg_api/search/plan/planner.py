@@ -30,6 +30,7 @@ from kg_api.search.plan.wording import Wording
 from kg_api.search.timing import Stopwatch
 from kg_api.spaces.plans import OntologySnapshot, PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
+from kg_api.tracing.spans import in_thread
 
 MAX_EXACT = 100_000
 """Sources whose vectors are all compared for one question: some seconds."""
@@ -125,7 +126,7 @@ class SearchPlanner:
         self, text: str, spaces: Sequence[tuple[Space, list[str]]]
     ) -> Future[list[PictureVector]] | None:
         """Embed a question for pictures, beside all else; a search without any waits for no thread."""
-        return self._pool.submit(self._pictures.embed, text, spaces) if spaces else None
+        return self._pool.submit(in_thread(self._pictures.embed), text, spaces) if spaces else None
 
     def _known(self, request: SourceSearch) -> OntologySnapshot:
         named = request.documents is not None or bool(request.where)
@@ -159,7 +160,7 @@ class SearchPlanner:
             return query_vector(request, self._spaces.of(space), waiting, hypothetical)
 
         models = scope.models
-        return [one(models[0])] if len(models) == 1 else list(self._pool.map(one, models))
+        return [one(models[0])] if len(models) == 1 else list(self._pool.map(in_thread(one), models))
 
 
 def _similar(request: SourceSearch, scope: Scope) -> SimilarityFilter:

@@ -18,6 +18,7 @@ from kg_api.search.retrieve.concept_lane import ConceptLane
 from kg_api.search.retrieve.hits import TEXT, Hit
 from kg_api.search.retrieve.lanes import Lane, lanes_of, merge, word_lanes
 from kg_api.search.retrieve.spelling import describe_respelling, respell
+from kg_api.tracing.spans import in_thread
 
 THREADS = 16
 MAX_TOLD = 10
@@ -65,7 +66,7 @@ class Retriever:
         """Look for the question's own concepts beside the lanes, once a search."""
         if before is not None:
             return lambda: before.seeds
-        return self._pool.submit(self._concepts.seeds, plan).result
+        return self._pool.submit(in_thread(self._concepts.seeds), plan).result
 
     def _lanes(self, plan: SearchPlan, *, respelt: bool) -> Candidates:
         """What the plan's lanes find, all asked at once; words that no text has are then asked otherwise."""
