@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import threading
 from collections.abc import Generator
@@ -23,10 +24,19 @@ SEND_SECONDS = 5.0
 END_SECONDS = 2.0
 """How long the end of a process waits for spans that are not sent yet."""
 PATH = "/v1/traces"
+EXPORTER = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
 WITHOUT_PACKAGES = (
     "OTEL_EXPORTER_OTLP_ENDPOINT is set, and the packages for tracing are not installed, so nothing is "
     "traced; in kg's checkout: .venv/bin/python -m pip install '.[tracing]'"
 )
+
+
+def is_installed() -> bool:
+    """Whether the packages for tracing are there."""
+    try:
+        return importlib.util.find_spec(EXPORTER) is not None
+    except ModuleNotFoundError:  # of a part of that name
+        return False
 
 
 @contextmanager
