@@ -118,7 +118,7 @@ def lock(_: list[str]) -> None:
     """Write the hash-pinned requirements anew."""
     _prepare("dev")
     usual = ("--universal", "--python-version", "3.11", "--generate-hashes", "--no-header", "--quiet")
-    runtime = ("build", "eval", "openai", "rerank", "s3")
+    runtime = ("build", "eval", "openai", "rerank", "s3", "tracing")
     for name, extras in {"runtime": runtime, "dev": ("build", "dev")}.items():
         chosen = [part for extra in extras for part in ("--extra", extra)]
         _tool("uv", "pip", "compile", "pyproject.toml", *chosen, *usual, "-o", f"requirements/{name}.txt")

@@ -131,6 +131,16 @@ class NomicSettings(ProviderSettings):
     )
 
 
+class OtelSettings(Section):
+    """Where traces go; the SDK of OpenTelemetry reads further variables of that name by itself."""
+
+    exporter_otlp_endpoint: WebAddress | None = Field(
+        default=None,
+        description="Base URL of a collector that takes traces by OTLP over HTTP, such as "
+        "http://127.0.0.1:4318; unset: nothing is traced. Needs the extra `tracing`.",
+    )
+
+
 class CohereSettings(Section):
     """Cohere, for reranking and for pictures."""
 

@@ -34,6 +34,7 @@ from kg_api.sections import (
     LlmSettings,
     NomicSettings,
     OpenAISettings,
+    OtelSettings,
     RerankSettings,
     Seconds,
     Section,
@@ -41,7 +42,7 @@ from kg_api.sections import (
 )
 from kg_api.wording import misspelt
 
-BY_THEIR_OWN_NAMES = ("openai", "nomic", "cohere")
+BY_THEIR_OWN_NAMES = ("openai", "nomic", "cohere", "otel")
 """Sections whose variables have no KG_ before them, as the providers' own tools read them."""
 
 
@@ -164,6 +165,7 @@ class Settings(BaseSettings):
     openai: OpenAISettings = OpenAISettings()
     nomic: NomicSettings = NomicSettings()
     cohere: CohereSettings = CohereSettings()
+    otel: OtelSettings = OtelSettings()
 
     @classmethod
     def settings_customise_sources(

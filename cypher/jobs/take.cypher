@@ -19,4 +19,4 @@ RETURN j.job_id AS job_id, j.kind AS kind, j.state AS state, j.ontology AS ontol
        j.cursor AS cursor, j.wanted AS wanted, j.stumbles AS failures, coalesce(j.waits, 0) AS waits,
        coalesce(j.selection, 'due') AS selection, j.forced_at AS forced_at, coalesce(j.part, '') AS part,
        j.parent_id AS parent_id, j.done AS done, j.total AS total, j.request_id AS request_id,
-       coalesce(j.rank, 0) AS rank
+       j.traceparent AS traceparent, coalesce(j.rank, 0) AS rank

@@ -146,7 +146,7 @@ class AnswerService:
         return Writing(self._write(retrieved), self._places.release)
 
     def _retrieve(self, request: AnswerRequest) -> RetrievedPassages:
-        watch = Stopwatch()
+        watch = Stopwatch("answer")
         name = self._model_name()
         known = self._plans.known(request.ontologies or ())
         thresholds = _thresholds(request, known)

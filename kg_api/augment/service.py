@@ -55,7 +55,7 @@ class AugmentService:
             InvalidInput: the text holds no word, or the filters name too many documents.
             Unavailable: no lane that was asked for can answer.
         """
-        watch = Stopwatch()
+        watch = Stopwatch("augment")
         where = resolve_scope(request, self._plans.known(request.ontologies or ()))
         with watch.stage("cut"):
             text, notes = consolidate_request(request)

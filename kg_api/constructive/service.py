@@ -78,7 +78,7 @@ class ConstructiveService:
             return self._build(query, until)
 
     def _build(self, query: ConstructiveQuery, until: float) -> Subgraph:
-        watch = Stopwatch()
+        watch = Stopwatch("constructive")
         with watch.stage("scope"):
             progress = self._begin(query, until)
         with watch.stage("steps"):

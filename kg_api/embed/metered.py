@@ -15,7 +15,7 @@ from kg_api.embed.port import Embedder, TextPart, TokenEmbedder, Vectors, gives_
 from kg_api.embed.probed import embed_probed
 from kg_api.embed.tally import counting
 from kg_api.errors import EmbeddingUnavailable, KgError
-from kg_api.metrics import reserve_room
+from kg_api.metrics.files import reserve_room
 from kg_api.models.embedding.spaces import ModelChoice, SpaceIdentity
 from kg_api.settings import Settings
 

@@ -28,6 +28,7 @@ from kg_api.errors import (
     Unavailable,
 )
 from kg_api.graph.faults import fault_of
+from kg_api.graph.metered import counting_tries, metered_session
 from kg_api.graph.retrying import RETRY_SECONDS, read_again, repeated
 from kg_api.graph.statements import statement, together
 from kg_api.models.embedding.spaces import FIRST_SLUG
@@ -229,16 +230,14 @@ class Graph:
     @read_again
     def _read(self, query: neo4j.Query, parameters: Row) -> list[Row]:
         """One round trip: a managed transaction takes three messages more, and a third of a search's time."""
-        with self._session(neo4j.READ_ACCESS) as session:
+        with metered_session(self._driver, self._database, neo4j.READ_ACCESS) as session:
             return _rows(session.run(query, parameters))
 
     @repeated
     def _commit(self, work: Callable[[Transaction], T]) -> T:
-        with self._session(neo4j.WRITE_ACCESS) as session:
-            return session.execute_write(lambda tx: work(Transaction(tx, self.most_queued)))
-
-    def _session(self, access: str) -> neo4j.Session:
-        return self._driver.session(database=self._database, default_access_mode=access)
+        with metered_session(self._driver, self._database, neo4j.WRITE_ACCESS) as session:
+            once = counting_tries(lambda tx: work(Transaction(tx, self.most_queued)))
+            return session.execute_write(once)
 
 
 def _rows(result: neo4j.Result) -> list[Row]:

@@ -17,6 +17,8 @@ from tenacity import (
 )
 
 from kg_api.errors import KgError, SchemaChanging
+from kg_api.graph.metered import count_repetition
+from kg_api.metrics.meters import meters
 
 log = structlog.get_logger()
 
@@ -66,6 +68,7 @@ def _worth_reading_again(error: BaseException) -> bool:
 
 def _log_retry(state: RetryCallState) -> None:
     error = state.outcome.exception() if state.outcome else None
+    meters().database.retry("read")
     log.warning("a read is tried again", attempt=state.attempt_number, reason=type(error).__name__)
 
 
@@ -83,5 +86,6 @@ repeated = retry(
     retry=retry_if_exception(_worth_repeating),
     wait=wait_random(0, 0.2),
     stop=stop_after_attempt(5),
+    before_sleep=count_repetition,
     reraise=True,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections.abc import Sequence
 
 import structlog
@@ -23,8 +24,10 @@ from kg_api.graph.database import Graph
 from kg_api.jobs.heartbeat import Heartbeat
 from kg_api.jobs.run import Handler, JobRun, Paused, Stopped, Yielded
 from kg_api.jobs.time_slice import TimeSlice
+from kg_api.metrics.meters import meters
 from kg_api.models.vocabulary import JobState
 from kg_api.settings import WorkerSettings
+from kg_api.tracing.spans import SpanKind, root_span
 
 log = structlog.get_logger()
 
@@ -88,7 +91,7 @@ class Runner:
         if job.state == "running":
             caused_by = {"request_id": job.request_id} if job.request_id else {}
             with structlog.contextvars.bound_contextvars(job_id=job.job_id, kind=job.kind, **caused_by):
-                self._run(job)
+                self._run_traced(job)
         else:
             log.error("job is dead", job_id=job.job_id, kind=job.kind, failures=job.failures)
         return True
@@ -100,29 +103,49 @@ class Runner:
             log.warning("waiting for the database", reason=str(error))
             return False
 
-    def _run(self, job: jobs.ClaimedJob) -> None:
+    def _run_traced(self, job: jobs.ClaimedJob) -> None:
+        about = {"kg__job_id": job.job_id, "kg__job_kind": job.kind}
+        with root_span(f"job {job.kind}", SpanKind.CONSUMER, job.traceparent, **about) as span:
+            span.set_attribute("kg.job_outcome", self._run(job))
+
+    def _run(self, job: jobs.ClaimedJob) -> str:
         owner = jobs.Owner(job.job_id, self._worker, job.fence, self._settings.lease_seconds)
         log.info("job taken", job_id=job.job_id, kind=job.kind, ontology=job.ontology, fence=job.fence)
+        meters().jobs.begin(job.kind)
+        begun, outcome = time.perf_counter(), "interrupted"
+        try:
+            outcome = self._outcome(job, owner)
+        finally:
+            meters().jobs.end(job.kind, outcome, time.perf_counter() - begun)
+        return outcome
+
+    def _outcome(self, job: jobs.ClaimedJob, owner: jobs.Owner) -> str:
+        """Run a job; say how that ended."""
         try:
             self._handle(job, owner)
             log.info("job completed", job_id=job.job_id, kind=job.kind)
+            outcome = "completed"
         except Stopped:
             jobs.release(self._graph, owner)
             log.info("job released", job_id=job.job_id)
+            outcome = "released"
         except Yielded:
             jobs.yield_job(self._graph, owner)
             log.info("job lets others go first", job_id=job.job_id)
+            outcome = "yielded"
         except Paused as pause:
             jobs.yield_job(self._graph, owner, delay_seconds=pause.seconds)
             log.debug("job pauses", job_id=job.job_id, seconds=pause.seconds)
+            outcome = "paused"
         except LeaseLost:
-            self._handle_lost(job)
+            outcome = self._handle_lost(job)
         except DatabaseUnavailable:
             raise
         except Unavailable as error:
-            self._waits(job, owner, error)
+            outcome = self._waits(job, owner, error)
         except Exception as error:  # noqa: BLE001 - the border of a job: whatever it is, it is recorded on the job
-            self._handle_failure(job, owner, error)
+            outcome = self._handle_failure(job, owner, error)
+        return outcome
 
     def _handle(self, job: jobs.ClaimedJob, owner: jobs.Owner) -> None:
         every, stuck = self._settings.heartbeat_seconds, self._settings.stuck_seconds
@@ -131,14 +154,16 @@ class Runner:
             run = JobRun(self._graph, job, owner, stopping=self._stopping, lost=beat.lost, turn=turn)
             self._handlers[job.kind].run(run)
 
-    def _handle_lost(self, job: jobs.ClaimedJob) -> None:
+    def _handle_lost(self, job: jobs.ClaimedJob) -> str:
         state = self._state(job.job_id)
         if state is JobState.CANCELLED:
             log.info("job cancelled", job_id=job.job_id, kind=job.kind)
-        elif state is JobState.DEAD:
+            return "cancelled"
+        if state is JobState.DEAD:
             log.error("job is dead", job_id=job.job_id, kind=job.kind)
-        else:
-            log.warning("job lost to another worker", job_id=job.job_id)
+            return "dead"
+        log.warning("job lost to another worker", job_id=job.job_id)
+        return "lost"
 
     def _state(self, job_id: str) -> JobState | None:
         """None when the job itself is gone."""
@@ -147,15 +172,16 @@ class Runner:
         except NotFound:
             return None
 
-    def _waits(self, job: jobs.ClaimedJob, owner: jobs.Owner, error: Unavailable) -> None:
+    def _waits(self, job: jobs.ClaimedJob, owner: jobs.Owner, error: Unavailable) -> str:
         delay = retry_delay(job.waits, random.random())  # noqa: S311 - spreads retries, no secret
         if isinstance(error, ModelUnavailable | TooBusy):
             delay = max(delay, error.retry_after_seconds or 0)
         told = f"waiting: {error}"[:MAX_ERROR_LENGTH]
         jobs.wait(self._graph, owner, told, delay_seconds=delay)
         log.warning("job waits", job_id=job.job_id, kind=job.kind, seconds=round(delay, 1), reason=str(error))
+        return "waits"
 
-    def _handle_failure(self, job: jobs.ClaimedJob, owner: jobs.Owner, error: Exception) -> None:
+    def _handle_failure(self, job: jobs.ClaimedJob, owner: jobs.Owner, error: Exception) -> str:
         state = jobs.fail(
             self._graph,
             owner,
@@ -165,3 +191,4 @@ class Runner:
             permanent=isinstance(error, InvalidInput | ConfigurationError),
         )
         log.error("job failed", job_id=job.job_id, kind=job.kind, state=state, exc_info=error)
+        return "dead" if state == JobState.DEAD else "failed"

@@ -12,17 +12,20 @@ import structlog
 
 from kg_api.errors import ConfigurationError, LlmFailed, LlmUnavailable
 from kg_api.llm.missing import RESTART, no_model
-from kg_api.llm.money import Reply
+from kg_api.llm.money import Reply, price_of
 from kg_api.llm.prompts import Prompt
+from kg_api.metrics.meters import meters
 from kg_api.provider.openai_sdk import SDK_ERRORS, StatusError, omit, open_sdk, sdk_edge
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.provider.service import Provider, Service, Variables
+from kg_api.sections import LlmSettings
 from kg_api.settings import Settings
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 CHAT = Service(
+    kind="llm",
     name="a chat service",
     subject="the language model",
     rejection="the model{model} does not take what it is asked; choose another one by KG_LLM__MODEL, "
@@ -67,16 +70,16 @@ def provider_of(settings: Settings) -> Provider:
 class Chat:
     """Asks one question at a time; thread-safe."""
 
-    def __init__(self, provider: Provider, seconds: float, policy: RetryPolicy) -> None:
+    def __init__(self, provider: Provider, settings: LlmSettings, policy: RetryPolicy) -> None:
         """Nothing is asked yet.
 
         Args:
             provider: whom to ask.
-            seconds: how long one request may take.
+            settings: how long one request may take, and what tokens cost.
             policy: when to ask again.
         """
         self._provider = provider
-        self._seconds = seconds
+        self._settings = settings
         self._policy = policy
         self._takes_schemas: bool | None = None
         self._edge = sdk_edge(provider)
@@ -141,13 +144,13 @@ class Chat:
         """Ask with the schema, and without it where the server does not know such."""
         if self._takes_schemas is not False:
             try:
-                answer = self._policy.call(lambda _: once(True), CHAT.give_up)
+                answer = self._policy.call(lambda _: once(True), CHAT.give_up, kind=CHAT.kind)
             except _SchemaRefused:
                 pass
             else:
                 self._takes_schemas = True
                 return answer
-        answer = self._policy.call(lambda _: once(False), CHAT.give_up)
+        answer = self._policy.call(lambda _: once(False), CHAT.give_up, kind=CHAT.kind)
         self._takes_schemas = False
         return answer
 
@@ -172,7 +175,7 @@ class Chat:
                     {"role": "user", "content": question.data},
                 ],
                 response_format=_format(question) if with_schema else omit,
-                timeout=self._seconds,
+                timeout=self._settings.timeout_seconds,
                 stream=stream,
             )
 
@@ -193,8 +196,15 @@ class Chat:
             tokens_written=written,
             ms=round(1000 * seconds, 1),
         )
+        self._count(read, written)
         content = getattr(message, "content", None)
         return Reply(content if isinstance(content, str) else "", read, written)
+
+    def _count(self, read: int | None, written: int | None) -> None:
+        """Count the tokens that the server counted, and what they cost."""
+        read, written = read or 0, written or 0
+        dollars = price_of(self._settings, read, written)
+        meters().providers.spend(CHAT.kind, self._provider.host, read=read, written=written, dollars=dollars)
 
 
 def open_chat(settings: Settings, policy: RetryPolicy | None = None) -> Chat:
@@ -203,7 +213,7 @@ def open_chat(settings: Settings, policy: RetryPolicy | None = None) -> Chat:
     Raises:
         ConfigurationError: naming the variable that is missing.
     """
-    return Chat(provider_of(settings), settings.llm.timeout_seconds, policy or RetryPolicy())
+    return Chat(provider_of(settings), settings.llm, policy or RetryPolicy())
 
 
 def _format(question: Prompt) -> Any:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import http.client
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
+
+MAX_READ = 8_000_000
+"""Bytes of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +29,8 @@ class ApiAnswer:
 
 def ask_ready(url: str, *, timeout: float = 3.0) -> ApiAnswer:
     """Ask GET /ready; one that cannot be reached is not ready."""
-    parts = urlsplit(url)
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname or "127.0.0.1", parts.port, timeout=timeout)
     try:
-        connection.request("GET", f"{parts.path.rstrip('/')}/ready", headers={"Accept": "application/json"})
-        response = connection.getresponse()
-        return _understand(response.status, response.read(1_000_000))
+        return _understand(*exchange(url, "/ready", {"Accept": "application/json"}, timeout=timeout))
     except TimeoutError:
         return ApiAnswer(
             reached=False,
@@ -40,6 +39,24 @@ def ask_ready(url: str, *, timeout: float = 3.0) -> ApiAnswer:
         )
     except (OSError, http.client.HTTPException):
         return ApiAnswer(reached=False, waiting_for=f"the service to answer at {url}")
+
+
+def exchange(
+    url: str, path: str, headers: Mapping[str, str], *, timeout: float, body: bytes | None = None
+) -> tuple[int, bytes]:
+    """Send one request, a POST where there is a body; give the status and what came, at most 8 MB of it.
+
+    Raises:
+        OSError, http.client.HTTPException: nothing answers, or not as HTTP does.
+    """
+    parts = urlsplit(url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.hostname or "127.0.0.1", parts.port, timeout=timeout)
+    try:
+        method = "GET" if body is None else "POST"
+        connection.request(method, f"{parts.path.rstrip('/')}{path}", body, dict(headers))
+        response = connection.getresponse()
+        return response.status, response.read(MAX_READ)
     finally:
         connection.close()
 

@@ -21,6 +21,7 @@ _NEVER_WORKS = {501, 505}
 _REJECTED = {400, 413, 422, 424}
 """424 is TEI's failed inference of what it was sent: a job finds the text by halving, and asks whether the
 model works at all before it sets that text aside."""
+_REASONS = {429: "limit", **dict.fromkeys((401, 403, 498), "key"), 402: "account", 404: "not_found"}
 _SETTINGS = {"model", "dimensions", "encoding_format"}
 """Parameters of a request that settings decide, not texts."""
 _CODE = re.compile(r"[a-z_]{1,40}")
@@ -97,6 +98,13 @@ def _what_to_correct(reply: ErrorReply, provider: Provider) -> str:
 def fields_of(body: object) -> dict[str, object]:
     """The fields of parsed JSON; none where it is no object."""
     return cast("dict[str, object]", body) if isinstance(body, dict) else {}
+
+
+def reason_of(status: int) -> str:
+    """Why a request failed, in one of a few words for /metrics."""
+    if status in _REJECTED:
+        return "rejected"
+    return _REASONS.get(status) or ("server" if is_retryable(status) else "other")
 
 
 def is_retryable(status: int) -> bool:

@@ -14,6 +14,8 @@ from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
+from kg_api.tracing.spans import annotate, carry_trace
+
 import_module("httpx")  # OpenAI's SDK looks for it in sys.modules when it is used, and takes one half there
 
 MIB = 1024 * 1024
@@ -66,7 +68,9 @@ def bounded_client(library: Any, **options: Any) -> Any:
         def handle_request(self, request: Any) -> Any:
             begun, most = time.monotonic(), _max_bytes.get()
             request.headers["accept-encoding"] = "gzip"
+            carry_trace(request.headers)
             response = self._usual.handle_request(request)
+            annotate(response.status_code)
             _hear.get()(
                 response.status_code, {name.lower(): value for name, value in response.headers.items()}
             )

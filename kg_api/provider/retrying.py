@@ -6,11 +6,13 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import structlog
 import tenacity
 
+from kg_api.metrics.meters import meters
 from kg_api.provider.waiting import wait
 
 log = structlog.get_logger(__name__)
@@ -46,20 +48,28 @@ class RetryPolicy:
     sleep: Callable[[float], None] = wait
     clock: Callable[[], float] = time.monotonic
 
-    def call(self, ask: Callable[[float | None], T], give_up: GiveUp, until: float | None = None) -> T:
+    def call(
+        self,
+        ask: Callable[[float | None], T],
+        give_up: GiveUp,
+        until: float | None = None,
+        *,
+        kind: str = "other",
+    ) -> T:
         """Ask, and ask again after each `RetryableError`; any other error is final.
 
         Args:
             ask: is given the seconds left until the deadline, None without one.
             give_up: makes the error that is raised in the end.
             until: the deadline, by `clock`: no try begins later, and no wait goes beyond it.
+            kind: what is asked, for /metrics.
         """
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(RetryableError),
             wait=self._wait,
             stop=lambda state: self._is_over(state, until),
             sleep=self.sleep,
-            before_sleep=_log_retry,
+            before_sleep=partial(_log_retry, kind),
             reraise=True,
         )
         try:
@@ -84,7 +94,8 @@ def _read_retry_after(state: tenacity.RetryCallState) -> float | None:
     return error.retry_after if isinstance(error, RetryableError) else None
 
 
-def _log_retry(state: tenacity.RetryCallState) -> None:
+def _log_retry(kind: str, state: tenacity.RetryCallState) -> None:
     reason = str(state.outcome.exception()) if state.outcome else ""
     seconds = round(state.upcoming_sleep, 2)
+    meters().providers.retry(kind)
     log.warning("asking again", reason=reason, tries=state.attempt_number, wait_seconds=seconds)

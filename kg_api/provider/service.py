@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -18,6 +19,8 @@ class RejectedText(KgError):
 class Service:
     """What providers of one kind do: embed, write, rerank."""
 
+    kind: str
+    """What it does, for /metrics and traces: `embed`, `image`, `llm` or `rerank`."""
     name: str
     """What does it, with its article: `an embedding service`."""
     subject: str
@@ -63,6 +66,11 @@ class Provider:
     """Empty: the server's own."""
     address: str
     key: SecretStr | None
+
+    @property
+    def host(self) -> str:
+        """The name of its host, without port and path."""
+        return urlsplit(self.address).hostname or "unknown"
 
     @property
     def secret(self) -> str:

@@ -1,4 +1,4 @@
-"""How long each stage of a search took."""
+"""How long each stage of a search took, for its answer and for /metrics."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from kg_api.metrics.meters import meters
+from kg_api.tracing.spans import span
+
 
 class Stopwatch:
     """Collects the milliseconds of named stages; stages that run side by side overlap."""
 
-    def __init__(self) -> None:
+    def __init__(self, of: str = "search") -> None:
+        """Begin; `of` names in /metrics what has the stages."""
+        self._of = of
         self._begun = time.perf_counter()
         self._taken: dict[str, float] = {}
 
@@ -19,10 +24,12 @@ class Stopwatch:
         """Time what runs inside; a stage that runs again adds up."""
         begun = time.perf_counter()
         try:
-            yield
+            with span(f"{self._of}: {name}"):
+                yield
         finally:
-            taken = (time.perf_counter() - begun) * 1000
-            self._taken[name] = round(self._taken.get(name, 0) + taken, 2)
+            taken = time.perf_counter() - begun
+            self._taken[name] = round(self._taken.get(name, 0) + taken * 1000, 2)
+            meters().stages.record(self._of, name, taken)
 
     def milliseconds(self) -> dict[str, float]:
         """By stage, and `total` since the stopwatch was made."""

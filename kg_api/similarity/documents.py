@@ -60,7 +60,7 @@ def similar_documents(
         NotFound: there is no such document.
         Unavailable: the vector index is still being filled.
     """
-    watch, (indexes, progress) = Stopwatch(), watches
+    watch, (indexes, progress) = Stopwatch("similar_documents"), watches
     document = find_document(graph, document_id)
     places, total = places_in(graph, [document.ontology], [document.document_id], MAX_SOURCES)
     scope = comparable(known.space_of(document.ontology), request.ontologies, known)

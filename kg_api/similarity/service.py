@@ -66,7 +66,7 @@ class SimilarityService:
             NotFound: there is no such source.
             Unavailable: the source has no vector, and the full-text index does not answer.
         """
-        watch = Stopwatch()
+        watch = Stopwatch("similar_sources")
         own = find_source(self._graph, source_id)
         known = self._plans.known([own.ontology, *(request.ontologies or ())])
         with watch.stage("vectors"):

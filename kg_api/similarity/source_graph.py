@@ -50,7 +50,7 @@ def build_graph(
         NotFound: one of the sources to begin with is not there.
         InvalidInput: the filters name too many documents.
     """
-    watch = Stopwatch()
+    watch = Stopwatch("source_graph")
     with watch.stage("nodes"):
         nodes = choose_nodes(graph, remembered, request, known)
     places = nodes.places

@@ -122,6 +122,12 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,  # a redirect would go wherever the Host header says
         responses=openapi.RESPONSES,
+        telemetry={
+            "tracing": False,
+            "metrics": False,
+            "logs": False,
+            "auto_configure": False,
+        },  # it tells texts
     )
     app.state.opening = opening
     app.state.model_health = ModelHealth()

@@ -1,4 +1,4 @@
-"""What happens to every request: an id, and a line in the log."""
+"""What happens to every request: an id, a line in the log, and a count."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from kg_api.metrics.meters import METHODS, NO_ROUTE, meters
 from kg_api.models.keys import without_secrets
+from kg_api.tracing.spans import TRACEPARENT, Span, SpanKind, annotate, root_span
 from kg_api.web.access.door import key_of
 from kg_api.web.problems import of_bug
 
@@ -18,6 +20,8 @@ log = structlog.get_logger()
 
 REQUEST_ID = "X-Request-ID"
 _GOOD_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
+OWN_FAILURE = 500
+"""The first HTTP status that is no fault of the client."""
 QUIET_PATHS = frozenset({"/health", "/ready"})
 
 
@@ -35,28 +39,61 @@ class RequestLog:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        given = Headers(scope=scope).get(REQUEST_ID, "")
+        headers = Headers(scope=scope)
+        given = headers.get(REQUEST_ID, "")
         request_id = given if _GOOD_ID.fullmatch(given) else uuid.uuid4().hex
-        status = 0
-
-        async def sending(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                MutableHeaders(scope=message)[REQUEST_ID] = request_id
-            await send(message)
-
-        begun = time.perf_counter()
-        with structlog.contextvars.bound_contextvars(request_id=request_id):
+        answer = _Answer(send, request_id)
+        meters().http.begin()
+        traced = root_span(
+            _method(scope), SpanKind.SERVER, headers.get(TRACEPARENT), kg__request_id=request_id
+        )
+        with structlog.contextvars.bound_contextvars(request_id=request_id), traced as span:
             try:
-                await self.app(scope, receive, sending)
+                await self.app(scope, receive, answer.send)
             except Exception:  # the border of a request: a bug is logged and answered
                 log.exception("unexpected error")
-                if status:
+                if answer.status:
                     raise
-                await of_bug()(scope, receive, sending)
+                await of_bug()(scope, receive, answer.send)
             finally:
-                _log(scope, status, time.perf_counter() - begun)
+                answer.record(scope, span)
+
+
+class _Answer:
+    """What is known of an answer while it is sent."""
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send = send
+        self._request_id = request_id
+        self._begun = time.perf_counter()
+        self._began_after: float | None = None
+        self.status = 0
+
+    async def send(self, message: Message) -> None:
+        """Send a part of it, the id with the first one (ASGI)."""
+        if message["type"] == "http.response.start":
+            self.status, self._began_after = message["status"], time.perf_counter() - self._begun
+            MutableHeaders(scope=message)[REQUEST_ID] = self._request_id
+        await self._send(message)
+
+    def record(self, scope: Scope, span: Span) -> None:
+        """Log, count and trace it."""
+        method, route = _method(scope), _route_of(scope)
+        meters().http.end(method, route, self.status, self._began_after)
+        if span.is_recording():
+            span.update_name(f"{method} {route}")
+            annotate(self.status, failed_from=OWN_FAILURE)
+            span.set_attributes({"http.request.method": method, "http.route": route})
+        _log(scope, self.status, time.perf_counter() - self._begun)
+
+
+def _method(scope: Scope) -> str:
+    return scope["method"] if scope["method"] in METHODS else "other"
+
+
+def _route_of(scope: Scope) -> str:
+    """The template of a path; a path itself may hold names of ontologies, and there is no end of them."""
+    return getattr(scope.get("route"), "path_format", NO_ROUTE)
 
 
 def _log(scope: Scope, status: int, seconds: float) -> None:

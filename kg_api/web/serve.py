@@ -17,6 +17,7 @@ from kg_api.errors import ConfigurationError, KgError
 from kg_api.logs import configure_logs
 from kg_api.managed.home import Home
 from kg_api.settings import Settings
+from kg_api.tracing.export import tracing
 from kg_api.web.access.required import warn_if_open
 from kg_api.web.app import create_app
 from kg_api.web.limits.connection import Connection
@@ -28,6 +29,8 @@ log = structlog.get_logger()
 
 DEFAULT_PORT = 8420
 GRACE_SECONDS = 10
+SERVICE = "kg-api"
+"""What traces call it."""
 
 
 def serve(settings: Settings) -> None:
@@ -54,7 +57,8 @@ def serve(settings: Settings) -> None:
         server.end_others = siblings.end
         siblings.start()
         try:
-            server.run(sockets=[listening])
+            with tracing(settings.otel.exporter_otlp_endpoint, SERVICE):
+                server.run(sockets=[listening])
         finally:
             siblings.join(GRACE_SECONDS)
     if hopeless:
@@ -72,7 +76,8 @@ def serve_beside(settings: Settings, listening: socket) -> None:
     app = create_app(settings, give_up, opened=True)
     server = _server(settings, app)
     server.end_others = app.state.opening.stop  # it may wait for the database at this moment
-    server.run(sockets=[listening])
+    with tracing(settings.otel.exporter_otlp_endpoint, SERVICE):
+        server.run(sockets=[listening])
 
 
 class _Server(uvicorn.Server):

@@ -17,8 +17,9 @@ from kg_api.jobs.registration import WorkerRegistration
 from kg_api.jobs.runner import Runner
 from kg_api.jobs.schedule import ticking
 from kg_api.logs import configure_logs
-from kg_api.metrics import serve_metrics
+from kg_api.metrics.exposition import serve_metrics
 from kg_api.settings import Settings
+from kg_api.tracing.export import tracing
 
 log = structlog.get_logger()
 
@@ -47,7 +48,7 @@ def work(settings: Settings) -> None:
         return
     worker = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     log.info("worker starts", worker=worker)
-    with container:
+    with container, tracing(settings.otel.exporter_otlp_endpoint, "kg-worker"):
         _run(container, worker, stopping)
     log.info("worker ends", worker=worker)
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kg_api.client import KgClient
+    from kg_api.client.connection import KeySource
     from kg_api.managed.home import Home
     from kg_api.settings import Settings
 
@@ -40,8 +41,12 @@ def client_of(url: str, settings: Settings, **options: Any) -> KgClient:
     """Give a client of the service at an address, with the key of the settings; else with this home's."""
     from kg_api.client import KgClient
 
-    key = settings.api_key.get_secret_value() if settings.api_key else _local_key(url, settings)
-    return KgClient(url, api_key=key, **options)
+    return KgClient(url, api_key=key_for(url, settings), **options)
+
+
+def key_for(url: str, settings: Settings) -> KeySource:
+    """The key of the settings; else what lets this home's own user in, and None where that is of no use."""
+    return settings.api_key.get_secret_value() if settings.api_key else _local_key(url, settings)
 
 
 def _local_key(url: str, settings: Settings) -> Callable[[str, str], str] | None:

@@ -25,7 +25,7 @@ READ_BY_IMPORT = "PROMETHEUS_MULTIPROC_DIR"
 """The library reads it when it is imported: a process that is told of it starts from nothing."""
 PROCESSES = "KG_API__PROCESSES"
 """Further ones start as the first one did: so it starts from nothing, too."""
-OURS = ("KG_", "OPENAI_", "NOMIC_", "COHERE_")
+OURS = ("KG_", "OPENAI_", "NOMIC_", "COHERE_", "OTEL_")
 
 
 @dataclass

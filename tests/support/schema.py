@@ -160,6 +160,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
                 "stumbles",
                 "rank",
                 "request_id",
+                "traceparent",
                 "waits",
                 "fence",
                 "worker",

@@ -38,7 +38,8 @@ HOMES: dict[str, str | tuple[str, ...]] = {
     "onnxruntime": "kg_api/onnx_sessions.py",
     "openai": "kg_api/provider/openai_sdk.py",
     "bpe_openai": "kg_api/embed/",
-    "prometheus_client": ("kg_api/embed/", "kg_api/metrics.py"),
+    "prometheus_client": ("kg_api/embed/", "kg_api/metrics/"),
+    "opentelemetry": "kg_api/tracing/",
     "tokenizers": ("kg_api/embed/", "kg_api/chunk/semantic_model.py", "kg_api/rerank/local/cross_encoder.py"),
     "cohere": "kg_api/provider/cohere_sdk.py",
     "safetensors": "kg_api/chunk/",
@@ -70,7 +71,7 @@ ENVIRONMENT = {"environ", "environb", "getenv", "putenv", "unsetenv"}
 READS_THE_ENVIRONMENT = {
     "kg_api/convert/isolated/process.py": "hands on the little that a converting process needs",
     "kg_api/managed/processes.py": "hands it on to the processes it starts",
-    "kg_api/metrics.py": "asks for a variable of prometheus_client, which reads it by itself",
+    "kg_api/metrics/files.py": "asks for a variable of prometheus_client, which reads it by itself",
     "kg_api/web/siblings.py": "sets that variable, before prometheus_client is imported",
 }
 """Besides settings.py, each with its reason."""

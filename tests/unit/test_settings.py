@@ -84,7 +84,7 @@ WRONG = [
     *((f"{one}_TIMEOUT", value) for one in ("OPENAI", "NOMIC") for value in ("0", "-1", "nan")),
     *((f"{one}_MAX_RETRIES", value) for one in ("OPENAI", "NOMIC") for value in ("-1", "11", "2.5")),
     *((f"{one}_BATCH_SIZE", value) for one in ("OPENAI", "NOMIC") for value in ("0", "2049")),
-    *((f"{one}_BASE_URL", "ftp://host") for one in ("NOMIC", "COHERE")),
+    *((name, "ftp://host") for name in ("NOMIC_BASE_URL", "COHERE_BASE_URL", "OTEL_EXPORTER_OTLP_ENDPOINT")),
     *(
         (f"{one}_API_KEY", value)
         for one in ("OPENAI", "NOMIC", "COHERE")

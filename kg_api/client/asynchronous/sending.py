@@ -44,7 +44,8 @@ class AsyncSending:
     async def _send(self, call: Call[T]) -> T:
         try:
             patience = connection.patience(self._http.timeout, call)
-            response = await self._http.request(call.method, call.path, **call.parts, **patience)
+            parts = {**call.parts, "headers": connection.traced(call.headers)}
+            response = await self._http.request(call.method, call.path, **parts, **patience)
         except httpx.RequestError as error:
             raise connection.unreachable(self._http.base_url, error) from error
         return read(call, response)
@@ -56,7 +57,8 @@ class AsyncSending:
     async def _fetch(self, call: Call[T]) -> httpx.Response:
         """An answer that is a file, with its headers."""
         try:
-            response = await self._http.request(call.method, call.path, params=call.params)
+            headers = connection.traced(call.headers)
+            response = await self._http.request(call.method, call.path, params=call.params, headers=headers)
         except httpx.RequestError as error:
             raise connection.unreachable(self._http.base_url, error) from error
         return check_file(response)
@@ -70,9 +72,8 @@ class AsyncSending:
             KgError: as `_send`; ServiceUnreachable also when the stream breaks.
         """
         try:
-            async with aconnect_sse(
-                self._http, call.method, call.path, params=call.params, json=call.json, timeout=silence
-            ) as source:
+            body = {"params": call.params, "json": call.json, "headers": connection.traced(call.headers)}
+            async with aconnect_sse(self._http, call.method, call.path, **body, timeout=silence) as source:
                 if not source.response.is_success:
                     await source.response.aread()
                     read(call, source.response)

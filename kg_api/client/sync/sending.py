@@ -45,7 +45,8 @@ class Sending:
     def _send(self, call: Call[T]) -> T:
         try:
             patience = connection.patience(self._http.timeout, call)
-            response = self._http.request(call.method, call.path, **call.parts, **patience)
+            parts = {**call.parts, "headers": connection.traced(call.headers)}
+            response = self._http.request(call.method, call.path, **parts, **patience)
         except httpx.RequestError as error:
             raise connection.unreachable(self._http.base_url, error) from error
         return read(call, response)
@@ -57,7 +58,8 @@ class Sending:
     def _fetch(self, call: Call[T]) -> httpx.Response:
         """An answer that is a file, with its headers."""
         try:
-            response = self._http.request(call.method, call.path, params=call.params)
+            headers = connection.traced(call.headers)
+            response = self._http.request(call.method, call.path, params=call.params, headers=headers)
         except httpx.RequestError as error:
             raise connection.unreachable(self._http.base_url, error) from error
         return check_file(response)
@@ -69,9 +71,8 @@ class Sending:
             KgError: as `_send`; ServiceUnreachable also when the stream breaks.
         """
         try:
-            with connect_sse(
-                self._http, call.method, call.path, params=call.params, json=call.json, timeout=silence
-            ) as source:
+            body = {"params": call.params, "json": call.json, "headers": connection.traced(call.headers)}
+            with connect_sse(self._http, call.method, call.path, **body, timeout=silence) as source:
                 if not source.response.is_success:
                     source.response.read()
                     read(call, source.response)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import Protocol
+from urllib.parse import urlsplit
 
 import numpy as np
 
-from kg_api.embed.known import RemoteModel
+from kg_api.embed.known import RemoteModel, price_of
 from kg_api.embed.port import Vectors
 from kg_api.embed.tally import spend
 from kg_api.embed.text.spans import Span, cut
@@ -18,7 +19,9 @@ from kg_api.embed.text.tokenizers import tokenizer_of
 from kg_api.embed.text.tokens import Tokenizer, fits, measure, query_pieces, total
 from kg_api.embed.vectors import mean_of_pieces, require_text, too_long
 from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable
-from kg_api.models.embedding.spaces import SpaceIdentity
+from kg_api.metrics.meters import meters
+from kg_api.models.embedding.spaces import ModelChoice, SpaceIdentity
+from kg_api.models.vocabulary import Provider
 from kg_api.provider.http import MIB, reply_of_at_most
 from kg_api.provider.pace import Pace
 from kg_api.provider.retrying import RetryPolicy
@@ -28,9 +31,11 @@ from kg_api.settings import Settings
 
 BYTES_A_NUMBER = 32
 MAX_BYTES = 256 * MIB
+MILLION = 1_000_000
 MAX_TOKENS = 300_000
 """OpenAI's limit for all texts of one request together; Nomic publishes none."""
 EMBEDDING = Service(
+    kind="embed",
     name="an embedding service",
     subject="the embedding provider",
     rejection="it does not take the texts",
@@ -91,14 +96,26 @@ class RemoteEmbedder:
         policy: RetryPolicy,
         *,
         pace: Pace,
+        bill: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """`pace`: of requests for passages; a question is asked at once, and has its own time."""
+        """Nothing is asked yet.
+
+        Args:
+            endpoint: what is asked.
+            identity: of the model.
+            tokenizer: counts and cuts as the model does.
+            limits: of one request.
+            policy: when to ask again.
+            pace: of requests for passages; a question is asked at once, and has its own time.
+            bill: is given the tokens of each request, probes too.
+        """
         self._endpoint = endpoint
         self._identity = identity
         self._tokenizer = tokenizer
         self._limits = limits
         self._policy = policy
         self._pace = pace
+        self._bill = bill
 
     @property
     def identity(self) -> SpaceIdentity:
@@ -159,6 +176,7 @@ class RemoteEmbedder:
         for batch in self._batches(sizes):
             answer = self._ask(texts[batch], sum(sizes[batch]), query=query, until=until)
             vectors[batch] = answer.vectors
+            self._bill(sum(sizes[batch]) if answer.tokens is None else answer.tokens)
             spend(_share(answer.tokens, sum(own[batch]), sum(sizes[batch])))
         return vectors
 
@@ -191,11 +209,11 @@ class RemoteEmbedder:
             ):
                 return self._endpoint.ask(texts, query=query, seconds=seconds)
 
-        return self._policy.call(once, EMBEDDING.give_up, until)
+        return self._policy.call(once, EMBEDDING.give_up, until, kind=EMBEDDING.kind)
 
 
 def remote_embedder(
-    provider: str,
+    provider: Provider,
     endpoint: EmbeddingEndpoint,
     model: RemoteModel,
     own: ProviderSettings,
@@ -221,7 +239,20 @@ def remote_embedder(
     limits = EmbeddingLimits(own.batch_size, MAX_TOKENS, own.timeout, settings.embedding.query_seconds)
     policy = policy or RetryPolicy(tries=own.max_retries + 1)
     pace = Pace(settings.embedding.requests_at_once, policy.first_wait)
-    return RemoteEmbedder(endpoint, identity, tokenizer_of(facts, settings), limits, policy, pace=pace)
+    bill = _bill_of(own.base_url, price_of(ModelChoice(provider, model.name), settings))
+    tokenizer = tokenizer_of(facts, settings)
+    return RemoteEmbedder(endpoint, identity, tokenizer, limits, policy, pace=pace, bill=bill)
+
+
+def _bill_of(address: str, price: float | None) -> Callable[[int], None]:
+    """Counts tokens and what they cost, by a price for a million of them; None: nobody knows it."""
+    host = urlsplit(address).hostname or "unknown"
+
+    def bill(tokens: int) -> None:
+        dollars = None if price is None else tokens * price / MILLION
+        meters().providers.spend(EMBEDDING.kind, host, read=tokens, written=0, dollars=dollars)
+
+    return bill
 
 
 def max_reply_bytes(texts: int, dimensions: int) -> int:

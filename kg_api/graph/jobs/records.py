@@ -9,6 +9,7 @@ from typing import Any
 import structlog
 
 from kg_api.models.vocabulary import JobState, Selection
+from kg_api.tracing.spans import current_traceparent
 
 LINK_PROPOSAL = "link_proposal"
 COMMUNITY_DETECTION = "community_detection"
@@ -70,6 +71,8 @@ class ClaimedJob:
     """The request that it was first made for, as the service's log names it."""
     rank: int = FIRST
     """What it is worth: one of a smaller number goes first."""
+    traceparent: str | None = None
+    """Where the trace of that request goes on, as the W3C writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,4 +111,5 @@ def fresh_job(
         ),
         "set_aside": 0,
         "request_id": structlog.contextvars.get_contextvars().get("request_id"),
+        "traceparent": current_traceparent(),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Protocol
@@ -16,6 +17,7 @@ from kg_api.provider.service import Service
 from kg_api.rerank.blend import as_relevance
 
 RERANKING = Service(
+    kind="rerank",
     name="a reranking service",
     subject="the reranker",
     rejection="it does not take the passages or the model{model}; correct KG_RERANK__MODEL, or lower "
@@ -84,7 +86,7 @@ class RemoteReranker:
         pieces = [piece for windowed in cut for piece in windowed]
         each = self._limits.texts
         batches = [pieces[at : at + each] for at in range(0, len(pieces), each)]
-        asked = [self._pool.submit(self._ask, query, batch, until) for batch in batches]
+        asked = [self._pool.submit(copy_context().run, self._ask, query, batch, until) for batch in batches]
         found = [score for future in asked for score in self._await_result(future, until, asked)]
         return best_of(as_relevance(found), [len(windowed) for windowed in cut])
 
@@ -98,7 +100,7 @@ class RemoteReranker:
             with reply_of_at_most(_max_reply_bytes(texts)):
                 return self._endpoint.ask(query, texts, left or 0.001)
 
-        return self._policy.call(once, RERANKING.give_up, until)
+        return self._policy.call(once, RERANKING.give_up, until, kind=RERANKING.kind)
 
     def _await_result(
         self, future: Future[list[float]], until: float, all_asked: Sequence[Future[list[float]]]

@@ -90,7 +90,7 @@ class ImageSearchService:
         return self._like(picture, request)
 
     def _like(self, picture: AskedPicture, request: ImageScope) -> ImageHits:
-        watch = Stopwatch()
+        watch = Stopwatch("images")
         known = self._plans.known(request.ontologies or (), fresh=bool(request.documents))
         names = known.there(request.ontologies)
         told = known.describe_unknown(request.ontologies)

@@ -59,7 +59,7 @@ class RelatedService:
             Conflict: several begin like that.
             InvalidInput: a condition is of a field that no document has, and another is called nearly so.
         """
-        watch, told = Stopwatch(), list[Degradation]()
+        watch, told = Stopwatch("related"), list[Degradation]()
         own = find_source(self._graph, source_id)
         known = self._plans.known([own.ontology, *(request.ontologies or ())])
         kinds: list[SourceKind] = [*dict.fromkeys(request.kinds or [_other(own.kind)])]

@@ -24,6 +24,7 @@ from kg_api.managed.watch import RoleStatus
 from kg_api.settings import Settings, load_settings
 from kg_cli.stack.doctor.findings import DoctorFinding
 from kg_cli.stack.doctor.jobs import examine_jobs, examine_models
+from kg_cli.stack.doctor.watching import examine_metrics, examine_tracing
 from kg_cli.stack.roles import database_trouble, stack_roles, supervisor_role
 
 GIB = 1024**3
@@ -44,7 +45,7 @@ def examine(home: Path | None) -> list[DoctorFinding]:
         return [_versions(), DoctorFinding("settings", "fail", str(error), fix)]
     place = Home(settings.home)
     database = (_java, _jars, _bolt) if settings.neo4j.uri is None else (_own_database,)
-    checks = (_home, _memory, _ocr, examine_files, *database, _processes)
+    checks = (_home, _memory, _ocr, examine_files, examine_tracing, *database, _processes)
     found = [finding for check in checks for finding in check(place, settings)]
     return [_versions(), DoctorFinding("settings", "ok", "all KG_* variables are valid"), *found]
 
@@ -219,5 +220,6 @@ def _service(
         yield DoctorFinding("service", "fail", f"waits for {answer.waiting_for}", fix)
         return
     yield DoctorFinding("service", "ok", f"answers at {url}")
+    yield from examine_metrics(url, settings)
     yield from examine_models(url, settings)
     yield from examine_jobs(url, settings, start=start, patience_seconds=patience)

@@ -28,6 +28,7 @@ from kg_api.provider.service import RejectedText, Service
 from kg_api.settings import Settings
 
 PICTURES = Service(
+    kind="image",
     name="an embedding service of pictures",
     subject="the picture embedding provider",
     rejection="it does not take the pictures{model}",
@@ -148,7 +149,7 @@ class RemoteImageEmbedder:
             ):
                 return ask(seconds)
 
-        return self._policy.call(once, service.give_up, until)
+        return self._policy.call(once, service.give_up, until, kind=service.kind)
 
 
 def remote_image_embedder(

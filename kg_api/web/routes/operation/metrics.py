@@ -6,7 +6,8 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from kg_api.metrics import CONTENT_TYPE, QueueGauges, exposition
+from kg_api.metrics.exposition import CONTENT_TYPE, exposition
+from kg_api.metrics.queue import QueueGauges
 from kg_api.web.health.queue import QueueWatch
 
 router = APIRouter(tags=["health"])

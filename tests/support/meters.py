@@ -1,0 +1,78 @@
+"""Every metric that kg has, from the code that makes them, and all values that their labels can have."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from prometheus_client import REGISTRY, CollectorRegistry
+from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client.registry import Collector
+
+from kg_api.embed.metered import EmbeddingMetrics
+from kg_api.metrics.meters import Meters
+from kg_api.metrics.queue import QueueGauges
+from kg_api.models.queue import QueueStatus
+
+ROOT = Path(__file__).parents[2]
+EMPTY = QueueStatus(
+    queued=0, waiting=0, running=0, stalled=0, dead=0, oldest_waiting_seconds=0, backlog_age_seconds=0
+)
+_SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_sum", "_count")}
+
+
+def metrics() -> dict[str, frozenset[str]]:
+    """The names of all samples that Prometheus can read, each with its labels."""
+    registry = CollectorRegistry()
+    Meters(registry)
+    EmbeddingMetrics(registry)
+    found: dict[str, frozenset[str]] = {}
+    for collector in registry._collector_to_names:
+        found |= _samples_of(collector)
+    for family in QueueGauges(EMPTY).collect():
+        found[family.name] = frozenset(name for sample in family.samples for name in sample.labels)
+    return found
+
+
+def _samples_of(collector: Collector) -> dict[str, frozenset[str]]:
+    assert isinstance(collector, MetricWrapperBase)
+    (family,) = collector.describe()
+    labels = frozenset(collector._labelnames)
+    return {
+        f"{family.name}{suffix}": labels | ({"le"} if suffix == "_bucket" else set())
+        for suffix in _SUFFIXES[family.type]
+    }
+
+
+def stages() -> set[tuple[str, str]]:
+    """What has stages, with all that the code of its package names."""
+    found = {("search", stage) for stage in _stages_below(ROOT / "kg_api" / "search")}
+    for path in (ROOT / "kg_api").rglob("*.py"):
+        for of in re.findall(r'Stopwatch\("(\w+)"\)', path.read_text(encoding="utf-8")):
+            found |= {(of, stage) for stage in _stages_below(path.parent)}
+    return found
+
+
+def _stages_below(folder: Path) -> set[str]:
+    texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*.py")]
+    return {stage for text in texts for stage in re.findall(r'\.stage\("(\w+)"\)', text)}
+
+
+class Counted:
+    """How much more this process has counted since."""
+
+    def __init__(self) -> None:
+        self._before = _samples()
+
+    def __call__(self, name: str, **labels: str) -> float:
+        """Give the increase of one sample."""
+        key = (name, frozenset(labels.items()))
+        return _samples().get(key, 0.0) - self._before.get(key, 0.0)
+
+
+def _samples() -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in REGISTRY.collect()
+        for sample in family.samples
+    }

@@ -1,0 +1,150 @@
+"""The dashboard and the alert rules speak of metrics and labels that there are, in PromQL that parses."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import promql_parser
+import pytest
+import yaml
+
+from tests.support.meters import metrics
+
+ROOT = Path(__file__).parents[3]
+FOLDER = ROOT / "monitoring"
+OF_PROMETHEUS = {"up": frozenset({"job", "instance"})}
+FROM_SCRAPES = {"job", "instance"}
+VARIABLES = {"$__rate_interval": "5m", "$instance": "kg"}
+
+
+def alerts() -> list[dict[str, Any]]:
+    (group,) = yaml.safe_load((FOLDER / "alerts.yml").read_text(encoding="utf-8"))["groups"]
+    return group["rules"]
+
+
+def panels() -> list[dict[str, Any]]:
+    return json.loads((FOLDER / "grafana.json").read_text(encoding="utf-8"))["panels"]
+
+
+def dashboard_queries() -> Iterator[tuple[str, str]]:
+    """Each expression with its legend; what Grafana puts in is put in."""
+    for panel in panels():
+        for target in panel.get("targets", ()):
+            expression = target["expr"]
+            for name, value in VARIABLES.items():
+                expression = expression.replace(name, value)
+            yield expression, target["legendFormat"]
+
+
+QUERIES = [
+    *((each["expr"], " ".join(each["annotations"].values()).replace("$labels.", "")) for each in alerts()),
+    *dashboard_queries(),
+]
+KNOWN = {**metrics(), **OF_PROMETHEUS}
+
+
+def wrong(expression: str) -> list[str]:
+    """What an expression speaks of that there is not.
+
+    Raises:
+        ValueError: it does not parse.
+    """
+    return list(_wrong(promql_parser.parse(expression)))
+
+
+def _wrong(node: Any) -> Iterator[str]:
+    match node:
+        case promql_parser.VectorSelector():
+            if node.name not in KNOWN:
+                yield f"no metric {node.name}"
+                return
+            named = {matcher.name for matcher in node.matchers.matchers}
+            yield from (f"no label {each} of {node.name}" for each in named - labels_of(node))
+        case promql_parser.AggregateExpr():
+            yield from _wrong(node.expr)
+            by = set(node.modifier.labels) if node.modifier else set[str]()
+            yield from (f"no label {each} to group by" for each in by - labels_of(node.expr))
+        case _:
+            for each in children(node):
+                yield from _wrong(each)
+
+
+def children(node: Any) -> list[Any]:
+    match node:
+        case promql_parser.MatrixSelector():
+            return [node.vector_selector]
+        case promql_parser.BinaryExpr():
+            return [node.lhs, node.rhs]
+        case promql_parser.Call():
+            return list(node.args)
+        case promql_parser.ParenExpr() | promql_parser.UnaryExpr() | promql_parser.SubqueryExpr():
+            return [node.expr]
+        case promql_parser.NumberLiteral() | promql_parser.StringLiteral():
+            return []
+        case _:
+            raise AssertionError(f"teach this test {type(node).__name__}")
+
+
+def labels_of(node: Any) -> set[str]:
+    """The labels that the result of a part of an expression has."""
+    if isinstance(node, promql_parser.VectorSelector):
+        return {*KNOWN.get(node.name or "", ()), *FROM_SCRAPES}
+    if isinstance(node, promql_parser.AggregateExpr) and str(node.op) not in {"topk", "bottomk"}:
+        return set(node.modifier.labels) if node.modifier else set()
+    if isinstance(node, promql_parser.AggregateExpr):
+        return labels_of(node.expr)
+    found = set[str]().union(*map(labels_of, children(node)))
+    is_quantile = isinstance(node, promql_parser.Call) and node.func.name == "histogram_quantile"
+    return found - {"le"} if is_quantile else found
+
+
+@pytest.mark.parametrize(("expression", "told"), QUERIES)
+def test_an_expression_parses_and_speaks_of_what_there_is(expression: str, told: str) -> None:
+    assert wrong(expression) == []
+    used = set(re.findall(r"\{\{ ?\$?(\w+)", told)) - {"value"}
+    assert used - labels_of(promql_parser.parse(expression)) == set()
+
+
+@pytest.mark.parametrize(
+    ("expression", "fault"),
+    [
+        ("rate(kg_gone_total[5m])", "no metric kg_gone_total"),
+        ('kg_jobs{kind="x"}', "no label kind of kg_jobs"),
+        ("sum by (route) (rate(kg_job_runs_total[5m]))", "no label route to group by"),
+        ("kg_workers > sum by (x) (kg_jobs)", "no label x to group by"),
+    ],
+)
+def test_what_there_is_not_is_found(expression: str, fault: str) -> None:
+    assert wrong(expression) == [fault]
+
+
+def test_what_does_not_parse_is_found() -> None:
+    with pytest.raises(ValueError, match="parenthesis"):
+        wrong("sum(kg_jobs")
+
+
+def test_every_metric_is_on_the_dashboard() -> None:
+    shown = " ".join(expression for expression, _ in dashboard_queries())
+    families = {re.sub(r"_(bucket|sum|count)$", "", name) for name in metrics()}
+    assert {name for name in families if not re.search(rf"\b{name}(_bucket|_count)?\b", shown)} == set()
+
+
+def test_an_alert_says_what_to_do() -> None:
+    assert len({each["alert"] for each in alerts()}) == len(alerts()) > 10
+    for each in alerts():
+        assert each["labels"]["severity"] in {"warning", "critical"}
+        assert {"summary", "description"} == each["annotations"].keys()
+        assert re.fullmatch(r"\d+[smh]", each.get("for", "0s"))
+
+
+def test_panels_have_ids_of_their_own_and_lie_beside_each_other() -> None:
+    assert max(Counter(each["id"] for each in panels()).values()) == 1
+    places = sorted((each["gridPos"]["y"], each["gridPos"]["x"], each["gridPos"]) for each in panels())
+    for (above, left, first), (below, right, _) in pairwise(places):
+        assert below >= above + first["h"] or right >= left + first["w"]

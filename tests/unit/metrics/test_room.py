@@ -1,0 +1,95 @@
+"""The room that is reserved for the metrics that processes share is enough for all that there can be."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kg_api.metrics.exposition import exposition
+from kg_api.metrics.files import RESERVED_BYTES, forget_dead
+
+EVERYTHING = """
+from kg_api.metrics.meters import meters
+from kg_api.embed.metered import metrics_of_process
+from kg_api.settings import load_settings
+from kg_api.web.app import create_app
+from kg_api.jobs.run import Handler
+from tests.support.meters import stages
+of, embedding = meters(), metrics_of_process()
+paths = create_app(load_settings(), lambda _: None).openapi()["paths"]
+operations = [(method.upper(), path) for path, methods in paths.items() for method in methods]
+operations += [("POST", "/mcp"), *((method, "none") for method in ("GET", "POST", "PUT", "DELETE", "other"))]
+assert len(operations) > 100
+for method, path in operations:
+    for status in (200, 400, 500, 0):
+        of.http.begin()
+        of.http.end(method, path, status, 0.001)
+assert len(stages()) > 40
+for each, stage in stages():
+    of.stages.record(each, stage, 0.001)
+for kind in range(12):
+    of.jobs.begin(f"concept_extraction_{kind}")
+    for outcome in range(12):
+        of.jobs.end(f"concept_extraction_{kind}", f"interrupted {outcome}", 0.001)
+for access in ("read", "write"):
+    with of.database.timing(access):
+        of.database.retry(access)
+    for error in range(20):
+        of.database.fail(access, f"TransientErrorOfNeo4j {error}")
+for kind in ("embed", "image", "llm", "rerank"):
+    for host in range(3):
+        with of.providers.timing(kind, f"a-long-name-of-a-host-{host}.example.com"):
+            of.providers.retry(kind)
+        for reason in range(12):
+            of.providers.fail(kind, f"a-long-name-of-a-host-{host}.example.com", f"not_found {reason}")
+        of.providers.spend(kind, f"a-long-name-of-a-host-{host}.example.com", read=1, written=1, dollars=1.0)
+for model in range(30):
+    embedding.embeddings.labels(f"sentence-transformers/a-long-name-{model}", "1536").inc()
+    embedding.latency.labels(f"sentence-transformers/a-long-name-{model}").observe(0.001)
+    embedding.tokens.labels(f"sentence-transformers/a-long-name-{model}").inc()
+    embedding.probes.labels(f"sentence-transformers/a-long-name-{model}").inc()
+"""
+OPEN = "from kg_api.metrics.meters import meters; meters().http.begin(); print('open', flush=True); input()"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
+    return tmp_path
+
+
+def test_every_value_of_every_metric_has_room(folder: Path) -> None:
+    subprocess.run([sys.executable, "-c", EVERYTHING], check=True, cwd=Path(__file__).parents[3])
+    used = {path.name.rpartition("_")[0]: _used(path) for path in folder.iterdir()}
+    assert used.keys() == RESERVED_BYTES.keys()
+    assert {kind: size for kind, size in used.items() if size > RESERVED_BYTES[kind]} == {}
+    assert used["histogram"] > 100_000
+
+
+def _used(path: Path) -> int:
+    """The first number of such a file: how many of its bytes are in use."""
+    return int.from_bytes(path.read_bytes()[:4], sys.byteorder)
+
+
+def test_what_a_process_had_under_way_goes_with_it(folder: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", OPEN], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert b"kg_http_requests_open 1.0" in exposition()
+        process.kill()
+    assert b"kg_http_requests_open 1.0" not in exposition()
+    assert list(folder.glob("counter_*.db")), "what it counted stays"
+
+
+def test_without_shared_files_nothing_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PROMETHEUS_MULTIPROC_DIR", raising=False)
+    other = tmp_path / f"gauge_livesum_{2**22 + os.getpid()}.db"
+    other.touch()
+    forget_dead()
+    assert other.exists()

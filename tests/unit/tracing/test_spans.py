@@ -1,0 +1,154 @@
+"""Spans are sent to a collector where one is set, and cost nothing and break nothing where none is."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+
+import pytest
+import structlog
+from structlog.testing import capture_logs
+
+from kg_api.embed.remote.openai import open_openai
+from kg_api.errors import ConfigurationError
+from kg_api.graph.jobs.records import fresh_job
+from kg_api.managed.ports import free_port
+from kg_api.models.embedding.spaces import ModelChoice
+from kg_api.provider.retrying import RetryPolicy
+from kg_api.tracing.export import tracing
+from kg_api.tracing.spans import SpanKind, carry_trace, current_traceparent, root_span, span
+from tests.support.behaviours import Status
+from tests.support.collector import Collector
+from tests.support.embedding_server import EmbeddingServer
+from tests.support.providers import CANARY, QUICK, provider_settings
+from tests.support.running import wait_until
+
+TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+GIVEN = f"00-{TRACE}-{PARENT}-01"
+SENDS = "OtelBatchSpan"
+"""In the name of the thread that sends; it may outlive what it sends for, which would trouble other tests."""
+SECRET = "a secret sentence"
+
+
+def trace_of_log() -> str | None:
+    return structlog.contextvars.get_contextvars().get("trace_id")
+
+
+def test_a_trace_goes_from_who_asks_to_who_is_asked() -> None:
+    with Collector() as collector:
+        with (
+            tracing(collector.url, "kg-test"),
+            root_span("GET /x", SpanKind.SERVER, GIVEN, kg__request_id="r"),
+        ):
+            assert trace_of_log() == TRACE
+            with span("search: embed"):
+                headers: dict[str, str] = {}
+                carry_trace(headers)
+        inner, outer = collector.spans
+    assert collector.paths == ["/v1/traces"]
+    assert (outer.name, outer.kind, outer.trace_id, outer.parent_id) == ("GET /x", 2, TRACE, PARENT)
+    assert (outer.service, outer.attributes) == ("kg-test", {"kg.request_id": "r"})
+    assert (inner.name, inner.trace_id, inner.parent_id) == ("search: embed", TRACE, outer.span_id)
+    assert headers == {"traceparent": f"00-{TRACE}-{inner.span_id}-01"}
+    assert trace_of_log() is None
+
+
+@pytest.mark.parametrize("given", ["", "nonsense", "00-0-0-01", f"00-{'0' * 32}-{PARENT}-01", "ÿ" * 9000])
+def test_what_is_no_traceparent_begins_a_trace(given: str) -> None:
+    with Collector() as collector:
+        with tracing(collector.url, "kg-test"), root_span("x", SpanKind.SERVER, given):
+            pass
+        (found,) = collector.spans
+    assert (found.parent_id, found.trace_id == TRACE) == ("", False)
+
+
+def test_without_a_collector_a_clients_trace_is_carried_on() -> None:
+    with root_span("x", SpanKind.SERVER, GIVEN), span("y"):
+        assert (trace_of_log(), current_traceparent()) == (TRACE, GIVEN)
+        assert fresh_job("test", "notes")["traceparent"] == GIVEN
+
+
+def test_without_any_trace_there_is_none() -> None:
+    with root_span("x", SpanKind.SERVER, None), span("y"):
+        assert (trace_of_log(), current_traceparent()) == (None, None)
+        assert fresh_job("test", "notes")["traceparent"] is None
+
+
+def test_threads_belong_to_the_trace_of_who_started_them() -> None:
+    with root_span("x", SpanKind.SERVER, GIVEN), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(copy_context().run, current_traceparent).result() == GIVEN
+        assert pool.submit(copy_context().run, trace_of_log).result() == TRACE
+        assert pool.submit(current_traceparent).result() is None
+
+
+def test_an_error_is_told_by_its_class_alone() -> None:
+    failing = pytest.raises(ValueError, match="secret")
+    with Collector() as collector, failing, tracing(collector.url, "kg-test"), span("x"):
+        raise ValueError(SECRET)
+    assert [each.status for each in collector.spans] == ["ValueError"]
+    assert SECRET.encode() not in b"".join(collector.bodies)
+
+
+def test_a_request_to_a_provider_is_a_span_and_takes_the_trace_along() -> None:
+    with Collector() as collector, EmbeddingServer() as server:
+        embedder = open_openai(
+            provider_settings(server), ModelChoice("openai"), RetryPolicy(first_wait=QUICK)
+        )
+        with tracing(collector.url, "kg-test"), root_span("job x", SpanKind.CONSUMER, GIVEN):
+            embedder.embed_passages([SECRET])
+            server.always = Status(401, message=f"{CANARY} {SECRET}")
+            with pytest.raises(ConfigurationError):
+                embedder.embed_passages([SECRET])
+        embedder.close()
+        good, bad, job = collector.spans
+    assert (good.name, good.kind, good.parent_id) == ("embed 127.0.0.1", 3, job.span_id)
+    assert good.attributes["http.response.status_code"] == "200"
+    assert good.attributes["gen_ai.request.model"] == "text-embedding-3-small"
+    assert server.requests[0].headers["traceparent"] == f"00-{TRACE}-{good.span_id}-01"
+    assert (bad.attributes["http.response.status_code"], bad.status) == ("401", "AuthenticationError")
+    sent = b"".join(collector.bodies)
+    assert CANARY.encode() not in sent
+    assert SECRET.encode() not in sent
+
+
+def test_without_a_trace_no_provider_gets_the_header() -> None:
+    with EmbeddingServer() as server:
+        embedder = open_openai(
+            provider_settings(server), ModelChoice("openai"), RetryPolicy(first_wait=QUICK)
+        )
+        embedder.embed_passages(["a"])
+        embedder.close()
+    assert "traceparent" not in server.requests[0].headers
+
+
+@pytest.mark.parametrize("broken", ["away", "slow", "failing"])
+def test_a_broken_collector_neither_breaks_nor_slows(monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
+    monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "20")
+    monkeypatch.setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "10")
+    monkeypatch.setattr("kg_api.tracing.export.SEND_SECONDS", 1.0)
+    with Collector(503 if broken == "failing" else 200, delay=60 if broken == "slow" else 0) as collector:
+        url = f"http://127.0.0.1:{free_port()}" if broken == "away" else collector.url
+        begun = time.monotonic()
+        with tracing(url, "kg-test"):
+            for _ in range(500):  # more than are kept
+                with root_span("x", SpanKind.SERVER, None):
+                    pass
+            worked = time.monotonic() - begun
+        ended = time.monotonic() - begun - worked
+        wait_until(lambda: not [each for each in threading.enumerate() if SENDS in each.name], 30)
+    assert worked < 1
+    assert ended < 4
+
+
+def test_without_its_packages_nothing_is_traced_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
+    with (
+        capture_logs() as logs,
+        tracing("http://127.0.0.1:4318", "kg-test"),
+        root_span("x", SpanKind.SERVER, GIVEN),
+    ):
+        assert current_traceparent() == GIVEN
+    assert "'.[tracing]'" in logs[0]["event"]
