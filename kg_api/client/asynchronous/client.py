@@ -9,6 +9,7 @@ from kg_api.client.asynchronous.documents import AsyncDocumentMethods
 from kg_api.client.asynchronous.folders import AsyncFolderMethods
 from kg_api.client.asynchronous.images import AsyncImageMethods
 from kg_api.client.asynchronous.jobs import AsyncJobMethods
+from kg_api.client.asynchronous.moving import AsyncMovingMethods
 from kg_api.client.asynchronous.ontologies import AsyncOntologyMethods
 from kg_api.client.asynchronous.review import AsyncProposalMethods, AsyncReviewMethods
 from kg_api.client.asynchronous.search import AsyncSearchMethods
@@ -29,6 +30,7 @@ class AsyncKgClient(
     AsyncSpaceMethods,
     AsyncJobMethods,
     AsyncKeyMethods,
+    AsyncMovingMethods,
 ):
     """Talks to a kg service. Every method raises the errors of kg_api.errors, with the service's own message.
 

@@ -11,6 +11,7 @@ from kg_api.client.sync.documents import DocumentMethods
 from kg_api.client.sync.folders import FolderMethods
 from kg_api.client.sync.images import ImageMethods
 from kg_api.client.sync.jobs import JobMethods
+from kg_api.client.sync.moving import MovingMethods
 from kg_api.client.sync.ontologies import OntologyMethods
 from kg_api.client.sync.review import ProposalMethods, ReviewMethods
 from kg_api.client.sync.search import SearchMethods
@@ -30,6 +31,7 @@ class KgClient(
     SpaceMethods,
     JobMethods,
     KeyMethods,
+    MovingMethods,
 ):
     """Talks to a kg service. Every method raises the errors of kg_api.errors, with the service's own message.
 

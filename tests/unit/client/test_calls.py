@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from kg_api.client import KgClient
 from kg_api.client.call import Call
 from kg_api.errors import InvalidInput, ServiceUnreachable
+from kg_api.models.bundle.manifest import BundledOntology
+from kg_api.models.embedding.configuration import EmbeddingConfig
 from kg_api.models.library.conversations import Message
 from kg_api.models.queries.search import SourceHits
 from kg_api.settings import load_settings
@@ -149,6 +151,12 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "create_key": lambda kg: kg.create_key("ada", scope="write"),
     "rotate_key": lambda kg: kg.rotate_key("ada", overlap_hours=1),
     "revoke_key": lambda kg: kg.revoke_key("ada"),
+    "export_offer": lambda kg: kg.export_offer(["o"]),
+    "export_documents": lambda kg: kg.export_documents("o", after="d"),
+    "export_blob": lambda kg: kg.export_blob("0" * 64),
+    "open_import": lambda kg: kg.open_import(BUNDLED, format=1, schema_version=120),
+    "import_lines": lambda kg: kg.import_lines("o", b"{}", replace=True),
+    "import_blob": lambda kg: kg.import_blob("0" * 64, b"p"),
     "jobs": lambda kg: kg.jobs(state="queued", kind="source_embedding", ontology="o"),
     "job": lambda kg: kg.job("j"),
     "cancel_job": lambda kg: kg.cancel_job("j"),
@@ -159,6 +167,9 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "health": lambda kg: kg.health(),
     "readiness": lambda kg: kg.readiness(),
 }
+BUNDLED = BundledOntology(
+    ontology="o", embedding=EmbeddingConfig(), space_fingerprint="0" * 16, mark="0" * 16
+)
 TALK = [{"author": "a", "text": "t"}]
 
 
