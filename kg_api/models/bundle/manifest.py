@@ -133,6 +133,8 @@ class BundledBlobs(Body):
 
     files: Place = 0
     bytes: Annotated[int, Field(ge=0)] = 0
+    lost: Annotated[list[BlobKey], Field(max_length=10_000)] = Field(default_factory=list)
+    """Those that the service named and had no more: documents that need one cannot be imported."""
 
 
 class Manifest(Body):
