@@ -96,7 +96,7 @@ def _require_known(manifest: Manifest) -> None:
         [each.configuration.ontology for each in manifest.files],
     ):
         if len(set(named)) != len(named):
-            raise InvalidInput(f"{MANIFEST} names a file or an ontology twice")
+            raise InvalidInput(f"{MANIFEST} names a duplicate file or ontology")
 
 
 def keys_of(line: BundledLine) -> list[str]:

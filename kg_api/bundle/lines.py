@@ -124,7 +124,7 @@ class LineOrder:
         self._require_whole()
         identity = bytes.fromhex(document_id(self._ontology, line.document))
         if identity in self._known:
-            raise InvalidInput(f"the document {line.document!r} stands twice")
+            raise InvalidInput(f"a duplicate document: {line.document!r}")
         self._known.add(identity)
         self._document, self._lengths, self._end = line, [], len(line.preface)
 

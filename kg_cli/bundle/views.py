@@ -46,7 +46,7 @@ def print_checked(manifest: Manifest, folder: Path, *, as_json: bool) -> None:
 def print_imported(imports: Sequence[OntologyImport], left_out: Sequence[str], *, as_json: bool) -> None:
     """Say what became of each ontology."""
     if as_json:
-        console.print_json({"ontologies": [_told(each) for each in imports], "left_out": list(left_out)})
+        console.print_json({"ontologies": [_as_json(each) for each in imports], "left_out": list(left_out)})
         return
     for each in imports:
         console.line(f"{each.ontology}{' (new)' if each.created else ''}: {_describe(each.done)}")
@@ -61,7 +61,7 @@ def print_imported(imports: Sequence[OntologyImport], left_out: Sequence[str], *
             console.line(f"  failed: {problem}", "red")
 
 
-def _told(each: OntologyImport) -> dict[str, Any]:
+def _as_json(each: OntologyImport) -> dict[str, Any]:
     return {**asdict(each), "done": each.done.model_dump(mode="json")}
 
 

@@ -177,7 +177,7 @@ def test_what_a_stranger_sends_changes_nothing(
         (b"\xff", "line 1"),
         (sent(document, first), "only 1 of the 2"),
         (sent(first), "before any document"),
-        (sent(document, first, second, document, first, second), "stands twice"),
+        (sent(document, first, second, document, first, second), "duplicate"),
         (sent(document, first, {**second, "text": "short"}), "line 3"),
         (sent(document, first, second, {**vectors, "document": "b.md"}), "not the document before"),
         (sent(document, first, second, {**concepts, "paragraph": 9}), "not there"),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from kg_api.client.asynchronous.administration import AsyncKeyMethods, AsyncSpaceMethods
+from kg_api.client.asynchronous.administration import AsyncKeyMethods, AsyncMovingMethods, AsyncSpaceMethods
 from kg_api.client.asynchronous.answering import AsyncAnsweringMethods
 from kg_api.client.asynchronous.concepts import AsyncConceptMethods
 from kg_api.client.asynchronous.documents import AsyncDocumentMethods
 from kg_api.client.asynchronous.folders import AsyncFolderMethods
 from kg_api.client.asynchronous.images import AsyncImageMethods
 from kg_api.client.asynchronous.jobs import AsyncJobMethods
-from kg_api.client.asynchronous.moving import AsyncMovingMethods
 from kg_api.client.asynchronous.ontologies import AsyncOntologyMethods
 from kg_api.client.asynchronous.review import AsyncProposalMethods, AsyncReviewMethods
 from kg_api.client.asynchronous.search import AsyncSearchMethods

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 from kg_api.client.call import Call, get
-from kg_api.client.sync.administration import KeyMethods, SpaceMethods
+from kg_api.client.sync.administration import KeyMethods, MovingMethods, SpaceMethods
 from kg_api.client.sync.answering import AnsweringMethods
 from kg_api.client.sync.concepts import ConceptMethods
 from kg_api.client.sync.documents import DocumentMethods
 from kg_api.client.sync.folders import FolderMethods
 from kg_api.client.sync.images import ImageMethods
 from kg_api.client.sync.jobs import JobMethods
-from kg_api.client.sync.moving import MovingMethods
 from kg_api.client.sync.ontologies import OntologyMethods
 from kg_api.client.sync.review import ProposalMethods, ReviewMethods
 from kg_api.client.sync.search import SearchMethods

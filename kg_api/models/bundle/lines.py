@@ -153,9 +153,9 @@ class BundledVectors(Body):
         if len(self.vectors) != len(self.paragraphs):
             raise ValueError("there are not as many vectors as paragraphs")
         if len(set(self.paragraphs)) != len(self.paragraphs):
-            raise ValueError("a paragraph stands twice")
+            raise ValueError("has a duplicate paragraph")
         if len({each.chunk_id for each in self.chunks}) != len(self.chunks):
-            raise ValueError("a chunk stands twice")
+            raise ValueError("has a duplicate chunk")
         return self
 
 

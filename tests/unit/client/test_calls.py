@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 from kg_api.client import KgClient
 from kg_api.client.call import Call
 from kg_api.errors import InvalidInput, ServiceUnreachable
-from kg_api.models.bundle.manifest import BundledOntology
-from kg_api.models.embedding.configuration import EmbeddingConfig
 from kg_api.models.library.conversations import Message
 from kg_api.models.queries.search import SourceHits
 from kg_api.settings import load_settings
 from kg_api.web.app import create_app
+from tests.support.bundles import configuration
 
 
 class Recorder(KgClient):
@@ -154,7 +153,7 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "export_offer": lambda kg: kg.export_offer(["o"]),
     "export_documents": lambda kg: kg.export_documents("o", after="d"),
     "export_blob": lambda kg: kg.export_blob("0" * 64),
-    "open_import": lambda kg: kg.open_import(BUNDLED, format=1, schema_version=120),
+    "open_import": lambda kg: kg.open_import(configuration(), format=1, schema_version=120),
     "import_lines": lambda kg: kg.import_lines("o", b"{}", replace=True),
     "import_blob": lambda kg: kg.import_blob("0" * 64, b"p"),
     "jobs": lambda kg: kg.jobs(state="queued", kind="source_embedding", ontology="o"),
@@ -167,9 +166,6 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "health": lambda kg: kg.health(),
     "readiness": lambda kg: kg.readiness(),
 }
-BUNDLED = BundledOntology(
-    ontology="o", embedding=EmbeddingConfig(), space_fingerprint="0" * 16, mark="0" * 16
-)
 TALK = [{"author": "a", "text": "t"}]
 
 
@@ -298,8 +294,7 @@ def test_a_search_that_cannot_be_is_refused_before_it_is_sent(options: dict[str,
 def test_a_document_that_cannot_be_is_refused_before_it_is_sent(about: dict[str, Any]) -> None:
     about = {"ontology": "o", "document": "d", **about}
     with Recorder() as kg:
-        with pytest.raises(InvalidInput):
-            kg.ingest_bytes(b"t", **about)
-        with pytest.raises(InvalidInput):
-            kg.ingest_text("t", **about)
+        for given, method in ((b"t", "ingest_bytes"), ("t", "ingest_text")):
+            with pytest.raises(InvalidInput):
+                getattr(kg, method)(given, **about)
     assert kg.calls == []
