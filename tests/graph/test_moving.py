@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import neo4j
 import pytest
 
+from kg_api.graph.bundle import reads
+from kg_api.graph.concepts.merging import merge_concepts
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import change_called
 from kg_api.graph.documents.writes import store_document
 from kg_api.models.concepts.extraction import ExtractedRelation
 from kg_api.models.embedding.configuration import EmbeddingConfig
+from kg_api.models.identity import concept_id
 from kg_api.models.library.documents import DocumentChange
 from kg_api.models.queries.search import SourceSearch
 from kg_api.search.service import SearchService
@@ -23,6 +27,7 @@ from tests.support.embedding import status
 from tests.support.kg import TEXTS, Kg
 from tests.support.moving import Mover
 from tests.support.records import record
+from tests.support.two_concepts import always
 
 MODES = ("text", "vector", "hybrid")
 
@@ -138,6 +143,34 @@ def test_concepts_quotes_and_relationships_are_as_they_were(
     fresh = moved(graph, driver, tmp_path)
     assert said_of_sources(driver) == before
     fresh.spaces.close()
+
+
+def test_what_is_merged_while_it_is_read_is_read_again(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kg = Kg(graph)
+    text = "Ada Lovelace and Ada King wrote."
+    given = record("a.md", [text])
+    store_document(graph, given)
+    labels = ("Ada Lovelace", "Ada King")
+    write(graph, extraction(given, 0, *(found(each, quote(text, each)) for each in labels)))
+    one, other = (concept_id("notes", each) for each in labels)
+    asked = reads.present_evidence
+    merged = list[str | None]()
+
+    def merging(*arguments: Any) -> Any:
+        evidence = asked(*arguments)
+        if not merged:
+            merged.append(merge_concepts(graph, (one, other), always))
+        return evidence
+
+    monkeypatch.setattr(reads, "present_evidence", merging)
+    (page,) = Mover(kg, tmp_path).pages()
+    (line,) = [each for each in map(json.loads, page.splitlines()) if each["kind"] == "concepts"]
+    (concept,) = line["concepts"]
+    assert merged[0] is not None
+    assert (concept["label"] in labels, len(concept["quotes"])) == (True, 2)
+    kg.spaces.close()
 
 
 def test_what_was_changed_by_hand_stays_when_the_document_comes_again(

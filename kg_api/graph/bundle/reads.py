@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kg_api.errors import Unavailable
 from kg_api.graph.concepts.evidence import present_evidence
 from kg_api.graph.concepts.rows import EvidenceRows
 from kg_api.graph.database import Graph, Row
@@ -15,6 +16,8 @@ from kg_api.graph.spaces.registry import Space
 
 ALL = 2**31
 """Behind every paragraph."""
+LOOKS = 5
+"""So often evidence is read again that concepts were merged in meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +68,32 @@ def read_part(
     asked = {"source_ids": chunked, "space": space.key, "property": space.vector_property}
     chunks = graph.read("bundle/chunks", **asked) if chunked else []
     source_ids = [row["source_id"] for row in sources]
-    evidence = graph.transaction(lambda tx: present_evidence(tx, source_ids, source_ids))
-    return StoredPart(sources, chunks, evidence, _labels(graph, evidence))
+    for _ in range(LOOKS):
+        evidence = _evidence(graph, source_ids)
+        labels = _labels(graph, evidence)
+        if labels.keys() >= _concept_ids(evidence) and _evidence(graph, source_ids) == evidence:
+            return StoredPart(sources, chunks, evidence, labels)
+    raise Unavailable("concepts are being merged faster than they can be read: try again")
+
+
+def _evidence(graph: Graph, source_ids: Sequence[str]) -> EvidenceRows:
+    """What some sources say of concepts; merging may move some of it between two statements of this."""
+    found = graph.transaction(lambda tx: present_evidence(tx, source_ids, source_ids))
+    return EvidenceRows(
+        sorted(found.appearances, key=lambda row: row.key),
+        sorted(found.quotes, key=lambda row: row.key),
+        sorted(found.relations, key=lambda row: row.key),
+    )
+
+
+def _concept_ids(evidence: EvidenceRows) -> set[str]:
+    ends = (each for row in evidence.relations for each in (row.subject, row.object))
+    return {row.concept_id for row in (*evidence.appearances, *evidence.quotes)}.union(ends)
 
 
 def _labels(graph: Graph, evidence: EvidenceRows) -> dict[str, str]:
-    wanted = {row.concept_id for row in (*evidence.appearances, *evidence.quotes)}
-    wanted.update(each for row in evidence.relations for each in (row.subject, row.object))
-    rows = graph.read("bundle/labels", concept_ids=sorted(wanted)) if wanted else []
+    ids = sorted(_concept_ids(evidence))
+    rows = graph.read("bundle/labels", concept_ids=ids) if ids else []
     return {row["concept_id"]: row["label"] for row in rows}
 
 
