@@ -165,6 +165,11 @@ def post(http: httpx.Client, content: bytes, **params: Any) -> httpx.Response:
     return http.post("/import/ontologies/notes/lines", content=content, headers=kind, params=params)
 
 
+def put(http: httpx.Client, key: str) -> httpx.Response:
+    kind = {"Content-Type": "application/octet-stream"}
+    return http.put(f"/import/blobs/{key}", content=PICTURE, headers=kind)
+
+
 def test_what_a_stranger_sends_changes_nothing(
     http: httpx.Client, kg: KgClient, driver: neo4j.Driver
 ) -> None:
@@ -185,10 +190,13 @@ def test_what_a_stranger_sends_changes_nothing(
     ):
         assert told in problem(post(http, content), 422), content
     assert nodes(driver) == before
-    assert "changed or cut off" in problem(http.put(f"/import/blobs/{'0' * 64}", content=PICTURE), 422)
-    problem(http.put("/import/blobs/..%2Fa", content=PICTURE), 404, 422)
+    assert "changed or cut off" in problem(put(http, "0" * 64), 422)
+    problem(put(http, "..%2Fa"), 404, 422)
+    problem(http.put(f"/import/blobs/{KEY}", content=PICTURE), 415)
     problem(http.get("/export/ontologies/unknown"), 404)
-    problem(http.post("/import/ontologies/unknown/lines", content=sent(document, first, second)), 404)
+    problem(http.post("/import/ontologies/notes/lines", json={}), 415)
+    with pytest.raises(NotFound):
+        kg.import_lines("unknown", sent(document, first, second))
     assert nodes(driver) == before
     problem(http.get(f"/export/blobs/{'0' * 64}"), 404)
 
@@ -209,7 +217,7 @@ def test_a_picture_that_was_not_sent_costs_its_document_only(kg: KgClient, http:
     content = sent(*lines(), *alone)
     answer = post(http, content).json()
     assert (answer["stored"], [each[:5] for each in answer["problems"]]) == (1, ["a.md:"])
-    assert http.put(f"/import/blobs/{KEY}", content=PICTURE).json() == {"key": KEY}
+    assert put(http, KEY).json() == {"key": KEY}
     assert post(http, content).json()["stored"] == 1
     assert kg.documents("notes").total == 2
 
