@@ -18,6 +18,7 @@ from kg_api.files.whole import write_whole
 from kg_api.models.bundle.lines import BundledDocument
 from kg_api.models.bundle.manifest import BundleOffer, Manifest
 from kg_api.web.limits.json_bounds import check_bounds
+from kg_cli.jobs.waiting import patiently
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
@@ -121,7 +122,7 @@ class BundleWriter:
     ) -> None:
         with (self._folder / each.path).open("ab") as file:
             file.truncate(each.bytes)
-            while page := self._client.export_documents(ontology, after=each.after):
+            while page := patiently(lambda: self._client.export_documents(ontology, after=each.after)):
                 names = self._fetch_blobs(page, progress)
                 file.write(page)
                 file.flush()
@@ -151,7 +152,7 @@ class BundleWriter:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            content = self._client.export_blob(key)
+            content = patiently(lambda: self._client.export_blob(key))
         except FileLost:
             progress.lost = sorted({*progress.lost, key})
             return

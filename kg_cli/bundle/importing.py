@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,14 @@ from kg_api.models.bundle.lines import BundledConcepts, BundledDocument, Bundled
 from kg_api.models.bundle.manifest import BundledFile, ImportedLines, Manifest
 from kg_api.web.limits.json_bounds import check_bounds
 from kg_api.wording.nearest import no_ontology
+from kg_cli.jobs.waiting import patiently
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
 
-SENT_BYTES = 4 * 1024 * 1024
+SENT_BYTES = 2 * 1024 * 1024
 """Of one request, unless a document alone has more."""
-SENT_SOURCES = 1000
+SENT_LINES = 600
 Advance = Callable[[int], None]
 """Told of documents that were sent."""
 
@@ -45,7 +47,7 @@ class Parcel:
     @property
     def is_full(self) -> bool:
         """Whether no further document is to be in it."""
-        return self.size >= SENT_BYTES or len(self.lines) >= SENT_SOURCES
+        return self.size >= SENT_BYTES or len(self.lines) >= SENT_LINES
 
 
 def parcels(path: Path) -> Iterator[Parcel]:
@@ -120,9 +122,10 @@ class BundleSender:
     def _send(self, ontology: str, parcel: Parcel) -> ImportedLines:
         for key in dict.fromkeys(parcel.keys):
             if key not in self._manifest.blobs.lost:
-                self._client.import_blob(key, read_blob(self._folder, key))
+                patiently(partial(self._client.import_blob, key, read_blob(self._folder, key)))
+        lines = b"".join(parcel.lines)
         try:
-            return self._client.import_lines(ontology, b"".join(parcel.lines), replace=self._replace)
+            return patiently(lambda: self._client.import_lines(ontology, lines, replace=self._replace))
         except TooLarge as error:
             told = [f"{name}: {error}; raise KG_API__MAX_DOCUMENT_BYTES there" for name in parcel.documents]
             return ImportedLines(

@@ -17,7 +17,7 @@ from kg_api.web.limits.json_bounds import check_bounds
 from tests.support.bundles import KEY, PICTURE, HandmadeBundle, lines, vector
 
 DOCUMENT, FIRST, SECOND, VECTORS, CONCEPTS = range(5)
-Spoil = Callable[[HandmadeBundle], None]
+Spoil = Callable[[HandmadeBundle], object]
 
 
 def check(folder: Path) -> int:
