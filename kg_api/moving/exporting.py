@@ -78,9 +78,9 @@ class ExportService:
         plan = read_embedding_state(self._graph, ontology).answering
         for _ in range(LOOKS):
             documents = _a_page(documents_behind(self._graph, ontology, after, DOCUMENTS_A_PAGE))
-            content = packed(self._lines(documents, plan))
+            parts = [*self._parts(documents, plan)]
             if not have_changed(self._graph, documents):
-                return content
+                return packed(_lines(documents, parts, plan.mark.value))
         raise Unavailable(f"documents of {ontology!r} change faster than they can be read: try again")
 
     def blob(self, key: str) -> bytes:
@@ -105,22 +105,6 @@ class ExportService:
             proposals=read_proposals(self._graph, name).config,
         )
 
-    def _lines(self, documents: Sequence[Row], plan: Plan) -> Iterator[Body]:
-        parts = [*self._parts(documents, plan)]
-        sources = by_document([row for part in parts for row in part.sources])
-        made: dict[str, list[Body]] = {row["document_id"]: [] for row in documents}
-        for part in parts:
-            for identity, line in vector_lines(documents, part, plan.mark.value):
-                made[identity].append(line)
-        for part in parts:
-            for identity, line in concept_lines(documents, part):
-                made[identity].append(line)
-        for row in documents:
-            own = sources.get(row["document_id"], [])
-            yield document_line({**row, "sources": len(own)})
-            yield from map(source_line, own)
-            yield from made[row["document_id"]]
-
     def _parts(self, documents: Sequence[Row], plan: Plan) -> Iterator[StoredPart]:
         """In one read, or for a large document in several."""
         total = sum(row["sources"] for row in documents)
@@ -132,6 +116,22 @@ class ExportService:
         for first in range(0, total, SOURCES_A_PAGE):
             until = first + SOURCES_A_PAGE
             yield read_part(self._graph, documents, (plan.space, plan.mark), first=first, until=until)
+
+
+def _lines(documents: Sequence[Row], parts: Sequence[StoredPart], mark: str) -> Iterator[Body]:
+    sources = by_document([row for part in parts for row in part.sources])
+    made: dict[str, list[Body]] = {row["document_id"]: [] for row in documents}
+    for part in parts:
+        for identity, line in vector_lines(documents, part, mark):
+            made[identity].append(line)
+    for part in parts:
+        for identity, line in concept_lines(documents, part):
+            made[identity].append(line)
+    for row in documents:
+        own = sources.get(row["document_id"], [])
+        yield document_line({**row, "sources": len(own)})
+        yield from map(source_line, own)
+        yield from made[row["document_id"]]
 
 
 def _a_page(documents: Sequence[Row]) -> list[Row]:

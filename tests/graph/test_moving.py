@@ -12,13 +12,14 @@ import pytest
 from kg_api.graph.bundle import reads
 from kg_api.graph.concepts.merging import merge_concepts
 from kg_api.graph.database import Graph
-from kg_api.graph.documents.library import change_called
+from kg_api.graph.documents.library import change_called, delete_called
 from kg_api.graph.documents.writes import store_document
 from kg_api.models.concepts.extraction import ExtractedRelation
 from kg_api.models.embedding.configuration import EmbeddingConfig
 from kg_api.models.identity import concept_id
 from kg_api.models.library.documents import DocumentChange
 from kg_api.models.queries.search import SourceSearch
+from kg_api.moving import exporting
 from kg_api.search.service import SearchService
 from tests.conftest import wipe
 from tests.support.concepts import extraction, found, picture, quote, write
@@ -171,6 +172,28 @@ def test_what_is_merged_while_it_is_read_is_read_again(
     assert merged[0] is not None
     assert (concept["label"] in labels, len(concept["quotes"])) == (True, 2)
     kg.spaces.close()
+
+
+def test_what_changes_while_it_is_read_is_read_again(
+    kg: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is written again, and one that is deleted, behind the reading of their names."""
+    store_document(kg.graph, record("b.md", TEXTS))
+    asked = exporting.read_part
+    changed = list[bool]()
+
+    def changing(*arguments: Any, **more: Any) -> Any:
+        if not changed:
+            changed.append(True)
+            store_document(kg.graph, record("a.md", ["Another text."]))
+            delete_called(kg.graph, "b.md")
+        return asked(*arguments, **more)
+
+    monkeypatch.setattr(exporting, "read_part", changing)
+    (page,) = Mover(kg, tmp_path).pages()
+    lines = [json.loads(each) for each in page.splitlines()]
+    assert [each["document"] for each in lines if each["kind"] == "document"] == ["a.md"]
+    assert [each["text"].strip() for each in lines if each["kind"] == "source"] == ["Another text."]
 
 
 def test_what_was_changed_by_hand_stays_when_the_document_comes_again(
