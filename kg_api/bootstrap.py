@@ -55,6 +55,7 @@ from kg_api.jobs.space_cleanup import SpaceCleanup
 from kg_api.llm.lazy import LanguageModel
 from kg_api.managed.home import Home
 from kg_api.managed.neo4j.role import disk_room
+from kg_api.moving.service import MovingService
 from kg_api.planning.contexts import Contexts
 from kg_api.proposals.job import LinkProposal
 from kg_api.proposals.requests import ProposalRequests
@@ -123,6 +124,7 @@ class Container:
     switch: SwitchService
     drop: DropService
     models: ModelService
+    moving: MovingService
 
     def handlers(self) -> list[Handler]:
         """What a worker can run."""
@@ -287,6 +289,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
             ImageSwitch(graph, embeddings, ImageSpaceChecker(graph, image_spaces)),
         ),
         drop=DropService(graph),
+        moving=MovingService(graph, files, configure, extractors, extraction),
         models=ModelService(graph, spaces, image_spaces, price_of=prices, batch_size_of=batch_sizes),
     )
 

@@ -7,6 +7,7 @@ less than 0.3 s.
 from __future__ import annotations
 
 from kg_cli.admin import commands as admin
+from kg_cli.bundle.commands import export, import_bundle
 from kg_cli.communities import commands as communities
 from kg_cli.concepts import commands as concepts
 from kg_cli.documents import folders, library
@@ -25,10 +26,12 @@ from kg_cli.stack.commands import doctor, down, serve, status, up, worker
 
 COMMANDS = (
     *(up, down, status, doctor),
-    *(answer, augment, conversation, ingest, library.ontologies, library.facets, mcp),
+    *(answer, augment, conversation, export, ingest, library.ontologies, library.facets, mcp),
     *(search, hybrid, show, read, serve, worker, similar, similar_documents, source_graph),
     subgraph,
 )
+NAMED = {"import": import_bundle}
+"""Commands whose names are words of Python."""
 GROUPS = {
     "admin": admin.group,
     "communities": communities.group,

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from kg_api import __version__
 from kg_api.errors import KgError
-from kg_cli.commands import COMMANDS, GROUPS
+from kg_cli.commands import COMMANDS, GROUPS, NAMED
 from kg_cli.stack.commands import supervise
 
 INTERRUPTED = 130
@@ -59,6 +59,8 @@ def _options(
 
 for _command in COMMANDS:
     app.command()(_command)
+for _name, _command in NAMED.items():
+    app.command(_name)(_command)
 app.command(hidden=True)(supervise)
 for _name, _group in GROUPS.items():
     app.add_typer(_group, name=_name)

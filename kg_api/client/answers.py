@@ -37,6 +37,10 @@ def read(call: Call[T], response: httpx.Response) -> T:
     return parse_reply(call, response.content, response.url)
 
 
+FILES = ("image/", "application/x-ndjson", "application/octet-stream")
+"""What answers are that are no JSON."""
+
+
 def check_file(response: httpx.Response) -> httpx.Response:
     """Give an answer that is a file.
 
@@ -46,7 +50,7 @@ def check_file(response: httpx.Response) -> httpx.Response:
     """
     if response.is_error:
         raise _problem_of(response)
-    if not response.headers.get("content-type", "").startswith("image/"):
+    if not response.headers.get("content-type", "").startswith(FILES):
         raise not_kg(response.url)
     return response
 

@@ -39,6 +39,7 @@ from kg_api.web.routes.library import (
     images,
     ingest,
     language,
+    moving,
     pages,
     review,
     synonyms,
@@ -57,7 +58,7 @@ from kg_api.web.routes.queries import (
 )
 from kg_api.web.streams import Streams
 
-WITH_FILES = ("/documents", image_search.PATH)
+WITH_FILES = ("/documents", image_search.PATH, moving.IMPORT_PATH)
 """Paths that take a file."""
 DESCRIPTION = (
     "Documents go in; passages come back with their exact place. Errors are problem+json (RFC 9457)."
@@ -77,6 +78,7 @@ WITH_PARAMETERS = (
     review,
     synonyms,
     language,
+    moving,
     folders,
     configuration,
     extraction,

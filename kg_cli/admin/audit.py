@@ -19,9 +19,7 @@ def audit(
     *,
     key: Annotated[
         str | None,
-        typer.Option(
-            help="Only with this key, by its id or name; `local`: on the service's machine."
-        ),
+        typer.Option(help="Only with this key, by its id or name; `local`: on the service's machine."),
     ] = None,
     since: Annotated[datetime | None, typer.Option(help="Only from then on, in your own time.")] = None,
     offset: Annotated[int, typer.Option(min=0, help="Number of entries to skip.")] = 0,

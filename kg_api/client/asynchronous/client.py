@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kg_api.client.asynchronous.administration import AsyncKeyMethods, AsyncSpaceMethods
+from kg_api.client.asynchronous.administration import AsyncKeyMethods, AsyncMovingMethods, AsyncSpaceMethods
 from kg_api.client.asynchronous.answering import AsyncAnsweringMethods
 from kg_api.client.asynchronous.concepts import AsyncConceptMethods
 from kg_api.client.asynchronous.documents import AsyncDocumentMethods
@@ -29,6 +29,7 @@ class AsyncKgClient(
     AsyncSpaceMethods,
     AsyncJobMethods,
     AsyncKeyMethods,
+    AsyncMovingMethods,
 ):
     """Talks to a kg service. Every method raises the errors of kg_api.errors, with the service's own message.
 

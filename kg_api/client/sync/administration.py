@@ -6,9 +6,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from kg_api.client.call import body_of, delete, get, post
+from kg_api.client.call import Call, body_of, delete, get, params_of, path_of, post
 from kg_api.client.sync.sending import Sending
 from kg_api.models.audit import AuditPage
+from kg_api.models.base import Answer
+from kg_api.models.bundle.manifest import (
+    BundledOntology,
+    BundleOffer,
+    ImportedLines,
+    ImportOpened,
+    KeptBlob,
+    OntologyToImport,
+)
 from kg_api.models.embedding.spaces import EmbeddingHealth, NewSpace, SpaceInfo, SpaceList
 from kg_api.models.embedding.switching import (
     ChosenOntologies,
@@ -21,6 +30,9 @@ from kg_api.models.embedding.switching import (
 )
 from kg_api.models.keys import ApiKey, ApiKeys, CreatedKey, KeyRotation, NewKey, key_id_in
 from kg_api.models.vocabulary import USUAL_OVERLAP_HOURS, ImageProvider, KeyScope, Modality, Provider
+
+_LINES = {"Content-Type": "application/x-ndjson"}
+_FILE = {"Content-Type": "application/octet-stream"}
 
 
 class SpaceMethods(Sending):
@@ -114,3 +126,42 @@ class KeyMethods(Sending):
     def revoke_key(self, key: str) -> ApiKey:
         """Make a key worth nothing, within five seconds; named by its id or name."""
         return self._send(post(ApiKey, "keys", key_id_in(key), "revoke"))
+
+
+class MovingMethods(Sending):
+    """The parts of bundles."""
+
+    def export_offer(self, ontologies: Sequence[str] | None = None) -> BundleOffer:
+        """Ask what there is to export of some ontologies, or of all, and what a bundle does not hold."""
+        named = None if ontologies is None else list(ontologies)
+        return self._send(get(BundleOffer, "export", ontology=named))
+
+    def export_documents(self, ontology: str, *, after: str = "") -> bytes:
+        """Get the lines of the next whole documents behind a name; b"" behind the last."""
+        return self._read_file(get(Answer, "export", "ontologies", ontology, after=after))
+
+    def export_blob(self, key: str) -> bytes:
+        """Get a file that a line names by its SHA-256."""
+        return self._read_file(get(Answer, "export", "blobs", key))
+
+    def open_import(
+        self,
+        configuration: BundledOntology,
+        *,
+        format: int,  # noqa: A002 - the field's name
+        schema_version: int,
+    ) -> ImportOpened:
+        """Make an ontology as a bundle has it configured, unless it is there."""
+        given = OntologyToImport(format=format, schema_version=schema_version, configuration=configuration)
+        return self._send(post(ImportOpened, "import", "ontologies", json=given.model_dump(mode="json")))
+
+    def import_lines(self, ontology: str, lines: bytes, *, replace: bool = False) -> ImportedLines:
+        """Store whole documents with their vectors and concepts, as `export_documents` gave them."""
+        asked = params_of(replace=replace or None)
+        path = ("import", "ontologies", ontology, "lines")
+        return self._send(post(ImportedLines, *path, content=lines, headers=_LINES, params=asked))
+
+    def import_blob(self, key: str, content: bytes) -> KeptBlob:
+        """Keep a file for an hour, or as long as a document uses it."""
+        path = path_of("import", "blobs", key)
+        return self._send(Call("PUT", path, KeptBlob, content=content, headers=_FILE))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from kg_api.client.call import Call, get
-from kg_api.client.sync.administration import KeyMethods, SpaceMethods
+from kg_api.client.sync.administration import KeyMethods, MovingMethods, SpaceMethods
 from kg_api.client.sync.answering import AnsweringMethods
 from kg_api.client.sync.concepts import ConceptMethods
 from kg_api.client.sync.documents import DocumentMethods
@@ -30,6 +30,7 @@ class KgClient(
     SpaceMethods,
     JobMethods,
     KeyMethods,
+    MovingMethods,
 ):
     """Talks to a kg service. Every method raises the errors of kg_api.errors, with the service's own message.
 

@@ -24,13 +24,18 @@ def _storable(metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
         if isinstance(value, list) and len(value) > MAX_METADATA_LIST:
             raise ValueError(f"{key!r} is a list of more than {MAX_METADATA_LIST} values")
         for each in value if isinstance(value, list) else [value]:
-            _check_value(key, each)
+            check_value(key, each)
     if sum(len(key) + len(str(value)) for key, value in metadata.items()) > MAX_METADATA_CHARACTERS:
         raise ValueError(f"is longer than {MAX_METADATA_CHARACTERS:,} characters in all")
     return metadata
 
 
-def _check_value(key: str, value: Scalar | None) -> None:
+def check_value(key: str, value: Scalar | None) -> None:
+    """Refuse what Neo4j would not store.
+
+    Raises:
+        ValueError: the value is no finite number, does not fit 64 bits, or is no proper text.
+    """
     if isinstance(value, float) and not abs(value) < float("inf"):
         raise ValueError(f"{key!r} is not a finite number")
     if isinstance(value, int) and abs(value) >= INT64:

@@ -18,6 +18,7 @@ from kg_api.models.library.conversations import Message
 from kg_api.models.queries.search import SourceHits
 from kg_api.settings import load_settings
 from kg_api.web.app import create_app
+from tests.support.bundles import configuration
 
 
 class Recorder(KgClient):
@@ -150,6 +151,12 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "audit": lambda kg: kg.audit("ada"),
     "rotate_key": lambda kg: kg.rotate_key("ada", overlap_hours=1),
     "revoke_key": lambda kg: kg.revoke_key("ada"),
+    "export_offer": lambda kg: kg.export_offer(["o"]),
+    "export_documents": lambda kg: kg.export_documents("o", after="d"),
+    "export_blob": lambda kg: kg.export_blob("0" * 64),
+    "open_import": lambda kg: kg.open_import(configuration(), format=1, schema_version=120),
+    "import_lines": lambda kg: kg.import_lines("o", b"{}", replace=True),
+    "import_blob": lambda kg: kg.import_blob("0" * 64, b"p"),
     "jobs": lambda kg: kg.jobs(state="queued", kind="source_embedding", ontology="o"),
     "job": lambda kg: kg.job("j"),
     "cancel_job": lambda kg: kg.cancel_job("j"),
@@ -288,8 +295,7 @@ def test_a_search_that_cannot_be_is_refused_before_it_is_sent(options: dict[str,
 def test_a_document_that_cannot_be_is_refused_before_it_is_sent(about: dict[str, Any]) -> None:
     about = {"ontology": "o", "document": "d", **about}
     with Recorder() as kg:
-        with pytest.raises(InvalidInput):
-            kg.ingest_bytes(b"t", **about)
-        with pytest.raises(InvalidInput):
-            kg.ingest_text("t", **about)
+        for given, method in ((b"t", "ingest_bytes"), ("t", "ingest_text")):
+            with pytest.raises(InvalidInput):
+                getattr(kg, method)(given, **about)
     assert kg.calls == []

@@ -1,0 +1,210 @@
+"""The lines of a bundle. Whoever wrote one may be a stranger: what it says is bounded and checked here."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter, model_validator
+
+from kg_api.models.base import Body, DocumentName, Flag, Text
+from kg_api.models.images import ImageType, PerceptualHash
+from kg_api.models.library.documents import DocumentChange
+from kg_api.models.library.formats import Format
+from kg_api.models.library.metadata import MetadataValue, check_value
+from kg_api.models.library.parsing import BlockKind
+
+MAX_LINE_BYTES = 64 * 1024 * 1024
+"""A line holds one source at most, and a source no more than a document may have."""
+MAX_PLACE = 2**31
+MAX_DIMENSIONS = 4096
+MAX_PART = 2000
+"""Sources of one line of vectors; an export writes no more than 500."""
+MAX_KEYS = 1000
+
+
+def _is_base64(text: str) -> str:
+    try:
+        base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("is not base64") from None
+    return text
+
+
+def _storable(metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
+    for key, value in metadata.items():
+        for each in value if isinstance(value, list) else [value]:
+            check_value(key, each)
+    return metadata
+
+
+Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+BlobKey = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+"""The SHA-256 of a file: it names the file, and leads nowhere else."""
+BundledMark = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
+ExtractorMark = Annotated[Text, StringConstraints(min_length=1, max_length=200)]
+Place = Annotated[int, Field(ge=0, le=MAX_PLACE)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Name = Annotated[Text, StringConstraints(max_length=1000)]
+BundledVector = Annotated[
+    str, StringConstraints(min_length=8, max_length=MAX_DIMENSIONS * 6), AfterValidator(_is_base64)
+]
+"""32-bit floats, the lowest byte first, as base64."""
+BundledMetadata = Annotated[
+    dict[Annotated[Text, StringConstraints(max_length=1000)], MetadataValue],
+    Field(max_length=MAX_KEYS),
+    AfterValidator(_storable),
+]
+
+
+class BundledDocument(Body):
+    """A document; its sources follow it, in reading order."""
+
+    kind: Literal["document"]
+    document: DocumentName
+    title: Name
+    uri: Annotated[Text, StringConstraints(max_length=4000)] | None = None
+    format: Format
+    content_hash: Digest
+    """Of all that it was made of: what comes again with the same is not stored again."""
+    characters: Place
+    preface: Text = ""
+    """Text before its first source."""
+    metadata: BundledMetadata = Field(default_factory=dict)
+    changes: DocumentChange | None = None
+    """What somebody changed of it after it came; title, address and metadata have it already."""
+    original: BlobKey | None = None
+    """The file that it was made of, where that is kept."""
+    sources: Annotated[int, Field(ge=1, le=MAX_PLACE)]
+
+
+class BundledImage(Body):
+    """The picture that a source is."""
+
+    storage_key: BlobKey
+    thumbnail_key: BlobKey
+    content_type: ImageType
+    width: Annotated[int, Field(ge=1, le=MAX_PLACE)]
+    height: Annotated[int, Field(ge=1, le=MAX_PLACE)]
+    bytes: Place
+    perceptual_hash: PerceptualHash
+
+
+class BundledSource(Body):
+    """A source of the document before it."""
+
+    kind: Literal["source"]
+    text: Annotated[Text, StringConstraints(min_length=1)]
+    heading: Annotated[list[Text], Field(max_length=100)] = Field(default_factory=list)
+    start: Place
+    end: Place
+    blocks: list[tuple[BlockKind, Place]] = Field(default_factory=list)
+    page: Place | None = None
+    last_page: Place | None = None
+    ocr_confidence: Share | None = None
+    word_boxes: Annotated[str, AfterValidator(_is_base64)] | None = None
+    image: BundledImage | None = None
+
+    @model_validator(mode="after")
+    def _is_as_long_as_it_says(self) -> Self:
+        if self.end - self.start != len(self.text):
+            raise ValueError(f"its text has {len(self.text)} characters, not {self.end - self.start}")
+        return self
+
+
+class BundledChunk(Body):
+    """A chunk, from one source to another of its document; its vector, or the chunks that it is read for."""
+
+    chunk_id: Digest
+    first: Place
+    last: Place
+    offset: Place
+    end_offset: Place
+    vector: BundledVector | None = None
+    children: Annotated[list[Digest], Field(max_length=10_000)] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Self:
+        if self.last < self.first or self.last - self.first >= MAX_PART:
+            raise ValueError("it does not go from a source to a later one")
+        if (self.vector is None) != bool(self.children):
+            raise ValueError("it has a vector, or chunks that it is read for")
+        return self
+
+
+class BundledVectors(Body):
+    """How some sources of a document are embedded."""
+
+    kind: Literal["vectors"]
+    document: DocumentName
+    content_hash: Digest
+    """Of the document."""
+    mark: BundledMark
+    """The embedding fingerprint: of the model, the chunker and the chunking."""
+    paragraphs: Annotated[list[Place], Field(min_length=1, max_length=MAX_PART)]
+    vectors: Annotated[list[BundledVector | None], Field(max_length=MAX_PART)]
+    """One each; null: its chunks have them."""
+    chunks: Annotated[list[BundledChunk], Field(max_length=100_000)] = Field(default_factory=list)
+    """All that cover any of these sources."""
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        if len(self.vectors) != len(self.paragraphs):
+            raise ValueError("there are not as many vectors as paragraphs")
+        if len(set(self.paragraphs)) != len(self.paragraphs):
+            raise ValueError("has a duplicate paragraph")
+        if len({each.chunk_id for each in self.chunks}) != len(self.chunks):
+            raise ValueError("has a duplicate chunk")
+        return self
+
+
+class BundledQuote(Body):
+    """A part of the source that proves something."""
+
+    start: Place
+    end: Place
+    score: Share = 1.0
+    said: Annotated[Text, StringConstraints(max_length=10_000)] | None = None
+
+
+class BundledConcept(Body):
+    """A concept that the source carries."""
+
+    label: Annotated[Text, StringConstraints(min_length=1, max_length=200)]
+    description: Name = ""
+    search_terms: Annotated[list[Name], Field(max_length=100)] = Field(default_factory=list)
+    confidence: Share = 1.0
+    quotes: Annotated[list[BundledQuote], Field(max_length=10_000)] = Field(default_factory=list)
+    unverified: Annotated[list[Name], Field(max_length=100)] = Field(default_factory=list)
+
+
+class BundledRelation(Body):
+    """What the source states of two concepts."""
+
+    subject: Name
+    type: Name
+    object: Name
+    confidence: Share = 1.0
+    quote: BundledQuote | None = None
+
+
+class BundledConcepts(Body):
+    """What was found in a source, by one extractor or one import."""
+
+    kind: Literal["concepts"]
+    document: DocumentName
+    content_hash: Digest
+    """Of the document."""
+    paragraph: Place
+    extracted_with: ExtractorMark
+    imported: Flag = False
+    """Whether somebody brought it, and no extractor found it."""
+    unverified: Place = 0
+    concepts: Annotated[list[BundledConcept], Field(max_length=1000)] = Field(default_factory=list)
+    relations: Annotated[list[BundledRelation], Field(max_length=10_000)] = Field(default_factory=list)
+
+
+BundledLine = BundledDocument | BundledSource | BundledVectors | BundledConcepts
+LINE: TypeAdapter[BundledLine] = TypeAdapter(Annotated[BundledLine, Field(discriminator="kind")])
+"""Reads a line."""

@@ -1,0 +1,91 @@
+"""Bundles: what is given out, and what is taken in."""
+
+from __future__ import annotations
+
+from kg_api.configure.extraction import ExtractionService
+from kg_api.configure.service import ConfigurationService
+from kg_api.errors import InvalidInput
+from kg_api.extract.open import Extractors
+from kg_api.extract.requests import ExtractionRequests
+from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.fulltext.language import choose_language
+from kg_api.graph.fulltext.synonyms import write_synonyms
+from kg_api.graph.proposals.configuration import hold_proposals, write_configuration
+from kg_api.graph.spaces.registry import Space, text_spaces
+from kg_api.images.files import StoredFiles
+from kg_api.models.bundle.manifest import FORMAT, BundledOntology, ImportOpened, OntologyToImport
+from kg_api.moving.exporting import ExportService, schema_version
+from kg_api.moving.importing import ImportService
+from kg_api.spaces.plans import read_embedding_state, read_embedding_states, space_of_new
+
+
+class MovingService:
+    """Gives out and takes in what bundles hold."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        files: StoredFiles,
+        configure: ConfigurationService,
+        extractors: Extractors,
+        requests: ExtractionRequests,
+    ) -> None:
+        self._graph = graph
+        self._configure = configure
+        self._extraction = ExtractionService(graph, extractors, requests)
+        self.exports = ExportService(graph, files)
+        self.imports = ImportService(graph, files, requests.ask)
+
+    def open_import(self, given: OntologyToImport) -> ImportOpened:
+        """Make an ontology as a bundle has it configured; one that is there stays as it is configured.
+
+        Raises:
+            InvalidInput: the bundle is of another format, or of a later kg.
+        """
+        _require_known(given)
+        wanted = given.configuration
+        created = wanted.ontology not in read_embedding_states(self._graph, wanted.ontology)
+        notes = self._create(wanted) if created else []
+        state = read_embedding_state(self._graph, wanted.ontology)
+        takes = wanted.mark in {plan.mark.value for plan in state.plans}
+        if not takes:
+            notes.append(
+                f"the vectors of the bundle are of {wanted.model}, chunked as it is configured there, and "
+                "others are made here: its sources are embedded anew"
+            )
+        return ImportOpened(ontology=wanted.ontology, created=created, takes_vectors=takes, notes=notes)
+
+    def _create(self, wanted: BundledOntology) -> list[str]:
+        name = wanted.ontology
+        space = self._space_of(wanted)
+        config = wanted.embedding.model_copy(update={"space": space.slug})
+        self._configure.set(name, config, dry_run=False)
+        choose_language(self._graph, name, wanted.language)
+        write_synonyms(self._graph, name, wanted.synonyms)
+        self._graph.transaction(lambda tx: _write_proposals(tx, wanted))
+        try:
+            self._extraction.set(name, wanted.extraction, dry_run=False)
+        except InvalidInput as error:
+            return [f"how concepts are extracted from {name!r} was not taken over: {error}"]
+        return []
+
+    def _space_of(self, wanted: BundledOntology) -> Space:
+        """The space of the same model, whatever it is called; else that of new ontologies."""
+        spaces = text_spaces(self._graph)
+        same = [each for each in spaces.values() if each.fingerprint == wanted.space_fingerprint]
+        return next((each for each in same if not each.dropping), None) or space_of_new(spaces)
+
+
+def _require_known(given: OntologyToImport) -> None:
+    if given.format != FORMAT:
+        raise InvalidInput(f"the bundle is of format {given.format}; this kg reads format {FORMAT}")
+    if given.schema_version > schema_version():
+        raise InvalidInput(
+            f"the bundle is of a later kg: its database has the schema {given.schema_version}, this one "
+            f"{schema_version()}; upgrade this kg first. Nothing was changed."
+        )
+
+
+def _write_proposals(tx: Transaction, wanted: BundledOntology) -> None:
+    if hold_proposals(tx, wanted.ontology) is not None:
+        write_configuration(tx, wanted.ontology, wanted.proposals)

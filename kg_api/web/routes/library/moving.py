@@ -1,0 +1,139 @@
+"""What is exported and imported, in parts: `kg export` and `kg import` put them together."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, HTTPException, Path, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from kg_api.bundle.lines import read_lines
+from kg_api.models.base import OntologyName
+from kg_api.models.bundle.lines import BlobKey
+from kg_api.models.bundle.manifest import (
+    BundleOffer,
+    ImportedLines,
+    ImportOpened,
+    KeptBlob,
+    OntologyToImport,
+)
+from kg_api.web.dependencies import Ontology, Open
+from kg_api.web.limits.json_bounds import check_bounds
+from kg_api.web.limits.strict_json import StrictRoute
+
+router = APIRouter(tags=["moving"], route_class=StrictRoute)
+IMPORT_PATH = "/import"
+LINES = "application/x-ndjson"
+FILE = "application/octet-stream"
+
+
+def _file(kind: str) -> dict[str, Any]:
+    return {kind: {"schema": {"type": "string", "format": "binary"}}}
+
+
+def _sent(kind: str) -> dict[str, Any]:
+    return {"requestBody": {"required": True, "content": _file(kind)}}
+
+
+def _require_type(request: Request, kind: str) -> None:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
+        raise HTTPException(415, f"send the body as {kind}")
+
+
+Key = Annotated[BlobKey, Path(description="SHA-256 of the file, in small hexadecimal letters.")]
+
+
+@router.get("/export", summary="Get what can be exported")
+def get_export_offer(
+    container: Open,
+    ontology: Annotated[
+        list[OntologyName] | None, Query(max_length=100, description="Only these; unset: all.")
+    ] = None,
+) -> BundleOffer:
+    """Give the ontologies with their configurations, and what a bundle does not hold.
+
+    404: one of them is not there.
+    """
+    return container.moving.exports.offer(ontology)
+
+
+@router.get(
+    "/export/ontologies/{ontology}",
+    summary="Export documents",
+    response_class=Response,
+    responses={200: {"content": _file(LINES), "description": "Lines of JSON; none behind the last."}},
+)
+def export_documents(
+    container: Open,
+    ontology: Ontology,
+    after: Annotated[
+        str, Query(max_length=1000, description="Name of the last document of the page before.")
+    ] = "",
+) -> Response:
+    """Give the next whole documents by their names, a line each for the document and for each of its sources.
+
+    Vectors and concepts follow as lines of their own. An empty answer: there is no further document.
+    """
+    return Response(container.moving.exports.page(ontology, after), media_type=LINES)
+
+
+@router.get(
+    "/export/blobs/{key}",
+    summary="Export a file",
+    response_class=Response,
+    responses={200: {"content": _file(FILE), "description": "The file."}},
+)
+def export_blob(container: Open, key: Key) -> Response:
+    """Give the file of a picture, a thumbnail or a document, by the key that a line names.
+
+    404: there is no such file.
+    """
+    return Response(container.moving.exports.blob(key), media_type=FILE)
+
+
+@router.post(f"{IMPORT_PATH}/ontologies", summary="Begin to import an ontology")
+def open_import(container: Open, given: Annotated[OntologyToImport, Body()]) -> ImportOpened:
+    """Make the ontology as it is configured in the bundle; one that is there keeps its configuration.
+
+    422: the bundle is of another format or of a later kg.
+    """
+    return container.moving.open_import(given)
+
+
+@router.post(
+    IMPORT_PATH + "/ontologies/{ontology}/lines", summary="Import documents", openapi_extra=_sent(LINES)
+)
+async def import_lines(
+    container: Open,
+    request: Request,
+    ontology: Ontology,
+    *,
+    replace: Annotated[
+        bool, Query(description="Whether a document takes the place of another text of its name.")
+    ] = False,
+) -> ImportedLines:
+    """Store whole documents with their vectors and concepts, as `GET /export/ontologies/...` gave them.
+
+    Or vectors and concepts alone, of documents that came before. The same again changes nothing. A vector is
+    taken where its mark is the one that it would have here.
+    422: a line is wrong, and nothing was stored. 404: there is no such ontology.
+    """
+    _require_type(request, LINES)
+    content = await request.body()
+
+    def taken() -> ImportedLines:
+        lines = [*read_lines(content, check_bounds)]
+        return container.moving.imports.take(ontology, lines, replace=replace)
+
+    return await run_in_threadpool(taken)
+
+
+@router.put(IMPORT_PATH + "/blobs/{key}", summary="Import a file", openapi_extra=_sent(FILE))
+async def import_blob(container: Open, request: Request, key: Key) -> KeptBlob:
+    """Keep a file for an hour, or as long as a document uses it: send it before the document.
+
+    422: it is not the file of that key.
+    """
+    _require_type(request, FILE)
+    content = await request.body()
+    return await run_in_threadpool(container.moving.imports.keep, key, content)

@@ -1,0 +1,85 @@
+"""Moving a kg, or some of its ontologies, into another one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.options import JsonOption
+
+SOME_FAILED = 3
+OntologiesOption = Annotated[
+    list[str] | None, typer.Option("--ontology", "-o", help="Only this one; several times for several.")
+]
+TargetArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder for the bundle.")]
+BundleArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the bundle is.")]
+ReplaceOption = Annotated[
+    bool, typer.Option("--replace", help="Store a document though another text of its name is there.")
+]
+CheckOption = Annotated[bool, typer.Option("--check", help="Only look whether the bundle is whole.")]
+
+
+def export(
+    folder: TargetArgument, *, ontologies: OntologiesOption = None, as_json: JsonOption = False
+) -> None:
+    """Write all that is stored, or some ontologies, into a folder that any kg can import.
+
+    Documents, sources with their vectors, concepts, pictures and how ontologies are configured. What is not
+    in it is said at the end. After an interruption the same command goes on where it stopped.
+
+    Example: kg export moving --ontology notes
+    """
+    from kg_cli.bundle.exporting import BundleWriter, writing
+    from kg_cli.bundle.views import print_exported
+    from kg_cli.terminal import console
+
+    with open_client() as client, writing(folder):
+        writer = BundleWriter(client, folder)
+        begun = writer.begin(ontologies)
+        with console.progress("documents") as bar:
+            task = bar.add_task("exporting", total=sum(begun.offer.documents.values()))
+            bar.advance(task, sum(each.documents for each in begun.files))
+            manifest = writer.write(begun, lambda count: bar.advance(task, count))
+    print_exported(manifest, folder, as_json=as_json)
+
+
+def import_bundle(
+    folder: BundleArgument,
+    *,
+    ontologies: OntologiesOption = None,
+    replace: ReplaceOption = False,
+    check: CheckOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Store what `kg export` wrote into a folder, beside what is there.
+
+    All of the bundle is looked at before anything is changed. A document that is there by the same name
+    with another text stays. Sources are embedded anew only where the model or the chunking is another one
+    here. After an interruption the same command passes over what is stored. The exit code is 3 when a
+    document could not be stored.
+
+    Example: kg import moving
+    """
+    from kg_api.bundle.checking import check_bundle
+    from kg_api.web.limits.json_bounds import check_bounds
+    from kg_cli.bundle.importing import BundleSender, choose
+    from kg_cli.bundle.views import print_checked, print_imported
+    from kg_cli.terminal import console
+
+    with console.progress("bytes") as bar:
+        task = bar.add_task("checking", total=None)
+        manifest = check_bundle(folder, check_bounds, lambda size: bar.advance(task, size))
+    if check:
+        print_checked(manifest, folder, as_json=as_json)
+        return
+    files = choose(manifest, ontologies)
+    with open_client() as client, console.progress("documents") as bar:
+        sender = BundleSender(client, folder, manifest, replace=replace)
+        task = bar.add_task("importing", total=sum(each.lines.document for each in files))
+        imports = [sender.send(each, lambda count: bar.advance(task, count)) for each in files]
+    print_imported(imports, manifest.left_out, as_json=as_json)
+    if any(each.done.problems for each in imports):
+        raise typer.Exit(SOME_FAILED)

@@ -1,0 +1,271 @@
+"""What is exported and imported again is as it was: sources, vectors, chunks, concepts, hits and scores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import neo4j
+import pytest
+
+from kg_api.graph.bundle import reads
+from kg_api.graph.concepts.merging import merge_concepts
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.library import change_called, delete_called
+from kg_api.graph.documents.writes import store_document
+from kg_api.models.concepts.extraction import ExtractedRelation
+from kg_api.models.embedding.configuration import EmbeddingConfig
+from kg_api.models.identity import concept_id
+from kg_api.models.library.documents import DocumentChange
+from kg_api.models.queries.search import SourceSearch
+from kg_api.moving import exporting
+from kg_api.search.service import SearchService
+from tests.conftest import wipe
+from tests.support.concepts import extraction, found, picture, quote, write
+from tests.support.cypher import rows
+from tests.support.embedding import status
+from tests.support.kg import TEXTS, Kg
+from tests.support.moving import Mover
+from tests.support.records import record
+from tests.support.two_concepts import always
+
+MODES = ("text", "vector", "hybrid")
+
+
+def scores(graph: Graph, kg: Kg, mode: Any) -> list[tuple[str, float]]:
+    """What is found, by a service that remembers nothing."""
+    service = SearchService(graph, kg.spaces)
+    try:
+        answer = service.search(SourceSearch(query_text="passage about topic7", mode=mode, limit=8))
+    finally:
+        service.close()
+    assert answer.sources
+    return [(each.source_id, each.score) for each in answer.sources]
+
+
+def said_of_sources(driver: neo4j.Driver) -> list[list[dict[str, Any]]]:
+    """Concepts, quotes, relationships, and what has read each source."""
+    asked = (
+        """MATCH (c:Concept)-[a:APPEARS_IN]->(s)
+        RETURN c {.concept_id, .label, .description, .search_terms}, properties(a) AS said,
+        s.source_id AS source ORDER BY source, c.label""",
+        """MATCH (c:Concept)-->(i:Instance)-->(s:Source)
+        RETURN properties(i) AS quote, s.source_id AS source, c.label AS label ORDER BY source, label""",
+        """MATCH (a)-[r:RELATED_TO]->(b)
+        RETURN a.label AS subject, b.label AS object, r {.relation_id, .type, .confidence, .statement,
+        .quote, .start, .end, .extracted_with, .source_id} AS said ORDER BY subject""",
+        "MATCH (s:Source) RETURN s.source_id AS source, s.extracted_with AS read ORDER BY source",
+    )
+    return [rows(driver, each) for each in asked]
+
+
+def moved(graph: Graph, driver: neo4j.Driver, folder: Path) -> Kg:
+    """Everything of one ontology, in an empty database, and nothing embedded since."""
+    kg = Kg(graph)
+    pages, configuration = Mover(kg, folder).pages(), Mover(kg, folder).configuration()
+    kg.spaces.close()
+    wipe(driver)
+    fresh = Kg(graph)
+    mover = Mover(fresh, folder / "fresh")
+    assert mover.open(configuration).takes_vectors
+    for page in pages:
+        assert not mover.take(page).problems
+    return fresh
+
+
+def test_the_same_is_found_with_the_same_scores(graph: Graph, driver: neo4j.Driver, tmp_path: Path) -> None:
+    kg = Kg(graph)
+    for name in ("a.md", "b.md", "c.md"):
+        store_document(graph, record(name, [f"{name} {text}" for text in TEXTS]))
+    kg.work()
+    before = {mode: scores(graph, kg, mode) for mode in MODES}
+    kg.spaces.close()
+    fresh = moved(graph, driver, tmp_path)
+    counts = status(graph, "notes")
+    assert (counts.total, counts.embedded) == (36, 36)
+    assert {mode: scores(graph, fresh, mode) for mode in MODES} == before
+    fresh.work()
+    assert rows(driver, "MATCH (c:CachedVector) RETURN count(c) AS n") == [{"n": 0}]
+    fresh.spaces.close()
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        EmbeddingConfig(strategy="count", chunk_size=20, overlap=5),
+        EmbeddingConfig(strategy="paragraph_group", chunk_size=60),
+        EmbeddingConfig(strategy="hierarchical"),
+        EmbeddingConfig(strategy="sentence", context="template"),
+    ],
+    ids=["count", "paragraph_group", "hierarchical", "template"],
+)
+def test_chunks_are_as_they_were(
+    graph: Graph, driver: neo4j.Driver, tmp_path: Path, config: EmbeddingConfig
+) -> None:
+    kg = Kg(graph)
+    kg.configure.set("notes", config, dry_run=False)
+    store_document(graph, record("a.md", [text * 4 for text in TEXTS]))
+    kg.work()
+    chunks = (
+        "MATCH (c:Chunk) RETURN c.chunk_id AS id, c.source_ids AS sources, c.offset AS first, "
+        "c.end_offset AS last, c.embedding AS vector, [(k:Chunk)-[:CHILD_OF]->(c) | k.chunk_id] AS children, "
+        "COUNT { (c)-[:CHUNK_OF]->() } AS covers ORDER BY id"
+    )
+    before, hits = rows(driver, chunks), scores(graph, kg, "vector")
+    kg.spaces.close()
+    fresh = moved(graph, driver, tmp_path)
+    after = rows(driver, chunks)
+    assert [{**row, "children": sorted(row["children"])} for row in after] == [
+        {**row, "children": sorted(row["children"])} for row in before
+    ]
+    assert scores(graph, fresh, "vector") == hits
+    assert fresh.requests is not None
+    assert status(graph, "notes").embedded == len(TEXTS)
+    fresh.spaces.close()
+
+
+def test_concepts_quotes_and_relationships_are_as_they_were(
+    graph: Graph, driver: neo4j.Driver, tmp_path: Path
+) -> None:
+    kg = Kg(graph)
+    text = "Ada Lovelace wrote to Charles Babbage about the engine."
+    given = record("a.md", [text, *TEXTS])
+    store_document(graph, given)
+    said = ExtractedRelation("Ada Lovelace", "wrote to", "Charles Babbage", 0.7, quote(text, text))
+    ada = found("Ada Lovelace", quote(text, "Ada Lovelace"), description="A mathematician.")
+    babbage = found("Charles Babbage", quote(text, "Charles Babbage"), search_terms=("the inventor",))
+    write(graph, extraction(given, 0, ada, babbage, relations=(said,)))
+    write(graph, extraction(given, 1, found("topic", unverified=("never said",))), imported=True, mark="file")
+    kg.work()
+    before = said_of_sources(driver)
+    assert [len(each) for each in before] == [3, 2, 1, 13]
+    kg.spaces.close()
+    fresh = moved(graph, driver, tmp_path)
+    assert said_of_sources(driver) == before
+    fresh.spaces.close()
+
+
+def test_what_is_merged_while_it_is_read_is_read_again(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kg = Kg(graph)
+    text = "Ada Lovelace and Ada King wrote."
+    given = record("a.md", [text])
+    store_document(graph, given)
+    labels = ("Ada Lovelace", "Ada King")
+    write(graph, extraction(given, 0, *(found(each, quote(text, each)) for each in labels)))
+    one, other = (concept_id("notes", each) for each in labels)
+    asked = reads.present_evidence
+    merged = list[str | None]()
+
+    def merging(*arguments: Any) -> Any:
+        evidence = asked(*arguments)
+        if not merged:
+            merged.append(merge_concepts(graph, (one, other), always))
+        return evidence
+
+    monkeypatch.setattr(reads, "present_evidence", merging)
+    (page,) = Mover(kg, tmp_path).pages()
+    (line,) = [each for each in map(json.loads, page.splitlines()) if each["kind"] == "concepts"]
+    (concept,) = line["concepts"]
+    assert merged[0] is not None
+    assert (concept["label"] in labels, len(concept["quotes"])) == (True, 2)
+    kg.spaces.close()
+
+
+def test_what_changes_while_it_is_read_is_read_again(
+    kg: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is written again, and one that is deleted, behind the reading of their names."""
+    store_document(kg.graph, record("b.md", TEXTS))
+    asked = exporting.read_part
+    changed = list[bool]()
+
+    def changing(*arguments: Any, **more: Any) -> Any:
+        if not changed:
+            changed.append(True)
+            store_document(kg.graph, record("a.md", ["Another text."]))
+            delete_called(kg.graph, "b.md")
+        return asked(*arguments, **more)
+
+    monkeypatch.setattr(exporting, "read_part", changing)
+    (page,) = Mover(kg, tmp_path).pages()
+    lines = [json.loads(each) for each in page.splitlines()]
+    assert [each["document"] for each in lines if each["kind"] == "document"] == ["a.md"]
+    assert [each["text"].strip() for each in lines if each["kind"] == "source"] == ["Another text."]
+
+
+def test_what_was_changed_by_hand_stays_when_the_document_comes_again(
+    graph: Graph, driver: neo4j.Driver, tmp_path: Path
+) -> None:
+    kg = Kg(graph)
+    store_document(graph, record("a.md", TEXTS, uri="file:///a.md"))
+    change_called(graph, "a.md", DocumentChange(title="Another title", metadata={"by": "Ada"}))
+    kg.spaces.close()
+    fresh = moved(graph, driver, tmp_path)
+    asked = "MATCH (d:Document) RETURN d.title AS title, d.uri AS uri, d.metadata AS metadata"
+    kept = [{"title": "Another title", "uri": "file:///a.md", "metadata": '{"by": "Ada"}'}]
+    assert rows(driver, asked) == kept
+    store_document(graph, record("a.md", [*TEXTS, "more"], uri="file:///a.md"))
+    assert rows(driver, asked) == kept
+    fresh.spaces.close()
+
+
+def test_the_same_bundle_again_changes_nothing(kg: Kg, driver: neo4j.Driver, tmp_path: Path) -> None:
+    mover = Mover(kg, tmp_path)
+    before = picture(driver)
+    (page,) = mover.pages()
+    again = mover.take(page)
+    assert (again.stored, again.replaced, again.unchanged, again.vectors) == (0, 0, 1, 0)
+    assert picture(driver) == before
+
+
+def test_what_is_there_by_that_name_stays_unless_it_is_to_be_replaced(kg: Kg, tmp_path: Path) -> None:
+    mover = Mover(kg, tmp_path)
+    (page,) = mover.pages()
+    store_document(kg.graph, record("a.md", ["Another text."]))
+    assert mover.take(page).kept == ["a.md"]
+    assert status(kg.graph, "notes").total == 1
+    done = mover.take(page, replace=True)
+    assert (done.replaced, done.kept, done.vectors) == (1, [], len(TEXTS))
+    assert status(kg.graph, "notes").embedded == len(TEXTS)
+
+
+def test_vectors_of_another_model_are_made_anew(kg: Kg, tmp_path: Path) -> None:
+    mover = Mover(kg, tmp_path)
+    (page,), configuration = mover.pages(), mover.configuration()
+    other = configuration.model_copy(
+        update={
+            "ontology": "others",
+            "space_fingerprint": "0" * 16,
+            "mark": "0" * 16,
+            "model": "someone's model",
+        }
+    )
+    opened = mover.open(other)
+    assert (opened.created, opened.takes_vectors) == (True, False)
+    assert "someone's model" in opened.notes[0]
+    page = page.replace(configuration.mark.encode(), other.mark.encode())
+    done = mover.take(page, "others")
+    assert (done.stored, done.vectors, done.anew) == (1, 0, len(TEXTS))
+    assert status(kg.graph, "others").embedded == 0
+    kg.work()
+    assert status(kg.graph, "others").embedded == len(TEXTS)
+
+
+def test_a_document_of_more_sources_than_a_page_is_whole(
+    graph: Graph, driver: neo4j.Driver, tmp_path: Path
+) -> None:
+    kg = Kg(graph)
+    store_document(graph, record("a.md", [f"Number {at} about topic{at}." for at in range(1203)]))
+    store_document(graph, record("b.md", TEXTS))
+    kg.work()
+    assert len(Mover(kg, tmp_path).pages()) == 2
+    vectors = "MATCH (s:Source) RETURN s.source_id AS source, s.embedding AS vector ORDER BY source"
+    before = rows(driver, vectors)
+    kg.spaces.close()
+    fresh = moved(graph, driver, tmp_path)
+    assert status(graph, "notes").embedded == 1203 + len(TEXTS)
+    assert rows(driver, vectors) == before
+    fresh.spaces.close()

@@ -1,0 +1,78 @@
+"""`kg export` and `kg import` as docs/moving.md tells of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import neo4j
+import pytest
+
+from kg_api.errors import Conflict, InvalidInput, NotFound
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces.registry import ensure_space
+from tests.conftest import wipe
+from tests.process.cli.conftest import Kg
+from tests.support.embedders import small_embedder
+
+
+@pytest.fixture
+def empty(graph: Graph) -> None:
+    ensure_space(graph, small_embedder().identity)
+
+
+@pytest.mark.usefixtures("empty")
+def test_a_kg_is_moved(kg: Kg, graph: Graph, driver: neo4j.Driver, tmp_path: Path) -> None:
+    notes, bundle = tmp_path / "notes", tmp_path / "moving"
+    notes.mkdir()
+    (notes / "leases.md").write_text("# Leases\n\nA worker renews its lease.\n")
+    (notes / "birds.md").write_text("Pelicans fly.\n")
+    assert kg("ingest", str(notes), "--ontology", "notes").returncode == 0
+    assert kg("ingest", str(notes), "--ontology", "others").returncode == 0
+
+    unknown = kg("export", str(bundle), "--ontology", "nothing")
+    assert (unknown.returncode, "nothing" in unknown.stderr) == (NotFound.exit_code, True)
+    done = kg("export", str(bundle), "--ontology", "notes")
+    assert done.returncode == 0, done.stderr
+    assert "notes: 2 documents, 2 sources" in done.stdout
+    assert "not in the bundle: documents that wait for approval" in " ".join(done.stderr.split())
+    again = kg("export", str(bundle))
+    assert (again.returncode, "name another folder" in again.stderr) == (Conflict.exit_code, True)
+
+    nowhere = {"KG_API_URL": "http://127.0.0.1:1"}
+    checked = kg("import", str(bundle), "--check", env=nowhere)
+    assert (checked.returncode, "The bundle is whole" in checked.stderr) == (0, True), checked.stderr
+    told = json.loads(kg("import", str(bundle), "--check", "--json", env=nowhere).stdout)
+    assert (told["whole"], told["files"][0]["lines"]["document"]) == (True, 2)
+
+    wipe(driver)
+    ensure_space(graph, small_embedder().identity)
+    assert "notes (new): 2 new documents" in kg("import", str(bundle)).stdout
+    found = json.loads(kg("search", "lease", "--mode", "text", "--json").stdout)
+    assert found["sources"][0]["document"] == "leases.md"
+    assert "notes: 0 new documents, 2 unchanged" in kg("import", str(bundle)).stdout
+
+    (notes / "birds.md").write_text("Herons fly.\n")
+    assert kg("ingest", str(notes), "--ontology", "notes").returncode == 0
+    kept = kg("import", str(bundle))
+    assert "birds.md: another text of that name is there and stays" in " ".join(kept.stderr.split())
+    told = json.loads(kg("import", str(bundle), "--replace", "--json").stdout)
+    assert told["ontologies"][0]["done"]["replaced"] == 1
+
+
+@pytest.mark.usefixtures("empty")
+def test_a_bundle_that_is_cut_off_changes_nothing(kg: Kg, tmp_path: Path) -> None:
+    bundle = tmp_path / "moving"
+    (tmp_path / "a.md").write_text("Pelicans fly.\n")
+    assert kg("ingest", str(tmp_path / "a.md"), "--ontology", "notes").returncode == 0
+    assert kg("export", str(bundle)).returncode == 0
+    assert kg("delete", "ontology", "notes", "--yes").returncode == 0
+    lines = bundle / "ontology-0001.jsonl"
+    lines.write_bytes(lines.read_bytes()[:-20])
+    refused = kg("import", str(bundle))
+    assert refused.returncode == InvalidInput.exit_code
+    assert "ontology-0001.jsonl, line" in refused.stderr
+    assert "Nothing was changed" in refused.stderr
+    assert json.loads(kg("ontologies", "--json").stdout)["ontologies"] == []
+    missing = kg("import", str(tmp_path / "nowhere"))
+    assert (missing.returncode, "there is no bundle" in missing.stderr) == (NotFound.exit_code, True)

@@ -1,0 +1,253 @@
+"""Exporting and importing through the service, as `kg export` and `kg import` do; and what strangers send."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.bundle.checking import check_bundle
+from kg_api.bundle.lines import read_lines
+from kg_api.client import KgClient
+from kg_api.errors import Conflict, NotFound, Unavailable
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces.registry import ensure_space
+from kg_api.models.bundle.manifest import Manifest
+from kg_api.web.limits.json_bounds import check_bounds
+from kg_cli.bundle.exporting import BundleWriter
+from kg_cli.bundle.importing import BundleSender, OntologyImport, choose
+from tests.conftest import wipe
+from tests.service.asking import nodes, problem
+from tests.service.test_formats import upload
+from tests.support.bundles import HASH, KEY, PICTURE, configuration, lines
+from tests.support.embedders import small_embedder
+from tests.support.embedding import run_jobs
+from tests.support.images import drawn, encoded
+
+BOAT = encoded(drawn(60, 40), "PNG")
+TEXT = "# Leases\n\nA worker renews its lease.\n\nAnother worker waits.\n"
+
+
+def export(kg: KgClient, folder: Path, ontologies: list[str] | None = None) -> Manifest:
+    writer = BundleWriter(kg, folder)
+    return writer.write(writer.begin(ontologies), lambda _: None)
+
+
+def bring(kg: KgClient, folder: Path, *names: str, replace: bool = False) -> list[OntologyImport]:
+    manifest = check_bundle(folder, check_bounds, lambda _: None)
+    sender = BundleSender(kg, folder, manifest, replace=replace)
+    return [sender.send(each, lambda _: None) for each in choose(manifest, list(names) or None)]
+
+
+def empty(driver: neo4j.Driver, graph: Graph) -> None:
+    """A fresh home, but for the files of pictures."""
+    wipe(driver)
+    ensure_space(graph, small_embedder().identity)
+
+
+def hits(kg: KgClient, query: str, mode: Any) -> list[tuple[str, str, float]]:
+    found = kg.search_sources(query, mode=mode).sources
+    return [(each.source_id, each.document, each.score) for each in found]
+
+
+def test_all_that_is_exported_is_found_again(
+    kg: KgClient, http: httpx.Client, graph: Graph, driver: neo4j.Driver, tmp_path: Path
+) -> None:
+    kg.ingest_text(
+        TEXT, ontology="handbook", document="leases.md", uri="file:///leases.md", metadata={"a": [1, 2]}
+    )
+    kg.ingest_text("Pelicans fly.", ontology="birds", document="pelicans.md")
+    kg.ingest_text("Waits.", ontology="birds", document="later.md", review=True)
+    upload(http, BOAT, "red boat.png", ontology="handbook")
+    kg.set_synonyms("handbook", [["lease", "contract"]])
+    kg.set_language("handbook", "en")
+    kg.set_extraction_config("handbook", per_source=3)
+    kg.set_embedding_config("handbook", strategy="count", chunk_size=30)
+    run_jobs(graph)
+    asked = [("worker lease", mode) for mode in ("text", "vector", "hybrid")] + [("red boat", "hybrid")]
+    before = [hits(kg, *each) for each in asked]
+    document = kg.document("leases.md")
+    manifest = export(kg, tmp_path / "bundle")
+    assert [each.lines.document for each in manifest.files] == [1, 2]
+    assert manifest.left_out[0] == "1 documents of birds that wait for approval"
+    assert manifest.blobs.files == 2
+
+    empty(driver, graph)
+    birds, handbook = bring(kg, tmp_path / "bundle")
+    assert (birds.created, birds.takes_vectors, birds.done.stored) == (True, True, 1)
+    assert (handbook.done.stored, handbook.done.problems, handbook.done.anew) == (2, [], 0)
+    assert [hits(kg, *each) for each in asked] == before
+    now = kg.document("leases.md")
+    assert now.model_dump(exclude={"updated_at"}) == document.model_dump(exclude={"updated_at"})
+    assert kg.synonyms("handbook").groups == [["lease", "contract"]]
+    assert kg.language("handbook").language == "en"
+    assert kg.extraction_config("handbook").config.per_source == 3
+    assert kg.embedding_config("handbook").config.strategy == "count"
+    status = kg.embedding_status()
+    assert (status.missing, status.stale, status.embedded) == (0, 0, status.total)
+    (place,) = kg.images("handbook").images
+    assert kg.image(place.source_id)[:4] == b"\x89PNG"
+
+    again = bring(kg, tmp_path / "bundle")
+    assert [(each.created, each.done.stored, each.done.vectors) for each in again] == [(False, 0, 0)] * 2
+    assert export(kg, tmp_path / "second").model_dump()["files"] == manifest.model_dump()["files"]
+
+
+def test_one_ontology_goes_into_a_kg_that_is_in_use(kg: KgClient, graph: Graph, tmp_path: Path) -> None:
+    for name in ("notes", "others"):
+        kg.ingest_text(TEXT, ontology=name, document="a.md")
+    run_jobs(graph)
+    export(kg, tmp_path / "bundle", ["notes"])
+    kg.delete_ontology("notes")
+    with pytest.raises(NotFound, match="others"):
+        bring(kg, tmp_path / "bundle", "others")
+    kg.ingest_text("Something else.", ontology="notes", document="b.md")
+    kg.ingest_text("Newer.", ontology="notes", document="a.md")
+    (done,) = bring(kg, tmp_path / "bundle")
+    assert (done.created, done.done.kept) == (False, ["a.md"])
+    assert kg.document("a.md", ontology="notes").text == "Newer."
+    (done,) = bring(kg, tmp_path / "bundle", replace=True)
+    assert (done.done.replaced, kg.document("a.md", ontology="notes").text) == (1, TEXT)
+    assert kg.documents("notes").total == 2
+    assert kg.documents("others").total == 1
+
+
+def test_an_export_goes_on_where_it_was_interrupted(
+    kg: KgClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kg_cli.bundle.exporting.read_lines", _breaks_at_the_second(check_bounds))
+    for number in range(120):
+        kg.ingest_text(f"Number {number}.", ontology="notes", document=f"{number:03}.md")
+    folder = tmp_path / "bundle"
+    with pytest.raises(Unavailable):
+        export(kg, folder)
+    with (folder / "ontology-0001.jsonl").open("ab") as file:
+        file.write(b'{"half a line')
+    with pytest.raises(Conflict, match="other ontologies"):
+        BundleWriter(kg, folder).begin(["notes"])
+    monkeypatch.undo()
+    begun = BundleWriter(kg, folder).begin(None)
+    assert begun.files[0].documents == 100
+    manifest = export(kg, folder)
+    assert manifest.files[0].lines.document == 120
+    assert check_bundle(folder, check_bounds, lambda _: None) == manifest
+    with pytest.raises(Conflict, match="there is a bundle"):
+        export(kg, folder)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "a").touch()
+    with pytest.raises(Conflict, match="not empty"):
+        export(kg, tmp_path / "full")
+
+
+def _breaks_at_the_second(check: Callable[[bytes], None]) -> Callable[..., Any]:
+    pages = list[bytes]()
+
+    def reading(page: bytes, _: object) -> Any:
+        pages.append(page)
+        if len(pages) > 1:
+            raise Unavailable
+        return read_lines(page, check)
+
+    return reading
+
+
+def sent(*given: dict[str, Any]) -> bytes:
+    return "".join(json.dumps(each) + "\n" for each in given).encode()
+
+
+def post(http: httpx.Client, content: bytes, **params: Any) -> httpx.Response:
+    kind = {"Content-Type": "application/x-ndjson"}
+    return http.post("/import/ontologies/notes/lines", content=content, headers=kind, params=params)
+
+
+def put(http: httpx.Client, key: str) -> httpx.Response:
+    kind = {"Content-Type": "application/octet-stream"}
+    return http.put(f"/import/blobs/{key}", content=PICTURE, headers=kind)
+
+
+def test_what_a_stranger_sends_changes_nothing(
+    http: httpx.Client, kg: KgClient, driver: neo4j.Driver
+) -> None:
+    kg.open_import(configuration(), format=1, schema_version=1)
+    before = nodes(driver)
+    document, first, second, vectors, concepts = lines()
+    for content, told in (
+        (b"", "line 1"),
+        (b"[]", "line 1"),
+        (b"\xff", "line 1"),
+        (sent(document, first), "only 1 of the 2"),
+        (sent(first), "before any document"),
+        (sent(document, first, second, document, first, second), "duplicate"),
+        (sent(document, first, {**second, "text": "short"}), "line 3"),
+        (sent(document, first, second, {**vectors, "document": "b.md"}), "not the document before"),
+        (sent(document, first, second, {**concepts, "paragraph": 9}), "not there"),
+        (sent({**document, "document": "\x00"}, first, second), "U+0000"),
+    ):
+        assert told in problem(post(http, content), 422), content
+    assert nodes(driver) == before
+    assert "changed or cut off" in problem(put(http, "0" * 64), 422)
+    problem(put(http, "..%2Fa"), 404, 422)
+    problem(http.put(f"/import/blobs/{KEY}", content=PICTURE), 415)
+    problem(http.get("/export/ontologies/unknown"), 404)
+    problem(http.post("/import/ontologies/notes/lines", json={}), 415)
+    with pytest.raises(NotFound):
+        kg.import_lines("unknown", sent(document, first, second))
+    assert nodes(driver) == before
+    problem(http.get(f"/export/blobs/{'0' * 64}"), 404)
+
+
+def test_a_bundle_of_a_later_kg_is_refused(kg: KgClient, http: httpx.Client) -> None:
+    given = {"configuration": configuration().model_dump(mode="json")}
+    later = http.post("/import/ontologies", json={"format": 1, "schema_version": 999, **given})
+    assert "upgrade this kg first" in problem(later, 422)
+    other = http.post("/import/ontologies", json={"format": 2, "schema_version": 1, **given})
+    assert "format 2" in problem(other, 422)
+    assert not kg.ontologies().ontologies
+
+
+def test_a_picture_that_was_not_sent_costs_its_document_only(kg: KgClient, http: httpx.Client) -> None:
+    kg.open_import(configuration(), format=1, schema_version=1)
+    alone = [{**each, "document": "b.md"} if "document" in each else each for each in lines()]
+    del alone[0]["original"]
+    content = sent(*lines(), *alone)
+    answer = post(http, content).json()
+    assert (answer["stored"], [each[:5] for each in answer["problems"]]) == (1, ["a.md:"])
+    assert put(http, KEY).json() == {"key": KEY}
+    assert post(http, content).json()["stored"] == 1
+    assert kg.documents("notes").total == 2
+
+
+def test_vectors_are_only_taken_where_they_fit(
+    kg: KgClient, http: httpx.Client, graph: Graph, driver: neo4j.Driver
+) -> None:
+    """A mark that is right, and vectors that are of another size, or chunks of somebody else's document."""
+    kg.set_embedding_config("notes", strategy="count", chunk_size=30)
+    kg.ingest_text("One two three. " * 20, ontology="notes", document="own.md")
+    run_jobs(graph)
+    mark = kg.export_offer(["notes"]).ontologies[0].mark
+    document, first, second, vectors, _ = lines()
+    del document["original"]
+    short = post(http, sent(document, first, second, {**vectors, "mark": mark})).json()
+    assert (short["stored"], len(short["problems"])) == (0, 1)
+    assert "dimensions" in short["problems"][0]
+    (own,) = [
+        line
+        for line in map(json.loads, kg.export_documents("notes").splitlines())
+        if line["kind"] == "vectors"
+    ]
+    stolen = {**vectors, "mark": mark, "paragraphs": [1], "vectors": [None]}
+    stolen["chunks"] = [{**own["chunks"][0], "first": 1, "last": 1, "offset": 0, "end_offset": 5}]
+    told = problem(post(http, sent(document, first, second, stolen)), 422)
+    assert "another document's chunk" in told
+    assert kg.documents("notes").total == 1
+    assert document["content_hash"] == HASH
+    with driver.session() as session:
+        count = session.run(
+            "MATCH (c:Chunk) WHERE c.document_id IS NOT NULL RETURN count(DISTINCT c.document_id)"
+        )
+        assert count.values() == [[1]]

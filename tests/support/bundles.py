@@ -1,0 +1,123 @@
+"""Bundles that are made by hand, so that a test can spoil one."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kg_api.models.bundle.manifest import FORMAT, BundledOntology
+from kg_api.models.embedding.configuration import EmbeddingConfig
+
+TEXTS = ("The first passage. ", "The second one. ")
+PICTURE = b"no picture, but a file"
+KEY = hashlib.sha256(PICTURE).hexdigest()
+HASH = "0" * 32
+MARK = "0" * 16
+Line = dict[str, Any]
+
+
+def vector(*values: float) -> str:
+    """As a line has it."""
+    return base64.b64encode(np.asarray(values, dtype="<f4").tobytes()).decode()
+
+
+def configuration(ontology: str = "notes") -> BundledOntology:
+    """Of an ontology that nobody has configured, of a model that nobody has."""
+    return BundledOntology(
+        ontology=ontology, embedding=EmbeddingConfig(), space_fingerprint=MARK, model="a model", mark=MARK
+    )
+
+
+def lines(document: str = "a.md") -> list[Line]:
+    """A document of two sources, with vectors and a concept."""
+    about = {"document": document, "content_hash": HASH}
+    first = len(TEXTS[0])
+    return [
+        {
+            "kind": "document",
+            **about,
+            "title": document,
+            "format": "text",
+            "characters": len("".join(TEXTS)),
+            "sources": 2,
+            "original": KEY,
+        },
+        {"kind": "source", "text": TEXTS[0], "start": 0, "end": first, "blocks": [["paragraph", 0]]},
+        {"kind": "source", "text": TEXTS[1], "start": first, "end": first + len(TEXTS[1])},
+        {
+            "kind": "vectors",
+            **about,
+            "mark": MARK,
+            "paragraphs": [0, 1],
+            "vectors": [vector(1, 2, 3), None],
+            "chunks": [
+                {
+                    "chunk_id": "1" * 32,
+                    "first": 1,
+                    "last": 1,
+                    "offset": 0,
+                    "end_offset": 5,
+                    "vector": vector(3, 2, 1),
+                }
+            ],
+        },
+        {
+            "kind": "concepts",
+            **about,
+            "paragraph": 0,
+            "extracted_with": "m1",
+            "concepts": [{"label": "passage", "quotes": [{"start": 4, "end": 9}]}],
+        },
+    ]
+
+
+class HandmadeBundle:
+    """A whole bundle; what is changed in it is written by `save`, with a manifest that fits."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.lines = lines()
+        self.manifest: dict[str, Any] = {}
+        blob = folder / "blobs" / KEY[:2] / KEY
+        blob.parent.mkdir(parents=True)
+        blob.write_bytes(PICTURE)
+        self.save()
+
+    @property
+    def path(self) -> Path:
+        """The file of lines."""
+        return self.folder / "ontology-0001.jsonl"
+
+    def save(self) -> None:
+        """Write the lines and a manifest that tells the truth of them."""
+        content = "".join(json.dumps(line) + "\n" for line in self.lines).encode()
+        self.path.write_bytes(content)
+        kinds = [line["kind"] for line in self.lines]
+        counts = {kind: kinds.count(kind) for kind in ("document", "source", "vectors", "concepts")}
+        self.manifest = {
+            "format": FORMAT,
+            "kg_version": "0.1",
+            "schema_version": 1,
+            "created_at": "2026-11-26T12:00:00+00:00",
+            "files": [
+                {
+                    "path": self.path.name,
+                    "bytes": len(content),
+                    "sha256": hashlib.sha256(content).hexdigest(),
+                    "lines": counts,
+                    "configuration": configuration().model_dump(mode="json"),
+                }
+            ],
+            "blobs": {"files": 1, "bytes": len(PICTURE), "lost": []},
+            "left_out": [],
+        }
+        self.save_manifest()
+
+    def save_manifest(self) -> None:
+        """Write the manifest as it is now, whatever is true."""
+        (self.folder / "manifest.json").write_text(json.dumps(self.manifest))

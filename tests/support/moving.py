@@ -1,0 +1,53 @@
+"""Moving a kg from one database into another: what the service does, without HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kg_api.blobs.files import FileBlobStore
+from kg_api.bundle.lines import read_lines
+from kg_api.extract.open import Extractors
+from kg_api.extract.requests import ExtractionRequests
+from kg_api.images.files import StoredFiles
+from kg_api.models.bundle.lines import BundledDocument
+from kg_api.models.bundle.manifest import BundledOntology, ImportedLines, ImportOpened, OntologyToImport
+from kg_api.moving.service import MovingService
+from kg_api.settings import Settings
+from kg_api.web.limits.json_bounds import check_bounds
+from tests.support.kg import Kg
+
+
+class Mover:
+    """Gives out and takes in what a kg holds."""
+
+    def __init__(self, kg: Kg, folder: Path) -> None:
+        self.files = StoredFiles(kg.graph, FileBlobStore(folder))
+        extractors = Extractors(kg.graph, Settings())
+        requests = ExtractionRequests(kg.graph, extractors)
+        self.service = MovingService(kg.graph, self.files, kg.configure, extractors, requests)
+
+    def pages(self, ontology: str = "notes") -> list[bytes]:
+        """All of an ontology, page by page."""
+        found, after = list[bytes](), ""
+        while page := self.service.exports.page(ontology, after):
+            found.append(page)
+            after = [
+                line.document for line in read_lines(page, check_bounds) if isinstance(line, BundledDocument)
+            ][-1]
+        return found
+
+    def configuration(self, ontology: str = "notes") -> BundledOntology:
+        """As a bundle has it."""
+        return self.service.exports.offer([ontology]).ontologies[0]
+
+    def open(self, configuration: BundledOntology) -> ImportOpened:
+        """Begin to import an ontology."""
+        offer = self.service.exports.offer(None)
+        given = OntologyToImport(
+            format=offer.format, schema_version=offer.schema_version, configuration=configuration
+        )
+        return self.service.open_import(given)
+
+    def take(self, page: bytes, ontology: str = "notes", *, replace: bool = False) -> ImportedLines:
+        """Import a page."""
+        return self.service.imports.take(ontology, read_lines(page, check_bounds), replace=replace)

@@ -1,0 +1,235 @@
+"""Bundles that were cut off, changed, or made by somebody who means harm: each is refused at once."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kg_api.bundle.checking import check_bundle
+from kg_api.errors import InvalidInput, KgError, NotFound
+from kg_api.models.bundle import lines as line_models
+from kg_api.web.limits.json_bounds import check_bounds
+from tests.support.bundles import KEY, PICTURE, HandmadeBundle, lines, vector
+
+DOCUMENT, FIRST, SECOND, VECTORS, CONCEPTS = range(5)
+Spoil = Callable[[HandmadeBundle], object]
+
+
+def check(folder: Path) -> int:
+    """Look at a bundle; how many bytes were looked at."""
+    seen = list[int]()
+    check_bundle(folder, check_bounds, seen.append)
+    return sum(seen)
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> HandmadeBundle:
+    return HandmadeBundle(tmp_path / "bundle")
+
+
+def test_one_that_is_whole_is_taken(bundle: HandmadeBundle) -> None:
+    assert check(bundle.folder) == bundle.path.stat().st_size
+    bundle.lines += lines("b.md")
+    bundle.save()
+    assert check(bundle.folder) == bundle.path.stat().st_size
+
+
+def cut(bundle: HandmadeBundle, size: int) -> None:
+    bundle.path.write_bytes(bundle.path.read_bytes()[:-size])
+
+
+def cut_line(bundle: HandmadeBundle) -> None:
+    cut(bundle, len(bundle.path.read_bytes().splitlines(keepends=True)[-1]))
+
+
+def swap(bundle: HandmadeBundle) -> None:
+    bundle.path.write_bytes(bundle.path.read_bytes().replace(b"The first", b"The FIRST"))
+
+
+def link(bundle: HandmadeBundle) -> None:
+    other = bundle.folder / "other"
+    bundle.path.rename(other)
+    bundle.path.symlink_to(other)
+
+
+def device(bundle: HandmadeBundle) -> None:
+    bundle.path.unlink()
+    os.mkfifo(bundle.path)
+
+
+def blob_link(bundle: HandmadeBundle) -> None:
+    path = bundle.folder / "blobs" / KEY[:2] / KEY
+    path.rename(bundle.folder / "other")
+    path.symlink_to(bundle.folder / "other")
+
+
+def told(**changes: Any) -> Spoil:
+    """A manifest that says something else."""
+
+    def spoil(bundle: HandmadeBundle) -> None:
+        bundle.manifest.update(changes)
+        bundle.save_manifest()
+
+    return spoil
+
+
+def file_told(**changes: Any) -> Spoil:
+    """A manifest that says something else of the file of lines."""
+
+    def spoil(bundle: HandmadeBundle) -> None:
+        bundle.manifest["files"][0].update(changes)
+        bundle.save_manifest()
+
+    return spoil
+
+
+def said(at: int, **changes: Any) -> Spoil:
+    """Another line, which the manifest tells of."""
+
+    def spoil(bundle: HandmadeBundle) -> None:
+        bundle.lines[at].update(changes)
+        bundle.save()
+
+    return spoil
+
+
+def chunk(**changes: Any) -> Spoil:
+    return lambda bundle: (bundle.lines[VECTORS]["chunks"][0].update(changes), bundle.save())[1]
+
+
+def raw(line: bytes) -> Spoil:
+    """A further line that is no JSON of ours."""
+    return lambda bundle: (bundle.path.write_bytes(bundle.path.read_bytes() + line + b"\n"), None)[1]
+
+
+def twice(*places: int) -> Spoil:
+    """The same lines again."""
+
+    def spoil(bundle: HandmadeBundle) -> None:
+        bundle.lines += [bundle.lines[at] for at in places]
+        bundle.save()
+
+    return spoil
+
+
+def without(at: int) -> Spoil:
+    return lambda bundle: (bundle.lines.pop(at), bundle.save())[1]
+
+
+SPOILT: dict[str, tuple[Spoil, str]] = {
+    "cut off in a line": (lambda bundle: cut(bundle, 5), "line 4: the line behind it is cut off"),
+    "cut off between lines": (cut_line, "bytes, and .* by the manifest: it was cut off or changed"),
+    "a changed byte": (swap, "its checksum is another one"),
+    "a wrong checksum": (file_told(sha256="0" * 64), "its checksum is another one"),
+    "a wrong count": (file_told(lines={"document": 2}), "1 document, 2 source.*and 2 document"),
+    "a wrong size": (file_told(bytes=1), "and 1 by the manifest"),
+    "no manifest": (lambda bundle: (bundle.folder / "manifest.json").unlink(), "there is no bundle"),
+    "a manifest that is no JSON": (
+        lambda bundle: bundle.folder.joinpath("manifest.json").write_text("{"),
+        "manifest.json",
+    ),
+    "an unknown format": (told(format=2), "is of format 2"),
+    "an unknown field": (told(extra=1), "extra"),
+    "a path that leads up": (file_told(path="../ontology-0001.jsonl"), "files.0.path"),
+    "an absolute path": (file_told(path="/etc/passwd"), "files.0.path"),
+    "a link": (link, "cannot be read"),
+    "a pipe": (device, "no plain file"),
+    "a missing file": (lambda bundle: bundle.path.unlink(), "cannot be read"),
+    "a name of a picture that leads up": (said(DOCUMENT, original="../../../etc/passwd"), "original"),
+    "a link for a picture": (blob_link, "cannot be read"),
+    "another picture": (
+        lambda bundle: bundle.folder.joinpath("blobs", KEY[:2], KEY).write_bytes(PICTURE + b"!"),
+        "was changed or cut off",
+    ),
+    "a missing picture": (
+        lambda bundle: bundle.folder.joinpath("blobs", KEY[:2], KEY).unlink(),
+        "cannot be read",
+    ),
+    "another number of pictures": (told(blobs={"files": 2, "bytes": 10}), "1 files of 22 bytes"),
+    "no JSON": (raw(b"hello"), "line 6"),
+    "an unknown kind": (raw(b'{"kind":"program"}'), "line 6"),
+    "a number for a line": (raw(b"1"), "line 6"),
+    "half a surrogate pair": (said(FIRST, text="\ud800" + "a" * 18), "line 2"),
+    "nested without end": (raw(b"[" * 100_000), "nested too deeply"),
+    "too many values": (raw(b"[" + b"1," * 200_000 + b"1]"), "values"),
+    "a document twice": (twice(0, 1, 2), "duplicate"),
+    "a document of another ontology's name": (
+        lambda bundle: bundle.manifest["files"].append(bundle.manifest["files"][0]) or bundle.save_manifest(),
+        "duplicate file or ontology",
+    ),
+    "a missing source": (without(SECOND), "only 1 of the 2 sources"),
+    "a source too many": (said(DOCUMENT, sources=1), "more sources than the 1"),
+    "a source before any document": (without(DOCUMENT), "before any document"),
+    "a source of another length": (said(FIRST, end=5), "characters, not 5"),
+    "a gap": (said(SECOND, start=30, end=46), "does not begin where"),
+    "a block behind its source": (said(FIRST, blocks=[["paragraph", 99]]), "a block begins behind"),
+    "metadata that is not finite": (said(DOCUMENT, metadata={"a": float("inf")}), "line 1"),
+    "a number beyond 64 bits": (said(DOCUMENT, metadata={"a": 2**70}), "64 bits"),
+    "a vector with NaN": (said(VECTORS, vectors=[vector(1, float("nan"), 3), None]), "NaN"),
+    "a vector without end": (said(VECTORS, vectors=[vector(1, float("inf"), 3), None]), "infinite"),
+    "a vector of zeros": (said(VECTORS, vectors=[vector(0, 0, 0), None]), "is zero"),
+    "a vector of other dimensions": (said(VECTORS, vectors=[vector(1, 2), None]), "dimensions"),
+    "no vector": (said(VECTORS, vectors=["bm90IGE=", None]), "32-bit floats"),
+    "no base64": (said(VECTORS, vectors=["!!!!!!!!", None]), "base64"),
+    "fewer vectors": (said(VECTORS, vectors=[vector(1, 2, 3)]), "not as many vectors"),
+    "neither vector nor chunk": (said(VECTORS, chunks=[]), "neither a vector nor a chunk"),
+    "a paragraph twice": (said(VECTORS, paragraphs=[0, 0]), "duplicate"),
+    "vectors of a source that is not there": (said(VECTORS, paragraphs=[0, 7]), "is not there"),
+    "vectors of another document": (said(VECTORS, document="z.md"), "not the document before it"),
+    "vectors of another text": (said(VECTORS, content_hash="1" * 32), "not the document before it"),
+    "a chunk beyond its source": (chunk(end_offset=99), "beyond its source"),
+    "a chunk that goes back": (chunk(first=1, last=0), "from a source to a later one"),
+    "a chunk without a vector": (chunk(vector=None), "has a vector"),
+    "a chunk of all": (chunk(first=0, last=2**31), "from a source to a later one"),
+    "a quote beyond its source": (
+        said(CONCEPTS, concepts=[{"label": "a", "quotes": [{"start": 4, "end": 99}]}]),
+        "not within its source",
+    ),
+    "a quote of nothing": (
+        said(CONCEPTS, concepts=[{"label": "a", "quotes": [{"start": 4, "end": 4}]}]),
+        "not within its source",
+    ),
+    "a concept of no source": (said(CONCEPTS, paragraph=2), "is not there"),
+}
+
+
+@pytest.mark.parametrize("spoilt", SPOILT)
+def test_one_that_is_spoilt_is_refused(bundle: HandmadeBundle, spoilt: str) -> None:
+    spoil, message = SPOILT[spoilt]
+    spoil(bundle)
+    with pytest.raises((InvalidInput, NotFound), match=message):
+        check(bundle.folder)
+
+
+def test_a_line_that_is_too_long_is_not_read(bundle: HandmadeBundle, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kg_api.bundle.folder.MAX_LINE_BYTES", 400)
+    bundle.lines[FIRST].update(text="a" * 500, end=500)
+    bundle.save()
+    with pytest.raises(InvalidInput, match="longer than 400 bytes"):
+        check(bundle.folder)
+    assert line_models.MAX_LINE_BYTES == 64 * 1024 * 1024
+
+
+def test_an_export_that_was_not_finished_says_so(bundle: HandmadeBundle) -> None:
+    (bundle.folder / "manifest.json").rename(bundle.folder / "unfinished.json")
+    with pytest.raises(InvalidInput, match="run the same `kg export` again"):
+        check(bundle.folder)
+
+
+@pytest.mark.parametrize("size", [1, 50, 100, 400, 700])
+def test_wherever_it_is_cut_off_it_is_refused(bundle: HandmadeBundle, size: int) -> None:
+    cut(bundle, size)
+    with pytest.raises(KgError, match=r"cut off|by the manifest|sources"):
+        check(bundle.folder)
+
+
+def test_a_message_repeats_no_text(bundle: HandmadeBundle) -> None:
+    bundle.path.write_bytes(b'{"kind":"source","text":5,"secret":"tell nobody"}\n' + json.dumps({}).encode())
+    with pytest.raises(InvalidInput) as refused:
+        check(bundle.folder)
+    assert "tell nobody" not in str(refused.value)
