@@ -12,4 +12,5 @@ CALL (c, row) {
 WITH c, row
 UNWIND row.child_ids AS id
 MATCH (child:Chunk {chunk_id: id})
+WHERE child.document_id = row.document_id AND child.space = $space
 MERGE (child)-[:CHILD_OF]->(c)

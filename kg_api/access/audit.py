@@ -88,4 +88,6 @@ class AuditWriter:
         except KgError as error:
             log.warning("the audit log waits", changes=len(records), reason=str(error))
             return False
+        except Exception:  # the border of a thread: what cannot be written must not end it
+            log.exception(NOT_WRITTEN, changes=len(records))
         return True

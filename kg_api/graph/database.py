@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, LiteralString, Self, TypeVar
@@ -46,7 +46,6 @@ class Lookup:
 
 
 T = TypeVar("T")
-
 ROWS_A_STATEMENT = 2000
 """Where nothing else is said."""
 
@@ -230,12 +229,15 @@ class Graph:
     @read_again
     def _read(self, query: neo4j.Query, parameters: Row) -> list[Row]:
         """One round trip: a managed transaction takes three messages more, and a third of a search's time."""
-        with metered_session(self._driver, self._database, neo4j.READ_ACCESS) as session:
+        with self._session(neo4j.READ_ACCESS) as session:
             return _rows(session.run(query, parameters))
+
+    def _session(self, access: str) -> AbstractContextManager[neo4j.Session]:
+        return metered_session(self._driver, self._database, access)
 
     @repeated
     def _commit(self, work: Callable[[Transaction], T]) -> T:
-        with metered_session(self._driver, self._database, neo4j.WRITE_ACCESS) as session:
+        with self._session(neo4j.WRITE_ACCESS) as session:
             once = counting_tries(lambda tx: work(Transaction(tx, self.most_queued)))
             return session.execute_write(once)
 

@@ -1,4 +1,4 @@
-"""API keys: what they may do, until when, and when they were used."""
+"""API keys: what they may do, until when, when they were used, and what was changed with them."""
 
 from __future__ import annotations
 
@@ -109,3 +109,32 @@ class ApiKeys(Answer):
     keys: list[ApiKey]
     required: Flag
     """Whether the service answers nobody without a key."""
+
+
+class AuditEntry(Answer):
+    """A request that changed something, or failed and may have."""
+
+    at: datetime
+    key_id: str
+    """Id of the key that it was sent with; `local`: a command on the machine of the service; `anyone`: the
+    service asks for no key."""
+    key_name: str | None = None
+    """Null: the key is none, or is not there any more."""
+    method: str
+    path: str
+    """As it was sent, without its query."""
+    status: int
+    """Of HTTP: 200 to 299; from 500 on where it failed, and may have been done in part."""
+    request_id: str
+    """As in the log of requests."""
+    outcome: dict[str, str | int | bool] = Field(default_factory=dict)
+    """Of the answer what says what was changed: names, ids and counts, no text."""
+
+
+class AuditPage(Answer):
+    """A page of what was changed, the newest first."""
+
+    entries: list[AuditEntry]
+    total: int
+    offset: int
+    limit: int

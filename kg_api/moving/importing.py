@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TypeVar
 
 from kg_api.blobs.port import key_of
-from kg_api.errors import InvalidInput, KgError, Unavailable
+from kg_api.errors import InvalidInput, KgError, TooBusy, Unavailable
 from kg_api.graph.bundle.writes import (
     StoredSources,
     hold_documents,
     keep_changes,
     require_own_chunks,
     stored_sources,
+    waiting_among,
 )
 from kg_api.graph.concepts.writes import write_extractions
 from kg_api.graph.database import Graph, Transaction
@@ -33,6 +35,12 @@ from kg_api.models.identity import document_id
 from kg_api.models.library.documents import DocumentRecord
 from kg_api.moving.reading import GivenLines, embedded_batch, extraction, sort_lines
 from kg_api.spaces.plans import EmbeddingState, Plan, read_embedding_state
+
+TRIES = 5
+
+
+class _CameMeanwhile(Exception):
+    """A document that was not there is: somebody stores it at this moment."""
 
 
 @dataclass(slots=True)
@@ -117,7 +125,8 @@ class ImportService:
             raise
         except KgError as error:
             if len(part.records) < 2:  # noqa: PLR2004 - one alone
-                names = [each.document for each in part.records] or [each.document for each in part.vectors]
+                lines = (*part.records, *part.vectors, *part.concepts)
+                names = [each.document for each in lines]
                 return _Done(problems=[f"{name}: {error}" for name in names[:1]])
         done = _Done()
         for alone in _each(part):
@@ -125,16 +134,17 @@ class ImportService:
         return done
 
     def _store(self, state: EmbeddingState, part: GivenLines, *, replace: bool) -> _Done:
-        ids = [each.document_id for each in part.records]
-        there = self._graph.read("documents/identify", document_ids=ids)
-        if replace or not there:
+        if replace:
             forget_evidence_of_gone(self._graph, part.records)
         call = _Storing(state, part, self._extract, replace=replace)
-        return self._graph.transaction(call.run)
+        for _ in range(TRIES):
+            with suppress(_CameMeanwhile):
+                return self._graph.transaction(call.run)
+        raise TooBusy("others store these documents at this moment: try again")
 
 
 class _Storing:
-    """One transaction, which may run twice."""
+    """One transaction, which may run twice; nothing that is there is replaced unasked."""
 
     def __init__(
         self, state: EmbeddingState, part: GivenLines, extract: AskForExtraction, *, replace: bool
@@ -143,8 +153,7 @@ class _Storing:
         self._part = part
         self._replace = replace
         self._extract = extract
-        self._chosen: dict[str, DocumentRecord] | None = None
-        self._kept: list[str] = []
+        self._chosen: list[DocumentRecord] = []
         self._store = storing([], extract)
 
     def run(self, tx: Transaction) -> _Done:
@@ -159,32 +168,38 @@ class _Storing:
         return done
 
     def _store_documents(self, tx: Transaction) -> _Done:
-        records = self._choose(tx)
+        done = _Done()
+        records = self._choose(tx, done)
         if not records:
-            return _Done(kept=self._kept)
+            return done
+        if records != self._chosen:  # else a second run finds the work of the first
+            self._chosen, self._store = records, storing(records, self._extract)
         results = self._store(tx)
+        count = [result.change.change for result in results].count
+        if count("updated") and not self._replace:
+            raise _CameMeanwhile
         taken = [each.document_id for each, result in zip(records, results, strict=True) if _is_new(result)]
         keep_changes(tx, {each: said for each, said in self._part.changes.items() if each in taken})
-        count = [result.change.change for result in results].count
-        return _Done(count("created"), count("updated"), count("unchanged"), self._kept)
+        done.stored, done.replaced = count("created"), count("updated")
+        done.unchanged += count("unchanged")
+        return done
 
-    def _choose(self, tx: Transaction) -> Sequence[DocumentRecord]:
-        """Those that are stored; in a second run the same, for it finds the work of the first."""
-        if self._chosen is None:
-            known = hold_documents(tx, [each.document_id for each in self._part.records])
-            others = {
-                each.document_id: each.document
-                for each in self._part.records
-                if known.get(each.document_id) not in (None, each.content_hash)
-            }
-            self._kept = [] if self._replace else sorted(others.values())
-            self._chosen = {
-                each.document_id: each
-                for each in self._part.records
-                if self._replace or each.document_id not in others
-            }
-            self._store = storing([*self._chosen.values()], self._extract)
-        return [*self._chosen.values()]
+    def _choose(self, tx: Transaction, done: _Done) -> list[DocumentRecord]:
+        """Those that are stored: nothing again, nor, unless it is wanted, another text of a name."""
+        ids = [each.document_id for each in self._part.records]
+        known, waiting = hold_documents(tx, ids), waiting_among(tx, ids)
+        chosen: list[DocumentRecord] = []
+        for each in self._part.records:
+            if known.get(each.document_id) == each.content_hash and each not in self._chosen:
+                done.unchanged += 1
+            elif not self._replace and (
+                each.document_id in waiting or known.get(each.document_id) not in (None, each.content_hash)
+            ):
+                done.kept.append(each.document)
+            else:
+                chosen.append(each)
+        done.kept.sort()
+        return chosen
 
     def _write_vectors(self, tx: Transaction, same: set[str], done: _Done) -> None:
         plans = {plan.mark.value: plan for plan in self._state.plans}
@@ -211,8 +226,7 @@ class _Storing:
             found = [
                 extraction(line, known.by_paragraph[line.paragraph])
                 for line in group
-                if line.paragraph in (known := stored[self._id(line)]).by_paragraph
-                and (imported or _is_unread(known, line))
+                if line.paragraph in (known := stored[self._id(line)]).by_paragraph and _is_free(known, line)
             ]
             if found:
                 written = write_extractions(tx, self._state.ontology, found, mark, imported=imported)
@@ -222,9 +236,10 @@ class _Storing:
         return document_id(self._state.ontology, line.document)
 
 
-def _is_unread(stored: StoredSources, line: BundledConcepts) -> bool:
-    """What an extractor has read here stays as it has it."""
-    return not stored.extracted_with[stored.by_paragraph[line.paragraph].source_id]
+def _is_free(stored: StoredSources, line: BundledConcepts) -> bool:
+    """What an extractor has read here stays as it has it, and so does what somebody brought."""
+    source_id = stored.by_paragraph[line.paragraph].source_id
+    return source_id not in stored.brought if line.imported else not stored.extracted_with[source_id]
 
 
 def _is_new(result: StoreResult) -> bool:

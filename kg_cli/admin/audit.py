@@ -12,7 +12,7 @@ from kg_cli.terminal.answers import report
 from kg_cli.terminal.options import JsonOption
 
 if TYPE_CHECKING:
-    from kg_api.models.audit import AuditEntry, AuditPage
+    from kg_api.models.keys import AuditEntry, AuditPage
 
 
 def audit(

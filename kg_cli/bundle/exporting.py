@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from kg_api.bundle.checking import look_at, measure_blobs
 from kg_api.bundle.folder import MANIFEST, UNFINISHED, blob_path, file_name, keys_of
@@ -16,7 +17,7 @@ from kg_api.bundle.lines import read_lines
 from kg_api.errors import Conflict, FileLost, InvalidInput
 from kg_api.files.whole import write_whole
 from kg_api.models.bundle.lines import BundledDocument
-from kg_api.models.bundle.manifest import BundleOffer, Manifest
+from kg_api.models.bundle.manifest import BundleOffer, FileOfLines, Manifest
 from kg_api.web.limits.json_bounds import check_bounds
 from kg_cli.jobs.waiting import patiently
 
@@ -41,11 +42,26 @@ def writing(folder: Path) -> Generator[None]:
         raise InvalidInput(f"{place} cannot be written: {error.strerror}; the same command goes on") from None
 
 
+def open_own(path: Path, size: int) -> BinaryIO:
+    """A file of lines that an export writes, to go on behind so many bytes; no link is followed.
+
+    Raises:
+        Conflict: it is shorter.
+    """
+    file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600), "wb")
+    if file.seek(0, os.SEEK_END) < size:
+        file.close()
+        raise Conflict(f"{path} is shorter than it was: export to another folder")
+    file.seek(size)
+    file.truncate()
+    return file
+
+
 class OntologyProgress(BaseModel):
     """How far an ontology is written."""
 
-    path: str
-    bytes: int = 0
+    path: FileOfLines
+    bytes: Annotated[int, Field(ge=0)] = 0
     after: str = ""
     """The last document."""
     done: bool = False
@@ -120,8 +136,7 @@ class BundleWriter:
     def _write_ontology(
         self, progress: ExportProgress, each: OntologyProgress, ontology: str, advance: Advance
     ) -> None:
-        with (self._folder / each.path).open("ab") as file:
-            file.truncate(each.bytes)
+        with open_own(self._folder / each.path, each.bytes) as file:
             while page := patiently(lambda: self._client.export_documents(ontology, after=each.after)):
                 names = self._fetch_blobs(page, progress)
                 file.write(page)

@@ -7,7 +7,6 @@ from datetime import datetime
 
 from kg_api.client.asynchronous.sending import AsyncSending
 from kg_api.client.call import Call, body_of, delete, get, params_of, path_of, post
-from kg_api.models.audit import AuditPage
 from kg_api.models.base import Answer
 from kg_api.models.bundle.manifest import (
     BundledOntology,
@@ -27,7 +26,7 @@ from kg_api.models.embedding.switching import (
     SpaceDropped,
     SpaceSwitched,
 )
-from kg_api.models.keys import ApiKey, ApiKeys, CreatedKey, KeyRotation, NewKey, key_id_in
+from kg_api.models.keys import ApiKey, ApiKeys, AuditPage, CreatedKey, KeyRotation, NewKey, key_id_in
 from kg_api.models.vocabulary import USUAL_OVERLAP_HOURS, ImageProvider, KeyScope, Modality, Provider
 
 _LINES = {"Content-Type": "application/x-ndjson"}

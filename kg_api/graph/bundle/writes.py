@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from kg_api.errors import InvalidInput
+from kg_api.graph.concepts.rows import IMPORTED
 from kg_api.graph.database import Transaction
 from kg_api.graph.spaces.chunks import EmbeddedBatch
 from kg_api.graph.spaces.due import SourceText, source_text
@@ -22,12 +23,19 @@ class StoredSources:
     """Ids of those that are not embedded as they shall be."""
     extracted_with: dict[str, str]
     """By id, the extractor that has read it."""
+    brought: frozenset[str]
+    """Ids of those of which somebody has brought concepts."""
 
 
 def hold_documents(tx: Transaction, document_ids: Collection[str]) -> dict[str, str | None]:
     """Hold those of some documents that are there; by id, the hash of all that each was made of."""
     rows = tx.run("bundle/hold", document_ids=sorted(document_ids))
     return {row["document_id"]: row["content_hash"] for row in rows}
+
+
+def waiting_among(tx: Transaction, document_ids: Collection[str]) -> set[str]:
+    """Those of some documents of which a text waits for approval."""
+    return {row["document_id"] for row in tx.run("bundle/waiting", document_ids=sorted(document_ids))}
 
 
 def keep_changes(tx: Transaction, changes: Mapping[str, str]) -> None:
@@ -40,9 +48,14 @@ def keep_changes(tx: Transaction, changes: Mapping[str, str]) -> None:
 def stored_sources(tx: Transaction, document_ids: Collection[str], mark: Mark) -> dict[str, StoredSources]:
     """By document, its sources, and how each is embedded and read."""
     rows = tx.run(
-        "bundle/sources_of", document_ids=sorted(document_ids), mark_property=mark.key, mark=mark.value
+        "bundle/sources_of",
+        document_ids=sorted(document_ids),
+        mark_property=mark.key,
+        mark=mark.value,
+        imported=IMPORTED,
     )
-    found = {each: StoredSources({}, frozenset(), {}) for each in document_ids}
+    brought = frozenset(row["source_id"] for row in rows if row["brought"])
+    found = {each: StoredSources({}, frozenset(), {}, brought) for each in document_ids}
     missing: dict[str, set[str]] = {each: set() for each in document_ids}
     for row in rows:
         source = source_text(row)
@@ -51,7 +64,7 @@ def stored_sources(tx: Transaction, document_ids: Collection[str], mark: Mark) -
         if not row["embedded"]:
             missing[row["document_id"]].add(source.source_id)
     return {
-        each: StoredSources(known.by_paragraph, frozenset(missing[each]), known.extracted_with)
+        each: StoredSources(known.by_paragraph, frozenset(missing[each]), known.extracted_with, brought)
         for each, known in found.items()
     }
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kg_api.graph.database import Graph, Row
-from kg_api.models.audit import AuditEntry
+from kg_api.models.keys import AuditEntry
 
 BEGINNING = datetime.fromtimestamp(0, UTC)
 

@@ -118,10 +118,13 @@ class LineCounts(Body):
     concepts: Place = 0
 
 
+FileOfLines = Annotated[str, StringConstraints(pattern=r"^ontology-[0-9]{4,6}\.jsonl$")]
+
+
 class BundledFile(Body):
     """A file of lines: all of one ontology."""
 
-    path: Annotated[str, StringConstraints(pattern=r"^ontology-[0-9]{4,6}\.jsonl$")]
+    path: FileOfLines
     bytes: Annotated[int, Field(ge=0)]
     sha256: BlobKey
     lines: LineCounts

@@ -23,6 +23,7 @@ OUTCOMES: Final = frozenset(
         *("ontology", "document", "document_id", "change", "job_id", "documents", "sources", "concepts"),
         *("relations", "rejected", "matched", "dry_run", "applied", "key_id", "name", "scope", "slug"),
         *("folder_id", "proposal_id", "state", "merge_id", "community_id", "type"),
+        *("stored", "replaced", "unchanged", "vectors"),
     }
 )
 """Fields of answers that say what was changed."""
@@ -48,11 +49,12 @@ class AuditLog:
         answer = _Answer()
 
         async def sending(message: Message) -> None:
-            answer.see(message)
+            if _changes(scope):  # known when the answer begins: what only reads is not looked at
+                answer.see(message)
             await send(message)
 
         await self.app(scope, receive, sending)
-        if _changes(scope) and answer.is_good:
+        if answer.may_have_changed:
             self._writer.add(_record(scope, answer))
 
 
@@ -62,22 +64,26 @@ class _Answer:
     def __init__(self) -> None:
         self.status = 0
         self._body = bytearray()
+        self._is_long = False
 
     def see(self, message: Message) -> None:
         """A part of it is sent."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-        elif message["type"] == "http.response.body" and len(self._body) <= MAX_READ:
-            self._body += message.get("body", b"")
+        elif message["type"] == "http.response.body" and not self._is_long:
+            part = message.get("body", b"")
+            self._is_long = len(self._body) + len(part) > MAX_READ
+            self._body += b"" if self._is_long else part
 
     @property
-    def is_good(self) -> bool:
-        return 200 <= self.status < 300  # noqa: PLR2004 - as HTTP has it
+    def may_have_changed(self) -> bool:
+        """What failed in the middle may have been done in part."""
+        return 200 <= self.status < 300 or self.status >= 500  # noqa: PLR2004 - as HTTP has it
 
     def outcome(self) -> dict[str, str | int | bool]:
         """What it says was changed."""
         try:
-            said: Any = json.loads(self._body) if len(self._body) <= MAX_READ else None
+            said: Any = None if self._is_long else json.loads(self._body)
         except ValueError:
             return {}
         return present_outcome(cast("dict[str, Any]", said)) if isinstance(said, dict) else {}
@@ -86,6 +92,8 @@ class _Answer:
 def present_outcome(answer: Mapping[str, Any]) -> dict[str, str | int | bool]:
     """Of an answer names, ids and counts; of several documents, how many were stored."""
     told = {name: value for name, value in answer.items() if name in OUTCOMES and _is_short(value)}
+    if isinstance(kept := answer.get("kept"), list):
+        told["kept"] = len(cast("list[Any]", kept))
     if isinstance(outcomes := answer.get("outcomes"), list):
         stored = [each["ingested"] for each in cast("list[Any]", outcomes) if each.get("ingested")]
         told["documents"] = len(stored)

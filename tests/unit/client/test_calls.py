@@ -147,8 +147,8 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "rollback_space": lambda kg: kg.rollback_space("s", ["o"]),
     "drop_space": lambda kg: kg.drop_space("s", "o"),
     "keys": lambda kg: kg.keys(),
-    "create_key": lambda kg: kg.create_key("ada", scope="write"),
     "audit": lambda kg: kg.audit("ada"),
+    "create_key": lambda kg: kg.create_key("ada", scope="write"),
     "rotate_key": lambda kg: kg.rotate_key("ada", overlap_hours=1),
     "revoke_key": lambda kg: kg.revoke_key("ada"),
     "export_offer": lambda kg: kg.export_offer(["o"]),
@@ -283,9 +283,8 @@ def test_the_pictures_of_an_upload_are_named_by_their_references() -> None:
     ],
 )
 def test_a_search_that_cannot_be_is_refused_before_it_is_sent(options: dict[str, Any], told: str) -> None:
-    asked: dict[str, Any] = {"query_text": "a", **options}
     with Recorder() as kg, pytest.raises(InvalidInput, match=told):
-        kg.search_sources(**asked)
+        kg.search_sources(**dict[str, Any]({"query_text": "a"}) | options)
     assert kg.calls == []
 
 

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query
 from kg_api.access.keys import find_called
 from kg_api.graph.keys.audit import page_of_audit
 from kg_api.graph.keys.stored import read_keys
-from kg_api.models.audit import AuditPage
 from kg_api.models.base import Text
+from kg_api.models.keys import AuditPage
 from kg_api.models.vocabulary import MAX_KEY_NAME
 from kg_api.web.dependencies import Offset, Open, PageSize
 from kg_api.web.limits.strict_json import StrictRoute

@@ -1,0 +1,108 @@
+"""What is imported beside what is there: nothing of it goes unasked, and nothing is taken over."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import neo4j
+import pytest
+
+from kg_api.errors import Conflict
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.library import delete_called
+from kg_api.graph.documents.writes import store_document
+from kg_api.models.embedding.configuration import EmbeddingConfig
+from kg_cli.bundle.exporting import ExportProgress, open_own
+from tests.graph.test_review import names, store
+from tests.support.concepts import extraction, found, quote, write
+from tests.support.cypher import rows
+from tests.support.kg import TEXTS, Kg
+from tests.support.moving import Mover
+from tests.support.records import record
+
+
+@pytest.fixture
+def kg(graph: Graph) -> Kg:
+    return Kg(graph)
+
+
+def test_what_waits_for_approval_waits_on(graph: Graph, kg: Kg, tmp_path: Path) -> None:
+    store(graph, "a.md", "The first text.\n", review=False)
+    mover = Mover(kg, tmp_path)
+    (page,) = mover.pages()
+    store(graph, "a.md", "Another text.\n")
+    assert (mover.take(page).unchanged, names(graph)) == (1, ["a.md"])
+    delete_called(graph, "a.md")
+    store(graph, "a.md", "Another text.\n")
+    done = mover.take(page)
+    assert (done.kept, done.stored, names(graph)) == (["a.md"], 0, ["a.md"])
+    assert (mover.take(page, replace=True).stored, names(graph)) == (1, [])
+
+
+def test_concepts_that_people_brought_stay(
+    graph: Graph, driver: neo4j.Driver, kg: Kg, tmp_path: Path
+) -> None:
+    given = record("a.md", ["Herons and storks."])
+    store_document(graph, given)
+    write(
+        graph,
+        extraction(given, 0, found("storks", quote("Herons and storks.", "storks"))),
+        imported=True,
+        mark="old",
+    )
+    mover = Mover(kg, tmp_path)
+    (page,) = mover.pages()
+    herons = found("herons", quote("Herons and storks.", "Herons"))
+    write(graph, extraction(given, 0, herons), imported=True, mark="new")
+    mover.take(page)
+    assert rows(driver, "MATCH (c:Concept)-[:APPEARS_IN]->() RETURN c.label AS label") == [
+        {"label": "herons"}
+    ]
+
+
+def test_a_chunk_of_another_document_is_no_ones_child(
+    graph: Graph, driver: neo4j.Driver, kg: Kg, tmp_path: Path
+) -> None:
+    kg.configure.set("notes", EmbeddingConfig(strategy="hierarchical"), dry_run=False)
+    for name in ("a.md", "b.md"):
+        store_document(graph, record(name, [f"{name} {text}" * 4 for text in TEXTS]))
+    kg.work()
+    mover = Mover(kg, tmp_path)
+    (page,) = mover.pages()
+    victim = rows(
+        driver,
+        "MATCH (d:Document {document: 'b.md'}) MATCH (c:Chunk)-[:CHILD_OF]->() "
+        "WHERE c.document_id = d.document_id RETURN c.chunk_id AS id LIMIT 1",
+    )[0]["id"]
+    delete_called(graph, "a.md")
+    lines = [json.loads(line) for line in page.splitlines()]
+    own = [each for each in lines if each["kind"] == "vectors" and each["document"] == "a.md"]
+    parent = next(chunk for line in own for chunk in line["chunks"] if chunk.get("children"))
+    parent["children"].append(victim)
+    mover.take(b"".join(json.dumps(each).encode() + b"\n" for each in lines))
+    parents = "MATCH (c:Chunk {chunk_id: $id})-[:CHILD_OF]->(p) RETURN p.document_id = c.document_id AS own"
+    assert rows(driver, parents, id=victim) == [{"own": True}]
+
+
+@pytest.mark.parametrize("path", ["../../.bashrc", "/etc/hosts", "ontology-1.jsonl", "manifest.json"])
+def test_an_unfinished_export_names_no_other_file(path: str) -> None:
+    with pytest.raises(ValueError, match="path"):
+        ExportProgress.model_validate({"asked": None, "files": [{"path": path}], "lost": []})
+
+
+def test_an_export_goes_on_in_its_own_file_alone(tmp_path: Path) -> None:
+    own, other = tmp_path / "ontology-0001.jsonl", tmp_path / "other"
+    with open_own(own, 0) as file:
+        file.write(b"one\ntwo\n")
+    with open_own(own, 4) as file:
+        file.write(b"three\n")
+    assert (own.read_bytes(), own.stat().st_mode & 0o777) == (b"one\nthree\n", 0o600)
+    with pytest.raises(Conflict, match="shorter than it was"):
+        open_own(own, 100)
+    other.write_bytes(b"mine")
+    own.unlink()
+    own.symlink_to(other)
+    with pytest.raises(OSError, match=r"symbolic|loop"):
+        open_own(own, 0)
+    assert other.read_bytes() == b"mine"
