@@ -98,7 +98,7 @@ def test_a_key_of_one_ontology_works_there_alone(kg: Kg, guarded: Service, folde
     assert (refused.returncode, "'herons', 'storks' alone" in refused.stderr) == (Forbidden.exit_code, True)
     found = json.loads(kg("search", "stands in the water", "--json", env=bob).stdout)["sources"]
     assert {each["ontology"] for each in found} == {"herons", "storks"}
-    for command in (("ontologies",), ("documents", "list"), ("jobs", "list"), ("facets", "ontology")):
+    for command in (("ontologies",), ("jobs", "list"), ("proposals", "list"), ("facets", "ontology")):
         shown = kg(*command, env=bob)
         assert (shown.returncode, "secrets" in shown.stdout + shown.stderr) == (0, False), shown.stderr
     assert kg("admin", "spaces", "list", env=bob).returncode == Forbidden.exit_code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from functools import partial
 
 import neo4j
 import pytest
@@ -14,7 +15,9 @@ from kg_api.graph.documents.writes import storing
 from kg_api.graph.jobs import find_job
 from kg_api.graph.jobs.records import COMMUNITY_DETECTION
 from kg_api.graph.jobs.requests import ensure_job
+from kg_api.graph.proposals.configuration import write_configuration
 from kg_api.model_settings.communities import CommunitySettings
+from kg_api.models.proposals.configuration import ProposalConfig
 from kg_api.models.vocabulary import JobState
 from tests.process.jobs.crew import Crew, tell, until_done, until_owned
 from tests.support.concepts import labelled, write
@@ -36,13 +39,18 @@ def test_kills_leave_the_generation_before(
         write(graph, *(labelled(made, of, *labels(at)) for at, made in several.items() for of in (0, 1)))
     run_jobs(graph)
     rows(driver, "MATCH (j:Job) DETACH DELETE j")
+    no_links = partial(write_configuration, ontology="notes", config=ProposalConfig(enabled=False))
+    graph.transaction(no_links)  # else a worker may look for links of all of it first
     service = CommunityService(graph, CommunitySettings())
     job_id, _ = ensure_job(graph, COMMUNITY_DETECTION, "notes", total=1)
-    for _ in range(kills):
+    for kill in range(kills):
         before = find_job(graph, job_id).worker
         victim = crew.hire()
         until_owned(graph, job_id, other_than=before)
-        time.sleep(dice.uniform(0.0, 1.5))
+        if kill % 3 == 2:  # five in a row that get nowhere would end the job, rightly
+            until_done(graph, job_id, 60 + 10 * kills)
+        else:
+            time.sleep(dice.uniform(0.0, 1.5))
         victim.kill()
         shown = service.page("notes", level=0, parent=None, offset=0, limit=1000)
         assert shown.total in {0, groups}
@@ -50,7 +58,7 @@ def test_kills_leave_the_generation_before(
         if find_job(graph, job_id).state is JobState.COMPLETED:
             job_id, _ = ensure_job(graph, COMMUNITY_DETECTION, "notes", total=1)
     crew.hire()
-    assert until_done(graph, job_id).state is JobState.COMPLETED
+    assert until_done(graph, job_id, 60 + 10 * kills).state is JobState.COMPLETED
     shown = service.page("notes", level=0, parent=None, offset=0, limit=1000)
     assert (shown.total, {each.size for each in shown.communities}) == (groups, {3})
     assert rows(driver, GENERATIONS)[0]["n"] <= 2
