@@ -31,7 +31,7 @@ FILTERED_BY_NOTHING = {
     *("documents/hold", "documents/hold_about", "documents/hold_versions", "documents/lock"),
     *("folders/hold_document", "folders/take_documents", "folders/touch_documents"),
     *("documents/unlock", "schema/060_document_metadata", "schema/085_document_text_hash"),
-    "blobs/lose",
+    *("blobs/lose", "bundle/hold", "bundle/keep_changes"),
 }
 """They touch documents, but nothing of what filters compare; `lock` makes what `describe` counts."""
 

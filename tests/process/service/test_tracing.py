@@ -6,14 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
+import neo4j
 from opentelemetry.trace import SpanKind
 
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
+from kg_api.graph.statements import FIRST_CONCEPT_INDEX, FIRST_INDEX, FIRST_RELATION_INDEX
 from kg_api.tracing.export import tracing
 from kg_api.tracing.spans import root_span
 from tests.neo4j_server import Neo4jServer
 from tests.support.collector import Collector
+from tests.support.cypher import rows
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.providers import CANARY
 from tests.support.running import Service, environment, serve, started, wait_until
@@ -28,8 +31,12 @@ def lines(output: str) -> list[dict[str, Any]]:
     return [line for line in every if line.get("trace_id") == TRACE]
 
 
-def test_a_trace_from_client_to_provider(server: Neo4jServer, graph: Graph, tmp_path: Path) -> None:
+def test_a_trace_from_client_to_provider(
+    server: Neo4jServer, graph: Graph, driver: neo4j.Driver, tmp_path: Path
+) -> None:
     del graph
+    for index in (FIRST_INDEX, FIRST_CONCEPT_INDEX, FIRST_RELATION_INDEX):
+        rows(driver, f"DROP INDEX {index} IF EXISTS")  # other tests leave them for another model
     with Collector() as collector, EmbeddingServer() as provider:
         traced = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "OTEL_BSP_SCHEDULE_DELAY": "200"}
         openai = {"KG_EMBEDDING__PROVIDER": "openai", "OPENAI_BASE_URL": provider.openai_url}
