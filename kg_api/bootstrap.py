@@ -216,8 +216,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         SchemaTooNew: a newer kg has written the database.
         ConfigurationError: the model is not the one whose vectors are stored, or settings are wrong.
     """
-    reranker = open_reranker(settings)
-    graph = open_graph(settings)
+    reranker, graph = open_reranker(settings), open_graph(settings)
     spaces = SpaceRegistry(graph, partial(open_metered, settings))
     converters = ConverterPool(settings.conversion)
     image_spaces = ImageSpaceRegistry(graph, partial(open_image_embedder, settings), converters.render)
@@ -240,6 +239,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
     embeddings = EmbeddingRequests(graph, estimator)
     extractors = Extractors(graph, settings)
     extraction = ExtractionRequests(graph, extractors)
+    extracting = ExtractionService(graph, extractors, extraction)
     configure = ConfigurationService(graph, estimator, embeddings)
     llm = LanguageModel(settings)
     imagining = LanguageModel(settings, RetryPolicy(tries=1))  # a search does not wait for a second try
@@ -277,7 +277,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         answer=AnswerService(graph, spaces, search, llm),
         llms=(llm, imagining),
         extractors=extractors,
-        extraction=ExtractionService(graph, extractors, extraction),
+        extraction=extracting,
         extraction_requests=extraction,
         configure=configure,
         embeddings=embeddings,
@@ -289,7 +289,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
             ImageSwitch(graph, embeddings, ImageSpaceChecker(graph, image_spaces)),
         ),
         drop=DropService(graph),
-        moving=MovingService(graph, files, configure, extractors, extraction),
+        moving=MovingService(graph, files, configure, extracting, extraction.ask),
         models=ModelService(graph, spaces, image_spaces, price_of=prices, batch_size_of=batch_sizes),
     )
 

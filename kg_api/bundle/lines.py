@@ -25,6 +25,7 @@ from kg_api.models.problems import describe_problems
 
 CheckBounds = Callable[[bytes], None]
 """Refuses JSON that is nested too deeply or has too many values, by a ValueError."""
+NUMBERS = "<f4"
 FLOAT_BYTES = 4
 
 
@@ -58,6 +59,11 @@ def read_lines(content: bytes, check_bounds: CheckBounds) -> Iterator[BundledLin
             raise InvalidInput(f"line {number}: {error}") from None
 
 
+def pack(vector: Sequence[float]) -> str:
+    """A vector as a line has it: base64 of 32-bit floats, the lowest byte first."""
+    return base64.b64encode(np.asarray(vector, dtype=NUMBERS).tobytes()).decode()
+
+
 def unpack(vector: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
     """A vector of a line.
 
@@ -67,7 +73,7 @@ def unpack(vector: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
     content = base64.b64decode(vector)
     if len(content) % FLOAT_BYTES:
         raise InvalidInput("a vector is no row of 32-bit floats")
-    values = np.frombuffer(content, dtype="<f4").astype(np.float32)
+    values = np.frombuffer(content, dtype=NUMBERS).astype(np.float32)
     if not np.isfinite(values).all():
         raise InvalidInput("a vector holds NaN or infinite values")
     if not values.any():

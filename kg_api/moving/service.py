@@ -5,9 +5,8 @@ from __future__ import annotations
 from kg_api.configure.extraction import ExtractionService
 from kg_api.configure.service import ConfigurationService
 from kg_api.errors import InvalidInput
-from kg_api.extract.open import Extractors
-from kg_api.extract.requests import ExtractionRequests
 from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.documents.writes import AskForExtraction
 from kg_api.graph.fulltext.language import choose_language
 from kg_api.graph.fulltext.synonyms import write_synonyms
 from kg_api.graph.proposals.configuration import hold_proposals, write_configuration
@@ -27,14 +26,14 @@ class MovingService:
         graph: Graph,
         files: StoredFiles,
         configure: ConfigurationService,
-        extractors: Extractors,
-        requests: ExtractionRequests,
+        extraction: ExtractionService,
+        extract: AskForExtraction,
     ) -> None:
         self._graph = graph
         self._configure = configure
-        self._extraction = ExtractionService(graph, extractors, requests)
+        self._extraction = extraction
         self.exports = ExportService(graph, files)
-        self.imports = ImportService(graph, files, requests.ask)
+        self.imports = ImportService(graph, files, extract)
 
     def open_import(self, given: OntologyToImport) -> ImportOpened:
         """Make an ontology as a bundle has it configured; one that is there stays as it is configured.

@@ -7,8 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-import numpy as np
-
+from kg_api.bundle.lines import pack
 from kg_api.graph.bundle.reads import StoredPart, by_document
 from kg_api.graph.concepts.rows import IMPORTED, AppearanceRow, EvidenceRows, QuoteRow
 from kg_api.graph.database import Row, portions
@@ -77,7 +76,7 @@ def vector_lines(
                 content_hash=document["content_hash"],
                 mark=mark,
                 paragraphs=[row["paragraph"] for row in rows],
-                vectors=[None if row["vector"] is None else _packed(row["vector"]) for row in rows],
+                vectors=[None if row["vector"] is None else pack(row["vector"]) for row in rows],
                 chunks=[
                     _chunk(row)
                     for row in chunks.get(identity, ())
@@ -94,13 +93,9 @@ def _chunk(row: Row) -> BundledChunk:
         last=row["paragraphs"][-1],
         offset=row["offset"],
         end_offset=row["end_offset"],
-        vector=None if row["vector"] is None else _packed(row["vector"]),
+        vector=None if row["vector"] is None else pack(row["vector"]),
         children=sorted(row["children"]),
     )
-
-
-def _packed(vector: Sequence[float]) -> str:
-    return base64.b64encode(np.asarray(vector, dtype="<f4").tobytes()).decode()
 
 
 def concept_lines(documents: Sequence[Row], part: StoredPart) -> Iterator[tuple[str, BundledConcepts]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, MutableMapping
 from contextlib import contextmanager
-from typing import ParamSpec, TypeVar
 
 import structlog
 from opentelemetry import trace
@@ -21,8 +20,6 @@ TRACEPARENT = "traceparent"
 """The header of the W3C's Trace Context."""
 NO_SUCCESS = 400
 Attribute = str | int | float | bool
-P = ParamSpec("P")
-T = TypeVar("T")
 _OFF = NoOpTracer()
 _W3C = TraceContextTextMapPropagator()
 

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.exits import SOME_FAILED
 from kg_cli.terminal.options import JsonOption
 
-SOME_FAILED = 3
 OntologiesOption = Annotated[
     list[str] | None, typer.Option("--ontology", "-o", help="Only this one; several times for several.")
 ]

@@ -12,9 +12,9 @@ import typer
 
 from kg_api.wording.plural import pluralize
 from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.exits import SOME_FAILED
 
 Form = Literal["kg", "openie"]
-SOME_FAILED = 3
 
 
 def import_file(

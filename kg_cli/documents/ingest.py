@@ -23,10 +23,8 @@ from kg_cli.documents.options import (
 )
 from kg_cli.terminal.answers import emit
 from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.exits import SOME_FAILED
 from kg_cli.terminal.options import JsonOption, OwnJsonOption
-
-SOME_FAILED = 3
-"""Also when nothing was taken."""
 
 
 def ingest(

@@ -46,7 +46,7 @@ def deciding(graph: Graph, proposal_id: str, state: ProposalState) -> Generator[
     decided, go_on = threading.Event(), threading.Event()
 
     def decide(tx: Transaction) -> None:
-        tx.run("proposals/hold", proposal_id=proposal_id)
+        tx.run("proposals/hold", proposal_id=proposal_id, ontologies=None)
         tx.run("proposals/decide", proposal_id=proposal_id, state=state, by="Ada", type=LINKED, decision="x")
         decided.set()
         go_on.wait(30)

@@ -104,8 +104,8 @@ def test_the_list_is_of_a_key_and_from_a_time_on(
 def test_what_is_older_than_a_year_is_forgotten(graph: Graph) -> None:
     about: dict[str, Any] = {"key_id": "local", "method": "POST", "path": "/documents", "status": 202}
     about |= {"request_id": "r"}
-    new = AuditRecord.of(**about, outcome={})
-    old = AuditRecord(datetime.now(UTC) - timedelta(days=400), **about, outcome={}, entry_id="old")
+    new = AuditRecord(**about, outcome={})
+    old = AuditRecord(**about, outcome={}, at=datetime.now(UTC) - timedelta(days=400), entry_id="old")
     for _ in range(2):
         write_audit(graph, [new, old])
     assert prune_audit(graph, 365) == 1

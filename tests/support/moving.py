@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kg_api.blobs.files import FileBlobStore
 from kg_api.bundle.lines import read_lines
+from kg_api.configure.extraction import ExtractionService
 from kg_api.extract.open import Extractors
 from kg_api.extract.requests import ExtractionRequests
 from kg_api.images.files import StoredFiles
@@ -24,7 +25,13 @@ class Mover:
         self.files = StoredFiles(kg.graph, FileBlobStore(folder))
         extractors = Extractors(kg.graph, Settings())
         requests = ExtractionRequests(kg.graph, extractors)
-        self.service = MovingService(kg.graph, self.files, kg.configure, extractors, requests)
+        self.service = MovingService(
+            kg.graph,
+            self.files,
+            kg.configure,
+            ExtractionService(kg.graph, extractors, requests),
+            requests.ask,
+        )
 
     def pages(self, ontology: str = "notes") -> list[bytes]:
         """All of an ontology, page by page."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from kg_api.graph.database import Graph, Row
 from kg_api.models.keys import AuditEntry
@@ -19,19 +18,14 @@ BEGINNING = datetime.fromtimestamp(0, UTC)
 class AuditRecord:
     """A request that changed something, to be stored."""
 
-    at: datetime
     key_id: str
     method: str
     path: str
     status: int
     request_id: str
     outcome: dict[str, str | int | bool]
-    entry_id: str
-
-    @classmethod
-    def of(cls, **about: Any) -> AuditRecord:
-        """With the time and an id of its own."""
-        return cls(at=datetime.now(UTC), entry_id=uuid.uuid4().hex, **about)
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    entry_id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 
 def write_audit(graph: Graph, records: Sequence[AuditRecord]) -> None:

@@ -59,8 +59,6 @@ def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None)
         Conflict: several ids begin so.
     """
     whole = identify_proposal(graph, proposal_id)
-    if reach() is not None:
-        whole = find_proposal(graph, whole).proposal_id
     own, seen = uuid.uuid4().hex, list[Row]()
 
     def work(tx: Transaction) -> Proposal:
@@ -111,7 +109,7 @@ def links_among(graph: Graph, source_ids: Sequence[str]) -> list[Row]:
 
 def _decide(tx: Transaction, proposal_id: str, state: ProposalState, by: str | None, decision: str) -> Row:
     """What it was before, who decided that, and by which decision."""
-    held = tx.run("proposals/hold", proposal_id=proposal_id)
+    held = tx.run("proposals/hold", proposal_id=proposal_id, ontologies=reach())
     if not held or held[0]["ends"] < 2:  # noqa: PLR2004 - both of them
         raise _unknown(proposal_id)
     given = {"proposal_id": proposal_id, "state": state, "by": by, "type": LINKED, "decision": decision}

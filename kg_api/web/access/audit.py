@@ -49,8 +49,8 @@ class AuditLog:
         answer = _Answer()
 
         async def sending(message: Message) -> None:
-            if _changes(scope):  # known when the answer begins: what only reads is not looked at
-                answer.see(message)
+            if answer.status or (message["type"] == "http.response.start" and _changes(scope)):
+                answer.see(message)  # the route is known when the answer begins; what only reads is passed by
             await send(message)
 
         await self.app(scope, receive, sending)
@@ -113,8 +113,11 @@ def _changes(scope: Scope) -> bool:
 
 
 def _record(scope: Scope, answer: _Answer) -> AuditRecord:
-    about = {"method": scope["method"], "path": without_secrets(scope["path"][:500]), "status": answer.status}
-    request_id = structlog.contextvars.get_contextvars().get("request_id", "")
-    return AuditRecord.of(
-        key_id=access_of(scope).key_id, request_id=request_id, outcome=answer.outcome(), **about
+    return AuditRecord(
+        key_id=access_of(scope).key_id,
+        method=scope["method"],
+        path=without_secrets(scope["path"][:500]),
+        status=answer.status,
+        request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
+        outcome=answer.outcome(),
     )

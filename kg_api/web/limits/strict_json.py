@@ -109,15 +109,28 @@ async def _read(request: Request, reading: Callable[[bytes], ReadT]) -> ReadT:
     return await run_sync(reading, body, limiter=request.app.state.large_bodies)
 
 
+def media_type(request: Request) -> str:
+    """What a body says it is, without parameters; empty: nothing."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def require_type(request: Request, kind: str) -> None:
+    """Refuse a body that says it is something else.
+
+    Raises:
+        HTTPException: 415.
+    """
+    if media_type(request) != kind:
+        raise HTTPException(415, f"send the body as {kind}")
+
+
 def require_json(request: Request) -> None:
     """Refuse a body that does not say it is JSON.
 
     Raises:
         HTTPException: 415.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise HTTPException(415, "send the body as application/json")
+    require_type(request, "application/json")
 
 
 class StrictRequest(Request):

@@ -13,13 +13,13 @@ from kg_cli.documents.library import documents
 from kg_cli.terminal.answers import report
 from kg_cli.terminal.confirm import confirm
 from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.exits import SOME_FAILED
 from kg_cli.terminal.options import JsonOption, OffsetOption, OnlyOntologyOption, PageOption, YesOption
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
     from kg_api.models.library.batches import DocumentOutcome
 
-SOME_FAILED = 3
 NamesArgument = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="As they are listed.")]
 ReviewedOption = Annotated[str, typer.Option("--ontology", "-o", help="Where they wait.")]
 AllOption = Annotated[bool, typer.Option("--all", help="All that wait there.")]

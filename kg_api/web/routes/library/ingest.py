@@ -19,7 +19,7 @@ from kg_api.models.library.conversations import Conversation
 from kg_api.models.library.documents import DocumentText, DocumentUpload, Ingested, SourceChanges
 from kg_api.parse.beside.references import MAX_REFERENCES, key_of
 from kg_api.web.dependencies import IdempotencyKey, Open
-from kg_api.web.limits.strict_json import parse, read_model, require_json, valid
+from kg_api.web.limits.strict_json import media_type, parse, read_model, require_json, valid
 
 router = APIRouter(tags=["ingest"])
 
@@ -212,7 +212,7 @@ TakeFile = Callable[[bytes, Incoming, Mapping[str, bytes]], Taken]
 
 async def _take(request: Request, text: Callable[[Incoming], Taken], content: TakeFile[Taken]) -> Taken:
     """Read the document that a request brings, as JSON or as a file, and hand it on."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = media_type(request)
     if kind == "application/json":
         body = await read_model(request, DocumentText)
         return await run_in_threadpool(text, incoming_of(body, body.text))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, HTTPException, Path, Query, Request, Response
+from fastapi import APIRouter, Body, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from kg_api.bundle.lines import read_lines
@@ -19,7 +19,7 @@ from kg_api.models.bundle.manifest import (
 )
 from kg_api.web.dependencies import Ontology, Open
 from kg_api.web.limits.json_bounds import check_bounds
-from kg_api.web.limits.strict_json import StrictRoute
+from kg_api.web.limits.strict_json import StrictRoute, require_type
 
 router = APIRouter(tags=["moving"], route_class=StrictRoute)
 IMPORT_PATH = "/import"
@@ -33,11 +33,6 @@ def _file(kind: str) -> dict[str, Any]:
 
 def _sent(kind: str) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": _file(kind)}}
-
-
-def _require_type(request: Request, kind: str) -> None:
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
-        raise HTTPException(415, f"send the body as {kind}")
 
 
 Key = Annotated[BlobKey, Path(description="SHA-256 of the file, in small hexadecimal letters.")]
@@ -118,7 +113,7 @@ async def import_lines(
     taken where its mark is the one that it would have here.
     422: a line is wrong, and nothing was stored. 404: there is no such ontology.
     """
-    _require_type(request, LINES)
+    require_type(request, LINES)
     content = await request.body()
 
     def taken() -> ImportedLines:
@@ -134,6 +129,6 @@ async def import_blob(container: Open, request: Request, key: Key) -> KeptBlob:
 
     422: it is not the file of that key.
     """
-    _require_type(request, FILE)
+    require_type(request, FILE)
     content = await request.body()
     return await run_in_threadpool(container.moving.imports.keep, key, content)

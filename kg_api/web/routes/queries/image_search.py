@@ -14,7 +14,7 @@ from kg_api.bootstrap import Container
 from kg_api.errors import InvalidInput
 from kg_api.models.pictures.search import ImageHits, ImageScope, ImageSearch
 from kg_api.web.dependencies import Open
-from kg_api.web.limits.strict_json import parse, read_model, valid
+from kg_api.web.limits.strict_json import media_type, parse, read_model, valid
 
 router = APIRouter(tags=["search"])
 
@@ -65,7 +65,7 @@ async def search_images(container: Open, request: Request) -> ImageHits:
     A picture is compared in the space of pictures of each ontology; what has no vector there by its looks and
     words, which `degraded` says. A file is read as one that is ingested: 422 says why it is refused.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = media_type(request)
     if kind == "application/json":
         asked = await read_model(request, ImageSearch)
         return await run_in_threadpool(_search, container, asked)
