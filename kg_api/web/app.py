@@ -57,8 +57,10 @@ from kg_api.web.routes.queries import (
     search,
 )
 from kg_api.web.streams import Streams
+from kg_api.web.ui.mount import mount
+from kg_api.web.ui.problems import ErrorPages
 
-WITH_FILES = ("/documents", image_search.PATH, moving.IMPORT_PATH)
+WITH_FILES = ("/documents", "/ui/documents", image_search.PATH, moving.IMPORT_PATH)
 """Paths that take a file."""
 DESCRIPTION = (
     "Documents go in; passages come back with their exact place. Errors are problem+json (RFC 9457)."
@@ -144,6 +146,7 @@ def create_app(
     for module in (start, health):
         app.include_router(module.router)
     app.include_router(metrics.router, dependencies=[Depends(check_scope)])
+    mount(app, [Depends(check_scope)])
     app.router.routes.append(Route(PATH, mcp))
     openapi.complete_description(app)
     modules = (*WITH_PARAMETERS, start, health, metrics)
@@ -163,4 +166,5 @@ def create_app(
         app.add_middleware(CORSMiddleware, allow_origins=pages, allow_methods=["*"], allow_headers=["*"])
     app.add_middleware(OriginCheck, hosts=allowed_hosts(settings.api), origins=pages)
     app.add_middleware(RequestLog)
+    app.add_middleware(ErrorPages)
     return app

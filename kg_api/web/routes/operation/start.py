@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from functools import cache
-from html import escape
 from importlib.metadata import distribution
 from pathlib import Path
-from string import Template
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
+from fastapi.responses import FileResponse, JSONResponse, RedirectResponse
 
 from kg_api import __version__
-from kg_api.models.health import Readiness, Start
+from kg_api.models.health import Start
 from kg_api.web.routes.operation.health import readiness_of
+from kg_api.web.ui.links import SEARCH
 
 router = APIRouter(tags=["health"])
 
 DESCRIPTION = "A graph knowledge service: documents go in, passages come back with their exact place."
 LINKS = {
+    "/ui/search": "pages for a browser: search, read, see",
     "/docs": "the API, to read and to try",
     "/openapi.json": "its description for programs",
     "/ready": "whether all parts work, and what is missing",
@@ -35,22 +35,18 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 """Scripts are files of ours alone; Swagger UI sets styles within the page."""
-AS_PAGE: dict[int | str, dict[str, Any]] = {
-    200: {
-        "content": {"text/html": {"schema": {"type": "string"}}},
-        "description": "For programs or browsers.",
-    }
+FOR_BROWSERS: dict[int | str, dict[str, Any]] = {
+    303: {"description": "To a browser: the search page is at `Location`."}
 }
 
 
 @router.head("/", include_in_schema=False)
-@router.get("/", summary="Service information", response_model=Start, responses=AS_PAGE)
+@router.get("/", summary="Service information", response_model=Start, responses=FOR_BROWSERS)
 def start(request: Request) -> Response:
-    """Give name, version, whether it is ready and where to go: as a page to browsers, else as JSON."""
-    readiness = readiness_of(request.app.state.opening, request.app.state.queue)
-    headers = {**HEADERS, "Vary": "Accept"}
+    """Give name, version, whether it is ready and where to go; a browser is led to the search page."""
     if "text/html" in request.headers.get("accept", ""):
-        return HTMLResponse(_start_page(readiness), headers=headers)
+        return RedirectResponse(SEARCH, 303, {"Vary": "Accept"})
+    readiness = readiness_of(request.app.state.opening, request.app.state.queue)
     told = Start(
         description=DESCRIPTION,
         version=__version__,
@@ -58,16 +54,7 @@ def start(request: Request) -> Response:
         waiting_for=readiness.waiting_for,
         links=LINKS,
     )
-    return JSONResponse(told.model_dump(), headers=headers)
-
-
-def _start_page(readiness: Readiness) -> str:
-    state = "It is ready." if readiness.ready else f"It is not ready: {readiness.waiting_for}"
-    links = "\n".join(f'<li><a href="{path}">{path}</a>: {escape(what)}</li>' for path, what in LINKS.items())
-    page = Template((PAGES / "start.html").read_text(encoding="utf-8"))
-    return page.substitute(
-        version=__version__, description=escape(DESCRIPTION), state=escape(state), links=links
-    )
+    return JSONResponse(told.model_dump(), headers={**HEADERS, "Vary": "Accept"})
 
 
 @router.head("/docs", include_in_schema=False)

@@ -1,0 +1,27 @@
+"""Addresses of the pages: each says what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import quote, urlencode
+
+SEARCH: Final = "/ui/search"
+READ: Final = "/ui/read"
+DOCUMENTS: Final = "/ui/documents"
+CONCEPTS: Final = "/ui/concepts"
+JOBS: Final = "/ui/jobs"
+
+Value = str | int | Sequence[str] | None
+
+
+def address(path: str, **parameters: Value) -> str:
+    """An address with parameters; those that say nothing are left out."""
+    told = {name: value for name, value in parameters.items() if value not in (None, "", [], ())}
+    query = urlencode(told, doseq=True)
+    return f"{path}?{query}" if query else path
+
+
+def below(path: str, *parts: str) -> str:
+    """An address below another; whatever the parts hold, each stays one."""
+    return "/".join([path, *(quote(part, safe="") for part in parts)])

@@ -1,0 +1,25 @@
+"""All pages, for the service to have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import FastAPI
+
+from kg_api.web.ui import assets
+from kg_api.web.ui.routes import concepts, documents, jobs, reading, search
+
+PAGES = (search, reading, documents, concepts, jobs)
+
+
+def mount(app: FastAPI, checks: Sequence[Any]) -> None:
+    """Give a service its pages.
+
+    Args:
+        app: the service.
+        checks: what each page depends on, such as what whoever asks may do.
+    """
+    app.include_router(assets.router)
+    for module in PAGES:
+        app.include_router(module.router, dependencies=checks)

@@ -1,0 +1,65 @@
+"""Errors of pages as pages: what REST says as problem+json, a person reads."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from kg_api.web.openapi import MEDIA_TYPE
+from kg_api.web.ui.rendering import render, wants_part
+
+BELOW: Final = "/ui"
+KEPT: Final = ("retry-after", "www-authenticate", "allow", "set-cookie", "x-request-id")
+"""Headers of an error that its page has, too."""
+
+
+class ErrorPages:
+    """Shows the problem documents that answer requests for pages."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request (ASGI)."""
+        if scope["type"] == "http" and (scope["path"] == BELOW or scope["path"].startswith(f"{BELOW}/")):
+            answer = _Problem(scope, receive, send)
+            await self.app(scope, receive, answer.send)
+            return
+        await self.app(scope, receive, send)
+
+
+class _Problem:
+    """An answer that is held back where it is a problem document, until all of it is there."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._scope, self._receive, self._send = scope, receive, send
+        self._start: Message | None = None
+        self._body = b""
+
+    async def send(self, message: Message) -> None:
+        """Send a part of it (ASGI)."""
+        if message["type"] == "http.response.start" and _is_problem(message):
+            self._start = message
+        elif self._start is None:
+            await self._send(message)
+        else:
+            self._body += message.get("body", b"")
+            if not message.get("more_body", False):
+                await self._show(self._start)
+
+    async def _show(self, start: Message) -> None:
+        request = Request(self._scope)
+        problem: dict[str, Any] = json.loads(self._body)
+        template = "problem/part.html" if wants_part(request) else "problem/page.html"
+        page = render(template, {"problem": problem}, start["status"])
+        sent = Headers(raw=start["headers"])
+        page.headers.update({name: sent[name] for name in KEPT if name in sent})
+        await page(self._scope, self._receive, self._send)
+
+
+def _is_problem(start: Message) -> bool:
+    return Headers(raw=start["headers"]).get("content-type", "").startswith(MEDIA_TYPE)

@@ -1,0 +1,74 @@
+"""Templates become pages. What documents, names and questions hold is text there, never markup."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from kg_api import __version__
+from kg_api.web.ui.assets import address_of
+from kg_api.web.ui.links import address, below
+from kg_api.web.ui.passages import excerpt, pieces_of, reasons
+from kg_api.web.ui.questions import address_of_hit
+from kg_api.web.ui.wording import count, day, moment, ordinal, share, size
+
+HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+    "Vary": "HX-Request",
+}
+"""Scripts and styles are files of ours alone; a shared machine keeps nothing of what somebody read."""
+
+_templates = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    auto_reload=False,
+)
+_FUNCTIONS: Final[dict[str, Any]] = {
+    "version": __version__,
+    "asset": address_of,
+    "address": address,
+    "below": below,
+    "address_of_hit": address_of_hit,
+}
+_FILTERS: Final[dict[str, Any]] = {
+    "count": count,
+    "day": day,
+    "moment": moment,
+    "ordinal": ordinal,
+    "share": share,
+    "size": size,
+    "excerpt": excerpt,
+    "pieces": pieces_of,
+    "reasons": reasons,
+}
+_templates.globals.update(_FUNCTIONS)
+_templates.filters.update(_FILTERS)
+
+
+def wants_part(request: Request) -> bool:
+    """Whether htmx asks, which puts what comes into the page that is there."""
+    headers = request.headers
+    return headers.get("HX-Request") == "true" and headers.get("HX-History-Restore-Request") != "true"
+
+
+def render(template: str, shown: Mapping[str, Any], status: int = 200) -> HTMLResponse:
+    """Give a page, or a part of one.
+
+    Args:
+        template: its file in `templates/`.
+        shown: what the template shows, by its names there.
+        status: of HTTP.
+    """
+    return HTMLResponse(_templates.get_template(template).render(shown), status, HEADERS)

@@ -1,0 +1,70 @@
+"""The documents page: what there is, added and deleted."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
+
+from kg_api.bootstrap import Container
+from kg_api.graph.documents import library
+from kg_api.models.queries.filters import DocumentFilter
+from kg_api.web.dependencies import CalledDocument, Offset, Open
+from kg_api.web.limits.strict_json import valid
+from kg_api.web.routes.library.documents import delete_document, list_ontologies
+from kg_api.web.routes.library.ingest import ingest_document
+from kg_api.web.ui.links import DOCUMENTS, address
+from kg_api.web.ui.rendering import render, wants_part
+
+PAGE_SIZE: Final = 50
+BY_SCRIPT: Final = "application/json"
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get(DOCUMENTS)
+def documents_page(
+    request: Request,
+    container: Open,
+    ontology: Annotated[str, Query(max_length=1000)] = "",
+    where: Annotated[str, Query(max_length=2000)] = "",
+    offset: Offset = 0,
+) -> HTMLResponse:
+    """Show the documents of an ontology, or of all; to htmx the list alone."""
+    conditions = valid(DocumentFilter, {"where": [where] if where.strip() else []}).where
+    found = library.list_documents(
+        container.graph, ontology=ontology or None, where=conditions, offset=offset, limit=PAGE_SIZE
+    )
+    shown = {"ontology": ontology, "where": where, "found": found}
+    if wants_part(request):
+        return render("documents/list.html", shown)
+    return render("documents/page.html", {**shown, **_ontologies(container)})
+
+
+def _ontologies(container: Container) -> dict[str, object]:
+    listed = list_ontologies(container)
+    return {"ontologies": listed.ontologies, "waiting": listed.waiting}
+
+
+@router.post(DOCUMENTS)
+async def add_document(request: Request, container: Open) -> Response:
+    """Take a file in; a script is told what became of it, a form is led to the list."""
+    ingested = await ingest_document(container, request, Response())
+    if BY_SCRIPT in request.headers.get("accept", ""):
+        return JSONResponse(ingested.model_dump(mode="json"))
+    return RedirectResponse(address(DOCUMENTS, ontology=ingested.ontology), 303)
+
+
+@router.get(DOCUMENTS + "/{document_id}/delete")
+def deletion_page(container: Open, document_id: CalledDocument) -> HTMLResponse:
+    """Show what would go with a document, before it goes."""
+    return render("documents/delete.html", {"document": library.find_document(container.graph, document_id)})
+
+
+@router.post(DOCUMENTS + "/{document_id}/delete")
+def delete(container: Open, document_id: CalledDocument) -> Response:
+    """Delete a document, and lead to those that are left of its ontology."""
+    document = library.find_document(container.graph, document_id)
+    delete_document(container, document.document_id)
+    return RedirectResponse(address(DOCUMENTS, ontology=document.ontology), 303)

@@ -1,0 +1,98 @@
+"""The search page: found as somebody types, each hit with its place and why it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from kg_api.access.narrowing import narrowed
+from kg_api.bootstrap import Container
+from kg_api.graph.documents.library import list_ontologies
+from kg_api.graph.filters.facets import count_facets
+from kg_api.graph.filters.matching import read_keys
+from kg_api.graph.naming.ontologies import searched
+from kg_api.models.library.documents import OntologySummary
+from kg_api.models.queries.facets import FacetCounts, FacetRequest
+from kg_api.models.queries.filters import KNOWN_FIELDS
+from kg_api.models.queries.search import SourceHits
+from kg_api.models.vocabulary import MAX_CURSOR_CHARACTERS, MAX_FACETS, MAX_PAGED_HITS
+from kg_api.spaces.plans import read_embedding_states
+from kg_api.web.dependencies import Open
+from kg_api.web.limits.strict_json import valid
+from kg_api.web.ui.links import SEARCH
+from kg_api.web.ui.questions import KINDS, WAYS, AskedQuestion, Question
+from kg_api.web.ui.rendering import render, wants_part
+
+ALWAYS: Final = ("ontology", "format")
+USUAL_FACETS: Final = ("author", "tags", "language", "date:year")
+FACET_VALUES: Final = 8
+Seen = Annotated[int, Query(ge=0, le=MAX_PAGED_HITS)]
+Cursor = Annotated[str, Query(max_length=MAX_CURSOR_CHARACTERS)]
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/ui")
+@router.get("/ui/")
+def first_page() -> Response:
+    """Lead to the search."""
+    return RedirectResponse(SEARCH, 303)
+
+
+@router.get(SEARCH)
+def search_page(
+    request: Request, container: Open, question: AskedQuestion, cursor: Cursor = "", seen: Seen = 0
+) -> HTMLResponse:
+    """Show what is found; to htmx the hits alone."""
+    found = None if question.is_blank else _found(container, question, cursor)
+    shown: dict[str, Any] = {"question": question, "found": found, "seen": seen}
+    if found is None or not wants_part(request):
+        shown["ontologies"] = _ontologies(container)
+    if not wants_part(request):
+        return render("search/page.html", {**shown, "ways": WAYS, "kinds": KINDS})
+    part = render("search/results.html", shown)
+    if not seen:
+        part.headers["HX-Replace-Url"] = question.address()
+    return part
+
+
+def _ontologies(container: Container) -> list[OntologySummary]:
+    counted = [each.counted for each in read_embedding_states(container.graph).values()]
+    return list_ontologies(container.graph, counted)
+
+
+def _found(container: Container, question: Question, cursor: str) -> SourceHits:
+    search = question.as_search(cursor=cursor or None)
+    return container.search.search(narrowed(container.graph, search))
+
+
+@router.get(f"{SEARCH}/facets")
+def facets(container: Open, question: AskedQuestion) -> HTMLResponse:
+    """Show how many documents have which values, each a link that keeps only those."""
+    within = searched(container.graph, [question.ontology] if question.ontology else None)
+    asked = {
+        "fields": fields_to_count(read_keys(container.graph, within)),
+        "ontology": within,
+        "where": list(question.where) or None,
+        "limit": FACET_VALUES,
+    }
+    counted = count_facets(container.graph, valid(FacetRequest, asked))
+    telling = [each for each in counted.facets if tells(each)]
+    return render("search/facets.html", {"question": question, "facets": telling})
+
+
+def fields_to_count(keys: Sequence[str]) -> list[str]:
+    """The fields that help to choose: what most documents have first, then what else there is."""
+    usual = [each for each in USUAL_FACETS if each.partition(":")[0] in keys]
+    named = {each.partition(":")[0] for each in usual} | set(KNOWN_FIELDS)
+    others = [key for key in keys if key not in named]
+    return [*ALWAYS, *usual, *others][:MAX_FACETS]
+
+
+def tells(counted: FacetCounts) -> bool:
+    """Whether choosing a value leaves fewer documents, and more than one of each."""
+    several = len(counted.values) > 1 or counted.missing > 0
+    return several and any(each.documents > 1 for each in counted.values)

@@ -1,0 +1,44 @@
+"""Numbers and moments as people read them."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Final
+
+UNITS: Final = ("bytes", "kB", "MB", "GB", "TB")
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """A number with what it counts: `1 document`, `1,200 documents`."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def ordinal(number: int) -> str:
+    """`1st`, `2nd`, `11th`."""
+    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")  # noqa: PLR2004 - eleventh to thirteenth
+    return f"{number:,}{ending}"
+
+
+def share(part: float) -> str:
+    """A share of 1 in per cent: 100 % only where nothing is missing, 0 % only where nothing is there."""
+    percent = part * 100
+    shown = min(99, max(1, round(percent))) if 0 < percent < 100 else round(percent)  # noqa: PLR2004 - per cent
+    return f"{shown} %"
+
+
+def size(amount: int) -> str:
+    """Bytes in the largest unit of which there is one: `1.5 MB`."""
+    value, unit = float(amount), 0
+    while value >= 1000 and unit < len(UNITS) - 1:  # noqa: PLR2004 - of the SI
+        value, unit = value / 1000, unit + 1
+    return f"{amount:,} {UNITS[0]}" if unit == 0 else f"{value:.1f} {UNITS[unit]}"
+
+
+def moment(at: datetime) -> str:
+    """To the minute, in UTC."""
+    return at.strftime("%Y-%m-%d %H:%M")
+
+
+def day(given: object) -> str:
+    """The day of a date or moment; anything else as it is."""
+    return given.isoformat()[:10] if isinstance(given, date) else str(given)[:10]
