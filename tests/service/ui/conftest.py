@@ -1,0 +1,59 @@
+"""What the tests of the pages share: bees in a library, and a browser."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import neo4j
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from kg_api.graph.database import Graph
+from tests.support.concept_graph import embed_concepts, store_concepts
+from tests.support.embedding import run_jobs
+from tests.support.records import record
+from tests.support.running import Service
+
+BEES = ["Bees dance.", "The waggle dance shows the way.", "Karl von Frisch saw the waggle dance.", "The end."]
+EXPECTED = ("htmx:", "Failed to load resource: the server responded with a status of 4")
+"""What the console tells of requests that were given up for a newer one, or refused."""
+expect.set_options(timeout=20_000)
+NO_BROWSER = "there is no Chromium here (apt-get install chromium)"
+
+
+@pytest.fixture
+def ids(graph: Graph, driver: neo4j.Driver) -> dict[str, str]:
+    """Concepts of a document; ids by label."""
+    found = store_concepts(
+        graph,
+        record("bees.md", BEES),
+        {0: ["Bees"], 1: ["waggle dance"], 2: ["Karl von Frisch", "waggle dance"]},
+        {2: [("Karl von Frisch", "saw", "waggle dance")]},
+    )
+    run_jobs(graph)
+    embed_concepts(driver)
+    return found
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, without a screen."""
+    if (path := shutil.which("chromium")) is None:
+        pytest.skip(NO_BROWSER)
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def page(browser: Browser, service: Service) -> Iterator[Page]:
+    """A page of a browser that has been nowhere; it fails the test where the page's console has an error."""
+    context = browser.new_context(base_url=service.url, viewport={"width": 1280, "height": 900})
+    opened, told = context.new_page(), list[str]()
+    opened.on("console", lambda each: told.append(each.text) if each.type in {"error", "warning"} else None)
+    opened.on("pageerror", lambda error: told.append(str(error)))
+    yield opened
+    context.close()
+    assert [each for each in told if not each.startswith(EXPECTED)] == []

@@ -1,0 +1,133 @@
+"""The pages in a real browser: their main tasks, by keyboard, on a phone, for everybody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from tests.service.ui.conftest import BEES
+from tests.support.running import Service
+
+SERIOUS = {"serious", "critical"}
+SIZES = {"wide": (1280, 900), "narrow": (390, 844)}
+FIRST_VISIT_BYTES = 300_000
+
+pytestmark = pytest.mark.usefixtures("http")
+
+
+def pages(ids: dict[str, str]) -> dict[str, str]:
+    """One of each kind, with something to show."""
+    return {
+        "start": "/ui/search",
+        "hits": "/ui/search?q=waggle+dance",
+        "documents": "/ui/documents?ontology=notes",
+        "concepts": "/ui/concepts?ontology=notes",
+        "concept": f"/ui/concepts/{ids['waggle dance']}?to=Frisch",
+        "jobs": "/ui/jobs",
+        "nowhere": "/ui/search?q=a&where=colour",
+    }
+
+
+@pytest.mark.usefixtures("ids")
+def test_hits_come_as_somebody_types_and_the_address_says_so(page: Page) -> None:
+    page.goto("/ui/search")
+    page.keyboard.type("waggle dance")
+    expect(page.locator(".hit").first).to_contain_text("waggle dance")
+    expect(page).to_have_url("/ui/search?q=waggle+dance")
+    page.reload()
+    expect(page.locator("#q")).to_have_value("waggle dance")
+    expect(page.locator(".hit mark").first).to_have_text("waggle dance")
+
+
+@pytest.mark.usefixtures("ids")
+def test_search_and_read_by_keyboard_alone(page: Page) -> None:
+    page.goto("/ui/search")
+    page.keyboard.type("Frisch")
+    page.keyboard.press("Enter")
+    hit = page.locator(".hit h2 a").first
+    expect(hit).to_be_visible()
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if hit.evaluate("each => each === document.activeElement"):
+            break
+    page.keyboard.press("Enter")
+    expect(page.locator(".passage.hit")).to_contain_text("Karl von Frisch")
+    expect(page.locator(".passage")).to_have_count(len(BEES))
+    page.keyboard.press("Tab")
+    expect(page.locator(".passage.hit .cite")).to_be_focused()
+
+
+@pytest.mark.usefixtures("ids")
+def test_search_and_read_without_scripts(browser: Browser, service: Service) -> None:
+    context = browser.new_context(base_url=service.url, java_script_enabled=False)
+    plain = context.new_page()
+    plain.goto("/ui/search")
+    plain.fill("#q", "Frisch")
+    plain.press("#q", "Enter")
+    plain.locator(".hit h2 a").first.click()
+    expect(plain.locator(".passage.hit")).to_contain_text("Karl von Frisch")
+    context.close()
+
+
+def test_a_concept_is_walked_to_the_next(page: Page, ids: dict[str, str]) -> None:
+    page.goto(f"/ui/concepts/{ids['waggle dance']}")
+    expect(page.locator(".graph[data-drawn]")).to_have_attribute("data-drawn", "2")
+    page.locator(".listed a", has_text="Karl von Frisch").click()
+    expect(page.locator("h1")).to_have_text("Karl von Frisch")
+    page.locator("figcaption a").first.click()
+    expect(page.locator(".passage.hit")).to_contain_text("Karl von Frisch")
+
+
+def test_files_are_added_and_each_tells_what_became_of_it(page: Page, tmp_path: Path) -> None:
+    good, bad = tmp_path / "hive.md", tmp_path / "empty.pdf"
+    good.write_text("# Hive\n\nBees live in a hive.\n", encoding="utf-8")
+    bad.write_bytes(b"%PDF-1.7 broken")
+    page.goto("/ui/documents")
+    page.set_input_files("input[type=file]", [good, bad])
+    page.fill("section input[name=ontology]", "notes")
+    page.click("button.main")
+    expect(page.locator(".taken li").nth(0)).to_contain_text("hive.md: created, 1 passage")
+    expect(page.locator(".taken li").nth(1)).to_contain_text("empty.pdf: ")
+    expect(page.locator("#list tbody tr")).to_have_count(1)
+
+
+def test_jobs_are_followed_as_they_go(page: Page, http: httpx.Client) -> None:
+    page.goto("/ui/jobs")
+    expect(page.locator("#list")).to_contain_text("There are no jobs")
+    http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease.\n"})
+    expect(page.locator("#list tbody tr")).to_contain_text("source embedding")
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#list tbody tr")).to_contain_text("cancelled")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_every_page_is_for_everybody(
+    page: Page, ids: dict[str, str], tmp_path: Path, size: str, scheme: Any
+) -> None:
+    """No serious finding of axe, nothing wider than the screen; pictures of the pages are kept."""
+    width, height = SIZES[size]
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=scheme)
+    for name, path in pages(ids).items():
+        page.goto(path)
+        page.wait_for_load_state("networkidle" if name != "jobs" else "load")
+        page.screenshot(path=tmp_path / f"{name}-{width}.png")
+        found = Axe().run(page).response["violations"]
+        assert [each["id"] for each in found if each["impact"] in SERIOUS] == [], (name, found)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+
+
+@pytest.mark.usefixtures("ids")
+def test_a_first_visit_is_small(page: Page) -> None:
+    sizes = list[int]()
+    page.on("requestfinished", lambda each: sizes.append(each.sizes()["responseBodySize"]))
+    page.goto("/ui/search?q=dance")
+    page.wait_for_load_state("networkidle")
+    assert sum(sizes) < FIRST_VISIT_BYTES
+    assert len(sizes) >= 4

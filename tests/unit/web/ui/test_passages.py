@@ -1,0 +1,99 @@
+"""What of a passage a hit shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.models.queries.places import WordMatch
+from kg_api.models.queries.search import Ranks, SourceHit
+from kg_api.web.ui.passages import SHOWN_CHARACTERS, excerpt, pieces_of, reasons
+from kg_api.web.ui.wording import count, ordinal, share, size
+
+
+def hit(shown: str, *matches: tuple[int, int], **ranks: int) -> SourceHit:
+    given: dict[str, Any] = {
+        "source_id": "s",
+        "ontology": "o",
+        "document": "d",
+        "document_id": "i",
+        "paragraph": 0,
+        "heading": [],
+        "start": 0,
+        "end": len(shown),
+        "full_text": shown,
+        "similarity": 0.5,
+        "matched_chunk": None,
+        "score": 1.0,
+        "space": None,
+        "concepts": None,
+        "ranks": Ranks(**ranks),
+        "matches": [WordMatch(start=start, end=end) for start, end in matches],
+    }
+    return SourceHit.model_construct(**given)
+
+
+@given(st.text(max_size=80), st.lists(st.tuples(st.integers(0, 90), st.integers(0, 90)), max_size=6))
+def test_pieces_are_the_whole_text(text: str, matches: list[tuple[int, int]]) -> None:
+    pieces = pieces_of(text, [WordMatch(start=start, end=end) for start, end in matches])
+    assert "".join(each.text for each in pieces) == text
+
+
+def test_matches_are_marked() -> None:
+    pieces = pieces_of("a bee and a bee", [WordMatch(start=12, end=15), WordMatch(start=2, end=5)])
+    assert [tuple(each) for each in pieces] == [
+        ("a ", False),
+        ("bee", True),
+        (" and a ", False),
+        ("bee", True),
+    ]
+
+
+@given(st.integers(0, 3400), st.integers(1, 40))
+def test_a_long_passage_is_shown_around_the_first_match(at: int, length: int) -> None:
+    text = " ".join(f"{word:04}" for word in range(700))
+    shown = excerpt(hit(text, (at, at + length)))
+    told = "".join(each.text for each in shown.pieces)
+    assert len(told) <= SHOWN_CHARACTERS
+    assert told in text
+    assert "".join(each.text for each in shown.pieces if each.matched) == text[at : at + length]
+    assert (shown.cut_before, shown.cut_after) == (not text.startswith(told), not text.endswith(told))
+
+
+def test_a_short_passage_is_shown_whole() -> None:
+    shown = excerpt(hit("Bees dance."))
+    assert ([each.text for each in shown.pieces], shown.cut_before, shown.cut_after) == (
+        ["Bees dance."],
+        False,
+        False,
+    )
+
+
+def test_reasons_name_what_found_it() -> None:
+    assert reasons(hit("a", vector=1, text=12)) == ["1st by meaning", "12th by words", "similarity 0.50"]
+
+
+@pytest.mark.parametrize(
+    ("number", "told"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (112, "112th"), (1021, "1,021st")]
+)
+def test_ordinals(number: int, told: str) -> None:
+    assert ordinal(number) == told
+
+
+@pytest.mark.parametrize(
+    ("part", "told"), [(0, "0 %"), (0.0001, "1 %"), (0.5, "50 %"), (0.9999, "99 %"), (1, "100 %")]
+)
+def test_a_share_is_whole_only_where_nothing_is_missing(part: float, told: str) -> None:
+    assert share(part) == told
+
+
+def test_numbers_with_what_they_count() -> None:
+    assert [count(1, "passage"), count(1200, "passage"), count(2, "entry", "entries")] == [
+        "1 passage",
+        "1,200 passages",
+        "2 entries",
+    ]
+    assert [size(999), size(1500), size(2_000_000)] == ["999 bytes", "1.5 kB", "2.0 MB"]
