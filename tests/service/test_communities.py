@@ -6,13 +6,10 @@ import httpx
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.communities.job import CommunityDetection
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph
-from kg_api.model_settings.communities import CommunitySettings
 from tests.service.asking import problem
-from tests.support.communities import BAKERY, HARBOUR, TOPICS, passages
-from tests.support.embedding import run_jobs
+from tests.support.communities import BAKERY, HARBOUR, detect
 from tests.support.mcp import answer, call
 from tests.support.running import Service
 
@@ -20,20 +17,7 @@ from tests.support.running import Service
 @pytest.fixture
 def told(kg: KgClient, graph: Graph) -> KgClient:
     """Short documents about two things, and their communities."""
-    several = [
-        (f"{name}/{at}.md", carried)
-        for name, labels in TOPICS.items()
-        for at, carried in enumerate(passages(labels))
-    ]
-    for name, carried in several:
-        kg.ingest_text(", ".join(carried), ontology="notes", document=name)
-    concepts = [
-        {"document": name, "concepts": [{"label": each} for each in carried]} for name, carried in several
-    ]
-    kg.import_concepts(concepts, ontology="notes")
-    run_jobs(graph)
-    kg.detect_communities("notes")
-    run_jobs(graph, further=[CommunityDetection(graph, CommunitySettings())])
+    detect(kg, graph)
     return kg
 
 

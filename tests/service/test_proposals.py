@@ -2,47 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import httpx
 import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.database import Graph
-from kg_api.model_settings.proposals import ProposalSettings
 from kg_api.models.proposals.proposals import Proposal
 from kg_api.models.vocabulary import LINKED
-from kg_api.proposals.job import LinkProposal
 from kg_api.proposals.service import AGAIN, ANOTHER_WAY
 from tests.service.asking import problem
 from tests.support.embedding import run_jobs
 from tests.support.mcp import answer, call
-from tests.support.proposals import EARS, OWLS, TAXES
+from tests.support.proposals import GENEROUS, OWLS, TAXES, look, propose
 from tests.support.running import Service
-
-ENOUGH: dict[str, Any] = {
-    "min_similarity": 0.5,
-    "min_concept_similarity": 0.0,
-    "neighbours": 3,
-    "min_contrast": 0,
-    "min_concept_contrast": -1,
-}
-
-
-def work(graph: Graph) -> None:
-    run_jobs(graph, further=[LinkProposal(graph, ProposalSettings())])
 
 
 @pytest.fixture
 def told(kg: KgClient, graph: Graph) -> KgClient:
     """Three documents, and links that were looked for."""
-    for name, text in (("owls.md", OWLS), ("ears.md", EARS), ("taxes.md", TAXES)):
-        kg.ingest_text(text, ontology="notes", document=name)
-    run_jobs(graph)
-    kg.set_proposals_config("notes", **ENOUGH)
-    kg.search_proposals("notes")
-    work(graph)
+    propose(kg, graph)
     return kg
 
 
@@ -123,7 +102,7 @@ def test_an_empty_list_says_whether_anything_was_looked_at(kg: KgClient, graph: 
     kg.set_proposals_config("notes", enabled=False)
     assert "`enabled` is false" in kg.proposals("notes").notes[0]
     kg.search_proposals("notes")
-    work(graph)
+    look(graph)
     page = kg.proposals("notes", state="open")
     assert page.searched_at is not None
     assert page.notes == [f"links were looked for in notes on {page.searched_at:%Y-%m-%d %H:%M} UTC"]
@@ -136,7 +115,7 @@ def test_an_empty_list_says_whether_anything_was_looked_at(kg: KgClient, graph: 
 def test_an_empty_list_says_that_all_is_looked_at_again(kg: KgClient, graph: Graph) -> None:
     kg.ingest_text(OWLS, ontology="notes", document="owls.md")
     kg.search_proposals("notes")
-    work(graph)
+    look(graph)
     looked = f"links were looked for in notes on {kg.proposals('notes').searched_at:%Y-%m-%d %H:%M} UTC"
     assert kg.proposals().notes == [looked]
     kg.set_proposals_config("notes", min_similarity=0.6)
@@ -147,7 +126,7 @@ def test_an_empty_list_says_that_all_is_looked_at_again(kg: KgClient, graph: Gra
     assert kg.proposals_config("notes").notes == [AGAIN]
     kg.set_proposals_config("notes", enabled=False)
     assert kg.proposals("notes").notes[0].endswith("again (`enabled` is false: no worker does it by itself)")
-    work(graph)
+    look(graph)
     assert AGAIN not in kg.proposals("notes").notes[0]
 
 
@@ -166,7 +145,7 @@ def test_nearer_is_asked_for_and_what_is_not_near_enough_goes(told: KgClient, gr
     told.set_proposals_config("notes", min_similarity=0.99)
     assert any("looked at again" in note for note in told.proposals_config("notes").notes)
     told.search_proposals("notes")
-    work(graph)
+    look(graph)
     assert of_sources(told) == []
     assert told.search_proposals("notes").job_id is None
     assert told.search_proposals("notes", anew=True).job_id is not None
@@ -181,9 +160,9 @@ def test_an_accepted_link_of_concepts_is_a_relationship(kg: KgClient, graph: Gra
     )
     graph.write("concepts/want", ontology="notes")
     run_jobs(graph)
-    kg.set_proposals_config("notes", **ENOUGH)
+    kg.set_proposals_config("notes", **GENEROUS)
     kg.search_proposals("notes")
-    work(graph)
+    look(graph)
     (found,) = kg.proposals("notes", kind="concept").proposals
     first, second = (end.concept_id or "" for end in found.ends)
     assert {end.quote for end in found.ends} == {"Barn owls hunt voles.", "An owl in a barn hunts mice."}

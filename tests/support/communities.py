@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kg_api.client import KgClient
 from kg_api.communities.job import CommunityDetection
 from kg_api.communities.requests import CommunityRequests
 from kg_api.communities.service import CommunityService
@@ -71,3 +72,21 @@ class Detecting:
     def labels(self) -> list[set[str]]:
         """Of each community of the coarsest level what it is about, the largest first."""
         return [set(each.labels) for each in self.page().communities]
+
+
+def detect(kg: KgClient, graph: Graph) -> None:
+    """Store short documents about two things, with concepts, and detect their communities."""
+    several = [
+        (f"{name}/{at}.md", carried)
+        for name, labels in TOPICS.items()
+        for at, carried in enumerate(passages(labels))
+    ]
+    for name, carried in several:
+        kg.ingest_text(", ".join(carried), ontology="notes", document=name)
+    concepts = [
+        {"document": name, "concepts": [{"label": each} for each in carried]} for name, carried in several
+    ]
+    kg.import_concepts(concepts, ontology="notes")
+    run_jobs(graph)
+    kg.detect_communities("notes")
+    run_jobs(graph, further=[CommunityDetection(graph, CommunitySettings())])

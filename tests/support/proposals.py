@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kg_api.client import KgClient
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
 from kg_api.model_settings.proposals import ProposalSettings
@@ -71,3 +72,27 @@ class Proposing:
     def all(self, state: ProposalState | None = None, kind: ProposalKind | None = None) -> list[Proposal]:
         """What is proposed, or was decided."""
         return self.service.page(None, kind, state, 0, 100).proposals
+
+
+GENEROUS: dict[str, Any] = {
+    "min_similarity": 0.5,
+    "min_concept_similarity": 0.0,
+    "neighbours": 3,
+    "min_contrast": 0,
+    "min_concept_contrast": -1,
+}
+
+
+def look(graph: Graph) -> None:
+    """Do what is due, links looked for among it."""
+    run_jobs(graph, further=[LinkProposal(graph, ProposalSettings())])
+
+
+def propose(kg: KgClient, graph: Graph) -> None:
+    """Store three documents, two of them about owls, and look for links."""
+    for name, text in (("owls.md", OWLS), ("ears.md", EARS), ("taxes.md", TAXES)):
+        kg.ingest_text(text, ontology="notes", document=name)
+    run_jobs(graph)
+    kg.set_proposals_config("notes", **GENEROUS)
+    kg.search_proposals("notes")
+    look(graph)

@@ -10,6 +10,8 @@ SEARCH: Final = "/ui/search"
 READ: Final = "/ui/read"
 DOCUMENTS: Final = "/ui/documents"
 CONCEPTS: Final = "/ui/concepts"
+COMMUNITIES: Final = "/ui/communities"
+PROPOSALS: Final = "/ui/proposals"
 JOBS: Final = "/ui/jobs"
 
 Value = str | int | Sequence[str] | None

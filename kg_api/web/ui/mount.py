@@ -8,9 +8,9 @@ from typing import Any
 from fastapi import FastAPI
 
 from kg_api.web.ui import assets
-from kg_api.web.ui.routes import concepts, documents, jobs, reading, search
+from kg_api.web.ui.routes import communities, concepts, documents, jobs, proposals, reading, search
 
-PAGES = (search, reading, documents, concepts, jobs)
+PAGES = (search, reading, documents, concepts, communities, proposals, jobs)
 
 
 def mount(app: FastAPI, checks: Sequence[Any]) -> None:

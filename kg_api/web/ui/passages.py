@@ -15,7 +15,7 @@ BEFORE: Final = 120
 """Characters before the first word of the question."""
 
 
-class Piece(NamedTuple):
+class MarkedPiece(NamedTuple):
     """A part of a text."""
 
     text: str
@@ -26,21 +26,26 @@ class Piece(NamedTuple):
 class Excerpt(NamedTuple):
     """What a hit shows of its passage."""
 
-    pieces: list[Piece]
+    pieces: list[MarkedPiece]
     cut_before: bool
     cut_after: bool
 
 
-def pieces_of(text: str, matches: Sequence[WordMatch], start: int = 0, end: int | None = None) -> list[Piece]:
+def pieces_of(
+    text: str, matches: Sequence[WordMatch], start: int = 0, end: int | None = None
+) -> list[MarkedPiece]:
     """A text from `start` to `end`, divided at the words of the question; offsets are code points."""
     end = len(text) if end is None else end
-    pieces, at = list[Piece](), start
+    pieces, at = list[MarkedPiece](), start
     for match in sorted(matches, key=lambda each: each.start):
         first, last = max(match.start, at), min(match.end, end)
         if first < last:
-            pieces += [Piece(text[at:first], matched=False), Piece(text[first:last], matched=True)]
+            pieces += [
+                MarkedPiece(text[at:first], matched=False),
+                MarkedPiece(text[first:last], matched=True),
+            ]
             at = last
-    return [each for each in [*pieces, Piece(text[at:end], matched=False)] if each.text]
+    return [each for each in [*pieces, MarkedPiece(text[at:end], matched=False)] if each.text]
 
 
 def excerpt(hit: SourceHit) -> Excerpt:

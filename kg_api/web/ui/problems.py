@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from http import HTTPStatus
 from typing import Any, Final
 
 from starlette.datastructures import Headers
@@ -54,8 +55,9 @@ class _Problem:
     async def _show(self, start: Message) -> None:
         request = Request(self._scope)
         problem: dict[str, Any] = json.loads(self._body)
+        shown = {"problem": problem, "phrase": HTTPStatus(start["status"]).phrase}
         template = "problem/part.html" if wants_part(request) else "problem/page.html"
-        page = render(template, {"problem": problem}, start["status"])
+        page = render(template, shown, start["status"])
         sent = Headers(raw=start["headers"])
         page.headers.update({name: sent[name] for name in KEPT if name in sent})
         await page(self._scope, self._receive, self._send)

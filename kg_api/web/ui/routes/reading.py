@@ -25,7 +25,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
+class HitAmongHits:
     """A hit among those of its search."""
 
     hit: SourceHit
@@ -55,7 +55,7 @@ def reading_page(
     return render("reading/part.html" if wants_part(request) else "reading/page.html", shown)
 
 
-def _among_hits(container: Container, question: Question, number: int) -> Neighbours | None:
+def _among_hits(container: Container, question: Question, number: int) -> HitAmongHits | None:
     """None where the search has no such hit any more."""
     search = question.as_search(limit=min(number + 1, MAX_LIMIT))
     hits = container.search.search(narrowed(container.graph, search)).sources
@@ -63,4 +63,4 @@ def _among_hits(container: Container, question: Question, number: int) -> Neighb
         return None
     earlier = address_of_hit(question, hits[number - 2], number - 1) if number > 1 else None
     later = address_of_hit(question, hits[number], number + 1) if number < len(hits) else None
-    return Neighbours(hits[number - 1], earlier, later)
+    return HitAmongHits(hits[number - 1], earlier, later)
