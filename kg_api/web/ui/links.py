@@ -13,6 +13,8 @@ CONCEPTS: Final = "/ui/concepts"
 COMMUNITIES: Final = "/ui/communities"
 PROPOSALS: Final = "/ui/proposals"
 JOBS: Final = "/ui/jobs"
+KEYS: Final = "/ui/keys"
+AUDIT: Final = "/ui/audit"
 
 Value = str | int | Sequence[str] | None
 

@@ -8,9 +8,9 @@ from typing import Any
 from fastapi import FastAPI
 
 from kg_api.web.ui import assets
-from kg_api.web.ui.routes import communities, concepts, documents, jobs, proposals, reading, search
+from kg_api.web.ui.routes import communities, concepts, documents, jobs, keys, proposals, reading, search
 
-PAGES = (search, reading, documents, concepts, communities, proposals, jobs)
+PAGES = (search, reading, documents, concepts, communities, proposals, jobs, keys)
 
 
 def mount(app: FastAPI, checks: Sequence[Any]) -> None:

@@ -29,3 +29,9 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   box.focus();
 });
+
+// What cannot be undone is asked for.
+document.addEventListener("submit", (event) => {
+  const question = event.target.dataset.confirm;
+  if (question && !confirm(question)) event.preventDefault();
+});

@@ -1,0 +1,49 @@
+"""The pages of keys and of what was changed, without scripts."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import httpx
+
+from kg_api.client import KgClient
+from tests.service.ui.test_pages import shown, words
+from tests.support.running import Service
+
+
+def test_a_key_is_made_shown_once_replaced_and_revoked(http: httpx.Client, service: Service) -> None:
+    fields = {"name": "ada", "scope": "write", "ontologies": "notes, other", "valid_days": "30"}
+    made = http.post("/ui/keys", data=fields)
+    assert made.status_code == 201
+    (key,) = re.findall(r"kg_[0-9a-f]{8}_[\w-]{43}(?=<)", made.text)
+    with KgClient(service.url, api_key=key) as client:
+        assert client.ontologies().ontologies == []
+    page = http.get("/ui/keys")
+    assert key not in page.text
+    row = " ".join(words(shown(http, "/ui/keys").xpath("//tbody/tr/*")))
+    assert "write in notes, other" in row
+    assert "active until" in row
+    (rotate,) = shown(http, "/ui/keys").xpath("//form/@action[contains(., '/rotate')]")
+    replaced = http.post(rotate)
+    assert replaced.status_code == 201
+    assert key not in replaced.text
+    for revoke in shown(http, "/ui/keys").xpath("//form/@action[contains(., '/revoke')]"):
+        assert http.post(revoke, follow_redirects=False).status_code == 303
+    assert shown(http, "/ui/keys").xpath("//form/@action[contains(., '/revoke')]") == []
+
+
+def test_what_is_wrong_with_a_key_is_said(http: httpx.Client) -> None:
+    for fields in ({"name": ""}, {"name": "ada", "scope": "all"}, {"name": "ada", "valid_days": "x"}):
+        refused = http.post("/ui/keys", data=fields)
+        assert refused.status_code == 422, fields
+        assert 'class="problem"' in refused.text
+
+
+def test_what_was_changed_is_listed(http: httpx.Client) -> None:
+    http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease.\n"})
+    until = time.monotonic() + 20
+    while not (rows := words(shown(http, "/ui/audit").xpath("//tbody/tr"))) and time.monotonic() < until:
+        time.sleep(0.2)
+    assert "POST /documents" in rows[0]
+    assert "Nothing was changed with that key" in words(shown(http, "/ui/audit?key=local").xpath("//p"))[-1]
