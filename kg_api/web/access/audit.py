@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 import structlog
+from fastapi import Request
+from pydantic import BaseModel
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kg_api.access.audit import AuditWriter
@@ -18,6 +20,10 @@ from kg_api.web.access.scopes import scope_of
 MAX_READ = 1_000_000
 """Bytes of an answer that are read for what it says was changed."""
 MAX_VALUE = 200
+SEE_OTHER = 303
+"""What a page answers when a form was carried out."""
+_TOLD = "kg_outcome"
+"""Where a request's state has what a page says was changed."""
 OUTCOMES: Final = frozenset(
     {
         *("ontology", "document", "document_id", "change", "job_id", "documents", "sources", "concepts"),
@@ -78,7 +84,8 @@ class _Answer:
     @property
     def may_have_changed(self) -> bool:
         """What failed in the middle may have been done in part."""
-        return 200 <= self.status < 300 or self.status >= 500  # noqa: PLR2004 - as HTTP has it
+        done = 200 <= self.status < 300 or self.status == SEE_OTHER  # noqa: PLR2004 - as HTTP has it
+        return done or self.status >= 500  # noqa: PLR2004
 
     def outcome(self) -> dict[str, str | int | bool]:
         """What it says was changed."""
@@ -87,6 +94,11 @@ class _Answer:
         except ValueError:
             return {}
         return present_outcome(cast("dict[str, Any]", said)) if isinstance(said, dict) else {}
+
+
+def tell_outcome(request: Request, answer: BaseModel) -> None:
+    """Say what a request changed, where its answer is a page."""
+    request.scope["state"][_TOLD] = present_outcome(answer.model_dump(mode="json"))
 
 
 def present_outcome(answer: Mapping[str, Any]) -> dict[str, str | int | bool]:
@@ -119,5 +131,5 @@ def _record(scope: Scope, answer: _Answer) -> AuditRecord:
         path=without_secrets(scope["path"][:500]),
         status=answer.status,
         request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
-        outcome=answer.outcome(),
+        outcome=scope["state"].get(_TOLD) or answer.outcome(),
     )

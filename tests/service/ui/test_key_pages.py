@@ -41,9 +41,11 @@ def test_what_is_wrong_with_a_key_is_said(http: httpx.Client) -> None:
 
 
 def test_what_was_changed_is_listed(http: httpx.Client) -> None:
-    http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease.\n"})
+    file = {"file": ("a.md", b"A lease.\n", "text/markdown")}
+    http.post("/ui/documents", files=file, data={"ontology": "notes"}, follow_redirects=False)
     until = time.monotonic() + 20
     while not (rows := words(shown(http, "/ui/audit").xpath("//tbody/tr"))) and time.monotonic() < until:
         time.sleep(0.2)
-    assert "POST /documents" in rows[0]
+    assert "POST /ui/documents" in rows[0]
+    assert "document a.md" in rows[0]
     assert "Nothing was changed with that key" in words(shown(http, "/ui/audit?key=local").xpath("//p"))[-1]

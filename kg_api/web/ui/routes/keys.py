@@ -8,8 +8,9 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from kg_api.models.keys import KeyRotation, NewKey
+from kg_api.models.keys import CreatedKey, KeyRotation, NewKey
 from kg_api.models.vocabulary import MAX_KEY_NAME, KeyScope
+from kg_api.web.access.audit import tell_outcome
 from kg_api.web.dependencies import Offset, Open
 from kg_api.web.limits.strict_json import valid
 from kg_api.web.routes.operation.audit import list_audit
@@ -45,20 +46,24 @@ def create(
     """Make a key, and show it this once."""
     named = [each.strip() for each in re.split("[,\n]", ontologies) if each.strip()]
     asked = {"name": name, "scope": scope, "ontologies": named or None, "valid_days": valid_days or None}
-    return render("keys/created.html", {"key": create_key(container, request, valid(NewKey, asked))}, 201)
+    return _created(request, create_key(container, request, valid(NewKey, asked)))
 
 
 @router.post(KEYS + "/{key_id}/rotate")
 def rotate(request: Request, container: Open, key_id: CalledKey) -> HTMLResponse:
     """Make a key in the place of another, which is good for a day more, and show it this once."""
-    made = rotate_key(container, request, key_id, KeyRotation())
-    return render("keys/created.html", {"key": made}, 201)
+    return _created(request, rotate_key(container, request, key_id, KeyRotation()))
+
+
+def _created(request: Request, key: CreatedKey) -> HTMLResponse:
+    tell_outcome(request, key)
+    return render("keys/created.html", {"key": key}, 201)
 
 
 @router.post(KEYS + "/{key_id}/revoke")
-def revoke(container: Open, key_id: CalledKey) -> Response:
+def revoke(request: Request, container: Open, key_id: CalledKey) -> Response:
     """Make a key worth nothing."""
-    revoke_key(container, key_id)
+    tell_outcome(request, revoke_key(container, key_id))
     return RedirectResponse(KEYS, 303)
 
 
