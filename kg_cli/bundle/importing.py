@@ -108,9 +108,8 @@ class BundleSender:
         """Send all of an ontology; what is there already is passed over."""
         name = file.configuration.ontology
         manifest = self._manifest
-        opened = self._client.open_import(
-            file.configuration, format=manifest.format, schema_version=manifest.schema_version
-        )
+        about = {"format": manifest.format, "schema_version": manifest.schema_version}
+        opened = patiently(lambda: self._client.open_import(file.configuration, **about))
         total = ImportedLines(
             stored=0, replaced=0, unchanged=0, kept=[], vectors=0, anew=0, concepts=0, problems=[]
         )
