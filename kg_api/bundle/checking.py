@@ -30,10 +30,12 @@ def check_bundle(folder: Path, check_bounds: CheckBounds, advance: Advance) -> M
     """
     manifest = read_manifest(folder, check_bounds)
     keys = set[str]()
-    for each in manifest.files:
-        found = look_at(folder / each.path, each.configuration, check_bounds, keys, advance)
-        _compare(each, found)
-    _check_blobs(folder, manifest.blobs, keys)
+    try:
+        for each in manifest.files:
+            _compare(each, look_at(folder / each.path, each.configuration, check_bounds, keys, advance))
+        _check_blobs(folder, manifest.blobs, keys)
+    except InvalidInput as error:
+        raise InvalidInput(f"{error}. Nothing was changed.") from None
     return manifest
 
 
@@ -59,7 +61,7 @@ def look_at(
                 advance(len(raw))
         order.end()
     except InvalidInput as error:
-        raise InvalidInput(f"{path.name}, line {number}: {error}. Nothing was changed.") from None
+        raise InvalidInput(f"{path.name}, line {number}: {error}") from None
     return BundledFile(
         path=path.name,
         bytes=size,
@@ -73,7 +75,7 @@ def _compare(told: BundledFile, found: BundledFile) -> None:
     if told.bytes != found.bytes:
         raise InvalidInput(
             f"{told.path} has {found.bytes:,} bytes, and {told.bytes:,} by the manifest: it was cut off or "
-            "changed. Nothing was changed."
+            "changed"
         )
     if told.sha256 != found.sha256:
         raise InvalidInput(f"{told.path} is not what the manifest tells of: its checksum is another one")

@@ -33,7 +33,7 @@ from kg_api.models.bundle.lines import BundledConcepts, BundledLine, BundledVect
 from kg_api.models.bundle.manifest import ImportedLines, KeptBlob
 from kg_api.models.identity import document_id
 from kg_api.models.library.documents import DocumentRecord
-from kg_api.moving.reading import GivenLines, embedded_batch, extraction, sort_lines
+from kg_api.moving.reading import GivenLines, embedded_batch, extraction, joined, sort_lines
 from kg_api.spaces.plans import EmbeddingState, Plan, read_embedding_state
 
 TRIES = 5
@@ -225,7 +225,7 @@ class _Storing:
         for (mark, imported), group in groupby(sorted(lines, key=_origin), key=_origin):
             found = [
                 extraction(line, known.by_paragraph[line.paragraph])
-                for line in group
+                for line in joined(group)
                 if line.paragraph in (known := stored[self._id(line)]).by_paragraph and _is_free(known, line)
             ]
             if found:

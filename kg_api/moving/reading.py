@@ -164,6 +164,24 @@ def _place(chunk: BundledChunk, sources: Mapping[int, SourceText]) -> ChunkPlace
     return ChunkPlace(chunk.chunk_id, covered[0].document_id, ids, chunk.offset, chunk.end_offset)
 
 
+def joined(lines: Iterable[BundledConcepts]) -> list[BundledConcepts]:
+    """One line for a source, where several say what one extractor or import found in it."""
+    found: dict[tuple[str, int], BundledConcepts] = {}
+    for line in lines:
+        place = (line.document, line.paragraph)
+        found[place] = _together(found[place], line) if place in found else line
+    return [*found.values()]
+
+
+def _together(one: BundledConcepts, other: BundledConcepts) -> BundledConcepts:
+    said = {
+        "concepts": one.concepts + other.concepts,
+        "relations": one.relations + other.relations,
+        "unverified": max(one.unverified, other.unverified),
+    }
+    return one.model_copy(update=said)
+
+
 def extraction(line: BundledConcepts, source: SourceText) -> Extraction:
     """What was found in a source, as an extractor gives it."""
     text = source.full_text

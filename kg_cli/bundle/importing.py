@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kg_api.bundle.folder import keys_of, open_plain, raw_lines, read_blob
 from kg_api.bundle.lines import read_line
 from kg_api.errors import NotFound, TooLarge
-from kg_api.models.bundle.lines import BundledConcepts, BundledDocument, BundledLine, BundledVectors
+from kg_api.models.bundle.lines import BundledConcepts, BundledDocument, BundledLine, BundledSource
 from kg_api.models.bundle.manifest import BundledFile, ImportedLines, Manifest
 from kg_api.web.limits.json_bounds import check_bounds
 from kg_api.wording.nearest import no_ontology
@@ -35,12 +35,14 @@ class Parcel:
     lines: list[bytes] = field(default_factory=list[bytes])
     keys: list[str] = field(default_factory=list[str])
     size: int = 0
+    last: BundledLine | None = None
 
     def add(self, raw: bytes, line: BundledLine) -> None:
         """Take a further line."""
         self.lines.append(raw)
         self.size += len(raw)
         self.keys += keys_of(line)
+        self.last = line
         if isinstance(line, BundledDocument):
             self.documents.append(line.document)
 
@@ -49,6 +51,15 @@ class Parcel:
         """Whether no further document is to be in it."""
         return self.size >= SENT_BYTES or len(self.lines) >= SENT_LINES
 
+    def may_end_before(self, line: BundledLine) -> bool:
+        """Whether what is sent may be parted there: all that was found in one source is sent together."""
+        if isinstance(line, BundledDocument):
+            return True
+        if isinstance(line, BundledConcepts) and isinstance(self.last, BundledConcepts):
+            apart = (line.document, line.paragraph) != (self.last.document, self.last.paragraph)
+            return apart and self.size >= SENT_BYTES
+        return not isinstance(line, BundledSource) and self.size >= SENT_BYTES
+
 
 def parcels(path: Path) -> Iterator[Parcel]:
     """The lines of a file: whole documents together; of a large one vectors and concepts come after it."""
@@ -56,8 +67,7 @@ def parcels(path: Path) -> Iterator[Parcel]:
     with open_plain(path) as file:
         for raw in raw_lines(file):
             line = read_line(raw, check_bounds)
-            is_apart = isinstance(line, BundledVectors | BundledConcepts) and parcel.size >= SENT_BYTES
-            if parcel.is_full and (is_apart or isinstance(line, BundledDocument)):
+            if parcel.is_full and parcel.may_end_before(line):
                 yield parcel
                 parcel = Parcel()
             parcel.add(raw, line)

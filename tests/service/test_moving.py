@@ -120,7 +120,7 @@ def test_one_ontology_goes_into_a_kg_that_is_in_use(kg: KgClient, graph: Graph, 
 def test_an_export_goes_on_where_it_was_interrupted(
     kg: KgClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kg_cli.bundle.exporting.read_lines", _breaks_at_the_second(check_bounds))
+    monkeypatch.setattr("kg_cli.bundle.pages.read_lines", _breaks_at_the_second(check_bounds))
     for number in range(120):
         kg.ingest_text(f"Number {number}.", ontology="notes", document=f"{number:03}.md")
     folder = tmp_path / "bundle"

@@ -134,9 +134,16 @@ class AsyncMovingMethods(AsyncSending):
         named = None if ontologies is None else list(ontologies)
         return await self._send(get(BundleOffer, "export", ontology=named))
 
-    async def export_documents(self, ontology: str, *, after: str = "") -> bytes:
-        """Get the lines of the next whole documents behind a name; b"" behind the last."""
-        return await self._read_file(get(Answer, "export", "ontologies", ontology, after=after))
+    async def export_documents(
+        self, ontology: str, *, after: str = "", content_hash: str | None = None, first: int | None = None
+    ) -> bytes:
+        """Get the lines of the next documents behind a name; b"" behind the last.
+
+        One of more than 100 sources comes alone: by its hash what is made of 100 of them is given, from
+        `first` on.
+        """
+        asked = {"after": after, "content_hash": content_hash, "first": first}
+        return await self._read_file(get(Answer, "export", "ontologies", ontology, **asked))
 
     async def export_blob(self, key: str) -> bytes:
         """Get a file that a line names by its SHA-256."""
