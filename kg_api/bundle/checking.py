@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kg_api.bundle.folder import blob_path, keys_of, open_plain, raw_lines, read_blob, read_manifest
-from kg_api.bundle.lines import CheckBounds, LineOrder, read_line
+from kg_api.bundle.lines import CheckBounds, read_line
+from kg_api.bundle.order import LineOrder
 from kg_api.errors import InvalidInput
 from kg_api.models.bundle.manifest import BundledBlobs, BundledFile, BundledOntology, LineCounts, Manifest
 

@@ -8,7 +8,8 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.bundle.lines import LineOrder, read_lines
+from kg_api.bundle.lines import read_lines
+from kg_api.bundle.order import LineOrder
 from kg_api.errors import DatabaseUnavailable
 from kg_api.graph.bundle.reads import LOOKS
 from kg_api.graph.concepts.extraction_config import read_extraction
