@@ -10,12 +10,27 @@ from pydantic import ValidationError
 
 from kg_api.errors import InvalidInput
 from kg_api.models.bundle.lines import LINE, MAX_LINE_BYTES, BundledLine
+from kg_api.models.bundle.manifest import FORMAT
 from kg_api.models.problems import describe_problems
 
 CheckBounds = Callable[[bytes], None]
 """Refuses JSON that is nested too deeply or has too many values, by a ValueError."""
 NUMBERS = "<f4"
 FLOAT_BYTES = 4
+
+
+def require_format(told: int, by: str = "") -> None:
+    """See that a bundle is of the format that is read here.
+
+    Args:
+        told: the format that it says it has.
+        by: who wrote it, for the message.
+
+    Raises:
+        InvalidInput: it is of another one.
+    """
+    if told != FORMAT:
+        raise InvalidInput(f"the bundle is of format {told}{by}; this kg reads format {FORMAT}")
 
 
 def read_line(raw: bytes, check_bounds: CheckBounds) -> BundledLine:

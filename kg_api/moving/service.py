@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kg_api.bundle.lines import require_format
 from kg_api.configure.extraction import ExtractionService
 from kg_api.configure.service import ConfigurationService
 from kg_api.errors import InvalidInput
@@ -13,7 +14,7 @@ from kg_api.graph.fulltext.synonyms import write_synonyms
 from kg_api.graph.proposals.configuration import write_configuration
 from kg_api.graph.spaces.registry import Space, text_spaces
 from kg_api.images.files import StoredFiles
-from kg_api.models.bundle.manifest import FORMAT, BundledOntology, ImportOpened, OntologyToImport
+from kg_api.models.bundle.manifest import BundledOntology, ImportOpened, OntologyToImport
 from kg_api.moving.exporting import ExportService, schema_version
 from kg_api.moving.importing import ImportService
 from kg_api.spaces.plans import read_embedding_state, read_embedding_states, space_of_new
@@ -77,8 +78,7 @@ class MovingService:
 
 
 def _require_known(given: OntologyToImport) -> None:
-    if given.format != FORMAT:
-        raise InvalidInput(f"the bundle is of format {given.format}; this kg reads format {FORMAT}")
+    require_format(given.format)
     if given.schema_version > schema_version():
         raise InvalidInput(
             f"the bundle is of a later kg: its database has the schema {given.schema_version}, this one "
