@@ -57,9 +57,9 @@ def import_bundle(
     """Store what `kg export` wrote into a folder, beside what is there.
 
     All of the bundle is looked at before anything is changed, whatever of it is named. A document that is
-    there by the same name with another text stays. Sources are embedded anew only where the model or the chunking is another one
-    here. After an interruption the same command passes over what is stored. The exit code is 3 when a
-    document could not be stored.
+    there by the same name with another text stays. Sources are embedded anew only where the model or the
+    chunking is another one here. After an interruption the same command passes over what is stored. The exit
+    code is 3 when a document could not be stored.
 
     Example: kg import moving
     """
