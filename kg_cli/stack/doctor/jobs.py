@@ -20,6 +20,8 @@ WAITS_FOR_ANOTHER = "waiting: "
 """How the error of a job begins that waits for something outside kg."""
 ANSWER_SECONDS = 10.0
 SEND_A_KEY = "KG_API_KEY=kg_... kg doctor, with a key that may read"
+SEND_A_KEY_OF_ALL = "KG_API_KEY=kg_... kg doctor, with a key of all ontologies, tells of it"
+"""Any key may read: what it is refused concerns all of kg."""
 
 
 def examine_models(url: str, settings: Settings) -> Iterator[DoctorFinding]:
@@ -48,7 +50,10 @@ def examine_jobs(
     with client_of(url, settings, timeout_seconds=ANSWER_SECONDS) as client:
         try:
             yield from _examine(client, _wait_until_settled(client, patience_seconds), settings, start)
-        except (Unauthorized, Forbidden) as error:
+        except Forbidden as error:
+            yield DoctorFinding("queue", "warn", f"not looked at with this key: {error}", SEND_A_KEY_OF_ALL)
+            yield from _own_jobs(client)
+        except Unauthorized as error:
             yield DoctorFinding("jobs", "fail", f"the service does not tell of them: {error}", SEND_A_KEY)
         except KgError as error:
             yield DoctorFinding(
@@ -69,6 +74,14 @@ def _examine(client: KgClient, queue: QueueStatus, settings: Settings, start: st
         yield DoctorFinding(
             "jobs", "ok", f"{queue.running} running, {queue.queued} queued, none has died lately"
         )
+
+
+def _own_jobs(client: KgClient) -> Iterator[DoctorFinding]:
+    """What a key of some ontologies is told."""
+    dead = client.jobs(state="dead", limit=MAX_SHOWN).jobs
+    yield from map(_dead_job, dead)
+    if not dead:
+        yield DoctorFinding("jobs", "ok", "none of this key's ontologies is dead")
 
 
 def _wait_until_settled(client: KgClient, patience_seconds: float) -> QueueStatus:
@@ -97,11 +110,15 @@ def _dead(client: KgClient, queue: QueueStatus) -> Iterator[DoctorFinding]:
     if not queue.dead:
         return
     for job in client.jobs(state="dead", limit=min(queue.dead, MAX_SHOWN)).jobs:
-        told = f"{name_of(job)} is dead: {job.error or 'no reason is recorded'}"
-        yield DoctorFinding("job", "fail", told, f"mend that, then: kg jobs retry {job.job_id}")
+        yield _dead_job(job)
     if queue.dead > MAX_SHOWN:
         told = f"{queue.dead} have died within a day"
         yield DoctorFinding("jobs", "fail", told, "kg jobs list --state dead")
+
+
+def _dead_job(job: Job) -> DoctorFinding:
+    told = f"{name_of(job)} is dead: {job.error or 'no reason is recorded'}"
+    return DoctorFinding("job", "fail", told, f"mend that, then: kg jobs retry {job.job_id}")
 
 
 def _waiting(client: KgClient, queue: QueueStatus) -> Iterator[DoctorFinding]:
