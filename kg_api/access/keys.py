@@ -94,11 +94,28 @@ def find_called(keys: Sequence[ApiKey], called: str) -> ApiKey:
     found = [each for each in keys if each.name == called]
     found = _usable(found, called) or found
     if not found:
-        raise NotFound(f"there is no key {called!r}; `kg admin keys list` shows them")
+        raise _unknown(called)
     if len(found) > 1:
         told = ", ".join(map(_describe, found))
         raise Conflict(f"{len(found)} keys are called {called!r}: say which by its id, {told}")
     return found[0]
+
+
+def ids_called(keys: Sequence[ApiKey], called: str) -> list[str]:
+    """The id of a key, or those of all keys that have or had a name: one that replaces another has the same.
+
+    Raises:
+        NotFound: there is none.
+    """
+    called = key_id_in(called)
+    found = [each.key_id for each in keys if called in {each.key_id, each.name}]
+    if not found:
+        raise _unknown(called)
+    return found
+
+
+def _unknown(called: str) -> NotFound:
+    return NotFound(f"there is no key {called!r}; `kg admin keys list` shows them")
 
 
 def _put_first(tx: Transaction, keys: Sequence[ApiKey], new: StoredKey) -> ApiKey:

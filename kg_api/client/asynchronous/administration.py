@@ -117,7 +117,7 @@ class AsyncKeyMethods(AsyncSending):
     async def audit(
         self, key: str | None = None, *, since: datetime | None = None, offset: int = 0, limit: int = 100
     ) -> AuditPage:
-        """List what was changed and by whom, the newest first; of one key, by its id or name, or of all."""
+        """List what was changed and by whom, the newest first; of a key, by its id, of all keys of a name, or of all."""
         of = {"key": None if key is None else key_id_in(key), "since": since and since.isoformat()}
         return await self._send(get(AuditPage, "audit", **of, offset=offset, limit=limit))
 
