@@ -118,13 +118,17 @@ class KeyMethods(Sending):
     def audit(
         self, key: str | None = None, *, since: datetime | None = None, offset: int = 0, limit: int = 100
     ) -> AuditPage:
-        """List what was changed and by whom, the newest first; of a key, by its id, of all keys of a name, or of all."""
+        """List what was changed and by whom, the newest first; of a key, of all keys of a name, or of all."""
         of = {"key": None if key is None else key_id_in(key), "since": since and since.isoformat()}
         return self._send(get(AuditPage, "audit", **of, offset=offset, limit=limit))
 
-    def revoke_key(self, key: str) -> ApiKey:
-        """Make a key worth nothing, within five seconds; named by its id or name."""
-        return self._send(post(ApiKey, "keys", key_id_in(key), "revoke"))
+    def revoke_key(self, key: str, *, force: bool = False) -> ApiKey:
+        """Make a key worth nothing, within five seconds; named by its id or name.
+
+        The last one that is good for everything is left where it revokes itself, unless by `force`.
+        """
+        asked = params_of(force=force or None)
+        return self._send(post(ApiKey, "keys", key_id_in(key), "revoke", params=asked))
 
 
 class MovingMethods(Sending):
