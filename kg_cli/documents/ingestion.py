@@ -69,7 +69,7 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
     finally:
         outcome.seconds = round(time.monotonic() - begun, 2)
         if ended or outcome.ingested:  # else the error is all that there is to tell
-            _tell(outcome, selection, ontology, waited=wait, as_json=as_json)
+            _print_outcome(outcome, selection, ontology, waited=wait, as_json=as_json)
     if wait and outcome.ingested and not as_json and (told := concepts_to_follow(client, ontology)):
         console.say(f"{told} (kg admin concepts status --ontology {escape(repr(ontology))})")
     return bool(outcome.ingested) and not outcome.failed
@@ -118,7 +118,7 @@ def _as_json(outcome: IngestOutcome, selection: FileSelection) -> dict[str, Any]
     }
 
 
-def _tell(
+def _print_outcome(
     outcome: IngestOutcome, selection: FileSelection, ontology: str, *, waited: bool, as_json: bool
 ) -> None:
     if as_json:
