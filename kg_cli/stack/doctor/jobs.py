@@ -49,10 +49,13 @@ def examine_jobs(
     """
     with client_of(url, settings, timeout_seconds=ANSWER_SECONDS) as client:
         try:
-            yield from _examine(client, _wait_until_settled(client, patience_seconds), settings, start)
-        except Forbidden as error:
-            yield DoctorFinding("queue", "warn", f"not looked at with this key: {error}", SEND_A_KEY_OF_ALL)
-            yield from _own_jobs(client)
+            queue = _wait_until_settled(client, patience_seconds)
+            if isinstance(queue, Forbidden):
+                told = f"not looked at with this key: {queue}"
+                yield DoctorFinding("queue", "warn", told, SEND_A_KEY_OF_ALL)
+                yield from _own_jobs(client)
+            else:
+                yield from _examine(client, queue, settings, start)
         except Unauthorized as error:
             yield DoctorFinding("jobs", "fail", f"the service does not tell of them: {error}", SEND_A_KEY)
         except KgError as error:
@@ -84,10 +87,14 @@ def _own_jobs(client: KgClient) -> Iterator[DoctorFinding]:
         yield DoctorFinding("jobs", "ok", "none of this key's ontologies is dead")
 
 
-def _wait_until_settled(client: KgClient, patience_seconds: float) -> QueueStatus:
+def _wait_until_settled(client: KgClient, patience_seconds: float) -> QueueStatus | Forbidden:
+    """The queue, or why this key is not told of it."""
     deadline = time.monotonic() + patience_seconds
-    while not (queue := client.queue()).alive and time.monotonic() < deadline:
-        time.sleep(0.5)
+    try:
+        while not (queue := client.queue()).alive and time.monotonic() < deadline:
+            time.sleep(0.5)
+    except Forbidden as error:
+        return error
     return queue
 
 
