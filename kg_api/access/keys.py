@@ -22,6 +22,12 @@ from kg_api.models.keys import ApiKey, CreatedKey, KeyRotation, NewKey, key_id_i
 _DAY = int(timedelta(days=1).total_seconds())
 _HOUR = int(timedelta(hours=1).total_seconds())
 
+LAST = (
+    "this is the last key that is good for everything, and without it only a command on the machine of the "
+    "service makes another: make one first (`kg admin keys create NAME --scope admin`), or revoke it all the "
+    "same with --force"
+)
+
 
 def create_key(graph: Graph, asked: NewKey, created_by: str) -> CreatedKey:
     """Make a key; its secret is in the answer alone.
@@ -65,20 +71,35 @@ def rotate_key(graph: Graph, called: str, asked: KeyRotation, created_by: str) -
     return _with_secret(graph.transaction(work), token.text)
 
 
-def revoke_key(graph: Graph, called: str) -> ApiKey:
+def revoke_key(graph: Graph, called: str, *, but_the_last: bool = False) -> ApiKey:
     """Make a key worth nothing from now on; to do it twice is no error.
+
+    Args:
+        graph: where keys are.
+        called: its id or name.
+        but_the_last: leave the last one that administers all of kg.
 
     Raises:
         NotFound: no key is called so.
-        Conflict: several are.
+        Conflict: several are, or it is that last one.
     """
 
     def work(tx: Transaction) -> ApiKey:
-        key = find_called(read_keys(tx), called)
+        lock_keys(tx)
+        keys = read_keys(tx)
+        key = find_called(keys, called)
+        if but_the_last and _administrators(keys) == [key.key_id]:
+            raise Conflict(LAST)
         revoke_stored(tx, key.key_id)
         return _by_id(read_keys(tx), key.key_id) or key
 
     return graph.transaction(work)
+
+
+def _administrators(keys: Sequence[ApiKey]) -> list[str]:
+    """Ids of the keys that can be used and are good for everything."""
+    usable = (each for each in keys if each.state == "active" and each.ontologies is None)
+    return [each.key_id for each in usable if each.scope == "admin"]
 
 
 def find_called(keys: Sequence[ApiKey], called: str) -> ApiKey:
@@ -94,11 +115,28 @@ def find_called(keys: Sequence[ApiKey], called: str) -> ApiKey:
     found = [each for each in keys if each.name == called]
     found = _usable(found, called) or found
     if not found:
-        raise NotFound(f"there is no key {called!r}; `kg admin keys list` shows them")
+        raise _unknown(called)
     if len(found) > 1:
         told = ", ".join(map(_describe, found))
         raise Conflict(f"{len(found)} keys are called {called!r}: say which by its id, {told}")
     return found[0]
+
+
+def ids_called(keys: Sequence[ApiKey], called: str) -> list[str]:
+    """The id of a key, or those of all keys that have or had a name: one that replaces another has the same.
+
+    Raises:
+        NotFound: there is none.
+    """
+    called = key_id_in(called)
+    found = [each.key_id for each in keys if called in {each.key_id, each.name}]
+    if not found:
+        raise _unknown(called)
+    return found
+
+
+def _unknown(called: str) -> NotFound:
+    return NotFound(f"there is no key {called!r}; `kg admin keys list` shows them")
 
 
 def _put_first(tx: Transaction, keys: Sequence[ApiKey], new: StoredKey) -> ApiKey:

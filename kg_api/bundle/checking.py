@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kg_api.bundle.folder import blob_path, keys_of, open_plain, raw_lines, read_blob, read_manifest
-from kg_api.bundle.lines import CheckBounds, LineOrder, read_line
+from kg_api.bundle.lines import CheckBounds, read_line
+from kg_api.bundle.order import LineOrder
 from kg_api.errors import InvalidInput
 from kg_api.models.bundle.manifest import BundledBlobs, BundledFile, BundledOntology, LineCounts, Manifest
 
@@ -30,10 +31,12 @@ def check_bundle(folder: Path, check_bounds: CheckBounds, advance: Advance) -> M
     """
     manifest = read_manifest(folder, check_bounds)
     keys = set[str]()
-    for each in manifest.files:
-        found = look_at(folder / each.path, each.configuration, check_bounds, keys, advance)
-        _compare(each, found)
-    _check_blobs(folder, manifest.blobs, keys)
+    try:
+        for each in manifest.files:
+            _compare(each, look_at(folder / each.path, each.configuration, check_bounds, keys, advance))
+        _check_blobs(folder, manifest.blobs, keys)
+    except InvalidInput as error:
+        raise InvalidInput(f"{error}. Nothing was changed.") from None
     return manifest
 
 
@@ -59,7 +62,7 @@ def look_at(
                 advance(len(raw))
         order.end()
     except InvalidInput as error:
-        raise InvalidInput(f"{path.name}, line {number}: {error}. Nothing was changed.") from None
+        raise InvalidInput(f"{path.name}, line {number}: {error}") from None
     return BundledFile(
         path=path.name,
         bytes=size,
@@ -73,7 +76,7 @@ def _compare(told: BundledFile, found: BundledFile) -> None:
     if told.bytes != found.bytes:
         raise InvalidInput(
             f"{told.path} has {found.bytes:,} bytes, and {told.bytes:,} by the manifest: it was cut off or "
-            "changed. Nothing was changed."
+            "changed"
         )
     if told.sha256 != found.sha256:
         raise InvalidInput(f"{told.path} is not what the manifest tells of: its checksum is another one")

@@ -15,10 +15,10 @@ from typing import IO, Final
 
 from pydantic import ValidationError
 
-from kg_api.bundle.lines import CheckBounds
+from kg_api.bundle.lines import CheckBounds, require_format
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.models.bundle.lines import MAX_LINE_BYTES, BundledDocument, BundledLine, BundledSource
-from kg_api.models.bundle.manifest import FORMAT, Manifest
+from kg_api.models.bundle.manifest import Manifest
 from kg_api.models.problems import describe_problems
 
 MANIFEST: Final = "manifest.json"
@@ -86,11 +86,7 @@ def read_manifest(folder: Path, check_bounds: CheckBounds) -> Manifest:
 
 
 def _require_known(manifest: Manifest) -> None:
-    if manifest.format != FORMAT:
-        raise InvalidInput(
-            f"the bundle is of format {manifest.format}, written by kg {manifest.kg_version}; this kg reads "
-            f"format {FORMAT}"
-        )
+    require_format(manifest.format, f", written by kg {manifest.kg_version}")
     for named in (
         [each.path for each in manifest.files],
         [each.configuration.ontology for each in manifest.files],

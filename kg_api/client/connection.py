@@ -77,8 +77,11 @@ def _auth(api_key: KeySource) -> httpx.Auth | None:
 
 
 def patience(usual: httpx.Timeout, call: Call[Any]) -> dict[str, Any]:
-    """What a call may wait for its answer: to read a file's pages by OCR takes minutes, as may an import."""
-    if call.files is None and not call.path.startswith("/import/"):
+    """What a call may wait for its answer: to read a file's pages by OCR takes minutes.
+
+    So may what is imported or exported at once.
+    """
+    if call.files is None and not call.path.startswith(("/import/", "/export")):
         return {}
     read = max(usual.read or MAX_READING_SECONDS, MAX_READING_SECONDS)
     return {"timeout": httpx.Timeout(connect=usual.connect, read=read, write=usual.write, pool=usual.pool)}

@@ -79,6 +79,14 @@ class ExtractionService:
         notes = [f"a worker reads {pluralize(due, 'source')} now: job {job_id}"] if job_id else []
         return self._to_status(read_extraction(self._graph, ontology), notes, with_cost=True)
 
+    def require_usable(self, ontology: str, config: ExtractionConfig) -> None:
+        """See that an ontology can be configured so.
+
+        Raises:
+            InvalidInput: the message says which settings are missing.
+        """
+        self._check(ontology, self._extractors.used(config))
+
     def extract(self, ontology: str, *, stale: bool = False) -> ExtractionStarted:
         """Have concepts extracted from what is due, and from what was set aside.
 

@@ -43,6 +43,8 @@ from kg_api.spaces.plans import (
 )
 
 MAX_REJECTED = 1000
+Along = Callable[[Transaction], object]
+"""Writes something else."""
 
 
 class ConfigurationService:
@@ -68,7 +70,13 @@ class ConfigurationService:
         return self._configure(ontology, change.applied, dry_run=dry_run, activates=True)
 
     def set(
-        self, ontology: str, config: EmbeddingConfig, *, dry_run: bool, activates: bool = True
+        self,
+        ontology: str,
+        config: EmbeddingConfig,
+        *,
+        dry_run: bool,
+        activates: bool = True,
+        along: Along = lambda _: None,
     ) -> EmbeddingConfiguration:
         """Configure an ontology, which is made when it is not there; nothing is changed in a dry run.
 
@@ -79,12 +87,13 @@ class ConfigurationService:
             config: how it shall be embedded.
             dry_run: only say what would follow.
             activates: whether it answers by itself as soon as it is complete.
+            along: what else is written in the same transaction, which may run twice.
 
         Raises:
             InvalidInput: there is no such space, or the configuration cannot be used.
             Conflict: somebody else configured it at the same moment.
         """
-        return self._configure(ontology, lambda _: config, dry_run=dry_run, activates=activates)
+        return self._configure(ontology, lambda _: config, dry_run=dry_run, activates=activates, along=along)
 
     def _configure(
         self,
@@ -93,6 +102,7 @@ class ConfigurationService:
         *,
         dry_run: bool,
         activates: bool,
+        along: Along = lambda _: None,
     ) -> EmbeddingConfiguration:
         spaces = all_spaces(self._graph)
         before = read_embedding_states(self._graph, ontology).get(ontology)
@@ -108,7 +118,12 @@ class ConfigurationService:
             told = self._present(embedding_state, ["nothing was changed: this is a dry run"])
             return told.model_copy(update={"applied": False})
         ensure_index(self._graph, embedding_state.target.space)
-        self._graph.transaction(lambda tx: _write(tx, ontology, present, anew))
+
+        def write(tx: Transaction) -> None:
+            _write(tx, ontology, present, anew)
+            along(tx)
+
+        self._graph.transaction(write)
         return self._present(
             embedding_state, [*_beside(embedding_state), *self._requests.begun(embedding_state)]
         )

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TypeVar
 
 from kg_api.blobs.port import key_of
+from kg_api.bundle.order import check_concepts, check_vectors
 from kg_api.errors import InvalidInput, KgError, TooBusy, Unavailable
 from kg_api.graph.bundle.writes import (
     StoredSources,
@@ -28,12 +29,13 @@ from kg_api.graph.documents.writes import (
     storing,
 )
 from kg_api.graph.spaces.chunks import write_batch
+from kg_api.graph.spaces.marks import Mark
 from kg_api.images.files import StoredFiles
 from kg_api.models.bundle.lines import BundledConcepts, BundledLine, BundledVectors
 from kg_api.models.bundle.manifest import ImportedLines, KeptBlob
 from kg_api.models.identity import document_id
 from kg_api.models.library.documents import DocumentRecord
-from kg_api.moving.reading import GivenLines, embedded_batch, extraction, sort_lines
+from kg_api.moving.reading import GivenLines, embedded_batch, extraction, joined, places_of, sort_lines
 from kg_api.spaces.plans import EmbeddingState, Plan, read_embedding_state
 
 TRIES = 5
@@ -94,7 +96,7 @@ class ImportService:
 
         Raises:
             NotFound: there is no such ontology.
-            InvalidInput: the lines do not fit each other.
+            InvalidInput: the lines do not fit each other; nothing was stored.
             Unavailable: nothing can be stored now.
         """
         state = read_embedding_state(self._graph, ontology)
@@ -121,7 +123,7 @@ class ImportService:
         """Of documents that cannot be stored together, each alone: one costs no other its place."""
         try:
             return self._store(state, part, replace=replace)
-        except (Unavailable, InvalidInput):
+        except Unavailable:
             raise
         except KgError as error:
             if len(part.records) < 2:  # noqa: PLR2004 - one alone
@@ -208,11 +210,12 @@ class _Storing:
             if (plan := plans.get(mark)) is None:
                 done.anew += sum(len(line.paragraphs) for line in lines)
                 continue
-            stored = stored_sources(tx, {self._id(line) for line in lines}, plan.mark)
+            stored = self._stored(tx, lines, plan.mark)
             for line in lines:
                 done.vectors += self._write_line(tx, plan, line, stored[self._id(line)])
 
     def _write_line(self, tx: Transaction, plan: Plan, line: BundledVectors, stored: StoredSources) -> int:
+        check_vectors(line, stored.lengths)
         batch = embedded_batch(self._state.ontology, line, stored.by_paragraph, stored.not_embedded)
         if not batch.due:
             return 0
@@ -221,16 +224,24 @@ class _Storing:
 
     def _write_concepts(self, tx: Transaction, same: set[str], done: _Done) -> None:
         lines = [line for line in self._part.concepts if self._id(line) in same]
-        stored = stored_sources(tx, {self._id(line) for line in lines}, self._state.target.mark)
+        stored = self._stored(tx, lines, self._state.target.mark)
+        for line in lines:
+            check_concepts(line, stored[self._id(line)].lengths)
         for (mark, imported), group in groupby(sorted(lines, key=_origin), key=_origin):
             found = [
                 extraction(line, known.by_paragraph[line.paragraph])
-                for line in group
-                if line.paragraph in (known := stored[self._id(line)]).by_paragraph and _is_free(known, line)
+                for line in joined(group)
+                if _is_free(known := stored[self._id(line)], line)
             ]
             if found:
                 written = write_extractions(tx, self._state.ontology, found, mark, imported=imported)
                 done.concepts += written.done
+
+    def _stored(
+        self, tx: Transaction, lines: Sequence[BundledVectors | BundledConcepts], mark: Mark
+    ) -> dict[str, StoredSources]:
+        """The sources that lines are about, by document."""
+        return stored_sources(tx, {self._id(line) for line in lines}, mark, places_of(lines))
 
     def _id(self, line: BundledVectors | BundledConcepts) -> str:
         return document_id(self._state.ontology, line.document)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kg_api.bundle.lines import LineOrder, unpack
+from kg_api.bundle.lines import unpack
+from kg_api.bundle.order import LineOrder, check_sizes
 from kg_api.errors import InvalidInput
 from kg_api.graph.spaces.chunks import ChunkPlace, EmbeddedBatch, NewChunk, NewParent
 from kg_api.graph.spaces.due import SourceText
@@ -66,6 +67,7 @@ def sort_lines(ontology: str, lines: Iterable[BundledLine]) -> GivenLines:
 
 def _add_alone(given: GivenLines, line: BundledLine) -> None:
     if isinstance(line, BundledVectors):
+        check_sizes(line)
         given.vectors.append(line)
     elif isinstance(line, BundledConcepts):
         given.concepts.append(line)
@@ -127,6 +129,20 @@ def _source(identity: str, paragraph: int, line: BundledSource, own_hash: str) -
     )
 
 
+def places_of(lines: Iterable[BundledVectors | BundledConcepts]) -> range:
+    """From the first source to the last one that lines are about, with all that chunks of it cover."""
+    places = [place for line in lines for place in _ends(line)]
+    return range(min(places, default=0), max(places, default=-1) + 1)
+
+
+def _ends(line: BundledVectors | BundledConcepts) -> Iterator[int]:
+    if isinstance(line, BundledConcepts):
+        yield line.paragraph
+        return
+    yield from line.paragraphs
+    yield from (end for each in line.chunks for end in (each.first, each.last))
+
+
 def embedded_batch(
     ontology: str, line: BundledVectors, sources: Mapping[int, SourceText], due: frozenset[str]
 ) -> EmbeddedBatch:
@@ -134,17 +150,12 @@ def embedded_batch(
 
     Args:
         ontology: of the document.
-        line: its vectors.
+        line: its vectors, which fit its sources.
         sources: of the document, by paragraph.
         due: ids of those that have not these vectors yet.
-
-    Raises:
-        InvalidInput: it is about sources that are not there.
     """
-    wanted = [at for at in line.paragraphs if at in sources and sources[at].source_id in due]
+    wanted = [at for at in line.paragraphs if sources[at].source_id in due]
     chunks = [each for each in line.chunks if any(each.first <= at <= each.last for at in wanted)]
-    if any(at not in sources for each in chunks for at in (each.first, each.last)):
-        raise InvalidInput(f"{line.document!r} has not the sources that chunks of it are said to cover")
     covered = {*wanted, *(at for each in chunks for at in range(each.first, each.last + 1))}
     own = dict(zip(line.paragraphs, line.vectors, strict=True))
     return EmbeddedBatch(
@@ -162,6 +173,24 @@ def _place(chunk: BundledChunk, sources: Mapping[int, SourceText]) -> ChunkPlace
     covered = [sources[at] for at in range(chunk.first, chunk.last + 1)]
     ids = tuple(each.source_id for each in covered)
     return ChunkPlace(chunk.chunk_id, covered[0].document_id, ids, chunk.offset, chunk.end_offset)
+
+
+def joined(lines: Iterable[BundledConcepts]) -> list[BundledConcepts]:
+    """One line for a source, where several say what one extractor or import found in it."""
+    found: dict[tuple[str, int], BundledConcepts] = {}
+    for line in lines:
+        place = (line.document, line.paragraph)
+        found[place] = _together(found[place], line) if place in found else line
+    return [*found.values()]
+
+
+def _together(one: BundledConcepts, other: BundledConcepts) -> BundledConcepts:
+    said = {
+        "concepts": one.concepts + other.concepts,
+        "relations": one.relations + other.relations,
+        "unverified": max(one.unverified, other.unverified),
+    }
+    return one.model_copy(update=said)
 
 
 def extraction(line: BundledConcepts, source: SourceText) -> Extraction:

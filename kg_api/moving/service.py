@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from kg_api.bundle.lines import require_format
 from kg_api.configure.extraction import ExtractionService
 from kg_api.configure.service import ConfigurationService
 from kg_api.errors import InvalidInput
+from kg_api.graph.concepts.extraction_config import write_extraction
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.documents.writes import AskForExtraction
-from kg_api.graph.fulltext.language import choose_language
+from kg_api.graph.fulltext.language import write_language
 from kg_api.graph.fulltext.synonyms import write_synonyms
-from kg_api.graph.proposals.configuration import hold_proposals, write_configuration
+from kg_api.graph.proposals.configuration import write_configuration
 from kg_api.graph.spaces.registry import Space, text_spaces
 from kg_api.images.files import StoredFiles
-from kg_api.models.bundle.manifest import FORMAT, BundledOntology, ImportOpened, OntologyToImport
+from kg_api.models.bundle.manifest import BundledOntology, ImportOpened, OntologyToImport
 from kg_api.moving.exporting import ExportService, schema_version
 from kg_api.moving.importing import ImportService
 from kg_api.spaces.plans import read_embedding_state, read_embedding_states, space_of_new
@@ -58,15 +60,15 @@ class MovingService:
         name = wanted.ontology
         space = self._space_of(wanted)
         config = wanted.embedding.model_copy(update={"space": space.slug})
-        self._configure.set(name, config, dry_run=False)
-        choose_language(self._graph, name, wanted.language)
-        write_synonyms(self._graph, name, wanted.synonyms)
-        self._graph.transaction(lambda tx: _write_proposals(tx, wanted))
+        notes = list[str]()
         try:
-            self._extraction.set(name, wanted.extraction, dry_run=False)
+            self._extraction.require_usable(name, wanted.extraction)
         except InvalidInput as error:
-            return [f"how concepts are extracted from {name!r} was not taken over: {error}"]
-        return []
+            notes.append(f"how concepts are extracted from {name!r} was not taken over: {error}")
+        self._configure.set(
+            name, config, dry_run=False, along=lambda tx: _write_all(tx, wanted, extracts=not notes)
+        )
+        return notes
 
     def _space_of(self, wanted: BundledOntology) -> Space:
         """The space of the same model, whatever it is called; else that of new ontologies."""
@@ -76,8 +78,7 @@ class MovingService:
 
 
 def _require_known(given: OntologyToImport) -> None:
-    if given.format != FORMAT:
-        raise InvalidInput(f"the bundle is of format {given.format}; this kg reads format {FORMAT}")
+    require_format(given.format)
     if given.schema_version > schema_version():
         raise InvalidInput(
             f"the bundle is of a later kg: its database has the schema {given.schema_version}, this one "
@@ -85,6 +86,11 @@ def _require_known(given: OntologyToImport) -> None:
         )
 
 
-def _write_proposals(tx: Transaction, wanted: BundledOntology) -> None:
-    if hold_proposals(tx, wanted.ontology) is not None:
-        write_configuration(tx, wanted.ontology, wanted.proposals)
+def _write_all(tx: Transaction, wanted: BundledOntology, *, extracts: bool) -> None:
+    """All that an ontology is configured by, but for how it is embedded, in the transaction that makes it."""
+    name = wanted.ontology
+    write_language(tx, name, wanted.language)
+    write_synonyms(tx, name, wanted.synonyms)
+    write_configuration(tx, name, wanted.proposals)
+    if extracts:
+        write_extraction(tx, name, wanted.extraction)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, TypeVar
 
 from kg_api.bundle.lines import pack
@@ -14,6 +16,7 @@ from kg_api.graph.database import Row, portions
 from kg_api.graph.relations.rows import RelationRow
 from kg_api.models.base import Body
 from kg_api.models.bundle.lines import (
+    BundledChanges,
     BundledChunk,
     BundledConcept,
     BundledConcepts,
@@ -24,11 +27,13 @@ from kg_api.models.bundle.lines import (
     BundledSource,
     BundledVectors,
 )
-from kg_api.models.library.documents import DocumentChange
 
+T = TypeVar("T")
 R = TypeVar("R", AppearanceRow, QuoteRow, RelationRow)
-SOURCES_A_LINE = 100
-"""With their vectors."""
+VECTORS_A_LINE = 1000
+VALUES_A_LINE = 20_000
+"""Of concepts, about: a service takes no line of many more."""
+RELATIONS_A_LINE = 1000
 Origin = tuple[str, bool]
 """A source, and whether somebody brought what is said of it; else an extractor has found it."""
 Grouped = dict[Origin, list[R]]
@@ -36,7 +41,7 @@ Grouped = dict[Origin, list[R]]
 
 def document_line(row: Row) -> BundledDocument:
     """A document without its sources."""
-    changes = None if row["changes"] is None else DocumentChange.model_validate_json(row["changes"])
+    changes = None if row["changes"] is None else BundledChanges.model_validate_json(row["changes"])
     known: dict[str, Any] = {name: row[name] for name in BundledDocument.model_fields if name in row}
     known |= {"kind": "document", "metadata": json.loads(row["metadata"] or "{}"), "changes": changes}
     return BundledDocument(**known)
@@ -68,22 +73,47 @@ def vector_lines(
     sources = by_document([row for row in part.sources if row["embedded"]])
     for document in documents:
         identity = document["document_id"]
-        for rows in portions(sources.get(identity, []), SOURCES_A_LINE):
-            places = {row["paragraph"] for row in rows}
-            line = BundledVectors(
-                kind="vectors",
-                document=document["document"],
-                content_hash=document["content_hash"],
-                mark=mark,
-                paragraphs=[row["paragraph"] for row in rows],
-                vectors=[None if row["vector"] is None else pack(row["vector"]) for row in rows],
-                chunks=[
-                    _chunk(row)
-                    for row in chunks.get(identity, ())
-                    if not places.isdisjoint(row["paragraphs"])
-                ],
-            )
-            yield identity, line
+        own = _by_paragraph(chunks.get(identity, ()))
+        rows = sources.get(identity, [])
+        for some in _heaps(rows, lambda row, own=own: 1 + len(own[row["paragraph"]]), VECTORS_A_LINE):
+            yield identity, _vector_line(document, some, own, mark)
+
+
+def _vector_line(
+    document: Row, sources: Sequence[Row], chunks: Mapping[int, Sequence[Row]], mark: str
+) -> BundledVectors:
+    own = {chunk["chunk_id"]: chunk for row in sources for chunk in chunks[row["paragraph"]]}
+    return BundledVectors(
+        kind="vectors",
+        document=document["document"],
+        content_hash=document["content_hash"],
+        mark=mark,
+        paragraphs=[row["paragraph"] for row in sources],
+        vectors=[None if row["vector"] is None else pack(row["vector"]) for row in sources],
+        chunks=[_chunk(own[each]) for each in sorted(own)],
+    )
+
+
+def _by_paragraph(chunks: Sequence[Row]) -> Mapping[int, Sequence[Row]]:
+    found = defaultdict[int, list[Row]](list)
+    for row in chunks:
+        for paragraph in row["paragraphs"]:
+            found[paragraph].append(row)
+    return found
+
+
+def _heaps(items: Iterable[T], weigh: Callable[[T], int], most: int) -> Iterator[list[T]]:
+    """Items in parts that weigh no more than that, unless one alone does."""
+    heap, weight = list[T](), 0
+    for each in items:
+        own = weigh(each)
+        if heap and weight + own > most:
+            yield heap
+            heap, weight = [], 0
+        heap.append(each)
+        weight += own
+    if heap:
+        yield heap
 
 
 def _chunk(row: Row) -> BundledChunk:
@@ -99,27 +129,39 @@ def _chunk(row: Row) -> BundledChunk:
 
 
 def concept_lines(documents: Sequence[Row], part: StoredPart) -> Iterator[tuple[str, BundledConcepts]]:
-    """What was found in sources, a line for each extractor or import of each; by document."""
+    """What was found in sources, lines for each extractor or import of each; by document."""
     known = {row["document_id"]: row for row in documents}
     of_source = _Evidence(part.evidence)
     for row in part.sources:
-        document = known[row["document_id"]]
         for imported, mark in of_source.origins(row):
-            key = (row["source_id"], imported)
-            yield (
-                row["document_id"],
-                BundledConcepts(
+            found = _found_by(of_source, (row["source_id"], imported), part.labels)
+            for concepts, relations in found:
+                line = BundledConcepts(
                     kind="concepts",
-                    document=document["document"],
-                    content_hash=document["content_hash"],
+                    document=known[row["document_id"]]["document"],
+                    content_hash=known[row["document_id"]]["content_hash"],
                     paragraph=row["paragraph"],
                     extracted_with=mark.removeprefix(IMPORTED),
                     imported=imported,
                     unverified=0 if imported else row["unverified"] or 0,
-                    concepts=list(of_source.concepts(key, part.labels)),
-                    relations=list(of_source.relations(key, part.labels)),
-                ),
-            )
+                    concepts=list(concepts),
+                    relations=list(relations),
+                )
+                yield row["document_id"], line
+
+
+def _found_by(
+    of_source: _Evidence, key: Origin, labels: dict[str, str]
+) -> Iterator[tuple[Sequence[BundledConcept], Sequence[BundledRelation]]]:
+    """What was found in a source, in parts that a line holds; one part where nothing was."""
+    concepts = [*_heaps(of_source.concepts(key, labels), _values, VALUES_A_LINE)] or [[]]
+    relations = portions([*of_source.relations(key, labels)], RELATIONS_A_LINE)
+    yield from zip_longest(concepts, relations, fillvalue=())
+
+
+def _values(concept: BundledConcept) -> int:
+    """About how many values it has in a line; at least so many that no line has more than 1,000."""
+    return 20 + 4 * len(concept.quotes) + len(concept.search_terms) + len(concept.unverified)
 
 
 class _Evidence:

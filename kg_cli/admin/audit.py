@@ -14,12 +14,17 @@ from kg_cli.terminal.options import JsonOption
 if TYPE_CHECKING:
     from kg_api.models.keys import AuditEntry, AuditPage
 
+FAILED = 500
+"""From this status of HTTP on."""
+
 
 def audit(
     *,
     key: Annotated[
         str | None,
-        typer.Option(help="Only with this key, by its id or name; `local`: on the service's machine."),
+        typer.Option(
+            help="Only with this key, by its id, or all of a name; `local`: on the service's machine."
+        ),
     ] = None,
     since: Annotated[datetime | None, typer.Option(help="Only from then on, in your own time.")] = None,
     offset: Annotated[int, typer.Option(min=0, help="Number of entries to skip.")] = 0,
@@ -31,20 +36,21 @@ def audit(
     Example: kg admin audit --key ada --since 2026-01-31
     """
     moment = since and since.astimezone()
-    report(
-        lambda kg: kg.audit(key, since=moment, offset=offset, limit=limit), _print_entries, as_json=as_json
-    )
+    report(lambda kg: kg.audit(key, since=moment, offset=offset, limit=limit), print_entries, as_json=as_json)
 
 
-def _print_entries(page: AuditPage) -> None:
+def print_entries(page: AuditPage) -> None:
+    """Print each with its own lines: in columns of a narrow terminal ids would be torn."""
     from kg_cli.terminal import console
 
-    rows = [[_time(each), _who(each), f"{each.method} {each.path}", _outcome(each)] for each in page.entries]
-    if not rows:
+    if not page.entries:
         console.say("Nothing was changed.")
         return
-    console.print_table(["when", "key", "request", "outcome"], rows)
-    if (last := page.offset + len(rows)) < page.total:
+    for each in page.entries:
+        console.line(f"{_time(each)}  {_who(each)}  {each.method} {each.path}{_failure(each)}")
+        if each.outcome:
+            console.line(f"    {_outcome(each)}")
+    if (last := page.offset + len(page.entries)) < page.total:
         console.note(f"{page.total - last:,} older ones: --offset {last}")
 
 
@@ -54,6 +60,11 @@ def _time(entry: AuditEntry) -> str:
 
 def _who(entry: AuditEntry) -> str:
     return entry.key_id if entry.key_name is None else f"{entry.key_name} ({entry.key_id})"
+
+
+def _failure(entry: AuditEntry) -> str:
+    """It may have been done in part."""
+    return f"  failed ({entry.status})" if entry.status >= FAILED else ""
 
 
 def _outcome(entry: AuditEntry) -> str:

@@ -89,12 +89,22 @@ def rotate(
 
 
 @group.command()
-def revoke(key: Called, *, as_json: JsonOption = False) -> None:
+def revoke(
+    key: Called,
+    *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also the last key that is good for everything.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
     """Make a key worth nothing, within five seconds.
+
+    The last one that is good for everything does not revoke itself, where keys are required: only a command
+    on the machine of the service could make another then.
 
     Example: kg admin keys revoke ada
     """
-    report(lambda kg: kg.revoke_key(key), _print_revoked, as_json=as_json)
+    report(lambda kg: kg.revoke_key(key, force=force), _print_revoked, as_json=as_json)
 
 
 def _print_all(answer: ApiKeys) -> None:

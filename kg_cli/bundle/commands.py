@@ -56,10 +56,10 @@ def import_bundle(
 ) -> None:
     """Store what `kg export` wrote into a folder, beside what is there.
 
-    All of the bundle is looked at before anything is changed. A document that is there by the same name
-    with another text stays. Sources are embedded anew only where the model or the chunking is another one
-    here. After an interruption the same command passes over what is stored. The exit code is 3 when a
-    document could not be stored.
+    All of the bundle is looked at before anything is changed, whatever of it is named. A document that is
+    there by the same name with another text stays. Sources are embedded anew only where the model or the
+    chunking is another one here. After an interruption the same command passes over what is stored. The exit
+    code is 3 when a document could not be stored.
 
     Example: kg import moving
     """
@@ -72,10 +72,10 @@ def import_bundle(
     with console.progress("bytes") as bar:
         task = bar.add_task("checking", total=None)
         manifest = check_bundle(folder, check_bounds, lambda size: bar.advance(task, size))
-    if check:
-        print_checked(manifest, folder, as_json=as_json)
-        return
     files = choose(manifest, ontologies)
+    if check:
+        print_checked(manifest.model_copy(update={"files": files}), folder, as_json=as_json)
+        return
     with open_client() as client, console.progress("documents") as bar:
         sender = BundleSender(client, folder, manifest, replace=replace)
         task = bar.add_task("importing", total=sum(each.lines.document for each in files))

@@ -5,27 +5,29 @@ from __future__ import annotations
 import datetime as dt
 import os
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 from pydantic import BaseModel, Field
 
 from kg_api.bundle.checking import look_at, measure_blobs
-from kg_api.bundle.folder import MANIFEST, UNFINISHED, blob_path, file_name, keys_of
-from kg_api.bundle.lines import read_lines
+from kg_api.bundle.folder import MANIFEST, UNFINISHED, blob_path, file_name
 from kg_api.errors import Conflict, FileLost, InvalidInput
 from kg_api.files.whole import write_whole
-from kg_api.models.bundle.lines import BundledDocument
-from kg_api.models.bundle.manifest import BundleOffer, FileOfLines, Manifest
+from kg_api.models.bundle.manifest import BundledFile, BundledOntology, BundleOffer, FileOfLines, Manifest
 from kg_api.web.limits.json_bounds import check_bounds
+from kg_cli.bundle.pages import ChangedBetweenParts, EmbeddedOtherwise, ExportedPage, OntologyPages
 from kg_cli.jobs.waiting import patiently
+from kg_cli.terminal import console
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
 
 Advance = Callable[[int], None]
 """Told of documents that were written."""
+LOOKS = 5
+"""So often is read again what was changed meanwhile."""
 
 
 @contextmanager
@@ -112,10 +114,14 @@ class BundleWriter:
         return progress
 
     def write(self, progress: ExportProgress, advance: Advance) -> Manifest:
-        """Write all that is missing, and the manifest last."""
-        for each, configuration in zip(progress.files, progress.offer.ontologies, strict=True):
+        """Write all that is missing, and the manifest last.
+
+        Raises:
+            Conflict: an ontology was deleted meanwhile, or changes faster than it can be read.
+        """
+        for at, each in enumerate(progress.files):
             if not each.done:
-                self._write_ontology(progress, each, configuration.ontology, advance)
+                self._write_ontology(progress, at, advance)
         manifest = self._manifest(progress)
         content = manifest.model_dump_json(indent=1).encode()
         write_whole(self._folder / MANIFEST, content, prefix=f".{MANIFEST}")
@@ -133,33 +139,50 @@ class BundleWriter:
             )
         return progress
 
-    def _write_ontology(
-        self, progress: ExportProgress, each: OntologyProgress, ontology: str, advance: Advance
-    ) -> None:
+    def _write_ontology(self, progress: ExportProgress, at: int, advance: Advance) -> None:
+        """Write an ontology to its end; from its beginning again where it is embedded otherwise meanwhile."""
+        each, name = progress.files[at], progress.offer.ontologies[at].ontology
+        for _ in range(LOOKS):
+            with suppress(EmbeddedOtherwise):
+                self._write_pages(progress, at, advance)
+                return
+            console.say(f"{name} is embedded in another way now: it is exported from its beginning again")
+            progress.offer.ontologies[at] = patiently(lambda: self._client.export_offer([name])).ontologies[0]
+            advance(-each.documents)
+            each.bytes, each.after, each.documents = 0, "", 0
+            self._save(progress)
+        raise Conflict(f"how {name} is embedded changes faster than it can be exported: try again later")
+
+    def _write_pages(self, progress: ExportProgress, at: int, advance: Advance) -> None:
+        each = progress.files[at]
+        pages = OntologyPages(self._client, progress.offer.ontologies[at])
         with open_own(self._folder / each.path, each.bytes) as file:
-            while page := patiently(lambda: self._client.export_documents(ontology, after=each.after)):
-                names = self._fetch_blobs(page, progress)
-                file.write(page)
+            while page := self._write_page(file, pages, each):
+                for key in page.keys:
+                    self._fetch_blob(key, progress)
                 file.flush()
-                each.bytes += len(page)
-                each.after, each.documents = names[-1], each.documents + len(names)
+                os.fsync(file.fileno())
+                each.bytes = file.tell()
+                each.after, each.documents = page.documents[-1].document, each.documents + len(page.documents)
                 self._save(progress)
-                advance(len(names))
+                advance(len(page.documents))
         each.done = True
         self._save(progress)
 
-    def _fetch_blobs(self, page: bytes, progress: ExportProgress) -> list[str]:
-        """Fetch the files that a page needs; gives the names of its documents."""
-        names, keys = list[str](), dict[str, None]()
-        for line in read_lines(page, check_bounds):
-            keys.update(dict.fromkeys(keys_of(line)))
-            if isinstance(line, BundledDocument):
-                names.append(line.document)
-        if not names:
-            raise InvalidInput("the service answered with lines that are of no document")
-        for key in keys:
-            self._fetch_blob(key, progress)
-        return names
+    def _write_page(
+        self, file: BinaryIO, pages: OntologyPages, each: OntologyProgress
+    ) -> ExportedPage | None:
+        """The next documents, as they were at one moment; None: there are none."""
+        for _ in range(LOOKS):
+            if (page := pages.behind(each.after)) is None:
+                return None
+            with suppress(ChangedBetweenParts):
+                file.write(page.lines)
+                file.writelines(pages.parts(each.after, page.large) if page.large else ())
+                return page
+            file.seek(each.bytes)
+            file.truncate()
+        raise Conflict("a document changes faster than it can be exported: try again later")
 
     def _fetch_blob(self, key: str, progress: ExportProgress) -> None:
         path = blob_path(self._folder, key)
@@ -176,7 +199,7 @@ class BundleWriter:
     def _manifest(self, progress: ExportProgress) -> Manifest:
         keys, offer = set[str](), progress.offer
         files = [
-            look_at(self._folder / each.path, configuration, check_bounds, keys, lambda _: None)
+            self._look_at(each.path, configuration, keys)
             for each, configuration in zip(progress.files, offer.ontologies, strict=True)
         ]
         blobs = measure_blobs(self._folder, keys.difference(progress.lost), whole=False)
@@ -192,6 +215,12 @@ class BundleWriter:
             blobs=blobs.model_copy(update={"lost": progress.lost}),
             left_out=[*waiting, *offer.left_out],
         )
+
+    def _look_at(self, path: str, configuration: BundledOntology, keys: set[str]) -> BundledFile:
+        try:
+            return look_at(self._folder / path, configuration, check_bounds, keys, lambda _: None)
+        except InvalidInput as error:
+            raise Conflict(f"what was exported is not whole: {error}; export to another folder") from None
 
     def _save(self, progress: ExportProgress) -> None:
         content = progress.model_dump_json().encode()

@@ -2,67 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kg_api.bundle.folder import keys_of, open_plain, raw_lines, read_blob
-from kg_api.bundle.lines import read_line
+from kg_api.bundle.folder import read_blob
 from kg_api.errors import NotFound, TooLarge
-from kg_api.models.bundle.lines import BundledConcepts, BundledDocument, BundledLine, BundledVectors
 from kg_api.models.bundle.manifest import BundledFile, ImportedLines, Manifest
-from kg_api.web.limits.json_bounds import check_bounds
 from kg_api.wording.nearest import no_ontology
+from kg_cli.bundle.parcels import Parcel, divided, parcels
 from kg_cli.jobs.waiting import patiently
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
 
-SENT_BYTES = 2 * 1024 * 1024
-"""Of one request, unless a document alone has more."""
-SENT_LINES = 600
 Advance = Callable[[int], None]
 """Told of documents that were sent."""
-
-
-@dataclass(slots=True)
-class Parcel:
-    """Lines that are sent together."""
-
-    documents: list[str] = field(default_factory=list[str])
-    lines: list[bytes] = field(default_factory=list[bytes])
-    keys: list[str] = field(default_factory=list[str])
-    size: int = 0
-
-    def add(self, raw: bytes, line: BundledLine) -> None:
-        """Take a further line."""
-        self.lines.append(raw)
-        self.size += len(raw)
-        self.keys += keys_of(line)
-        if isinstance(line, BundledDocument):
-            self.documents.append(line.document)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether no further document is to be in it."""
-        return self.size >= SENT_BYTES or len(self.lines) >= SENT_LINES
-
-
-def parcels(path: Path) -> Iterator[Parcel]:
-    """The lines of a file: whole documents together; of a large one vectors and concepts come after it."""
-    parcel = Parcel()
-    with open_plain(path) as file:
-        for raw in raw_lines(file):
-            line = read_line(raw, check_bounds)
-            is_apart = isinstance(line, BundledVectors | BundledConcepts) and parcel.size >= SENT_BYTES
-            if parcel.is_full and (is_apart or isinstance(line, BundledDocument)):
-                yield parcel
-                parcel = Parcel()
-            parcel.add(raw, line)
-    if parcel.lines:
-        yield parcel
+RAISE = "raise KG_API__MAX_DOCUMENT_BYTES there"
 
 
 @dataclass(slots=True)
@@ -108,29 +65,51 @@ class BundleSender:
         """Send all of an ontology; what is there already is passed over."""
         name = file.configuration.ontology
         manifest = self._manifest
-        opened = self._client.open_import(
-            file.configuration, format=manifest.format, schema_version=manifest.schema_version
-        )
-        total = ImportedLines(
-            stored=0, replaced=0, unchanged=0, kept=[], vectors=0, anew=0, concepts=0, problems=[]
-        )
+        about = {"format": manifest.format, "schema_version": manifest.schema_version}
+        opened = patiently(lambda: self._client.open_import(file.configuration, **about))
+        total = nothing_done()
         for parcel in parcels(self._folder / file.path):
             _add(total, self._send(name, parcel))
             advance(len(parcel.documents))
         return OntologyImport(name, opened.created, opened.takes_vectors, opened.notes, total)
 
     def _send(self, ontology: str, parcel: Parcel) -> ImportedLines:
+        total = nothing_done()
         for key in dict.fromkeys(parcel.keys):
             if key not in self._manifest.blobs.lost:
-                patiently(partial(self._client.import_blob, key, read_blob(self._folder, key)))
+                total.problems += self._send_blob(key)
+        _add(total, self._send_lines(ontology, parcel))
+        return total
+
+    def _send_blob(self, key: str) -> list[str]:
+        """Send a file; what is wrong with it. The service names the document that lacks it."""
+        content = read_blob(self._folder, key)
+        try:
+            patiently(lambda: self._client.import_blob(key, content))
+        except TooLarge as error:
+            return [f"file {key}: {error}; {RAISE}"]
+        return []
+
+    def _send_lines(self, ontology: str, parcel: Parcel) -> ImportedLines:
+        """Send lines, in smaller parts where they are too large; what is one alone is told of."""
         lines = b"".join(parcel.lines)
         try:
             return patiently(lambda: self._client.import_lines(ontology, lines, replace=self._replace))
         except TooLarge as error:
-            told = [f"{name}: {error}; raise KG_API__MAX_DOCUMENT_BYTES there" for name in parcel.documents]
-            return ImportedLines(
-                stored=0, replaced=0, unchanged=0, kept=[], vectors=0, anew=0, concepts=0, problems=told
-            )
+            if len(parts := divided(parcel)) < 2:  # noqa: PLR2004 - it cannot be divided
+                told = f"{parcel.name}: {error}; {RAISE}"
+                return nothing_done().model_copy(update={"problems": [told]})
+        total = nothing_done()
+        for part in parts:
+            _add(total, self._send_lines(ontology, part))
+        return total
+
+
+def nothing_done() -> ImportedLines:
+    """Before anything was sent."""
+    return ImportedLines(
+        stored=0, replaced=0, unchanged=0, kept=[], vectors=0, anew=0, concepts=0, problems=[]
+    )
 
 
 def _add(total: ImportedLines, more: ImportedLines) -> None:

@@ -69,6 +69,7 @@ def _describe(done: ImportedLines) -> str:
     told = [pluralize(done.stored, "new document")]
     told += [f"{done.replaced} replaced"] if done.replaced else []
     told += [f"{done.unchanged} unchanged"] if done.unchanged else []
+    told += [f"{len(done.kept)} kept as they are here"] if done.kept else []
     told += [f"vectors of {pluralize(done.vectors, 'source')} taken"] if done.vectors else []
     told += [f"{pluralize(done.anew, 'source')} to embed anew"] if done.anew else []
     told += [f"concepts of {pluralize(done.concepts, 'source')}"] if done.concepts else []

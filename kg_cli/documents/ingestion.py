@@ -58,18 +58,18 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
     _check_metadata(into.metadata)
     client.health()  # an absent service is reported at once; one that goes away later is waited for
     begun = time.monotonic()
+    ended = False
     outcome = IngestOutcome(failed=[(each.path, each.reason) for each in selection.problems])
     try:
         _upload(client, selection, into, outcome)
         if wait and outcome.ingested:
             waited = [*outcome.jobs(), *unfinished_jobs(client, ontology=ontology, kind=EMBEDDING)]
             wait_until_embedded(client, ontology, list(dict.fromkeys(waited)))
+        ended = True
     finally:
         outcome.seconds = round(time.monotonic() - begun, 2)
-        if as_json:
-            console.print_json(_as_json(outcome, selection))
-        else:
-            _report(outcome, selection, ontology, waited=wait)
+        if ended or outcome.ingested:  # else the error is all that there is to tell
+            _print_outcome(outcome, selection, ontology, waited=wait, as_json=as_json)
     if wait and outcome.ingested and not as_json and (told := concepts_to_follow(client, ontology)):
         console.say(f"{told} (kg admin concepts status --ontology {escape(repr(ontology))})")
     return bool(outcome.ingested) and not outcome.failed
@@ -116,6 +116,15 @@ def _as_json(outcome: IngestOutcome, selection: FileSelection) -> dict[str, Any]
         "jobs": outcome.jobs(),
         "seconds": outcome.seconds,
     }
+
+
+def _print_outcome(
+    outcome: IngestOutcome, selection: FileSelection, ontology: str, *, waited: bool, as_json: bool
+) -> None:
+    if as_json:
+        console.print_json(_as_json(outcome, selection))
+    else:
+        _report(outcome, selection, ontology, waited=waited)
 
 
 def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, waited: bool) -> None:

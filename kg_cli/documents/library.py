@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,6 +23,12 @@ from kg_cli.terminal.options import (
     WhereOption,
     YesOption,
 )
+
+if TYPE_CHECKING:
+    from kg_api.client import KgClient
+
+LAST_NAME = "\U0010ffff"
+"""Behind the name of every document."""
 
 delete = typer.Typer(
     help="Delete a document, the documents of a filter, or an ontology.", no_args_is_help=True
@@ -239,6 +245,24 @@ def delete_ontology(
                 notes = [f"nothing was deleted: {note}" for note in page.notes]
                 print_deleted(Deleted(documents=0, sources=0, notes=notes), as_json=as_json)
                 return
+            _require_admin(client, ontology)
             about = pluralize(page.total, "document")
             confirm(f"Delete the ontology {ontology} with its {about}?")
         print_deleted(client.delete_ontology(ontology), as_json=as_json, what=f"the ontology {ontology}, ")
+
+
+def _require_admin(client: KgClient, ontology: str) -> None:
+    """See, by reading nothing behind the last document, that a key is good for deleting an ontology.
+
+    Raises:
+        Forbidden: it is not.
+    """
+    from kg_api.errors import Forbidden
+
+    try:
+        client.export_documents(ontology, after=LAST_NAME)
+    except Forbidden:
+        raise Forbidden(
+            "to delete an ontology takes a key of the scope 'admin': ask an administrator for another; "
+            "nothing was deleted"
+        ) from None

@@ -104,7 +104,8 @@ def test_what_was_stored_before_gets_its_stems(
 def test_what_an_ontology_takes_for_a_word_is_found_behind_the_word(
     graph: Graph, search: SearchService
 ) -> None:
-    write_synonyms(graph, "a", [["k8s", "kubernetes"], ["brief", "short"]])
+    groups = [["k8s", "kubernetes"], ["brief", "short"]]
+    graph.transaction(lambda tx: write_synonyms(tx, "a", groups))
     answer = ask(search, "k8s configuration")
     assert [hit.full_text.strip() for hit in answer.sources] == [TEXTS[1]]
     assert ask(search, "k8s", ontology="b").sources == [], "each ontology has its own"

@@ -101,6 +101,21 @@ def test_the_list_is_of_a_key_and_from_a_time_on(
         kg.audit("nobody")
 
 
+def test_a_name_stands_for_all_keys_that_have_it(
+    http: httpx.Client, kg: KgClient, writer: httpx.Client
+) -> None:
+    """One that was replaced and the one that replaces it have one name, while both are good and after."""
+    ingest(writer, SECRET)
+    heir = kg.rotate_key("import", overlap_hours=1)
+    with KgClient(str(http.base_url), api_key=heir.key) as second:
+        second.ingest_text(SECRET, ontology="mill", document="second.txt")
+    audited(http, 4)
+    assert {each.key_id for each in kg.audit("import").entries} == {heir.key_id, heir.replaces}
+    assert [each.key_id for each in kg.audit(heir.key_id).entries] == [heir.key_id]
+    kg.revoke_key(heir.key_id)
+    assert kg.audit("import").total == 2
+
+
 def test_what_is_older_than_a_year_is_forgotten(graph: Graph) -> None:
     about: dict[str, Any] = {"key_id": "local", "method": "POST", "path": "/documents", "status": 202}
     about |= {"request_id": "r"}

@@ -207,3 +207,21 @@ def test_a_key_that_sends_too_much_is_told_to_wait(server: Neo4jServer, graph: G
             assert knock(client, "GET /ontologies").status_code == 401, "who has no key is refused as before"
     finally:
         assert few.stop() == 0
+
+
+def test_the_last_administrator_does_not_revoke_itself_unasked(guarded: Service, graph: Graph) -> None:
+    chief = make(graph, "admin", "chief")
+    for name, of in (("reader", None), ("of-notes", ["notes"])):
+        keys.create_key(graph, NewKey(name=name, scope="admin" if of else "read", ontologies=of), "local")
+    with KgClient(guarded.url, api_key=chief) as kg:
+        with pytest.raises(Conflict, match=r"the last key that is good for everything.*--force"):
+            kg.revoke_key("chief")
+        assert kg.revoke_key("reader").state == "revoked"
+        kg.create_key("second", scope="admin")
+        assert kg.revoke_key("second").state == "revoked"
+        with pytest.raises(Conflict):
+            kg.revoke_key(chief)
+        assert kg.revoke_key("chief", force=True).state == "revoked"
+    assert [each.name for each in read_keys(graph) if each.state == "active"] == ["of-notes"]
+    make(graph, "admin", "chief")
+    assert keys.revoke_key(graph, "chief").state == "revoked", "the machine of the service can make another"

@@ -24,7 +24,7 @@ from kg_cli.bundle.importing import BundleSender, OntologyImport, choose
 from tests.conftest import wipe
 from tests.service.asking import nodes, problem
 from tests.service.test_formats import upload
-from tests.support.bundles import HASH, KEY, PICTURE, configuration, lines
+from tests.support.bundles import HASH, KEY, PICTURE, configuration, lines, vector
 from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs
 from tests.support.images import drawn, encoded
@@ -120,7 +120,7 @@ def test_one_ontology_goes_into_a_kg_that_is_in_use(kg: KgClient, graph: Graph, 
 def test_an_export_goes_on_where_it_was_interrupted(
     kg: KgClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kg_cli.bundle.exporting.read_lines", _breaks_at_the_second(check_bounds))
+    monkeypatch.setattr("kg_cli.bundle.pages.read_lines", _breaks_at_the_second(check_bounds))
     for number in range(120):
         kg.ingest_text(f"Number {number}.", ontology="notes", document=f"{number:03}.md")
     folder = tmp_path / "bundle"
@@ -201,6 +201,33 @@ def test_what_a_stranger_sends_changes_nothing(
     problem(http.get(f"/export/blobs/{'0' * 64}"), 404)
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (3, {"paragraphs": [0, 7]}),
+        (3, {"chunks": [{**lines()[3]["chunks"][0], "end_offset": 99}]}),
+        (3, {"vectors": [lines()[3]["vectors"][0], None], "chunks": []}),
+        (4, {"paragraph": 7}),
+        (4, {"concepts": [{"label": "a", "quotes": [{"start": 4, "end": 99}]}]}),
+    ],
+    ids=["no such source", "beyond its source", "bare", "no source", "no quote"],
+)
+def test_what_comes_alone_is_checked_as_what_comes_with_its_document(
+    http: httpx.Client, kg: KgClient, line: int, told: dict[str, Any]
+) -> None:
+    kg.set_embedding_config("notes", strategy="count", chunk_size=30)
+    mark = kg.export_offer(["notes"]).ontologies[0].mark
+    document, first, second = lines()[:3]
+    del document["original"]
+    assert post(http, sent(document, first, second)).json()["stored"] == 1
+    alone = {**lines()[line], **told, **({"mark": mark} if line == 3 else {})}
+    answer = post(http, sent(alone)).json()
+    assert (answer["vectors"], answer["concepts"]) == (0, 0)
+    assert [each[:5] for each in answer["problems"]] == ["a.md:"]
+    nan = {**lines()[3], "vectors": [vector(1, float("nan"), 3), None]}
+    assert "NaN" in problem(post(http, sent(nan)), 422)
+
+
 def test_a_bundle_of_a_later_kg_is_refused(kg: KgClient, http: httpx.Client) -> None:
     given = {"configuration": configuration().model_dump(mode="json")}
     later = http.post("/import/ontologies", json={"format": 1, "schema_version": 999, **given})
@@ -242,8 +269,8 @@ def test_vectors_are_only_taken_where_they_fit(
     ]
     stolen = {**vectors, "mark": mark, "paragraphs": [1], "vectors": [None]}
     stolen["chunks"] = [{**own["chunks"][0], "first": 1, "last": 1, "offset": 0, "end_offset": 5}]
-    told = problem(post(http, sent(document, first, second, stolen)), 422)
-    assert "another document's chunk" in told
+    told = post(http, sent(document, first, second, stolen)).json()
+    assert (told["stored"], "another document's chunk" in told["problems"][0]) == (0, True)
     assert kg.documents("notes").total == 1
     assert document["content_hash"] == HASH
     with driver.session() as session:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from kg_api.blobs.files import FileBlobStore
@@ -10,7 +11,7 @@ from kg_api.configure.extraction import ExtractionService
 from kg_api.extract.open import Extractors
 from kg_api.extract.requests import ExtractionRequests
 from kg_api.images.files import StoredFiles
-from kg_api.models.bundle.lines import BundledDocument
+from kg_api.models.bundle.lines import SOURCES_A_PART, BundledDocument
 from kg_api.models.bundle.manifest import BundledOntology, ImportedLines, ImportOpened, OntologyToImport
 from kg_api.moving.service import MovingService
 from kg_api.settings import Settings
@@ -34,14 +35,18 @@ class Mover:
         )
 
     def pages(self, ontology: str = "notes") -> list[bytes]:
-        """All of an ontology, page by page."""
+        """All of an ontology, page by page, a large document with all of its parts."""
         found, after = list[bytes](), ""
         while page := self.service.exports.page(ontology, after):
-            found.append(page)
-            after = [
-                line.document for line in read_lines(page, check_bounds) if isinstance(line, BundledDocument)
-            ][-1]
+            documents = [each for each in read_lines(page, check_bounds) if isinstance(each, BundledDocument)]
+            found.append(b"".join([page, *self._parts(ontology, after, documents[-1])]))
+            after = documents[-1].document
         return found
+
+    def _parts(self, ontology: str, after: str, last: BundledDocument) -> Iterator[bytes]:
+        if last.sources > SOURCES_A_PART:
+            for first in range(0, last.sources, SOURCES_A_PART):
+                yield self.service.exports.part(ontology, after, last.content_hash, first)
 
     def configuration(self, ontology: str = "notes") -> BundledOntology:
         """As a bundle has it."""

@@ -117,13 +117,17 @@ class AsyncKeyMethods(AsyncSending):
     async def audit(
         self, key: str | None = None, *, since: datetime | None = None, offset: int = 0, limit: int = 100
     ) -> AuditPage:
-        """List what was changed and by whom, the newest first; of one key, by its id or name, or of all."""
+        """List what was changed and by whom, the newest first; of a key, of all keys of a name, or of all."""
         of = {"key": None if key is None else key_id_in(key), "since": since and since.isoformat()}
         return await self._send(get(AuditPage, "audit", **of, offset=offset, limit=limit))
 
-    async def revoke_key(self, key: str) -> ApiKey:
-        """Make a key worth nothing, within five seconds; named by its id or name."""
-        return await self._send(post(ApiKey, "keys", key_id_in(key), "revoke"))
+    async def revoke_key(self, key: str, *, force: bool = False) -> ApiKey:
+        """Make a key worth nothing, within five seconds; named by its id or name.
+
+        The last one that is good for everything is left where it revokes itself, unless by `force`.
+        """
+        asked = params_of(force=force or None)
+        return await self._send(post(ApiKey, "keys", key_id_in(key), "revoke", params=asked))
 
 
 class AsyncMovingMethods(AsyncSending):
@@ -134,9 +138,16 @@ class AsyncMovingMethods(AsyncSending):
         named = None if ontologies is None else list(ontologies)
         return await self._send(get(BundleOffer, "export", ontology=named))
 
-    async def export_documents(self, ontology: str, *, after: str = "") -> bytes:
-        """Get the lines of the next whole documents behind a name; b"" behind the last."""
-        return await self._read_file(get(Answer, "export", "ontologies", ontology, after=after))
+    async def export_documents(
+        self, ontology: str, *, after: str = "", content_hash: str | None = None, first: int | None = None
+    ) -> bytes:
+        """Get the lines of the next documents behind a name; b"" behind the last.
+
+        One of more than 100 sources comes alone: by its hash what is made of 100 of them is given, from
+        `first` on.
+        """
+        asked = {"after": after, "content_hash": content_hash, "first": first}
+        return await self._read_file(get(Answer, "export", "ontologies", ontology, **asked))
 
     async def export_blob(self, key: str) -> bytes:
         """Get a file that a line names by its SHA-256."""

@@ -57,8 +57,9 @@ class AsyncSending:
     async def _fetch(self, call: Call[T]) -> httpx.Response:
         """An answer that is a file, with its headers."""
         try:
-            headers = connection.traced(call.headers)
-            response = await self._http.request(call.method, call.path, params=call.params, headers=headers)
+            patience = connection.patience(self._http.timeout, call)
+            parts = {"params": call.params, "headers": connection.traced(call.headers)}
+            response = await self._http.request(call.method, call.path, **parts, **patience)
         except httpx.RequestError as error:
             raise connection.unreachable(self._http.base_url, error) from error
         return check_file(response)

@@ -6,18 +6,23 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from kg_api.errors import Unavailable
 from kg_api.graph.concepts.evidence import present_evidence
 from kg_api.graph.concepts.rows import EvidenceRows
-from kg_api.graph.database import Graph, Row
+from kg_api.graph.database import Graph, Row, portions
 from kg_api.graph.spaces.due import versions_of
 from kg_api.graph.spaces.marks import Mark
 from kg_api.graph.spaces.registry import Space
+from kg_api.models.bundle.lines import MAX_PART
 
 ALL = 2**31
 """Behind every paragraph."""
 LOOKS = 5
-"""So often evidence is read again that concepts were merged in meanwhile."""
+"""So often is read again what was embedded, or merged, meanwhile."""
+CHUNKED_SOURCES = 20
+"""Of one statement: the driver gives a vector as a list of numbers, which is large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ def have_changed(graph: Graph, documents: Sequence[Row]) -> bool:
 def read_part(
     graph: Graph, documents: Sequence[Row], embedded: tuple[Space, Mark], *, first: int = 0, until: int = ALL
 ) -> StoredPart:
-    """Sources of documents from one paragraph to before another.
+    """Sources of documents from one paragraph to before another, with what is made of them.
 
     Args:
         graph: where they are.
@@ -59,14 +64,7 @@ def read_part(
         first: paragraph.
         until: behind the last one.
     """
-    space, mark = embedded
-    ids = [row["document_id"] for row in documents]
-    places = {"document_ids": ids, "first": first, "until": until}
-    marked = {"mark_property": mark.key, "mark": mark.value, "property": space.vector_property}
-    sources = graph.read("bundle/sources", **places, **marked)
-    chunked = [row["source_id"] for row in sources if row["embedded"] and row["vector"] is None]
-    asked = {"source_ids": chunked, "space": space.key, "property": space.vector_property}
-    chunks = graph.read("bundle/chunks", **asked) if chunked else []
+    sources, chunks = _read_embedded(graph, documents, embedded, (first, until))
     source_ids = [row["source_id"] for row in sources]
     for _ in range(LOOKS):
         evidence = _evidence(graph, source_ids)
@@ -74,6 +72,73 @@ def read_part(
         if labels.keys() >= _concept_ids(evidence) and _evidence(graph, source_ids) == evidence:
             return StoredPart(sources, chunks, evidence, labels)
     raise Unavailable("concepts are being merged faster than they can be read: try again")
+
+
+def read_texts(graph: Graph, documents: Sequence[Row]) -> StoredPart:
+    """All sources of documents, without what is made of them."""
+    return StoredPart(_sources(graph, documents, None, (0, ALL)), (), EvidenceRows([], [], []), {})
+
+
+def _read_embedded(
+    graph: Graph, documents: Sequence[Row], embedded: tuple[Space, Mark], places: tuple[int, int]
+) -> tuple[list[Row], list[Row]]:
+    """Sources and their chunks; what is embedded between both is read again, or counts as not embedded."""
+    sources, chunks, bare = list[Row](), list[Row](), set[str]()
+    for _ in range(LOOKS):
+        sources = _sources(graph, documents, embedded, places)
+        chunks = _chunks(graph, sources, embedded[0])
+        if not (bare := _bare(sources, chunks)):
+            break
+    return [{**row, "embedded": False} if row["source_id"] in bare else row for row in sources], chunks
+
+
+def _sources(
+    graph: Graph, documents: Sequence[Row], embedded: tuple[Space, Mark] | None, places: tuple[int, int]
+) -> list[Row]:
+    space, mark = embedded or (None, None)
+    return graph.read(
+        "bundle/sources",
+        document_ids=[row["document_id"] for row in documents],
+        first=places[0],
+        until=places[1],
+        mark_property=mark.key if mark else "",
+        mark=mark.value if mark else None,
+        property=space.vector_property if space else "",
+    )
+
+
+def _chunks(graph: Graph, sources: Sequence[Row], space: Space) -> list[Row]:
+    """Those of sources that have no vector of their own, each once, but for what a bundle cannot hold."""
+    chunked = [row["source_id"] for row in sources if _is_chunked(row)]
+    found: dict[str, Row] = {}
+    for ids in portions(chunked, CHUNKED_SOURCES):
+        asked = {"source_ids": ids, "space": space.key, "property": space.vector_property}
+        rows = graph.read("bundle/chunks", **asked)
+        found.update((row["chunk_id"], _small(row)) for row in rows if _is_whole(row))
+    return [found[each] for each in sorted(found)]
+
+
+def _is_chunked(source: Row) -> bool:
+    return bool(source["embedded"]) and source["vector"] is None
+
+
+def _is_whole(chunk: Row) -> bool:
+    """Not of another moment than what it is read for, and of no more sources than an import takes."""
+    told = (chunk["vector"] is None) == bool(chunk["children"])
+    return told and 0 < len(chunk["paragraphs"]) <= MAX_PART
+
+
+def _small(chunk: Row) -> Row:
+    """Its vector as an array, which has a tenth of the bytes of a list."""
+    vector = chunk["vector"]
+    return {**chunk, "vector": None if vector is None else np.asarray(vector, dtype=np.float32)}
+
+
+def _bare(sources: Sequence[Row], chunks: Sequence[Row]) -> set[str]:
+    """Ids of sources that are said to be embedded, and have neither a vector nor a chunk."""
+    covered = {(row["document_id"], each) for row in chunks for each in row["paragraphs"]}
+    chunked = (row for row in sources if _is_chunked(row))
+    return {row["source_id"] for row in chunked if (row["document_id"], row["paragraph"]) not in covered}
 
 
 def _evidence(graph: Graph, source_ids: Sequence[str]) -> EvidenceRows:

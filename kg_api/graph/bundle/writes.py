@@ -16,7 +16,7 @@ from kg_api.graph.spaces.registry import Space
 
 @dataclass(frozen=True, slots=True)
 class StoredSources:
-    """The sources of a document as they are stored."""
+    """Sources of a document as they are stored."""
 
     by_paragraph: dict[int, SourceText]
     not_embedded: frozenset[str]
@@ -25,6 +25,11 @@ class StoredSources:
     """By id, the extractor that has read it."""
     brought: frozenset[str]
     """Ids of those of which somebody has brought concepts."""
+
+    @property
+    def lengths(self) -> dict[int, int]:
+        """Of their texts, in code points, by paragraph."""
+        return {at: len(source.full_text) for at, source in self.by_paragraph.items()}
 
 
 def hold_documents(tx: Transaction, document_ids: Collection[str]) -> dict[str, str | None]:
@@ -45,11 +50,15 @@ def keep_changes(tx: Transaction, changes: Mapping[str, str]) -> None:
         tx.run("bundle/keep_changes", rows=rows)
 
 
-def stored_sources(tx: Transaction, document_ids: Collection[str], mark: Mark) -> dict[str, StoredSources]:
-    """By document, its sources, and how each is embedded and read."""
+def stored_sources(
+    tx: Transaction, document_ids: Collection[str], mark: Mark, places: range
+) -> dict[str, StoredSources]:
+    """By document, its sources at some paragraphs, and how each is embedded and read."""
     rows = tx.run(
         "bundle/sources_of",
         document_ids=sorted(document_ids),
+        first=places.start,
+        until=places.stop,
         mark_property=mark.key,
         mark=mark.value,
         imported=IMPORTED,

@@ -53,10 +53,8 @@ def choose_language(
         NotFound: there is no such ontology.
     """
     name = LANGUAGE_NAMES.get(language)
-    found = graph.write("ontologies/set_language", name=ontology, language=name)
-    if not found:
-        raise unknown_ontology(graph, ontology)
-    until, indexed, place = time.monotonic() + seconds, 0, found[0]
+    place = graph.transaction(lambda tx: _choose(tx, ontology, name))
+    until, indexed = time.monotonic() + seconds, 0
     while place["after"] is not None and time.monotonic() < until:
         rows = graph.transaction(lambda tx, place=place: _index(tx, ontology, name, place))
         if rows is None:
@@ -65,6 +63,26 @@ def choose_language(
     return OntologyLanguage(
         ontology=ontology, language=language, complete=place["after"] is None, indexed=indexed
     )
+
+
+def write_language(tx: Transaction, ontology: str, language: TextLanguage) -> None:
+    """Choose the language of an ontology that has no sources yet, in the transaction that makes it.
+
+    Raises:
+        NotFound: there is no such ontology.
+    """
+    name = LANGUAGE_NAMES.get(language)
+    place = _choose(tx, ontology, name)
+    if place["after"] is not None:
+        _index(tx, ontology, name, place)
+
+
+def _choose(tx: Transaction, ontology: str, language: str | None) -> Row:
+    """Where indexing in it begins."""
+    found = tx.run("ontologies/set_language", name=ontology, language=language)
+    if not found:
+        raise unknown_ontology(tx, ontology)
+    return found[0]
 
 
 def _index(tx: Transaction, ontology: str, language: str | None, place: Row) -> list[Row] | None:

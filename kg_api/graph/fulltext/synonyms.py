@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kg_api.graph.database import Graph
+from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.naming.ontologies import unknown_ontology
 from kg_api.models.words.synonyms import BETWEEN
 
@@ -46,15 +46,15 @@ def all_words(graph: Graph) -> Mapping[str, OntologyWords]:
     return {row["ontology"]: OntologyWords(_groups(row["synonyms"]), row["language"]) for row in rows}
 
 
-def write_synonyms(graph: Graph, ontology: str, groups: Groups) -> None:
+def write_synonyms(tx: Transaction, ontology: str, groups: Groups) -> None:
     """In the place of those there are.
 
     Raises:
         NotFound: there is no such ontology.
     """
     stored = [BETWEEN.join(group) for group in groups]
-    if not graph.write("ontologies/set_synonyms", name=ontology, synonyms=stored):
-        raise unknown_ontology(graph, ontology)
+    if not tx.run("ontologies/set_synonyms", name=ontology, synonyms=stored):
+        raise unknown_ontology(tx, ontology)
 
 
 def synonyms_in(text: str, groups: Iterable[Sequence[str]]) -> list[str]:

@@ -35,18 +35,18 @@ def write_audit(graph: Graph, records: Sequence[AuditRecord]) -> None:
 
 
 def page_of_audit(
-    graph: Graph, *, key_id: str | None, since: datetime | None, offset: int, limit: int
+    graph: Graph, *, key_ids: Sequence[str] | None, since: datetime | None, offset: int, limit: int
 ) -> tuple[list[AuditEntry], int]:
     """Some, the newest first, and how many there are in all.
 
     Args:
         graph: where they are.
-        key_id: only of this key; None: of all.
+        key_ids: only of these keys; None: of all.
         since: only from then on; None: all.
         offset: how many to skip.
         limit: how many at most.
     """
-    given = {"key_id": key_id, "since": since or BEGINNING}
+    given = {"key_ids": key_ids, "since": since or BEGINNING}
     rows = graph.read("audit/page", **given, offset=offset, limit=limit)
     return [_entry(row) for row in rows], graph.read("audit/count", **given)[0]["total"]
 

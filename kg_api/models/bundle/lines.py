@@ -10,7 +10,6 @@ from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter, mode
 
 from kg_api.models.base import Body, DocumentName, Flag, Text
 from kg_api.models.images import ImageType, PerceptualHash
-from kg_api.models.library.documents import DocumentChange
 from kg_api.models.library.formats import Format
 from kg_api.models.library.metadata import MetadataValue, check_value
 from kg_api.models.library.parsing import BlockKind
@@ -21,7 +20,9 @@ MAX_PLACE = 2**31
 MAX_DIMENSIONS = 4096
 MAX_PART = 2000
 """Sources of one line of vectors; an export writes no more than 500."""
-MAX_KEYS = 1000
+MAX_KEYS = 10_000
+SOURCES_A_PART = 100
+"""What is made of so many sources is given out at once; a document that has more comes in parts."""
 
 
 def _is_base64(text: str) -> str:
@@ -58,6 +59,15 @@ BundledMetadata = Annotated[
 ]
 
 
+class BundledChanges(Body):
+    """What somebody changed of a document, all of it together: more than one change may be."""
+
+    title: Name | None = None
+    uri: Annotated[Text, StringConstraints(max_length=4000)] | None = None
+    metadata: BundledMetadata = Field(default_factory=dict)
+    """Key by key; null deletes one."""
+
+
 class BundledDocument(Body):
     """A document; its sources follow it, in reading order."""
 
@@ -72,7 +82,7 @@ class BundledDocument(Body):
     preface: Text = ""
     """Text before its first source."""
     metadata: BundledMetadata = Field(default_factory=dict)
-    changes: DocumentChange | None = None
+    changes: BundledChanges | None = None
     """What somebody changed of it after it came; title, address and metadata have it already."""
     original: BlobKey | None = None
     """The file that it was made of, where that is kept."""
@@ -190,7 +200,7 @@ class BundledRelation(Body):
 
 
 class BundledConcepts(Body):
-    """What was found in a source, by one extractor or one import."""
+    """What was found in a source, by one extractor or one import; of much of it there are several lines."""
 
     kind: Literal["concepts"]
     document: DocumentName

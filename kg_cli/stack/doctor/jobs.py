@@ -20,6 +20,8 @@ WAITS_FOR_ANOTHER = "waiting: "
 """How the error of a job begins that waits for something outside kg."""
 ANSWER_SECONDS = 10.0
 SEND_A_KEY = "KG_API_KEY=kg_... kg doctor, with a key that may read"
+SEND_A_KEY_OF_ALL = "KG_API_KEY=kg_... kg doctor, with a key of all ontologies, tells of it"
+"""Any key may read: what it is refused concerns all of kg."""
 
 
 def examine_models(url: str, settings: Settings) -> Iterator[DoctorFinding]:
@@ -47,8 +49,14 @@ def examine_jobs(
     """
     with client_of(url, settings, timeout_seconds=ANSWER_SECONDS) as client:
         try:
-            yield from _examine(client, _wait_until_settled(client, patience_seconds), settings, start)
-        except (Unauthorized, Forbidden) as error:
+            queue = _wait_until_settled(client, patience_seconds)
+            if isinstance(queue, Forbidden):
+                told = f"not looked at with this key: {queue}"
+                yield DoctorFinding("queue", "warn", told, SEND_A_KEY_OF_ALL)
+                yield from _own_jobs(client)
+            else:
+                yield from _examine(client, queue, settings, start)
+        except Unauthorized as error:
             yield DoctorFinding("jobs", "fail", f"the service does not tell of them: {error}", SEND_A_KEY)
         except KgError as error:
             yield DoctorFinding(
@@ -71,10 +79,22 @@ def _examine(client: KgClient, queue: QueueStatus, settings: Settings, start: st
         )
 
 
-def _wait_until_settled(client: KgClient, patience_seconds: float) -> QueueStatus:
+def _own_jobs(client: KgClient) -> Iterator[DoctorFinding]:
+    """What a key of some ontologies is told."""
+    dead = client.jobs(state="dead", limit=MAX_SHOWN).jobs
+    yield from map(_dead_job, dead)
+    if not dead:
+        yield DoctorFinding("jobs", "ok", "none of this key's ontologies is dead")
+
+
+def _wait_until_settled(client: KgClient, patience_seconds: float) -> QueueStatus | Forbidden:
+    """The queue, or why this key is not told of it."""
     deadline = time.monotonic() + patience_seconds
-    while not (queue := client.queue()).alive and time.monotonic() < deadline:
-        time.sleep(0.5)
+    try:
+        while not (queue := client.queue()).alive and time.monotonic() < deadline:
+            time.sleep(0.5)
+    except Forbidden as error:
+        return error
     return queue
 
 
@@ -97,11 +117,15 @@ def _dead(client: KgClient, queue: QueueStatus) -> Iterator[DoctorFinding]:
     if not queue.dead:
         return
     for job in client.jobs(state="dead", limit=min(queue.dead, MAX_SHOWN)).jobs:
-        told = f"{name_of(job)} is dead: {job.error or 'no reason is recorded'}"
-        yield DoctorFinding("job", "fail", told, f"mend that, then: kg jobs retry {job.job_id}")
+        yield _dead_job(job)
     if queue.dead > MAX_SHOWN:
         told = f"{queue.dead} have died within a day"
         yield DoctorFinding("jobs", "fail", told, "kg jobs list --state dead")
+
+
+def _dead_job(job: Job) -> DoctorFinding:
+    told = f"{name_of(job)} is dead: {job.error or 'no reason is recorded'}"
+    return DoctorFinding("job", "fail", told, f"mend that, then: kg jobs retry {job.job_id}")
 
 
 def _waiting(client: KgClient, queue: QueueStatus) -> Iterator[DoctorFinding]:

@@ -12,7 +12,7 @@ from kg_api.managed.probes import exchange
 from kg_api.settings import Settings
 from kg_api.tracing.export import PATH, is_installed
 from kg_cli.stack.doctor.findings import DoctorFinding
-from kg_cli.stack.doctor.jobs import SEND_A_KEY
+from kg_cli.stack.doctor.jobs import SEND_A_KEY, SEND_A_KEY_OF_ALL
 from kg_cli.terminal.connect import key_for
 
 METRICS_SECONDS = 10.0
@@ -32,7 +32,10 @@ def examine_metrics(url: str, settings: Settings) -> Iterator[DoctorFinding]:
         fix = "look into the service's log"
         yield DoctorFinding("metrics", "warn", f"{url}/metrics does not answer: {error}", fix)
         return
-    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+    if status == HTTPStatus.FORBIDDEN:
+        told = "not looked at with this key: they concern all of kg, and it is for some ontologies alone"
+        yield DoctorFinding("metrics", "warn", told, SEND_A_KEY_OF_ALL)
+    elif status == HTTPStatus.UNAUTHORIZED:
         yield DoctorFinding("metrics", "warn", f"{url}/metrics wants a key that may read", SEND_A_KEY)
     elif status != HTTPStatus.OK:
         yield DoctorFinding(

@@ -52,6 +52,9 @@ def test_an_administrator_of_the_machine_gives_keys_to_others(kg: Kg, guarded: S
         (notes / name).write_text("A note.")
     sent = kg("ingest", str(notes), "--ontology", "notes", env=reader)
     assert (sent.returncode, sent.stderr.count("'write'")) == (Forbidden.exit_code, 1), "it is told once"
+    assert ("no files" in sent.stderr, sent.stdout) == (False, ""), "nothing else is told"
+    asked = kg("delete", "ontology", "notes", env=reader, stdin="y\n")
+    assert "nothing was deleted" in asked.stderr, "there is none"
     cut = kg("ontologies", env=elsewhere | {"KG_API_KEY": key[3:]})
     assert (cut.returncode, "look at KG_API_KEY" in cut.stderr) == (Unauthorized.exit_code, True)
     refused = kg("admin", "keys", "create", "eve", env=reader)
@@ -102,3 +105,14 @@ def test_a_key_of_one_ontology_works_there_alone(kg: Kg, guarded: Service, folde
         shown = kg(*command, env=bob)
         assert (shown.returncode, "secrets" in shown.stdout + shown.stderr) == (0, False), shown.stderr
     assert kg("admin", "spaces", "list", env=bob).returncode == Forbidden.exit_code
+    doctor = kg("doctor", "--json", env=bob | {"KG_HOME": str(folder / "elsewhere")})
+    found = {each["name"]: each for each in json.loads(doctor.stdout)}
+    for name in ("queue", "metrics"):
+        told = found[name]
+        assert (told["state"], "not looked at with this key" in told["detail"]) == ("warn", True)
+        assert "a key of all ontologies" in told["fix"]
+    assert found["jobs"]["state"] == "ok"
+    asked = kg("delete", "ontology", "herons", env=bob, stdin="y\n")
+    assert (asked.returncode, "'admin'" in asked.stderr) == (Forbidden.exit_code, True), asked.stderr
+    assert "Delete the ontology" not in asked.stderr, "it is refused before it asks"
+    assert kg("ontologies", env=bob).stdout.count("herons") == 1

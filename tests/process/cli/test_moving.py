@@ -45,6 +45,11 @@ def test_a_kg_is_moved(kg: Kg, graph: Graph, driver: neo4j.Driver, tmp_path: Pat
     told = json.loads(kg("import", str(bundle), "--check", "--json", env=nowhere).stdout)
     assert (told["whole"], told["files"][0]["lines"]["document"]) == (True, 2)
 
+    absent = kg("import", str(bundle), "--check", "--ontology", "others", env=nowhere)
+    assert (absent.returncode, "others" in absent.stderr) == (NotFound.exit_code, True)
+    one = kg("import", str(bundle), "--check", "--ontology", "notes", env=nowhere)
+    assert (one.returncode, "notes: 2 documents" in one.stdout) == (0, True)
+
     wipe(driver)
     ensure_space(graph, small_embedder().identity)
     assert "notes (new): 2 new documents" in kg("import", str(bundle)).stdout
@@ -56,6 +61,7 @@ def test_a_kg_is_moved(kg: Kg, graph: Graph, driver: neo4j.Driver, tmp_path: Pat
     assert kg("ingest", str(notes), "--ontology", "notes").returncode == 0
     kept = kg("import", str(bundle))
     assert "birds.md: another text of that name is there and stays" in " ".join(kept.stderr.split())
+    assert "notes: 0 new documents, 1 unchanged, 1 kept as they are here" in kept.stdout
     told = json.loads(kg("import", str(bundle), "--replace", "--json").stdout)
     assert told["ontologies"][0]["done"]["replaced"] == 1
 

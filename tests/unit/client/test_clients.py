@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
+import httpx
 import pytest
 
 from kg_api.client import AsyncKgClient, KgClient, connection
@@ -131,3 +132,18 @@ def test_a_plain_address_of_this_machine_needs_none_and_trusts_none() -> None:
     verify = connection.options("http://127.0.0.1:8420", None, 5)["verify"]
     assert verify.cert_store_stats()["x509_ca"] == 0
     assert verify.verify_mode is ssl.CERT_REQUIRED
+
+
+def test_what_is_exported_may_take_longer_than_other_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited = list[float]()
+
+    def request(client: httpx.Client, *_: object, timeout: httpx.Timeout | None = None, **__: object) -> Any:
+        waited.append((timeout or client.timeout).read or 0)
+        raise httpx.ReadTimeout("")
+
+    monkeypatch.setattr(httpx.Client, "request", request)
+    with KgClient("http://127.0.0.1:1") as kg:
+        for ask in (kg.export_offer, lambda: kg.export_documents("o"), lambda: kg.export_blob("0"), kg.queue):
+            with pytest.raises(ServiceUnreachable, match="did not answer in time"):
+                ask()
+    assert waited == [connection.MAX_READING_SECONDS] * 3 + [connection.DEFAULT_TIMEOUT_SECONDS]

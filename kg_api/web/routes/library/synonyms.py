@@ -37,5 +37,5 @@ def put_synonyms(
 
     A search of several ontologies uses the synonyms of all of them. Nothing is indexed anew.
     """
-    write_synonyms(container.graph, ontology, synonyms.groups)
+    container.graph.transaction(lambda tx: write_synonyms(tx, ontology, synonyms.groups))
     return Synonyms(ontology=ontology, groups=synonyms.groups)

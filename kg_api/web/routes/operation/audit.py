@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from kg_api.access.keys import find_called
+from kg_api.access.keys import ids_called
 from kg_api.graph.keys.audit import page_of_audit
 from kg_api.graph.keys.stored import read_keys
 from kg_api.models.base import Text
@@ -23,7 +23,7 @@ OfKey = Annotated[
     Query(
         min_length=1,
         max_length=MAX_KEY_NAME,
-        description="Only what was changed with this key: its id or name, `local` or `anyone`.",
+        description="Only with this key: its id, the name of one or several, `local` or `anyone`.",
     ),
 ]
 Since = Annotated[datetime | None, Query(description="Only from then on; without a zone it is UTC.")]
@@ -39,7 +39,7 @@ def list_audit(
     An entry is written within a second after its request was answered. 404: there is no such key.
     """
     graph = container.graph
-    key_id = key if key is None or key in NO_KEYS else find_called(read_keys(graph), key).key_id
+    key_ids = None if key is None else [key] if key in NO_KEYS else ids_called(read_keys(graph), key)
     from_then = since.replace(tzinfo=UTC) if since is not None and since.tzinfo is None else since
-    entries, total = page_of_audit(graph, key_id=key_id, since=from_then, offset=offset, limit=limit)
+    entries, total = page_of_audit(graph, key_ids=key_ids, since=from_then, offset=offset, limit=limit)
     return AuditPage(entries=entries, total=total, offset=offset, limit=limit)

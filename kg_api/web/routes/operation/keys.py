@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Path, Request
+from fastapi import APIRouter, Body, Path, Query, Request
 from fastapi.openapi.models import Example
 
 from kg_api.access import keys
@@ -61,9 +61,18 @@ def rotate_key(
 
 
 @router.post("/keys/{key_id}/revoke", summary="Revoke an API key")
-def revoke_key(container: Open, key_id: CalledKey) -> ApiKey:
+def revoke_key(
+    container: Open,
+    request: Request,
+    key_id: CalledKey,
+    *,
+    force: Annotated[
+        bool, Query(description="Also the last key that is good for everything, where keys are required.")
+    ] = False,
+) -> ApiKey:
     """Make a key worth nothing, within five seconds. To do it twice is no error.
 
-    404: there is no such key. 409: several are called so.
+    404: there is no such key. 409: several are called so, or it is the last one that is good for everything.
     """
-    return keys.revoke_key(container.graph, key_id)
+    remote = request.app.state.keys_required and asking(request).is_key
+    return keys.revoke_key(container.graph, key_id, but_the_last=remote and not force)

@@ -1,0 +1,102 @@
+"""Sending a bundle to a service that is away for a moment, or refuses a part of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from kg_api.bundle.checking import check_bundle
+from kg_api.client import KgClient
+from kg_api.errors import TooLarge, Unavailable
+from kg_api.models.bundle.manifest import ImportedLines, ImportOpened
+from kg_api.web.limits.json_bounds import check_bounds
+from kg_cli.bundle.importing import BundleSender, OntologyImport, nothing_done
+from tests.support.bundles import KEY, HandmadeBundle, lines, vector
+
+
+class Service:
+    """Takes all, but for what it is told to refuse, once each, and what is larger than so many bytes."""
+
+    def __init__(self, most: int = 2**30, refusals: dict[str, Exception] | None = None) -> None:
+        self._refusals = refusals or {}
+        self._most = most
+        self.taken: list[list[str]] = []
+        """Kinds of the lines of each request."""
+
+    def open_import(self, configuration: Any, **_: Any) -> ImportOpened:
+        self._refuse("open_import")
+        return ImportOpened(ontology=configuration.ontology, created=True, takes_vectors=True, notes=[])
+
+    def import_blob(self, *_: Any) -> None:
+        self._refuse("import_blob")
+
+    def import_lines(self, _: str, lines: bytes, **__: Any) -> ImportedLines:
+        self._refuse("import_lines")
+        if len(lines) > self._most:
+            raise TooLarge(f"more than {self._most} bytes")
+        self.taken.append([json.loads(line)["kind"] for line in lines.splitlines()])
+        return nothing_done().model_copy(update={"stored": lines.count(b'"kind": "document"')})
+
+    def _refuse(self, name: str) -> None:
+        if name in self._refusals:
+            raise self._refusals.pop(name)
+
+
+def send(bundle: HandmadeBundle, service: Service) -> OntologyImport:
+    manifest = check_bundle(bundle.folder, check_bounds, lambda _: None)
+    sender = BundleSender(cast("KgClient", service), bundle.folder, manifest, replace=False)
+    return sender.send(manifest.files[0], lambda _: None)
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> HandmadeBundle:
+    return HandmadeBundle(tmp_path / "bundle")
+
+
+@pytest.mark.parametrize("away", ["open_import", "import_blob", "import_lines"])
+def test_a_service_that_is_away_for_a_moment_is_asked_again(bundle: HandmadeBundle, away: str) -> None:
+    assert send(bundle, Service(refusals={away: Unavailable()})).done.stored == 1
+
+
+def test_of_a_parcel_that_is_too_large_only_the_document_that_is_so_is_told(bundle: HandmadeBundle) -> None:
+    long = "A long text. " * 500
+    bundle.lines += lines("b.md") + lines("c.md")
+    document, first, second = bundle.lines[5:8]
+    first.update(text=long, end=len(long), blocks=[])
+    second.update(start=len(long), end=len(long) + len(second["text"]))
+    document["characters"] = second["end"]
+    bundle.save()
+    service = Service(most=2000)
+    done = send(bundle, service).done
+    assert done.stored == 2
+    assert done.problems == ["b.md: more than 2000 bytes; raise KG_API__MAX_DOCUMENT_BYTES there"]
+    whole = ["document", "source", "source", "vectors", "concepts"]
+    assert service.taken == [whole, ["vectors"], ["concepts"], whole]
+
+
+def test_vectors_that_are_too_large_are_told(bundle: HandmadeBundle) -> None:
+    bundle.lines[3]["chunks"][0]["vector"] = bundle.lines[3]["vectors"][0] = vector(*range(1, 500))
+    bundle.save()
+    done = send(bundle, Service(most=2000)).done
+    assert (done.stored, [each[:16] for each in done.problems]) == (1, ["vectors of a.md:"])
+
+
+def test_a_picture_that_is_too_large_is_told(bundle: HandmadeBundle) -> None:
+    done = send(bundle, Service(refusals={"import_blob": TooLarge("more than 5 bytes")})).done
+    assert done.problems == [f"file {KEY}: more than 5 bytes; raise KG_API__MAX_DOCUMENT_BYTES there"]
+
+
+def test_what_was_found_in_one_source_is_sent_together(
+    bundle: HandmadeBundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An import takes what people brought only where nobody has brought any yet."""
+    monkeypatch.setattr("kg_cli.bundle.parcels.SENT_BYTES", 1)
+    concepts = bundle.lines[4]
+    bundle.lines += [concepts, {**concepts, "paragraph": 1}]
+    bundle.save()
+    service = Service()
+    send(bundle, service)
+    assert service.taken == [["document", "source", "source"], ["vectors"], ["concepts"] * 2, ["concepts"]]
