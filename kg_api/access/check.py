@@ -11,16 +11,18 @@ from typing import Final, get_args
 import structlog
 from cachetools import TLRUCache
 
-from kg_api.access.token import KeyToken
+from kg_api.access.token import KeyToken, SessionToken
 from kg_api.errors import Unavailable
 from kg_api.graph.database import Graph
+from kg_api.graph.keys.sessions import find_session
 from kg_api.graph.keys.stored import UsableKey, find_usable, note_use
 from kg_api.models.vocabulary import KeyScope
 
 log = structlog.get_logger()
 
 KNOWN_SECONDS = 5.0
-"""So long a key is good after it was revoked, at most: until then what was found of it is remembered."""
+"""So long a key is good after it was revoked, and a session after it was ended by another process, at most:
+until then what was found of it is remembered."""
 MAX_KNOWN = 10_000
 _SCOPES = get_args(KeyScope)
 
@@ -34,6 +36,8 @@ class Access:
     scope: KeyScope
     ontologies: frozenset[str] | None = None
     """Those that there are to them; None: all."""
+    name: str = ""
+    """Of a key."""
 
     @property
     def is_key(self) -> bool:
@@ -51,9 +55,12 @@ ANYONE: Final = Access("anyone", "admin")
 """Whoever reaches a service that requires no keys."""
 
 
+Token = KeyToken | SessionToken
+
+
 @dataclass(frozen=True, slots=True)
 class KnownKey:
-    """What is known of a key that was sent."""
+    """What is known of a key that was sent, or of a session of one."""
 
     access: Access | None
     """None: it is wrong, expired or revoked."""
@@ -62,7 +69,7 @@ class KnownKey:
 
 
 class KeyCheck:
-    """Knows the keys that were sent lately. Thread-safe.
+    """Knows the keys and sessions that were sent lately. Thread-safe.
 
     Keys that are no good are remembered apart, so that whoever tries many pushes no good one out.
 
@@ -77,39 +84,53 @@ class KeyCheck:
         self._good, self._bad = (_remembering(clock) for _ in range(2))
         self._lock = threading.Lock()
 
-    def known(self, token: KeyToken) -> KnownKey | None:
-        """What was found of a key within the last seconds; None: it must be looked up."""
+    def known(self, token: Token) -> KnownKey | None:
+        """What was found of one within the last seconds; None: it must be looked up."""
         with self._lock:
             return self._good.get(token.secret_hash) or self._bad.get(token.secret_hash)
 
-    def look_up(self, token: KeyToken) -> Access | None:
-        """Who sends a key; None where it is wrong, expired or revoked.
+    def look_up(self, token: Token) -> Access | None:
+        """Who sends a key or a session of it; None where one of them is wrong, over or revoked.
 
         Raises:
             Unavailable: the database does not answer.
         """
         begun, graph = self._clock(), self._graph()
-        key = find_usable(graph, token.key_id)
+        key = _find(graph, token)
         if key is None or not token.has_hash(key.secret_hash):
             self._remember(token, KnownKey(None, begun + KNOWN_SECONDS))
             return None
         seen = None if key.ontologies is None else frozenset(key.ontologies)
-        access = Access(token.key_id, key.scope, seen)
+        access = Access(key.key_id, key.scope, seen, key.name)
         self._remember(token, KnownKey(access, begun + _seconds_known(key)))
         if key.note_use:
-            _note_use(graph, token.key_id)
+            _note_use(graph, key.key_id)
         return access
 
-    def _remember(self, token: KeyToken, finding: KnownKey) -> None:
+    def forget(self, token: Token) -> None:
+        """Look one up again when it is sent next, as it was ended here."""
         with self._lock:
-            self._good.pop(token.secret_hash, None)
-            self._bad.pop(token.secret_hash, None)
+            self._drop(token)
+
+    def _drop(self, token: Token) -> None:
+        self._good.pop(token.secret_hash, None)
+        self._bad.pop(token.secret_hash, None)
+
+    def _remember(self, token: Token, finding: KnownKey) -> None:
+        with self._lock:
+            self._drop(token)
             kept = self._good if finding.access else self._bad
             kept[token.secret_hash] = finding
 
 
 def _remembering(clock: Callable[[], float]) -> TLRUCache[str, KnownKey]:
     return TLRUCache(MAX_KNOWN, ttu=lambda _, finding, __: finding.until, timer=clock)
+
+
+def _find(graph: Graph, token: Token) -> UsableKey | None:
+    if isinstance(token, KeyToken):
+        return find_usable(graph, token.key_id)
+    return find_session(graph, token.secret_hash)
 
 
 def _seconds_known(key: UsableKey) -> float:

@@ -22,6 +22,7 @@ from kg_api.graph.jobs.records import (
     SOURCE_EMBEDDING,
 )
 from kg_api.graph.keys.audit import prune_audit
+from kg_api.graph.keys.sessions import prune_sessions
 from kg_api.graph.relations.vocabulary import delete_unused_types, finish_renaming
 from kg_api.graph.spaces.configuration import hold_configurations
 from kg_api.graph.spaces.due import Wanted, count_due
@@ -90,6 +91,7 @@ class Backfill:
             self._graph.transaction(ask_for_cleanup)
         prune(self._graph, days=KEEP_FINISHED_DAYS)
         prune_audit(self._graph, KEEP_AUDIT_DAYS)
+        prune_sessions(self._graph)
         finish_renaming(self._graph, checkpoint=run.checkpoint)
         delete_unused_types(self._graph)
         while prune_cache(self._graph, self._cache_entries) or prune_writes(self._graph):

@@ -124,7 +124,7 @@ class AuditEntry(Answer):
     path: str
     """As it was sent, without its query."""
     status: int
-    """Of HTTP: 200 to 299; from 500 on where it failed, and may have been done in part."""
+    """Of HTTP: below 400; from 500 on where it failed, and may have been done in part."""
     request_id: str
     """As in the log of requests."""
     outcome: dict[str, str | int | bool] = Field(default_factory=dict)

@@ -14,7 +14,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match
 
-from kg_api.errors import KgError, StorageFull, TooBusy, Unavailable
+from kg_api.errors import KgError, RateExceeded, StorageFull, TooBusy, Unavailable
 from kg_api.models.keys import without_secrets
 from kg_api.models.problems import SOMETHING_WRONG, Problem, problem_of, problem_of_fields, to_unicode
 from kg_api.web.openapi import MEDIA_TYPE
@@ -57,7 +57,10 @@ def _response(told: Problem) -> Response:
 
 def of_error(error: KgError) -> Response:
     """One of our errors as an answer."""
-    return _response(problem_of(error))
+    response = _response(problem_of(error))
+    if isinstance(error, RateExceeded):
+        response.headers["Retry-After"] = str(error.retry_after_seconds)
+    return response
 
 
 def install(app: FastAPI, routes: Sequence[BaseRoute] = ()) -> None:

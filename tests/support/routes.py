@@ -127,3 +127,31 @@ ROUTES: Final[dict[str, KeyScope]] = {
     "POST /waiting/reject": "write",
     "POST /mcp": "read",
 }
+PUBLIC_PAGES: Final = ("GET /ui/assets/{digest}/{name}", "GET /ui/login", "POST /ui/login")
+PAGES: Final[dict[str, KeyScope]] = {
+    "GET /ui": "read",
+    "GET /ui/": "read",
+    "GET /ui/audit": "admin",
+    "GET /ui/communities": "read",
+    "GET /ui/communities/{ontology}/{community_id}": "read",
+    "GET /ui/concepts": "read",
+    "GET /ui/concepts/{concept_id}": "read",
+    "GET /ui/documents": "read",
+    "POST /ui/documents": "write",
+    "GET /ui/documents/{document_id}/delete": "read",
+    "POST /ui/documents/{document_id}/delete": "write",
+    "GET /ui/jobs": "read",
+    "POST /ui/jobs/{job_id}/cancel": "write",
+    "POST /ui/jobs/{job_id}/retry": "write",
+    "GET /ui/keys": "admin",
+    "POST /ui/keys": "admin",
+    "POST /ui/keys/{key_id}/rotate": "admin",
+    "POST /ui/keys/{key_id}/revoke": "admin",
+    "GET /ui/proposals": "read",
+    "POST /ui/proposals/{proposal_id}/{decision}": "write",
+    "POST /ui/logout": "read",
+    "GET /ui/read/{document_id}": "read",
+    "GET /ui/search": "read",
+    "GET /ui/search/facets": "read",
+}
+"""What people see in a browser; it is not in the OpenAPI document."""

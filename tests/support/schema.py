@@ -200,6 +200,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
             *("ontologies", "revoked_at", "last_used_at", "valid_seconds"),
         }
     ),
+    "PageSession": frozenset({"session_hash", "opened_at", "expires_at"}),
     "AuditEntry": frozenset(
         {"entry_id", "at", "key_id", "method", "path", "status", "request_id", "outcome"}
     ),
@@ -217,6 +218,7 @@ RELATIONSHIPS: Final = frozenset(
         *("NAMES", "APPEARS_IN", "EVIDENCED_BY", "FROM_SOURCE", "RELATED_TO", "MERGED_INTO"),
         *("PROPOSES", "LINKED_TO", "MOVED", "NEAR_TO"),
         *("MEMBER_OF", "NAMED_BY"),
+        "OPENED_WITH",  # of sessions and their keys
     }
 )
 RELATIONSHIP_PROPERTIES: Final[dict[str, frozenset[str]]] = {

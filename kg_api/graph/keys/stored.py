@@ -34,12 +34,15 @@ class StoredKey:
 
 @dataclass(frozen=True, slots=True)
 class UsableKey:
-    """A key that is neither expired nor revoked."""
+    """A key that is neither expired nor revoked; also as a session of it is looked up."""
 
+    key_id: str
+    name: str
     scope: KeyScope
     ontologies: list[str] | None
     """None: all."""
     secret_hash: str
+    """Of what was looked up: the key, or its session."""
     seconds_left: int | None
     """None: it does not expire."""
     note_use: bool

@@ -83,7 +83,7 @@ class _Answer:
 
     @property
     def may_have_changed(self) -> bool:
-        """What failed in the middle may have been done in part."""
+        """Pages lead elsewhere when it is done; what failed in the middle may have been done in part."""
         done = 200 <= self.status < 300 or self.status == SEE_OTHER  # noqa: PLR2004 - as HTTP has it
         return done or self.status >= 500  # noqa: PLR2004
 

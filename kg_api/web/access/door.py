@@ -14,13 +14,14 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from kg_api.access.check import ANYONE, LOCAL, Access, KeyCheck
+from kg_api.access.check import ANYONE, LOCAL, Access, KeyCheck, Token
 from kg_api.access.local import is_proof, proves
-from kg_api.access.token import KeyToken, parse_token
-from kg_api.errors import Forbidden, KgError, RateExceeded, Unauthorized, Unavailable
+from kg_api.access.token import SessionToken, parse_token
+from kg_api.errors import Forbidden, KgError, Unauthorized, Unavailable
 from kg_api.graph.naming.reach import reaching, require
 from kg_api.web.access.pace import RequestRate
-from kg_api.web.access.scopes import PUBLIC, WELL_KNOWN, can_be_held, scope_of
+from kg_api.web.access.scopes import can_be_held, is_public, scope_of
+from kg_api.web.access.session import in_session, note_session, usable_session
 from kg_api.web.problems import of_error
 
 ONTOLOGY_PARAMETERS = frozenset({"ontology", "ontologies"})
@@ -67,14 +68,34 @@ class Doorkeeper:
         """
         sent = _sent_in(Headers(scope=scope))
         if sent is None:
-            return None
+            return await self._in_session(scope)
         if is_proof(sent):
             return self._own_user(sent, scope)
-        if (token := parse_token(sent)) is None:
+        if (access := await self.owner_of_key(scope, sent)) is None:
             raise Unauthorized(NO_GOOD)
+        return access
+
+    async def owner_of_key(self, scope: Scope, key: str) -> Access | None:
+        """Who sends a key with a request; None where it is no good.
+
+        Raises:
+            Unavailable: that cannot be looked up.
+        """
+        if (token := parse_token(key)) is None:
+            return None
         scope["state"][_CLAIMED] = token.key_id
-        if (access := await self._owner(token)) is None:
-            raise Unauthorized(NO_GOOD)
+        return await self._owner(token)
+
+    def forget(self, session: SessionToken) -> None:
+        """A session was ended."""
+        self._check.forget(session)
+
+    async def _in_session(self, scope: Scope) -> Access | None:
+        """A session that is over says nothing: the browser is asked to sign in, where that is needed."""
+        if (token := usable_session(scope)) is None:
+            return None
+        if access := await self._owner(token):
+            note_session(scope, token)
         return access
 
     def _own_user(self, proof: str, scope: Scope) -> Access | None:
@@ -82,7 +103,7 @@ class Doorkeeper:
         path = scope["raw_path"].decode("latin-1")
         return LOCAL if proves(proof, self._home_key(), time.time(), scope["method"], path) else None
 
-    async def _owner(self, token: KeyToken) -> Access | None:
+    async def _owner(self, token: Token) -> Access | None:
         if known := self._check.known(token):
             return known.access
         try:
@@ -119,11 +140,15 @@ class AccessControl:
             await _refusal(error)(scope, receive, send)
             return
         scope["state"][_ACCESS] = access
-        with structlog.contextvars.bound_contextvars(key=access.key_id), reaching(access.ontologies):
+        with (
+            structlog.contextvars.bound_contextvars(key=access.key_id),
+            reaching(access.ontologies),
+            in_session(scope, access),
+        ):
             await self.app(scope, receive, send)
 
     async def _access_of(self, scope: Scope) -> Access:
-        if scope["path"] in PUBLIC or scope["path"].startswith(WELL_KNOWN):
+        if is_public(scope["path"]):
             return ANYONE  # also while no key can be looked up: these tell why
         access = await self._door.identify(scope)
         if access is None and self._required:
@@ -143,12 +168,18 @@ def access_of(scope: Scope) -> Access:
     return scope["state"][_ACCESS]
 
 
+def note_access(scope: Scope, access: Access) -> None:
+    """Somebody signs in with a request: the logs tell whose it was."""
+    scope["state"][_ACCESS] = access
+
+
 def key_of(scope: Scope) -> dict[str, Any]:
     """What the log tells of who sent a request: the id of a key; of a refused one as it claimed."""
     state = scope.get("state", {})
-    if _ACCESS in state:
-        return {"key": state[_ACCESS].key_id}
-    return {"claimed_key": state[_CLAIMED]} if _CLAIMED in state else {}
+    access: Access | None = state.get(_ACCESS)
+    if _CLAIMED in state and (access is None or not access.is_key):
+        return {"claimed_key": state[_CLAIMED]}
+    return {} if access is None else {"key": access.key_id}
 
 
 async def check_scope(request: Request) -> None:
@@ -197,6 +228,4 @@ def _refusal(error: KgError) -> Response:
     response = of_error(error)
     if isinstance(error, Unauthorized):
         response.headers["WWW-Authenticate"] = 'Bearer realm="kg"'
-    if isinstance(error, RateExceeded):
-        response.headers["Retry-After"] = str(error.retry_after_seconds)
     return response

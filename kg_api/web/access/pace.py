@@ -1,9 +1,11 @@
-"""How many requests a key may send."""
+"""How many requests a key may send, and how often keys may be tried."""
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import time
+from typing import Final
 
 from limits import RateLimitItemPerMinute
 from limits.storage import MemoryStorage
@@ -11,6 +13,30 @@ from limits.strategies import SlidingWindowCounterRateLimiter
 
 from kg_api.access.check import Access
 from kg_api.errors import RateExceeded
+
+MAX_FAILED_SIGN_INS: Final = 10
+"""A minute, of an address."""
+_NETWORK_BITS: Final = 64
+"""Of IPv6: who has one address has all of these."""
+
+
+class _MinuteCount:
+    """What each of many did within the last minute, as this process of the service sees it."""
+
+    def __init__(self, most: int) -> None:
+        self.most = RateLimitItemPerMinute(most)
+        self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
+
+    def wait(self, who: str) -> int | None:
+        """Count one; of one too many, in how many seconds it may be."""
+        if self._limiter.hit(self.most, who):
+            return None
+        reset_at, _ = self._limiter.get_window_stats(self.most, who)
+        return max(1, math.ceil(reset_at - time.time()))
+
+    def forget(self, who: str) -> None:
+        """Begin anew."""
+        self._limiter.clear(self.most, who)
 
 
 class RequestRate:
@@ -21,8 +47,7 @@ class RequestRate:
     """
 
     def __init__(self, most: int | None) -> None:
-        self._limit = None if most is None else RateLimitItemPerMinute(most)
-        self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
+        self._count = None if most is None else _MinuteCount(most)
 
     def count(self, access: Access) -> None:
         """Count one request of a key; those of this machine's own user, and without a key, are not.
@@ -30,11 +55,40 @@ class RequestRate:
         Raises:
             RateExceeded: saying when another may be sent.
         """
-        if self._limit is None or not access.is_key or self._limiter.hit(self._limit, access.key_id):
+        if self._count is None or not access.is_key or (wait := self._count.wait(access.key_id)) is None:
             return
-        reset_at, _ = self._limiter.get_window_stats(self._limit, access.key_id)
-        wait = max(1, math.ceil(reset_at - time.time()))
         raise RateExceeded(
-            f"the key {access.key_id} may send {self._limit.amount} requests a minute: try again in {wait} s",
+            f"the key {access.key_id} may send {self._count.most.amount} requests a minute: try again in "
+            f"{wait} s",
             retry_after_seconds=wait,
         )
+
+
+class SignInRate:
+    """Counts the keys that were tried in vain from each address."""
+
+    def __init__(self) -> None:
+        self._count = _MinuteCount(MAX_FAILED_SIGN_INS)
+
+    def begin(self, address: str) -> None:
+        """Count one as if it failed, before it is tried: also of many at once no more are tried.
+
+        Raises:
+            RateExceeded: saying when another may be tried.
+        """
+        if (wait := self._count.wait(_network(address))) is not None:
+            raise RateExceeded(
+                f"too many keys were tried that are none: try again in {wait} s", retry_after_seconds=wait
+            )
+
+    def succeed(self, address: str) -> None:
+        """Somebody there has a key."""
+        self._count.forget(_network(address))
+
+
+def _network(address: str) -> str:
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    return address if found.version == 4 else str(ipaddress.ip_network((found, _NETWORK_BITS), strict=False))  # noqa: PLR2004 - of IP

@@ -55,49 +55,80 @@ ADMINISTRATION: Final = frozenset(
         "POST /keys",
         "POST /keys/{key_id}/rotate",
         "POST /keys/{key_id}/revoke",
+        "GET /ui/audit",
+        "GET /ui/keys",
+        "POST /ui/keys",
+        "POST /ui/keys/{key_id}/rotate",
+        "POST /ui/keys/{key_id}/revoke",
     }
 )
 """What decides for all, costs much, or tells of the machine."""
-OF_SOME: Final = SEARCHES | frozenset(
+PAGES_OF_SOME: Final = frozenset(
     {
-        "GET /concepts/paths",
-        "GET /concepts/search",
-        "GET /concepts/{concept_id}",
-        "GET /concepts/{concept_id}/context",
-        "GET /concepts/{concept_id}/neighbourhood",
-        "GET /concepts/{concept_id}/related",
-        "POST /documents",
-        "GET /documents",
-        "POST /documents/batch",
-        "POST /documents/conversation",
-        "POST /documents/delete",
-        "GET /documents/{document_id}",
-        "PATCH /documents/{document_id}",
-        "DELETE /documents/{document_id}",
-        "GET /documents/{document_id}/pages/{page}.png",
-        "GET /embedding-status",
-        "GET /images",
-        "GET /images/{source_id}",
-        "GET /images/{source_id}/thumbnail",
-        "GET /jobs",
-        "GET /jobs/events",
-        "GET /jobs/{job_id}",
-        "POST /jobs/{job_id}/cancel",
-        "GET /jobs/{job_id}/events",
-        "POST /jobs/{job_id}/retry",
-        "GET /ontologies",
-        "GET /proposals",
-        "GET /proposals/{proposal_id}",
-        "POST /proposals/{proposal_id}/accept",
-        "POST /proposals/{proposal_id}/reject",
-        "POST /proposals/{proposal_id}/undo",
-        "GET /reading/{document_id}",
-        "GET /sources/{source_id}",
-        "GET /sources/{source_id}/context",
-        "GET /waiting",
-        "POST /waiting/approve",
-        "POST /waiting/reject",
+        "GET /ui",
+        "GET /ui/",
+        "GET /ui/communities",
+        "GET /ui/concepts",
+        "GET /ui/concepts/{concept_id}",
+        "GET /ui/documents",
+        "POST /ui/documents",
+        "GET /ui/documents/{document_id}/delete",
+        "POST /ui/documents/{document_id}/delete",
+        "GET /ui/jobs",
+        "POST /ui/jobs/{job_id}/cancel",
+        "POST /ui/jobs/{job_id}/retry",
+        "GET /ui/proposals",
+        "POST /ui/proposals/{proposal_id}/{decision}",
+        "GET /ui/read/{document_id}",
+        "GET /ui/search",
+        "GET /ui/search/facets",
     }
+)
+"""Pages that show of some ontologies what they show of all."""
+OF_SOME: Final = (
+    SEARCHES
+    | PAGES_OF_SOME
+    | frozenset(
+        {
+            "GET /concepts/paths",
+            "GET /concepts/search",
+            "GET /concepts/{concept_id}",
+            "GET /concepts/{concept_id}/context",
+            "GET /concepts/{concept_id}/neighbourhood",
+            "GET /concepts/{concept_id}/related",
+            "POST /documents",
+            "GET /documents",
+            "POST /documents/batch",
+            "POST /documents/conversation",
+            "POST /documents/delete",
+            "GET /documents/{document_id}",
+            "PATCH /documents/{document_id}",
+            "DELETE /documents/{document_id}",
+            "GET /documents/{document_id}/pages/{page}.png",
+            "GET /embedding-status",
+            "GET /images",
+            "GET /images/{source_id}",
+            "GET /images/{source_id}/thumbnail",
+            "GET /jobs",
+            "GET /jobs/events",
+            "GET /jobs/{job_id}",
+            "POST /jobs/{job_id}/cancel",
+            "GET /jobs/{job_id}/events",
+            "POST /jobs/{job_id}/retry",
+            "GET /ontologies",
+            "GET /proposals",
+            "GET /proposals/{proposal_id}",
+            "POST /proposals/{proposal_id}/accept",
+            "POST /proposals/{proposal_id}/reject",
+            "POST /proposals/{proposal_id}/undo",
+            "GET /reading/{document_id}",
+            "GET /sources/{source_id}",
+            "GET /sources/{source_id}/context",
+            "GET /waiting",
+            "POST /waiting/approve",
+            "POST /waiting/reject",
+        }
+    )
 )
 """What a key of some ontologies is good for, besides what has one in its path. That it sees no others is held
 below these routes, where names and ids are looked up; whatever is not named here concerns all of kg."""
@@ -111,11 +142,24 @@ PUBLIC: Final = frozenset(
         "/health",
         "/openapi.json",
         "/ready",
+        "/ui/login",
     }
 )
 """Paths that tell no text, name or count of what is stored: they are answered without a key, too."""
-WELL_KNOWN: Final = "/.well-known/"
-"""There is nothing below it, and a client of MCP that looks for more than a key is to be told that by 404."""
+PUBLIC_BELOW: Final = ("/.well-known/", "/ui/assets/")
+"""Below the first there is nothing, and a client of MCP that looks for more than a key is to be told that by
+404; below the other are scripts and styles of the pages."""
+PAGES: Final = "/ui"
+
+
+def is_public(path: str) -> bool:
+    """Whether whoever asks for a path is answered."""
+    return path in PUBLIC or path.startswith(PUBLIC_BELOW)
+
+
+def is_page(path: str) -> bool:
+    """Whether a path is one of the pages that people see in a browser."""
+    return path == PAGES or path.startswith(f"{PAGES}/")
 
 
 def can_be_held(method: str, path_format: str) -> bool:

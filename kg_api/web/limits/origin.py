@@ -15,10 +15,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kg_api.errors import ConfigurationError
 from kg_api.settings import ApiSettings
+from kg_api.web.access.scopes import is_page
 from kg_api.web.problems import problem
 
-PAGES = frozenset({"/", "/docs"})
-"""What a link of another page may lead to."""
+LINKED = frozenset({"/", "/docs"})
+"""What a link of another page may lead to, beside the pages below /ui."""
 OURS = frozenset({"same-origin", "none"})
 """`none`: an address that somebody typed, or a bookmark."""
 _PORTS = {"http": 80, "https": 443}
@@ -92,7 +93,7 @@ def _is_visit(scope: Scope, headers: Headers) -> bool:
     """Whether somebody follows a link to one of the pages."""
     return (
         scope["method"] == "GET"
-        and scope["path"] in PAGES
+        and (scope["path"] in LINKED or is_page(scope["path"]))
         and headers.get("sec-fetch-mode") == "navigate"
         and headers.get("sec-fetch-dest") == "document"
     )

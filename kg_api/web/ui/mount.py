@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 
+from kg_api.web.access.session import check_csrf
 from kg_api.web.ui import assets
-from kg_api.web.ui.routes import communities, concepts, documents, jobs, keys, proposals, reading, search
+from kg_api.web.ui.routes import (
+    communities,
+    concepts,
+    documents,
+    jobs,
+    keys,
+    proposals,
+    reading,
+    search,
+    session,
+)
 
 PAGES = (search, reading, documents, concepts, communities, proposals, jobs, keys)
 
@@ -21,5 +32,6 @@ def mount(app: FastAPI, checks: Sequence[Any]) -> None:
         checks: what each page depends on, such as what whoever asks may do.
     """
     app.include_router(assets.router)
+    app.include_router(session.router, dependencies=[Depends(check_csrf)])
     for module in PAGES:
-        app.include_router(module.router, dependencies=checks)
+        app.include_router(module.router, dependencies=[*checks, Depends(check_csrf)])

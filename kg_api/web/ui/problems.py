@@ -8,25 +8,27 @@ from typing import Any, Final
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from kg_api.web.access.scopes import is_page
 from kg_api.web.openapi import MEDIA_TYPE
 from kg_api.web.ui.rendering import render, wants_part
+from kg_api.web.ui.sign_in import lead_to_sign_in
 
-BELOW: Final = "/ui"
 KEPT: Final = ("retry-after", "www-authenticate", "allow", "set-cookie", "x-request-id")
 """Headers of an error that its page has, too."""
 
 
 class ErrorPages:
-    """Shows the problem documents that answer requests for pages."""
+    """Shows the problem documents that answer requests for pages; who must sign in is led there."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request (ASGI)."""
-        if scope["type"] == "http" and (scope["path"] == BELOW or scope["path"].startswith(f"{BELOW}/")):
+        if scope["type"] == "http" and is_page(scope["path"]):
             answer = _Problem(scope, receive, send)
             await self.app(scope, receive, answer.send)
             return
@@ -53,14 +55,24 @@ class _Problem:
                 await self._show(self._start)
 
     async def _show(self, start: Message) -> None:
-        request = Request(self._scope)
-        problem: dict[str, Any] = json.loads(self._body)
-        shown = {"problem": problem, "phrase": HTTPStatus(start["status"]).phrase}
-        template = "problem/part.html" if wants_part(request) else "problem/page.html"
-        page = render(template, shown, start["status"])
-        sent = Headers(raw=start["headers"])
-        page.headers.update({name: sent[name] for name in KEPT if name in sent})
+        request, sent = Request(self._scope), Headers(raw=start["headers"])
+        if start["status"] == HTTPStatus.UNAUTHORIZED and not _has_key(request):
+            page, kept = lead_to_sign_in(request), {"x-request-id"}
+        else:
+            page, kept = self._page(request, start["status"]), set(KEPT)
+        page.headers.update({name: sent[name] for name in kept if name in sent})
         await page(self._scope, self._receive, self._send)
+
+    def _page(self, request: Request, status: int) -> Response:
+        problem: dict[str, Any] = json.loads(self._body)
+        shown = {"problem": problem, "phrase": HTTPStatus(status).phrase}
+        template = "problem/part.html" if wants_part(request) else "problem/page.html"
+        return render(template, shown, status)
+
+
+def _has_key(request: Request) -> bool:
+    """Whether one is sent as no browser does it by itself."""
+    return request.headers.get("authorization", "").lower().startswith("bearer ")
 
 
 def _is_problem(start: Message) -> bool:

@@ -11,6 +11,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from kg_api import __version__
+from kg_api.web.access.session import viewer
 from kg_api.web.ui.assets import address_of
 from kg_api.web.ui.links import address, below
 from kg_api.web.ui.passages import excerpt, pieces_of, reasons
@@ -41,6 +42,7 @@ _FUNCTIONS: Final[dict[str, Any]] = {
     "address": address,
     "below": below,
     "address_of_hit": address_of_hit,
+    "viewer": viewer,
 }
 _FILTERS: Final[dict[str, Any]] = {
     "count": count,

@@ -132,6 +132,11 @@ def test_what_the_browser_calls_ours_is_answered(site: str) -> None:
     [
         ("/", {}, 200),
         ("/docs", {}, 200),
+        ("/ui", {}, 200),
+        ("/ui/read/notes/a.md", {}, 200),
+        ("/ui/search", {"method": "POST"}, 403),
+        ("/ui/search", {"Sec-Fetch-Dest": "iframe"}, 403),
+        ("/uid", {}, 403),
         ("/embedding/health", {}, 403),
         ("/", {"Sec-Fetch-Dest": "iframe"}, 403),
         ("/", {"Sec-Fetch-Mode": "no-cors"}, 403),

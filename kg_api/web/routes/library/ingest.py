@@ -18,6 +18,7 @@ from kg_api.models.library.batches import DocumentBatch, GivenBatch, IngestedBat
 from kg_api.models.library.conversations import Conversation
 from kg_api.models.library.documents import DocumentText, DocumentUpload, Ingested, SourceChanges
 from kg_api.parse.beside.references import MAX_REFERENCES, key_of
+from kg_api.web.access.session import CSRF_FIELD
 from kg_api.web.dependencies import IdempotencyKey, Open
 from kg_api.web.limits.strict_json import media_type, parse, read_model, require_json, valid
 
@@ -28,6 +29,8 @@ Taken = TypeVar("Taken")
 MAX_FIELDS = 10
 IMAGES = "images"
 """The parts of a form that are pictures which the document names."""
+NOT_OF_A_DOCUMENT = frozenset({"file", IMAGES, CSRF_FIELD})
+"""Fields that say nothing of it; the last is of forms of the page."""
 MAX_FIELD_BYTES = 64 * 1024
 
 
@@ -253,7 +256,7 @@ def _reference_of(image: UploadFile) -> str:
 
 
 def _fields(form: FormData, filename: str | None) -> dict[str, Any]:
-    given = [(name, value) for name, value in form.multi_items() if name not in {"file", IMAGES}]
+    given = [(name, value) for name, value in form.multi_items() if name not in NOT_OF_A_DOCUMENT]
     fields: dict[str, Any] = dict(given)
     if len(fields) < len(given):
         raise InvalidInput(f"duplicate field in the form: {', '.join(name[:100] for name, _ in given)}")

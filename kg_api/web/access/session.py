@@ -1,0 +1,122 @@
+"""Sessions of the page over HTTP: their cookie, and what a form must bring beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Final
+
+from fastapi import Request, Response
+from starlette.requests import HTTPConnection
+from starlette.types import Scope
+
+from kg_api.access.check import Access
+from kg_api.access.sessions import SESSION_SECONDS
+from kg_api.access.token import SessionToken, parse_session_token
+from kg_api.errors import Forbidden
+from kg_api.web.access.scopes import is_page
+
+COOKIE: Final = "kg_session"
+HTTPS_COOKIE: Final = f"__Host-{COOKIE}"
+"""Under this name browsers keep it only from the service itself, by https."""
+CSRF_HEADER: Final = "X-CSRF-Token"
+CSRF_FIELD: Final = "csrf_token"
+READING: Final = frozenset({"GET", "HEAD"})
+_SESSION: Final = "kg_session"
+"""Where a request's state has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Who is signed in and looks at a page."""
+
+    key_id: str
+    name: str
+    """Of the key."""
+    csrf_token: str
+
+
+_VIEWER: Final[ContextVar[Viewer | None]] = ContextVar("viewer", default=None)
+
+
+def viewer() -> Viewer | None:
+    """Who looks at the page that is made; None: nobody is signed in."""
+    return _VIEWER.get()
+
+
+@contextmanager
+def in_session(scope: Scope, access: Access) -> Generator[None]:
+    """Let pages that are made within know who is signed in."""
+    token = session_of(scope)
+    shown = None if token is None else Viewer(access.key_id, access.name, token.csrf_token)
+    before = _VIEWER.set(shown)
+    try:
+        yield
+    finally:
+        _VIEWER.reset(before)
+
+
+def sent_session(scope: Scope) -> SessionToken | None:
+    """The session that a request brings, be it good or not; by https no cookie counts that others may set."""
+    cookies = HTTPConnection(scope).cookies
+    plain = "" if scope["scheme"] == "https" else cookies.get(COOKIE, "")
+    return parse_session_token(cookies.get(HTTPS_COOKIE) or plain)
+
+
+def usable_session(scope: Scope) -> SessionToken | None:
+    """The same where it counts: to change something, on pages alone, whose forms bring more than a cookie."""
+    counts = scope["method"] in READING or is_page(scope["path"])
+    return sent_session(scope) if counts else None
+
+
+def note_session(scope: Scope, token: SessionToken) -> None:
+    """A request is of a session that is good."""
+    scope["state"][_SESSION] = token
+
+
+def session_of(scope: Scope) -> SessionToken | None:
+    """The good session that a request is of; None: it is of none."""
+    return scope["state"].get(_SESSION)
+
+
+async def check_csrf(request: Request) -> None:
+    """Refuse what is sent with a session's cookie alone: a foreign page may have made the browser send it.
+
+    Raises:
+        Forbidden: the token of a page is missing or of another session.
+    """
+    token = session_of(request.scope)
+    if token is None or request.method in READING:
+        return
+    sent = request.headers.get(CSRF_HEADER) or (await request.form()).get(CSRF_FIELD)
+    if not (isinstance(sent, str) and token.has_csrf_token(sent)):
+        raise Forbidden("this page was loaded before somebody signed in: load it anew, and send it again")
+
+
+def keep_cookie(request: Request, response: Response, token: SessionToken) -> None:
+    """Have a browser keep a session."""
+    secure = _is_https(request)
+    response.set_cookie(
+        HTTPS_COOKIE if secure else COOKIE,
+        token.text,
+        max_age=SESSION_SECONDS,
+        path="/",
+        secure=secure,
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def drop_cookies(request: Request, response: Response) -> None:
+    """Have a browser forget its session."""
+    for name in (COOKIE, HTTPS_COOKIE):
+        if name in request.cookies:
+            secure = name == HTTPS_COOKIE
+            response.delete_cookie(name, path="/", secure=secure, httponly=True, samesite="strict")
+
+
+def _is_https(request: Request) -> bool:
+    """As the browser sees it, also where a proxy that kg knows nothing of speaks https for it."""
+    return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")

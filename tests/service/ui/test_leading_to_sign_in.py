@@ -1,0 +1,145 @@
+"""Who is led to sign in, and where they come then; what other pages and sites can make a browser do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from kg_api.access import keys
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces.registry import ensure_space
+from kg_api.models.keys import NewKey
+from tests.support.browsing import browser, session_of, sign_in, signed_in, token_in
+from tests.support.embedders import small_embedder
+from tests.support.running import Service
+
+VISIT = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+HTMX = {"HX-Request": "true", "Sec-Fetch-Site": "same-origin"}
+
+
+@pytest.fixture
+def key(graph: Graph) -> str:
+    ensure_space(graph, small_embedder().identity)  # as the service did when it started
+    return keys.create_key(graph, NewKey(name="ada", scope="write"), "local").key
+
+
+@pytest.fixture
+def nobody(guarded: Service) -> Iterator[httpx.Client]:
+    with browser(guarded) as client:
+        yield client
+
+
+@pytest.fixture
+def ada(guarded: Service, key: str) -> Iterator[httpx.Client]:
+    with signed_in(guarded, key) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    "wanted", ["//evil.example/ui", "https:/ui", "/ui\\@evil.example", "/ui\r\nSet-Cookie: a=b"]
+)
+def test_nothing_leads_elsewhere_than_to_pages(nobody: httpx.Client, key: str, wanted: str) -> None:
+    assert 'name="next" value="/ui/search"' in nobody.get("/ui/login", params={"next": wanted}).text
+    answer = sign_in(nobody, key, next=wanted)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/ui/search")
+
+
+@pytest.mark.parametrize(
+    "wanted", ["/ui", "/ui/", "/ui/read/0a1b?at=3", "/ui/search?q=%22a+b%22&ontology=%C3%A9"]
+)
+def test_a_page_that_was_asked_for_is_shown_then(nobody: httpx.Client, key: str, wanted: str) -> None:
+    asked = nobody.get(wanted)
+    assert asked.status_code == 303
+    assert httpx.URL(asked.headers["location"]).params["next"] == wanted
+    assert asked.headers["cache-control"] == "no-store"
+    assert "www-authenticate" not in asked.headers
+    assert sign_in(nobody, key, next=wanted).headers["location"] == wanted
+
+
+def test_what_asks_for_a_part_leads_the_whole_page(nobody: httpx.Client) -> None:
+    shown = {**HTMX, "HX-Current-URL": "http://127.0.0.1/ui/search?q=owl"}
+    answer = nobody.get("/ui/search/facets?q=owl", headers=shown)
+    assert answer.status_code == 401
+    assert answer.headers["hx-redirect"] == "/ui/login?next=%2Fui%2Fsearch%3Fq%3Dowl"
+    elsewhere = {**HTMX, "HX-Current-URL": "http://127.0.0.1//evil.example/ui"}
+    assert (
+        nobody.get("/ui/search", headers=elsewhere).headers["hx-redirect"] == "/ui/login?next=%2Fui%2Fsearch"
+    )
+    form = nobody.post("/ui/logout", headers={"Referer": "http://127.0.0.1/ui/read/ab?at=1"})
+    assert form.headers["location"] == "/ui/login?next=%2Fui%2Fread%2Fab%3Fat%3D1"
+
+
+def test_a_key_in_a_header_is_answered_as_before(nobody: httpx.Client, key: str) -> None:
+    assert nobody.get("/ui/search", headers={"Authorization": f"Bearer {key}"}).status_code == 200
+    wrong = nobody.get("/ui/search", headers={"Authorization": "Bearer kg_wrong"})
+    assert wrong.status_code == 401
+    assert wrong.headers["www-authenticate"].startswith("Bearer")
+    asked = nobody.get("/ui/search", headers={"Authorization": "Basic b3dsOm93bA=="})
+    assert asked.status_code == 303, "a proxy asks for that by itself"
+
+
+def test_who_follows_a_link_from_elsewhere_sees_the_page(nobody: httpx.Client, ada: httpx.Client) -> None:
+    """Browsers send no session along with the link, but with what the page asks for then."""
+    again = nobody.get("/ui/search?q=owl&mode=text", headers=VISIT)
+    assert again.status_code == 200
+    assert 'http-equiv="refresh" content="0;url=/ui/search?q=owl&amp;mode=text"' in again.text
+    own = {**VISIT, "Sec-Fetch-Site": "same-origin"}
+    assert nobody.get("/ui/search?q=owl&mode=text", headers=own).status_code == 303
+    assert ada.get("/ui/search?q=owl&mode=text", headers=own).status_code == 200
+
+
+def test_a_form_without_the_token_of_its_page_does_nothing(
+    guarded: Service, ada: httpx.Client, key: str
+) -> None:
+    with signed_in(guarded, key) as other:
+        foreign = token_in(other.get("/ui/search"))
+    for token in (None, "", "x", "\u00e9", session_of(ada), foreign):
+        answer = ada.post("/ui/logout", data={} if token is None else {"csrf_token": token})
+        assert answer.status_code == 403, token
+        assert "load it anew" in answer.text
+    assert ada.post("/ui/logout", headers={"X-CSRF-Token": "x"}).status_code == 403
+    assert ada.post("/ui/logout", json={"csrf_token": token_in(ada.get("/ui/search"))}).status_code == 403
+    files = {"csrf_token": (None, token_in(ada.get("/ui/search")))}
+    assert ada.post("/ui/logout", files=files).status_code == 303
+
+
+def test_htmx_brings_the_token_in_a_header(ada: httpx.Client) -> None:
+    token = token_in(ada.get("/ui/search"))
+    assert ada.post("/ui/logout", headers={"X-CSRF-Token": token, **HTMX}).status_code == 303
+
+
+def test_a_cookie_changes_nothing_beside_the_pages(ada: httpx.Client) -> None:
+    headers = {"X-CSRF-Token": token_in(ada.get("/ui/search"))}
+    body = {"ontology": "notes", "document": "a.txt", "text": "The owl sleeps."}
+    assert ada.post("/documents", json=body, headers=headers).status_code == 401
+    assert ada.delete("/documents/a.txt", headers=headers).status_code == 401
+    assert ada.get("/documents").json()["total"] == 0
+
+
+@pytest.mark.parametrize("path", ["/ui/login", "/ui/logout"])
+@pytest.mark.parametrize(
+    "headers",
+    [{"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "same-site"}, VISIT],
+)
+def test_forms_of_other_pages_are_refused(
+    ada: httpx.Client, key: str, path: str, headers: dict[str, str]
+) -> None:
+    form = {"key": key, "csrf_token": token_in(ada.get("/ui/search"))}
+    before = session_of(ada)
+    assert ada.post(path, data=form, headers=headers).status_code == 403
+    assert session_of(ada) == before
+    assert ada.get("/ui/search").status_code == 200
+
+
+@pytest.mark.usefixtures("graph")
+def test_where_no_key_is_required_there_is_nothing_to_sign_in_to(service: Service) -> None:
+    with browser(service) as client:
+        page = client.get("/ui/search")
+        assert page.status_code == 200
+        assert "Sign out" not in page.text
+        assert "X-CSRF-Token" not in page.text
+        assert client.post("/ui/logout", headers={"Origin": "https://evil.example"}).status_code == 403
+        client.cookies.set("kg_session", "a" * 43)
+        assert client.get("/ui/search").status_code == 200, "a session of another service says nothing"

@@ -1,0 +1,132 @@
+"""Each page with each kind of key, against a service that answers nobody without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import neo4j
+import pytest
+from fastapi.routing import APIRoute
+
+from kg_api.access import keys
+from kg_api.access.sessions import open_session
+from kg_api.graph.database import Graph
+from kg_api.graph.migrations import migrate
+from kg_api.graph.spaces.registry import ensure_space
+from kg_api.models.keys import KeyRotation, NewKey
+from kg_api.models.vocabulary import KeyScope
+from kg_api.settings import load_settings
+from kg_api.web.access.scopes import is_page
+from kg_api.web.access.session import COOKIE
+from kg_api.web.app import create_app
+from tests.conftest import wipe
+from tests.neo4j_server import Neo4jServer
+from tests.support.browsing import browser, knock_at_page, signed_in
+from tests.support.embedders import small_embedder
+from tests.support.routes import PAGES, PUBLIC_PAGES
+from tests.support.running import Service
+
+SCOPES: tuple[KeyScope, ...] = ("read", "write", "admin")
+NOT_SIGNED_IN = "/ui/login?next="
+
+
+@dataclass(frozen=True)
+class Made:
+    """Keys, and sessions of some that are worth nothing any more."""
+
+    keys: dict[str, str]
+    sessions: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def made(server: Neo4jServer, driver: neo4j.Driver) -> Iterator[Made]:
+    """A key of each scope, one that is expired and one that is revoked."""
+    wipe(driver)
+    with Graph(server.uri, server.user, server.password) as graph:
+        migrate(graph)
+        ensure_space(graph, small_embedder().identity)
+        good = {each: keys.create_key(graph, NewKey(name=each, scope=each), "local").key for each in SCOPES}
+        sessions = dict[str, str]()
+        for name in ("expired", "revoked"):
+            key = keys.create_key(graph, NewKey(name=name, scope="admin"), "local")
+            token = open_session(graph, key.key_id)
+            assert token
+            good[name], sessions[name] = key.key, token.text
+        keys.rotate_key(graph, "expired", KeyRotation(overlap_hours=0), "local")
+        keys.revoke_key(graph, "revoked")
+        yield Made(good, sessions)
+    wipe(driver)
+
+
+def test_the_table_has_every_page() -> None:
+    """A page that is new is open to whom its method says, until somebody has thought of it."""
+    routes = [
+        each for each in create_app(load_settings(), lambda _: None).routes if isinstance(each, APIRoute)
+    ]
+    pages = [each for each in routes if is_page(each.path_format)]
+    there = {f"{method} {each.path_format}" for each in pages for method in each.methods or ()}
+    assert there == {*PAGES, *PUBLIC_PAGES}
+
+
+@pytest.mark.parametrize("route", PAGES)
+def test_whoever_has_not_signed_in_is_led_there(guarded: Service, made: Made, route: str) -> None:
+    for cookie in (None, "", "wrong", "a" * 43, made.keys["admin"], *made.sessions.values()):
+        with browser(guarded) as client:
+            sent = {} if cookie is None else {"Cookie": f"{COOKIE}={cookie}"}
+            answer = knock_at_page(client, route, **sent)
+        assert answer.status_code == 303, (cookie, answer.text)
+        assert answer.headers["location"].startswith(NOT_SIGNED_IN)
+
+
+@pytest.mark.parametrize("route", PAGES)
+def test_a_key_in_the_header_must_be_good(guarded: Service, made: Made, route: str) -> None:
+    for key in ("kg_wrong", "kg_00000000_" + "a" * 43, made.keys["expired"], made.keys["revoked"]):
+        with browser(guarded) as client:
+            answer = knock_at_page(client, route, Authorization=f"Bearer {key}")
+        assert answer.status_code == 401
+        assert answer.headers["content-type"].startswith("text/html")
+
+
+@pytest.mark.parametrize("route", PAGES)
+def test_a_session_is_good_for_the_scope_of_its_key_and_those_below(
+    guarded: Service, made: Made, route: str
+) -> None:
+    needed = SCOPES.index(PAGES[route])
+    for at, scope in enumerate(SCOPES):
+        with signed_in(guarded, made.keys[scope]) as client:
+            answer = knock_at_page(client, route)
+        if at < needed:
+            assert answer.status_code == 403, (scope, answer.text)
+            assert f"&#39;{PAGES[route]}&#39;" in answer.text
+        else:
+            assert answer.status_code not in {401, 403}, (scope, answer.text)
+            assert answer.status_code < 500, (scope, answer.text)
+            assert not answer.headers.get("location", "").startswith(NOT_SIGNED_IN)
+
+
+@pytest.mark.parametrize("route", [each for each in PAGES if not each.startswith("GET ")])
+def test_what_changes_something_takes_more_than_a_cookie(guarded: Service, made: Made, route: str) -> None:
+    with signed_in(guarded, made.keys["admin"]) as client:
+        method, path = route.split(" ")
+        assert client.request(method, path.replace("{", "no-").replace("}", "")).status_code == 403
+
+
+@pytest.mark.parametrize("route", PUBLIC_PAGES)
+def test_what_shows_nothing_of_what_is_stored_is_open(guarded: Service, route: str) -> None:
+    with browser(guarded) as client:
+        answer = knock_at_page(client, route)
+    assert answer.status_code in {200, 401, 404}
+    assert "location" not in answer.headers
+    if "assets" in route:
+        page = client_page(guarded)
+        assert page.count("/ui/assets/") > 2
+
+
+def client_page(guarded: Service) -> str:
+    """The page to sign in; all that it loads is there."""
+    with browser(guarded) as client:
+        page = client.get("/ui/login").text
+        loaded = [each.partition('"')[0] for each in page.split('="')[1:] if each.startswith("/ui/assets/")]
+        assert [client.get(each).status_code for each in loaded] == [200] * len(loaded)
+    return page

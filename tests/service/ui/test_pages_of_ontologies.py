@@ -1,0 +1,84 @@
+"""Somebody who is signed in with a key of one ontology: there is no other on any page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from kg_api.web.access.scopes import PAGES_OF_SOME
+from tests.support.browsing import signed_in
+from tests.support.routes import PAGES
+from tests.support.running import Service
+from tests.support.two_libraries import NOWHERE, OTHER, OWN, SECRET, Libraries
+
+OF_EVERYTHING = (
+    "/ui",
+    "/ui/",
+    "/ui/search",
+    "/ui/search?q=common+ferry",
+    "/ui/search?q=common+ferry&mode=text",
+    "/ui/search?q=common+ferry&mode=graph",
+    "/ui/search?q=boat&kind=image",
+    "/ui/search/facets",
+    "/ui/search/facets?q=common+ferry",
+    "/ui/read/{own_document}",
+    "/ui/read/{own_document}?q=common+ferry&hit=1&at=0",
+    "/ui/read/same.md",
+)
+"""Pages that show of some ontologies what they show of all."""
+
+
+@pytest.fixture
+def page(guarded: Service, libraries: Libraries) -> Iterator[httpx.Client]:
+    """Signed in with the key of one ontology."""
+    with signed_in(guarded, libraries.keys["own"]) as client:
+        yield client
+
+
+@pytest.mark.parametrize("path", OF_EVERYTHING)
+def test_what_is_shown_of_everything_is_of_ones_own(
+    page: httpx.Client, everything: httpx.Client, libraries: Libraries, path: str
+) -> None:
+    path = path.replace("{own_document}", libraries.own.document)
+    answer = page.get(path, follow_redirects=True)
+    assert answer.status_code == 200, answer.text
+    assert SECRET not in answer.text.lower()
+    assert libraries.other.document not in answer.text
+    if "q=common" in path or path == "/ui/search":
+        assert SECRET in everything.get(path).text.lower() or "read" in path, "it is worth asking"
+
+
+@pytest.mark.parametrize("named", [OTHER, NOWHERE])
+@pytest.mark.parametrize(
+    "path", ["/ui/search?q=ferry&ontology=", "/ui/search?ontology=", "/ui/search/facets?ontology="]
+)
+def test_naming_an_ontology_of_others_is_refused(page: httpx.Client, path: str, named: str) -> None:
+    answer = page.get(path + named)
+    assert answer.status_code == 403
+    assert f"and not for &#39;{named}&#39;" in answer.text
+
+
+def test_documents_of_others_are_nowhere(page: httpx.Client, libraries: Libraries) -> None:
+    other = libraries.other
+    for called in (other.document, other.document[:8], other.source, f"{OTHER}/same.md", f"{SECRET} one.md"):
+        assert page.get(f"/ui/read/{called}").status_code in {403, 404}, called
+    assert page.get(f"/images/{other.image}").status_code == 404
+    assert page.get(f"/documents/{other.pdf}/pages/1.png").status_code == 404
+    assert page.get(f"/images/{libraries.own.image}").status_code == 200
+    assert page.get(f"/documents/{libraries.own.pdf}/pages/1.png").status_code == 200
+    assert page.get("/documents").json()["documents"][0]["ontology"] == OWN
+
+
+def test_pages_that_concern_all_are_refused_and_the_others_tried_here(page: httpx.Client) -> None:
+    tried = {f"GET {each.partition('?')[0]}" for each in OF_EVERYTHING}
+    tried = {each.replace("{own_document}", "{document_id}") for each in tried}
+    assert tried >= PAGES_OF_SOME, "add them to OF_EVERYTHING"
+    for route in PAGES:
+        if route in PAGES_OF_SOME or route == "POST /ui/logout":
+            continue
+        method, path = route.split(" ")
+        answer = page.request(method, path.replace("{", "no-").replace("}", ""))
+        assert answer.status_code == 403, route
+        assert "concerns all of kg" in answer.text or method != "GET"

@@ -1,0 +1,203 @@
+"""Signing in to the pages of a service that answers nobody without a key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.access import keys, sessions
+from kg_api.access.check import KNOWN_SECONDS
+from kg_api.client import KgClient
+from kg_api.graph.database import Graph
+from kg_api.graph.keys.sessions import prune_sessions
+from kg_api.graph.spaces.registry import ensure_space
+from kg_api.models.keys import CreatedKey, KeyRotation, NewKey
+from kg_api.web.access.pace import MAX_FAILED_SIGN_INS
+from kg_api.web.access.session import COOKIE, HTTPS_COOKIE
+from tests.support.browsing import browser, session_of, sign_in, signed_in, token_in
+from tests.support.cypher import rows
+from tests.support.embedders import small_embedder
+from tests.support.running import Service, wait_until
+
+SESSIONS = "MATCH (s:PageSession)-[:OPENED_WITH]->(k:ApiKey) RETURN properties(s) AS session, k.name AS key"
+
+
+@pytest.fixture
+def key(graph: Graph) -> CreatedKey:
+    ensure_space(graph, small_embedder().identity)  # as the service did when it started
+    return keys.create_key(graph, NewKey(name="ada", scope="admin"), "local")
+
+
+@pytest.fixture
+def nobody(guarded: Service) -> Iterator[httpx.Client]:
+    with browser(guarded) as client:
+        yield client
+
+
+@pytest.fixture
+def ada(guarded: Service, key: CreatedKey) -> Iterator[httpx.Client]:
+    with signed_in(guarded, key.key) as client:
+        yield client
+
+
+def is_in(client: httpx.Client) -> bool:
+    """Whether pages are shown to it."""
+    answer = client.get("/ui/search")
+    assert answer.status_code in {200, 303}, answer.text
+    return answer.status_code == 200
+
+
+def test_a_key_opens_the_pages_and_what_they_show(
+    nobody: httpx.Client, key: CreatedKey, driver: neo4j.Driver
+) -> None:
+    asked = nobody.get("/ui/search?q=owl&where=a%3D1")
+    assert (asked.status_code, asked.headers["location"]) == (
+        303, "/ui/login?next=%2Fui%2Fsearch%3Fq%3Dowl%26where%3Da%253D1",
+    )  # fmt: skip
+    form = nobody.get(asked.headers["location"])
+    assert 'name="next" value="/ui/search?q=owl&amp;where=a%3D1"' in form.text
+    assert "Sign out" not in form.text
+    answer = sign_in(nobody, f" {key.key}\n", next="/ui/search?q=owl&where=a%3D1")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/ui/search?q=owl&where=a%3D1")
+    page = nobody.get(answer.headers["location"])
+    assert page.status_code == 200
+    assert "ada" in page.text
+    assert f'hx-headers=\'{{"X-CSRF-Token": "{token_in(page)}"}}\'' in page.text
+    assert nobody.get("/keys").json()["keys"][0]["name"] == "ada", "reading is as with the key itself"
+    stored = rows(driver, SESSIONS)
+    assert [each["key"] for each in stored] == ["ada"]
+    assert session_of(nobody) not in str(stored)
+
+
+def test_the_cookie_is_for_the_service_alone_and_holds_no_key(nobody: httpx.Client, key: CreatedKey) -> None:
+    plain = sign_in(nobody, key.key).headers["set-cookie"]
+    assert re.fullmatch(
+        rf"{COOKIE}=[A-Za-z0-9_-]{{43}}; HttpOnly; Max-Age=43200; Path=/; SameSite=strict", plain
+    )
+    for headers in (
+        {"X-Forwarded-Proto": "https"},
+        {"Origin": str(nobody.base_url).replace("http:", "https:")},
+    ):
+        answer = nobody.post("/ui/login", data={"key": key.key}, headers=headers)
+        kept = answer.headers.get_list("set-cookie")[-1]
+        assert re.fullmatch(
+            rf"{HTTPS_COOKIE}=[A-Za-z0-9_-]{{43}}; HttpOnly; Max-Age=43200; Path=/; SameSite=strict; Secure",
+            kept,
+        )
+        assert key.key[12:] not in str(answer.headers)
+        token = kept.partition("=")[2].partition(";")[0]
+        https = {"X-Forwarded-Proto": "https"}
+        with httpx.Client(base_url=nobody.base_url) as other:
+            for name, status in ((HTTPS_COOKIE, 200), (COOKIE, 303)):
+                got = other.get("/ui/search", headers={"Cookie": f"{name}={token}", **https})
+                assert got.status_code == status, "by https others may have set what has the plain name"
+
+
+def test_a_key_that_is_no_good_opens_nothing(
+    guarded: Service, graph: Graph, key: CreatedKey, nobody: httpx.Client, driver: neo4j.Driver
+) -> None:
+    made = {each: keys.create_key(graph, NewKey(name=each), "local").key for each in ("expired", "revoked")}
+    keys.rotate_key(graph, "expired", KeyRotation(overlap_hours=0), "local")
+    keys.revoke_key(graph, "revoked")
+    guessed = key.key[:20] + key.key[20:].swapcase()
+    answers = [sign_in(nobody, each) for each in ("", "kg_wrong", "a" * 5000, guessed, *made.values())]
+    assert [each.status_code for each in answers] == [401] * 6
+    assert len({each.text for each in answers}) == 1, "it tells nobody how near they were"
+    assert "wrong, expired or revoked" in answers[0].text
+    assert not any("set-cookie" in each.headers for each in answers)
+    assert rows(driver, SESSIONS) == []
+    for each in (guessed, *made.values()):
+        assert each[12:] not in guarded.output()
+    assert f'"claimed_key": "{made["revoked"][3:11]}"' in guarded.output()
+
+
+def test_who_tries_many_keys_has_to_wait_and_others_have_not(
+    nobody: httpx.Client, guarded: Service, key: CreatedKey
+) -> None:
+    sign_in(nobody, key.key)
+    tried = [sign_in(nobody, f"kg_{n:08x}_" + "a" * 43) for n in range(MAX_FAILED_SIGN_INS + 1)]
+    assert [each.status_code for each in tried] == [401] * MAX_FAILED_SIGN_INS + [429]
+    assert 1 <= int(tried[-1].headers["retry-after"]) <= 60
+    assert tried[-1].headers["content-type"].startswith("text/html")
+    assert sign_in(nobody, key.key).status_code == 429
+    with signed_in(guarded, key.key) as other:
+        assert is_in(other)
+
+
+def test_a_session_ends_with_its_key_within_seconds(
+    ada: httpx.Client, guarded: Service, graph: Graph, key: CreatedKey
+) -> None:
+    assert is_in(ada)
+    with KgClient(guarded.url, api_key=key.key) as kg:
+        other = kg.create_key("bob", scope="read").key
+    with signed_in(guarded, other) as bob:
+        assert is_in(bob)
+        keys.rotate_key(graph, "bob", KeyRotation(overlap_hours=0), "local")
+        keys.revoke_key(graph, key.key_id)
+        wait_until(lambda: not (is_in(bob) or is_in(ada)), KNOWN_SECONDS + 3)
+        assert ada.get("/keys").status_code == 401
+        answer = ada.post("/ui/logout", data={"csrf_token": "x"})
+        assert answer.headers["location"] == "/ui/login?next=%2Fui%2Fsearch"
+
+
+def test_a_session_lasts_for_hours_and_is_forgotten_then(
+    ada: httpx.Client, graph: Graph, driver: neo4j.Driver
+) -> None:
+    ((left,),) = rows_of(
+        driver, "MATCH (s:PageSession) RETURN duration.inSeconds(s.opened_at, s.expires_at).seconds"
+    )
+    assert left == 12 * 3600
+    rows(driver, "MATCH (s:PageSession) SET s.expires_at = datetime.realtime() - duration('PT1S')")
+    assert not is_in(ada)
+    assert (prune_sessions(graph), prune_sessions(graph)) == (1, 0)
+    assert rows(driver, SESSIONS) == []
+
+
+def rows_of(driver: neo4j.Driver, statement: str) -> list[tuple[object, ...]]:
+    return [tuple(each.values()) for each in rows(driver, statement)]
+
+
+def test_signing_out_ends_the_session_at_once_and_is_told(
+    ada: httpx.Client, guarded: Service, key: CreatedKey, driver: neo4j.Driver
+) -> None:
+    token = session_of(ada)
+    answer = ada.post("/ui/logout", data={"csrf_token": token_in(ada.get("/ui/search"))})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/ui/login")
+    assert "Max-Age=0" in answer.headers["set-cookie"]
+    assert rows(driver, SESSIONS) == []
+    with browser(guarded) as kept:
+        kept.cookies.set(COOKIE, token)
+        assert not is_in(kept)
+    with KgClient(guarded.url, api_key=key.key) as kg:
+        wait_until(lambda: kg.audit().total >= 2, 20)
+        told = kg.audit().entries
+    assert [(each.path, each.key_name, each.status) for each in told] == [
+        ("/ui/logout", "ada", 303), ("/ui/login", "ada", 303),
+    ]  # fmt: skip
+    assert key.key not in str(told)
+    assert token not in guarded.output()
+
+
+def test_who_signs_in_again_has_one_session(ada: httpx.Client, key: CreatedKey, driver: neo4j.Driver) -> None:
+    before = session_of(ada)
+    assert sign_in(ada, key.key).status_code == 303
+    assert session_of(ada) != before
+    assert len(rows(driver, SESSIONS)) == 1
+
+
+def test_a_key_has_so_many_sessions_and_the_newest_stay(
+    graph: Graph, key: CreatedKey, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = keys.create_key(graph, NewKey(name="bob"), "local")
+    sessions.open_session(graph, other.key_id)
+    monkeypatch.setattr(sessions, "MAX_SESSIONS", 3)
+    opened = [sessions.open_session(graph, key.key_id) for _ in range(5)]
+    stored = {each["session"]["session_hash"] for each in rows(driver, SESSIONS) if each["key"] == "ada"}
+    assert stored == {each.secret_hash for each in opened[2:] if each}
+    assert len(rows(driver, SESSIONS)) == 4
+    keys.revoke_key(graph, "ada")
+    assert sessions.open_session(graph, key.key_id) is None

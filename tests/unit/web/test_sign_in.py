@@ -1,0 +1,77 @@
+"""Where somebody comes who has signed in, whatever the address says; what forms of a session bring."""
+
+from __future__ import annotations
+
+import pytest
+
+from kg_api.access.token import make_session_token, make_token, parse_session_token
+from kg_api.errors import RateExceeded
+from kg_api.web.access.pace import MAX_FAILED_SIGN_INS, SignInRate
+from kg_api.web.ui.links import SEARCH
+from kg_api.web.ui.sign_in import page_to_show
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        *(
+            "//evil.example",
+            "//evil.example/ui",
+            "https://evil.example/ui",
+            "https:/ui",
+            "javascript:alert(1)",
+        ),
+        *("/\\evil.example", "\\\\evil.example", "/ui\\@evil.example", "/ui/\\evil", "http:ui", "evil/ui"),
+        *("/ui\r\nSet-Cookie: a=b", "/ui\n", "\t/ui", " /ui", "/ui /x", "/ui/../keys", "/ui/%2e%2e/keys"),
+        *("/uid", "/keys", "/docs", "/ui/login", "/ui/logout", "", "ui", "/ui/\u00e9", "/ui?" + "a" * 9000),
+        "//[/ui",
+    ],
+)
+def test_nothing_leads_elsewhere_than_to_pages(wanted: str) -> None:
+    assert page_to_show(wanted) == SEARCH
+
+
+@pytest.mark.parametrize(
+    "wanted", ["/ui", "/ui/", "/ui?a=//b", "/ui/read/n%2Fa.md?at=3", "/ui/search?q=%22a+b%22&x=../"]
+)
+def test_a_page_of_ours_is_shown(wanted: str) -> None:
+    assert page_to_show(wanted) == wanted
+
+
+def test_a_session_shows_neither_itself_nor_what_its_forms_bring() -> None:
+    token, other = make_session_token(), make_session_token()
+    assert parse_session_token(token.text) == token
+    assert token.text not in repr(token)
+    assert token.has_csrf_token(token.csrf_token)
+    for sent in (
+        "",
+        "\u00e9",
+        "\ud800",
+        token.text,
+        token.secret_hash,
+        other.csrf_token,
+        token.csrf_token.upper(),
+    ):
+        assert not token.has_csrf_token(sent)
+    for text in (
+        "",
+        token.text[1:],
+        f"{token.text}a",
+        make_token().text,
+        f"{token.text}\n",
+        token.text[1:] + "%",
+    ):
+        assert parse_session_token(text) is None
+
+
+def test_keys_tried_in_vain_are_counted_by_address() -> None:
+    rate = SignInRate()
+    for n in range(MAX_FAILED_SIGN_INS):
+        rate.begin(f"2001:db8::{n}")
+    with pytest.raises(RateExceeded, match=r"try again in \d+ s") as told:
+        rate.begin("2001:db8::ffff")
+    assert 1 <= told.value.retry_after_seconds <= 60
+    for address in ("2001:db8:0:1::1", "192.0.2.1", "192.0.2.2", ""):
+        rate.begin(address)
+    rate.succeed("2001:db8::1")
+    rate.begin("2001:db8::ffff")
