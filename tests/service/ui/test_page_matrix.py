@@ -61,9 +61,9 @@ def made(server: Neo4jServer, driver: neo4j.Driver) -> Iterator[Made]:
 
 def test_the_table_has_every_page() -> None:
     """A page that is new is open to whom its method says, until somebody has thought of it."""
-    routes = [
-        each for each in create_app(load_settings(), lambda _: None).routes if isinstance(each, APIRoute)
-    ]
+    app = create_app(load_settings(), lambda _: None)
+    included = [getattr(each, "original_router", app.router) for each in app.routes]
+    routes = [each for router in included for each in router.routes if isinstance(each, APIRoute)]
     pages = [each for each in routes if is_page(each.path_format)]
     there = {f"{method} {each.path_format}" for each in pages for method in each.methods or ()}
     assert there == {*PAGES, *PUBLIC_PAGES}
