@@ -8,6 +8,7 @@ import pytest
 from kg_api.access import check as checking
 from kg_api.access import keys
 from kg_api.access.check import KNOWN_SECONDS, KeyCheck
+from kg_api.access.sessions import open_session
 from kg_api.access.token import KeyToken, parse_token
 from kg_api.errors import StorageFull
 from kg_api.graph.database import Graph
@@ -83,3 +84,21 @@ def test_when_a_key_was_used_is_written_once_a_minute(graph: Graph, driver: neo4
     rows(driver, "MATCH (k:ApiKey) SET k.last_used_at = datetime.realtime() - duration('PT2M')")
     KeyCheck(lambda: graph).look_up(token)
     assert rows(driver, used)[0]["at"] > first["at"]
+
+
+def test_a_session_is_known_no_longer_than_itself_and_its_key(graph: Graph, driver: neo4j.Driver) -> None:
+    clock = Clock()
+    check, key = KeyCheck(lambda: graph, clock), made(graph)
+    for owner in ("PageSession", "ApiKey"):
+        session = open_session(graph, key.key_id)
+        assert session is not None
+        assert (access := check.look_up(session)) is not None
+        assert (access.key_id, access.name, access.scope) == (key.key_id, "ada", "read")
+        check.forget(session)
+        assert check.known(session) is None, "it is looked up again"
+        rows(driver, f"MATCH (n:{owner}) SET n.expires_at = datetime.realtime() + duration({{seconds: 3}})")
+        assert check.look_up(session) is not None
+        clock.now += 3.1
+        assert check.known(session) is None
+        rows(driver, f"MATCH (n:{owner}) SET n.expires_at = datetime.realtime() - duration({{seconds: 1}})")
+        assert check.look_up(session) is None
