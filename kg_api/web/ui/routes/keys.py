@@ -63,7 +63,7 @@ def _created(request: Request, key: CreatedKey) -> HTMLResponse:
 @router.post(KEYS + "/{key_id}/revoke")
 def revoke(request: Request, container: Open, key_id: CalledKey) -> Response:
     """Make a key worth nothing."""
-    tell_outcome(request, revoke_key(container, key_id))
+    tell_outcome(request, revoke_key(container, request, key_id))
     return RedirectResponse(KEYS, 303)
 
 
