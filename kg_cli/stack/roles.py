@@ -112,7 +112,7 @@ def _own_role(
     return Role(
         name=name,
         argv=(sys.executable, "-m", "kg_cli.main", command),
-        env=processes.inherit() | _own_environment(home, settings),
+        env=own_environment(home, settings),
         cwd=home.path,
         log=home.log_file(name),
         pid_file=home.pid_file(name),
@@ -124,14 +124,15 @@ def _own_role(
     )
 
 
-def _own_environment(home: Home, settings: Settings) -> dict[str, str]:
-    """Give the settings that differ from ours: what was chosen, and paths that depend on our folder."""
+def own_environment(home: Home, settings: Settings) -> dict[str, str]:
+    """Give a process of kg its whole environment: ours, what was chosen, and paths made absolute."""
     chosen: dict[str, Path | int | None] = {
         "KG_HOME": home.path,
         "PROMETHEUS_MULTIPROC_DIR": home.metrics,  # /metrics of the service tells of the worker too
         "KG_CACHE": settings.cache.absolute(),
+        "KG_BACKUP__FOLDER": settings.backup.folder and settings.backup.folder.absolute(),
         "KG_API__PORT": home.api_port() or settings.api.port,
         "KG_EMBEDDING__MODEL_FOLDER": settings.embedding.model_folder
         and settings.embedding.model_folder.absolute(),
     }
-    return {name: str(value) for name, value in chosen.items() if value is not None}
+    return processes.inherit() | {name: str(value) for name, value in chosen.items() if value is not None}
