@@ -14,9 +14,11 @@ import time
 from collections.abc import Callable, Generator
 from pathlib import Path
 
+import filelock
 import psutil
 
 from kg_api.errors import Unavailable
+from kg_api.managed.home import Home
 from kg_api.managed.processes import ProcessId
 
 LIMIT_SECONDS = 20.0
@@ -62,6 +64,14 @@ def is_stopped(process: ProcessId) -> bool:
         return psutil.Process(process.pid).status() == psutil.STATUS_STOPPED
     except (OSError, psutil.Error):
         return False
+
+
+def continue_forgotten(home: Home, process: ProcessId | None) -> None:
+    """Let a Neo4j go on that stands still while nobody makes a backup: whoever did was killed."""
+    if process is None or not is_stopped(process):
+        return
+    with contextlib.suppress(filelock.Timeout), filelock.FileLock(home.backup_lock, timeout=0):
+        process.signal(signal.SIGCONT)
 
 
 @contextlib.contextmanager

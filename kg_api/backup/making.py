@@ -96,7 +96,7 @@ class BackupMaker:
                 home=str(self._home.path),
                 counts=before,
                 counts_exact=before == after,
-                settings=sorted(given_variables() & {each for each, _ in variables()}),
+                settings=_variables_set(),
                 left_out=[*manifests.LEFT_OUT, *_pictures_elsewhere(self._settings)],
                 files=self._hash(part),
             )
@@ -176,6 +176,12 @@ def _own_folder(part: Path) -> Generator[None]:
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
+
+
+def _variables_set() -> list[str]:
+    """Names of the variables that are set, but for those that say where things are on this machine."""
+    known = {name for name, _ in variables()} - {"KG_HOME", "KG_CACHE", "KG_BACKUP__FOLDER"}
+    return sorted(given_variables() & known)
 
 
 def _pictures_here(settings: Settings) -> bool:

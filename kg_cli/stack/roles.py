@@ -10,7 +10,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kg_api.managed import probes, processes
+from kg_api.backup.freezing import continue_forgotten
+from kg_api.managed import probes, processes, roles
 from kg_api.managed.home import Home
 from kg_api.managed.neo4j.role import neo4j_role
 from kg_api.managed.roles import Role
@@ -43,6 +44,7 @@ def _with_probe(neo4j: Role, home: Home, settings: Settings) -> Role:
         return neo4j.waiting_for() or probe().trouble()
 
     def broken() -> str | None:
+        continue_forgotten(home, roles.running(neo4j))
         # what does not answer yet has not panicked, and a query would hold up the supervisor for seconds
         return None if neo4j.waiting_for() else probe().panic()
 
