@@ -13,6 +13,7 @@ from typing import Final
 
 from pydantic import BaseModel
 
+from kg_api.errors import Conflict
 from kg_api.managed import files
 from kg_api.managed.home import Home
 
@@ -34,6 +35,7 @@ def swap(home: Home, backup: Path) -> None:
     Raises:
         OSError: a rename failed; the next command finishes it.
     """
+    refuse_mounts(home)
     shutil.rmtree(home.replaced, ignore_errors=True)
     note = SwapNote(
         backup=str(backup),
@@ -62,6 +64,19 @@ def finish_swap(home: Home) -> str | None:
         shutil.rmtree(folder, ignore_errors=True)
     home.restore_file.unlink()
     return note.backup
+
+
+def refuse_mounts(home: Home) -> None:
+    """See to it that all can be exchanged by renames.
+
+    Raises:
+        Conflict: a part of the home is a disk of its own.
+    """
+    for name in _RESTORED:
+        if (home.path / name).is_mount():
+            raise Conflict(
+                f"{home.path / name} is a disk of its own and cannot be replaced: restore into an empty home"
+            )
 
 
 def holds_data(home: Home) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from kg_api.backup.listing import find_backup
 from kg_api.backup.manifest import BackupCounts, BackupManifest
 from kg_api.backup.restoring import Restorer, read_backup
-from kg_api.backup.swapping import finish_swap, holds_data, swap
+from kg_api.backup.swapping import finish_swap, holds_data, refuse_mounts, swap
 from kg_api.errors import Conflict, InvalidInput
 from kg_api.managed import roles
 from kg_api.managed.home import Home
@@ -50,6 +50,7 @@ def restore_backup(named: Path, *, replace: bool, agreed: bool) -> RestoredBacku
         raise Conflict(
             f"there is a database in {home.path}: name an empty home with KG_HOME, or replace it (--replace)"
         )
+    refuse_mounts(home)
     if replace and not agreed and holds_data(home):
         confirm(f"Replace the database in {home.path} by that of {manifest.made_at:%Y-%m-%d %H:%M} UTC?")
     try:

@@ -78,4 +78,6 @@ def _row(found: FoundBackup) -> list[str | Text]:
     if (manifest := found.manifest) is None:
         return [found.path.name, "-", "-", "-", whole]
     made = manifest.made_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    return [found.path.name, made, megabytes(manifest.bytes), describe_counts(manifest.counts), whole]
+    counts = manifest.counts
+    holds = f"{pluralize(counts.documents, 'document')}, {pluralize(counts.sources, 'source')}"
+    return [found.path.name, made, megabytes(manifest.bytes), holds, whole]

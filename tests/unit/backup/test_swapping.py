@@ -10,6 +10,7 @@ import pytest
 
 from kg_api.backup import swapping
 from kg_api.backup.swapping import finish_swap, holds_data, swap
+from kg_api.errors import Conflict
 from kg_api.managed.home import Home
 
 BACKUP = Path("/backups/kg-1")
@@ -90,6 +91,16 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, step: int) -> list[int]:
     monkeypatch.setattr(Path, "rename", counted(Path.rename))
     monkeypatch.setattr(Path, "unlink", counted(Path.unlink))
     return done
+
+
+def test_a_part_that_is_a_disk_of_its_own_is_refused_before_anything_is_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = home_with(tmp_path)
+    monkeypatch.setattr(Path, "is_mount", lambda path: path == home.blobs)
+    with pytest.raises(Conflict, match="disk of its own"):
+        swap(home, BACKUP)
+    assert set(held(home).values()) == {"old"}
 
 
 def test_an_empty_home_holds_nothing_to_replace(tmp_path: Path) -> None:
