@@ -41,11 +41,11 @@ def make_backup(folder: Path | None, keep: int | None) -> MadeBackup:
     """
     settings = managed_settings()
     home = Home(settings.home)
-    if not (home.has_data() or home.restore_file.exists()):
-        raise NotFound(f"there is no database in {home.path}: kg was never started there")
     place = folder_of(folder)
     if any(place.is_relative_to(copied) for copied in (home.neo4j, home.blobs)):
         raise InvalidInput(f"{place} is a part of what is backed up: name another folder")
+    if not (home.has_data() or home.restore_file.exists()):
+        raise NotFound(f"there is no database in {home.path}: kg was never started there")
     with (
         _telling_of(place),
         one_at_a_time(home) as begun,

@@ -86,7 +86,7 @@ def test_nothing_to_back_up_and_no_such_backup_are_said(tmp_path: Path) -> None:
     assert "never started" in machine.kg("admin", "backup", code=4)[1]
     assert "kg admin backups" in machine.kg("admin", "restore", "kg-1", code=4)[1]
     within = tmp_path / "data/neo4j/backups"
-    data = machine_in(tmp_path / "data")
+    data = machine_in(tmp_path / "data", first_start=True)
     assert "is a part of what" in data.kg("admin", "backup", str(within), code=2)[1]
     assert "no backups" in machine.kg("admin", "backups")[1]
 
