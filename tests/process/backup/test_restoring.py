@@ -65,13 +65,15 @@ def test_one_of_tomorrow_is_refused_by_name(tmp_path: Path) -> None:
 @pytest.mark.full
 def test_a_database_that_does_not_start_is_never_put_in_place(tmp_path: Path) -> None:
     backup = write_backup(tmp_path, "kg-1")
-    machine = machine_in(tmp_path / "kg")
-    home = Home(machine.home)
-    password = home.password()
+    machine = machine_in(tmp_path / "kg", first_start=True)
+    home = Home(machine.home).create()
+    password = home.ensure_password()
+    (home.neo4j_data / "databases/system").mkdir(parents=True)
     told = machine.with_variables(KG_NEO4J__START_TIMEOUT_SECONDS="30")
     err = told.kg("admin", "restore", str(backup), "--replace", "--yes", code=70)[1]
     assert "nothing was changed" in err
     assert home.password() == password
+    assert home.has_data()
     assert not home.restoring.exists()
 
 
@@ -94,6 +96,8 @@ def test_nothing_to_back_up_and_no_such_backup_are_said(tmp_path: Path) -> None:
 @pytest.mark.full
 def test_kg_that_is_down_is_backed_up_and_replaced_with_kills_on_the_way(tmp_path: Path) -> None:
     machine = machine_in(tmp_path / "kg")
+    machine.kg("up")
+    machine.kg("down")
     made = json.loads(machine.kg("admin", "backup", "--json")[0])
     assert machine.status()["processes"] == []
     home = Home(machine.home)
