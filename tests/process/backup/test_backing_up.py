@@ -140,6 +140,7 @@ def test_a_restore_over_a_kg_that_runs_or_that_holds_data_is_refused(machine: Ma
 
 
 @pytest.mark.full
+@pytest.mark.timeout(1200)
 def test_kills_of_backups_lose_nothing_and_leave_neo4j_at_work(machine: Machine) -> None:
     url = machine.status()["api_url"]
     before = hits(url)

@@ -94,6 +94,7 @@ def test_nothing_to_back_up_and_no_such_backup_are_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.timeout(1200)
 def test_kg_that_is_down_is_backed_up_and_replaced_with_kills_on_the_way(tmp_path: Path) -> None:
     machine = machine_in(tmp_path / "kg")
     machine.kg("up")
