@@ -257,7 +257,7 @@ class BlobSettings(Section):
         default=None,
         description=(
             "Folder for pictures, their thumbnails and PDFs, shared by the service and its workers; unset: "
-            "`blobs` below KG_HOME. Back it up together with the database."
+            "`blobs` below KG_HOME, where `kg admin backup` copies it; another folder is not in a backup."
         ),
     )
     keep_pdfs: bool = Field(

@@ -1,7 +1,8 @@
-"""Settings of Neo4j; settings.py reads them."""
+"""Settings of Neo4j and of its backups; settings.py reads them."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
@@ -61,3 +62,25 @@ class Neo4jSettings(Section):
         if self.uri is not None and self.password is None:
             raise ValueError("KG_NEO4J__URI is set, so KG_NEO4J__PASSWORD must be set too")
         return self
+
+
+class BackupSettings(Section):
+    """Backups of the managed Neo4j and of the pictures beside it."""
+
+    every_hours: float | None = Field(
+        default=None,
+        ge=0.001,
+        le=8760,
+        allow_inf_nan=False,
+        description="`kg up` makes a backup each time so many hours have passed; unset: none.",
+    )
+    folder: Path | None = Field(
+        default=None,
+        description="Folder for backups, better on another disk; unset: `backups` below KG_HOME.",
+    )
+    keep: int = Field(
+        default=7,
+        ge=1,
+        le=10_000,
+        description="Number of whole backups of this home that are kept by those that `kg up` makes.",
+    )

@@ -27,7 +27,7 @@ from kg_api.machine import batch_for, cores
 from kg_api.model_settings.communities import CommunitySettings
 from kg_api.model_settings.embedding import EmbeddingSettings, ImageEmbeddingSettings
 from kg_api.model_settings.proposals import ProposalSettings
-from kg_api.neo4j_settings import Neo4jSettings
+from kg_api.neo4j_settings import BackupSettings, Neo4jSettings
 from kg_api.sections import (
     CohereSettings,
     ConceptsSettings,
@@ -149,6 +149,7 @@ class Settings(BaseSettings):
     )
     api_key: SecretStr | None = Field(default=None, description="Sent by the client as a bearer token.")
     neo4j: Neo4jSettings = Neo4jSettings()
+    backup: BackupSettings = BackupSettings()
     api: ApiSettings = ApiSettings()
     worker: WorkerSettings = WorkerSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()

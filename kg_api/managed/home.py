@@ -40,6 +40,12 @@ class Home:
         self.password_file = self.path / "neo4j-password"
         self.folder_key_file = self.path / "folder-key"
         self.service_file = self.run / "service.json"
+        self.backups = self.path / "backups"
+        self.backup_file = self.run / "backup.json"
+        self.backup_lock = self.run / "backup.lock"
+        self.restoring = self.path / "restoring"
+        self.replaced = self.path / "replaced"
+        self.restore_file = self.path / "restore.json"
 
     def create(self) -> Home:
         """Make the folders, readable by their owner alone.

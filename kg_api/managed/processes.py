@@ -50,6 +50,7 @@ class ProcessId:
     def end(self, grace_seconds: float) -> None:
         """Ask it to stop, and kill it when it has not done so in time."""
         self.signal(signal.SIGTERM)
+        self.signal(signal.SIGCONT)  # one that stands still hears of its end only then
         if not self.wait(grace_seconds):
             self.kill()
 

@@ -21,10 +21,20 @@ class Supervisor:
         watched: Sequence[Role],
         publish: Callable[[dict[str, RoleStatus]], None],
         policy: Policy | None = None,
+        besides: Callable[[set[str]], None] = lambda _: None,
     ) -> None:
+        """Watch over roles.
+
+        Args:
+            watched: in the order of their start.
+            publish: gets what is known of them, whenever it changes.
+            policy: when what died is started again.
+            besides: called with the names of those that work, each time all were looked after.
+        """
         self._policy = policy or Policy()
         self._watches = [Watch(role, self._policy) for role in watched]
         self._publish = publish
+        self._besides = besides
         self._published: dict[str, RoleStatus] | None = None
 
     def run(self, stop: threading.Event) -> None:
@@ -37,8 +47,15 @@ class Supervisor:
     def step(self) -> None:
         """Look after every role once, and publish what changed."""
         for watch in self._watches:
-            watch.attend({other.role.name for other in self._watches if other.state == "ready"})
+            watch.attend(self._working())
         self._report()
+        try:
+            self._besides(self._working())
+        except Exception:  # such as a full disk: it must not end the watch
+            log.exception("what is done besides has failed")
+
+    def _working(self) -> set[str]:
+        return {watch.role.name for watch in self._watches if watch.state == "ready"}
 
     def _report(self) -> None:
         statuses = {watch.role.name: watch.status() for watch in self._watches}

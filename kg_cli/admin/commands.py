@@ -13,6 +13,7 @@ from kg_cli.admin.audit import audit
 from kg_cli.admin.language import language
 from kg_cli.admin.options import AdminGroup, DryRunOption, FollowOption
 from kg_cli.admin.relationships import commands as relationships
+from kg_cli.backup.commands import backup, backups, restore
 from kg_cli.terminal.answers import emit
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import JsonOption, WhereOption
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from kg_api.models.vocabulary import Selection
 
 group = typer.Typer(
-    cls=AdminGroup, help="Administer embeddings, their models, and keys.", no_args_is_help=True
+    cls=AdminGroup, help="Administer embeddings, their models, keys, and backups.", no_args_is_help=True
 )
 group.add_typer(sources.group, name="source-embeddings")
 group.add_typer(concepts.group, name="concepts")
@@ -32,6 +33,8 @@ group.add_typer(keys.group, name="keys")
 group.add_typer(relationships.group, name="relationship-types")
 group.command("language")(language)
 group.command("audit")(audit)
+for _command in (backup, backups, restore):
+    group.command()(_command)
 
 
 @group.command("regenerate-embeddings")

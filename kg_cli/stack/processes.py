@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator
 
 import filelock
 
+from kg_api.backup.swapping import finish_swap
 from kg_api.errors import Conflict, ManagedProcessError
 from kg_api.managed import ports, processes, roles, state
 from kg_api.managed.home import Home, near_host
@@ -35,7 +36,8 @@ def launch(home: Home, settings: Settings) -> None:
         Conflict: kg runs here with another database.
         ManagedProcessError: another command is at it and does not end.
     """
-    with _changing(home):
+    with changing(home):
+        finish_swap(home)  # of a restore that was killed
         refuse_other_database(home, settings)
         supervisor = supervisor_role(home, settings)
         if state.read(home).failed():
@@ -52,10 +54,11 @@ def take_over(home: Home, settings: Settings) -> None:
     Raises:
         ConfigurationError, Conflict, ManagedProcessError: as in `launch`; Conflict also when one is at work.
     """
-    with _changing(home):
+    with changing(home):
         supervisor = supervisor_role(home, settings)
         if roles.running(supervisor):
             raise Conflict(ALREADY.format(home.path))
+        finish_swap(home)
         _begin_anew(home, settings)
         choose_ports(home, settings)
         if me := processes.identify(os.getpid()):
@@ -122,7 +125,7 @@ def stop_all(home: Home, settings: Settings, on_stop: Callable[[str], None]) -> 
     ending = [supervisor_role(home, settings), *reversed(stack_roles(home, settings))]
     if not home.run.exists() and not any(processes.find(role.marks, role.marks_env) for role in ending):
         return []
-    with _changing(home):
+    with changing(home):
         ended = [role.name for role in ending if _stop_one(role, on_stop)]
         state.forget(home)
     return ended
@@ -135,7 +138,7 @@ def _stop_one(role: Role, on_stop: Callable[[str], None]) -> bool:
 
 
 @contextlib.contextmanager
-def _changing(home: Home) -> Generator[None]:
+def changing(home: Home) -> Generator[None]:
     """Let one command at a time start or stop things in a home."""
     try:
         with filelock.FileLock(home.create().run / "change.lock", timeout=LOCK_SECONDS):

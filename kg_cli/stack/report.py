@@ -70,6 +70,8 @@ def print_status(status: StackStatus) -> None:
             line = f"  {'':8} {name_of(each)} {waits_for(each.waits_for)}"
             console.line(line)
         print_dead(status.jobs.dead)
+    if status.backup:
+        console.line(f"  {'backup':8} {status.backup}")
     if status.to_review:
         them = pluralize(status.to_review, "document")
         console.line(f"  {'review':8} {them} to approve or reject: {runnable()} documents waiting")

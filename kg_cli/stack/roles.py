@@ -10,7 +10,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kg_api.managed import probes, processes
+from kg_api.backup.freezing import continue_forgotten
+from kg_api.managed import probes, processes, roles
 from kg_api.managed.home import Home
 from kg_api.managed.neo4j.role import neo4j_role
 from kg_api.managed.roles import Role
@@ -43,6 +44,7 @@ def _with_probe(neo4j: Role, home: Home, settings: Settings) -> Role:
         return neo4j.waiting_for() or probe().trouble()
 
     def broken() -> str | None:
+        continue_forgotten(home, roles.running(neo4j))
         # what does not answer yet has not panicked, and a query would hold up the supervisor for seconds
         return None if neo4j.waiting_for() else probe().panic()
 
@@ -112,7 +114,7 @@ def _own_role(
     return Role(
         name=name,
         argv=(sys.executable, "-m", "kg_cli.main", command),
-        env=processes.inherit() | _own_environment(home, settings),
+        env=own_environment(home, settings),
         cwd=home.path,
         log=home.log_file(name),
         pid_file=home.pid_file(name),
@@ -124,14 +126,15 @@ def _own_role(
     )
 
 
-def _own_environment(home: Home, settings: Settings) -> dict[str, str]:
-    """Give the settings that differ from ours: what was chosen, and paths that depend on our folder."""
+def own_environment(home: Home, settings: Settings) -> dict[str, str]:
+    """Give a process of kg its whole environment: ours, what was chosen, and paths made absolute."""
     chosen: dict[str, Path | int | None] = {
         "KG_HOME": home.path,
         "PROMETHEUS_MULTIPROC_DIR": home.metrics,  # /metrics of the service tells of the worker too
         "KG_CACHE": settings.cache.absolute(),
+        "KG_BACKUP__FOLDER": settings.backup.folder and settings.backup.folder.absolute(),
         "KG_API__PORT": home.api_port() or settings.api.port,
         "KG_EMBEDDING__MODEL_FOLDER": settings.embedding.model_folder
         and settings.embedding.model_folder.absolute(),
     }
-    return {name: str(value) for name, value in chosen.items() if value is not None}
+    return processes.inherit() | {name: str(value) for name, value in chosen.items() if value is not None}

@@ -13,6 +13,7 @@ from kg_api.managed.home import Home
 from kg_api.managed.watch import RoleStatus
 from kg_api.models.queue import QueueStatus
 from kg_api.settings import Settings
+from kg_cli.stack.backups import describe_last
 from kg_cli.stack.processes import neo4j_uri
 from kg_cli.stack.roles import stack_roles, supervisor_role
 from kg_cli.terminal.connect import client_of
@@ -56,6 +57,8 @@ class StackStatus:
     """Why it tells neither, where it wants a key."""
     slow: bool = False
     """Whether all runs and the service did not answer in time: then nobody knows whether it is ready."""
+    backup: str | None = None
+    """The last backup, and what became of the last attempt; None: there never was one."""
     serves: bool = False
     """Whether it answers; it may not be ready all the same, for jobs wait that no worker takes."""
 
@@ -104,6 +107,7 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
         to_review=to_review,
         refusal=refusal,
         slow=answer is not None and answer.slow and not (gone or starting),
+        backup=None if remote else describe_last(home),
         serves=answer is not None and answer.serves and not (gone or starting),
     )
 

@@ -22,6 +22,7 @@ from kg_api.managed.supervisor import Supervisor
 from kg_api.managed.watch import RoleStatus
 from kg_api.settings import Settings
 from kg_cli.stack import status
+from kg_cli.stack.backups import backups_of
 from kg_cli.stack.processes import ALREADY, neo4j_uri
 from kg_cli.stack.roles import stack_roles, supervisor_role
 
@@ -94,7 +95,8 @@ def supervising(home: Home, settings: Settings) -> Generator[tuple[Supervisor, t
 
     try:
         with filelock.FileLock(home.run / "supervisor.lock", timeout=0):
-            yield Supervisor(stack_roles(home, settings), publish), stop
+            besides = backups_of(home, settings)
+            yield Supervisor(stack_roles(home, settings), publish, besides=besides), stop
     except filelock.Timeout as error:
         raise Conflict(ALREADY.format(home.path)) from error
 

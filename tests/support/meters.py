@@ -10,6 +10,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.registry import Collector
 
 from kg_api.embed.metered import EmbeddingMetrics
+from kg_api.metrics.backups import BackupGauges
 from kg_api.metrics.meters import Meters
 from kg_api.metrics.queue import QueueGauges
 from kg_api.models.queue import QueueStatus
@@ -29,7 +30,7 @@ def metrics() -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for collector in registry._collector_to_names:
         found |= _samples_of(collector)
-    for family in QueueGauges(EMPTY).collect():
+    for family in (*QueueGauges(EMPTY).collect(), *BackupGauges(0.0, failed=False).collect()):
         found[family.name] = frozenset(name for sample in family.samples for name in sample.labels)
     return found
 

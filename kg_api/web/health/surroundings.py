@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kg_api.backup import record
+from kg_api.backup.record import BackupRecord
 from kg_api.managed import processes, state
 from kg_api.managed.home import Home
 from kg_api.managed.neo4j.role import disk_room
@@ -28,6 +30,10 @@ class Surroundings:
     def notes(self) -> list[str]:
         """What is wrong, in words for a person."""
         return [check.detail for check in self.checks() if not check.ok]
+
+    def last_backup(self) -> BackupRecord | None:
+        """What became of the last backup of this home; None where there never was one."""
+        return record.read(self._home)
 
     def _processes(self) -> Check | None:
         """Whether a process dies again and again. Another stack's supervisor is nobody's concern here."""

@@ -22,6 +22,7 @@ from kg_api.managed.neo4j.role import disk_room, neo4j_role
 from kg_api.managed.processes import ProcessId
 from kg_api.managed.watch import RoleStatus
 from kg_api.settings import Settings, load_settings
+from kg_cli.stack.backups import examine_backups
 from kg_cli.stack.doctor.findings import DoctorFinding
 from kg_cli.stack.doctor.jobs import examine_jobs, examine_models
 from kg_cli.stack.doctor.watching import examine_metrics, examine_tracing
@@ -44,7 +45,7 @@ def examine(home: Path | None) -> list[DoctorFinding]:
         fix = "correct the variable, or unset it"
         return [_versions(), DoctorFinding("settings", "fail", str(error), fix)]
     place = Home(settings.home)
-    database = (_java, _jars, _bolt) if settings.neo4j.uri is None else (_own_database,)
+    database = (_java, _jars, _bolt, examine_backups) if settings.neo4j.uri is None else (_own_database,)
     checks = (_home, _memory, _ocr, examine_files, examine_tracing, *database, _processes)
     found = [finding for check in checks for finding in check(place, settings)]
     return [_versions(), DoctorFinding("settings", "ok", "all KG_* variables are valid"), *found]

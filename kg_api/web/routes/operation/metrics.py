@@ -6,9 +6,11 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from kg_api.metrics.backups import BackupGauges
 from kg_api.metrics.exposition import CONTENT_TYPE, exposition
 from kg_api.metrics.queue import QueueGauges
 from kg_api.web.health.queue import QueueWatch
+from kg_api.web.health.surroundings import Surroundings
 
 router = APIRouter(tags=["health"])
 
@@ -20,6 +22,9 @@ TEXT: dict[int | str, dict[str, Any]] = {
 
 @router.get("/metrics", summary="Prometheus metrics", response_class=Response, responses=TEXT)
 def metrics(request: Request) -> Response:
-    """Give counters and histograms of embeddings, and gauges of the queue as it is at this moment."""
+    """Give counters and histograms, and gauges of the queue and of backups as they are at this moment."""
     watch: QueueWatch = request.app.state.queue
-    return Response(exposition(QueueGauges(watch.status_if_known())), media_type=CONTENT_TYPE)
+    surroundings: Surroundings = request.app.state.surroundings
+    last = surroundings.last_backup()
+    backups = BackupGauges(last and last.made, failed=None if last is None else last.trouble() is not None)
+    return Response(exposition(QueueGauges(watch.status_if_known()), backups), media_type=CONTENT_TYPE)

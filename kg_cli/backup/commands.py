@@ -1,0 +1,74 @@
+"""kg admin backup, backups and restore: copies of all that this home holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kg_cli.terminal.options import OwnJsonOption, YesOption
+
+FolderArgument = Annotated[
+    Path | None,
+    typer.Argument(metavar="[FOLDER]", help="Where backups are; unset: KG_BACKUP__FOLDER, or below KG_HOME."),
+]
+KeepOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="Remove the oldest whole backups of this home beyond this number afterwards."),
+]
+BackupArgument = Annotated[
+    Path, typer.Argument(metavar="BACKUP", help="The backup: its folder, or its name as `backups` lists it.")
+]
+ReplaceOption = Annotated[
+    bool, typer.Option("--replace", help="Replace what is in the home; it is removed when all is restored.")
+]
+
+
+def backup(folder: FolderArgument = None, *, keep: KeepOption = None, as_json: OwnJsonOption = False) -> None:
+    """Back up this home: database, pictures and PDFs, as of one moment, into a new dated folder.
+
+    kg may run: Neo4j stands still for a moment, in which requests wait. Where it does not run, Neo4j is
+    started for it. What is in a backup, and what is not, is said in its manifest.json.
+
+    Example: kg admin backup /mnt/backups
+    """
+    from kg_cli.backup.making import make_backup
+    from kg_cli.backup.views import print_made
+
+    print_made(make_backup(folder, keep), as_json=as_json)
+
+
+def backups(folder: FolderArgument = None, *, as_json: OwnJsonOption = False) -> None:
+    """List the backups of a folder, the newest first, and whether each is whole.
+
+    Files are looked for by name and size; their checksums are compared by `kg admin restore`.
+
+    Example: kg admin backups --json
+    """
+    from kg_api.backup.listing import list_backups
+    from kg_cli.backup.making import folder_of
+    from kg_cli.backup.views import print_backups
+
+    place = folder_of(folder)
+    print_backups(list_backups(place), place, as_json=as_json)
+
+
+def restore(
+    backup: BackupArgument,
+    *,
+    replace: ReplaceOption = False,
+    yes: YesOption = False,
+    as_json: OwnJsonOption = False,
+) -> None:
+    """Restore a backup into this home, which is empty unless --replace is given. kg must not run.
+
+    All files are checked, restored beside what is there, and Neo4j is started with them, before anything
+    is changed. An interruption changes nothing, or is finished by the next command.
+
+    Example: KG_HOME=~/kg-again kg admin restore /mnt/backups/kg-20260131-040000
+    """
+    from kg_cli.backup.restoring import restore_backup
+    from kg_cli.backup.views import print_restored
+
+    print_restored(restore_backup(backup, replace=replace, agreed=yes), as_json=as_json)

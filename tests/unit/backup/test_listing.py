@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import datetime as dt
+import os
+from pathlib import Path
+
+import pytest
+
+from kg_api.backup import listing, manifest
+from kg_api.backup.listing import list_backups, look_at, new_name, remove_interrupted, remove_oldest
+from kg_api.backup.manifest import BackupManifest
+from kg_api.backup.restoring import check_versions, read_backup
+from kg_api.errors import Conflict, NotFound, SchemaTooNew
+from kg_api.managed import processes
+from tests.support.backups import FILES, manifest_of, write_backup
+
+NOON = dt.datetime(2026, 1, 31, 12, tzinfo=dt.UTC)
+
+
+def test_names_tell_the_time_and_none_is_given_twice(tmp_path: Path) -> None:
+    first = new_name(tmp_path, NOON)
+    assert first == "kg-20260131-120000"
+    (tmp_path / first).mkdir()
+    second = new_name(tmp_path, NOON)
+    assert second == "kg-20260131-120000-2"
+    (tmp_path / f"{listing.UNFINISHED}{second}").mkdir()
+    assert new_name(tmp_path, NOON) == "kg-20260131-120000-3"
+
+
+def test_a_manifest_is_read_as_it_was_written(tmp_path: Path) -> None:
+    backup = write_backup(tmp_path, "kg-1")
+    assert manifest.read(backup) == manifest_of(FILES)
+    assert (backup / manifest.MANIFEST).stat().st_mode & 0o777 == 0o600
+    assert read_backup(backup).bytes == sum(map(len, FILES.values()))
+
+
+@pytest.mark.parametrize(
+    "path", ["../etc/passwd", "database/../../x", "/etc/passwd", "logs/x", "database", ""]
+)
+def test_no_path_of_a_manifest_leads_out_of_a_backup(path: str) -> None:
+    value = manifest_of(FILES).model_dump(mode="json")
+    value["files"][0]["path"] = path
+    with pytest.raises(ValueError, match="no place within a backup"):
+        BackupManifest.model_validate(value)
+
+
+def test_backups_are_listed_with_what_is_wrong_with_them(tmp_path: Path) -> None:
+    write_backup(tmp_path, "kg-20260131-000001")
+    (write_backup(tmp_path, "kg-20260131-000002") / "blobs/ab/ab1").unlink()
+    (write_backup(tmp_path, "kg-20260131-000003") / "database/transactions/log.0").write_bytes(b"lo")
+    (write_backup(tmp_path, "kg-20260131-000004") / manifest.MANIFEST).write_text("{")
+    (write_backup(tmp_path, "kg-20260131-000005") / manifest.MANIFEST).unlink()
+    unfinished(tmp_path, "kg-20260131-000006", alive=False)
+    unfinished(tmp_path, "kg-20260131-000007", alive=True)
+    (tmp_path / "kg-notes.txt").touch()
+    told = {each.path.name[-1]: each.problem for each in list_backups(tmp_path)}
+    assert [*told] == ["7", "6", "5", "4", "3", "2", "1"]
+    assert told["1"] is None
+    assert told["2"] == "blobs/ab/ab1 is missing"
+    assert told["3"] == "database/transactions/log.0 has 2 bytes, not 3"
+    assert "damaged" in str(told["4"])
+    assert "no manifest.json" in str(told["5"])
+    assert (told["6"], told["7"]) == ("it was interrupted", "it is being made")
+    assert list_backups(tmp_path / "nowhere") == []
+
+
+def unfinished(folder: Path, name: str, *, alive: bool) -> Path:
+    path = folder / f"{listing.UNFINISHED}{name}"
+    path.mkdir()
+    if alive and (me := processes.identify(os.getpid())):
+        processes.save(path / listing.OWNER, me)
+    return path
+
+
+def test_only_what_nobody_makes_any_more_is_swept(tmp_path: Path) -> None:
+    dead, living = unfinished(tmp_path, "kg-1", alive=False), unfinished(tmp_path, "kg-2", alive=True)
+    whole = write_backup(tmp_path, "kg-3")
+    assert remove_interrupted(tmp_path) == [dead]
+    assert living.exists()
+    assert whole.exists()
+
+
+def test_the_oldest_whole_ones_of_this_home_go_and_never_the_last(tmp_path: Path) -> None:
+    for number in range(1, 5):
+        write_backup(tmp_path, f"kg-2026010{number}-000000")
+    (tmp_path / "kg-20260104-000000" / manifest.MANIFEST).unlink()
+    other = write_backup(tmp_path, "kg-20250101-000000", home="/elsewhere")
+    assert [path.name[9:11] for path in remove_oldest(tmp_path, 2, "/home")] == ["01"]
+    assert [path.name[9:11] for path in remove_oldest(tmp_path, 0, "/home")] == ["02"]
+    assert look_at(tmp_path / "kg-20260103-000000").problem is None
+    assert other.exists()
+
+
+def test_a_backup_is_found_by_its_path_and_by_its_name(tmp_path: Path) -> None:
+    backup = write_backup(tmp_path / "backups", "kg-1")
+    assert listing.find_backup(backup, tmp_path) == backup
+    assert listing.find_backup(Path("kg-1"), tmp_path / "backups") == backup
+    with pytest.raises(NotFound, match="kg-2"):
+        listing.find_backup(Path("kg-2"), tmp_path / "backups")
+
+
+def test_versions_that_this_kg_does_not_know_are_refused() -> None:
+    check_versions(manifest_of(FILES))
+    check_versions(manifest_of(FILES, schema_version=""))
+    check_versions(manifest_of(FILES, neo4j_version="2025.01.0"))
+    for newer in ({"schema_version": "schema/999_of_tomorrow"}, {"neo4j_version": "2026.10.0"}):
+        with pytest.raises(SchemaTooNew, match="Nothing was changed"):
+            check_versions(manifest_of(FILES, **newer))
+
+
+def test_a_form_of_tomorrow_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Conflict, match="does not know"):
+        manifest.read(write_backup(tmp_path, "kg-1", format=2))
