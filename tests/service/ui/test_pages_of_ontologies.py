@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 
 import httpx
 import pytest
 
-from kg_api.web.access.scopes import PAGES_OF_SOME
-from tests.support.browsing import signed_in
+from kg_api.web.access.scopes import PAGES_OF_SOME, can_be_held
+from tests.support.browsing import signed_in, token_in
 from tests.support.routes import PAGES
 from tests.support.running import Service
 from tests.support.two_libraries import NOWHERE, OTHER, OWN, SECRET, Libraries
@@ -26,8 +27,26 @@ OF_EVERYTHING = (
     "/ui/read/{own_document}",
     "/ui/read/{own_document}?q=common+ferry&hit=1&at=0",
     "/ui/read/same.md",
+    "/ui/communities",
+    "/ui/concepts",
+    "/ui/concepts?q=ferry",
+    "/ui/concepts/{own_concept}?to=tide",
+    "/ui/documents",
+    "/ui/documents/{own_document}/delete",
+    "/ui/jobs",
+    "/ui/proposals",
 )
 """Pages that show of some ontologies what they show of all."""
+
+
+CHANGED = {
+    "POST /ui/documents": "/ui/documents",
+    "POST /ui/documents/{document_id}/delete": "/ui/documents/{document}/delete",
+    "POST /ui/jobs/{job_id}/cancel": "/ui/jobs/{job}/cancel",
+    "POST /ui/jobs/{job_id}/retry": "/ui/jobs/{job}/retry",
+    "POST /ui/proposals/{proposal_id}/{decision}": "/ui/proposals/{proposal}/accept",
+}
+"""What pages change, with an id of another ontology."""
 
 
 @pytest.fixture
@@ -41,7 +60,7 @@ def page(guarded: Service, libraries: Libraries) -> Iterator[httpx.Client]:
 def test_what_is_shown_of_everything_is_of_ones_own(
     page: httpx.Client, everything: httpx.Client, libraries: Libraries, path: str
 ) -> None:
-    path = path.replace("{own_document}", libraries.own.document)
+    path = path.format(own_document=libraries.own.document, own_concept=libraries.own.concept)
     answer = page.get(path, follow_redirects=True)
     assert answer.status_code == 200, answer.text
     assert SECRET not in answer.text.lower()
@@ -52,7 +71,12 @@ def test_what_is_shown_of_everything_is_of_ones_own(
 
 @pytest.mark.parametrize("named", [OTHER, NOWHERE])
 @pytest.mark.parametrize(
-    "path", ["/ui/search?q=ferry&ontology=", "/ui/search?ontology=", "/ui/search/facets?ontology="]
+    "path",
+    [
+        *("/ui/search?q=ferry&ontology=", "/ui/search?ontology=", "/ui/search/facets?ontology="),
+        *("/ui/documents?ontology=", "/ui/concepts?ontology=", "/ui/concepts?q=ferry&ontology="),
+        *("/ui/communities?ontology=", "/ui/jobs?ontology=", "/ui/proposals?ontology="),
+    ],
 )
 def test_naming_an_ontology_of_others_is_refused(page: httpx.Client, path: str, named: str) -> None:
     answer = page.get(path + named)
@@ -71,12 +95,35 @@ def test_documents_of_others_are_nowhere(page: httpx.Client, libraries: Librarie
     assert page.get("/documents").json()["documents"][0]["ontology"] == OWN
 
 
+@pytest.mark.parametrize("path", CHANGED.values())
+def test_nothing_of_others_is_changed(page: httpx.Client, libraries: Libraries, path: str) -> None:
+    token = {"X-CSRF-Token": token_in(page.get("/ui/search"))}
+    file = {"file": ("a.md", b"A ferry.")} if path == "/ui/documents" else None
+    form = {"ontology": OTHER} if file else None
+    ids = {each.name: getattr(libraries.other, each.name) for each in fields(libraries.other)}
+    answers = [
+        page.post(path.format(**given), files=file, data=form, headers=token)
+        for given in (ids, dict.fromkeys(ids, "f" * 32))
+    ]
+    refused = 403 if file else 404
+    assert [each.status_code for each in answers] == [refused] * 2, answers[0].text
+
+
+def test_concepts_and_communities_of_others_are_nowhere(page: httpx.Client, libraries: Libraries) -> None:
+    own, other = libraries.own, libraries.other
+    assert page.get(f"/ui/concepts/{other.concept}").status_code == 404
+    assert page.get(f"/ui/documents/{other.document}/delete").status_code == 404
+    assert page.get(f"/ui/communities/{OTHER}/{other.community}").status_code == 403
+    assert page.get(f"/ui/communities/{OWN}/{other.community}").status_code == 404
+    assert page.get(f"/ui/communities/{OWN}/{own.community}").status_code == 200
+
+
 def test_pages_that_concern_all_are_refused_and_the_others_tried_here(page: httpx.Client) -> None:
     tried = {f"GET {each.partition('?')[0]}" for each in OF_EVERYTHING}
-    tried = {each.replace("{own_document}", "{document_id}") for each in tried}
-    assert tried >= PAGES_OF_SOME, "add them to OF_EVERYTHING"
+    tried = {each.replace("{own_", "{").replace("}", "_id}") for each in tried}
+    assert tried | CHANGED.keys() >= PAGES_OF_SOME, "add them to OF_EVERYTHING, or to CHANGED"
     for route in PAGES:
-        if route in PAGES_OF_SOME or route == "POST /ui/logout":
+        if can_be_held(*route.split(" ")) or route == "POST /ui/logout":
             continue
         method, path = route.split(" ")
         answer = page.request(method, path.replace("{", "no-").replace("}", ""))

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse
 
 from kg_api.bootstrap import Container
+from kg_api.errors import NotFound
 from kg_api.graph.naming.ontologies import searched
 from kg_api.models.base import Text
 from kg_api.models.concepts.queries import ConceptHits, ConceptList
@@ -59,8 +60,11 @@ def _listed(container: Container, ontology: str, offset: int) -> ConceptList:
 def concept_page(container: Open, concept_id: ConceptId, to: SoughtPhrase = "") -> HTMLResponse:
     """Show a concept: what proves it, what it is related to, and the ways to another one."""
     concept = container.concepts.details(concept_id, QUOTES)
-    paths = None
+    shown: dict[str, Any] = {"concept": concept, "to": to, "paths": None, "unknown": None}
     if to.strip():
         within = searched(container.graph, [concept.ontology])
-        paths = container.concepts.paths(concept.concept_id, to, within, MAX_HOPS, PATHS)
-    return render("concepts/page.html", {"concept": concept, "to": to, "paths": paths})
+        try:
+            shown["paths"] = container.concepts.paths(concept.concept_id, to, within, MAX_HOPS, PATHS)
+        except NotFound as error:
+            shown["unknown"] = str(error)
+    return render("concepts/page.html", shown)
