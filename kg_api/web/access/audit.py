@@ -96,7 +96,7 @@ class _Answer:
         return present_outcome(cast("dict[str, Any]", said)) if isinstance(said, dict) else {}
 
 
-def tell_outcome(request: Request, answer: BaseModel) -> None:
+def note_outcome(request: Request, answer: BaseModel) -> None:
     """Say what a request changed, where its answer is a page."""
     request.scope["state"][_TOLD] = present_outcome(answer.model_dump(mode="json"))
 

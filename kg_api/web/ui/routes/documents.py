@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from kg_api.bootstrap import Container
 from kg_api.graph.documents import library
 from kg_api.models.queries.filters import DocumentFilter
-from kg_api.web.access.audit import tell_outcome
+from kg_api.web.access.audit import note_outcome
 from kg_api.web.dependencies import CalledDocument, Offset, Open
 from kg_api.web.limits.strict_json import valid
 from kg_api.web.routes.library.documents import delete_document, list_ontologies
@@ -54,7 +54,7 @@ async def add_document(request: Request, container: Open) -> Response:
     ingested = await ingest_document(container, request, Response())
     if BY_SCRIPT in request.headers.get("accept", ""):
         return JSONResponse(ingested.model_dump(mode="json"))
-    tell_outcome(request, ingested)
+    note_outcome(request, ingested)
     return RedirectResponse(address(DOCUMENTS, ontology=ingested.ontology), 303)
 
 
@@ -68,5 +68,5 @@ def deletion_page(container: Open, document_id: CalledDocument) -> HTMLResponse:
 def delete(request: Request, container: Open, document_id: CalledDocument) -> Response:
     """Delete a document, and lead to those that are left of its ontology."""
     document = library.find_document(container.graph, document_id)
-    tell_outcome(request, delete_document(container, document.document_id))
+    note_outcome(request, delete_document(container, document.document_id))
     return RedirectResponse(address(DOCUMENTS, ontology=document.ontology), 303)

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from kg_api.graph.jobs import page_of_jobs
 from kg_api.models.jobs import FINISHED
 from kg_api.models.vocabulary import JobState
-from kg_api.web.access.audit import tell_outcome
+from kg_api.web.access.audit import note_outcome
 from kg_api.web.dependencies import JobId, Offset, Open
 from kg_api.web.routes.operation import jobs
 from kg_api.web.ui.links import JOBS, address
@@ -50,12 +50,12 @@ def jobs_page(
 @router.post(JOBS + "/{job_id}/cancel")
 def cancel(request: Request, container: Open, job_id: JobId) -> Response:
     """End a job."""
-    tell_outcome(request, jobs.cancel(container, job_id))
+    note_outcome(request, jobs.cancel(container, job_id))
     return RedirectResponse(JOBS, 303)
 
 
 @router.post(JOBS + "/{job_id}/retry")
 def retry(request: Request, container: Open, job_id: JobId) -> Response:
     """Try a job again."""
-    tell_outcome(request, jobs.retry(container, job_id))
+    note_outcome(request, jobs.retry(container, job_id))
     return RedirectResponse(JOBS, 303)

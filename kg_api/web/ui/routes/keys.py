@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from kg_api.models.keys import CreatedKey, KeyRotation, NewKey
 from kg_api.models.vocabulary import MAX_KEY_NAME, KeyScope
-from kg_api.web.access.audit import tell_outcome
+from kg_api.web.access.audit import note_outcome
 from kg_api.web.dependencies import Offset, Open
 from kg_api.web.limits.strict_json import valid
 from kg_api.web.routes.operation.audit import list_audit
@@ -56,14 +56,14 @@ def rotate(request: Request, container: Open, key_id: CalledKey) -> HTMLResponse
 
 
 def _created(request: Request, key: CreatedKey) -> HTMLResponse:
-    tell_outcome(request, key)
+    note_outcome(request, key)
     return render("keys/created.html", {"key": key}, 201)
 
 
 @router.post(KEYS + "/{key_id}/revoke")
 def revoke(request: Request, container: Open, key_id: CalledKey) -> Response:
     """Make a key worth nothing."""
-    tell_outcome(request, revoke_key(container, request, key_id))
+    note_outcome(request, revoke_key(container, request, key_id))
     return RedirectResponse(KEYS, 303)
 
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from kg_api.models.vocabulary import ProposalState
-from kg_api.web.access.audit import tell_outcome
+from kg_api.web.access.audit import note_outcome
 from kg_api.web.dependencies import Offset, Open
 from kg_api.web.routes.library.documents import list_ontologies
 from kg_api.web.routes.queries.proposals import ProposalId, list_proposals
@@ -40,7 +40,7 @@ def decide(
 ) -> Response:
     """Accept or reject a link, or open it again; to htmx the proposal as it is then."""
     decided = container.proposals.decide(proposal_id, DECISIONS[decision], None)
-    tell_outcome(request, decided)
+    note_outcome(request, decided)
     if wants_part(request):
         return render("proposals/one.html", {"proposal": decided})
     return RedirectResponse(PROPOSALS, 303)
