@@ -119,9 +119,9 @@ def scheduled_backups_are_made_and_the_oldest_go(machine: Machine) -> None:
 
     def look() -> bool:
         seen.update(each["path"] for each in backups(machine) if each["whole"])
-        return len(seen) >= 4
+        return len(seen) >= 3
 
-    until(look, "four backups", 90, pause=0.5)
+    until(look, "three backups", 120, pause=0.5)
     until(lambda: sum(each["whole"] for each in backups(machine)) == 2, "the oldest to go", 20)
     assert str(Home(machine.home).backups) in machine.status()["backup"]
     daily = machine.with_variables(KG_BACKUP__EVERY_HOURS="24")
