@@ -57,10 +57,11 @@ from kg_api.web.routes.queries import (
     search,
 )
 from kg_api.web.streams import Streams
+from kg_api.web.ui.links import DOCUMENTS
 from kg_api.web.ui.mount import mount
 from kg_api.web.ui.problems import ErrorPages
 
-WITH_FILES = ("/documents", "/ui/documents", image_search.PATH, moving.IMPORT_PATH)
+WITH_FILES = ("/documents", image_search.PATH, moving.IMPORT_PATH)
 """Paths that take a file."""
 DESCRIPTION = (
     "Documents go in; passages come back with their exact place. Errors are problem+json (RFC 9457)."
@@ -154,7 +155,11 @@ def create_app(
 
     def limit_of(path: str) -> int:
         api = settings.api
-        return api.max_document_bytes if path.startswith(WITH_FILES) else api.max_request_bytes
+        return (
+            api.max_document_bytes
+            if path.startswith(WITH_FILES) or path == DOCUMENTS
+            else api.max_request_bytes
+        )
 
     together = settings.api.share(MAX_LARGE_BODIES) * settings.api.max_document_bytes
     app.add_middleware(BodyLimit, limit_of=limit_of, together=together)

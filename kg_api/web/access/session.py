@@ -16,6 +16,7 @@ from kg_api.access.check import Access
 from kg_api.access.sessions import SESSION_SECONDS
 from kg_api.access.token import SessionToken, parse_session_token
 from kg_api.errors import Forbidden
+from kg_api.models.vocabulary import KeyScope
 from kg_api.web.access.scopes import is_page
 
 COOKIE: Final = "kg_session"
@@ -23,6 +24,8 @@ HTTPS_COOKIE: Final = f"__Host-{COOKIE}"
 """Under this name browsers keep it only from the service itself, by https."""
 CSRF_HEADER: Final = "X-CSRF-Token"
 CSRF_FIELD: Final = "csrf_token"
+MAX_FILES, MAX_FIELDS, MAX_FIELD_BYTES = 2, 20, 64 * 1024
+"""Of forms that are sent without a script, which sends the token as a header."""
 READING: Final = frozenset({"GET", "HEAD"})
 _SESSION: Final = "kg_session"
 """Where a request's state has it."""
@@ -36,6 +39,7 @@ class Viewer:
     name: str
     """Of the key."""
     csrf_token: str
+    access: Access
 
 
 _VIEWER: Final[ContextVar[Viewer | None]] = ContextVar("viewer", default=None)
@@ -46,11 +50,19 @@ def viewer() -> Viewer | None:
     return _VIEWER.get()
 
 
+def may(scope: KeyScope) -> bool:
+    """Whether whoever looks can do what needs a scope; what concerns all of kg with a key of all alone."""
+    who = viewer()
+    if who is None:
+        return True
+    return who.access.allows(scope) and (scope != "admin" or who.access.ontologies is None)
+
+
 @contextmanager
 def in_session(scope: Scope, access: Access) -> Generator[None]:
     """Let pages that are made within know who is signed in."""
     token = session_of(scope)
-    shown = None if token is None else Viewer(access.key_id, access.name, token.csrf_token)
+    shown = None if token is None else Viewer(access.key_id, access.name, token.csrf_token, access)
     before = _VIEWER.set(shown)
     try:
         yield
@@ -90,9 +102,14 @@ async def check_csrf(request: Request) -> None:
     token = session_of(request.scope)
     if token is None or request.method in READING:
         return
-    sent = request.headers.get(CSRF_HEADER) or (await request.form()).get(CSRF_FIELD)
+    sent = request.headers.get(CSRF_HEADER) or await _sent_by_form(request)
     if not (isinstance(sent, str) and token.has_csrf_token(sent)):
         raise Forbidden("this page was loaded before somebody signed in: load it anew, and send it again")
+
+
+async def _sent_by_form(request: Request) -> object:
+    bounds = {"max_files": MAX_FILES, "max_fields": MAX_FIELDS, "max_part_size": MAX_FIELD_BYTES}
+    return (await request.form(**bounds)).get(CSRF_FIELD)
 
 
 def keep_cookie(request: Request, response: Response, token: SessionToken) -> None:

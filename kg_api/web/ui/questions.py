@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 from fastapi import Depends, Query
 
 from kg_api.models.queries.search import SourceHit, SourceSearch
-from kg_api.models.vocabulary import MAX_LIMIT, MAX_QUERY_CHARACTERS
+from kg_api.models.vocabulary import MAX_LIMIT
 from kg_api.web.limits.strict_json import valid
 from kg_api.web.ui.links import READ, SEARCH, address, below
 
@@ -23,6 +23,8 @@ WAYS: Final[dict[Way, str]] = {
 }
 KINDS: Final[dict[Kind, str]] = {"": "text and pictures", "passage": "text", "image": "pictures"}
 PAGE_SIZE: Final = 10
+MAX_CHARACTERS: Final = 2000
+"""Of a question in an address; what is longer is for REST."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ def address_of_hit(question: Question, hit: SourceHit, number: int) -> str:
 
 
 def _asked(
-    q: Annotated[str, Query(max_length=MAX_QUERY_CHARACTERS)] = "",
+    q: Annotated[str, Query(max_length=MAX_CHARACTERS)] = "",
     ontology: Annotated[str, Query(max_length=1000)] = "",
     mode: Way | Literal[""] = USUAL,
     kind: Kind = "",

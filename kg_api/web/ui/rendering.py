@@ -11,22 +11,24 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from kg_api import __version__
-from kg_api.web.access.session import viewer
+from kg_api.web.access.session import may, viewer
 from kg_api.web.ui.assets import address_of
+from kg_api.web.ui.conditions import condition_of
 from kg_api.web.ui.links import address, below
 from kg_api.web.ui.passages import excerpt, pieces_of, reasons
 from kg_api.web.ui.questions import address_of_hit
-from kg_api.web.ui.wording import count, day, moment, ordinal, share, size
+from kg_api.web.ui.wording import count, day, moment, ordinal, share, size, told
 
 HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
     "Vary": "HX-Request",
 }
-"""Scripts and styles are files of ours alone; a shared machine keeps nothing of what somebody read."""
+"""Scripts and styles are files of ours alone; pages are kept nowhere, and no other window holds them."""
 
 _templates = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
@@ -43,6 +45,8 @@ _FUNCTIONS: Final[dict[str, Any]] = {
     "below": below,
     "address_of_hit": address_of_hit,
     "viewer": viewer,
+    "may": may,
+    "condition_of": condition_of,
 }
 _FILTERS: Final[dict[str, Any]] = {
     "count": count,
@@ -51,6 +55,7 @@ _FILTERS: Final[dict[str, Any]] = {
     "ordinal": ordinal,
     "share": share,
     "size": size,
+    "told": told,
     "excerpt": excerpt,
     "pieces": pieces_of,
     "reasons": reasons,

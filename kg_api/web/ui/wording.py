@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Final
+from typing import Final, cast
 
 UNITS: Final = ("bytes", "kB", "MB", "GB", "TB")
 
@@ -39,6 +39,13 @@ def moment(at: datetime) -> str:
     return at.strftime("%Y-%m-%d %H:%M")
 
 
+def told(given: object) -> str:
+    """A value of the metadata, whatever it is: nothing for null, several with commas between."""
+    if isinstance(given, list | tuple):
+        return ", ".join(filter(None, map(told, cast("list[object]", given))))
+    return "" if given is None else str(given)
+
+
 def day(given: object) -> str:
-    """The day of a date or moment; anything else as it is."""
-    return given.isoformat()[:10] if isinstance(given, date) else str(given)[:10]
+    """The day of a date or moment, of the first where there are several."""
+    return given.isoformat()[:10] if isinstance(given, date) else told(given).partition(",")[0][:10]

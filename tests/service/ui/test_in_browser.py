@@ -44,6 +44,23 @@ def test_hits_come_as_somebody_types_and_the_address_says_so(page: Page) -> None
     expect(page.locator(".hit mark").first).to_have_text("waggle dance")
 
 
+def test_what_narrows_down_keeps_what_was_typed(page: Page, http: httpx.Client) -> None:
+    for name, author in (("a", "Ada"), ("b", "Ada"), ("c", "Bob")):
+        body = {"ontology": "notes", "document": f"{name}.md", "text": f"The dance of {name}.\n"}
+        assert http.post("/documents", json={**body, "metadata": {"author": author}}).status_code == 202
+    page.goto("/ui/search?mode=text")
+    page.keyboard.type("dance")
+    page.locator("#facets a", has_text="Ada").click()
+    expect(page.locator(".hit")).to_have_count(2)
+    expect(page).to_have_url("/ui/search?q=dance&mode=text&where=author%3DAda")
+    page.fill("#q", "the dance")
+    expect(page.locator(".hit")).to_have_count(2)
+    page.locator(".condition a").click()
+    expect(page.locator(".hit")).to_have_count(3)
+    expect(page.locator("#q")).to_have_value("the dance")
+    expect(page.locator("#told")).to_have_text("3 hits")
+
+
 @pytest.mark.usefixtures("ids")
 def test_search_and_read_by_keyboard_alone(page: Page) -> None:
     page.goto("/ui/search")

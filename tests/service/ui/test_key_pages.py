@@ -34,7 +34,8 @@ def test_a_key_is_made_shown_once_replaced_and_revoked(http: httpx.Client, servi
 
 
 def test_what_is_wrong_with_a_key_is_said(http: httpx.Client) -> None:
-    for fields in ({"name": ""}, {"name": "ada", "scope": "all"}, {"name": "ada", "valid_days": "x"}):
+    wrong = ({"name": ""}, {"scope": "all"}, {"valid_days": "x"}, {"ontologies": ", ,"})
+    for fields in ({"name": "ada", **each} for each in wrong):
         refused = http.post("/ui/keys", data=fields)
         assert refused.status_code == 422, fields
         assert 'class="problem"' in refused.text

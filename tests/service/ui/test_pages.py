@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import httpx
 import pytest
@@ -68,7 +69,8 @@ def test_htmx_gets_the_hits_alone(http: httpx.Client) -> None:
     assert "<html" in whole
     assert "<html" not in part
     (section,) = document_fromstring(whole).xpath("//section[@id='results']")
-    assert words([section]) == words([document_fromstring(part)])
+    hits = [words(each.xpath(".//li")) for each in (section, document_fromstring(part))]
+    assert hits[0] == hits[1] != []
 
 
 @pytest.mark.usefixtures("ids")
@@ -101,6 +103,50 @@ def test_facets_lead_to_what_they_say(http: httpx.Client, graph: Graph) -> None:
     assert set(words(narrowed.xpath("//li[@class='hit']/p[@class='where']/a"))) == {"other"}
     (away,) = narrowed.xpath("//span[@class='condition']/a/@href")
     assert len(shown(http, away).xpath("//li[@class='hit']")) == 4
+
+
+@pytest.mark.parametrize("author", [7, True, None, ["Ada", "Bob"]])
+@pytest.mark.parametrize("date", ["2025-01-31", None, ["2024", "2025"]])
+def test_metadata_is_shown_whatever_it_is(http: httpx.Client, author: Any, date: Any) -> None:
+    said = {"author": author, "date": date, "": "x", "title:year": 3, "a b": "R && D"}
+    body = {"ontology": "notes", "document": "a.md", "text": "A dance.\n", "metadata": said}
+    assert http.post("/documents", json=body).status_code == 202, "it is allowed"
+    page = shown(http, "/ui/search?q=dance&mode=text")
+    (where,) = words(page.xpath("//li[@class='hit']/p[@class='where']"))
+    assert "None" not in where
+    assert "[" not in where
+    assert shown(http, page.xpath("//li[@class='hit']/h2/a/@href")[0]) is not None
+    assert http.get("/ui/search/facets?q=dance").status_code == 200
+
+
+def test_a_document_is_read_whatever_its_address_says_of_a_search(http: httpx.Client, graph: Graph) -> None:
+    store_document(graph, record("a.md", ["One.", "Two."]))
+    (found,) = http.get("/documents").json()["documents"]
+    for said in (
+        "at=9999",
+        "at=1&hit=1&q=a&where=colour",
+        "at=0&hit=9&q=zzzz&mode=text",
+        "at=1&hit=1&q=One&mode=text",
+    ):
+        page = shown(http, f"/ui/read/{found['document_id']}?{said}")
+        assert len(page.xpath("//section[starts-with(@id, 'p')]")) == 2, said
+        assert page.xpath("//a[@rel='next' or @rel='prev']") == [], said
+    at_source = shown(http, "/ui/read/notes/a.md%231")
+    assert at_source.xpath("//section/@id")[0] == "p1"
+
+
+@pytest.mark.parametrize("path", ["/ui/documents", "/ui/jobs", "/ui/concepts?ontology=notes"])
+@pytest.mark.usefixtures("ids")
+def test_behind_the_end_of_a_list_is_no_empty_list(http: httpx.Client, path: str) -> None:
+    if path == "/ui/jobs":
+        http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease.\n"})
+    joined = "&" if "?" in path else "?"
+    page = shown(http, f"{path}{joined}offset=500")
+    assert words(page.xpath("//p[@class='nothing']")) == [
+        "The list is shorter than that: from its beginning."
+    ]
+    (back,) = page.xpath("//p[@class='nothing']/a/@href")
+    assert shown(http, back).xpath("//p[@class='nothing']") == []
 
 
 @pytest.mark.usefixtures("ids")

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse
 
 from kg_api.bootstrap import Container
-from kg_api.errors import NotFound
+from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.naming.ontologies import searched
 from kg_api.models.base import Text
 from kg_api.models.concepts.queries import ConceptHits, ConceptList
@@ -65,6 +65,6 @@ def concept_page(container: Open, concept_id: ConceptId, to: SoughtPhrase = "") 
         within = searched(container.graph, [concept.ontology])
         try:
             shown["paths"] = container.concepts.paths(concept.concept_id, to, within, MAX_HOPS, PATHS)
-        except NotFound as error:
+        except (NotFound, InvalidInput) as error:
             shown["unknown"] = str(error)
     return render("concepts/page.html", shown)

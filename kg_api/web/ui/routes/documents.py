@@ -61,12 +61,12 @@ async def add_document(request: Request, container: Open) -> Response:
 @router.get(DOCUMENTS + "/{document_id}/delete")
 def deletion_page(container: Open, document_id: CalledDocument) -> HTMLResponse:
     """Show what would go with a document, before it goes."""
-    return render("documents/delete.html", {"document": library.find_document(container.graph, document_id)})
+    return render("documents/delete.html", {"document": library.find_summary(container.graph, document_id)})
 
 
 @router.post(DOCUMENTS + "/{document_id}/delete")
 def delete(request: Request, container: Open, document_id: CalledDocument) -> Response:
     """Delete a document, and lead to those that are left of its ontology."""
-    document = library.find_document(container.graph, document_id)
+    document = library.find_summary(container.graph, document_id)
     note_outcome(request, delete_document(container, document.document_id))
     return RedirectResponse(address(DOCUMENTS, ontology=document.ontology), 303)

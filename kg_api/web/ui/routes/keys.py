@@ -45,7 +45,12 @@ def create(
 ) -> HTMLResponse:
     """Make a key, and show it this once."""
     named = [each.strip() for each in re.split("[,\n]", ontologies) if each.strip()]
-    asked = {"name": name, "scope": scope, "ontologies": named or None, "valid_days": valid_days or None}
+    asked = {
+        "name": name,
+        "scope": scope,
+        "ontologies": named if ontologies.strip() else None,
+        "valid_days": valid_days or None,
+    }
     return _created(request, create_key(container, request, valid(NewKey, asked)))
 
 

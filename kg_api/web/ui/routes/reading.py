@@ -6,16 +6,19 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
 
 from kg_api.access.narrowing import narrowed
 from kg_api.bootstrap import Container
+from kg_api.errors import InvalidInput, KgError
 from kg_api.graph.search.carried import concepts_of
+from kg_api.models.queries.reading import DocumentReading
 from kg_api.models.queries.search import SourceHit
 from kg_api.models.vocabulary import MAX_LIMIT, MAX_PARAGRAPH
 from kg_api.web.dependencies import CalledRead, Open
 from kg_api.web.ui.links import READ, below
-from kg_api.web.ui.questions import AskedQuestion, Question, address_of_hit
+from kg_api.web.ui.questions import PAGE_SIZE, AskedQuestion, Question, address_of_hit
 from kg_api.web.ui.rendering import render, wants_part
 
 BEFORE_HIT: Final = 3
@@ -46,20 +49,35 @@ def reading_page(
     hit: Annotated[int | None, Query(ge=1, le=MAX_LIMIT)] = None,
 ) -> HTMLResponse:
     """Show a document from a place on; to htmx the paragraphs alone."""
-    first = start if start is not None else max(0, (at or 0) - BEFORE_HIT)
-    reading = container.search.read(document_id, None, first)
-    here = {"question": question, "at": at, "path": below(READ, reading.document.document_id)}
+    reading = _read(container, document_id, start, at)
+    here = {"question": question, "at": at, "number": hit, "path": below(READ, reading.document.document_id)}
     concepts = concepts_of(container.graph, [each.source_id for each in reading.sources])
-    found = None if hit is None or question.is_blank else _among_hits(container, question, hit)
+    place = (reading.document.document_id, at)
+    found = None if hit is None or question.is_blank else _among_hits(container, question, hit, place)
     shown = {**here, "reading": reading, "concepts": concepts, "found": found}
     return render("reading/part.html" if wants_part(request) else "reading/page.html", shown)
 
 
-def _among_hits(container: Container, question: Question, number: int) -> HitAmongHits | None:
-    """None where the search has no such hit any more."""
-    search = question.as_search(limit=min(number + 1, MAX_LIMIT))
-    hits = container.search.search(narrowed(container.graph, search)).sources
-    if number > len(hits):
+def _read(container: Container, called: str, start: int | None, at: int | None) -> DocumentReading:
+    """From a place on; from its beginning, where it has become shorter than that."""
+    if start is not None or at is None:
+        return container.search.read(called, None, start)
+    try:
+        return container.search.read(called, None, max(0, at - BEFORE_HIT))
+    except InvalidInput:
+        return container.search.read(called)
+
+
+def _among_hits(
+    container: Container, question: Question, number: int, place: tuple[str, int | None]
+) -> HitAmongHits | None:
+    """None where the search has no such hit, or cannot answer: the document is read all the same."""
+    try:
+        search = question.as_search(limit=min(max(number + 1, PAGE_SIZE), MAX_LIMIT))
+        hits = container.search.search(narrowed(container.graph, search)).sources
+    except (KgError, RequestValidationError):
+        return None
+    if number > len(hits) or (hits[number - 1].document_id, hits[number - 1].paragraph) != place:
         return None
     earlier = address_of_hit(question, hits[number - 2], number - 1) if number > 1 else None
     later = address_of_hit(question, hits[number], number + 1) if number < len(hits) else None

@@ -16,18 +16,23 @@ from kg_api.graph.filters.matching import read_keys
 from kg_api.graph.naming.ontologies import searched
 from kg_api.models.library.documents import OntologySummary
 from kg_api.models.queries.facets import FacetCounts, FacetRequest
-from kg_api.models.queries.filters import KNOWN_FIELDS
 from kg_api.models.queries.search import SourceHits
 from kg_api.models.vocabulary import MAX_CURSOR_CHARACTERS, MAX_FACETS, MAX_PAGED_HITS
 from kg_api.spaces.plans import read_embedding_states
 from kg_api.web.dependencies import Open
 from kg_api.web.limits.strict_json import valid
+from kg_api.web.ui.conditions import field_of
 from kg_api.web.ui.links import SEARCH
 from kg_api.web.ui.questions import KINDS, WAYS, AskedQuestion, Question
 from kg_api.web.ui.rendering import render, wants_part
 
-ALWAYS: Final = ("ontology", "format")
-USUAL_FACETS: Final = ("author", "tags", "language", "date:year")
+ALWAYS: Final = ({"field": "ontology"}, {"field": "format"})
+USUAL_FACETS: Final = (
+    {"field": "author"},
+    {"field": "tags"},
+    {"field": "language"},
+    {"field": "date", "by": "year"},
+)
 FACET_VALUES: Final = 8
 Seen = Annotated[int, Query(ge=0, le=MAX_PAGED_HITS)]
 Cursor = Annotated[str, Query(max_length=MAX_CURSOR_CHARACTERS)]
@@ -48,10 +53,11 @@ def search_page(
 ) -> HTMLResponse:
     """Show what is found; to htmx the hits alone."""
     found = None if question.is_blank else _found(container, question, cursor)
-    shown: dict[str, Any] = {"question": question, "found": found, "seen": seen}
-    if found is None or not wants_part(request):
+    is_part = wants_part(request)
+    shown: dict[str, Any] = {"question": question, "found": found, "seen": seen, "is_part": is_part}
+    if found is None or not is_part:
         shown["ontologies"] = _ontologies(container)
-    if not wants_part(request):
+    if not is_part:
         return render("search/page.html", {**shown, "ways": WAYS, "kinds": KINDS})
     part = render("search/results.html", shown)
     if not seen:
@@ -84,11 +90,11 @@ def facets(container: Open, question: AskedQuestion) -> HTMLResponse:
     return render("search/facets.html", {"question": question, "facets": telling})
 
 
-def fields_to_count(keys: Sequence[str]) -> list[str]:
+def fields_to_count(keys: Sequence[str]) -> list[dict[str, str]]:
     """The fields that help to choose: what most documents have first, then what else there is."""
-    usual = [each for each in USUAL_FACETS if each.partition(":")[0] in keys]
-    named = {each.partition(":")[0] for each in usual} | set(KNOWN_FIELDS)
-    others = [key for key in keys if key not in named]
+    usual = [each for each in USUAL_FACETS if each["field"] in keys]
+    named = {each["field"] for each in usual}
+    others = [{"field": field_of(key)} for key in keys if key.strip() and key not in named]
     return [*ALWAYS, *usual, *others][:MAX_FACETS]
 
 

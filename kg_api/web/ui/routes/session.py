@@ -56,7 +56,7 @@ async def sign_in(
 async def sign_out(request: Request, container: Open) -> Response:
     """End the session."""
     await _end(request, container)
-    response = RedirectResponse(LOGIN, 303, NOT_KEPT)
+    response = RedirectResponse(LOGIN, 303, {**NOT_KEPT, "Clear-Site-Data": '"cache"'})
     drop_cookies(request, response)
     return response
 

@@ -4,10 +4,29 @@
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;
-  await navigator.clipboard.writeText(button.dataset.copy);
-  const before = button.textContent;
+  button.dataset.label ??= button.textContent;
+  await copy(button.dataset.copy);
   button.textContent = "Copied";
-  setTimeout(() => { button.textContent = before; }, 1500);
+  setTimeout(() => { button.textContent = button.dataset.label; }, 1500);
+});
+
+async function copy(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const box = document.body.appendChild(document.createElement("textarea"));  // by plain http there is no clipboard
+  box.value = text;
+  box.select();
+  document.execCommand("copy");
+  box.remove();
+}
+
+// A condition goes from the form that is there now, with what was typed since.
+document.addEventListener("click", (event) => {
+  const away = event.target.closest(".condition a");
+  if (!away) return;
+  event.preventDefault();
+  const form = away.closest("form");
+  away.closest(".condition").remove();
+  form.requestSubmit();
 });
 
 // What went wrong stands on top until something works again.
@@ -25,7 +44,7 @@ document.addEventListener("htmx:sendError", () => {
 document.addEventListener("keydown", (event) => {
   const typing = event.target.closest("input, textarea, select");
   const box = document.getElementById("q");
-  if (event.key !== "/" || typing || !box) return;
+  if (event.key !== "/" || event.ctrlKey || event.altKey || event.metaKey || typing || !box) return;
   event.preventDefault();
   box.focus();
 });

@@ -46,8 +46,11 @@ async function sendOne({ file, name }, ontology) {
   body.set("file", file, file.name);
   body.set("document", name);
   body.set("ontology", ontology);
+  const headers = { Accept: "application/json" };
+  if (body.has("csrf_token")) headers["X-CSRF-Token"] = body.get("csrf_token");
+  body.delete("csrf_token");
   try {
-    const answer = await fetch(form.action, { method: "POST", body, headers: { Accept: "application/json" } });
+    const answer = await fetch(form.action, { method: "POST", body, headers, redirect: "manual" });
     line.textContent = `${name}: ${answer.ok ? outcome(await answer.json()) : await refusal(answer)}`;
     line.className = answer.ok ? "" : "problem";
   } catch {
@@ -63,6 +66,7 @@ function outcome(done) {
 }
 
 async function refusal(answer) {
+  if (answer.type === "opaqueredirect") return "nobody is signed in any more: load the page anew";
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   return page.querySelector(".problem")?.innerText.trim() ?? `refused (${answer.status})`;
 }
