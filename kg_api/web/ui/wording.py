@@ -39,13 +39,13 @@ def moment(at: datetime) -> str:
     return at.strftime("%Y-%m-%d %H:%M")
 
 
-def told(given: object) -> str:
+def as_text(given: object) -> str:
     """A value of the metadata, whatever it is: nothing for null, several with commas between."""
     if isinstance(given, list | tuple):
-        return ", ".join(filter(None, map(told, cast("list[object]", given))))
+        return ", ".join(filter(None, map(as_text, cast("list[object]", given))))
     return "" if given is None else str(given)
 
 
 def day(given: object) -> str:
     """The day of a date or moment, of the first where there are several."""
-    return given.isoformat()[:10] if isinstance(given, date) else told(given).partition(",")[0][:10]
+    return given.isoformat()[:10] if isinstance(given, date) else as_text(given).partition(",")[0][:10]
