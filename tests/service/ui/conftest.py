@@ -36,9 +36,9 @@ def ids(graph: Graph, driver: neo4j.Driver) -> dict[str, str]:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, without a screen."""
+    """Debian's Chromium, without a screen. As long as it is open its event loop runs, and no other can."""
     if (path := shutil.which("chromium")) is None:
         pytest.skip(NO_BROWSER)
     with sync_playwright() as playwright:
