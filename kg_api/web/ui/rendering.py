@@ -17,7 +17,7 @@ from kg_api.web.ui.conditions import condition_of
 from kg_api.web.ui.links import address, below
 from kg_api.web.ui.passages import excerpt, pieces_of, reasons
 from kg_api.web.ui.questions import address_of_hit
-from kg_api.web.ui.wording import as_text, count, day, moment, ordinal, share, size
+from kg_api.web.ui.wording import as_text, count, day, moment, share
 
 HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -52,9 +52,7 @@ _FILTERS: Final[dict[str, Any]] = {
     "count": count,
     "day": day,
     "moment": moment,
-    "ordinal": ordinal,
     "share": share,
-    "size": size,
     "as_text": as_text,
     "excerpt": excerpt,
     "pieces": pieces_of,

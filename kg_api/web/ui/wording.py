@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Final, cast
-
-UNITS: Final = ("bytes", "kB", "MB", "GB", "TB")
+from typing import cast
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
-    """A number with what it counts: `1 document`, `1,200 documents`."""
+    """A number with what it counts, digits in threes: `1 document`, `1,200 documents`."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
@@ -24,14 +22,6 @@ def share(part: float) -> str:
     percent = part * 100
     shown = min(99, max(1, round(percent))) if 0 < percent < 100 else round(percent)  # noqa: PLR2004 - per cent
     return f"{shown} %"
-
-
-def size(amount: int) -> str:
-    """Bytes in the largest unit of which there is one: `1.5 MB`."""
-    value, unit = float(amount), 0
-    while value >= 1000 and unit < len(UNITS) - 1:  # noqa: PLR2004 - of the SI
-        value, unit = value / 1000, unit + 1
-    return f"{amount:,} {UNITS[0]}" if unit == 0 else f"{value:.1f} {UNITS[unit]}"
 
 
 def moment(at: datetime) -> str:

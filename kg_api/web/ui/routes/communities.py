@@ -41,7 +41,9 @@ def communities_page(
 def community_page(container: Open, ontology: Ontology, community_id: CommunityId) -> HTMLResponse:
     """Show a community: its concepts, its parts, and where most is said of it."""
     found = container.communities.find(ontology, community_id, concepts=CONCEPTS, passages=PASSAGES)
-    parts = container.communities.page(
-        ontology, level=0, parent=found.community_id, offset=0, limit=PAGE_SIZE
-    )
-    return render("communities/page.html", {"community": found, "parts": parts if found.parts else None})
+    shown: dict[str, Any] = {"community": found, "parts": None}
+    if found.parts:
+        shown["parts"] = container.communities.page(
+            ontology, level=0, parent=found.community_id, offset=0, limit=PAGE_SIZE
+        )
+    return render("communities/page.html", shown)

@@ -10,17 +10,15 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from kg_api.access.narrowing import narrowed
 from kg_api.bootstrap import Container
-from kg_api.graph.documents.library import list_ontologies
 from kg_api.graph.filters.facets import count_facets
 from kg_api.graph.filters.matching import read_keys
 from kg_api.graph.naming.ontologies import searched
-from kg_api.models.library.documents import OntologySummary
 from kg_api.models.queries.facets import FacetCounts, FacetRequest
 from kg_api.models.queries.search import SourceHits
 from kg_api.models.vocabulary import MAX_CURSOR_CHARACTERS, MAX_FACETS, MAX_PAGED_HITS
-from kg_api.spaces.plans import read_embedding_states
 from kg_api.web.dependencies import Open
 from kg_api.web.limits.strict_json import valid
+from kg_api.web.routes.library.documents import list_ontologies
 from kg_api.web.ui.conditions import field_of
 from kg_api.web.ui.links import SEARCH
 from kg_api.web.ui.questions import KINDS, WAYS, AskedQuestion, Question
@@ -56,18 +54,13 @@ def search_page(
     is_part = wants_part(request)
     shown: dict[str, Any] = {"question": question, "found": found, "seen": seen, "is_part": is_part}
     if found is None or not is_part:
-        shown["ontologies"] = _ontologies(container)
+        shown["ontologies"] = list_ontologies(container).ontologies
     if not is_part:
         return render("search/page.html", {**shown, "ways": WAYS, "kinds": KINDS})
     part = render("search/results.html", shown)
     if not seen:
         part.headers["HX-Replace-Url"] = question.address()
     return part
-
-
-def _ontologies(container: Container) -> list[OntologySummary]:
-    counted = [each.counted for each in read_embedding_states(container.graph).values()]
-    return list_ontologies(container.graph, counted)
 
 
 def _found(container: Container, question: Question, cursor: str) -> SourceHits:

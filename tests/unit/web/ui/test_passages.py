@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kg_api.models.queries.places import WordMatch
 from kg_api.models.queries.search import Ranks, SourceHit
 from kg_api.web.ui.passages import SHOWN_CHARACTERS, excerpt, pieces_of, reasons
-from kg_api.web.ui.wording import count, ordinal, share, size
+from kg_api.web.ui.wording import count, ordinal, share
 
 
 def hit(shown: str, *matches: tuple[int, int], **ranks: int) -> SourceHit:
@@ -96,4 +96,3 @@ def test_numbers_with_what_they_count() -> None:
         "1,200 passages",
         "2 entries",
     ]
-    assert [size(999), size(1500), size(2_000_000)] == ["999 bytes", "1.5 kB", "2.0 MB"]
