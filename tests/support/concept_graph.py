@@ -14,10 +14,12 @@ from kg_api.models.library.documents import DocumentRecord
 from tests.support.concepts import extraction, found, quote, write
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
+from tests.support.embedding import run_jobs
 from tests.support.records import record
 
 Triple = tuple[str, str, str]
 
+BEES = ["Bees dance.", "The waggle dance shows the way.", "Karl von Frisch saw the waggle dance.", "The end."]
 ADA = "Ada Lovelace wrote notes on the Analytical Engine."
 BABBAGE = "Charles Babbage designed the Analytical Engine in London."
 THAMES = "London lies on the Thames."
@@ -105,5 +107,18 @@ def store_lives(graph: Graph, driver: neo4j.Driver) -> dict[str, str]:
             5: [("London", "lies on", "Thames")],
         },
     )
+    embed_concepts(driver)
+    return ids
+
+
+def store_bees(graph: Graph, driver: neo4j.Driver) -> dict[str, str]:
+    """Store a document about bees with its concepts, all embedded; ids by label."""
+    ids = store_concepts(
+        graph,
+        record("bees.md", BEES),
+        {0: ["Bees"], 1: ["waggle dance"], 2: ["Karl von Frisch", "waggle dance"]},
+        {2: [("Karl von Frisch", "saw", "waggle dance")]},
+    )
+    run_jobs(graph)
     embed_concepts(driver)
     return ids

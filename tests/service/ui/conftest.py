@@ -10,12 +10,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from kg_api.graph.database import Graph
-from tests.support.concept_graph import embed_concepts, store_concepts
-from tests.support.embedding import run_jobs
-from tests.support.records import record
+from tests.support.concept_graph import store_bees
 from tests.support.running import Service
 
-BEES = ["Bees dance.", "The waggle dance shows the way.", "Karl von Frisch saw the waggle dance.", "The end."]
 EXPECTED = ("htmx:", "Failed to load resource: the server responded with a status of 4")
 """What the console tells of requests that were given up for a newer one, or refused."""
 expect.set_options(timeout=20_000)
@@ -25,15 +22,7 @@ NO_BROWSER = "there is no Chromium here (apt-get install chromium)"
 @pytest.fixture
 def ids(graph: Graph, driver: neo4j.Driver) -> dict[str, str]:
     """Concepts of a document; ids by label."""
-    found = store_concepts(
-        graph,
-        record("bees.md", BEES),
-        {0: ["Bees"], 1: ["waggle dance"], 2: ["Karl von Frisch", "waggle dance"]},
-        {2: [("Karl von Frisch", "saw", "waggle dance")]},
-    )
-    run_jobs(graph)
-    embed_concepts(driver)
-    return found
+    return store_bees(graph, driver)
 
 
 @pytest.fixture(scope="module")

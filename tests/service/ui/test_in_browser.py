@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from tests.service.ui.conftest import BEES
+from tests.support.concept_graph import BEES
 from tests.support.running import Service
 
 SERIOUS = {"serious", "critical"}
