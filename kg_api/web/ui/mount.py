@@ -9,17 +9,10 @@ from fastapi import Depends, FastAPI
 
 from kg_api.web.access.session import check_csrf
 from kg_api.web.ui import assets
-from kg_api.web.ui.routes import (
-    communities,
-    concepts,
-    documents,
-    jobs,
-    keys,
-    proposals,
-    reading,
-    search,
-    session,
-)
+from kg_api.web.ui.routes.knowledge import communities, concepts, proposals
+from kg_api.web.ui.routes.library import documents, reading
+from kg_api.web.ui.routes.operation import jobs, keys, session
+from kg_api.web.ui.routes.queries import search
 
 PAGES = (search, reading, documents, concepts, communities, proposals, jobs, keys)
 

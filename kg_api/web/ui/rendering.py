@@ -15,6 +15,7 @@ from kg_api.web.access.session import may, viewer
 from kg_api.web.ui.assets import address_of
 from kg_api.web.ui.conditions import condition_of
 from kg_api.web.ui.links import address, below
+from kg_api.web.ui.navigation import ADMINISTRATION, PLACES
 from kg_api.web.ui.passages import excerpt, pieces_of, reasons
 from kg_api.web.ui.questions import address_of_hit
 from kg_api.web.ui.wording import as_text, count, day, moment, share
@@ -47,6 +48,8 @@ _FUNCTIONS: Final[dict[str, Any]] = {
     "viewer": viewer,
     "may": may,
     "condition_of": condition_of,
+    "places": PLACES,
+    "administration": ADMINISTRATION,
 }
 _FILTERS: Final[dict[str, Any]] = {
     "count": count,

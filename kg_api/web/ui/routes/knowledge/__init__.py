@@ -1,0 +1,1 @@
+"""Pages of what kg knows: concepts, communities, proposed links."""

@@ -1,0 +1,1 @@
+"""Pages of documents: what there is, and reading it."""

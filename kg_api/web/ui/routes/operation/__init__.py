@@ -1,0 +1,1 @@
+"""Pages of running kg: jobs, keys, signing in."""

@@ -1,0 +1,1 @@
+"""Pages of questions and what answers them."""
