@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+import time
 from typing import Any
 
 import numpy as np
 
-from benchmarks.storm_faults import ONTOLOGY
-from benchmarks.storm_stack import Rows, Stage
+from benchmarks.storm.faults import ONTOLOGY
+from benchmarks.storm.stage import Rows, Stage
 from kg_api.client import KgClient
 from kg_api.embed.port import Embedder
 from kg_api.models.identity import document_id
@@ -40,11 +41,14 @@ WRONG = {
     "chunks_without_vector": "MATCH (c:Chunk) WHERE c.embedding IS NULL RETURN count(c) AS n",
     "chunks_twice": """MATCH (c:Chunk) WITH c.space AS space, c.source_ids AS ids, c.offset AS a,
         c.end_offset AS b, count(*) AS n WHERE n > 1 RETURN count(*) AS n""",
-    "unfinished_jobs": """MATCH (j:Job) WHERE j.state IN ['queued', 'running'] AND j.kind <> 'backfill'
-        RETURN count(j) AS n""",
     "finished_jobs_that_hold_their_key": """MATCH (j:Job)
         WHERE NOT j.state IN ['queued', 'running'] AND j.unique_key IS NOT NULL RETURN count(j) AS n""",
 }
+DOCUMENT_IDS = "MATCH (d:Document {ontology: $o}) RETURN d.document_id AS id"
+UNFINISHED = """MATCH (j:Job) WHERE j.state IN ['queued', 'running'] AND j.kind <> 'backfill'
+RETURN j.job_id AS id"""
+END_SECONDS = 300.0
+"""For so long a job that began by the clock may take, such as a look for links; after that it is stuck."""
 VECTORS = """MATCH (s:Source {ontology: $o}) WHERE s.embedding IS NOT NULL
 RETURN elementId(s) AS id, s.full_text AS text, s.embedding AS vector
 UNION ALL
@@ -65,7 +69,7 @@ def reconciled(
     vectors = stage.rows(VECTORS, o=ONTOLOGY)
     found: dict[str, int] = {name: _number(stage, text) for name, text in WRONG.items()}
     found |= _documents(stage, client, expected)
-    found |= _vectors(vectors, embedder) | _hidden(stage, vectors)
+    found |= _vectors(vectors, embedder) | _hidden(stage, vectors) | {"stuck_jobs": _stuck(stage)}
     return {
         **counts,
         "vectors": len(vectors),
@@ -78,9 +82,19 @@ def _number(stage: Stage, text: str) -> int:
     return int(stage.rows(text, o=ONTOLOGY)[0]["n"])
 
 
+def _stuck(stage: Stage) -> int:
+    """How many of the jobs that are there now do not come to their end."""
+    at_first, deadline = {row["id"] for row in stage.rows(UNFINISHED)}, time.monotonic() + END_SECONDS
+    while left := at_first & {row["id"] for row in stage.rows(UNFINISHED)}:
+        if time.monotonic() > deadline:
+            return len(left)
+        time.sleep(1)
+    return 0
+
+
 def _documents(stage: Stage, client: KgClient, expected: dict[str, str]) -> dict[str, int]:
     """Whether the documents are those that were stored last: storing them again changes no source."""
-    known = {row["id"] for row in stage.rows("MATCH (d:Document) RETURN d.document_id AS id")}
+    known = {row["id"] for row in stage.rows(DOCUMENT_IDS, o=ONTOLOGY)}
     wanted = {document_id(ONTOLOGY, name) for name in expected}
     previews = [
         client.preview_bytes(text.encode(), ontology=ONTOLOGY, document=name)

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from neo4j.exceptions import DriverError, Neo4jError
 
-from benchmarks.storm_stack import Stage
+from benchmarks.storm.stage import Stage
 from kg_api.client import KgClient
 from kg_api.errors import KgError, NotFound
 from kg_api.managed import roles
@@ -198,8 +198,16 @@ class Killer(Background):
 class Changer(Background):
     """Edits, deletes and adds documents all the time, and knows what must be there at the end."""
 
-    def __init__(self, client: KgClient, texts: dict[str, str], pause: float, dice: random.Random) -> None:
+    def __init__(
+        self,
+        client: KgClient,
+        texts: dict[str, str],
+        pause: float,
+        dice: random.Random,
+        prefix: str = "added",
+    ) -> None:
         super().__init__()
+        self._prefix = prefix
         self._client = client
         self._pause = pause
         self._dice = dice
@@ -231,7 +239,7 @@ class Changer(Background):
     def _add(self) -> None:
         self._new += 1
         model = self._dice.choice(sorted(self.expected))
-        self._store(f"added-{self._new}.rst", f"Number {self._new}.\n\n{self.expected[model]}")
+        self._store(f"{self._prefix}-{self._new}.rst", f"Number {self._new}.\n\n{self.expected[model]}")
 
     def _delete(self) -> None:
         name = self._dice.choice(sorted(self.expected))

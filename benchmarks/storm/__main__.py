@@ -17,26 +17,20 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from benchmarks.stack import machine
-from benchmarks.storm_check import reconciled
-from benchmarks.storm_faults import ONTOLOGY, Changer, Clock, Killer, Loss
-from benchmarks.storm_stack import Stage, staged
+from benchmarks.storm.checking import reconciled
+from benchmarks.storm.faults import ONTOLOGY, Changer, Clock, Killer, Loss
+from benchmarks.storm.stage import Stage, staged
+from benchmarks.storm.work import PATIENCE, ingest, texts_of, wait_until, wait_until_nothing_is_due
 from kg_api.client import KgClient
 from kg_api.embed.open import open_embedder
 from kg_api.embed.port import Embedder
-from kg_api.errors import KgError
-from kg_api.managed import files
 from kg_api.settings import load_settings
 
-PATIENCE = 3600.0
-"""Seconds from the last kill until nothing may be due."""
-QUIET_LOOKS = 5
-"""So often in a row, a second apart, nothing must be due."""
-MOST_INGESTS = 20
 A_DOCUMENT = 100
 BARE_SAMPLE = 600
 PARAGRAPHS = """MATCH (s:Source {ontology: $o}) WHERE s.embedding IS NOT NULL
@@ -53,7 +47,7 @@ def main() -> None:
     if chosen.lease is not None:
         os.environ["KG_WORKER__LEASE_SECONDS"] = str(chosen.lease)
         os.environ["KG_WORKER__HEARTBEAT_SECONDS"] = str(chosen.lease / 3)
-    texts = _texts(chosen.folder, chosen.files)
+    texts = texts_of(chosen.folder, chosen.files)
     embedder = open_embedder(load_settings())
     with staged() as stage, stage.client() as client:
         result = {"machine": machine(), "seed": chosen.seed, **_storm(stage, client, chosen, texts, embedder)}
@@ -78,12 +72,6 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _texts(folder: Path, most: int) -> dict[str, str]:
-    """The files to begin with, by the names that their documents get."""
-    found = sorted(path for path in folder.rglob("*.rst") if path.is_file())[:most]
-    return {path.relative_to(folder).as_posix(): path.read_bytes().decode() for path in found}
-
-
 def _storm(
     stage: Stage, client: KgClient, chosen: argparse.Namespace, texts: dict[str, str], embedder: Embedder
 ) -> dict[str, Any]:
@@ -95,12 +83,12 @@ def _storm(
         clock = opened.enter_context(Clock(stage))
         killer = Killer(stage, clock, chosen.kills, chosen.database_kills, tuple(chosen.pause), dice)
         opened.enter_context(killer)
-        ingests = _ingest(stage, texts)
+        ingests = ingest(stage, texts)
         ingested = time.monotonic() - begun
         with Changer(client, texts, chosen.changes, random.Random(chosen.seed)) as changer:
-            _until(lambda: killer.finished and not clock.waiting, 10 * PATIENCE)
+            wait_until(lambda: killer.finished and not clock.waiting, 10 * PATIENCE)
         stormed = time.monotonic() - begun
-        _until_nothing_is_due(client)
+        wait_until_nothing_is_due(client)
         seconds = time.monotonic() - begun
         found = reconciled(stage, client, embedder, changer.expected)
     return {
@@ -119,49 +107,6 @@ def _storm(
         **_embedded_again(stage),
         **found,
     }
-
-
-def _ingest(stage: Stage, texts: dict[str, str]) -> int:
-    """Take the files in as a person does, again until all are there; how often it took."""
-    folder = stage.home.path / "documents"
-    for name, text in texts.items():
-        files.make_folder((folder / name).parent)
-        (folder / name).write_bytes(text.encode())
-    told = ""
-    for number in range(1, MOST_INGESTS + 1):
-        done = stage.kg("ingest", str(folder), "--ontology", ONTOLOGY, "--json")
-        told = done.stdout + done.stderr
-        if done.returncode == 0:
-            return number
-    raise SystemExit(f"the ingest fails again and again: {told[-2000:]}")
-
-
-def _until(condition: Any, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise SystemExit(f"it did not come to its end within {seconds:.0f} s")
-        time.sleep(0.2)
-
-
-def _until_nothing_is_due(client: KgClient) -> None:
-    looks = 0
-
-    def quiet() -> bool:
-        nonlocal looks
-        looks = looks + 1 if _is_quiet(client) else 0
-        time.sleep(0.5)
-        return looks >= QUIET_LOOKS
-
-    _until(quiet, PATIENCE)
-
-
-def _is_quiet(client: KgClient) -> bool:
-    with suppress(KgError):
-        status = client.embedding_status(ONTOLOGY)
-        waiting = [job for state in ("queued", "running") for job in client.jobs(state=state).jobs]
-        return status.total == status.embedded and not waiting
-    return False
 
 
 def _recoveries(losses: Sequence[Loss]) -> dict[str, Any]:
@@ -241,7 +186,7 @@ def _speed(client: KgClient, ontology: str) -> float:
             begun.append((time.monotonic(), done))
         return done >= total
 
-    _until(embedded, PATIENCE)
+    wait_until(embedded, PATIENCE)
     moment, first = begun[0]
     return (total - first) / max(time.monotonic() - moment, 0.001)
 

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,17 +31,21 @@ RESTART_SECONDS = 0.5
 """After this long a worker that died is started again, as the supervisor does."""
 
 HOPELESS = 78
-"""Exit code of a worker whose settings or database are not for it."""
+"""Exit code of a process whose settings, database or port are not for it; a port may be kept for a moment."""
 
 Rows = list[dict[str, Any]]
 
 
 @dataclass
-class Worker:
-    """A worker that is started again whenever it dies; each process logs into a file of its own."""
+class Attended:
+    """A command of kg that is started again whenever it dies; each process logs into a file of its own."""
 
     name: str
     home: Home
+    command: str = "worker"
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    sign: str = '"worker starts"'
+    """What its log tells as soon as it works."""
     process: subprocess.Popen[bytes] | None = None
     starts: int = 0
     died_at: float = 0.0
@@ -50,8 +54,8 @@ class Worker:
         """Start it unless it runs."""
         if self.process is not None and self.process.poll() is None:
             return
-        if self.process is not None and self.process.returncode == HOPELESS:
-            raise RuntimeError(f"a worker cannot start: {self.log.read_text(errors='replace')[-2000:]}")
+        if self.process is not None and self.process.returncode == HOPELESS and self.starts == 1:
+            raise RuntimeError(f"{self.name} cannot start: {self.log.read_text(errors='replace')[-2000:]}")
         if self.process is not None and self.died_at == 0:
             self.died_at = time.monotonic()
         if time.monotonic() - self.died_at >= RESTART_SECONDS:
@@ -61,7 +65,10 @@ class Worker:
         self.starts, self.died_at = self.starts + 1, 0.0
         with self.log.open("ab") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "kg_cli.main", "worker"], stdout=output, stderr=output
+                [sys.executable, "-m", "kg_cli.main", self.command],
+                env={**os.environ, **self.environment},
+                stdout=output,
+                stderr=output,
             )
 
     @property
@@ -71,8 +78,8 @@ class Worker:
 
     @property
     def works(self) -> bool:
-        """Whether it looks for jobs, and is not just starting."""
-        return self.pid is not None and '"worker starts"' in self.log.read_text(errors="replace")
+        """Whether it works, and is not just starting."""
+        return self.pid is not None and self.sign in self.log.read_text(errors="replace")
 
     @property
     def pid(self) -> int | None:
@@ -96,8 +103,7 @@ class Stage:
     home: Home
     driver: neo4j.Driver
     neo4j: Role
-    workers: list[Worker] = field(default_factory=list[Worker])
-    _ended: threading.Event = field(default_factory=threading.Event)
+    workers: list[Attended] = field(default_factory=list[Attended])
     _crews: int = 0
 
     def client(self) -> KgClient:
@@ -114,21 +120,13 @@ class Stage:
         return subprocess.run(command, check=False, capture_output=True, text=True)
 
     @contextmanager
-    def working(self, count: int) -> Generator[list[Worker]]:
+    def working(self, count: int) -> Generator[list[Attended]]:
         """Keep so many workers running while the context is open."""
         self._crews += 1
         names = [f"worker-{self._crews}{chr(97 + number)}" for number in range(count)]
-        self.workers = [Worker(name, self.home) for name in names]
-        self._ended.clear()
-        attending = threading.Thread(target=self._attend, name="workers")
-        attending.start()
-        try:
+        self.workers = [Attended(name, self.home) for name in names]
+        with attending(self.workers):
             yield self.workers
-        finally:
-            self._ended.set()
-            attending.join()
-            for worker in self.workers:
-                _end(worker)
 
     def log_entries(self) -> Iterator[dict[str, Any]]:
         """Everything that workers have logged so far; lines that were cut by a kill are left out."""
@@ -139,15 +137,35 @@ class Stage:
                 except ValueError:
                     continue
 
-    def _attend(self) -> None:
-        while not self._ended.wait(0.1):
-            for worker in self.workers:
-                worker.attend()
+
+@contextmanager
+def attending(crew: Sequence[Attended]) -> Generator[None]:
+    """Keep these running while the context is open."""
+    ended = threading.Event()
+
+    def attend() -> None:
+        while not ended.wait(0.1):
+            for each in crew:
+                each.attend()
+
+    thread = threading.Thread(target=attend, name="attending")
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        for each in crew:
+            _end(each)
 
 
 @contextmanager
-def staged() -> Generator[Stage]:
-    """Start Neo4j and the service in a home of its own; end and delete everything with the context."""
+def staged(supervised: Sequence[str] = ("neo4j", "api")) -> Generator[Stage]:
+    """Start Neo4j and the service in a home of its own; end and delete everything with the context.
+
+    Args:
+        supervised: the roles that the product's own supervisor keeps running.
+    """
     with tempfile.TemporaryDirectory(prefix="kg-storm-", ignore_cleanup_errors=True) as folder:
         os.environ.update(
             KG_HOME=folder, KG_API__PORT=str(ports.free_port()), KG_NEO4J__PORT=str(ports.free_port())
@@ -155,7 +173,7 @@ def staged() -> Generator[Stage]:
         settings = load_settings()
         home = Home(settings.home).create()
         choose_ports(home, settings)
-        watched = [role for role in stack_roles(home, settings) if role.name != "worker"]
+        watched = [role for role in stack_roles(home, settings) if role.name in supervised]
         with ExitStack() as opened:
             opened.enter_context(_supervised(watched))
             auth = ("neo4j", home.password() or "")
@@ -194,11 +212,11 @@ def _until_working(watched: list[Role]) -> None:
         time.sleep(0.2)
 
 
-def _end(worker: Worker) -> None:
-    if worker.process is None or worker.process.poll() is not None:
+def _end(attended: Attended) -> None:
+    if attended.process is None or attended.process.poll() is not None:
         return
-    worker.process.terminate()
+    attended.process.terminate()
     try:
-        worker.process.wait(60)
+        attended.process.wait(60)
     except subprocess.TimeoutExpired:
-        worker.kill()
+        attended.kill()

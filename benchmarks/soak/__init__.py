@@ -1,0 +1,1 @@
+"""Hours of use in minutes: whether memory, handles and connections stay flat."""

@@ -1,0 +1,97 @@
+"""Two services of one kg, and the keys that people ask them with."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+import httpx
+
+from benchmarks.storm.stage import START_SECONDS, Attended, Stage, attending
+from kg_api.managed import ports
+from kg_api.managed.neo4j.role import choose_bolt_port
+from kg_api.settings import load_settings
+
+READY = '"service open"'
+KEYS_NEEDED = {"KG_API__REQUIRE_KEYS": "true"}
+PATIENCE_AFTER_A_KILL = 60.0
+"""For so long after it was killed a service may refuse connections: it starts, on a busy machine."""
+
+
+@dataclass
+class Service:
+    """One of the services, started again whenever it dies."""
+
+    attended: Attended
+    port: int
+    killed_at: list[float] = field(default_factory=list[float])
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def ready(self) -> bool:
+        """Whether it answers all there is."""
+        try:
+            return httpx.get(f"{self.url}/ready", timeout=5).status_code == HTTPStatus.OK
+        except httpx.HTTPError:
+            return False
+
+    @property
+    def answers(self) -> bool:
+        """Whether it says anything at all."""
+        try:
+            httpx.get(f"{self.url}/health", timeout=5)
+        except httpx.HTTPError:
+            return False
+        return True
+
+    def may_be_away(self, since: float) -> bool:
+        """Whether a connection that was tried at that moment, or later, may have met a killed process."""
+        return any(killed >= since - PATIENCE_AFTER_A_KILL for killed in self.killed_at)
+
+    def kill(self) -> bool:
+        """End its first process with SIGKILL; whether there was one."""
+        self.killed_at.append(time.monotonic())
+        return self.attended.kill() is not None
+
+
+@contextmanager
+def two_services(stage: Stage) -> Generator[list[Service]]:
+    """Keep two services running that ask for keys; the first one is that of the home."""
+    settings = load_settings()
+    choose_bolt_port(stage.home, settings)
+    taken = [settings.api.port or ports.free_port(), ports.free_port()]
+    stage.home.remember(api=taken[0], api_host="127.0.0.1")
+    services = [
+        Service(Attended(name, stage.home, "serve", {**KEYS_NEEDED, "KG_API__PORT": str(port)}, READY), port)
+        for name, port in zip(("service-a", "service-b"), taken, strict=True)
+    ]
+    with attending([each.attended for each in services]):
+        _until_ready(services)
+        yield services
+
+
+def make_key(stage: Stage, name: str, scope: str, *ontologies: str) -> str:
+    """Make a key by the command line, as an administrator at the machine does."""
+    narrowed = [word for ontology in ontologies for word in ("--ontology", ontology)]
+    done = stage.kg("admin", "keys", "create", name, "--scope", scope, *narrowed, "--json")
+    if done.returncode:
+        raise SystemExit(f"no key could be made: {done.stderr[-2000:]}")
+    return str(json.loads(done.stdout)["key"])
+
+
+def _until_ready(services: list[Service]) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while not all(each.ready for each in services):
+        if time.monotonic() > deadline:
+            logs = [each.attended.log.read_text(errors="replace")[-1500:] for each in services]
+            raise SystemExit(f"the services of {os.environ['KG_HOME']} do not start: {logs}")
+        time.sleep(0.5)
