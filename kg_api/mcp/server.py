@@ -27,6 +27,7 @@ from mcp_types import (
 
 from kg_api import __version__
 from kg_api.errors import KgError
+from kg_api.graph.retrying import read_whole
 from kg_api.mcp.answers import InlineImage, ToolAnswer
 from kg_api.mcp.catalogue import INSTRUCTIONS, TOOLS
 from kg_api.mcp.library import Library
@@ -87,7 +88,7 @@ def _outcome(
 ) -> tuple[CallToolResult, str | None]:
     """The answer, or what went wrong in words that tell the agent what to do; and the error's name."""
     try:
-        return _to_result(tool.call(library, arguments)), None
+        return _to_result(read_whole(tool.call)(library, arguments)), None
     except KgError as error:
         return _to_error(str(error)), type(error).__name__
     except Exception as error:  # the border of a request: a bug is logged, and gives nothing away

@@ -31,6 +31,7 @@ from kg_api.web.limits.origin import OriginCheck, allowed_hosts
 from kg_api.web.limits.strict_json import LARGE_AT_ONCE
 from kg_api.web.mcp_mount import PATH, McpMount
 from kg_api.web.middleware import RequestLog
+from kg_api.web.once_more import OnceMore
 from kg_api.web.opening import Opening
 from kg_api.web.routes.embedding import configuration, extraction, switching
 from kg_api.web.routes.library import (
@@ -162,6 +163,7 @@ def create_app(
         )
 
     together = settings.api.share(MAX_LARGE_BODIES) * settings.api.max_document_bytes
+    app.add_middleware(OnceMore)
     app.add_middleware(BodyLimit, limit_of=limit_of, together=together)
     app.add_middleware(AuditLog, writer=writer)
     door = Doorkeeper(KeyCheck(lambda: opening.container().graph), Home(settings.home).folder_key)

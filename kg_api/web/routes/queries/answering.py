@@ -11,10 +11,10 @@ from kg_api.access.narrowing import narrowed
 from kg_api.models.problems import Problem
 from kg_api.models.queries.answering import Answered, AnswerEvent, AnswerRequest
 from kg_api.models.queries.augment import Augmented, AugmentRequest
-from kg_api.web.answer_stream import AnswerStream
 from kg_api.web.dependencies import Open
 from kg_api.web.limits.strict_json import StrictRoute
 from kg_api.web.openapi import event_stream
+from kg_api.web.routes.queries.answer_stream import AnswerStream
 
 router = APIRouter(tags=["search"], route_class=StrictRoute)
 

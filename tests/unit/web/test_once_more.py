@@ -1,0 +1,99 @@
+"""What is read again where a node was deleted in the middle of a read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from fastapi import Body, FastAPI
+from fastapi.responses import StreamingResponse
+from fastapi.testclient import TestClient
+
+from kg_api.web.once_more import MAX_KEPT_BYTES, OnceMore
+
+SEARCH = "/queries/sources/search"
+WRITE = "/documents"
+PATHS = (SEARCH, WRITE, "/queries/answer")
+
+
+def service(failures: int, error: Exception) -> tuple[FastAPI, list[str]]:
+    """A service whose routes fail so many times first; what each try was given."""
+    app, tries = FastAPI(), list[str]()
+    app.add_middleware(OnceMore)
+
+    def answer(given: str) -> str:
+        tries.append(given)
+        if len(tries) <= failures:
+            raise error
+        return f"found {given}"
+
+    def post(query: str = Body(embed=True)) -> str:
+        return answer(query)
+
+    def get() -> str:
+        return answer("")
+
+    def stream() -> StreamingResponse:
+        def parts() -> Iterator[str]:
+            yield "a part"
+            answer("")
+
+        return StreamingResponse(parts())
+
+    for path in PATHS:
+        app.post(path)(post)
+    app.get("/documents")(get)
+    app.get("/stream")(stream)
+    return app, tries
+
+
+@pytest.mark.parametrize("error", [TypeError("null"), AttributeError("null")], ids=["type", "attribute"])
+@pytest.mark.parametrize("failures", [0, 1, 2])
+def test_a_search_is_answered_though_reads_broke(failures: int, error: Exception) -> None:
+    app, tries = service(failures, error)
+    answer = TestClient(app).post(SEARCH, json={"query": "lease"})
+    assert (answer.status_code, answer.json()) == (200, "found lease")
+    assert tries == ["lease"] * (failures + 1)
+
+
+def test_a_page_is_read_again() -> None:
+    app, tries = service(1, TypeError("null"))
+    assert TestClient(app).get("/documents").status_code == httpx.codes.OK
+    assert len(tries) == 2
+
+
+def test_a_bug_is_one_all_the_same() -> None:
+    app, tries = service(10, TypeError("a bug"))
+    with pytest.raises(TypeError, match="a bug"):
+        TestClient(app).post(SEARCH, json={"query": "lease"})
+    assert len(tries) == 3
+
+
+@pytest.mark.parametrize("path", [WRITE, "/queries/answer"])
+def test_what_changes_or_costs_something_is_done_once(path: str) -> None:
+    app, tries = service(1, TypeError("null"))
+    with pytest.raises(TypeError):
+        TestClient(app).post(path, json={"query": "lease"})
+    assert len(tries) == 1
+
+
+def test_another_error_is_not_repeated() -> None:
+    app, tries = service(1, ValueError("no null"))
+    with pytest.raises(ValueError, match="no null"):
+        TestClient(app).post(SEARCH, json={"query": "lease"})
+    assert len(tries) == 1
+
+
+def test_an_answer_that_has_begun_is_not_begun_again() -> None:
+    app, tries = service(1, TypeError("null"))
+    with pytest.raises(TypeError):
+        TestClient(app).get("/stream")
+    assert len(tries) == 1
+
+
+def test_a_body_too_large_to_keep_is_not_read_again() -> None:
+    app, tries = service(1, TypeError("null"))
+    with pytest.raises(TypeError):
+        TestClient(app).post(SEARCH, json={"query": "a" * MAX_KEPT_BYTES})
+    assert len(tries) == 1
