@@ -69,6 +69,16 @@ class ApiSettings(Section):
             "Unset: no limit."
         ),
     )
+    provider_tokens_per_day: int | None = Field(
+        default=None,
+        ge=1,
+        le=10**12,
+        description=(
+            "Tokens that providers may read and write a day for the searches and questions of one API key; "
+            "beyond it: 429. What workers embed and extract is not counted, for it is done once for all. "
+            "Unset: no limit."
+        ),
+    )
     allowed_origins: str | None = Field(
         default=None,
         description=(

@@ -14,7 +14,7 @@ from kg_api.errors import ConfigurationError, LlmFailed, LlmUnavailable
 from kg_api.llm.missing import RESTART, no_model
 from kg_api.llm.money import Reply, price_of
 from kg_api.llm.prompts import Prompt
-from kg_api.metrics.meters import meters
+from kg_api.metrics.spending import estimate_tokens, spend_tokens
 from kg_api.provider.openai_sdk import SDK_ERRORS, StatusError, omit, open_sdk, sdk_edge
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.provider.service import Provider, Service, Variables
@@ -161,8 +161,20 @@ class Chat:
 
     def _open(self, question: Prompt, *, with_schema: bool) -> Generator[str]:
         """The pieces of an answer whose beginning is there."""
-        reply = self._send(question, with_schema=with_schema, stream=True)
-        return _pieces(reply)
+        return self._pieces(self._send(question, with_schema=with_schema, stream=True), question)
+
+    def _pieces(self, reply: Any, question: Prompt) -> Generator[str]:
+        """What comes, piece by piece; tokens are counted at the end, or when nobody listens any more."""
+        written, usage = 0, None
+        try:
+            with reply:
+                for chunk in reply:
+                    usage = getattr(chunk, "usage", None) or usage
+                    if piece := _content(chunk):
+                        written += len(piece)
+                        yield piece
+        finally:
+            self._count(*_told_or_estimated(usage, question, written))
 
     def _send(self, question: Prompt, *, with_schema: bool, stream: bool) -> Any:
         create: Any = self._client.chat.completions.create  # its overloads want literals
@@ -177,6 +189,7 @@ class Chat:
                 response_format=_format(question) if with_schema else omit,
                 timeout=self._settings.timeout_seconds,
                 stream=stream,
+                stream_options={"include_usage": True} if stream else omit,
             )
 
         is_trial = with_schema and not self._takes_schemas
@@ -204,7 +217,7 @@ class Chat:
         """Count the tokens that the server counted, and what they cost."""
         read, written = read or 0, written or 0
         dollars = price_of(self._settings, read, written)
-        meters().providers.spend(CHAT.kind, self._provider.host, read=read, written=written, dollars=dollars)
+        spend_tokens(CHAT.kind, self._provider.host, read=read, written=written, dollars=dollars)
 
 
 def open_chat(settings: Settings, policy: RetryPolicy | None = None) -> Chat:
@@ -233,14 +246,21 @@ def _tried(request: Callable[[], T]) -> T:
     raise _SchemaRefused  # outside: the SDK's error holds the request, and with it the key
 
 
-def _pieces(reply: Any) -> Generator[str]:
-    with reply:
-        for chunk in reply:
-            choices: object = getattr(chunk, "choices", None)
-            delta = getattr(cast("list[Any]", choices)[0], "delta", None) if _is_filled(choices) else None
-            content: object = getattr(delta, "content", None)
-            if isinstance(content, str) and content:
-                yield content
+def _content(chunk: object) -> str:
+    choices: object = getattr(chunk, "choices", None)
+    delta = getattr(cast("list[Any]", choices)[0], "delta", None) if _is_filled(choices) else None
+    content: object = getattr(delta, "content", None)
+    return content if isinstance(content, str) else ""
+
+
+def _told_or_estimated(usage: object, question: Prompt, written: int) -> tuple[int, int]:
+    """Tokens read and written: as the server says at the end of a stream, else by their characters."""
+    read_told, written_told = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    read = estimate_tokens(len(question.instruction) + len(question.data))
+    return (
+        read if read_told is None else read_told,
+        estimate_tokens(written) if written_told is None else written_told,
+    )
 
 
 def _count(usage: object, name: str) -> int | None:

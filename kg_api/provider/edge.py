@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from kg_api.metrics.meters import meters
+from kg_api.metrics.spending import require_budget
 from kg_api.provider.classify import ErrorReply, classify, reason_of
 from kg_api.provider.http import ReplyTooLarge
 from kg_api.provider.retrying import RetryableError
@@ -40,8 +41,10 @@ class Edge:
 
         Raises:
             RetryableError: it may work later.
+            RateExceeded: the budget of whoever asks is used up.
             KgError: it will not, in the classes of the provider's service.
         """
+        require_budget()
         try:
             with self._watched():
                 return request()

@@ -20,7 +20,7 @@ from kg_api.settings import Settings
 from kg_api.web import openapi, problems
 from kg_api.web.access.audit import AuditLog
 from kg_api.web.access.door import AccessControl, Doorkeeper, check_scope
-from kg_api.web.access.pace import RequestRate, SignInRate
+from kg_api.web.access.pace import RequestRate, SignInRate, TokenRate
 from kg_api.web.access.required import keys_required
 from kg_api.web.dependencies import check_body, check_parameters
 from kg_api.web.health.models import ModelHealth
@@ -169,7 +169,9 @@ def create_app(
     door = Doorkeeper(KeyCheck(lambda: opening.container().graph), Home(settings.home).folder_key)
     app.state.door, app.state.sign_in_rate = door, SignInRate()
     rate = RequestRate(settings.api.requests_per_minute)
-    app.add_middleware(AccessControl, door=door, rate=rate, required=app.state.keys_required)
+    most_tokens = settings.api.provider_tokens_per_day
+    tokens = TokenRate(most_tokens and settings.api.share(most_tokens))
+    app.add_middleware(AccessControl, door=door, rate=rate, tokens=tokens, required=app.state.keys_required)
     if pages := settings.api.allowed_web_pages:
         app.add_middleware(CORSMiddleware, allow_origins=pages, allow_methods=["*"], allow_headers=["*"])
     app.add_middleware(OriginCheck, hosts=allowed_hosts(settings.api), origins=pages)

@@ -22,18 +22,21 @@ class Wire(Protocol):
         ...
 
 
-def stream(wire: Wire, right: dict[str, Any], pause: float) -> None:
-    """Write a right answer as events, with a pause before each."""
+def stream(wire: Wire, right: dict[str, Any], pause: float, *, usage: bool) -> None:
+    """Write a right answer as events, a pause before each; last what was used, where that is asked."""
+    used = right.pop("usage", None)
     said = right["choices"][0]["message"]["content"]
     for piece in PIECE.findall(said):
         time.sleep(pause)
         _event(wire, right, {"index": 0, "delta": {"content": piece}, "finish_reason": None})
     _event(wire, right, {"index": 0, "delta": {}, "finish_reason": "stop"})
+    if usage:
+        _event(wire, {**right, "usage": used})
     wire.write(b"data: [DONE]\n\n")
     wire.flush()
 
 
-def _event(wire: Wire, right: dict[str, Any], choice: dict[str, Any]) -> None:
-    chunk = {**right, "object": "chat.completion.chunk", "choices": [choice]}
+def _event(wire: Wire, right: dict[str, Any], *choices: dict[str, Any]) -> None:
+    chunk = {**right, "object": "chat.completion.chunk", "choices": list(choices)}
     wire.write(f"data: {json.dumps(chunk)}\n\n".encode())
     wire.flush()

@@ -62,6 +62,8 @@ class EmbeddingServer:
         """Makes the answer to a chat."""
         self.streams = True
         """Whether a chat that asks for it is answered piece by piece."""
+        self.tells_usage = True
+        """Whether it says at the end of a stream how many tokens there were, where that is asked."""
         self.pause = 0.0
         """Seconds before each piece."""
         self.load = Load(self.hang)
@@ -209,7 +211,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header("content-type", "text/event-stream")
                 self.end_headers()
                 self.close_connection = True
-                stream(self.wfile, right or {}, kg.pause)
+                usage = kg.tells_usage and (body.get("stream_options") or {}).get("include_usage") is True
+                stream(self.wfile, right or {}, kg.pause, usage=usage)
             case None:
                 self._json(200, right)
 

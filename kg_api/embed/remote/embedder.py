@@ -19,7 +19,7 @@ from kg_api.embed.text.tokenizers import tokenizer_of
 from kg_api.embed.text.tokens import Tokenizer, fits, measure, query_pieces, total
 from kg_api.embed.vectors import mean_of_pieces, require_text, too_long
 from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable
-from kg_api.metrics.meters import meters
+from kg_api.metrics.spending import spend_tokens
 from kg_api.models.embedding.spaces import ModelChoice, SpaceIdentity
 from kg_api.models.vocabulary import Provider
 from kg_api.provider.http import MIB, reply_of_at_most
@@ -250,7 +250,7 @@ def _bill_of(address: str, price: float | None) -> Callable[[int], None]:
 
     def bill(tokens: int) -> None:
         dollars = None if price is None else tokens * price / MILLION
-        meters().providers.spend(EMBEDDING.kind, host, read=tokens, written=0, dollars=dollars)
+        spend_tokens(EMBEDDING.kind, host, read=tokens, written=0, dollars=dollars)
 
     return bill
 

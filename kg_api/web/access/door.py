@@ -19,7 +19,8 @@ from kg_api.access.local import is_proof, proves
 from kg_api.access.token import SessionToken, parse_token
 from kg_api.errors import Forbidden, KgError, Unauthorized, Unavailable
 from kg_api.graph.naming.reach import reaching, require
-from kg_api.web.access.pace import RequestRate
+from kg_api.metrics.spending import within_budget
+from kg_api.web.access.pace import RequestRate, TokenRate
 from kg_api.web.access.scopes import can_be_held, is_public, scope_of
 from kg_api.web.access.session import in_session, note_session, usable_session
 from kg_api.web.problems import of_error
@@ -119,13 +120,17 @@ class AccessControl:
         app: what comes next.
         door: tells who sends a request.
         rate: how many requests a key may send.
+        tokens: how many tokens of providers a key may spend.
         required: whether a request without a key is refused.
     """
 
-    def __init__(self, app: ASGIApp, door: Doorkeeper, rate: RequestRate, *, required: bool) -> None:
+    def __init__(
+        self, app: ASGIApp, door: Doorkeeper, rate: RequestRate, tokens: TokenRate, *, required: bool
+    ) -> None:
         self.app = app
         self._door = door
         self._rate = rate
+        self._tokens = tokens
         self._required = required
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -143,6 +148,7 @@ class AccessControl:
         with (
             structlog.contextvars.bound_contextvars(key=access.key_id),
             reaching(access.ontologies),
+            within_budget(self._tokens.budget_of(access)),
             in_session(scope, access),
         ):
             await self.app(scope, receive, send)

@@ -7,7 +7,7 @@ import math
 import time
 from typing import Final
 
-from limits import RateLimitItemPerMinute
+from limits import RateLimitItem, RateLimitItemPerDay, RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import SlidingWindowCounterRateLimiter
 
@@ -62,6 +62,54 @@ class RequestRate:
             f"{wait} s",
             retry_after_seconds=wait,
         )
+
+
+class TokenRate:
+    """Counts the tokens that providers read and write for each key within the last day, in this process.
+
+    Args:
+        most: so many a day; None: any number.
+    """
+
+    def __init__(self, most: int | None) -> None:
+        self._most: RateLimitItem | None = None if most is None else RateLimitItemPerDay(most)
+        self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
+
+    def budget_of(self, access: Access) -> KeyBudget | None:
+        """What a key may spend; none of this machine's own user, and where there is no bound."""
+        return (
+            None if self._most is None or not access.is_key else KeyBudget(self._limiter, self._most, access)
+        )
+
+
+class KeyBudget:
+    """Tokens of one key."""
+
+    def __init__(self, limiter: SlidingWindowCounterRateLimiter, most: RateLimitItem, access: Access) -> None:
+        self._limiter, self._most, self._key = limiter, most, access.key_id
+
+    def require(self) -> None:
+        """See that something is left.
+
+        Raises:
+            RateExceeded: saying when there will be.
+        """
+        reset_at, left = self._limiter.get_window_stats(self._most, self._key)
+        if left > 0:
+            return
+        wait = max(1, math.ceil(reset_at - time.time()))
+        raise RateExceeded(
+            f"searches and questions with the key {self._key} may have providers read and write "
+            f"{self._most.amount:,} tokens a day, and have: try again in {wait} s, or ask an administrator "
+            "for more (KG_API__PROVIDER_TOKENS_PER_DAY); mode `text` of searches asks no provider",
+            retry_after_seconds=wait,
+        )
+
+    def spend(self, tokens: int) -> None:
+        """Count what was spent; of what goes beyond the bound no more than up to it, which ends it too."""
+        _, left = self._limiter.get_window_stats(self._most, self._key)
+        if cost := min(tokens, left):
+            self._limiter.hit(self._most, self._key, cost=cost)
 
 
 class SignInRate:

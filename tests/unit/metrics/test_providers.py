@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 
-from kg_api.errors import ConfigurationError, EmbeddingUnavailable, LlmUnavailable
+from kg_api.errors import ConfigurationError, EmbeddingUnavailable, LlmUnavailable, RateExceeded
 from kg_api.llm.prompts import Prompt
+from kg_api.metrics.spending import within_budget
 from tests.support.behaviours import Drop, Status
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import open_quick
@@ -54,6 +56,58 @@ def test_what_a_language_model_costs(server: EmbeddingServer) -> None:
     read = counted("kg_provider_tokens_total", **LLM, direction="read")
     written = counted("kg_provider_tokens_total", **LLM, direction="written")
     assert counted("kg_provider_cost_dollars_total", **LLM) == read / 2 + written
+
+
+def test_an_answer_piece_by_piece_costs_what_it_costs_at_once(server: EmbeddingServer) -> None:
+    chat, at_once = open_quick(server), Counted()
+    chat.ask(QUESTION)
+    read, written = (at_once("kg_provider_tokens_total", **LLM, direction=way) for way in ("read", "written"))
+    streamed = Counted()
+    assert "".join(chat.stream(QUESTION)) == "written"
+    chat.close()
+    assert streamed("kg_provider_tokens_total", **LLM, direction="read") == read > 0
+    assert streamed("kg_provider_tokens_total", **LLM, direction="written") == written > 0
+
+
+def test_tokens_of_a_stream_are_estimated_where_the_server_does_not_tell(server: EmbeddingServer) -> None:
+    """A token is taken for four characters: "Write.something" has 15, "written" 7."""
+    server.tells_usage = False
+    chat, counted = open_quick(server), Counted()
+    assert "".join(chat.stream(QUESTION)) == "written"
+    chat.close()
+    assert counted("kg_provider_tokens_total", **LLM, direction="read") == 4
+    assert counted("kg_provider_tokens_total", **LLM, direction="written") == 2
+
+
+@dataclass
+class Purse:
+    """A budget that goes below nothing."""
+
+    left: int
+
+    def require(self) -> None:
+        """See that something is left."""
+        if self.left <= 0:
+            raise RateExceeded
+
+    def spend(self, tokens: int) -> None:
+        """Take from it."""
+        self.left -= tokens
+
+
+def test_who_has_spent_their_budget_has_no_provider_asked(server: EmbeddingServer) -> None:
+    purse, chat = Purse(1), open_quick(server)
+    with within_budget(purse), Asking("openai", server) as asking:
+        asking.embedder.embed_passages(TEXTS)
+        assert purse.left == 1 - 5
+        sent = len(server.requests)
+        with pytest.raises(RateExceeded):
+            asking.embedder.embed_passages(["another one"])
+        with pytest.raises(RateExceeded):
+            chat.ask(QUESTION)
+        assert len(server.requests) == sent
+    chat.ask(QUESTION)
+    chat.close()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from kg_api.access.check import ANYONE, LOCAL, Access
 from kg_api.errors import RateExceeded
-from kg_api.web.access.pace import RequestRate
+from kg_api.web.access.pace import RequestRate, TokenRate
 
 ADA, EVE = Access("0123abcd", "read"), Access("4567cdef", "admin")
 
@@ -29,3 +29,27 @@ def test_who_was_given_no_key_is_not_counted_nor_anybody_without_a_limit() -> No
         few.count(LOCAL)
         few.count(ANYONE)
         any_number.count(ADA)
+
+
+@pytest.mark.parametrize("spent", [(100,), (60, 60), (1000,), (99, 1)], ids=str)
+def test_a_key_spends_as_many_tokens_a_day_as_it_may(spent: tuple[int, ...]) -> None:
+    rate = TokenRate(100)
+    for tokens in spent:
+        budget = rate.budget_of(ADA)
+        assert budget
+        budget.require()
+        budget.spend(tokens)
+    later = rate.budget_of(ADA)
+    assert later
+    with pytest.raises(RateExceeded, match=r"0123abcd .* 100 tokens a day, .* try again in \d+ s") as told:
+        later.require()
+    assert 1 <= told.value.retry_after_seconds <= 24 * 3600
+    others = rate.budget_of(EVE)
+    assert others
+    others.require()
+
+
+def test_who_was_given_no_key_may_spend_any_number_of_tokens() -> None:
+    assert TokenRate(1).budget_of(LOCAL) is None
+    assert TokenRate(1).budget_of(ANYONE) is None
+    assert TokenRate(None).budget_of(ADA) is None
