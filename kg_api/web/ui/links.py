@@ -13,6 +13,7 @@ CONCEPTS: Final = "/ui/concepts"
 COMMUNITIES: Final = "/ui/communities"
 PROPOSALS: Final = "/ui/proposals"
 JOBS: Final = "/ui/jobs"
+FOLDERS: Final = "/ui/folders"
 KEYS: Final = "/ui/keys"
 AUDIT: Final = "/ui/audit"
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from kg_api.web.ui.links import AUDIT, COMMUNITIES, CONCEPTS, DOCUMENTS, JOBS, KEYS, PROPOSALS, SEARCH
+from kg_api.web.ui.links import (
+    AUDIT,
+    COMMUNITIES,
+    CONCEPTS,
+    DOCUMENTS,
+    FOLDERS,
+    JOBS,
+    KEYS,
+    PROPOSALS,
+    SEARCH,
+)
 
 
 class PageLink(NamedTuple):
@@ -23,6 +33,7 @@ PLACES: Final = (
     PageLink(JOBS, "Jobs"),
 )
 ADMINISTRATION: Final = (
+    PageLink(FOLDERS, "Folders"),
     PageLink(KEYS, "Keys"),
     PageLink(AUDIT, "Audit log"),
 )
