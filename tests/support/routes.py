@@ -157,6 +157,9 @@ PAGES: Final[dict[str, KeyScope]] = {
     "POST /ui/proposals/{proposal_id}/{decision}": "write",
     "POST /ui/logout": "read",
     "GET /ui/read/{document_id}": "read",
+    "GET /ui/review": "read",
+    "POST /ui/review/approve": "write",
+    "POST /ui/review/reject": "write",
     "GET /ui/search": "read",
     "GET /ui/search/facets": "read",
 }

@@ -86,6 +86,9 @@ PAGES_OF_SOME: Final = frozenset(
         "GET /ui/proposals",
         "POST /ui/proposals/{proposal_id}/{decision}",
         "GET /ui/read/{document_id}",
+        "GET /ui/review",
+        "POST /ui/review/approve",
+        "POST /ui/review/reject",
         "GET /ui/search",
         "GET /ui/search/facets",
     }

@@ -13,6 +13,7 @@ from kg_api.web.ui.links import (
     JOBS,
     KEYS,
     PROPOSALS,
+    REVIEW,
     SEARCH,
 )
 
@@ -27,6 +28,7 @@ class PageLink(NamedTuple):
 PLACES: Final = (
     PageLink(SEARCH, "Search"),
     PageLink(DOCUMENTS, "Documents"),
+    PageLink(REVIEW, "Review"),
     PageLink(CONCEPTS, "Concepts"),
     PageLink(COMMUNITIES, "Communities"),
     PageLink(PROPOSALS, "Links"),

@@ -35,6 +35,7 @@ OF_EVERYTHING = (
     "/ui/documents/{own_document}/delete",
     "/ui/jobs",
     "/ui/proposals",
+    "/ui/review",
 )
 """Pages that show of some ontologies what they show of all."""
 
@@ -45,8 +46,12 @@ CHANGED = {
     "POST /ui/jobs/{job_id}/cancel": "/ui/jobs/{job}/cancel",
     "POST /ui/jobs/{job_id}/retry": "/ui/jobs/{job}/retry",
     "POST /ui/proposals/{proposal_id}/{decision}": "/ui/proposals/{proposal}/accept",
+    "POST /ui/review/approve": "/ui/review/approve",
+    "POST /ui/review/reject": "/ui/review/reject",
 }
 """What pages change, with an id of another ontology."""
+NAMING = ("/ui/documents", "/ui/review/approve", "/ui/review/reject")
+"""Those whose form names the ontology."""
 
 
 @pytest.fixture
@@ -76,6 +81,7 @@ def test_what_is_shown_of_everything_is_of_ones_own(
         *("/ui/search?q=ferry&ontology=", "/ui/search?ontology=", "/ui/search/facets?ontology="),
         *("/ui/documents?ontology=", "/ui/concepts?ontology=", "/ui/concepts?q=ferry&ontology="),
         *("/ui/communities?ontology=", "/ui/jobs?ontology=", "/ui/proposals?ontology="),
+        "/ui/review?ontology=",
     ],
 )
 def test_naming_an_ontology_of_others_is_refused(page: httpx.Client, path: str, named: str) -> None:
@@ -99,13 +105,16 @@ def test_documents_of_others_are_nowhere(page: httpx.Client, libraries: Librarie
 def test_nothing_of_others_is_changed(page: httpx.Client, libraries: Libraries, path: str) -> None:
     token = {"X-CSRF-Token": token_in(page.get("/ui/search"))}
     file = {"file": ("a.md", b"A ferry.")} if path == "/ui/documents" else None
-    form = {"ontology": OTHER} if file else None
+    named = path in NAMING
+    form = {"ontology": OTHER} if named else {}
+    if named and not file:
+        form["documents"] = f"{SECRET} waits.md"
     ids = {each.name: getattr(libraries.other, each.name) for each in fields(libraries.other)}
     answers = [
         page.post(path.format(**given), files=file, data=form, headers=token)
         for given in (ids, dict.fromkeys(ids, "f" * 32))
     ]
-    refused = 403 if file else 404
+    refused = 403 if named else 404
     assert [each.status_code for each in answers] == [refused] * 2, answers[0].text
 
 
