@@ -162,5 +162,14 @@ PAGES: Final[dict[str, KeyScope]] = {
     "POST /ui/review/reject": "write",
     "GET /ui/search": "read",
     "GET /ui/search/facets": "read",
+    "GET /ui/spaces": "admin",
+    "POST /ui/spaces": "admin",
+    "GET /ui/spaces/{slug}": "admin",
+    "POST /ui/spaces/{slug}/activate": "admin",
+    "POST /ui/spaces/{slug}/build": "admin",
+    "GET /ui/spaces/{slug}/check": "admin",
+    "GET /ui/spaces/{slug}/drop": "admin",
+    "POST /ui/spaces/{slug}/drop": "admin",
+    "POST /ui/spaces/{slug}/rollback": "admin",
 }
 """What people see in a browser; it is not in the OpenAPI document."""

@@ -66,6 +66,15 @@ ADMINISTRATION: Final = frozenset(
         "POST /ui/keys",
         "POST /ui/keys/{key_id}/rotate",
         "POST /ui/keys/{key_id}/revoke",
+        "GET /ui/spaces",
+        "POST /ui/spaces",
+        "GET /ui/spaces/{slug}",
+        "POST /ui/spaces/{slug}/activate",
+        "POST /ui/spaces/{slug}/build",
+        "GET /ui/spaces/{slug}/check",
+        "GET /ui/spaces/{slug}/drop",
+        "POST /ui/spaces/{slug}/drop",
+        "POST /ui/spaces/{slug}/rollback",
     }
 )
 """What decides for all, costs much, or tells of the machine."""

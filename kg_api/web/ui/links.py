@@ -15,6 +15,7 @@ COMMUNITIES: Final = "/ui/communities"
 PROPOSALS: Final = "/ui/proposals"
 JOBS: Final = "/ui/jobs"
 FOLDERS: Final = "/ui/folders"
+SPACES: Final = "/ui/spaces"
 KEYS: Final = "/ui/keys"
 AUDIT: Final = "/ui/audit"
 

@@ -15,6 +15,7 @@ from kg_api.web.ui.links import (
     PROPOSALS,
     REVIEW,
     SEARCH,
+    SPACES,
 )
 
 
@@ -36,6 +37,7 @@ PLACES: Final = (
 )
 ADMINISTRATION: Final = (
     PageLink(FOLDERS, "Folders"),
+    PageLink(SPACES, "Spaces"),
     PageLink(KEYS, "Keys"),
     PageLink(AUDIT, "Audit log"),
 )
