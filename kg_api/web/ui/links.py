@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode
 SEARCH: Final = "/ui/search"
 READ: Final = "/ui/read"
 DOCUMENTS: Final = "/ui/documents"
+ONTOLOGIES: Final = "/ui/ontologies"
 REVIEW: Final = "/ui/review"
 CONCEPTS: Final = "/ui/concepts"
 COMMUNITIES: Final = "/ui/communities"

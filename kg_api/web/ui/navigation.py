@@ -12,6 +12,7 @@ from kg_api.web.ui.links import (
     FOLDERS,
     JOBS,
     KEYS,
+    ONTOLOGIES,
     PROPOSALS,
     REVIEW,
     SEARCH,
@@ -29,6 +30,7 @@ class PageLink(NamedTuple):
 PLACES: Final = (
     PageLink(SEARCH, "Search"),
     PageLink(DOCUMENTS, "Documents"),
+    PageLink(ONTOLOGIES, "Ontologies"),
     PageLink(REVIEW, "Review"),
     PageLink(CONCEPTS, "Concepts"),
     PageLink(COMMUNITIES, "Communities"),

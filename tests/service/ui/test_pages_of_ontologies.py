@@ -34,6 +34,7 @@ OF_EVERYTHING = (
     "/ui/documents",
     "/ui/documents/{own_document}/delete",
     "/ui/jobs",
+    "/ui/ontologies",
     "/ui/proposals",
     "/ui/review",
 )
@@ -125,6 +126,23 @@ def test_concepts_and_communities_of_others_are_nowhere(page: httpx.Client, libr
     assert page.get(f"/ui/communities/{OTHER}/{other.community}").status_code == 403
     assert page.get(f"/ui/communities/{OWN}/{other.community}").status_code == 404
     assert page.get(f"/ui/communities/{OWN}/{own.community}").status_code == 200
+
+
+@pytest.mark.parametrize("named", [OTHER, NOWHERE])
+def test_how_ontologies_of_others_are_set_up_is_neither_shown_nor_changed(
+    page: httpx.Client, everything: httpx.Client, named: str
+) -> None:
+    token = {"X-CSRF-Token": token_in(page.get("/ui/search"))}
+    before = everything.get("/ontologies").json()
+    for below in ("", "/delete"):
+        assert page.get(f"/ui/ontologies/{named}{below}").status_code == 403
+    for below in ("delete", "embedding", "extraction", "language", "synonyms"):
+        assert page.post(f"/ui/ontologies/{named}/{below}", headers=token).status_code == 403
+    assert everything.get("/ontologies").json() == before
+    for below in ("", "/delete"):
+        own = page.get(f"/ui/ontologies/{OWN}{below}")
+        assert own.status_code == 200
+        assert SECRET not in own.text
 
 
 def test_pages_that_concern_all_are_refused_and_the_others_tried_here(page: httpx.Client) -> None:
