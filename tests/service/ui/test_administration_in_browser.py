@@ -51,7 +51,7 @@ def test_the_model_is_changed(page: Page, http: httpx.Client, kg: KgClient, grap
     embedded(graph, http, "One passage.\n\nAnother passage.")
     page.goto("/ui/spaces")
     page.get_by_label("Its name").fill("other")
-    page.get_by_label("Provider").select_option("deterministic")
+    page.get_by_role("combobox", name="Provider").select_option("deterministic")
     page.get_by_label("Dimensions").fill("64")
     page.get_by_role("button", name="Create it").click()
     page.get_by_role("button", name="What would it take?").click()
@@ -84,11 +84,9 @@ def test_an_ontology_is_set_up_and_deleted(
     expect(page.locator(".nothing")).to_contain_text("There are no ontologies yet")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
-def test_pages_with_work_in_hand_are_for_everybody(
-    page: Page, kg: KgClient, graph: Graph, tmp_path: Path, size: str, scheme: Any
-) -> None:
+@pytest.fixture
+def in_hand(kg: KgClient, graph: Graph, tmp_path: Path) -> list[str]:
+    """Work of all kinds, with long names; the pages that show it."""
     folder = tmp_path / ("a_very_long_name_" * 8)
     put(folder, one="The canary sings.\n")
     (folder / "broken.pdf").write_bytes(b"%PDF-1.7 broken")
@@ -97,10 +95,19 @@ def test_pages_with_work_in_hand_are_for_everybody(
     kg.ingest_text("Birds.", ontology="birds", document=f"{'b' * 90}.md", review=True)
     kg.add_embedding_space("other", provider="deterministic", dimensions=64)
     kg.build_space("other")
+    folders = [f"/ui/folders{each}" for each in ("", f"/{followed}", f"/{followed}/remove")]
+    spaces = [f"/ui/spaces{each}" for each in ("", "/other", "/other/check", "/other/drop")]
+    return [*folders, *spaces, "/ui/review", "/ui/ontologies"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_pages_with_work_in_hand_are_for_everybody(
+    page: Page, in_hand: list[str], size: str, scheme: Any
+) -> None:
     width, height = SIZES[size]
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(color_scheme=scheme)
-    paths = ["/ui/folders", f"/ui/folders/{followed}", f"/ui/folders/{followed}/remove", "/ui/review"]
-    for path in (*paths, "/ui/spaces", "/ui/spaces/other", "/ui/spaces/other/check", "/ui/spaces/other/drop"):
+    for path in in_hand:
         page.goto(path)
         see_that_it_is_for_everybody(page)
