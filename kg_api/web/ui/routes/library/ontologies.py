@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from kg_api.bootstrap import Container
+from kg_api.graph.naming.ontologies import unknown_ontology
 from kg_api.models.library.documents import EmbeddingStatus
 from kg_api.models.vocabulary import ContextMode, ExtractorName, Strategy
 from kg_api.models.words.language import LANGUAGE_NAMES
@@ -63,11 +64,14 @@ def ontology_page(container: Open, ontology: Ontology) -> HTMLResponse:
 @router.get(ONTOLOGIES + "/{ontology}/delete")
 def deletion_page(container: Open, ontology: Ontology) -> HTMLResponse:
     """Show what would go with an ontology, before it goes."""
-    extraction = get_extraction_config(container, ontology)  # 404 where there is none
+    extraction = get_extraction_config(container, ontology)
     listed = list_ontologies(container)
+    held = {each.ontology: each for each in listed.ontologies}
+    if ontology not in held:  # it went meanwhile
+        raise unknown_ontology(container.graph, ontology)
     shown = {
         "ontology": ontology,
-        "held": next(each for each in listed.ontologies if each.ontology == ontology),
+        "held": held[ontology],
         "waiting": listed.waiting.get(ontology, 0),
         "folders": sum(each.ontology == ontology for each in list_folders(container).folders),
         "extraction": extraction,
