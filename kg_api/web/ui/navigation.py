@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from kg_api.web.ui.links import AUDIT, COMMUNITIES, CONCEPTS, DOCUMENTS, JOBS, KEYS, PROPOSALS, SEARCH
+from kg_api.web.ui.links import (
+    AUDIT,
+    COMMUNITIES,
+    CONCEPTS,
+    DOCUMENTS,
+    FOLDERS,
+    JOBS,
+    KEYS,
+    ONTOLOGIES,
+    PROPOSALS,
+    REVIEW,
+    SEARCH,
+    SPACES,
+)
 
 
 class PageLink(NamedTuple):
@@ -17,12 +30,16 @@ class PageLink(NamedTuple):
 PLACES: Final = (
     PageLink(SEARCH, "Search"),
     PageLink(DOCUMENTS, "Documents"),
+    PageLink(ONTOLOGIES, "Ontologies"),
+    PageLink(REVIEW, "Review"),
     PageLink(CONCEPTS, "Concepts"),
     PageLink(COMMUNITIES, "Communities"),
     PageLink(PROPOSALS, "Links"),
     PageLink(JOBS, "Jobs"),
 )
 ADMINISTRATION: Final = (
+    PageLink(FOLDERS, "Folders"),
+    PageLink(SPACES, "Spaces"),
     PageLink(KEYS, "Keys"),
     PageLink(AUDIT, "Audit log"),
 )

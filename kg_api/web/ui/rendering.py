@@ -18,7 +18,7 @@ from kg_api.web.ui.links import address, below
 from kg_api.web.ui.navigation import ADMINISTRATION, PLACES
 from kg_api.web.ui.passages import excerpt, pieces_of, reasons
 from kg_api.web.ui.questions import address_of_hit
-from kg_api.web.ui.wording import as_text, count, day, moment, share
+from kg_api.web.ui.wording import as_text, count, day, duration, moment, share
 
 HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -54,6 +54,7 @@ _FUNCTIONS: Final[dict[str, Any]] = {
 _FILTERS: Final[dict[str, Any]] = {
     "count": count,
     "day": day,
+    "duration": duration,
     "moment": moment,
     "share": share,
     "as_text": as_text,

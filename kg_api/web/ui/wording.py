@@ -24,6 +24,14 @@ def share(part: float) -> str:
     return f"{shown} %"
 
 
+def duration(seconds: int) -> str:
+    """In the largest unit that fits evenly: `90 seconds`, `5 minutes`, `1 hour`, `2 days`."""
+    for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds and seconds % size == 0:
+            return count(seconds // size, unit)
+    return count(seconds, "second")
+
+
 def moment(at: datetime) -> str:
     """To the minute, in UTC."""
     return at.strftime("%Y-%m-%d %H:%M")

@@ -34,7 +34,9 @@ OF_EVERYTHING = (
     "/ui/documents",
     "/ui/documents/{own_document}/delete",
     "/ui/jobs",
+    "/ui/ontologies",
     "/ui/proposals",
+    "/ui/review",
 )
 """Pages that show of some ontologies what they show of all."""
 
@@ -45,8 +47,12 @@ CHANGED = {
     "POST /ui/jobs/{job_id}/cancel": "/ui/jobs/{job}/cancel",
     "POST /ui/jobs/{job_id}/retry": "/ui/jobs/{job}/retry",
     "POST /ui/proposals/{proposal_id}/{decision}": "/ui/proposals/{proposal}/accept",
+    "POST /ui/review/approve": "/ui/review/approve",
+    "POST /ui/review/reject": "/ui/review/reject",
 }
 """What pages change, with an id of another ontology."""
+NAMING = ("/ui/documents", "/ui/review/approve", "/ui/review/reject")
+"""Those whose form names the ontology."""
 
 
 @pytest.fixture
@@ -76,6 +82,7 @@ def test_what_is_shown_of_everything_is_of_ones_own(
         *("/ui/search?q=ferry&ontology=", "/ui/search?ontology=", "/ui/search/facets?ontology="),
         *("/ui/documents?ontology=", "/ui/concepts?ontology=", "/ui/concepts?q=ferry&ontology="),
         *("/ui/communities?ontology=", "/ui/jobs?ontology=", "/ui/proposals?ontology="),
+        "/ui/review?ontology=",
     ],
 )
 def test_naming_an_ontology_of_others_is_refused(page: httpx.Client, path: str, named: str) -> None:
@@ -99,13 +106,16 @@ def test_documents_of_others_are_nowhere(page: httpx.Client, libraries: Librarie
 def test_nothing_of_others_is_changed(page: httpx.Client, libraries: Libraries, path: str) -> None:
     token = {"X-CSRF-Token": token_in(page.get("/ui/search"))}
     file = {"file": ("a.md", b"A ferry.")} if path == "/ui/documents" else None
-    form = {"ontology": OTHER} if file else None
+    named = path in NAMING
+    form = {"ontology": OTHER} if named else {}
+    if named and not file:
+        form["documents"] = f"{SECRET} waits.md"
     ids = {each.name: getattr(libraries.other, each.name) for each in fields(libraries.other)}
     answers = [
         page.post(path.format(**given), files=file, data=form, headers=token)
         for given in (ids, dict.fromkeys(ids, "f" * 32))
     ]
-    refused = 403 if file else 404
+    refused = 403 if named else 404
     assert [each.status_code for each in answers] == [refused] * 2, answers[0].text
 
 
@@ -116,6 +126,23 @@ def test_concepts_and_communities_of_others_are_nowhere(page: httpx.Client, libr
     assert page.get(f"/ui/communities/{OTHER}/{other.community}").status_code == 403
     assert page.get(f"/ui/communities/{OWN}/{other.community}").status_code == 404
     assert page.get(f"/ui/communities/{OWN}/{own.community}").status_code == 200
+
+
+@pytest.mark.parametrize("named", [OTHER, NOWHERE])
+def test_how_ontologies_of_others_are_set_up_is_neither_shown_nor_changed(
+    page: httpx.Client, everything: httpx.Client, named: str
+) -> None:
+    token = {"X-CSRF-Token": token_in(page.get("/ui/search"))}
+    before = everything.get("/ontologies").json()
+    for below in ("", "/delete"):
+        assert page.get(f"/ui/ontologies/{named}{below}").status_code == 403
+    for below in ("delete", "embedding", "extraction", "language", "synonyms"):
+        assert page.post(f"/ui/ontologies/{named}/{below}", headers=token).status_code == 403
+    assert everything.get("/ontologies").json() == before
+    for below in ("", "/delete"):
+        own = page.get(f"/ui/ontologies/{OWN}{below}")
+        assert own.status_code == 200
+        assert SECRET not in own.text
 
 
 def test_pages_that_concern_all_are_refused_and_the_others_tried_here(page: httpx.Client) -> None:

@@ -1,0 +1,1 @@
+"""Pages of how ontologies are embedded."""

@@ -1,0 +1,113 @@
+"""Looking after kg in a real browser: the main task of each page, by a person with a screen or a phone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Page, expect
+
+from kg_api.client import KgClient
+from kg_api.graph.database import Graph
+from tests.service.asking import embedded
+from tests.service.ui.test_in_browser import SIZES, see_that_it_is_for_everybody
+from tests.support.embedding import run_jobs
+from tests.support.sync import documents, put, work
+
+pytestmark = pytest.mark.usefixtures("http")
+
+
+def test_a_folder_is_followed_until_it_is_not(page: Page, graph: Graph, tmp_path: Path) -> None:
+    put(tmp_path, one="The canary sings.\n")
+    page.goto("/ui/folders")
+    page.get_by_label("Its path on the machine").fill(str(tmp_path))
+    page.get_by_label("Into the ontology").fill("notes")
+    page.get_by_role("button", name="Follow it").click()
+    expect(page.locator("h1")).to_have_text(str(tmp_path))
+    work(graph)
+    expect(page.locator("#found")).to_contain_text("1 file added")
+    page.get_by_role("link", name="Follow it no more").click()
+    page.get_by_label("Delete its documents too").check()
+    page.get_by_role("button", name="Follow it no more").click()
+    expect(page.locator(".nothing")).to_have_text("No folder is followed yet.")
+    assert len(documents(graph)) == 0
+
+
+def test_what_waits_is_decided_one_by_one(page: Page, kg: KgClient) -> None:
+    for name in ("a", "b"):
+        kg.ingest_text(f"Birds of {name}.", ontology="birds", document=f"{name}.md", review=True)
+    page.goto("/ui/documents")
+    page.get_by_role("link", name="review them").click()
+    page.get_by_role("button", name="Approve a.md").click()
+    expect(page.locator(".proposal")).to_have_count(1)
+    page.get_by_role("button", name="Reject b.md").click()
+    expect(page.locator(".nothing")).to_contain_text("No document of birds waits")
+    assert [each.document for each in kg.documents("birds").documents] == ["a.md"]
+
+
+def test_the_model_is_changed(page: Page, http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+    embedded(graph, http, "One passage.\n\nAnother passage.")
+    page.goto("/ui/spaces")
+    page.get_by_label("Its name").fill("other")
+    page.get_by_role("combobox", name="Provider").select_option("deterministic")
+    page.get_by_label("Dimensions").fill("64")
+    page.get_by_role("button", name="Create it").click()
+    page.get_by_role("button", name="What would it take?").click()
+    page.get_by_role("button", name="Build it").click()
+    expect(page.locator("#state")).to_contain_text("0 of ")
+    page.evaluate("window.stayed = true")
+    run_jobs(graph)
+    expect(page.locator("#state")).not_to_contain_text("0 of ")
+    assert page.evaluate("window.stayed"), "it was not loaded anew"
+    page.get_by_role("button", name="Check").click()
+    page.get_by_role("button", name="Activate").click()
+    expect(page.locator("#state")).to_contain_text("Answers notes")
+    assert kg.embedding_config("notes").config.space == "other"
+
+
+def test_an_ontology_is_set_up_and_deleted(
+    page: Page, http: httpx.Client, kg: KgClient, graph: Graph
+) -> None:
+    embedded(graph, http, "One passage.\n\nAnother passage.")
+    page.goto("/ui/ontologies")
+    page.get_by_role("link", name="How notes is set up").click()
+    page.get_by_text("Change how it is embedded").click()
+    page.get_by_label("Chunks by").select_option("sentence")
+    page.get_by_role("button", name="What would follow?").click()
+    page.get_by_role("button", name="Change it").click()
+    expect(page.locator("main")).to_contain_text("Chunks: sentence")
+    assert kg.embedding_config("notes").config.strategy == "sentence"
+    page.get_by_role("link", name="Delete it").click()
+    page.get_by_role("button", name="Delete notes").click()
+    expect(page.locator(".nothing")).to_contain_text("There are no ontologies yet")
+
+
+@pytest.fixture
+def in_hand(kg: KgClient, graph: Graph, tmp_path: Path) -> list[str]:
+    """Work of all kinds, with long names; the pages that show it."""
+    folder = tmp_path / ("a_very_long_name_" * 8)
+    put(folder, one="The canary sings.\n")
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.7 broken")
+    followed = kg.add_folder(str(folder), ontology="notes").folder_id
+    work(graph)
+    kg.ingest_text("Birds.", ontology="birds", document=f"{'b' * 90}.md", review=True)
+    kg.add_embedding_space("other", provider="deterministic", dimensions=64)
+    kg.build_space("other")
+    folders = [f"/ui/folders{each}" for each in ("", f"/{followed}", f"/{followed}/remove")]
+    spaces = [f"/ui/spaces{each}" for each in ("", "/other", "/other/check", "/other/drop")]
+    return [*folders, *spaces, "/ui/review", "/ui/ontologies"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_pages_with_work_in_hand_are_for_everybody(
+    page: Page, in_hand: list[str], size: str, scheme: Any
+) -> None:
+    width, height = SIZES[size]
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=scheme)
+    for path in in_hand:
+        page.goto(path)
+        see_that_it_is_for_everybody(page)

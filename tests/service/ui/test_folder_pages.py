@@ -1,0 +1,98 @@
+"""The pages of folders, without scripts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+from lxml.html import document_fromstring
+
+from kg_api.graph.database import Graph
+from tests.service.ui.test_pages import HTMX, shown, words
+from tests.support.sync import documents, put, work
+
+MARKUP = "<b>bold</b>"
+
+
+def follow(http: httpx.Client, path: Path, **more: str) -> str:
+    """Follow a folder by the form; the address of its page."""
+    answer = http.post("/ui/folders", data={"path": str(path), "ontology": "notes", **more})
+    assert answer.status_code == 303, answer.text
+    return answer.headers["location"]
+
+
+def test_a_folder_is_followed_and_its_page_says_what_was_found(
+    http: httpx.Client, graph: Graph, tmp_path: Path
+) -> None:
+    folder = tmp_path / f"notes {MARKUP.replace('/', '')}"
+    put(folder, one="The canary sings.\n", two="The second one.\n")
+    (folder / f"{MARKUP.replace('/', '')}.pdf").write_bytes(b"%PDF-1.7 broken")
+    (folder / "film.mp4").write_bytes(b"x")
+    at = follow(http, folder, every_seconds="3600", prefix="n/", review="true")
+    (followed,) = http.get("/folders").json()["folders"]
+    assert (followed["every_seconds"], followed["prefix"], followed["review"]) == (3600, "n/", True)
+    assert shown(http, "/ui/folders").xpath("//span[@data-poll]") != [], "it is scanned"
+    work(graph)
+    page = shown(http, at)
+    text = " ".join(words([page]))
+    assert "scanned every 1 hour" in text
+    assert "2 files waiting for approval" in text
+    assert "1 file refused" in text
+    assert "1 file left out: .mp4" in text
+    assert page.xpath("//main//b | //span[@data-poll]") == []
+    row = words(shown(http, "/ui/folders").xpath("//tbody/tr/*"))
+    assert row[0] == str(folder)
+    assert row[1:3] == ["notes", "followed"]
+    assert row[-2:] == ["0", "1"]
+
+
+def test_htmx_gets_what_changes_alone(http: httpx.Client, tmp_path: Path) -> None:
+    at = follow(http, tmp_path)
+    for path in ("/ui/folders", at):
+        part = http.get(path, headers=HTMX)
+        assert "<h1" not in part.text
+        assert "data-poll" in part.text
+
+
+def test_a_scan_is_asked_for_also_of_what_was_cleared(
+    http: httpx.Client, graph: Graph, tmp_path: Path
+) -> None:
+    put(tmp_path, one="The canary sings.\n")
+    at = follow(http, tmp_path)
+    work(graph)
+    (tmp_path / "one.md").unlink()
+    assert http.post(f"{at}/scan").headers["location"] == at
+    work(graph)
+    page = shown(http, at)
+    assert "could not be scanned" in " ".join(words([page]))
+    assert len(documents(graph)) == 1
+    assert page.xpath("//input[@name='allow_empty']") != []
+    assert http.post(f"{at}/scan", data={"allow_empty": "true"}).status_code == 303
+    work(graph)
+    assert len(documents(graph)) == 0
+
+
+def test_a_folder_is_removed_after_a_look_at_its_documents(
+    http: httpx.Client, graph: Graph, tmp_path: Path
+) -> None:
+    for delete, left in (("false", 2), ("true", 0)):
+        put(tmp_path, one="The canary sings.\n", two="The second one.\n")
+        at = follow(http, tmp_path)
+        work(graph)
+        page = shown(http, f"{at}/remove")
+        assert "2 documents of notes came from it" in " ".join(words([page]))
+        assert len(documents(graph)) == 2, "nothing goes before it is confirmed"
+        assert page.xpath("//input[@checked]/@value") == ["false"]
+        answer = http.post(f"{at}/remove", data={"delete_documents": delete})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/ui/folders")
+        assert len(documents(graph)) == left
+        assert http.get("/folders").json() == {"folders": []}
+
+
+def test_what_is_wrong_with_a_folder_is_said(http: httpx.Client, tmp_path: Path) -> None:
+    for wrong in ({"path": "notes"}, {"path": "/etc/x/../y"}, {"ontology": "!!"}, {"every_seconds": "1"}):
+        answer = http.post("/ui/folders", data={"path": str(tmp_path), "ontology": "notes", **wrong})
+        assert answer.status_code == 422, wrong
+        assert words(document_fromstring(answer.text).xpath("//div[@class='problem']")) != []
+    assert http.get("/folders").json() == {"folders": []}
+    assert http.get("/ui/folders/nowhere").status_code == 404

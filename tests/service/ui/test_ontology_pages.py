@@ -1,0 +1,114 @@
+"""The pages of ontologies, without scripts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+from lxml.html import HtmlElement, document_fromstring
+
+from kg_api.client import KgClient
+from kg_api.graph.database import Graph
+from tests.service.asking import embedded
+from tests.service.ui.test_pages import shown, words
+
+AT = "/ui/ontologies/notes"
+HOSTILE = "<b>bold</b>"
+
+
+def text_of(page: HtmlElement) -> str:
+    return " ".join(words([page]))
+
+
+def form_of(page: HtmlElement, action: str, **typed: Any) -> dict[str, str]:
+    """What a browser sends of a form, with what was typed."""
+    (form,) = page.xpath(f"//main//form[@action='{action}']")
+    return {**dict(form.form_values()), **typed}
+
+
+def test_ontologies_are_listed_with_what_they_hold(http: httpx.Client, graph: Graph) -> None:
+    embedded(graph, http, "One passage.\n\nAnother passage.")
+    http.post("/documents", json={"ontology": "new", "document": "a.md", "text": "Just come."})
+    waits = {"ontology": "birds", "document": "a.md", "text": "It waits.", "review": True}
+    http.post("/documents", json=waits)
+    page = shown(http, "/ui/ontologies")
+    rows = [words(each.xpath("./*")) for each in page.xpath("//tbody/tr")]
+    assert [(each[0], each[1], each[4]) for each in rows] == [("new", "1", "0 %"), ("notes", "1", "100 %")]
+    assert "1 document of birds waits for approval" in text_of(page)
+    assert page.xpath("//tbody/tr[2]/td[last()]/a/@href") == [AT]
+
+
+def test_how_it_is_embedded_is_changed_after_a_look(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+    embedded(graph, http, "One passage.\n\nAnother passage.")
+    page = shown(http, AT)
+    assert "1 found by meaning" in text_of(page) or "2 found by meaning" in text_of(page)
+    to = f"{AT}/embedding"
+    same = http.post(to, data=form_of(page, to))
+    assert "That is how it is embedded now." in same.text
+    before = kg.embedding_config("notes").config
+    sent = form_of(page, to, strategy="hierarchical", context="template")
+    preview = document_fromstring(http.post(to, data=sent).text)
+    assert words(preview.xpath("//main/ul/li")) == ["Context: template", "Strategy: hierarchical"]
+    assert "embedded anew" in text_of(preview)
+    assert kg.embedding_config("notes").config == before, "it was only asked"
+    done = http.post(to, data=form_of(preview, to))
+    assert (done.status_code, done.headers["location"]) == (303, AT)
+    config = kg.embedding_config("notes").config
+    assert (config.strategy, config.context, config.embed_on_ingest) == ("hierarchical", "template", True)
+    assert config.parent_size is not None, "another strategy begins with its own sizes"
+    assert "Another configuration is being built" in text_of(shown(http, AT))
+    sent = form_of(shown(http, AT), to)
+    sent.pop("embed_on_ingest")
+    assert http.post(to, data={**sent, "confirmed": "true"}).status_code == 303
+    assert not kg.embedding_config("notes").config.embed_on_ingest
+    wrong = http.post(to, data={**sent, "chunk_size": "1"})
+    assert (wrong.status_code, "chunk_size" in wrong.text) == (422, True)
+
+
+def test_how_concepts_are_found_is_changed_after_a_look(http: httpx.Client, kg: KgClient) -> None:
+    http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease."})
+    to = f"{AT}/extraction"
+    sent = form_of(shown(http, AT), to, extractor="keyphrase", per_source="3")
+    preview = document_fromstring(http.post(to, data=sent).text)
+    assert "By keyphrase, at most 3 a passage" in text_of(preview)
+    assert kg.extraction_config("notes").config.extractor is None
+    assert http.post(to, data=form_of(preview, to)).status_code == 303
+    config = kg.extraction_config("notes").config
+    assert (config.extractor, config.per_source, config.budget) == ("keyphrase", 3, None)
+    assert http.post(to, data={**sent, "per_source": "0"}).status_code == 422
+
+
+def test_language_and_synonyms_are_set(http: httpx.Client, kg: KgClient) -> None:
+    http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "Zwei Zwiebeln."})
+    assert http.post(f"{AT}/language", data={"language": "de"}).status_code == 303
+    assert kg.language("notes").language == "de"
+    assert shown(http, AT).xpath("//select[@name='language']/option[@selected]/@value") == ["de"]
+    groups = f"k8s = kubernetes\r\n\r\n{HOSTILE} = bold face\r\n"
+    assert http.post(f"{AT}/synonyms", data={"groups": groups}).status_code == 303
+    page = shown(http, AT)
+    (text,) = page.xpath("//textarea/text()")
+    assert text == f"k8s = kubernetes\n{HOSTILE} = bold face\n"
+    assert page.xpath("//main//b") == []
+    assert http.post(f"{AT}/synonyms", data={"groups": "alone"}).status_code == 422
+    assert kg.synonyms("notes").groups == [["k8s", "kubernetes"], [HOSTILE, "bold face"]]
+    assert http.post(f"{AT}/synonyms", data={"groups": ""}).status_code == 303
+    assert kg.synonyms("notes").groups == []
+
+
+def test_an_ontology_is_deleted_after_a_look_at_what_goes(http: httpx.Client, tmp_path: Path) -> None:
+    http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease."})
+    http.post("/documents", json={"ontology": "notes", "document": "b.md", "text": "B.", "review": True})
+    http.post("/folders", json={"path": str(tmp_path), "ontology": "notes"})
+    page = shown(http, f"{AT}/delete")
+    told = text_of(page)
+    assert "1 document with 1 passage and their vectors" in told
+    assert "1 document that waits for approval" in told
+    assert "1 folder that it follows is followed no more" in told
+    assert http.get("/documents").json()["total"] == 1, "nothing goes before it is confirmed"
+    gone = http.post(f"{AT}/delete")
+    assert (gone.status_code, gone.headers["location"]) == (303, "/ui/ontologies")
+    assert http.get("/ontologies").json() == {"ontologies": [], "waiting": {}}
+    assert "There are no ontologies yet" in text_of(shown(http, "/ui/ontologies"))
+    for path in (AT, f"{AT}/delete"):
+        assert http.get(path).status_code == 404

@@ -1,0 +1,78 @@
+"""The page of documents that wait for approval, without scripts."""
+
+from __future__ import annotations
+
+import httpx
+from lxml.html import document_fromstring
+
+from tests.service.asking import found
+from tests.service.ui.test_pages import HOSTILE, shown, words
+
+
+def give(http: httpx.Client, document: str, text: str, ontology: str = "birds", **more: str) -> None:
+    sent = {"ontology": ontology, "document": document, "text": text, "review": True, **more}
+    assert http.post("/documents", json=sent).status_code == 200
+
+
+def decide(http: httpx.Client, page: str, decision: str, document: str) -> httpx.Response:
+    """Send the form of a document as a browser does."""
+    at = f"//form[contains(@action, '/{decision}')][.//button[@aria-label='{decision.title()} {document}']]"
+    (form,) = shown(http, page).xpath(at)
+    return http.post(form.get("action"), data=dict(form.form_values()))
+
+
+def test_documents_are_approved_and_rejected(http: httpx.Client) -> None:
+    stored = {"ontology": "birds", "document": "a.md", "text": "Pelicans were."}
+    assert http.post("/documents", json=stored).status_code == 202
+    give(http, "a.md", f"Pelicans wait. {'They wait on. ' * 40}")
+    give(http, "b.md", "Herons wait.")
+    give(http, "c.md", "Owls wait.", "night")
+    page = shown(http, "/ui/review")
+    assert words(page.xpath("//li//h2")) == ["a", "b", "c"]
+    assert words(page.xpath("//blockquote"))[0].endswith("…")
+    assert words(page.xpath("//blockquote"))[1] == "Herons wait."
+    (before,) = page.xpath("//p[@class='why']/a/@href")
+    assert "Pelicans were." in " ".join(words([shown(http, before)]))
+    approved = decide(http, "/ui/review?ontology=birds", "approve", "a.md")
+    assert (approved.status_code, approved.headers["location"]) == (303, "/ui/review?ontology=birds")
+    assert len(found(http, "wait")) == 1
+    assert decide(http, "/ui/review", "reject", "b.md").headers["location"] == "/ui/review"
+    assert [each["document"] for each in http.get("/waiting").json()["documents"]] == ["c.md"]
+    assert not found(http, "herons")
+
+
+def test_all_of_an_ontology_are_decided_portion_by_portion(http: httpx.Client) -> None:
+    batch = [
+        {"ontology": "birds", "document": f"{at:03}.md", "text": f"Bird {at}.", "review": True}
+        for at in range(101)
+    ]
+    assert http.post("/documents/batch", json={"documents": batch}).status_code in {200, 202}
+    assert decide(http, "/ui/review?offset=20", "approve", "020.md").status_code == 303
+    give(http, "x.md", "Another bird.")
+    portion = decide(http, "/ui/review?ontology=birds", "approve", "all of birds")
+    assert "100 documents approved" in portion.text
+    (form,) = document_fromstring(portion.text).xpath("//main//form")
+    assert http.post(form.get("action"), data=dict(form.form_values())).status_code == 303
+    assert http.get("/documents").json()["total"] == 102
+    give(http, "y.md", "One more.")
+    assert decide(http, "/ui/review?ontology=birds", "reject", "all of birds").status_code == 303
+    assert http.get("/waiting").json()["total"] == 0
+    assert "No document waits for approval." in " ".join(words([shown(http, "/ui/review")]))
+
+
+def test_what_was_decided_meanwhile_is_said(http: httpx.Client) -> None:
+    answer = http.post("/ui/review/approve", data={"ontology": "birds", "documents": "gone.md"})
+    assert "Nothing waits any more under the name gone.md" in answer.text
+    assert (
+        http.post("/ui/review/reject", data={"ontology": "birds", "documents": "gone.md"}).status_code == 303
+    )
+    for wrong in ({}, {"documents": "a.md", "every": "true"}, {"ontology": "!!", "every": "true"}):
+        refused = http.post("/ui/review/approve", data={"ontology": "birds", **wrong})
+        assert refused.status_code == 422, wrong
+
+
+def test_what_waits_is_text(http: httpx.Client) -> None:
+    give(http, f"{HOSTILE[:25]}.md", f"# {HOSTILE}\n\nDance {HOSTILE}\n", title=HOSTILE)
+    page = shown(http, "/ui/review")
+    assert page.xpath("//main//script | //main//b | //main//img") == []
+    assert HOSTILE in " ".join(words(page.xpath("//li//h2")))
