@@ -140,6 +140,7 @@ PAGES: Final[dict[str, KeyScope]] = {
     "POST /ui/documents": "write",
     "GET /ui/documents/{document_id}/delete": "read",
     "POST /ui/documents/{document_id}/delete": "write",
+    "GET /ui/graph/{source_id}": "read",
     "GET /ui/jobs": "read",
     "POST /ui/jobs/{job_id}/cancel": "write",
     "POST /ui/jobs/{job_id}/retry": "write",

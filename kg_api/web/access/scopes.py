@@ -74,6 +74,7 @@ PAGES_OF_SOME: Final = frozenset(
         "POST /ui/documents",
         "GET /ui/documents/{document_id}/delete",
         "POST /ui/documents/{document_id}/delete",
+        "GET /ui/graph/{source_id}",
         "GET /ui/jobs",
         "POST /ui/jobs/{job_id}/cancel",
         "POST /ui/jobs/{job_id}/retry",

@@ -33,6 +33,9 @@ OF_EVERYTHING = (
     "/ui/concepts/{own_concept}?to=tide",
     "/ui/documents",
     "/ui/documents/{own_document}/delete",
+    "/ui/graph/{own_source}",
+    "/ui/graph/{own_image}",
+    "/ui/graph/{own_document}",
     "/ui/jobs",
     "/ui/proposals",
 )
@@ -60,7 +63,9 @@ def page(guarded: Service, libraries: Libraries) -> Iterator[httpx.Client]:
 def test_what_is_shown_of_everything_is_of_ones_own(
     page: httpx.Client, everything: httpx.Client, libraries: Libraries, path: str
 ) -> None:
-    path = path.format(own_document=libraries.own.document, own_concept=libraries.own.concept)
+    path = path.format(
+        **{f"own_{each.name}": getattr(libraries.own, each.name) for each in fields(libraries.own)}
+    )
     answer = page.get(path, follow_redirects=True)
     assert answer.status_code == 200, answer.text
     assert SECRET not in answer.text.lower()
@@ -88,6 +93,7 @@ def test_documents_of_others_are_nowhere(page: httpx.Client, libraries: Librarie
     other = libraries.other
     for called in (other.document, other.document[:8], other.source, f"{OTHER}/same.md", f"{SECRET} one.md"):
         assert page.get(f"/ui/read/{called}").status_code in {403, 404}, called
+        assert page.get(f"/ui/graph/{called}").status_code in {403, 404}, called
     assert page.get(f"/images/{other.image}").status_code == 404
     assert page.get(f"/documents/{other.pdf}/pages/1.png").status_code == 404
     assert page.get(f"/images/{libraries.own.image}").status_code == 200
