@@ -78,6 +78,8 @@ PAGES_OF_SOME: Final = frozenset(
         "GET /ui/jobs",
         "POST /ui/jobs/{job_id}/cancel",
         "POST /ui/jobs/{job_id}/retry",
+        "GET /ui/map",
+        "GET /ui/map/passages",
         "GET /ui/proposals",
         "POST /ui/proposals/{proposal_id}/{decision}",
         "GET /ui/read/{document_id}",

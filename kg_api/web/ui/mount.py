@@ -9,12 +9,12 @@ from fastapi import Depends, FastAPI
 
 from kg_api.web.access.session import check_csrf
 from kg_api.web.ui import assets
-from kg_api.web.ui.routes.knowledge import communities, concepts, proposals, source_graph
+from kg_api.web.ui.routes.knowledge import communities, concepts, passage_map, proposals, source_graph
 from kg_api.web.ui.routes.library import documents, reading
 from kg_api.web.ui.routes.operation import jobs, keys, session
 from kg_api.web.ui.routes.queries import search
 
-PAGES = (search, reading, documents, concepts, communities, source_graph, proposals, jobs, keys)
+PAGES = (search, reading, documents, concepts, communities, source_graph, passage_map, proposals, jobs, keys)
 
 
 def mount(app: FastAPI, checks: Sequence[Any]) -> None:

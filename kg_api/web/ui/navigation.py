@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from kg_api.web.ui.links import AUDIT, COMMUNITIES, CONCEPTS, DOCUMENTS, JOBS, KEYS, PROPOSALS, SEARCH
+from kg_api.web.ui.links import AUDIT, COMMUNITIES, CONCEPTS, DOCUMENTS, JOBS, KEYS, MAP, PROPOSALS, SEARCH
 
 
 class PageLink(NamedTuple):
@@ -19,6 +19,7 @@ PLACES: Final = (
     PageLink(DOCUMENTS, "Documents"),
     PageLink(CONCEPTS, "Concepts"),
     PageLink(COMMUNITIES, "Communities"),
+    PageLink(MAP, "Map"),
     PageLink(PROPOSALS, "Links"),
     PageLink(JOBS, "Jobs"),
 )

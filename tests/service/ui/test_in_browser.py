@@ -33,6 +33,7 @@ def pages(ids: dict[str, str]) -> dict[str, str]:
         "concept": f"/ui/concepts/{ids['waggle dance']}?to=Frisch",
         "around": f"/ui/graph/{PASSAGE.source_id}",
         "graph": f"/ui/graph/{PASSAGES.document_id}",
+        "map": "/ui/map?ontology=notes",
         "jobs": "/ui/jobs",
         "nowhere": "/ui/search?q=a&where=colour",
     }

@@ -37,6 +37,10 @@ OF_EVERYTHING = (
     "/ui/graph/{own_image}",
     "/ui/graph/{own_document}",
     "/ui/jobs",
+    "/ui/map",
+    "/ui/map?colour=community",
+    "/ui/map?colour=date",
+    "/ui/map/passages?ids={own_source}",
     "/ui/proposals",
 )
 """Pages that show of some ontologies what they show of all."""
@@ -80,6 +84,7 @@ def test_what_is_shown_of_everything_is_of_ones_own(
     [
         *("/ui/search?q=ferry&ontology=", "/ui/search?ontology=", "/ui/search/facets?ontology="),
         *("/ui/documents?ontology=", "/ui/concepts?ontology=", "/ui/concepts?q=ferry&ontology="),
+        *("/ui/map?ontology=", "/ui/map?colour=date&ontology="),
         *("/ui/communities?ontology=", "/ui/jobs?ontology=", "/ui/proposals?ontology="),
     ],
 )
@@ -94,6 +99,7 @@ def test_documents_of_others_are_nowhere(page: httpx.Client, libraries: Librarie
     for called in (other.document, other.document[:8], other.source, f"{OTHER}/same.md", f"{SECRET} one.md"):
         assert page.get(f"/ui/read/{called}").status_code in {403, 404}, called
         assert page.get(f"/ui/graph/{called}").status_code in {403, 404}, called
+    assert "No passage is there" in page.get(f"/ui/map/passages?ids={other.source}").text
     assert page.get(f"/images/{other.image}").status_code == 404
     assert page.get(f"/documents/{other.pdf}/pages/1.png").status_code == 404
     assert page.get(f"/images/{libraries.own.image}").status_code == 200

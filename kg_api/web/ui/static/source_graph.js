@@ -18,6 +18,10 @@ function draw(box) {
     hideEdgesOnViewport: many,
     maxZoom: 4,
   });
+  if (graph.zoom() > 1) {  // a few nodes need not fill the picture
+    graph.zoom(1);
+    graph.center();
+  }
   graph.on("tap", "node", (event) => { location.href = event.target.data("href"); });
   graph.on("mouseover", "node", (event) => event.target.closedNeighborhood().addClass("hovered"));
   graph.on("mouseout", "node", (event) => event.target.closedNeighborhood().removeClass("hovered"));
@@ -54,7 +58,7 @@ function sheet(many) {
 // Fruchterman and Reingold (1991): what is tied draws together, all push each other away, less with each round.
 // It begins with a spiral in the order given, so the same graph looks the same each time.
 function spread(nodes, edges) {
-  const count = nodes.length, apart = 40, ideal = apart * apart;
+  const count = nodes.length, apart = count > MANY ? 40 : 90, ideal = apart * apart;
   const x = new Float64Array(count), y = new Float64Array(count), dx = new Float64Array(count), dy = new Float64Array(count);
   for (let at = 0; at < count; at++) {
     const far = apart * Math.sqrt(at), turn = at * 2.399963;  // the golden angle
