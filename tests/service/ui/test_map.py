@@ -92,6 +92,7 @@ def test_the_map_is_used_by_keyboard_alone(page: Page, graph: Graph, driver: neo
         page.keyboard.press("+")
     page.keyboard.press("Enter")
     expect(page.locator("#points")).not_to_have_attribute("data-chosen", "40")
+    expect(page.locator("#chosen")).to_be_focused()
     page.locator("#points").focus()
     page.keyboard.press("0")
     page.keyboard.press("Enter")
