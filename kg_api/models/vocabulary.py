@@ -126,6 +126,7 @@ MAX_PAIRS = 50
 """Pairs of passages of two documents."""
 MAX_NEIGHBOURS = 50
 MAX_NODES = 5000
+USUAL_MAP_POINTS, MAX_MAP_POINTS = 20_000, 50_000
 
 MAX_PER_SOURCE = 50
 """Concepts of a source."""

@@ -20,11 +20,13 @@ from kg_api.graph.search.similar import (
     nearest,
     vectors_of,
 )
+from kg_api.models.communities.communities import Community
 from kg_api.models.queries.filters import Clause
 from kg_api.models.queries.places import Place
 from kg_api.models.queries.search import Degradation
 from kg_api.models.queries.similarity import (
     GraphRequest,
+    PassageMap,
     SimilarDocuments,
     SimilarDocumentSearch,
     SimilarSearch,
@@ -37,11 +39,12 @@ from kg_api.search.plan.planner import MAX_EXACT
 from kg_api.search.timing import Stopwatch
 from kg_api.similarity.documents import similar_documents
 from kg_api.similarity.grouping import Group, each_once, group_duplicates
+from kg_api.similarity.map.build import build_map
 from kg_api.similarity.parts import MAX_PARTS, evenly, present_similar
 from kg_api.similarity.scope import Comparable, comparable, under_way
 from kg_api.similarity.source_graph import build_graph
 from kg_api.similarity.words import similar_by_words, why
-from kg_api.spaces.plans import OntologySnapshot, PlanWatch
+from kg_api.spaces.plans import OntologySnapshot, PlanWatch, read_embedding_state
 
 FIRST_DEPTH = 50
 MAX_BY_INDEX = 1000
@@ -113,6 +116,20 @@ class SimilarityService:
         named = request.documents is not None or bool(request.where)
         known = self._plans.known(request.ontologies or (), fresh=named)
         return build_graph(self._graph, self._remembered, request, known, self._progress)
+
+    def map(self, ontology: str, limit: int, communities: Sequence[Community]) -> PassageMap:
+        """The passages of an ontology as points in two dimensions.
+
+        Args:
+            ontology: which.
+            limit: so many passages at most.
+            communities: of its coarsest level, those that are named.
+
+        Raises:
+            NotFound: there is no such ontology.
+        """
+        state = read_embedding_state(self._graph, ontology)
+        return build_map(self._graph, ontology, limit, communities, self._plans.known([state.ontology]))
 
     def _parts(self, own: Place, known: OntologySnapshot) -> list[VectorPart]:
         found = vectors_of(self._graph, [own.source_id], known.answering, known.new)

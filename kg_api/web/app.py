@@ -52,6 +52,7 @@ from kg_api.web.routes.queries import (
     concepts,
     constructive,
     image_search,
+    passage_map,
     pictures,
     proposals,
     relationships,
@@ -70,7 +71,7 @@ DESCRIPTION = (
 MAX_LARGE_BODIES = 4
 """So many bodies of the largest size all processes hold at once; the next one is refused for the moment."""
 READING = (
-    *(search, pictures, image_search, concepts, relationships, constructive),
+    *(search, pictures, image_search, passage_map, concepts, relationships, constructive),
     *(communities, proposals, answering),
 )
 WITH_PARAMETERS = (

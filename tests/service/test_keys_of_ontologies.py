@@ -69,6 +69,7 @@ OF_EVERYTHING: tuple[tuple[str, dict[str, Any] | None], ...] = (
     ("GET /sources/{own_source}/context?window_size=5", None),
     ("GET /concepts/{own_concept}/related?hops=3", None),
     ("GET /ontologies/heronry/communities", None),
+    ("GET /ontologies/heronry/map", None),
     ("POST /documents/delete", {"where": ["author exists"]}),
     (f"GET /documents/{SAME_NAME}", None),
     (f"GET /reading/{SAME_NAME}", None),

@@ -24,7 +24,9 @@ from kg_api.models.embedding.configuration import (
 from kg_api.models.embedding.regeneration import Regeneration, RegenerationStarted
 from kg_api.models.library.documents import Deleted, EmbeddingStatus, OntologyList
 from kg_api.models.queries.filters import AnyOf, Condition
+from kg_api.models.queries.similarity import PassageMap
 from kg_api.models.vocabulary import (
+    USUAL_MAP_POINTS,
     ContextMode,
     EmbeddedKind,
     ExtractorName,
@@ -64,6 +66,10 @@ class OntologyMethods(Sending):
     def detect_communities(self, ontology: str) -> CommunityRequest:
         """Have communities detected now; else a worker does it when enough has changed."""
         return self._send(post(CommunityRequest, "ontologies", ontology, "communities"))
+
+    def passage_map(self, ontology: str, *, limit: int = USUAL_MAP_POINTS) -> PassageMap:
+        """Read the passages of an ontology as points in two dimensions, column by column."""
+        return self._send(get(PassageMap, "ontologies", ontology, "map", limit=limit))
 
     def synonyms(self, ontology: str) -> Synonyms:
         """Read the words that searches of an ontology take for each other."""

@@ -1,4 +1,4 @@
-"""Similar passages of other documents, and the graph that they make."""
+"""Similar passages of other documents, the graph that they make, and the map of all."""
 
 from __future__ import annotations
 
@@ -219,5 +219,47 @@ class SourceGraph(Answer):
     truncated: bool
     spaces: list[str]
     """The embedding spaces of the nodes; edges are within one."""
+    degraded: list[Degradation]
+    timings_ms: dict[str, float]
+
+
+class MapDocument(Answer):
+    """A document whose passages are on a map."""
+
+    document_id: str
+    document: str
+    title: str
+    date: str | None = None
+    """The day, or the first day of the month, that its metadata name as `date`."""
+
+
+class MapCommunity(Answer):
+    """A community of the coarsest level."""
+
+    community_id: str
+    name: str
+
+
+class PassageMap(Answer):
+    """The passages of an ontology as points: column by column, each as long as `source_ids`."""
+
+    ontology: str
+    space: str
+    """The embedding space of the vectors that the points are of."""
+    source_ids: list[str]
+    x: list[float]
+    """-1 to 1: along the axis on which they differ most."""
+    y: list[float]
+    """-1 to 1, on the same scale."""
+    document: list[int]
+    """The place in `documents`, from 0."""
+    community: list[int | None]
+    """The place in `communities`: that which the passage's concepts are most of; none: of no community."""
+    documents: list[MapDocument]
+    communities: list[MapCommunity]
+    total: int
+    """Passages of the ontology; `degraded` says why there are fewer points."""
+    explained: tuple[float, float]
+    """How much of the variance of the vectors each axis shows, 0 to 1."""
     degraded: list[Degradation]
     timings_ms: dict[str, float]

@@ -12,6 +12,7 @@ from kg_api.web.ui.links import (
     FOLDERS,
     JOBS,
     KEYS,
+    MAP,
     ONTOLOGIES,
     PROPOSALS,
     REVIEW,
@@ -34,6 +35,7 @@ PLACES: Final = (
     PageLink(REVIEW, "Review"),
     PageLink(CONCEPTS, "Concepts"),
     PageLink(COMMUNITIES, "Communities"),
+    PageLink(MAP, "Map"),
     PageLink(PROPOSALS, "Links"),
     PageLink(JOBS, "Jobs"),
 )

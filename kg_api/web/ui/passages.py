@@ -59,6 +59,15 @@ def excerpt(hit: SourceHit) -> Excerpt:
     return Excerpt(pieces_of(text, hit.matches, start, end), start > 0, end < len(text))
 
 
+def opening(text: str, characters: int) -> str:
+    """How a text begins, on one line, cut at a word."""
+    line = " ".join(text.split())
+    if len(line) <= characters:
+        return line
+    cut = line[: characters + 1]
+    return f"{cut.rpartition(' ')[0] or cut[:-1]} …"
+
+
 def reasons(hit: SourceHit) -> list[str]:
     """Why it was found, each in a few words: by what, and at which place there."""
     told = [("by meaning", hit.ranks.vector), ("by words", hit.ranks.text)]

@@ -14,9 +14,10 @@ from kg_api import __version__
 from kg_api.web.access.session import may, viewer
 from kg_api.web.ui.assets import address_of
 from kg_api.web.ui.conditions import condition_of
+from kg_api.web.ui.graph.drawing import ties
 from kg_api.web.ui.links import address, below
 from kg_api.web.ui.navigation import ADMINISTRATION, PLACES
-from kg_api.web.ui.passages import excerpt, pieces_of, reasons
+from kg_api.web.ui.passages import excerpt, opening, pieces_of, reasons
 from kg_api.web.ui.questions import address_of_hit
 from kg_api.web.ui.wording import as_text, count, day, duration, moment, share
 
@@ -61,6 +62,8 @@ _FILTERS: Final[dict[str, Any]] = {
     "excerpt": excerpt,
     "pieces": pieces_of,
     "reasons": reasons,
+    "opening": opening,
+    "ties": ties,
 }
 _templates.globals.update(_FUNCTIONS)
 _templates.filters.update(_FILTERS)

@@ -11,11 +11,14 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.concept_graph import BEES
+from tests.support.records import record
 from tests.support.running import Service
 
 SERIOUS = {"serious", "critical"}
 SIZES = {"wide": (1280, 900), "narrow": (390, 844)}
 FIRST_VISIT_BYTES = 300_000
+PASSAGES = record("bees.md", BEES)
+PASSAGE = PASSAGES.sources[1]
 
 pytestmark = pytest.mark.usefixtures("http")
 
@@ -34,6 +37,9 @@ def pages(ids: dict[str, str]) -> dict[str, str]:
         "spaces": "/ui/spaces",
         "space": "/ui/spaces/default",
         "check of a space": "/ui/spaces/default/check",
+        "around": f"/ui/graph/{PASSAGE.source_id}",
+        "graph": f"/ui/graph/{PASSAGES.document_id}",
+        "map": "/ui/map?ontology=notes",
         "jobs": "/ui/jobs",
         "nowhere": "/ui/search?q=a&where=colour",
     }

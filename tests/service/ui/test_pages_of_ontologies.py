@@ -33,8 +33,15 @@ OF_EVERYTHING = (
     "/ui/concepts/{own_concept}?to=tide",
     "/ui/documents",
     "/ui/documents/{own_document}/delete",
+    "/ui/graph/{own_source}",
+    "/ui/graph/{own_image}",
+    "/ui/graph/{own_document}",
     "/ui/jobs",
     "/ui/ontologies",
+    "/ui/map",
+    "/ui/map?colour=community",
+    "/ui/map?colour=date",
+    "/ui/map/passages?ids={own_source}",
     "/ui/proposals",
     "/ui/review",
 )
@@ -66,7 +73,9 @@ def page(guarded: Service, libraries: Libraries) -> Iterator[httpx.Client]:
 def test_what_is_shown_of_everything_is_of_ones_own(
     page: httpx.Client, everything: httpx.Client, libraries: Libraries, path: str
 ) -> None:
-    path = path.format(own_document=libraries.own.document, own_concept=libraries.own.concept)
+    path = path.format(
+        **{f"own_{each.name}": getattr(libraries.own, each.name) for each in fields(libraries.own)}
+    )
     answer = page.get(path, follow_redirects=True)
     assert answer.status_code == 200, answer.text
     assert SECRET not in answer.text.lower()
@@ -81,6 +90,7 @@ def test_what_is_shown_of_everything_is_of_ones_own(
     [
         *("/ui/search?q=ferry&ontology=", "/ui/search?ontology=", "/ui/search/facets?ontology="),
         *("/ui/documents?ontology=", "/ui/concepts?ontology=", "/ui/concepts?q=ferry&ontology="),
+        *("/ui/map?ontology=", "/ui/map?colour=date&ontology="),
         *("/ui/communities?ontology=", "/ui/jobs?ontology=", "/ui/proposals?ontology="),
         "/ui/review?ontology=",
     ],
@@ -95,6 +105,8 @@ def test_documents_of_others_are_nowhere(page: httpx.Client, libraries: Librarie
     other = libraries.other
     for called in (other.document, other.document[:8], other.source, f"{OTHER}/same.md", f"{SECRET} one.md"):
         assert page.get(f"/ui/read/{called}").status_code in {403, 404}, called
+        assert page.get(f"/ui/graph/{called}").status_code in {403, 404}, called
+    assert "No passage is there" in page.get(f"/ui/map/passages?ids={other.source}").text
     assert page.get(f"/images/{other.image}").status_code == 404
     assert page.get(f"/documents/{other.pdf}/pages/1.png").status_code == 404
     assert page.get(f"/images/{libraries.own.image}").status_code == 200

@@ -70,6 +70,7 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "proposals": lambda kg: kg.proposals("o", kind="source", state="open"),
     "communities": lambda kg: kg.communities("o", level=1, parent="c"),
     "community": lambda kg: kg.community("o", "c", concepts=3, passages=1),
+    "passage_map": lambda kg: kg.passage_map("o", limit=10),
     "detect_communities": lambda kg: kg.detect_communities("o"),
     "proposal": lambda kg: kg.proposal("p"),
     "accept_proposal": lambda kg: kg.accept_proposal("p", by="Ada"),
@@ -214,10 +215,9 @@ def test_an_id_is_one_part_of_the_path_whatever_it_holds(identity: str) -> None:
 
 
 def test_what_is_no_id_is_told_before_anything_is_sent() -> None:
-    nothing: Any = None
     for method in ("follow_job", "job", "document", "source_context", "delete_ontology"):
         with pytest.raises(InvalidInput, match="an id or a name was expected, not None"):
-            call_of(lambda kg, name=method: getattr(kg, name)(nothing))
+            call_of(lambda kg, name=method: getattr(kg, name)(None))
 
 
 def test_half_a_surrogate_pair_is_not_found_rather_than_a_crash() -> None:

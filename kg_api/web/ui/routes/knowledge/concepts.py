@@ -61,6 +61,7 @@ def concept_page(container: Open, concept_id: ConceptId, to: SoughtPhrase = "") 
     """Show a concept: what proves it, what it is related to, and the ways to another one."""
     concept = container.concepts.details(concept_id, QUOTES)
     shown: dict[str, Any] = {"concept": concept, "to": to, "paths": None, "unknown": None}
+    shown |= {"most_paths": PATHS}
     if to.strip():
         within = searched(container.graph, [concept.ontology])
         try:

@@ -1,0 +1,1 @@
+"""The passages of an ontology as points in two dimensions."""

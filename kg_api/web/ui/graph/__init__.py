@@ -1,0 +1,1 @@
+"""The source graph, as its page draws it."""

@@ -1,0 +1,100 @@
+"""The map of an ontology's passages, over REST and by the client."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import httpx
+import neo4j
+import numpy as np
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.errors import NotFound
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.writes import store_document
+from tests.service.asking import problem
+from tests.support.communities import HARBOUR, detect
+from tests.support.cypher import rows
+from tests.support.many_vectors import GROUPS, give_vectors
+from tests.support.records import record
+
+
+def store(graph: Graph, driver: neo4j.Driver, count: int = 40) -> list[str]:
+    """A document of so many passages in groups that lie apart, dated; the ids of its sources."""
+    made = record("apart.md", [f"Passage {at}." for at in range(count)])
+    store_document(graph, replace(made, metadata=json.dumps({"date": ["2025-03", "2024"]})))
+    ids = [each.source_id for each in made.sources]
+    give_vectors(driver, ids)
+    return ids
+
+
+def test_what_is_near_in_meaning_is_near_on_the_map(kg: KgClient, graph: Graph, driver: neo4j.Driver) -> None:
+    ids = store(graph, driver)
+    found = kg.passage_map("notes")
+    assert sorted(found.source_ids) == sorted(ids)
+    assert (found.total, found.degraded, found.space) == (40, [], "default")
+    at = dict(zip(found.source_ids, zip(found.x, found.y, strict=True), strict=True))
+    points = np.array([at[each] for each in ids])
+    assert np.abs(points).max() == 1
+    middles = np.array([points[group::GROUPS].mean(axis=0) for group in range(GROUPS)])
+    within = [np.linalg.norm(points[group::GROUPS] - middles[group], axis=1) for group in range(GROUPS)]
+    among = np.linalg.norm(middles[:, None] - middles[None], axis=2)[np.triu_indices(GROUPS, 1)]
+    assert np.concatenate(within).mean() < among.mean() / 2
+    assert 0 < found.explained[1] <= found.explained[0] < 1
+    (document,) = found.documents
+    assert (document.document, document.date) == ("apart.md", "2025-03-01")
+    assert {*found.document} == {0}
+    assert {*found.community} == {None}
+
+
+def test_it_is_the_same_each_time(kg: KgClient, graph: Graph, driver: neo4j.Driver) -> None:
+    store(graph, driver)
+    first, second = (kg.passage_map("notes").model_dump(exclude={"timings_ms"}) for _ in range(2))
+    assert first == second
+
+
+def test_of_more_there_is_a_sample_that_says_so(kg: KgClient, graph: Graph, driver: neo4j.Driver) -> None:
+    ids = store(graph, driver)
+    found = kg.passage_map("notes", limit=10)
+    assert found.source_ids == sorted(ids)[:10]
+    assert found.total == 40
+    (told,) = found.degraded
+    assert told.effect.startswith("10 of 40 passages, drawn by lot")
+
+
+def test_what_has_no_vector_is_left_out_and_counted(kg: KgClient, graph: Graph, driver: neo4j.Driver) -> None:
+    ids = store(graph, driver)
+    rows(driver, "MATCH (s:Source) WHERE s.source_id IN $ids REMOVE s.embedding", ids=ids[:3])
+    found = kg.passage_map("notes")
+    assert sorted(found.source_ids) == sorted(ids[3:])
+    assert [each.effect for each in found.degraded] == [
+        "3 of 40 passages have no vector yet: they are left out"
+    ]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_few_passages_have_a_map_too(kg: KgClient, graph: Graph, driver: neo4j.Driver, count: int) -> None:
+    ids = store(graph, driver, 2)
+    rows(driver, "MATCH (s:Source) WHERE s.source_id IN $ids REMOVE s.embedding", ids=ids[count:])
+    found = kg.passage_map("notes")
+    assert len(found.source_ids) == len(found.x) == len(found.y) == count
+    assert all(-1 <= each <= 1 for each in found.x + found.y)
+
+
+def test_each_passage_is_of_the_community_its_concepts_are_most_of(kg: KgClient, graph: Graph) -> None:
+    detect(kg, graph)
+    found = kg.passage_map("notes")
+    named = [found.communities[each].name for each in found.community if each is not None]
+    assert len(named) == len(found.source_ids)
+    documents = [found.documents[each].document for each in found.document]
+    for document, name in zip(documents, named, strict=True):
+        assert document.startswith("harbour.md/") == any(each in name for each in HARBOUR), (document, name)
+
+
+def test_what_is_wrong_is_told(kg: KgClient, http: httpx.Client) -> None:
+    with pytest.raises(NotFound, match="kg ontologies"):
+        kg.passage_map("note")
+    for wrong in ({"limit": 0}, {"limit": 50_001}, {"colour": "red"}):
+        assert problem(http.get("/ontologies/notes/map", params=wrong), 422)
