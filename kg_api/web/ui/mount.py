@@ -12,9 +12,9 @@ from kg_api.web.ui import assets
 from kg_api.web.ui.routes.knowledge import communities, concepts, proposals
 from kg_api.web.ui.routes.library import documents, reading
 from kg_api.web.ui.routes.operation import jobs, keys, session
-from kg_api.web.ui.routes.queries import search
+from kg_api.web.ui.routes.queries import asking, search
 
-PAGES = (search, reading, documents, concepts, communities, proposals, jobs, keys)
+PAGES = (search, asking, reading, documents, concepts, communities, proposals, jobs, keys)
 
 
 def mount(app: FastAPI, checks: Sequence[Any]) -> None:

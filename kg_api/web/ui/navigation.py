@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from kg_api.web.ui.links import AUDIT, COMMUNITIES, CONCEPTS, DOCUMENTS, JOBS, KEYS, PROPOSALS, SEARCH
+from kg_api.web.ui.links import ASK, AUDIT, COMMUNITIES, CONCEPTS, DOCUMENTS, JOBS, KEYS, PROPOSALS, SEARCH
 
 
 class PageLink(NamedTuple):
@@ -16,6 +16,7 @@ class PageLink(NamedTuple):
 
 PLACES: Final = (
     PageLink(SEARCH, "Search"),
+    PageLink(ASK, "Ask"),
     PageLink(DOCUMENTS, "Documents"),
     PageLink(CONCEPTS, "Concepts"),
     PageLink(COMMUNITIES, "Communities"),
