@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -92,6 +93,19 @@ def test_a_model_that_fails_is_told_in_the_page(web: httpx.Client, writer: Embed
     page = ask(web)
     assert words(page.xpath("//p[@class='problem']"))[0].startswith("The answer has no end: ")
     assert page.xpath("//footer")
+
+
+def test_the_page_comes_as_its_answer_is_written(web: httpx.Client, writer: EmbeddingServer) -> None:
+    writer.pause = 0.05
+    form, seen = {"q": QUESTION, "mode": "text"}, dict[str, float]()
+    with web.stream("POST", "/ui/ask", data=form) as answer:
+        for piece in answer.iter_text():
+            for sought in ("Another worker takes", "renews its lease every", "</html>"):
+                if sought in piece:
+                    seen.setdefault(sought, time.monotonic())
+    first, second, end = sorted(seen.values())
+    assert second - first > 0.2, "the first came while the second was being written"
+    assert end == seen["</html>"]
 
 
 def test_without_a_model_the_page_says_what_to_set(http: httpx.Client) -> None:

@@ -49,7 +49,9 @@ CHANGED = {
     "POST /ui/jobs/{job_id}/retry": "/ui/jobs/{job}/retry",
     "POST /ui/proposals/{proposal_id}/{decision}": "/ui/proposals/{proposal}/accept",
 }
-"""What pages change, with an id of another ontology."""
+"""What pages change, with an id of another ontology; and what is asked by a form."""
+FORMS = {"/ui/documents": {"ontology": OTHER}, "/ui/ask": {"ontology": OTHER, "q": "ferry"}}
+"""What is sent where the ontology is not in the address."""
 
 
 @pytest.fixture
@@ -103,7 +105,7 @@ def test_documents_of_others_are_nowhere(page: httpx.Client, libraries: Librarie
 def test_nothing_of_others_is_changed(page: httpx.Client, libraries: Libraries, path: str) -> None:
     token = {"X-CSRF-Token": token_in(page.get("/ui/search"))}
     file = {"file": ("a.md", b"A ferry.")} if path == "/ui/documents" else None
-    form = {"ontology": OTHER, "q": "ferry"} if path in {"/ui/documents", "/ui/ask"} else None
+    form = FORMS.get(path)
     ids = {each.name: getattr(libraries.other, each.name) for each in fields(libraries.other)}
     answers = [
         page.post(path.format(**given), files=file, data=form, headers=token)

@@ -40,7 +40,7 @@ def asking_page(container: Open, q: Text = "", ontology: Name = "", mode: Search
     """Show the form with a question. Nobody is asked: an address is opened again for nothing."""
     question = Question(q, ontology, mode)
     searched(container.graph, [ontology] if ontology else None)
-    return render("asking/page.html", _shown(container, question, None))
+    return render("asking/page.html", _shown(container, question))
 
 
 @router.post(ASK, response_model=None)
@@ -59,20 +59,20 @@ def ask(
     question = Question(q, ontology, mode)
     asked = {"question": q, "ontology": ontology or None, "mode": mode}
     request = narrowed(container.graph, valid(AnswerRequest, asked))
-    shown = _shown(container, question, None)
+    shown = _shown(container, question)
     if shown["missing"]:
         return render("asking/page.html", shown)
     writing = container.answer.begin(request)
     return AnswerPage(writing, {**shown, "answer": ComingAnswer(writing)})
 
 
-def _shown(container: Container, question: Question, answer: ComingAnswer | None) -> dict[str, object]:
+def _shown(container: Container, question: Question) -> dict[str, object]:
     return {
         "question": question,
         "ontologies": list_ontologies(container).ontologies,
         "ways": {way: name for way, name in WAYS.items() if way in get_args(SearchMode)},
         "missing": _what_is_missing(container),
-        "answer": answer,
+        "answer": None,
     }
 
 
