@@ -147,7 +147,7 @@ class AnswerService:
 
     def _retrieve(self, request: AnswerRequest) -> RetrievedPassages:
         watch = Stopwatch("answer")
-        name = self._model_name()
+        name = self.model_name()
         known = self._plans.known(request.ontologies or ())
         thresholds = _thresholds(request, known)
         with watch.stage("search"):
@@ -173,7 +173,12 @@ class AnswerService:
             request, name, found.sources, passages, asked_in, counts, degraded, watch, unmeasured=blind
         )
 
-    def _model_name(self) -> str:
+    def model_name(self) -> str:
+        """The language model's.
+
+        Raises:
+            InvalidInput: there is none, or it cannot be used; it says what to set.
+        """
         try:
             return self._model.name
         except ConfigurationError as error:

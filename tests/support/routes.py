@@ -132,6 +132,8 @@ PUBLIC_PAGES: Final = ("GET /ui/assets/{digest}/{name}", "GET /ui/login", "POST 
 PAGES: Final[dict[str, KeyScope]] = {
     "GET /ui": "read",
     "GET /ui/": "read",
+    "GET /ui/ask": "read",
+    "POST /ui/ask": "read",
     "GET /ui/audit": "admin",
     "GET /ui/communities": "read",
     "GET /ui/communities/{ontology}/{community_id}": "read",

@@ -43,12 +43,9 @@ WRONG = [
     *(("KG_WORKER__HEARTBEAT_SECONDS", "-1"), ("KG_WORKER__TICK_SECONDS", "0")),
     *(("KG_WORKER__MAX_STUMBLES", "0"), ("KG_WORKER__TURN_SECONDS", "0")),
     ("KG_WORKER__STUCK_SECONDS", "86401"),
-    ("KG_WORKER__GRACE_SECONDS", "-1"),
-    ("KG_WORKER__MOST_QUEUED", "0"),
-    *(
-        (f"KG_API__{name}", "-1")
-        for name in ("EVENT_STREAMS", "REQUIRE_KEYS", "REQUESTS_PER_MINUTE", "PROVIDER_TOKENS_PER_DAY")
-    ),
+    *(("KG_WORKER__GRACE_SECONDS", "-1"), ("KG_WORKER__MOST_QUEUED", "0")),
+    ("KG_API__PROVIDER_TOKENS_PER_DAY", "0"),
+    *((f"KG_API__{name}", "-1") for name in ("EVENT_STREAMS", "REQUIRE_KEYS", "REQUESTS_PER_MINUTE")),
     ("KG_API__MIN_BYTES_PER_SECOND", "-1"),
     *(("KG_API__ALLOWED_HOSTS", value) for value in ("http://kg.example", "kg.example:8420", "*")),
     *(("KG_API__ALLOWED_ORIGINS", value) for value in ("kg.example", "https://kg.example/", "*")),

@@ -21,6 +21,7 @@ SEARCHES: Final = frozenset(
         "POST /queries/sources/{source_id}/related",
         "POST /queries/sources/{source_id}/similar",
         "POST /relationships/search",
+        "POST /ui/ask",
     }
 )
 """They change nothing, though what they ask for is too large for an address."""
@@ -87,6 +88,8 @@ PAGES_OF_SOME: Final = frozenset(
     {
         "GET /ui",
         "GET /ui/",
+        "GET /ui/ask",
+        "POST /ui/ask",
         "GET /ui/communities",
         "GET /ui/concepts",
         "GET /ui/concepts/{concept_id}",

@@ -7,6 +7,7 @@ from typing import Final
 from urllib.parse import quote, urlencode
 
 SEARCH: Final = "/ui/search"
+ASK: Final = "/ui/ask"
 READ: Final = "/ui/read"
 DOCUMENTS: Final = "/ui/documents"
 ONTOLOGIES: Final = "/ui/ontologies"

@@ -13,10 +13,10 @@ from kg_api.web.ui.routes.embedding import configuration, spaces, switching
 from kg_api.web.ui.routes.knowledge import communities, concepts, passage_map, proposals, source_graph
 from kg_api.web.ui.routes.library import documents, folders, ontologies, reading, review
 from kg_api.web.ui.routes.operation import jobs, keys, session
-from kg_api.web.ui.routes.queries import search
+from kg_api.web.ui.routes.queries import asking, search
 
 PAGES = (
-    *(search, reading, documents, ontologies, configuration, review, folders, spaces, switching),
+    *(search, asking, reading, documents, ontologies, configuration, review, folders, spaces, switching),
     *(concepts, communities, source_graph, passage_map, proposals, jobs, keys),
 )
 

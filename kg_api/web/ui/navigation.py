@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from kg_api.web.ui.links import (
+    ASK,
     AUDIT,
     COMMUNITIES,
     CONCEPTS,
@@ -30,6 +31,7 @@ class PageLink(NamedTuple):
 
 PLACES: Final = (
     PageLink(SEARCH, "Search"),
+    PageLink(ASK, "Ask"),
     PageLink(DOCUMENTS, "Documents"),
     PageLink(ONTOLOGIES, "Ontologies"),
     PageLink(REVIEW, "Review"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -84,3 +84,13 @@ def render(template: str, shown: Mapping[str, Any], status: int = 200) -> HTMLRe
         status: of HTTP.
     """
     return HTMLResponse(_templates.get_template(template).render(shown), status, HEADERS)
+
+
+def render_pieces(template: str, shown: Mapping[str, Any]) -> Iterator[str]:
+    """Give a page piece by piece, as what it shows comes; it is sent with `HEADERS`.
+
+    Args:
+        template: its file in `templates/`.
+        shown: what the template shows, by its names there; what it goes through may be still to come.
+    """
+    return _templates.get_template(template).generate(shown)

@@ -28,6 +28,7 @@ def pages(ids: dict[str, str]) -> dict[str, str]:
     return {
         "start": "/ui/search",
         "hits": "/ui/search?q=waggle+dance",
+        "ask": "/ui/ask?q=waggle+dance",
         "documents": "/ui/documents?ontology=notes",
         "concepts": "/ui/concepts?ontology=notes",
         "concept": f"/ui/concepts/{ids['waggle dance']}?to=Frisch",

@@ -24,6 +24,8 @@ OF_EVERYTHING = (
     "/ui/search?q=boat&kind=image",
     "/ui/search/facets",
     "/ui/search/facets?q=common+ferry",
+    "/ui/ask",
+    "/ui/ask?q=common+ferry",
     "/ui/read/{own_document}",
     "/ui/read/{own_document}?q=common+ferry&hit=1&at=0",
     "/ui/read/same.md",
@@ -49,6 +51,7 @@ OF_EVERYTHING = (
 
 
 CHANGED = {
+    "POST /ui/ask": "/ui/ask",
     "POST /ui/documents": "/ui/documents",
     "POST /ui/documents/{document_id}/delete": "/ui/documents/{document}/delete",
     "POST /ui/jobs/{job_id}/cancel": "/ui/jobs/{job}/cancel",
@@ -57,9 +60,15 @@ CHANGED = {
     "POST /ui/review/approve": "/ui/review/approve",
     "POST /ui/review/reject": "/ui/review/reject",
 }
-"""What pages change, with an id of another ontology."""
-NAMING = ("/ui/documents", "/ui/review/approve", "/ui/review/reject")
-"""Those whose form names the ontology."""
+"""What pages change, with an id of another ontology; and what is asked by a form."""
+WAITING = {"ontology": OTHER, "documents": f"{SECRET} waits.md"}
+FORMS = {
+    "/ui/documents": {"ontology": OTHER},
+    "/ui/ask": {"ontology": OTHER, "q": "ferry"},
+    "/ui/review/approve": WAITING,
+    "/ui/review/reject": WAITING,
+}
+"""What is sent where the ontology is not in the address."""
 
 
 @pytest.fixture
@@ -89,6 +98,7 @@ def test_what_is_shown_of_everything_is_of_ones_own(
     "path",
     [
         *("/ui/search?q=ferry&ontology=", "/ui/search?ontology=", "/ui/search/facets?ontology="),
+        "/ui/ask?ontology=",
         *("/ui/documents?ontology=", "/ui/concepts?ontology=", "/ui/concepts?q=ferry&ontology="),
         *("/ui/map?ontology=", "/ui/map?colour=date&ontology="),
         *("/ui/communities?ontology=", "/ui/jobs?ontology=", "/ui/proposals?ontology="),
@@ -118,16 +128,13 @@ def test_documents_of_others_are_nowhere(page: httpx.Client, libraries: Librarie
 def test_nothing_of_others_is_changed(page: httpx.Client, libraries: Libraries, path: str) -> None:
     token = {"X-CSRF-Token": token_in(page.get("/ui/search"))}
     file = {"file": ("a.md", b"A ferry.")} if path == "/ui/documents" else None
-    named = path in NAMING
-    form = {"ontology": OTHER} if named else {}
-    if named and not file:
-        form["documents"] = f"{SECRET} waits.md"
+    form = FORMS.get(path)
     ids = {each.name: getattr(libraries.other, each.name) for each in fields(libraries.other)}
     answers = [
         page.post(path.format(**given), files=file, data=form, headers=token)
         for given in (ids, dict.fromkeys(ids, "f" * 32))
     ]
-    refused = 403 if named else 404
+    refused = 403 if form else 404
     assert [each.status_code for each in answers] == [refused] * 2, answers[0].text
 
 

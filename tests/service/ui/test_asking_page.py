@@ -1,0 +1,138 @@
+"""The page of answers; the language model is a real server of ours."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from lxml.html import HtmlElement, document_fromstring
+from playwright.sync_api import Browser, expect
+
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces.registry import ensure_space
+from tests.service.asking import embedded
+from tests.service.ui.test_pages import HOSTILE, shown, words
+from tests.support.behaviours import Status
+from tests.support.embedders import small_embedder
+from tests.support.embedding_server import EmbeddingServer
+from tests.support.llm import quoting
+from tests.support.running import Service
+
+LEASES = "# Leases\n\nA worker renews its lease every ten seconds. Another worker takes a lost lease.\n"
+QUESTION = "How often does a worker renew its lease?"
+
+
+@pytest.fixture
+def web(writing: Service, graph: Graph, writer: EmbeddingServer) -> Iterator[httpx.Client]:
+    """Raw HTTP to a service with a language model, on one document."""
+    ensure_space(graph, small_embedder().identity)
+    writer.chat, writer.always, writer.pause = quoting, None, 0.0
+    with httpx.Client(base_url=writing.url, timeout=60) as client:
+        embedded(graph, client, LEASES, document="leases.md", ontology="handbook")
+        writer.requests.clear()
+        yield client
+
+
+def ask(web: httpx.Client, question: str = QUESTION, ontology: str = "") -> HtmlElement:
+    answer = web.post("/ui/ask", data={"q": question, "ontology": ontology, "mode": "text"})
+    assert answer.status_code == 200, answer.text
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    return document_fromstring(answer.text)
+
+
+def test_each_citation_leads_to_its_passage(web: httpx.Client) -> None:
+    page = ask(web)
+    first = words(page.xpath("//p[@class='statement']"))[0]
+    assert first == "It says: A worker renews its lease every ten seconds. [1]"
+    (address,) = page.xpath("(//a[@class='citation'])[1]/@href")
+    passage = address.partition("#")[2]
+    text = words(shown(web, address).xpath(f"//*[@id='{passage}']"))[0]
+    assert "A worker renews its lease every ten seconds." in text
+    assert "small-writer" in words(page.xpath("//section[@class='answer']"))[0]
+
+
+def test_nobody_is_asked_until_the_form_is_sent(web: httpx.Client, writer: EmbeddingServer) -> None:
+    page = shown(web, f"/ui/ask?q={QUESTION}&ontology=handbook&mode=text")
+    assert page.xpath("//input[@id='q']/@value") == [QUESTION]
+    assert page.xpath("//option[@selected]/@value") == ["handbook", "text"]
+    assert writer.requests == []
+    ask(web)
+    assert len(writer.requests) == 1
+
+
+def test_a_refusal_is_shown_as_such(web: httpx.Client, writer: EmbeddingServer) -> None:
+    page = ask(web, ontology="nowhere")
+    assert words(page.xpath("//p[contains(@class, 'refusal')]"))[0].startswith(
+        "There is no answer: no passage was found."
+    )
+    writer.chat = lambda _: json.dumps({"statements": [{"text": "I know.", "quotes": []}]})
+    page = ask(web)
+    assert "proved none of its statements" in words(page.xpath("//p[contains(@class, 'refusal')]"))[0]
+    assert words(page.xpath("//p[contains(@class, 'unproved')]"))[0].startswith("1 sentence left out")
+    assert "I know." not in page.text_content()
+
+
+def test_what_the_model_writes_is_text(web: httpx.Client, writer: EmbeddingServer) -> None:
+    def hostile(body: dict[str, Any]) -> str:
+        said = json.loads(quoting(body))
+        said["statements"][0]["text"] = HOSTILE
+        return json.dumps(said)
+
+    writer.chat = hostile
+    page = ask(web, f"{QUESTION} {HOSTILE}")
+    assert page.xpath("//script[not(@src)] | //main//img | //@onerror") == []
+    assert "<script>alert(1)</script>" in page.xpath("string(//p[@class='statement'])")
+
+
+def test_a_model_that_fails_is_told_in_the_page(web: httpx.Client, writer: EmbeddingServer) -> None:
+    writer.always = Status(401)
+    page = ask(web)
+    assert words(page.xpath("//p[@class='problem']"))[0].startswith("The answer has no end: ")
+    assert page.xpath("//footer")
+
+
+def test_the_page_comes_as_its_answer_is_written(web: httpx.Client, writer: EmbeddingServer) -> None:
+    writer.pause = 0.05
+    form, seen = {"q": QUESTION, "mode": "text"}, dict[str, float]()
+    with web.stream("POST", "/ui/ask", data=form) as answer:
+        for piece in answer.iter_text():
+            for sought in ("Another worker takes", "renews its lease every", "</html>"):
+                if sought in piece:
+                    seen.setdefault(sought, time.monotonic())
+    first, second, end = sorted(seen.values())
+    assert second - first > 0.2, "the first came while the second was being written"
+    assert end == seen["</html>"]
+
+
+def test_without_a_model_the_page_says_what_to_set(http: httpx.Client) -> None:
+    for page, mode in ((shown(http, "/ui/ask?q=lease"), ""), (ask(http, "lease"), "&mode=text")):
+        (note,) = page.xpath("//p[@class='note']")
+        assert "KG_LLM__MODEL" in note.text_content()
+        assert note.xpath(".//a/@href") == [f"/ui/search?q=lease{mode}"]
+        assert page.xpath("//form//button/@disabled")
+
+
+@pytest.mark.usefixtures("web")
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_question_is_asked_and_its_citation_read(
+    browser: Browser, writing: Service, writer: EmbeddingServer, *, scripts: bool
+) -> None:
+    context = browser.new_context(base_url=writing.url, java_script_enabled=scripts)
+    page = context.new_page()
+    page.goto("/ui/ask?mode=text")
+    page.fill("#q", QUESTION)
+    page.press("#q", "Enter")
+    expect(page.locator(".statement").first).to_contain_text("every ten seconds")
+    if scripts:
+        expect(page).to_have_url(f"/ui/ask?q={QUESTION.replace(' ', '+').replace('?', '%3F')}&mode=text")
+        page.reload()
+        expect(page.locator("#q")).to_have_value(QUESTION)
+        assert len(writer.requests) == 1
+        page.get_by_role("button", name="Ask").click()
+    page.locator(".statement .citation").first.click()
+    expect(page.locator(".passage.hit")).to_contain_text("every ten seconds")
+    context.close()
