@@ -15,6 +15,7 @@ from kg_api.web.ui.routes.operation import jobs, keys, session
 from kg_api.web.ui.routes.queries import search
 
 PAGES = (search, reading, documents, concepts, communities, proposals, jobs, keys)
+WITHOUT_KEY = (assets, session)
 
 
 def mount(app: FastAPI, checks: Sequence[Any]) -> None:
