@@ -21,7 +21,8 @@ from pydantic import (
 from kg_api.models.vocabulary import MAX_PER_SOURCE, ExtractorName
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
-WebAddress = Annotated[str, Field(pattern=r"^https?://[^\s@/]+(/[^\s@?#]*)?$")]
+WebAddress = Annotated[str, Field(pattern=r"^https?://[^\s@/?#\\]+(/[^\s@?#\\]*)?$")]
+"""With no place for a secret, neither before an `@` nor behind a `?`: addresses are shown and logged."""
 Price = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 
 OPENAI_HOST = "api.openai.com"

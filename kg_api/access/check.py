@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, get_args
 
 import structlog
-from cachetools import TLRUCache
+from cachetools import LRUCache, TLRUCache
 
 from kg_api.access.token import KeyToken, SessionToken
 from kg_api.errors import Unavailable
@@ -82,12 +82,18 @@ class KeyCheck:
         self._graph = graph
         self._clock = clock
         self._good, self._bad = (_remembering(clock) for _ in range(2))
+        self._once_good: LRUCache[str, bool] = LRUCache(MAX_KNOWN)
         self._lock = threading.Lock()
 
     def known(self, token: Token) -> KnownKey | None:
         """What was found of one within the last seconds; None: it must be looked up."""
         with self._lock:
             return self._good.get(token.secret_hash) or self._bad.get(token.secret_hash)
+
+    def was_good(self, token: Token) -> bool:
+        """Whether one was found good here before; it may be revoked by now."""
+        with self._lock:
+            return token.secret_hash in self._once_good
 
     def look_up(self, token: Token) -> Access | None:
         """Who sends a key or a session of it; None where one of them is wrong, over or revoked.
@@ -121,6 +127,10 @@ class KeyCheck:
             self._drop(token)
             kept = self._good if finding.access else self._bad
             kept[token.secret_hash] = finding
+            if finding.access:
+                self._once_good[token.secret_hash] = True
+            else:
+                self._once_good.pop(token.secret_hash, None)
 
 
 def _remembering(clock: Callable[[], float]) -> TLRUCache[str, KnownKey]:

@@ -60,7 +60,7 @@ from kg_api.web.routes.queries import (
 )
 from kg_api.web.streams import Streams
 from kg_api.web.ui.links import DOCUMENTS
-from kg_api.web.ui.mount import mount
+from kg_api.web.ui.mount import PAGES, WITHOUT_KEY, mount
 from kg_api.web.ui.problems import ErrorPages
 
 WITH_FILES = ("/documents", image_search.PATH, moving.IMPORT_PATH)
@@ -152,7 +152,7 @@ def create_app(
     mount(app, [Depends(check_scope)])
     app.router.routes.append(Route(PATH, mcp))
     openapi.complete_description(app)
-    modules = (*WITH_PARAMETERS, start, health, metrics)
+    modules = (*WITH_PARAMETERS, start, health, metrics, *PAGES, *WITHOUT_KEY)
     problems.install(app, [route for module in modules for route in module.router.routes])
 
     def limit_of(path: str) -> int:

@@ -20,7 +20,7 @@ from kg_api.access.token import SessionToken, parse_token
 from kg_api.errors import Forbidden, KgError, Unauthorized, Unavailable
 from kg_api.graph.naming.reach import reaching, require
 from kg_api.metrics.spending import within_budget
-from kg_api.web.access.pace import RequestRate, TokenRate
+from kg_api.web.access.pace import RequestRate, TokenRate, WrongKeyRate
 from kg_api.web.access.scopes import can_be_held, is_public, scope_of
 from kg_api.web.access.session import in_session, note_session, usable_session
 from kg_api.web.problems import of_error
@@ -58,6 +58,7 @@ class Doorkeeper:
     def __init__(self, check: KeyCheck, home_key: Callable[[], str | None]) -> None:
         self._check = check
         self._home_key = home_key
+        self._wrong = WrongKeyRate()
         self._threads = CapacityLimiter(LOOKUPS_AT_ONCE)
 
     async def identify(self, scope: Scope) -> Access | None:
@@ -65,6 +66,7 @@ class Doorkeeper:
 
         Raises:
             Unauthorized: its key is no good.
+            RateExceeded: too many that are no good came from its address.
             Unavailable: that cannot be looked up.
         """
         sent = _sent_in(Headers(scope=scope))
@@ -72,8 +74,19 @@ class Doorkeeper:
             return await self._in_session(scope)
         if is_proof(sent):
             return self._own_user(sent, scope)
-        if (access := await self.owner_of_key(scope, sent)) is None:
+        if (access := await self._owner_unless_too_many(scope, sent)) is None:
             raise Unauthorized(NO_GOOD)
+        return access
+
+    async def _owner_unless_too_many(self, scope: Scope, key: str) -> Access | None:
+        """Only wrong keys that are looked up count: what cannot be a key is refused without."""
+        token = parse_token(key)
+        if token is None or self._check.known(token) or self._check.was_good(token):
+            return await self.owner_of_key(scope, key)
+        address = _address(scope)
+        self._wrong.check(address)
+        if (access := await self.owner_of_key(scope, key)) is None:
+            self._wrong.fail(address)
         return access
 
     async def owner_of_key(self, scope: Scope, key: str) -> Access | None:
@@ -228,6 +241,12 @@ def _sent_in(headers: Headers) -> str | None:
     keys = [key.strip() for kind, _, key in sent if kind.lower() == "bearer"]
     ours = [each for each in keys if each.startswith("kg_")]
     return ours[0] if len(ours) == 1 and len(sent) == 1 else None
+
+
+def _address(scope: Scope) -> str:
+    """The peer's; behind a proxy on this machine what that says, as uvicorn has it."""
+    client = scope.get("client")
+    return client[0] if client else ""
 
 
 def _refusal(error: KgError) -> Response:

@@ -16,6 +16,8 @@ from kg_api.errors import RateExceeded
 
 MAX_FAILED_SIGN_INS: Final = 10
 """A minute, of an address."""
+MAX_WRONG_KEYS: Final = 100
+"""A minute, of an address, that REST and MCP look up in vain; what needs no look-up is not counted."""
 _NETWORK_BITS: Final = 64
 """Of IPv6: who has one address has all of these."""
 
@@ -27,9 +29,10 @@ class _MinuteCount:
         self.most = RateLimitItemPerMinute(most)
         self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
 
-    def wait(self, who: str) -> int | None:
-        """Count one; of one too many, in how many seconds it may be."""
-        if self._limiter.hit(self.most, who):
+    def wait(self, who: str, *, counted: bool = True) -> int | None:
+        """Count one, or only look; of one too many, in how many seconds it may be."""
+        look = self._limiter.hit if counted else self._limiter.test
+        if look(self.most, who):
             return None
         reset_at, _ = self._limiter.get_window_stats(self.most, who)
         return max(1, math.ceil(reset_at - time.time()))
@@ -132,6 +135,39 @@ class SignInRate:
     def succeed(self, address: str) -> None:
         """Somebody there has a key."""
         self._count.forget(_network(address))
+
+
+class WrongKeyRate:
+    """Counts the keys that each address sent with requests, and that are none.
+
+    Beyond the bound, a key that this process has never found good is not looked up any more, so that whoever
+    guesses costs the database nothing; one that was good before is, so that who has it waits for nobody.
+    """
+
+    def __init__(self) -> None:
+        self._count = _MinuteCount(MAX_WRONG_KEYS)
+
+    def check(self, address: str) -> None:
+        """Before a key is looked up.
+
+        Raises:
+            RateExceeded: saying when another may be tried.
+        """
+        self._refuse(self._count.wait(_network(address), counted=False))
+
+    def fail(self, address: str) -> None:
+        """One was none.
+
+        Raises:
+            RateExceeded: of many that were tried at once, this one is too many.
+        """
+        self._refuse(self._count.wait(_network(address)))
+
+    def _refuse(self, wait: int | None) -> None:
+        if wait is not None:
+            raise RateExceeded(
+                f"too many wrong keys came from this address: try again in {wait} s", retry_after_seconds=wait
+            )
 
 
 def _network(address: str) -> str:

@@ -22,6 +22,7 @@ LINKED = frozenset({"/", "/docs"})
 """What a link of another page may lead to, beside the pages below /ui."""
 OURS = frozenset({"same-origin", "none"})
 """`none`: an address that somebody typed, or a bookmark."""
+MAX_SHOWN_NAME = 100
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -77,7 +78,10 @@ class OriginCheck:
         host = headers.get("host", "")
         name = _authority(f"http://{host}")[0]
         if not is_loopback(name) and name not in self._hosts:
-            told = "the Host header does not name this service; add the name to KG_API__ALLOWED_HOSTS"
+            told = (
+                f"this service does not answer to the name {name[:MAX_SHOWN_NAME]!r} of the Host header: where "
+                "it is one of its names, add it to KG_API__ALLOWED_HOSTS and start the service anew"
+            )
             return 421, "http", "Misdirected", told
         origin = headers.get("origin")
         if origin in self._origins:

@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 
+from kg_api.web.access.door import check_scope
 from kg_api.web.limits.json_bounds import OutOfBounds, check_bounds
 
 LARGE_BYTES = 64 * 1024
@@ -155,6 +156,7 @@ class StrictRoute(APIRoute):
         async def strictly(request: Request) -> Response:
             strict = StrictRequest(request.scope, request.receive)
             if self.body_field is not None:
+                await check_scope(strict)  # whose key is not good for it need not send what it asks
                 require_json(request)
                 await strict.body()  # here, for FastAPI makes a 400 of whatever happens while it reads
             return await handle(strict)

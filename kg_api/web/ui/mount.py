@@ -19,6 +19,7 @@ PAGES = (
     *(search, asking, reading, documents, ontologies, configuration, review, folders, spaces, switching),
     *(concepts, communities, source_graph, passage_map, proposals, jobs, keys),
 )
+WITHOUT_KEY = (assets, session)
 
 
 def mount(app: FastAPI, checks: Sequence[Any]) -> None:

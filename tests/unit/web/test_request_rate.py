@@ -1,4 +1,4 @@
-"""How many requests a key may send within a minute."""
+"""How many requests a key may send within a minute, and how many wrong keys an address."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from kg_api.access.check import ANYONE, LOCAL, Access
 from kg_api.errors import RateExceeded
-from kg_api.web.access.pace import RequestRate, TokenRate
+from kg_api.web.access.pace import MAX_WRONG_KEYS, RequestRate, TokenRate, WrongKeyRate
 
 ADA, EVE = Access("0123abcd", "read"), Access("4567cdef", "admin")
 
@@ -53,3 +53,15 @@ def test_who_was_given_no_key_may_spend_any_number_of_tokens() -> None:
     assert TokenRate(1).budget_of(LOCAL) is None
     assert TokenRate(1).budget_of(ANYONE) is None
     assert TokenRate(None).budget_of(ADA) is None
+
+
+def test_wrong_keys_are_counted_by_address_and_looking_counts_nothing() -> None:
+    rate = WrongKeyRate()
+    for _ in range(MAX_WRONG_KEYS):
+        rate.check("2001:db8::1")
+        rate.fail("2001:db8::2")
+    for refused in (rate.check, rate.fail):
+        with pytest.raises(RateExceeded, match=r"wrong keys .* try again in \d+ s") as told:
+            refused("2001:db8::ffff")
+        assert 1 <= told.value.retry_after_seconds <= 60
+    rate.check("192.0.2.1")

@@ -1,0 +1,188 @@
+"""HARDENING section 5, numbers 76-79, 82-86, against the running service; the number stands in each test's id.
+
+Who may do what (73-75) is held by test_key_matrix.py, test_keys.py and test_keys_of_ontologies.py, MCP (80, 81)
+by test_mcp.py and tests/process/mcp, slow clients (83) by test_slow_clients.py.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from kg_api.access import keys
+from kg_api.graph.database import Graph
+from kg_api.models.keys import NewKey
+from kg_api.web.access.pace import MAX_WRONG_KEYS
+from tests.neo4j_server import Neo4jServer
+from tests.service.asking import SEARCH, ingest, knock, problem
+from tests.support.running import Service, serve
+
+CLIENTS_THAT_LEAVE = 60
+
+
+def connect(url: str) -> socket.socket:
+    address = urlsplit(url)
+    return socket.create_connection((address.hostname, address.port), timeout=30)
+
+
+def status_of(url: str, head: bytes) -> int:
+    """What a request is answered that no client would send."""
+    with closing(connect(url)) as sending:
+        try:
+            sending.sendall(head)
+        except OSError:
+            pass  # it was answered before all of it was there
+        return int(sending.recv(100).split(b" ")[1])
+
+
+def wrong_key() -> str:
+    return f"kg_{secrets.token_hex(4)}_{secrets.token_urlsafe(32)}"
+
+
+def test_76_a_key_in_the_address_is_refused_and_gets_into_no_log(
+    door: httpx.Client, guarded: Service, graph: Graph
+) -> None:
+    key = keys.create_key(graph, NewKey(name="address", scope="admin"), "local").key
+    for path in (f"/ontologies?key={key}", f"/mcp?token={key}", f"/ui?api_key={key}"):
+        assert door.get(path, headers={"Accept": "application/json"}).status_code in {303, 401}
+    sent = door.post(f"/mcp?access_token={key}", json={"jsonrpc": "2.0", "id": 1, "method": "ping"})
+    assert sent.status_code == 401
+    assert key[12:] not in guarded.output() + sent.text
+
+
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [
+        pytest.param(b"Authorization: Bearer KEY\r\nAuthorization: Bearer KEY\r\n", 401, id="77-twice"),
+        pytest.param(b"Authorization: Bearer KEY, Bearer KEY\r\n", 401, id="77-two in one"),
+        pytest.param(b"Authorization: Bearer " + b"x" * 1_000_000 + b"\r\n", 400, id="77-a megabyte"),
+        pytest.param(b"Authorization: Bearer KEY\r\n evil: 1\r\n", 401, id="77-a folded line"),
+        pytest.param(b"Authorization: Bearer KEY\revil: 1\r\n", 400, id="77-a bare CR"),
+        pytest.param(b"Authorization: Bearer KEY\x00\r\n", 400, id="77-a null character"),
+        pytest.param(b"Authorization: Bearer KEY\r\n", 200, id="77-once"),
+    ],
+)
+def test_a_strange_authorization_is_refused(guarded: Service, graph: Graph, more: bytes, status: int) -> None:
+    key = keys.create_key(graph, NewKey(name="strange"), "local").key
+    head = b"GET /ontologies HTTP/1.1\r\nHost: localhost\r\n" + more.replace(b"KEY", key.encode()) + b"\r\n"
+    assert status_of(guarded.url, head) == status
+
+
+@pytest.fixture(scope="module")
+def tried(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service at which wrong keys are tried until it answers no more."""
+    running = serve(server, tmp_path_factory.mktemp("tried"), KG_API__REQUIRE_KEYS="true")
+    yield running
+    assert running.stop() == 0, running.output()
+
+
+@pytest.mark.parametrize("route", ["GET /ontologies", "POST /mcp"])
+def test_78_79_who_tries_keys_is_stopped_and_whose_key_is_good_goes_on(
+    tried: Service, graph: Graph, route: str
+) -> None:
+    """79: an address that a client claims counts for nothing; what a proxy on this machine adds to it does."""
+    key = keys.create_key(graph, NewKey(name=route[-3:]), "local").key
+    last = f"192.0.2.{len(route)}"
+    with httpx.Client(base_url=tried.url, timeout=60) as http:
+        assert knock(http, route, key, **{"X-Forwarded-For": last}).status_code not in {401, 429}
+        answers = [
+            knock(http, route, wrong_key(), **{"X-Forwarded-For": f"198.51.100.{n}, {last}"})
+            for n in range(MAX_WRONG_KEYS + 5)
+        ]
+        assert {each.status_code for each in answers[:MAX_WRONG_KEYS]} == {401}
+        assert {each.status_code for each in answers[MAX_WRONG_KEYS:]} == {429}
+        assert 1 <= int(answers[-1].headers["retry-after"]) <= 60
+        assert "wrong keys" in problem(answers[-1], 429)
+        time.sleep(6)  # what was found of the good one is forgotten
+        assert knock(http, route, key, **{"X-Forwarded-For": last}).status_code not in {401, 429}
+        assert knock(http, route, wrong_key(), **{"X-Forwarded-For": "192.0.2.200"}).status_code == 401
+
+
+@pytest.mark.parametrize("path", [SEARCH, "/documents", "/mcp", "/ui/documents", "/keys"])
+def test_82_a_foreign_page_is_told_nothing_by_a_preflight(http: httpx.Client, path: str) -> None:
+    asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
+    answer = http.options(path, headers={"Origin": "https://evil.example", **asked})
+    assert answer.status_code == 403
+    assert not [name for name in answer.headers if name.startswith("access-control-")]
+
+
+def test_83_clients_that_leave_during_a_search_keep_no_slot(http: httpx.Client, service: Service) -> None:
+    ingest(http, "Puffins dig burrows.")
+    body = json.dumps({"query_text": "burrows of puffins"}).encode()
+    head = f"POST {SEARCH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    for _ in range(CLIENTS_THAT_LEAVE):
+        with closing(connect(service.url)) as leaving:
+            leaving.sendall(head.encode() + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    begun = time.monotonic()
+    assert http.post(SEARCH, content=body, headers={"Content-Type": "application/json"}).status_code == 200
+    assert time.monotonic() - begun < 10
+
+
+@pytest.mark.parametrize("method", ["OPTIONS", "TRACE", "PUT", "PROPFIND", "get"])
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        (SEARCH, "POST"),
+        ("/documents", "GET, POST"),
+        ("/health", "GET, HEAD"),
+        ("/mcp", "POST"),
+        ("/ui/documents", "GET, POST"),
+        ("/ui/login", "GET, POST"),
+    ],
+)
+def test_84_a_wrong_method_is_refused_and_told_all_right_ones(
+    http: httpx.Client, service: Service, method: str, path: str, allowed: str
+) -> None:
+    with closing(connect(service.url)) as sending:
+        sending.sendall(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nX-Secret: canary\r\n\r\n".encode())
+        answer = sending.recv(65536)
+    assert answer.startswith(b"HTTP/1.1 405 "), answer
+    assert f"allow: {allowed}\r\n".encode() in answer.lower().replace(
+        allowed.lower().encode(), allowed.encode()
+    )
+    assert b"canary" not in answer
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("//", "//documents", "/documents;a=b", "/;", "/%00", "/documents%00", "/%2e%2e/%2e%2e/etc/passwd"),
+        *("/../../etc/passwd", "/ui/assets/x/%2e%2e%2f%2e%2e%2fetc%2fpasswd", "/ui/assets/../../etc/passwd"),
+        *("/ui//documents", "/documents/%00", "/%ff%fe", "/documents/..%5c..%5cetc", "/.well-known/../keys"),
+    ],
+)
+def test_85_a_strange_path_leads_nowhere(service: Service, path: str) -> None:
+    """`/documents/%00` is a name with a null character, which is told as one: 422."""
+    head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    assert status_of(service.url, head) in ({422} if path == "/documents/%00" else {404})
+
+
+def test_86_a_long_idempotency_key_and_one_of_another_request_are_refused(http: httpx.Client) -> None:
+    long = http.post("/embeddings/regenerate", json={}, headers={"Idempotency-Key": "k" * 10_000})
+    assert "Idempotency-Key" in problem(long, 422)
+    body = {"ontology": "notes", "document": "a.txt", "text": "One."}
+    once = {"Idempotency-Key": secrets.token_hex(8)}
+    assert http.post("/documents", json=body, headers=once).status_code in {200, 202}
+    other = http.post("/documents", json={**body, "text": "Two."}, headers=once)
+    assert "Idempotency-Key" in problem(other, 409)
+
+
+def test_a_key_that_is_not_good_for_it_is_refused_before_its_body_is_there(
+    guarded: Service, graph: Graph
+) -> None:
+    key = keys.create_key(graph, NewKey(name="reader"), "local").key
+    head = (
+        f"POST /documents/batch HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{"
+    )
+    begun = time.monotonic()
+    assert status_of(guarded.url, head.encode()) == 403
+    assert time.monotonic() - begun < 5
