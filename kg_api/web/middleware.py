@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 import uuid
@@ -14,7 +15,7 @@ from kg_api.metrics.meters import METHODS, NO_ROUTE, meters
 from kg_api.models.keys import without_secrets
 from kg_api.tracing.spans import TRACEPARENT, Span, SpanKind, annotate, root_span
 from kg_api.web.access.door import key_of
-from kg_api.web.problems import of_bug
+from kg_api.web.problems import of_bug, of_ending
 
 log = structlog.get_logger()
 
@@ -50,6 +51,10 @@ class RequestLog:
         with structlog.contextvars.bound_contextvars(request_id=request_id), traced as span:
             try:
                 await self.app(scope, receive, answer.send)
+            except asyncio.CancelledError:  # uvicorn does that at the end of its time of grace, and says 500
+                if answer.status:
+                    raise
+                await of_ending()(scope, receive, answer.send)
             except Exception:  # the border of a request: a bug is logged and answered
                 log.exception("unexpected error")
                 if answer.status:

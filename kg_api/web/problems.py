@@ -109,6 +109,11 @@ def _methods_of(request: Request) -> list[str]:
     return sorted({method for route in routes for method in getattr(route, "methods", None) or ()})
 
 
+def of_ending() -> Response:
+    """What the service did not come to before it had to end."""
+    return of_error(Unavailable("the service ends, and did not come to the end of this request: try again"))
+
+
 def of_bug() -> Response:
     """What nobody foresaw, as an answer that gives nothing away."""
     return _response(problem_of(KgError(SOMETHING_WRONG)))

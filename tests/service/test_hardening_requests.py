@@ -1,7 +1,7 @@
-"""HARDENING section 5, numbers 76-79, 82-86, against the running service; the number stands in each test's id.
+"""HARDENING section 5, 76-79 and 82-86, against the running service; the number stands in each test's id.
 
-Who may do what (73-75) is held by test_key_matrix.py, test_keys.py and test_keys_of_ontologies.py, MCP (80, 81)
-by test_mcp.py and tests/process/mcp, slow clients (83) by test_slow_clients.py.
+Who may do what (73-75) is held by test_key_matrix.py, test_keys.py and test_keys_of_ontologies.py, MCP
+(80, 81) by test_mcp.py and tests/process/mcp, slow clients (83) by test_slow_clients.py.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import secrets
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from urllib.parse import urlsplit
 
 import httpx
@@ -36,10 +36,8 @@ def connect(url: str) -> socket.socket:
 def status_of(url: str, head: bytes) -> int:
     """What a request is answered that no client would send."""
     with closing(connect(url)) as sending:
-        try:
+        with suppress(OSError):  # it may be answered before all of it is there
             sending.sendall(head)
-        except OSError:
-            pass  # it was answered before all of it was there
         return int(sending.recv(100).split(b" ")[1])
 
 
@@ -88,7 +86,7 @@ def tried(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
 def test_78_79_who_tries_keys_is_stopped_and_whose_key_is_good_goes_on(
     tried: Service, graph: Graph, route: str
 ) -> None:
-    """79: an address that a client claims counts for nothing; what a proxy on this machine adds to it does."""
+    """79: an address that a client claims counts for nothing; what a proxy on this machine adds does."""
     key = keys.create_key(graph, NewKey(name=route[-3:]), "local").key
     last = f"192.0.2.{len(route)}"
     with httpx.Client(base_url=tried.url, timeout=60) as http:
@@ -115,15 +113,15 @@ def test_82_a_foreign_page_is_told_nothing_by_a_preflight(http: httpx.Client, pa
 
 
 def test_83_clients_that_leave_during_a_search_keep_no_slot(http: httpx.Client, service: Service) -> None:
+    """What has begun goes on to its end, a tenth of a second of work each; nobody is refused for it after."""
     ingest(http, "Puffins dig burrows.")
     body = json.dumps({"query_text": "burrows of puffins"}).encode()
     head = f"POST {SEARCH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     for _ in range(CLIENTS_THAT_LEAVE):
         with closing(connect(service.url)) as leaving:
             leaving.sendall(head.encode() + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-    begun = time.monotonic()
-    assert http.post(SEARCH, content=body, headers={"Content-Type": "application/json"}).status_code == 200
-    assert time.monotonic() - begun < 10
+    asked = [http.post(SEARCH, content=body, headers={"Content-Type": "application/json"}) for _ in range(3)]
+    assert [each.status_code for each in asked] == [200, 200, 200]
 
 
 @pytest.mark.parametrize("method", ["OPTIONS", "TRACE", "PUT", "PROPFIND", "get"])
@@ -139,7 +137,7 @@ def test_83_clients_that_leave_during_a_search_keep_no_slot(http: httpx.Client, 
     ],
 )
 def test_84_a_wrong_method_is_refused_and_told_all_right_ones(
-    http: httpx.Client, service: Service, method: str, path: str, allowed: str
+    service: Service, method: str, path: str, allowed: str
 ) -> None:
     with closing(connect(service.url)) as sending:
         sending.sendall(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nX-Secret: canary\r\n\r\n".encode())
@@ -168,10 +166,11 @@ def test_85_a_strange_path_leads_nowhere(service: Service, path: str) -> None:
 def test_86_a_long_idempotency_key_and_one_of_another_request_are_refused(http: httpx.Client) -> None:
     long = http.post("/embeddings/regenerate", json={}, headers={"Idempotency-Key": "k" * 10_000})
     assert "Idempotency-Key" in problem(long, 422)
-    body = {"ontology": "notes", "document": "a.txt", "text": "One."}
+    ingest(http, "Puffins dig burrows.", ontology="notes")
     once = {"Idempotency-Key": secrets.token_hex(8)}
-    assert http.post("/documents", json=body, headers=once).status_code in {200, 202}
-    other = http.post("/documents", json={**body, "text": "Two."}, headers=once)
+    asked = {"ontology": "notes", "selection": "missing"}
+    assert http.post("/embeddings/regenerate", json=asked, headers=once).status_code == 202
+    other = http.post("/embeddings/regenerate", json={**asked, "selection": "due"}, headers=once)
     assert "Idempotency-Key" in problem(other, 409)
 
 

@@ -79,8 +79,8 @@ class OriginCheck:
         name = _authority(f"http://{host}")[0]
         if not is_loopback(name) and name not in self._hosts:
             told = (
-                f"this service does not answer to the name {name[:MAX_SHOWN_NAME]!r} of the Host header: where "
-                "it is one of its names, add it to KG_API__ALLOWED_HOSTS and start the service anew"
+                f"this service does not answer to the name {name[:MAX_SHOWN_NAME]!r} of the Host header: "
+                "where it is one of its names, add it to KG_API__ALLOWED_HOSTS and start the service anew"
             )
             return 421, "http", "Misdirected", told
         origin = headers.get("origin")

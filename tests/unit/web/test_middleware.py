@@ -30,6 +30,11 @@ async def broken(*_: object) -> None:
     raise ZeroDivisionError("SECRET")
 
 
+async def ended(*_: object) -> None:
+    """Be cancelled, as requests are when a service ends and its time of grace is over."""
+    raise asyncio.CancelledError
+
+
 async def broken_late(scope: Scope, receive: Receive, send: Send) -> None:
     """Have a bug when the answer has begun."""
 
@@ -118,6 +123,13 @@ def test_a_bug_in_the_middle_of_an_answer_ends_the_connection() -> None:
     with capture_logs() as logs, pytest.raises(ZeroDivisionError):
         ask(limited(broken_late))
     assert "unexpected error" in [line["event"] for line in logs]
+
+
+def test_a_request_that_the_end_of_the_service_cuts_off_is_to_be_repeated() -> None:
+    response = ask(limited(ended))
+    assert response.status_code == 503
+    assert int(response.headers["retry-after"]) >= 1
+    assert "the service ends" in response.json()["detail"]
 
 
 def test_a_client_that_went_away_is_no_bug() -> None:
