@@ -74,9 +74,9 @@ class ApiSettings(Section):
         ge=1,
         le=10**12,
         description=(
-            "Tokens that providers may read and write a day for the searches and questions of one API key; "
-            "beyond it: 429. What workers embed and extract is not counted, for it is done once for all. "
-            "Unset: no limit."
+            "Tokens that providers may read and write in a day (UTC) for the searches and questions of one "
+            "API key, by each process of the service; beyond it: 429. What workers embed and extract is not "
+            "counted. Unset: no limit."
         ),
     )
     allowed_origins: str | None = Field(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol
 
 import structlog
@@ -14,9 +15,10 @@ from kg_api.answer.passages import PromptPassage, list_passages, present_passage
 from kg_api.answer.prompt import build_prompt
 from kg_api.answer.refusals import explain_unproven, notes_of, reason_of, unreadable
 from kg_api.answer.statements import Proving, as_text
-from kg_api.errors import ConfigurationError, InvalidInput, LlmFailed, TooBusy
+from kg_api.errors import ConfigurationError, InvalidInput, KgError, LlmFailed, TooBusy
 from kg_api.graph.database import Graph
 from kg_api.llm.prompts import Prompt
+from kg_api.metrics.spending import require_budget
 from kg_api.models.queries.answering import (
     AnswerCounts,
     Answered,
@@ -39,6 +41,8 @@ log = structlog.get_logger()
 
 MAX_AT_ONCE = 12
 """Answers that are written at the same time in one process: each holds a thread for as long."""
+MAX_PIECES_BEHIND = 50
+"""Of what a model writes behind its answer so many are waited for."""
 
 
 class Model(Protocol):
@@ -135,7 +139,9 @@ class AnswerService:
 
         Raises:
             As `answer`; what is given raises what concerns the language model.
+            RateExceeded: whoever asks has spent their tokens.
         """
+        require_budget()
         if not self._places.acquire(blocking=False):
             raise TooBusy(f"{MAX_AT_ONCE} answers are being generated right now; try again in a few seconds")
         try:
@@ -208,9 +214,17 @@ class AnswerService:
                 for statement in proving.statements(pieces):
                     statements.append(statement)
                     yield statement
+                _read_to_end(pieces)
             if proving.fault is not None:
                 raise LlmFailed(unreadable(proving.fault))
         yield _build_answer(retrieved, proving, statements)
+
+
+def _read_to_end(pieces: Iterator[str]) -> None:
+    """Behind the statements comes nothing but the end, at which the server says what they took."""
+    with suppress(KgError):  # the answer is there
+        for _ in islice(pieces, MAX_PIECES_BEHIND):
+            pass
 
 
 def _build_answer(retrieved: RetrievedPassages, proving: Proving, statements: list[Statement]) -> Answered:

@@ -14,7 +14,7 @@ from kg_api.errors import ConfigurationError, LlmFailed, LlmUnavailable
 from kg_api.llm.missing import RESTART, no_model
 from kg_api.llm.money import Reply, price_of
 from kg_api.llm.prompts import Prompt
-from kg_api.metrics.spending import estimate_tokens, spend_tokens
+from kg_api.metrics.spending import estimate_tokens, note_model_asked, spend_tokens
 from kg_api.provider.openai_sdk import SDK_ERRORS, StatusError, omit, open_sdk, sdk_edge
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.provider.service import Provider, Service, Variables
@@ -82,6 +82,8 @@ class Chat:
         self._settings = settings
         self._policy = policy
         self._takes_schemas: bool | None = None
+        self._tells_usage = True
+        """Whether it takes it to be asked for the tokens of a stream."""
         self._edge = sdk_edge(provider)
         self._client = open_sdk(provider)
 
@@ -157,7 +159,7 @@ class Chat:
     def _once(self, question: Prompt, *, with_schema: bool) -> Reply:
         begun = time.perf_counter()
         reply = self._send(question, with_schema=with_schema, stream=False)
-        return self._read(reply, time.perf_counter() - begun)
+        return self._read(reply, question, time.perf_counter() - begun)
 
     def _open(self, question: Prompt, *, with_schema: bool) -> Generator[str]:
         """The pieces of an answer whose beginning is there."""
@@ -174,12 +176,13 @@ class Chat:
                         written += len(piece)
                         yield piece
         finally:
-            self._count(*_told_or_estimated(usage, question, written))
+            if written or usage is not None:  # else it does not stream, and is asked the usual way
+                self._count(*_told_or_estimated(usage, question, written))
 
     def _send(self, question: Prompt, *, with_schema: bool, stream: bool) -> Any:
         create: Any = self._client.chat.completions.create  # its overloads want literals
 
-        def request() -> Any:
+        def ask(*, usage: bool) -> Any:
             return create(
                 model=self._provider.model,
                 messages=[
@@ -189,17 +192,34 @@ class Chat:
                 response_format=_format(question) if with_schema else omit,
                 timeout=self._settings.timeout_seconds,
                 stream=stream,
-                stream_options={"include_usage": True} if stream else omit,
+                stream_options={"include_usage": True} if usage else omit,
             )
 
+        def request() -> Any:
+            return self._with_usage_if_taken(ask) if stream and self._tells_usage else ask(usage=False)
+
+        note_model_asked()
         is_trial = with_schema and not self._takes_schemas
         return self._edge.send(lambda: _tried(request) if is_trial else request(), [question.data])
 
-    def _read(self, reply: object, seconds: float) -> Reply:
+    def _with_usage_if_taken(self, ask: Callable[..., T]) -> T:
+        """Some servers refuse what they do not know: then it is asked without, from now on at once."""
+        try:
+            return ask(usage=True)
+        except StatusError as error:
+            if error.status_code not in _NO_SCHEMAS:
+                raise
+        answer = ask(usage=False)
+        self._tells_usage = False
+        return answer
+
+    def _read(self, reply: object, question: Prompt, seconds: float) -> Reply:
         choices = getattr(reply, "choices", None)
         message = getattr(cast("list[Any]", choices)[0], "message", None) if _is_filled(choices) else None
         if message is None:
             raise self._provider.no_service()
+        content = getattr(message, "content", None)
+        text = content if isinstance(content, str) else ""
         usage = getattr(reply, "usage", None)
         read, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
         log.info(
@@ -209,13 +229,11 @@ class Chat:
             tokens_written=written,
             ms=round(1000 * seconds, 1),
         )
-        self._count(read, written)
-        content = getattr(message, "content", None)
-        return Reply(content if isinstance(content, str) else "", read, written)
+        self._count(*_told_or_estimated(usage, question, len(text)))
+        return Reply(text, read, written)
 
-    def _count(self, read: int | None, written: int | None) -> None:
-        """Count the tokens that the server counted, and what they cost."""
-        read, written = read or 0, written or 0
+    def _count(self, read: int, written: int) -> None:
+        """Count tokens, and what they cost."""
         dollars = price_of(self._settings, read, written)
         spend_tokens(CHAT.kind, self._provider.host, read=read, written=written, dollars=dollars)
 
@@ -254,7 +272,7 @@ def _content(chunk: object) -> str:
 
 
 def _told_or_estimated(usage: object, question: Prompt, written: int) -> tuple[int, int]:
-    """Tokens read and written: as the server says at the end of a stream, else by their characters."""
+    """Tokens read and written: as the server says, else by their characters."""
     read_told, written_told = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
     read = estimate_tokens(len(question.instruction) + len(question.data))
     return (

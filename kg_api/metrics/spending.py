@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from kg_api.metrics.meters import meters
@@ -29,17 +30,37 @@ class TokenBudget(Protocol):
         ...
 
 
-_BUDGET: Final[ContextVar[TokenBudget | None]] = ContextVar("budget", default=None)
+@dataclass
+class _Account:
+    """What was done for one request, whichever of its threads did it."""
+
+    budget: TokenBudget | None
+    model_asked: bool = False
+
+
+_ACCOUNT: Final[ContextVar[_Account | None]] = ContextVar("account", default=None)
 
 
 @contextmanager
 def within_budget(budget: TokenBudget | None) -> Generator[None]:
     """Let what is done here be spent of a budget; None: there is no bound."""
-    token = _BUDGET.set(budget)
+    token = _ACCOUNT.set(_Account(budget))
     try:
         yield
     finally:
-        _BUDGET.reset(token)
+        _ACCOUNT.reset(token)
+
+
+def note_model_asked() -> None:
+    """A language model is asked: that is not done twice for one request."""
+    if account := _ACCOUNT.get():
+        account.model_asked = True
+
+
+def was_model_asked() -> bool:
+    """Whether a language model was asked for what is done here."""
+    account = _ACCOUNT.get()
+    return account is not None and account.model_asked
 
 
 def require_budget() -> None:
@@ -48,15 +69,15 @@ def require_budget() -> None:
     Raises:
         RateExceeded: their budget is used up.
     """
-    if budget := _BUDGET.get():
-        budget.require()
+    if (account := _ACCOUNT.get()) and account.budget:
+        account.budget.require()
 
 
 def spend_tokens(kind: str, provider: str, *, read: int, written: int, dollars: float | None) -> None:
     """Count tokens, and what they cost; None: nobody knows."""
     meters().providers.spend(kind, provider, read=read, written=written, dollars=dollars)
-    if budget := _BUDGET.get():
-        budget.spend(read + written)
+    if (account := _ACCOUNT.get()) and account.budget:
+        account.budget.spend(read + written)
 
 
 def estimate_tokens(characters: int) -> int:

@@ -170,8 +170,7 @@ def create_app(
     door = Doorkeeper(KeyCheck(lambda: opening.container().graph), Home(settings.home).folder_key)
     app.state.door, app.state.sign_in_rate = door, SignInRate()
     rate = RequestRate(settings.api.requests_per_minute)
-    most_tokens = settings.api.provider_tokens_per_day
-    tokens = TokenRate(most_tokens and settings.api.share(most_tokens))
+    tokens = TokenRate(settings.api.provider_tokens_per_day)
     app.add_middleware(AccessControl, door=door, rate=rate, tokens=tokens, required=app.state.keys_required)
     if pages := settings.api.allowed_web_pages:
         app.add_middleware(CORSMiddleware, allow_origins=pages, allow_methods=["*"], allow_headers=["*"])

@@ -1,4 +1,7 @@
-"""A question is asked once more where what it read was deleted in the middle (`kg_api.graph.retrying`)."""
+"""A question is asked once more where what it read was deleted in the middle (`kg_api.graph.retrying`).
+
+Not where a language model was asked for it: that costs.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,11 @@ from typing import Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kg_api.graph.retrying import OF_NULLS, READ_AGAIN_TIMES, log_retry
+from kg_api.metrics.spending import was_model_asked
 from kg_api.web.access.scopes import SEARCHES
 
 MAX_KEPT_BYTES: Final = 1_000_000
 """Of a body, so that it can be read again; searches are far smaller."""
-COSTLY: Final = frozenset({"POST /queries/answer"})
-"""They ask a language model."""
 
 
 class OnceMore:
@@ -23,7 +25,7 @@ class OnceMore:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request (ASGI)."""
-        if scope["type"] != "http":
+        if scope["type"] != "http" or scope["method"] not in {"GET", "POST"}:
             await self.app(scope, receive, send)
             return
         asked, at_first = _Question(receive, send), dict(scope)
@@ -31,7 +33,7 @@ class OnceMore:
             try:
                 await self.app(scope, asked.receive, asked.send)
             except OF_NULLS as error:
-                if not (asked.repeatable and _changes_nothing(scope)):
+                if not (asked.repeatable and _changes_nothing(scope)) or was_model_asked():
                     raise
                 log_retry(attempt, error)
                 scope.clear()
@@ -71,6 +73,8 @@ class _Question:
         if self._size <= MAX_KEPT_BYTES:
             self._kept.append(message)
             self._given += 1
+        else:
+            self._kept.clear()
         return message
 
     async def send(self, message: Message) -> None:
@@ -81,4 +85,4 @@ class _Question:
 
 def _changes_nothing(scope: Scope) -> bool:
     route = f"{scope['method']} {getattr(scope.get('route'), 'path_format', '')}"
-    return scope["method"] == "GET" or route in SEARCHES - COSTLY
+    return scope["method"] == "GET" or route in SEARCHES

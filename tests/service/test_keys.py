@@ -219,6 +219,7 @@ def test_a_key_has_a_model_asked_as_long_as_it_has_tokens(
     bounds = {"KG_API__REQUIRE_KEYS": "true", "KG_API__PROVIDER_TOKENS_PER_DAY": "1"}
     few = serve(server, tmp_path, **model, **bounds)
     writer.chat, writer.always, writer.pause = quoting, None, 0.0
+    writer.requests.clear()
     asked = {"question": "When is a lease renewed?", "mode": "text"}
     search = {"query_text": "lease", "mode": "text"}
     try:
@@ -231,7 +232,14 @@ def test_a_key_has_a_model_asked_as_long_as_it_has_tokens(
             )
             assert [each.status_code for each in (once, again, other)] == [200, 429, 200], once.text
             assert int(again.headers["retry-after"]) >= 1
-            assert "tokens a day" in again.json()["detail"]
+            metrics = client.get("/metrics", headers=headers[eve]).text
+            sent = [each.body["messages"] for each in writer.requests if "messages" in each.body]
+            words = sum(len(str(each["content"]).split()) for messages in sent for each in messages)
+            counted = (
+                f'kg_provider_tokens_total{{direction="read",kind="llm",provider="127.0.0.1"}} {words}.0'
+            )
+            assert counted in metrics, "what the server says at the end of a stream, and no estimate"
+            assert "tokens of today" in again.json()["detail"]
             found = client.post("/queries/sources/search", json=search, headers=headers[ada])
             assert found.status_code == 200
             assert found.json()["sources"]

@@ -64,6 +64,8 @@ class EmbeddingServer:
         """Whether a chat that asks for it is answered piece by piece."""
         self.tells_usage = True
         """Whether it says at the end of a stream how many tokens there were, where that is asked."""
+        self.takes_stream_options = True
+        """Whether it knows them; else it refuses a chat that has them."""
         self.pause = 0.0
         """Seconds before each piece."""
         self.load = Load(self.hang)
@@ -192,6 +194,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, kg: EmbeddingServer, body: dict[str, Any]) -> None:
         right = kg.answer(self.path, body)
+        if "stream_options" in body and not kg.takes_stream_options:
+            self._refuse(Status(400))
+            return
         match kg.next_behaviour(body) if right is not None else Status(404):
             case Status() as told:
                 self._refuse(told)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ipaddress
 import math
+import threading
 import time
+from collections import Counter
+from collections.abc import Callable
 from typing import Final
 
-from limits import RateLimitItem, RateLimitItemPerDay, RateLimitItemPerMinute
+from limits import RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import SlidingWindowCounterRateLimiter
 
@@ -18,6 +21,7 @@ MAX_FAILED_SIGN_INS: Final = 10
 """A minute, of an address."""
 MAX_WRONG_KEYS: Final = 100
 """A minute, of an address, that REST and MCP look up in vain; what needs no look-up is not counted."""
+DAY_SECONDS: Final = 24 * 3600
 _NETWORK_BITS: Final = 64
 """Of IPv6: who has one address has all of these."""
 
@@ -68,28 +72,45 @@ class RequestRate:
 
 
 class TokenRate:
-    """Counts the tokens that providers read and write for each key within the last day, in this process.
+    """Counts the tokens that providers read and write for each key in a day of UTC, in this process.
+
+    A library of rate limits refuses what does not fit; what a provider has read is spent, fit or not, and the
+    next request has to wait for it.
 
     Args:
         most: so many a day; None: any number.
+        clock: seconds since 1970.
     """
 
-    def __init__(self, most: int | None) -> None:
-        self._most: RateLimitItem | None = None if most is None else RateLimitItemPerDay(most)
-        self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
+    def __init__(self, most: int | None, clock: Callable[[], float] = time.time) -> None:
+        self.most = most
+        self._clock = clock
+        self._day = 0
+        self._spent: Counter[str] = Counter()
+        self._lock = threading.Lock()
 
     def budget_of(self, access: Access) -> KeyBudget | None:
         """What a key may spend; none of this machine's own user, and where there is no bound."""
-        return (
-            None if self._most is None or not access.is_key else KeyBudget(self._limiter, self._most, access)
-        )
+        return KeyBudget(self, access.key_id) if self.most is not None and access.is_key else None
+
+    def count(self, key: str, tokens: int) -> int:
+        """Count what was spent with a key; how much it is today."""
+        with self._lock:
+            if self._day != (today := int(self._clock() // DAY_SECONDS)):
+                self._day, self._spent = today, Counter()
+            self._spent[key] += tokens
+            return self._spent[key]
+
+    def seconds_left(self) -> int:
+        """Until the day ends."""
+        return max(1, math.ceil(DAY_SECONDS - self._clock() % DAY_SECONDS))
 
 
 class KeyBudget:
     """Tokens of one key."""
 
-    def __init__(self, limiter: SlidingWindowCounterRateLimiter, most: RateLimitItem, access: Access) -> None:
-        self._limiter, self._most, self._key = limiter, most, access.key_id
+    def __init__(self, rate: TokenRate, key: str) -> None:
+        self._rate, self._key = rate, key
 
     def require(self) -> None:
         """See that something is left.
@@ -97,22 +118,19 @@ class KeyBudget:
         Raises:
             RateExceeded: saying when there will be.
         """
-        reset_at, left = self._limiter.get_window_stats(self._most, self._key)
-        if left > 0:
+        most = self._rate.most or 0
+        if self._rate.count(self._key, 0) < most:
             return
-        wait = max(1, math.ceil(reset_at - time.time()))
+        wait = self._rate.seconds_left()
         raise RateExceeded(
-            f"searches and questions with the key {self._key} may have providers read and write "
-            f"{self._most.amount:,} tokens a day, and have: try again in {wait} s, or ask an administrator "
-            "for more (KG_API__PROVIDER_TOKENS_PER_DAY); mode `text` of searches asks no provider",
+            f"with the key {self._key} providers were given the {most:,} tokens of today: try again in "
+            f"{wait} s, at midnight UTC, or ask an administrator for more (KG_API__PROVIDER_TOKENS_PER_DAY)",
             retry_after_seconds=wait,
         )
 
     def spend(self, tokens: int) -> None:
-        """Count what was spent; of what goes beyond the bound no more than up to it, which ends it too."""
-        _, left = self._limiter.get_window_stats(self._most, self._key)
-        if cost := min(tokens, left):
-            self._limiter.hit(self._most, self._key, cost=cost)
+        """Count what was spent, be it more than there was."""
+        self._rate.count(self._key, tokens)
 
 
 class SignInRate:

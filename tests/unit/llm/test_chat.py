@@ -287,7 +287,7 @@ def test_a_server_without_streams_is_asked_the_usual_way(server: EmbeddingServer
 
 def test_a_server_without_schemas_streams_too(server: EmbeddingServer, chat: Chat) -> None:
     server.chat = lambda _: "plain"
-    server.then(Status(400))
+    server.then(Status(400), Status(400))  # with a question for usage, and without
     assert "".join(chat.stream(QUESTION)) == "plain"
     assert "response_format" not in server.requests[-1].body
 

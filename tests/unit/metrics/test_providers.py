@@ -69,6 +69,16 @@ def test_an_answer_piece_by_piece_costs_what_it_costs_at_once(server: EmbeddingS
     assert streamed("kg_provider_tokens_total", **LLM, direction="written") == written > 0
 
 
+def test_a_server_that_cannot_be_asked_for_usage_streams_all_the_same(server: EmbeddingServer) -> None:
+    server.takes_stream_options = False
+    chat = open_quick(server)
+    for _ in range(2):
+        assert "".join(chat.stream(QUESTION)) == "written"
+    chat.close()
+    asked = ["stream_options" in each.body for each in server.requests]
+    assert asked == [True, False, False], "from then on at once"
+
+
 def test_tokens_of_a_stream_are_estimated_where_the_server_does_not_tell(server: EmbeddingServer) -> None:
     """A token is taken for four characters: "Write.something" has 15, "written" 7."""
     server.tells_usage = False

@@ -9,18 +9,33 @@ import pytest
 from fastapi import Body, FastAPI
 from fastapi.responses import StreamingResponse
 from fastapi.testclient import TestClient
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from kg_api.metrics.spending import note_model_asked, within_budget
 from kg_api.web.once_more import MAX_KEPT_BYTES, OnceMore
 
 SEARCH = "/queries/sources/search"
 WRITE = "/documents"
-PATHS = (SEARCH, WRITE, "/queries/answer")
+ANSWER = "/queries/answer"
+
+
+class Accounted:
+    """Gives each request an account, as the door does."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request (ASGI)."""
+        with within_budget(None):
+            await self.app(scope, receive, send)
 
 
 def service(failures: int, error: Exception) -> tuple[FastAPI, list[str]]:
     """A service whose routes fail so many times first; what each try was given."""
     app, tries = FastAPI(), list[str]()
     app.add_middleware(OnceMore)
+    app.add_middleware(Accounted)
 
     def answer(given: str) -> str:
         tries.append(given)
@@ -41,8 +56,13 @@ def service(failures: int, error: Exception) -> tuple[FastAPI, list[str]]:
 
         return StreamingResponse(parts())
 
-    for path in PATHS:
+    def ask_model(query: str = Body(embed=True)) -> str:
+        note_model_asked()
+        return answer(query)
+
+    for path in (SEARCH, WRITE):
         app.post(path)(post)
+    app.post(ANSWER)(ask_model)
     app.get("/documents")(get)
     app.get("/stream")(stream)
     return app, tries
@@ -70,7 +90,7 @@ def test_a_bug_is_one_all_the_same() -> None:
     assert len(tries) == 3
 
 
-@pytest.mark.parametrize("path", [WRITE, "/queries/answer"])
+@pytest.mark.parametrize("path", [WRITE, ANSWER])
 def test_what_changes_or_costs_something_is_done_once(path: str) -> None:
     app, tries = service(1, TypeError("null"))
     with pytest.raises(TypeError):

@@ -31,22 +31,29 @@ def test_who_was_given_no_key_is_not_counted_nor_anybody_without_a_limit() -> No
         any_number.count(ADA)
 
 
+DAY = 24 * 3600.0
+
+
 @pytest.mark.parametrize("spent", [(100,), (60, 60), (1000,), (99, 1)], ids=str)
-def test_a_key_spends_as_many_tokens_a_day_as_it_may(spent: tuple[int, ...]) -> None:
-    rate = TokenRate(100)
-    for tokens in spent:
-        budget = rate.budget_of(ADA)
-        assert budget
-        budget.require()
-        budget.spend(tokens)
-    later = rate.budget_of(ADA)
-    assert later
-    with pytest.raises(RateExceeded, match=r"0123abcd .* 100 tokens a day, .* try again in \d+ s") as told:
-        later.require()
-    assert 1 <= told.value.retry_after_seconds <= 24 * 3600
-    others = rate.budget_of(EVE)
-    assert others
-    others.require()
+def test_a_key_spends_as_many_tokens_a_day_as_it_may_and_begins_anew_on_the_next(
+    spent: tuple[int, ...],
+) -> None:
+    now = [20_000 * DAY + 3600]
+    rate = TokenRate(100, lambda: now[0])
+    ada, eve = rate.budget_of(ADA), rate.budget_of(EVE)
+    assert ada
+    assert eve
+    for _ in range(2):
+        for tokens in spent:
+            ada.require()
+            ada.spend(tokens)
+        for seconds in (0, 60, 12 * 3600):
+            now[0] += seconds
+            with pytest.raises(RateExceeded, match=r"0123abcd .* 100 tokens of today: try again in") as told:
+                ada.require()
+            assert told.value.retry_after_seconds == DAY - now[0] % DAY
+        eve.require()
+        now[0] += DAY - now[0] % DAY + 3600
 
 
 def test_who_was_given_no_key_may_spend_any_number_of_tokens() -> None:
