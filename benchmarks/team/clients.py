@@ -108,13 +108,14 @@ class Client(Background):
         try:
             answer = self._http[at].request(method, path, json=body, headers=headers)
         except httpx.HTTPError as error:
-            self._lost(at, begun, error)
+            self._lost(at, error)
             return False
+        self._services[at].note_answer()
         return self._judge(answer, begun)
 
-    def _lost(self, at: int, begun: float, error: httpx.HTTPError) -> None:
+    def _lost(self, at: int, error: httpx.HTTPError) -> None:
         self.counts["connection lost"] += 1
-        if not self._services[at].may_be_away(begun):
+        if not self._services[at].may_be_away:
             self.wrong.append(f"{self.kind.name}: {error!r} at a service that nobody had killed")
 
     def _judge(self, answer: httpx.Response, begun: float) -> bool:

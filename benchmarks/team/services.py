@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
 
 import httpx
@@ -19,8 +19,8 @@ from kg_api.settings import load_settings
 
 READY = '"service open"'
 KEYS_NEEDED = {"KG_API__REQUIRE_KEYS": "true"}
-PATIENCE_AFTER_A_KILL = 60.0
-"""For so long after it was killed a service may refuse connections: it starts, on a busy machine."""
+ENDING_SECONDS = 20.0
+"""For so long a second process of a service that was killed may still answer."""
 
 
 @dataclass
@@ -29,7 +29,8 @@ class Service:
 
     attended: Attended
     port: int
-    killed_at: list[float] = field(default_factory=list[float])
+    killed_at: float | None = None
+    answered_at: float = 0.0
 
     @property
     def url(self) -> str:
@@ -53,13 +54,18 @@ class Service:
             return False
         return True
 
-    def may_be_away(self, since: float) -> bool:
-        """Whether a connection that was tried at that moment, or later, may have met a killed process."""
-        return any(killed >= since - PATIENCE_AFTER_A_KILL for killed in self.killed_at)
+    def note_answer(self) -> None:
+        """It has just answered."""
+        self.answered_at = time.monotonic()
+
+    @property
+    def may_be_away(self) -> bool:
+        """Whether it was killed, and has not come back since."""
+        return self.killed_at is not None and self.answered_at < self.killed_at + ENDING_SECONDS
 
     def kill(self) -> bool:
         """End its first process with SIGKILL; whether there was one."""
-        self.killed_at.append(time.monotonic())
+        self.killed_at = time.monotonic()
         return self.attended.kill() is not None
 
 

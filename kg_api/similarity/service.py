@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
-from kg_api.errors import InvalidInput, Unavailable
+from kg_api.errors import InvalidInput, TooBusy, Unavailable
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import find_source
 from kg_api.graph.filters.remembered import RememberedFilters
@@ -50,6 +51,8 @@ FIRST_DEPTH = 50
 MAX_BY_INDEX = 1000
 """Passages that are asked of the index; when so many are too few, every vector is compared."""
 MAX_COMPARED = 10_000
+MAX_MAPS_AT_ONCE = 2
+"""In one process: each reads all vectors of an ontology, which takes seconds."""
 
 
 class SimilarityService:
@@ -58,6 +61,7 @@ class SimilarityService:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._remembered = RememberedFilters(graph)
+        self._maps = threading.BoundedSemaphore(MAX_MAPS_AT_ONCE)
         self._plans = PlanWatch(graph)
         self._indexes = IndexWatch(graph)
         self._progress = EmbeddingWatch(graph)
@@ -127,9 +131,15 @@ class SimilarityService:
 
         Raises:
             NotFound: there is no such ontology.
+            TooBusy: so many maps are being made that no more are begun.
         """
         state = read_embedding_state(self._graph, ontology)
-        return build_map(self._graph, ontology, limit, communities, self._plans.known([state.ontology]))
+        if not self._maps.acquire(blocking=False):
+            raise TooBusy(f"{MAX_MAPS_AT_ONCE} maps are being made right now; try again in a few seconds")
+        try:
+            return build_map(self._graph, ontology, limit, communities, self._plans.known([state.ontology]))
+        finally:
+            self._maps.release()
 
     def _parts(self, own: Place, known: OntologySnapshot) -> list[VectorPart]:
         found = vectors_of(self._graph, [own.source_id], known.answering, known.new)

@@ -67,6 +67,17 @@ def test_what_changes_nothing_is_not_there(http: httpx.Client, writer: httpx.Cli
     ]  # fmt: skip
 
 
+def test_what_was_only_tried_out_says_so(http: httpx.Client) -> None:
+    ingest(http, SECRET)
+    config = {"strategy": "sentence", "context": "template", "space": "default", "embed_on_ingest": "true"}
+    http.put("/ontologies/notes/embedding-config", json={"context": "template"}, params={"dry_run": "true"})
+    shown = http.post("/ui/ontologies/notes/embedding", data=config)
+    assert shown.status_code == 200, shown.text
+    http.put("/ontologies/notes/embedding-config", json={"context": "template"})
+    told = audited(http, 4)[:3]
+    assert [each["outcome"]["applied"] for each in told] == [True, False, False]
+
+
 def test_a_batch_is_one_entry_that_counts(http: httpx.Client, writer: httpx.Client) -> None:
     good = [{"ontology": "mill", "document": f"{n}.txt", "text": f"{SECRET} {n}"} for n in range(3)]
     writer.post("/documents/batch", json={"documents": [*good, {"ontology": "mill"}]})

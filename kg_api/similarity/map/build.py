@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final
 
@@ -58,7 +58,7 @@ def build_map(
         communities=[MapCommunity(community_id=each.community_id, name=each.name) for each in communities],
         total=total,
         explained=explained,
-        degraded=_describe(total, min(limit, total), len(points)),
+        degraded=[*_describe(total, min(limit, total), len(points)), *_unnamed({*of} - {None, *groups})],
         timings_ms=watch.milliseconds(),
     )
 
@@ -102,3 +102,10 @@ def _describe(total: int, read: int, shown: int) -> list[Degradation]:
         effect = f"{read - shown:,} of {read:,} passages have no vector yet: they are left out"
         told.append(Degradation(part="vectors", effect=effect))
     return told
+
+
+def _unnamed(communities: Collection[str | None]) -> list[Degradation]:
+    if not communities:
+        return []
+    effect = f"{len(communities):,} communities beyond the largest are shown as if passages were of none"
+    return [Degradation(part="concepts", effect=effect)]

@@ -50,12 +50,18 @@ def viewer() -> Viewer | None:
     return _VIEWER.get()
 
 
-def may(scope: KeyScope) -> bool:
-    """Whether whoever looks can do what needs a scope; what concerns all of kg with a key of all alone."""
+def may(scope: KeyScope, ontology: str | None = None) -> bool:
+    """Whether whoever looks can do what needs a scope.
+
+    Args:
+        scope: that it needs.
+        ontology: that it is about; None: administering all of kg takes a key of all.
+    """
     who = viewer()
     if who is None:
         return True
-    return who.access.allows(scope) and (scope != "admin" or who.access.ontologies is None)
+    own = who.access.ontologies
+    return who.access.allows(scope) and (scope != "admin" or own is None or ontology in own)
 
 
 @contextmanager

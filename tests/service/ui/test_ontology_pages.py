@@ -8,10 +8,14 @@ from typing import Any
 import httpx
 from lxml.html import HtmlElement, document_fromstring
 
+from kg_api.access import keys
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
+from kg_api.models.keys import NewKey
 from tests.service.asking import embedded
 from tests.service.ui.test_pages import shown, words
+from tests.support.browsing import signed_in
+from tests.support.running import Service
 
 AT = "/ui/ontologies/notes"
 HOSTILE = "<b>bold</b>"
@@ -64,6 +68,28 @@ def test_how_it_is_embedded_is_changed_after_a_look(http: httpx.Client, kg: KgCl
     assert not kg.embedding_config("notes").config.embed_on_ingest
     wrong = http.post(to, data={**sent, "chunk_size": "1"})
     assert (wrong.status_code, "chunk_size" in wrong.text) == (422, True)
+
+
+def test_what_is_confirmed_is_what_was_shown(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+    """Somebody else changes it between the look and the confirmation."""
+    embedded(graph, http, "One passage.")
+    to = f"{AT}/embedding"
+    preview = document_fromstring(http.post(to, data=form_of(shown(http, AT), to, context="template")).text)
+    kg.set_embedding_config("notes", strategy="hierarchical")
+    assert http.post(to, data=form_of(preview, to)).status_code == 303
+    config = kg.embedding_config("notes").config
+    assert (config.strategy, config.context) == ("hierarchical", "template")
+
+
+def test_who_administers_one_ontology_has_its_forms(guarded: Service, graph: Graph) -> None:
+    made = keys.create_key(graph, NewKey(name="chief", scope="admin", ontologies=["notes"]), "local").key
+    with httpx.Client(base_url=guarded.url, headers={"Authorization": f"Bearer {made}"}) as sent:
+        embedded(graph, sent, "A lease.")
+    with signed_in(guarded, made) as client:
+        page = shown(client, AT)
+        assert page.xpath(f"//form[@action='{AT}/embedding']")
+        assert page.xpath(f"//a[@href='{AT}/delete']")
+        assert not page.xpath("//summary[text()='Administration']")
 
 
 def test_how_concepts_are_found_is_changed_after_a_look(http: httpx.Client, kg: KgClient) -> None:

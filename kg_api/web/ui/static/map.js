@@ -14,9 +14,14 @@ async function begin() {
   const asked = performance.now();
   section.hidden = false;
   const about = document.getElementById("about");
-  const answer = await fetch(section.dataset.map, { headers: { Accept: "application/json" } });
-  if (!answer.ok) { about.textContent = "The map could not be made."; return; }
-  found = await answer.json();
+  try {
+    const answer = await fetch(section.dataset.map, { headers: { Accept: "application/json" } });
+    found = await answer.json();
+    if (!answer.ok) throw new Error(found.detail);
+  } catch (error) {
+    about.textContent = `The map could not be made: ${error.message}. Load the page anew to try again.`;
+    return;
+  }
   const came = performance.now();
   divide(section.dataset.colour);
   showLegend();
@@ -220,7 +225,11 @@ function listen() {
     draw();
   });
   canvas.addEventListener("pointercancel", () => { [held, line] = [null, []]; draw(); });
-  canvas.addEventListener("wheel", (event) => { event.preventDefault(); zoom(Math.exp(-event.deltaY / 400), ...place(event)); }, { passive: false });
+  canvas.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey && !event.metaKey && document.activeElement !== canvas) return; // else the page could not be scrolled past it
+    event.preventDefault();
+    zoom(Math.exp(-event.deltaY / 400), ...place(event));
+  }, { passive: false });
   canvas.addEventListener("keydown", (event) => {
     const does = { ArrowLeft: () => move(STEP, 0), ArrowRight: () => move(-STEP, 0), ArrowUp: () => move(0, STEP), ArrowDown: () => move(0, -STEP), "+": () => zoom(1.5), "=": () => zoom(1.5), "-": () => zoom(1 / 1.5), 0: showAll, Enter: inView }[event.key];
     if (!does || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel
 
 from kg_api.bootstrap import Container
 from kg_api.models.concepts.extraction_config import ExtractionConfig
@@ -46,16 +45,21 @@ def change_embedding(
     context_template: Text = "",
     space: Text = "",
     embed_on_ingest: Tick = False,
-    confirmed: Tick = False,
+    confirmed: Text = "",
 ) -> Response:
-    """Show what a change of how it is embedded would do; do it where that was seen."""
+    """Show what a change of how it is embedded would do; do it where that was seen.
+
+    What is confirmed are the fields that were shown, and no others that somebody has changed since.
+    """
     form: dict[str, Any] = {"strategy": strategy, "chunk_size": chunk_size, "overlap": overlap}
     form |= {"parent_size": parent_size, "context": context, "context_template": context_template or None}
     form |= {"space": space, "embed_on_ingest": embed_on_ingest}
-    change = valid(EmbeddingConfigChange, _differing(container, ontology, form))
+    shown_before = {name: form[name] for name in confirmed.split(",") if name in form}
+    change = valid(EmbeddingConfigChange, shown_before or _differing(container, ontology, form))
     changed = put_embedding_config(container, ontology, change, dry_run=not confirmed)
+    note_outcome(request, changed)
     if confirmed:
-        return _to_ontology(request, ontology, changed)
+        return _to_ontology(ontology)
     shown = {"embedding": changed, "form": form, "fields": sorted(change.model_fields_set)}
     return render("ontologies/embedding.html", {"ontology": ontology, **shown})
 
@@ -81,8 +85,9 @@ def change_extraction(
     form = {"extractor": extractor or None, "per_source": per_source, "budget": budget}
     change = valid(ExtractionConfig, form)
     changed = put_extraction_config(container, ontology, change, dry_run=not confirmed)
+    note_outcome(request, changed)
     if confirmed:
-        return _to_ontology(request, ontology, changed)
+        return _to_ontology(ontology)
     return render("ontologies/extraction.html", {"ontology": ontology, "extraction": changed, "form": form})
 
 
@@ -90,7 +95,8 @@ def change_extraction(
 def change_language(request: Request, container: Open, ontology: Ontology, language: Text = "") -> Response:
     """Index its texts in a language; the page says where that is not complete, and goes on."""
     choice = valid(LanguageChoice, {"language": language})
-    return _to_ontology(request, ontology, put_language(container, ontology, choice))
+    note_outcome(request, put_language(container, ontology, choice))
+    return _to_ontology(ontology)
 
 
 @router.post("/synonyms")
@@ -102,11 +108,9 @@ def change_synonyms(
 ) -> Response:
     """Replace all synonyms; a line for each group, as the command line takes them."""
     lines = [each.split(BETWEEN) for each in groups.splitlines() if each.strip()]
-    return _to_ontology(
-        request, ontology, put_synonyms(container, ontology, valid(SynonymList, {"groups": lines}))
-    )
+    note_outcome(request, put_synonyms(container, ontology, valid(SynonymList, {"groups": lines})))
+    return _to_ontology(ontology)
 
 
-def _to_ontology(request: Request, ontology: str, answer: BaseModel) -> Response:
-    note_outcome(request, answer)
+def _to_ontology(ontology: str) -> Response:
     return RedirectResponse(below(ONTOLOGIES, ontology), 303)
