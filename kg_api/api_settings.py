@@ -242,7 +242,7 @@ class S3Settings(Section):
     )
     endpoint: str | None = Field(
         default=None,
-        pattern=r"^https?://[^\s/@?#]+/?$",
+        pattern=r"^https?://[^\s/@?#\\]+/?$",
         description="URL of the store, such as `https://s3.example.org:9000`; unset: Amazon's by region.",
     )
     region: str = Field(
