@@ -16,7 +16,7 @@ from kg_api.settings import Settings
 from kg_cli.stack.backups import describe_last
 from kg_cli.stack.processes import neo4j_uri
 from kg_cli.stack.roles import stack_roles, supervisor_role
-from kg_cli.terminal.connect import client_of
+from kg_cli.terminal.connect import client_of, shown_address
 
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
     asked = with_jobs and url and answer and answer.serves
     jobs, to_review, refusal = _waiting(settings, url) if asked and url else (None, None, None)
     return StackStatus(
-        api_url=url,
+        api_url=shown_address(url) if url else None,
         neo4j_uri=neo4j_uri(home, settings),
         version=known.version or __version__,
         ready=reason is None,

@@ -37,6 +37,12 @@ def open_client() -> KgClient:
     return client_of(url, settings)
 
 
+def shown_address(url: str) -> str:
+    """An address without what may be secret in it: a name and a password for a proxy, and a query."""
+    scheme, separator, rest = url.partition("?")[0].partition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
+
+
 def client_of(url: str, settings: Settings, **options: Any) -> KgClient:
     """Give a client of the service at an address, with the key of the settings; else with this home's."""
     from kg_api.client import KgClient

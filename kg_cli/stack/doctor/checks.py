@@ -27,6 +27,7 @@ from kg_cli.stack.doctor.findings import DoctorFinding
 from kg_cli.stack.doctor.jobs import examine_jobs, examine_models
 from kg_cli.stack.doctor.watching import examine_metrics, examine_tracing
 from kg_cli.stack.roles import database_trouble, stack_roles, supervisor_role
+from kg_cli.terminal.connect import shown_address
 
 GIB = 1024**3
 DISK_FAIL_GIB = 0.5
@@ -220,7 +221,7 @@ def _service(
     if not answer.serves:
         yield DoctorFinding("service", "fail", f"waits for {answer.waiting_for}", fix)
         return
-    yield DoctorFinding("service", "ok", f"answers at {url}")
+    yield DoctorFinding("service", "ok", f"answers at {shown_address(url)}")
     yield from examine_metrics(url, settings)
     yield from examine_models(url, settings)
     yield from examine_jobs(url, settings, start=start, patience_seconds=patience)

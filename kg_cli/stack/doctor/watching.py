@@ -13,7 +13,7 @@ from kg_api.settings import Settings
 from kg_api.tracing.export import PATH, is_installed
 from kg_cli.stack.doctor.findings import DoctorFinding
 from kg_cli.stack.doctor.jobs import SEND_A_KEY, SEND_A_KEY_OF_ALL
-from kg_cli.terminal.connect import key_for
+from kg_cli.terminal.connect import key_for, shown_address
 
 METRICS_SECONDS = 10.0
 COLLECTOR_SECONDS = 3.0
@@ -23,27 +23,25 @@ _VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 def examine_metrics(url: str, settings: Settings) -> Iterator[DoctorFinding]:
     """Read the metrics of a service that answers, as Prometheus would with the same key."""
-    key = key_for(url, settings)
+    shown, key = f"{shown_address(url)}/metrics", key_for(url, settings)
     key = key("GET", "/metrics") if callable(key) else key
     try:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         status, body = exchange(url, "/metrics", headers, timeout=METRICS_SECONDS)
     except _NO_ANSWER as error:
         fix = "look into the service's log"
-        yield DoctorFinding("metrics", "warn", f"{url}/metrics does not answer: {error}", fix)
+        yield DoctorFinding("metrics", "warn", f"{shown} does not answer: {error}", fix)
         return
     if status == HTTPStatus.FORBIDDEN:
         told = "not looked at with this key: they concern all of kg, and it is for some ontologies alone"
         yield DoctorFinding("metrics", "warn", told, SEND_A_KEY_OF_ALL)
     elif status == HTTPStatus.UNAUTHORIZED:
-        yield DoctorFinding("metrics", "warn", f"{url}/metrics wants a key that may read", SEND_A_KEY)
+        yield DoctorFinding("metrics", "warn", f"{shown} wants a key that may read", SEND_A_KEY)
     elif status != HTTPStatus.OK:
-        yield DoctorFinding(
-            "metrics", "warn", f"{url}/metrics answers {status}", "look into the service's log"
-        )
+        yield DoctorFinding("metrics", "warn", f"{shown} answers {status}", "look into the service's log")
     else:
         found = len(re.findall(rb"^# TYPE ", body, re.MULTILINE))
-        yield DoctorFinding("metrics", "ok", f"{url}/metrics tells {found} metrics")
+        yield DoctorFinding("metrics", "ok", f"{shown} tells {found} metrics")
 
 
 def examine_tracing(_: Home, settings: Settings) -> Iterator[DoctorFinding]:

@@ -8,7 +8,7 @@ import pytest
 
 from kg_api.managed.home import Home
 from kg_api.settings import load_settings
-from kg_cli.terminal.connect import client_of, grant_to_follow, open_client
+from kg_cli.terminal.connect import client_of, grant_to_follow, open_client, shown_address
 
 PORT = 8420
 
@@ -95,3 +95,16 @@ def test_the_service_of_a_home_that_nobody_brought_up_is_found(
     monkeypatch.setattr("kg_api.client.KgClient", lambda url, **_: found.append(url))
     open_client()
     assert found == ["http://127.0.0.1:8420"]
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("http://127.0.0.1:8420", "http://127.0.0.1:8420"),
+        ("https://me:secret@kg.example/kg", "https://kg.example/kg"),
+        ("https://me:sec/re@t@kg.example?key=secret", "https://kg.example"),
+    ],
+)
+def test_an_address_is_shown_without_what_may_be_secret(address: str, shown: str) -> None:
+    """HARDENING 72."""
+    assert shown_address(address) == shown
