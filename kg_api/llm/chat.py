@@ -172,12 +172,12 @@ class Chat:
             with reply:
                 for chunk in reply:
                     usage = getattr(chunk, "usage", None) or usage
-                    if piece := _content(chunk):
+                    if piece := _content(_first(chunk, "delta")):
                         written += len(piece)
                         yield piece
         finally:
             if written or usage is not None:  # else it does not stream, and is asked the usual way
-                self._count(*_told_or_estimated(usage, question, written))
+                self._count(*_tokens(usage), question, written)
 
     def _send(self, question: Prompt, *, with_schema: bool, stream: bool) -> Any:
         create: Any = self._client.chat.completions.create  # its overloads want literals
@@ -214,14 +214,11 @@ class Chat:
         return answer
 
     def _read(self, reply: object, question: Prompt, seconds: float) -> Reply:
-        choices = getattr(reply, "choices", None)
-        message = getattr(cast("list[Any]", choices)[0], "message", None) if _is_filled(choices) else None
+        message = _first(reply, "message")
         if message is None:
             raise self._provider.no_service()
-        content = getattr(message, "content", None)
-        text = content if isinstance(content, str) else ""
-        usage = getattr(reply, "usage", None)
-        read, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+        text = _content(message)
+        read, written = _tokens(getattr(reply, "usage", None))
         log.info(
             "language model asked",
             model=self.model,
@@ -229,11 +226,14 @@ class Chat:
             tokens_written=written,
             ms=round(1000 * seconds, 1),
         )
-        self._count(*_told_or_estimated(usage, question, len(text)))
+        self._count(read, written, question, len(text))
         return Reply(text, read, written)
 
-    def _count(self, read: int, written: int) -> None:
-        """Count tokens, and what they cost."""
+    def _count(self, read: int | None, written: int | None, question: Prompt, characters: int) -> None:
+        """Count tokens, and what they cost; where the server does not say how many, by their characters."""
+        asked = len(question.instruction) + len(question.data)
+        read = estimate_tokens(asked) if read is None else read
+        written = estimate_tokens(characters) if written is None else written
         dollars = price_of(self._settings, read, written)
         spend_tokens(CHAT.kind, self._provider.host, read=read, written=written, dollars=dollars)
 
@@ -264,24 +264,23 @@ def _tried(request: Callable[[], T]) -> T:
     raise _SchemaRefused  # outside: the SDK's error holds the request, and with it the key
 
 
-def _content(chunk: object) -> str:
-    choices: object = getattr(chunk, "choices", None)
-    delta = getattr(cast("list[Any]", choices)[0], "delta", None) if _is_filled(choices) else None
-    content: object = getattr(delta, "content", None)
+def _first(reply: object, part: str) -> object:
+    """Of the first choice of a reply; None where there is none."""
+    choices: object = getattr(reply, "choices", None)
+    return getattr(cast("list[Any]", choices)[0], part, None) if _is_filled(choices) else None
+
+
+def _content(part: object) -> str:
+    content: object = getattr(part, "content", None)
     return content if isinstance(content, str) else ""
 
 
-def _told_or_estimated(usage: object, question: Prompt, written: int) -> tuple[int, int]:
-    """Tokens read and written: as the server says, else by their characters."""
-    read_told, written_told = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
-    read = estimate_tokens(len(question.instruction) + len(question.data))
-    return (
-        read if read_told is None else read_told,
-        estimate_tokens(written) if written_told is None else written_told,
-    )
+def _tokens(usage: object) -> tuple[int | None, int | None]:
+    """Read and written, as the server says."""
+    return _number(usage, "prompt_tokens"), _number(usage, "completion_tokens")
 
 
-def _count(usage: object, name: str) -> int | None:
+def _number(usage: object, name: str) -> int | None:
     found = getattr(usage, name, None)
     return found if isinstance(found, int) and found >= 0 else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 
 import anyio
 import structlog
@@ -35,11 +36,18 @@ class AnswerStream(EventSourceResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it (ASGI)."""
-        try:
+        async with closed_after(self._writing):
             await super().__call__(scope, receive, send)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await run_sync(self._writing.close)
+
+
+@asynccontextmanager
+async def closed_after(writing: Writing) -> AsyncGenerator[None]:
+    """Close an answer that is being written with the context, also where it is cancelled."""
+    try:
+        yield
+    finally:
+        with anyio.CancelScope(shield=True):
+            await run_sync(writing.close)
 
 
 async def _events(writing: Writing, closing: anyio.Event) -> AsyncGenerator[ServerSentEvent]:

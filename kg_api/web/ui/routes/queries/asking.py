@@ -23,6 +23,7 @@ from kg_api.models.vocabulary import SearchMode
 from kg_api.web.dependencies import Open
 from kg_api.web.limits.strict_json import valid
 from kg_api.web.routes.library.documents import list_ontologies
+from kg_api.web.routes.queries.answer_stream import closed_after
 from kg_api.web.ui.links import ASK
 from kg_api.web.ui.questions import MAX_CHARACTERS, USUAL, WAYS, Question
 from kg_api.web.ui.rendering import HEADERS, render, render_pieces
@@ -117,11 +118,8 @@ class AnswerPage(StreamingResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it (ASGI)."""
-        try:
+        async with closed_after(self._writing):
             await super().__call__(scope, receive, send)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await run_sync(self._writing.close)
 
 
 async def _in_own_thread(pieces: Iterator[str]) -> AsyncGenerator[str]:
