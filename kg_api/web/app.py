@@ -34,6 +34,7 @@ from kg_api.web.middleware import RequestLog
 from kg_api.web.once_more import OnceMore
 from kg_api.web.opening import Opening
 from kg_api.web.routes.embedding import configuration, extraction, switching
+from kg_api.web.routes.evaluation import judgements
 from kg_api.web.routes.library import (
     documents,
     folders,
@@ -72,7 +73,7 @@ MAX_LARGE_BODIES = 4
 """So many bodies of the largest size all processes hold at once; the next one is refused for the moment."""
 READING = (
     *(search, pictures, image_search, passage_map, concepts, relationships, constructive),
-    *(communities, proposals, answering),
+    *(communities, proposals, answering, judgements),
 )
 WITH_PARAMETERS = (
     *READING,

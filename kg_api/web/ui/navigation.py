@@ -12,6 +12,7 @@ from kg_api.web.ui.links import (
     DOCUMENTS,
     FOLDERS,
     JOBS,
+    JUDGEMENTS,
     KEYS,
     MAP,
     ONTOLOGIES,
@@ -39,6 +40,7 @@ PLACES: Final = (
     PageLink(COMMUNITIES, "Communities"),
     PageLink(MAP, "Map"),
     PageLink(PROPOSALS, "Links"),
+    PageLink(JUDGEMENTS, "Judged questions"),
     PageLink(JOBS, "Jobs"),
 )
 ADMINISTRATION: Final = (
