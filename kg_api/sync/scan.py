@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from kg_api.errors import FolderUnusable, KgError, LeaseLost, Unavailable
 from kg_api.graph.database import Graph, Transaction, portions
 from kg_api.graph.documents import folder_scans as store
+from kg_api.graph.documents.deleting import forget_evidence_of
 from kg_api.graph.documents.folder_scans import FolderGone, NameTaken, ScannedFolder
 from kg_api.graph.documents.folders import documents_of, read_known_documents, waiting_of
-from kg_api.graph.documents.library import forget_evidence_of
 from kg_api.graph.documents.writes import (
     AskForExtraction,
     StoreResult,

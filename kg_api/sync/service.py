@@ -5,7 +5,7 @@ from __future__ import annotations
 from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph
 from kg_api.graph.documents import folders
-from kg_api.graph.documents.library import delete_document
+from kg_api.graph.documents.deleting import delete_document
 from kg_api.models.library.folders import Folder, FolderList, FolderRemoved, NewFolder
 from kg_api.sync.access import FolderAccess
 

@@ -11,7 +11,7 @@ import pytest
 
 from kg_api.graph.cache import prune_cache, read_vectors, remember_vectors
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import library
+from kg_api.graph.documents import deleting
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.jobs import enqueue_slot
 from kg_api.graph.search.passages import chunk_texts
@@ -86,7 +86,7 @@ def test_every_strategy_embeds_all_text_and_each_chunk_has_the_vector_of_what_it
 def test_batches_make_the_same_chunks_as_one_go(graph: Graph, driver: neo4j.Driver) -> None:
     made = []
     for batch_size in (1, 2, 64):
-        library.delete_ontology(graph, "notes")
+        deleting.delete_ontology(graph, "notes")
         configure(graph, strategy="paragraph_group", chunk_size=100)
         store_document(graph, document([1, 2, 3, 4, 5, 6, 7]))
         run_jobs(graph, batch_size=batch_size)
@@ -193,7 +193,7 @@ def test_what_was_embedded_before_comes_from_the_cache(graph: Graph) -> None:
     store_document(graph, document([1, 2, 2, 3]))
     run_jobs(graph, embedder, cached=True)
     assert len(embedder.texts) == 3, "equal texts once"
-    library.delete_ontology(graph, "notes")
+    deleting.delete_ontology(graph, "notes")
     store_document(graph, document([3, 2, 1], name="other.md"))
     run_jobs(graph, embedder, cached=True)
     assert len(embedder.texts) == 3, "nothing is embedded twice"

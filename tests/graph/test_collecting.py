@@ -13,7 +13,8 @@ from kg_api.blobs.files import FileBlobStore
 from kg_api.blobs.port import key_of
 from kg_api.errors import Conflict, FileLost, Unavailable
 from kg_api.graph.database import Graph
-from kg_api.graph.documents.library import delete_document, find_source
+from kg_api.graph.documents.deleting import delete_document
+from kg_api.graph.documents.library import find_source
 from kg_api.graph.documents.writes import store_document, storing
 from kg_api.graph.images.blobs import dead_blobs, hold_blobs
 from kg_api.graph.images.reads import find_image, list_images

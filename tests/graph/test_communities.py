@@ -10,7 +10,7 @@ from kg_api.errors import NotFound
 from kg_api.graph.communities.concept_graph import fewest_ties
 from kg_api.graph.concepts.merging import merge_concepts
 from kg_api.graph.database import Graph
-from kg_api.graph.documents.library import delete_document, delete_ontology
+from kg_api.graph.documents.deleting import delete_document, delete_ontology
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.jobs import page_of_jobs
 from kg_api.graph.jobs.records import COMMUNITY_DETECTION

@@ -23,7 +23,7 @@ from kg_api.graph.communities.generations import (
     write_members,
 )
 from kg_api.graph.database import Graph
-from kg_api.graph.documents.library import delete_ontology
+from kg_api.graph.documents.deleting import delete_ontology
 from kg_api.graph.jobs import find_job
 from kg_api.graph.jobs.requests import request_job
 from kg_api.jobs.runner import Runner

@@ -11,7 +11,7 @@ import pytest
 
 from kg_api.graph.concepts.writes import count_for_extraction, due_for_extraction
 from kg_api.graph.database import Graph
-from kg_api.graph.documents.library import delete_document, delete_ontology
+from kg_api.graph.documents.deleting import delete_document, delete_ontology
 from kg_api.graph.documents.writes import store_document
 from kg_api.models.concepts.extraction import ExtractedRelation
 from kg_api.models.identity import concept_id, name_id

@@ -12,7 +12,7 @@ from kg_api.errors import DatabaseUnavailable
 from kg_api.graph.concepts import removal
 from kg_api.graph.concepts.writes import count_for_extraction
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.documents.library import delete_document, delete_ontology, forget_evidence_of
+from kg_api.graph.documents.deleting import delete_document, delete_ontology, forget_evidence_of
 from kg_api.graph.documents.writes import store_document
 from kg_api.models.library.documents import DocumentRecord
 from tests.support.concepts import check_invariants, concepts, count, extraction, found, labelled, write

@@ -13,7 +13,7 @@ import pytest
 from kg_api.graph.concepts.merging import merge_concepts
 from kg_api.graph.concepts.names import Text
 from kg_api.graph.database import Graph
-from kg_api.graph.documents.library import delete_document
+from kg_api.graph.documents.deleting import delete_document
 from kg_api.graph.documents.writes import store_document
 from kg_api.models.identity import concept_id, concept_text_hash
 from kg_api.models.library.documents import DocumentRecord

@@ -8,7 +8,7 @@ import pytest
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.concepts.parting import read_concept_merges, unmerge_concepts
 from kg_api.graph.database import Graph
-from kg_api.graph.documents.library import delete_document
+from kg_api.graph.documents.deleting import delete_document
 from kg_api.graph.documents.writes import store_document
 from kg_api.models.concepts.merges import ConceptMerge
 from kg_api.models.identity import concept_id

@@ -12,7 +12,7 @@ from kg_api.graph.concepts.merging import merge_concepts
 from kg_api.graph.concepts.names import TERMS
 from kg_api.graph.concepts.vectors import want_concepts
 from kg_api.graph.database import Graph
-from kg_api.graph.documents.library import delete_document
+from kg_api.graph.documents.deleting import delete_document
 from kg_api.graph.documents.writes import store_document
 from kg_api.models.identity import concept_id, concept_text_hash
 from kg_api.models.library.documents import DocumentRecord

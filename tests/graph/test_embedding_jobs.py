@@ -17,7 +17,7 @@ from kg_api.embed.port import Vectors
 from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable
 from kg_api.graph import jobs
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import library
+from kg_api.graph.documents import deleting
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.spaces.chunks import EmbeddedBatch, write_batch
 from kg_api.graph.spaces.due import BEGINNING, SourceText, due_sources, read_refused_sources
@@ -270,6 +270,6 @@ def test_backfill_finds_what_lost_its_job(graph: Graph, driver: neo4j.Driver) ->
 
 def test_a_job_of_a_deleted_ontology_just_ends(graph: Graph) -> None:
     job_id = store_document(graph, record("a.md", ["one"])).job_id or ""
-    library.delete_ontology(graph, "notes")
+    deleting.delete_ontology(graph, "notes")
     run_jobs(graph)
     assert jobs.find_job(graph, job_id).state is JobState.COMPLETED

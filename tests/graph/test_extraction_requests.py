@@ -12,8 +12,9 @@ from kg_api.extract.open import Extractors
 from kg_api.extract.requests import ExtractionRequests
 from kg_api.graph import jobs
 from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.documents.deleting import delete_document
 from kg_api.graph.documents.folders import request_scan
-from kg_api.graph.documents.library import delete_document, list_documents
+from kg_api.graph.documents.library import list_documents
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.jobs.records import EXTRACTION
 from kg_api.ingest.records import Incoming

@@ -11,9 +11,9 @@ import pytest
 
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph
+from kg_api.graph.documents.deleting import delete_ontology
 from kg_api.graph.documents.folder_scans import delete_if_of_folder
 from kg_api.graph.documents.folders import enqueue_due, find_folder, list_folders, register, request_scan
-from kg_api.graph.documents.library import delete_ontology
 from kg_api.jobs.run import JobRun
 from kg_api.models.identity import document_id
 from kg_api.models.library.folders import NewFolder

@@ -9,7 +9,7 @@ import pytest
 
 from kg_api.embed.image.histogram import DIMENSIONS
 from kg_api.graph.database import Graph
-from kg_api.graph.documents.library import delete_document
+from kg_api.graph.documents.deleting import delete_document
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.images.reads import list_images
 from kg_api.graph.indexes import index_states

@@ -12,8 +12,9 @@ from kg_api.blobs.files import FileBlobStore
 from kg_api.blobs.port import key_of
 from kg_api.errors import Conflict, FileLost, NotFound
 from kg_api.graph.database import Graph
+from kg_api.graph.documents.deleting import delete_document
 from kg_api.graph.documents.folders import request_scan
-from kg_api.graph.documents.library import change_called, delete_document, find_source, neighbours
+from kg_api.graph.documents.library import change_called, find_source, neighbours
 from kg_api.graph.documents.writes import store_document, store_documents
 from kg_api.graph.images.blobs import hold_blobs, lose_blob
 from kg_api.graph.images.reads import find_image, list_images

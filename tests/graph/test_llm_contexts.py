@@ -16,7 +16,7 @@ from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.errors import InvalidInput
 from kg_api.graph import jobs
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import library
+from kg_api.graph.documents import deleting
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.spaces.due import read_refused_sources
 from kg_api.graph.spaces.marks import retry_refused
@@ -112,14 +112,14 @@ def test_what_was_written_before_is_not_asked_again(
     store_document(graph, record("a.md", PARAGRAPHS))
     run_jobs(graph, embedder, contexts=contexts)
     first, requests = list(embedder.texts), len(writer.requests)
-    library.delete_ontology(graph, "notes")
+    deleting.delete_ontology(graph, "notes")
     configured(graph)
     store_document(graph, record("a.md", PARAGRAPHS))
     run_jobs(graph, embedder, contexts=Contexts(graph, llm_settings(writer)))
     assert embedder.texts == first * 2
     assert len(writer.requests) == requests
     graph.write("cache/prune_contexts", bound=0)
-    library.delete_ontology(graph, "notes")
+    deleting.delete_ontology(graph, "notes")
     configured(graph)
     store_document(graph, record("a.md", PARAGRAPHS))
     run_jobs(graph, embedder, contexts=contexts)

@@ -12,7 +12,8 @@ import pytest
 from kg_api.graph.bundle import reads
 from kg_api.graph.concepts.merging import merge_concepts
 from kg_api.graph.database import Graph
-from kg_api.graph.documents.library import change_called, delete_called
+from kg_api.graph.documents.deleting import delete_called
+from kg_api.graph.documents.library import change_called
 from kg_api.graph.documents.writes import store_document
 from kg_api.models.concepts.extraction import ExtractedRelation
 from kg_api.models.embedding.configuration import EmbeddingConfig

@@ -10,7 +10,7 @@ import pytest
 
 from kg_api.errors import Conflict
 from kg_api.graph.database import Graph
-from kg_api.graph.documents.library import delete_called
+from kg_api.graph.documents.deleting import delete_called
 from kg_api.graph.documents.writes import store_document
 from kg_api.models.embedding.configuration import EmbeddingConfig
 from kg_cli.bundle.exporting import ExportProgress, open_own

@@ -14,7 +14,8 @@ from kg_api.errors import DatabaseUnavailable
 from kg_api.graph.bundle.reads import LOOKS
 from kg_api.graph.concepts.extraction_config import read_extraction
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.documents.library import change_called, delete_called, find_document
+from kg_api.graph.documents.deleting import delete_called
+from kg_api.graph.documents.library import change_called, find_document
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.fulltext.language import read_language
 from kg_api.graph.fulltext.synonyms import read_synonyms

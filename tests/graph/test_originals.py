@@ -14,8 +14,8 @@ from kg_api.blobs.port import key_of
 from kg_api.convert.pdf import convert
 from kg_api.errors import Conflict
 from kg_api.graph.database import Graph
+from kg_api.graph.documents.deleting import delete_document
 from kg_api.graph.documents.folders import request_scan
-from kg_api.graph.documents.library import delete_document
 from kg_api.graph.documents.writes import store_document, store_documents
 from kg_api.graph.images.blobs import hold_blobs
 from kg_api.graph.review.waiting import reject_waiting

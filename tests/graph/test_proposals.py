@@ -10,7 +10,7 @@ import pytest
 
 from kg_api.graph.concepts.merging import merge_concepts
 from kg_api.graph.database import Graph
-from kg_api.graph.documents.library import delete_document, delete_ontology
+from kg_api.graph.documents.deleting import delete_document, delete_ontology
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.jobs import enqueue_slot, page_of_jobs
 from kg_api.graph.jobs.records import LINK_PROPOSAL

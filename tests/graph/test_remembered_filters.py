@@ -13,7 +13,7 @@ import pytest
 
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.changing import change_document
-from kg_api.graph.documents.library import delete_document
+from kg_api.graph.documents.deleting import delete_document
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.filters.counting import prune_writes
 from kg_api.graph.filters.matching import matching_documents, read_keys

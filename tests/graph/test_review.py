@@ -10,8 +10,9 @@ import pytest
 
 from kg_api.errors import Conflict
 from kg_api.graph.database import Graph
+from kg_api.graph.documents.deleting import delete_ontology
 from kg_api.graph.documents.folders import register
-from kg_api.graph.documents.library import delete_ontology, list_documents
+from kg_api.graph.documents.library import list_documents
 from kg_api.graph.documents.writes import StoreResult, store_document, store_documents, storing
 from kg_api.graph.review import waiting
 from kg_api.graph.review.waiting import count_waiting, list_waiting, read_waiting

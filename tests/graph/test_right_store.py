@@ -14,7 +14,7 @@ from kg_api.blobs.files import FileBlobStore
 from kg_api.blobs.port import MARKER, key_of
 from kg_api.errors import FileLost, FileStoreFull, Unavailable
 from kg_api.graph.database import Graph
-from kg_api.graph.documents.library import delete_document
+from kg_api.graph.documents.deleting import delete_document
 from kg_api.graph.images.blobs import known_store
 from kg_api.images.files import StoredFiles
 from tests.conftest import wipe

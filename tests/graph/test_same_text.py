@@ -10,7 +10,7 @@ from pathlib import Path
 import neo4j
 
 from kg_api.graph.database import Graph
-from kg_api.graph.documents.library import delete_document
+from kg_api.graph.documents.deleting import delete_document
 from kg_api.graph.documents.writes import StoreResult, preview_document, store_document, store_documents
 from kg_api.graph.migrations import migrate
 from kg_api.models.library.documents import DocumentRecord, StoredChange

@@ -1,24 +1,98 @@
-"""Deleting the documents that fit a filter."""
+"""Deleting documents: one, those that fit a filter, or all of an ontology."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from kg_api.errors import Conflict
+from kg_api.errors import Conflict, NotFound
+from kg_api.graph.concepts.removal import forget_apart_of_documents, forget_evidence
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.documents.library import delete_document_in, forget_evidence_of, summaries
+from kg_api.graph.documents.library import summaries
 from kg_api.graph.filters.matching import (
     asks_for_absence,
     describe_unknown_fields,
     matching_documents,
 )
-from kg_api.graph.naming.ontologies import note_on_ontologies
+from kg_api.graph.naming.documents import identify_document, is_whole_id
+from kg_api.graph.naming.ontologies import note_on_ontologies, note_on_ontology
+from kg_api.graph.review.waiting import forget_waiting_of
 from kg_api.graph.search.similar import count_sources
 from kg_api.models.identity import digest
 from kg_api.models.library.deletion import MAX_SHOWN, DeletedMatching, DocumentDeletion
 from kg_api.models.library.documents import Deleted
 from kg_api.models.queries.filters import Clause
 from kg_api.wording.plural import pluralize
+
+DOCUMENTS_A_PORTION = 100
+
+
+def delete_document(graph: Graph, document_id: str) -> Deleted:
+    """Delete a document with its sources and chunks; nothing when it is not there.
+
+    The evidence of a large one goes before, in parts. If it is interrupted, repeat it.
+    """
+    forget_evidence_of(graph, [document_id])
+    return graph.transaction(lambda tx: delete_document_in(tx, document_id))
+
+
+def delete_called(graph: Graph, called: str, ontology: str | None = None) -> Deleted:
+    """Delete a document by its id, a beginning of that, or its name.
+
+    One that is not there is an error; of a whole id it is a note only, for deleting twice shall be harmless.
+
+    Raises:
+        NotFound: none goes by that name.
+        Conflict: several do.
+    """
+    try:
+        identity = identify_document(graph, called, ontology)
+    except NotFound as error:
+        if ontology is None and is_whole_id(called):
+            return Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {error}"])
+        raise
+    deleted = delete_document(graph, identity)
+    if not deleted.documents:
+        deleted.notes.append("nothing was deleted: somebody else deleted it at this moment")
+    return deleted
+
+
+def delete_ontology(graph: Graph, name: str) -> Deleted:
+    """Delete an ontology, one document a transaction; nothing, and a note, when it is not there.
+
+    Folders that it follows are followed no more, or their next scan would bring their documents back.
+    """
+    graph.write("folders/remove_of_ontology", ontology=name)
+    forget_waiting_of(graph, name)
+    missing = note_on_ontology(graph, name)
+    gone = Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {each}" for each in missing])
+    while rows := graph.read("ontologies/document_ids", name=name, limit=DOCUMENTS_A_PORTION):
+        for row in rows:
+            deleted = delete_document(graph, row["document_id"])
+            gone.documents += deleted.documents
+            gone.sources += deleted.sources
+    graph.write("ontologies/delete_empty", name=name)
+    return gone
+
+
+def forget_evidence_of(
+    graph: Graph,
+    document_ids: Sequence[str],
+    goes: Callable[[Transaction, str], bool] = lambda _tx, _document_id: True,
+) -> None:
+    """Before documents are deleted in one transaction; see `forget_apart_of_documents`."""
+    rows = {each: graph.read("sources/ids_of_document", document_id=each) for each in document_ids}
+    sources = {each: [row["source_id"] for row in found] for each, found in rows.items()}
+    forget_apart_of_documents(graph, sources, goes)
+
+
+def delete_document_in(tx: Transaction, document_id: str) -> Deleted:
+    """Delete a document within a transaction."""
+    tx.run("documents/hold", document_id=document_id)
+    ids = [row["source_id"] for row in tx.run("sources/ids_of_document", document_id=document_id)]
+    forget_evidence(tx, ids)
+    sources = tx.run("sources/delete_many", ids=ids)[0]["sources"]
+    documents = tx.run("documents/delete", document_id=document_id)[0]["documents"]
+    return Deleted(documents=documents, sources=sources)
 
 
 def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 from kg_api.errors import Conflict, KgError
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.documents.library import delete_document_in
+from kg_api.graph.documents.deleting import delete_document_in
 from kg_api.models.library.folders import ScanTally
 
 

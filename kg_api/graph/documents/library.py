@@ -1,25 +1,22 @@
-"""Reading and deleting what has been stored: ontologies, documents, sources."""
+"""Reading what has been stored: ontologies, documents, sources."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kg_api.errors import NotFound
-from kg_api.graph.concepts.removal import forget_apart_of_documents, forget_evidence
-from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.graph.database import Graph, Row
 from kg_api.graph.documents.changing import change_document, note_same_words
 from kg_api.graph.filters.matching import asks_for_absence, describe_unknown_fields, matching_documents
 from kg_api.graph.naming.documents import identify_document, is_whole_id
 from kg_api.graph.naming.nodes import identify_source, unknown_source
 from kg_api.graph.naming.ontologies import note_on_ontology
 from kg_api.graph.naming.reach import reach, reaches, within
-from kg_api.graph.review.waiting import forget_waiting_of
 from kg_api.graph.spaces.marks import Mark
 from kg_api.models.library.documents import (
-    Deleted,
     DocumentChange,
     DocumentChanged,
     DocumentContent,
@@ -31,7 +28,8 @@ from kg_api.models.library.documents import (
 from kg_api.models.queries.filters import Clause
 from kg_api.models.queries.places import Place
 
-DOCUMENTS_A_PORTION = 100
+_ALWAYS = [name for name, each in DocumentSummary.model_fields.items() if each.annotation != str | None]
+"""What each document has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ def page_of_documents(
     """One page of documents by ontology and name, and how many there are in all."""
     rows = graph.read("documents/page", ontologies=within(ontology), offset=offset, limit=limit)
     total = graph.read("documents/count", ontologies=within(ontology))[0]["total"]
-    return [DocumentSummary.model_validate(_to_fields(row)) for row in rows], total
+    return _summaries(rows), total
 
 
 def list_documents(
@@ -115,7 +113,7 @@ def _list_matching(
 def summaries(graph: Graph, document_ids: Sequence[str]) -> list[DocumentSummary]:
     """Some documents by their ids, in that order; what is not there is missing."""
     rows = graph.read("documents/of_ids", document_ids=list(document_ids)) if document_ids else []
-    return [DocumentSummary.model_validate(_to_fields(row)) for row in rows]
+    return _summaries(rows)
 
 
 def find_document(graph: Graph, called: str, ontology: str | None = None) -> DocumentContent:
@@ -227,73 +225,10 @@ def neighbours(graph: Graph, places: list[Place], window: int) -> dict[str, list
     return found
 
 
-def delete_document(graph: Graph, document_id: str) -> Deleted:
-    """Delete a document with its sources and chunks; nothing when it is not there.
-
-    The evidence of a large one goes before, in parts. If it is interrupted, repeat it.
-    """
-    forget_evidence_of(graph, [document_id])
-    return graph.transaction(lambda tx: delete_document_in(tx, document_id))
-
-
-def delete_called(graph: Graph, called: str, ontology: str | None = None) -> Deleted:
-    """Delete a document by its id, a beginning of that, or its name.
-
-    One that is not there is an error; of a whole id it is a note only, for deleting twice shall be harmless.
-
-    Raises:
-        NotFound: none goes by that name.
-        Conflict: several do.
-    """
-    try:
-        identity = identify_document(graph, called, ontology)
-    except NotFound as error:
-        if ontology is None and is_whole_id(called):
-            return Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {error}"])
-        raise
-    deleted = delete_document(graph, identity)
-    if not deleted.documents:
-        deleted.notes.append("nothing was deleted: somebody else deleted it at this moment")
-    return deleted
-
-
-def delete_ontology(graph: Graph, name: str) -> Deleted:
-    """Delete an ontology, one document a transaction; nothing, and a note, when it is not there.
-
-    Folders that it follows are followed no more, or their next scan would bring their documents back.
-    """
-    graph.write("folders/remove_of_ontology", ontology=name)
-    forget_waiting_of(graph, name)
-    missing = note_on_ontology(graph, name)
-    gone = Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {each}" for each in missing])
-    while rows := graph.read("ontologies/document_ids", name=name, limit=DOCUMENTS_A_PORTION):
-        for row in rows:
-            deleted = delete_document(graph, row["document_id"])
-            gone.documents += deleted.documents
-            gone.sources += deleted.sources
-    graph.write("ontologies/delete_empty", name=name)
-    return gone
-
-
-def forget_evidence_of(
-    graph: Graph,
-    document_ids: Sequence[str],
-    goes: Callable[[Transaction, str], bool] = lambda _tx, _document_id: True,
-) -> None:
-    """Before documents are deleted in one transaction; see `forget_apart_of_documents`."""
-    rows = {each: graph.read("sources/ids_of_document", document_id=each) for each in document_ids}
-    sources = {each: [row["source_id"] for row in found] for each, found in rows.items()}
-    forget_apart_of_documents(graph, sources, goes)
-
-
-def delete_document_in(tx: Transaction, document_id: str) -> Deleted:
-    """Delete a document within a transaction."""
-    tx.run("documents/hold", document_id=document_id)
-    ids = [row["source_id"] for row in tx.run("sources/ids_of_document", document_id=document_id)]
-    forget_evidence(tx, ids)
-    sources = tx.run("sources/delete_many", ids=ids)[0]["sources"]
-    documents = tx.run("documents/delete", document_id=document_id)[0]["documents"]
-    return Deleted(documents=documents, sources=sources)
+def _summaries(rows: Sequence[Row]) -> list[DocumentSummary]:
+    """Documents of a list, without those that are deleted at this moment: of them a row has nulls."""
+    there = [row for row in rows if all(row[each] is not None for each in _ALWAYS)]
+    return [DocumentSummary.model_validate(_to_fields(row)) for row in there]
 
 
 def _to_fields(row: Row) -> dict[str, Any]:

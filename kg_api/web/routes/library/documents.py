@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body
 from fastapi.openapi.models import Example
 
 from kg_api.access.narrowing import narrowed
-from kg_api.graph.documents import library
+from kg_api.graph.documents import deleting, library
 from kg_api.graph.documents.deleting import delete_matching
 from kg_api.graph.filters.facets import count_facets
 from kg_api.graph.review.waiting import count_waiting
@@ -68,7 +68,7 @@ def list_ontologies(container: Open) -> OntologyList:
 @router.delete("/ontologies/{ontology}", summary="Delete an ontology")
 def delete_ontology(container: Open, ontology: Ontology) -> Deleted:
     """Delete an ontology with all its documents. One that is not there is no error: zeros and a note."""
-    deleted = library.delete_ontology(container.graph, ontology)
+    deleted = deleting.delete_ontology(container.graph, ontology)
     container.images.collect_after_delete()
     return deleted
 
@@ -135,6 +135,6 @@ def delete_document(container: Open, document_id: CalledDocument, ontology: Onto
 
     404: there is no document of that name; the message names those nearest. 409: several have that name.
     """
-    deleted = library.delete_called(container.graph, document_id, ontology)
+    deleted = deleting.delete_called(container.graph, document_id, ontology)
     container.images.collect_after_delete()
     return deleted

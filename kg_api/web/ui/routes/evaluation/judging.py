@@ -44,10 +44,10 @@ def judge_hit(
     of: Name,
     *,
     source_id: Name,
-    relevance: Annotated[Literal["", "0", "1", "2"], Form()],
+    relevance: Annotated[Literal["none", "0", "1", "2"], Form()],
 ) -> Response:
     """Keep whether a hit answers, or take it back; to htmx the buttons as they are then."""
-    value = int(relevance) if relevance else None
+    value = None if relevance == "none" else int(relevance)
     if value is None:
         note_outcome(request, delete_judgements(container.graph, of, question_text(question.text), source_id))
     else:
