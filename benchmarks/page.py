@@ -1,0 +1,139 @@
+"""The page in a real browser, beside REST in the same run: when a search is seen, and when its hits are.
+
+Needs Chromium. Prints one JSON object of milliseconds:
+
+- first paint of `/ui/search` in a browser that has been nowhere, and the bytes of that visit;
+- from the last key until hits are there, without the pause that typing waits for (its own is told);
+- the part of the page that hits come in, and the same searches over REST, turn by turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+import numpy as np
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from benchmarks.stack import Stack, machine, stack
+
+QUESTION_WORDS: Final = 4
+VISITS, TYPED, ASKED = 20, 30, 200
+PAUSE_MS: Final = 300
+"""That the search box waits for the next key (templates/search/page.html)."""
+PAINT: Final = """() => {
+  const paint = performance.getEntriesByName('first-contentful-paint')[0];
+  const all = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
+  return {ms: paint.startTime, bytes: all.reduce((sum, each) => sum + each.transferSize, 0)};
+}"""
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("folder", type=Path, help="a folder of documents")
+    chosen = parser.parse_args()
+    with stack() as running:
+        running.kg("ingest", str(chosen.folder), "--ontology", "notes", "--wait")
+        running.rest()
+        questions = _questions(chosen.folder)
+        print(json.dumps({"machine": machine(), **_measure(running, questions)}, indent=2))
+
+
+def _measure(running: Stack, questions: Sequence[str]) -> dict[str, Any]:
+    address = running.home.api_url() or ""
+    found = _hits(address, questions[:ASKED])
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        visits = [_visit(browser, address) for _ in range(VISITS + 1)][1:]  # the first starts the browser
+        typed = _typed(browser, address, questions[:TYPED])
+        browser.close()
+    return {
+        "first paint": _told([each["ms"] for each in visits]),
+        "bytes of a first visit": visits[0]["bytes"],
+        "typed until shown": _told([each - PAUSE_MS for each in typed]),
+        **found,
+    }
+
+
+def _questions(folder: Path) -> list[str]:
+    """Words of the documents, in questions of their own."""
+    words = sorted(
+        {
+            word
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+            for word in path.read_text("utf-8", "replace").split()
+            if word.isalpha()
+        }
+    )
+    dice = random.Random(3)
+    return [" ".join(dice.sample(words, QUESTION_WORDS)) for _ in range(ASKED)]
+
+
+def _hits(address: str, questions: Sequence[str]) -> dict[str, Any]:
+    """The same searches over REST and as a part of the page, turn by turn."""
+    taken: dict[str, list[float]] = {"REST": [], "part of the page": []}
+    with httpx.Client(base_url=address, timeout=60) as http:
+        for at, question in enumerate(questions):
+            body = {"query_text": question, "limit": 10, "include_concepts": True}
+            asks: list[tuple[str, Callable[[], httpx.Response]]] = [
+                ("REST", lambda body=body: http.post("/queries/sources/search", json=body)),
+                (
+                    "part of the page",
+                    lambda question=question: http.get(
+                        "/ui/search", params={"q": question}, headers={"HX-Request": "true"}
+                    ),
+                ),
+            ]
+            for name, ask in asks if at % 2 else reversed(asks):
+                begun = time.perf_counter()
+                ask().raise_for_status()
+                taken[name].append((time.perf_counter() - begun) * 1000)
+    return {name: _told(values) for name, values in taken.items()}
+
+
+def _visit(browser: Browser, address: str) -> dict[str, float]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto(f"{address}/ui/search", wait_until="load")
+    page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
+    seen = page.evaluate(PAINT)
+    context.close()
+    return seen
+
+
+def _typed(browser: Browser, address: str, questions: Sequence[str]) -> list[float]:
+    """From the last key until the hits of the question are there."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto(f"{address}/ui/search")
+    taken = [_ask(page, question) for question in questions]
+    context.close()
+    return taken
+
+
+def _ask(page: Page, question: str) -> float:
+    page.fill("#q", question[:-1])
+    page.press("#q", "End")
+    begun = time.perf_counter()
+    page.keyboard.type(question[-1])
+    page.wait_for_url(lambda url: httpx.URL(url).params.get("q") == question)
+    page.wait_for_selector(".hit")
+    return (time.perf_counter() - begun) * 1000
+
+
+def _told(values: Sequence[float]) -> dict[str, float]:
+    p50, p95 = np.percentile(values, [50, 95])
+    return {"p50": round(float(p50), 1), "p95": round(float(p95), 1), "most": round(max(values), 1)}
+
+
+if __name__ == "__main__":
+    main()

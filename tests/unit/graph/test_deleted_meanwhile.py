@@ -1,0 +1,39 @@
+"""Lists without what is deleted while they are read: of it a row has nulls."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from neo4j.time import DateTime
+
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.library import summaries
+
+ROW: dict[str, Any] = {
+    "document_id": "d",
+    "ontology": "notes",
+    "document": "a.md",
+    "title": "a",
+    "uri": None,
+    "format": "markdown",
+    "characters": 3,
+    "sources": 1,
+    "metadata": "{}",
+    "updated_at": DateTime(2026, 1, 1),
+}
+
+
+class Rows:
+    """Gives what a read would have given."""
+
+    def __init__(self, *rows: dict[str, Any]) -> None:
+        self._rows = rows
+
+    def read(self, _statement: str, **_given: Any) -> list[dict[str, Any]]:
+        return list(self._rows)
+
+
+def test_a_row_of_a_document_that_is_being_deleted_is_left_out() -> None:
+    half = [{**ROW, "document_id": "gone", name: None} for name in ROW if name != "uri"]
+    found = summaries(cast("Graph", Rows(*half, ROW)), ["gone", "d"])
+    assert [each.document_id for each in found] == ["d"]
