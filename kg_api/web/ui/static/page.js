@@ -49,12 +49,6 @@ document.addEventListener("keydown", (event) => {
   box.focus();
 });
 
-// What cannot be undone is asked for.
-document.addEventListener("submit", (event) => {
-  const question = event.target.dataset.confirm;
-  if (question && !confirm(question)) event.preventDefault();
-});
-
 // What is asked for again and again rests while nobody sees the page.
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (document.hidden && event.detail.elt.hasAttribute("data-poll")) event.preventDefault();

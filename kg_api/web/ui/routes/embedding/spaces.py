@@ -44,7 +44,7 @@ def spaces_page(request: Request, container: Open) -> HTMLResponse:
     spaces = list_spaces(container).spaces
     shown: dict[str, Any] = {
         "spaces": spaces,
-        "progress": {each.slug: _progress(container, each) for each in spaces},
+        "progress": {each.slug: progress_of(container, each) for each in spaces},
     }
     shown["changes"] = any(map(_changes, spaces))
     if wants_part(request):
@@ -76,7 +76,7 @@ def create(
 def space_page(request: Request, container: Open, slug: Name) -> HTMLResponse:
     """Show a space, and what can be done with it; to htmx how far it is."""
     space = named_space(container, slug)
-    shown = {"space": space, "progress": _progress(container, space), "changes": _changes(space)}
+    shown = {"space": space, "progress": progress_of(container, space), "changes": _changes(space)}
     if wants_part(request):
         return render("spaces/state.html", shown)
     return render("spaces/one.html", {**shown, "ontologies": list_ontologies(container).ontologies})
@@ -99,11 +99,12 @@ def _changes(space: SpaceInfo) -> bool:
     return bool(space.building) or space.state == "dropping"
 
 
-def _progress(container: Container, space: SpaceInfo) -> Sequence[BuildProgress]:
-    return [_progress_of(container, space, each) for each in space.building[:BUILDS_SHOWN]]
+def progress_of(container: Container, space: SpaceInfo) -> Sequence[BuildProgress]:
+    """How far what is built in a space is, ontology by ontology."""
+    return [_counted(container, space, each) for each in space.building[:BUILDS_SHOWN]]
 
 
-def _progress_of(container: Container, space: SpaceInfo, ontology: str) -> BuildProgress:
+def _counted(container: Container, space: SpaceInfo, ontology: str) -> BuildProgress:
     status = ontology_embedding_status(container, ontology)
     counted = status.images if space.modality == "image" and status.images else status
     return BuildProgress(ontology, counted.embedded + counted.refused, counted.total)
