@@ -62,6 +62,7 @@ from kg_api.web.streams import Streams
 from kg_api.web.ui.links import DOCUMENTS
 from kg_api.web.ui.mount import PAGES, WITHOUT_KEY, mount
 from kg_api.web.ui.problems import ErrorPages
+from kg_api.web.ui.routes.embedding.progress import BuildCounts
 
 WITH_FILES = ("/documents", image_search.PATH, moving.IMPORT_PATH)
 """Paths that take a file."""
@@ -142,6 +143,7 @@ def create_app(
     app.state.surroundings = Surroundings(settings)
     app.state.large_bodies = CapacityLimiter(LARGE_AT_ONCE)
     app.state.streams = Streams(settings.api.share(settings.api.event_streams))
+    app.state.build_counts = BuildCounts()
     app.state.keys_required = keys_required(settings.api)
     checks = [Depends(check_scope), Depends(check_parameters), Depends(check_body)]
     for module in WITH_PARAMETERS:

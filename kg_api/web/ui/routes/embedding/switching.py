@@ -64,14 +64,14 @@ def activate(
 
 @router.get("/rollback")
 def rollback_page(
-    container: Open, slug: Name, ontology: Annotated[str, Query(max_length=1000)] = ""
+    request: Request, container: Open, slug: Name, ontology: Annotated[str, Query(max_length=1000)] = ""
 ) -> HTMLResponse:
     """Show what would answer again, and which builds would be given up, before it is so."""
     chosen = valid(ChosenOntologies, {"ontologies": _names(ontology)}).ontologies
     switched = container.switch.preview_rollback(slug, chosen)
     space = named_space(container, slug)
     going_back = {each.ontology for each in switched}
-    given_up = [each for each in progress_of(container, space) if each.ontology in going_back]
+    given_up = [each for each in progress_of(request, container, space) if each.ontology in going_back]
     shown = {"slug": slug, "ontology": ontology, "switched": switched, "progress": given_up}
     return render("spaces/rollback.html", shown)
 
