@@ -11,7 +11,7 @@ from kg_api.access import keys
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces.registry import ensure_space
 from kg_api.models.keys import NewKey
-from tests.support.browsing import browser, session_of, sign_in, signed_in, token_in
+from tests.support.browsing import browser, cookie_of, session_of, sign_in, signed_in, token_in
 from tests.support.embedders import small_embedder
 from tests.support.routes import PAGES
 from tests.support.running import Service
@@ -159,5 +159,5 @@ def test_where_no_key_is_required_there_is_nothing_to_sign_in_to(service: Servic
         assert "Sign out" not in page.text
         assert "X-CSRF-Token" not in page.text
         assert client.post("/ui/logout", headers={"Origin": "https://evil.example"}).status_code == 403
-        client.cookies.set("kg_session", "a" * 43)
+        client.cookies.set(cookie_of(client), "a" * 43)
         assert client.get("/ui/search").status_code == 200, "a session of another service says nothing"
