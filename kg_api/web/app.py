@@ -19,6 +19,7 @@ from kg_api.managed.home import Home
 from kg_api.settings import Settings
 from kg_api.web import openapi, problems
 from kg_api.web.access.audit import AuditLog
+from kg_api.web.access.caching import OwnAnswers
 from kg_api.web.access.door import AccessControl, Doorkeeper, check_scope
 from kg_api.web.access.pace import RequestRate, SignInRate, TokenRate
 from kg_api.web.access.required import keys_required
@@ -174,6 +175,7 @@ def create_app(
     rate = RequestRate(settings.api.requests_per_minute)
     tokens = TokenRate(settings.api.provider_tokens_per_day)
     app.add_middleware(AccessControl, door=door, rate=rate, tokens=tokens, required=app.state.keys_required)
+    app.add_middleware(OwnAnswers)
     if pages := settings.api.allowed_web_pages:
         app.add_middleware(CORSMiddleware, allow_origins=pages, allow_methods=["*"], allow_headers=["*"])
     app.add_middleware(OriginCheck, hosts=allowed_hosts(settings.api), origins=pages)
