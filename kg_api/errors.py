@@ -15,6 +15,7 @@
     │   ├── BudgetSpent            500   exit 78   what a language model may cost is used up
     │   ├── OtherModel             500   exit 78   another model answers under the name of a space's
     │   └── FolderUnusable         500   exit 78   a followed folder is not there, or looks as if it were not
+    │       └── FolderEmptied      500   exit 78   it holds no file any more, which may be meant
     ├── Unavailable                503   exit 69   a part that should answer does not; try again
     │   ├── DatabaseUnavailable    503   exit 69
     │   │   ├── DatabasePanicked   503   exit 69   Neo4j runs, and answers nothing until it is started again
@@ -137,6 +138,10 @@ class OtherModel(ConfigurationError):
 
 class FolderUnusable(ConfigurationError):
     """The folder cannot be scanned as it is; nothing was removed."""
+
+
+class FolderEmptied(FolderUnusable):
+    """The folder holds no file any more, and nothing was removed; say that it was cleared on purpose."""
 
 
 class Unavailable(KgError):

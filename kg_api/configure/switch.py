@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kg_api.configure.check import SpaceChecker
 from kg_api.configure.embedding import EmbeddingRequests
@@ -11,6 +11,7 @@ from kg_api.configure.service import ConfigurationService
 from kg_api.configure.switched import (
     WayBack,
     begin_again,
+    present_ontologies,
     present_switched,
     require_ok,
     switch_back,
@@ -26,6 +27,7 @@ from kg_api.models.embedding.switching import (
     SpaceBuilding,
     SpaceCheck,
     SpaceSwitched,
+    SwitchedOntology,
 )
 from kg_api.spaces.activation import activate, turn_back
 from kg_api.spaces.plans import EmbeddingState, read_embedding_states, select_embedding_states
@@ -123,18 +125,31 @@ class SwitchService:
         """
         if (space := find_space(self._graph, slug)).is_of_images:
             return self._images.rollback(space, ontologies)
-        chosen = self._aimed_at(slug, ontologies)
+        back = self._ways_back(slug, ontologies)
+        seconds = switch_back(self._graph, slug, back, new=ontologies is None)
+        notes = begin_again(self._graph, self._requests, back)
+        return present_switched(self._graph, slug, _spaces(back), seconds, notes=notes)
+
+    def preview_rollback(self, slug: str, ontologies: Sequence[str] | None = None) -> list[SwitchedOntology]:
+        """What going back would switch; nothing is changed.
+
+        Raises:
+            NotFound: there is no such space or ontology.
+            Conflict: there is nothing to go back to.
+        """
+        if (space := find_space(self._graph, slug)).is_of_images:
+            return self._images.preview_rollback(space, ontologies)
+        return present_ontologies(_spaces(self._ways_back(slug, ontologies)))
+
+    def _ways_back(self, slug: str, ontologies: Sequence[str] | None) -> dict[str, WayBack]:
         back = {
             each.ontology: WayBack(each.configured, turned, turned.target.space)
-            for each in chosen
+            for each in self._aimed_at(slug, ontologies)
             if (turned := turn_back(each.configured)) and (ontologies or turned.target.space != slug)
         }
         if not back:
             raise Conflict(f"no ontology that uses {slug} has a previous space to roll back to")
-        seconds = switch_back(self._graph, slug, back, new=ontologies is None)
-        notes = begin_again(self._graph, self._requests, back)
-        switched = {name: (each.present.answering.space, each.space) for name, each in back.items()}
-        return present_switched(self._graph, slug, switched, seconds, notes=notes)
+        return back
 
     def _build(self, slug: str, embedding_state: EmbeddingState, asked: SpaceBuild) -> Build:
         config = embedding_state.answering.config.model_copy(update={"space": slug})
@@ -156,6 +171,11 @@ class SwitchService:
 
     def _serves(self, slug: str) -> bool:
         return any(each.answering.space.slug == slug for each in read_embedding_states(self._graph).values())
+
+
+def _spaces(back: Mapping[str, WayBack]) -> dict[str, tuple[str, str]]:
+    """By ontology, what answers before and after."""
+    return {name: (each.present.answering.space, each.space) for name, each in back.items()}
 
 
 def _refuse_other_builds(slug: str, wanted: Sequence[EmbeddingState]) -> None:

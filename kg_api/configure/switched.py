@@ -92,6 +92,13 @@ def begin_again(graph: Graph, requests: EmbeddingRequests, names: Iterable[str])
     return [f"{name}: {note}" for name in names if name in now for note in requests.begun(now[name])]
 
 
+def present_ontologies(switched: Mapping[str, tuple[str, str]]) -> list[SwitchedOntology]:
+    """By ontology, the space before and the one after."""
+    return [
+        SwitchedOntology(ontology=name, before=before, now=now) for name, (before, now) in switched.items()
+    ]
+
+
 def present_switched(
     graph: Graph,
     slug: str,
@@ -104,10 +111,7 @@ def present_switched(
     """What was switched: by ontology, the space before and the one now."""
     return SpaceSwitched(
         slug=slug,
-        ontologies=[
-            SwitchedOntology(ontology=name, before=before, now=now)
-            for name, (before, now) in switched.items()
-        ],
+        ontologies=present_ontologies(switched),
         space_of_new=space_of_new(graph, modality),
         seconds=seconds,
         notes=[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kg_api.graph.database import Graph
@@ -71,6 +72,10 @@ class SearchService:
             Unavailable: no lane that was asked for can answer.
         """
         return self.answer(self._planner.plan(request, similar))
+
+    def providers(self, ontologies: Sequence[str] | None) -> frozenset[str]:
+        """Services elsewhere that embed a question; see `SearchPlanner.providers`."""
+        return self._planner.providers(ontologies)
 
     def plan(self, request: SourceSearch, *, concepts_alone: bool) -> SearchPlan:
         """Work out what to ask where; see `SearchPlanner.plan`."""

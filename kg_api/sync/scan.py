@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from kg_api.errors import FolderUnusable, KgError, LeaseLost, Unavailable
+from kg_api.errors import FolderEmptied, FolderUnusable, KgError, LeaseLost, Unavailable
 from kg_api.graph.database import Graph, Transaction, portions
 from kg_api.graph.documents import folder_scans as store
 from kg_api.graph.documents.deleting import forget_evidence_of
@@ -105,12 +105,12 @@ class Scan:
         """The names of the folder's documents whose files have gone.
 
         Raises:
-            FolderUnusable: all have: the folder may be one that is not mounted.
+            FolderEmptied: all have: the folder may be one that is not mounted.
         """
         stored = [name for _, name in documents_of(self._graph, self._folder.folder_id)]
         stored += waiting_of(self._graph, self._folder.folder_id)
         if stored and not self._listing.files and not self._folder.allow_empty:
-            raise FolderUnusable(
+            raise FolderEmptied(
                 f"{self._folder.path} holds no file that kg reads, but {len(stored)} documents came from it: "
                 "is it mounted? Nothing was removed. If it was cleared on purpose: "
                 f"kg folders scan {self._folder.folder_id} --allow-empty"

@@ -19,6 +19,7 @@ from kg_api.managed.home import Home
 from kg_api.settings import Settings
 from kg_api.web import openapi, problems
 from kg_api.web.access.audit import AuditLog
+from kg_api.web.access.caching import OwnAnswers
 from kg_api.web.access.door import AccessControl, Doorkeeper, check_scope
 from kg_api.web.access.pace import RequestRate, SignInRate, TokenRate
 from kg_api.web.access.required import keys_required
@@ -63,6 +64,7 @@ from kg_api.web.streams import Streams
 from kg_api.web.ui.links import DOCUMENTS
 from kg_api.web.ui.mount import PAGES, WITHOUT_KEY, mount
 from kg_api.web.ui.problems import ErrorPages
+from kg_api.web.ui.routes.embedding.progress import BuildCounts
 
 WITH_FILES = ("/documents", image_search.PATH, moving.IMPORT_PATH)
 """Paths that take a file."""
@@ -143,6 +145,7 @@ def create_app(
     app.state.surroundings = Surroundings(settings)
     app.state.large_bodies = CapacityLimiter(LARGE_AT_ONCE)
     app.state.streams = Streams(settings.api.share(settings.api.event_streams))
+    app.state.build_counts = BuildCounts()
     app.state.keys_required = keys_required(settings.api)
     checks = [Depends(check_scope), Depends(check_parameters), Depends(check_body)]
     for module in WITH_PARAMETERS:
@@ -173,6 +176,7 @@ def create_app(
     rate = RequestRate(settings.api.requests_per_minute)
     tokens = TokenRate(settings.api.provider_tokens_per_day)
     app.add_middleware(AccessControl, door=door, rate=rate, tokens=tokens, required=app.state.keys_required)
+    app.add_middleware(OwnAnswers)
     if pages := settings.api.allowed_web_pages:
         app.add_middleware(CORSMiddleware, allow_origins=pages, allow_methods=["*"], allow_headers=["*"])
     app.add_middleware(OriginCheck, hosts=allowed_hosts(settings.api), origins=pages)

@@ -59,10 +59,13 @@ def test_a_scan_can_be_asked_for(http: httpx.Client, folder: Path, graph: Graph)
     (folder / "two.md").unlink()
     http.post(f"/folders/{followed}/scan", json={})
     work(graph)
-    assert "--allow-empty" in http.get(f"/folders/{followed}").json()["error"]
+    emptied = http.get(f"/folders/{followed}").json()
+    assert "--allow-empty" in emptied["error"]
+    assert emptied["looks_emptied"] is True
     http.post(f"/folders/{followed}/scan", json={"allow_empty": True})
     work(graph)
-    assert http.get(f"/folders/{followed}").json()["documents"] == 0
+    cleared = http.get(f"/folders/{followed}").json()
+    assert (cleared["documents"], cleared["looks_emptied"], cleared["error"]) == (0, False, None)
 
 
 @pytest.mark.parametrize("delete", [False, True])

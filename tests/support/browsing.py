@@ -48,7 +48,12 @@ def token_in(page: httpx.Response) -> str:
 
 def session_of(client: httpx.Client) -> str:
     """What its cookie holds."""
-    return client.cookies[COOKIE]
+    return client.cookies[cookie_of(client)]
+
+
+def cookie_of(client: httpx.Client) -> str:
+    """How its cookie is called: a browser keeps those of all ports of a host together."""
+    return f"{COOKIE}_{client.base_url.port}"
 
 
 def knock_at_page(client: httpx.Client, route: str, **headers: str) -> httpx.Response:
@@ -56,6 +61,6 @@ def knock_at_page(client: httpx.Client, route: str, **headers: str) -> httpx.Res
     method, path = route.split(" ")
     path = path.replace("{", "no-").replace("}", "")
     form = None
-    if method != "GET" and COOKIE in client.cookies:
+    if method != "GET" and cookie_of(client) in client.cookies:
         form = {"csrf_token": token_in(client.get("/ui/search"))}
     return client.request(method, path, data=form, headers=headers)

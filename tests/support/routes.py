@@ -152,6 +152,7 @@ PAGES: Final[dict[str, KeyScope]] = {
     "GET /ui/folders/{folder_id}": "admin",
     "GET /ui/folders/{folder_id}/remove": "admin",
     "POST /ui/folders/{folder_id}/remove": "admin",
+    "GET /ui/folders/{folder_id}/scan": "admin",
     "POST /ui/folders/{folder_id}/scan": "admin",
     "GET /ui/graph/{source_id}": "read",
     "GET /ui/jobs": "read",
@@ -164,6 +165,7 @@ PAGES: Final[dict[str, KeyScope]] = {
     "GET /ui/keys": "admin",
     "POST /ui/keys": "admin",
     "POST /ui/keys/{key_id}/rotate": "admin",
+    "GET /ui/keys/{key_id}/revoke": "admin",
     "POST /ui/keys/{key_id}/revoke": "admin",
     "GET /ui/ontologies": "read",
     "GET /ui/ontologies/{ontology}": "read",
@@ -180,7 +182,9 @@ PAGES: Final[dict[str, KeyScope]] = {
     "POST /ui/logout": "read",
     "GET /ui/read/{document_id}": "read",
     "GET /ui/review": "read",
+    "GET /ui/review/approve": "read",
     "POST /ui/review/approve": "write",
+    "GET /ui/review/reject": "read",
     "POST /ui/review/reject": "write",
     "GET /ui/search": "read",
     "GET /ui/search/facets": "read",
@@ -192,6 +196,7 @@ PAGES: Final[dict[str, KeyScope]] = {
     "GET /ui/spaces/{slug}/check": "admin",
     "GET /ui/spaces/{slug}/drop": "admin",
     "POST /ui/spaces/{slug}/drop": "admin",
+    "GET /ui/spaces/{slug}/rollback": "admin",
     "POST /ui/spaces/{slug}/rollback": "admin",
 }
 """What people see in a browser; it is not in the OpenAPI document."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kg_api.configure.embedding import EmbeddingRequests
@@ -10,6 +10,7 @@ from kg_api.configure.images.check import ImageSpaceChecker
 from kg_api.configure.switched import (
     WayBack,
     begin_again,
+    present_ontologies,
     present_switched,
     require_ok,
     switch_back,
@@ -32,6 +33,7 @@ from kg_api.models.embedding.switching import (
     SpaceBuilding,
     SpaceCheck,
     SpaceSwitched,
+    SwitchedOntology,
 )
 from kg_api.spaces.activation import activate_complete_images, activate_images, turn_back
 from kg_api.spaces.plans import EmbeddingState, read_embedding_state, select_embedding_states
@@ -98,18 +100,28 @@ class ImageSwitch:
         Raises:
             Conflict: there is nothing to go back to.
         """
-        slug, chosen = space.slug, self._aimed_at(space.slug, ontologies)
+        slug, back = space.slug, self._ways_back(space.slug, ontologies)
+        seconds = switch_back(self._graph, slug, back, new=ontologies is None, modality="image")
+        notes = begin_again(self._graph, self._requests, back)
+        return present_switched(self._graph, slug, _spaces(back), seconds, modality="image", notes=notes)
+
+    def preview_rollback(self, space: Space, ontologies: Sequence[str] | None) -> list[SwitchedOntology]:
+        """What going back would switch; nothing is changed.
+
+        Raises:
+            Conflict: there is nothing to go back to.
+        """
+        return present_ontologies(_spaces(self._ways_back(space.slug, ontologies)))
+
+    def _ways_back(self, slug: str, ontologies: Sequence[str] | None) -> dict[str, WayBack]:
         back = {
             each.ontology: WayBack(each.configured, replace(each.configured, images=turned), turned.target)
-            for each in chosen
+            for each in self._aimed_at(slug, ontologies)
             if (turned := turn_back(each.configured.images))
         }
         if not back:
             raise Conflict(f"no ontology that uses {slug} has a previous space of pictures to roll back to")
-        seconds = switch_back(self._graph, slug, back, new=ontologies is None, modality="image")
-        notes = begin_again(self._graph, self._requests, back)
-        switched = {name: (each.present.images.answering, each.space) for name, each in back.items()}
-        return present_switched(self._graph, slug, switched, seconds, modality="image", notes=notes)
+        return back
 
     def _build(self, space: Space, state: EmbeddingState, asked: SpaceBuild) -> Build:
         answering = state.configured.images.answering if self._answers(state) else space.slug
@@ -136,6 +148,11 @@ class ImageSwitch:
         """What is or shall be answered by a space."""
         chosen = select_embedding_states(self._graph, ontologies)
         return [each for each in chosen if each.configured.images.target == slug]
+
+
+def _spaces(back: Mapping[str, WayBack]) -> dict[str, tuple[str, str]]:
+    """By ontology, what answers before and after."""
+    return {name: (each.present.images.answering, each.space) for name, each in back.items()}
 
 
 def _write_build(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kg_api.errors import Conflict, NotFound
+from kg_api.errors import Conflict, FolderEmptied, NotFound
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.jobs.records import fresh_job
 from kg_api.models.library.folders import (
@@ -141,7 +141,9 @@ def _unknown(identity: str) -> NotFound:
 def _folder(row: Row) -> Folder:
     times = {name: row[name].to_native() for name in ("created_at", "next_scan_at")}
     error = row["error"] and re.sub(r"^[A-Z]\w+: ", "", row["error"])
-    return Folder.model_validate({**row, **times, "error": error, "last_scan": _last_scan(row)})
+    emptied = (row["error"] or "").startswith(f"{FolderEmptied.__name__}: ")
+    told = {"error": error, "looks_emptied": emptied}
+    return Folder.model_validate({**row, **times, **told, "last_scan": _last_scan(row)})
 
 
 def _last_scan(row: Row) -> FolderScan | None:

@@ -150,6 +150,9 @@ class Folder(Answer):
     """Whether its removal was begun and not ended; asking for it again ends it."""
     error: str | None
     """Why its last scan could not be done; nothing was removed then."""
+    looks_emptied: bool = False
+    """Whether that is because it held no file though documents came from it: a scan with `allow_empty` takes
+    it as cleared on purpose, and removes them."""
     last_scan: FolderScan | None
 
 

@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from contextvars import copy_context
 
+from kg_api.embed.known import IN_PROCESS
 from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph
 from kg_api.graph.filters.remembered import RememberedFilters
@@ -22,7 +23,7 @@ from kg_api.search.plan.chosen import Chosen, choose
 from kg_api.search.plan.degradations import describe_degradations
 from kg_api.search.plan.hyde import Hyde
 from kg_api.search.plan.page import read_page
-from kg_api.search.plan.picture_vectors import PictureQuestions, PictureVector
+from kg_api.search.plan.picture_vectors import PictureQuestions, PictureVector, reads_text
 from kg_api.search.plan.query_vector import QueryVector, query_vector, require_space
 from kg_api.search.plan.scope import Scope, scope_of
 from kg_api.search.plan.search_plan import LANE_DEPTH, SearchPlan
@@ -63,6 +64,18 @@ class SearchPlanner:
     def close(self) -> None:
         """End the threads."""
         self._pool.shutdown()
+
+    def providers(self, ontologies: Sequence[str] | None) -> frozenset[str]:
+        """Services elsewhere that embed a question which is looked for by meaning; most are paid each time.
+
+        Args:
+            ontologies: where it is looked for; None: in all.
+        """
+        known = self._plans.known(ontologies or ())
+        names, pictures = known.there(ontologies), known.image_spaces
+        seeing = [pictures[name] for name in names if name in pictures and reads_text(pictures[name])]
+        asked = [*map(known.space_of, names), *seeing]
+        return frozenset(each.identity.provider for each in asked) - IN_PROCESS
 
     def plan(
         self, request: SourceSearch, similar: SimilarityFilter | None = None, *, concepts_alone: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -20,8 +21,11 @@ from kg_api.models.vocabulary import KeyScope
 from kg_api.web.access.scopes import is_page
 
 COOKIE: Final = "kg_session"
-HTTPS_COOKIE: Final = f"__Host-{COOKIE}"
-"""Under this name browsers keep it only from the service itself, by https."""
+"""How its name begins. The port comes behind: a browser keeps the cookies of all ports of a host together,
+and another kg may be on another port."""
+HTTPS: Final = "__Host-"
+"""What has a name that begins so, browsers keep only from the service itself, by https."""
+_PORT: Final = re.compile(r":(\d{1,5})$")
 CSRF_HEADER: Final = "X-CSRF-Token"
 CSRF_FIELD: Final = "csrf_token"
 MAX_FILES, MAX_FIELDS, MAX_FIELD_BYTES = 2, 20, 64 * 1024
@@ -78,9 +82,10 @@ def in_session(scope: Scope, access: Access) -> Generator[None]:
 
 def sent_session(scope: Scope) -> SessionToken | None:
     """The session that a request brings, be it good or not; by https no cookie counts that others may set."""
-    cookies = HTTPConnection(scope).cookies
-    plain = "" if scope["scheme"] == "https" else cookies.get(COOKIE, "")
-    return parse_session_token(cookies.get(HTTPS_COOKIE) or plain)
+    connection = HTTPConnection(scope)
+    cookies, name = connection.cookies, _name(connection)
+    plain = "" if scope["scheme"] == "https" else cookies.get(name, "")
+    return parse_session_token(cookies.get(HTTPS + name) or plain)
 
 
 def usable_session(scope: Scope) -> SessionToken | None:
@@ -122,7 +127,7 @@ def keep_cookie(request: Request, response: Response, token: SessionToken) -> No
     """Have a browser keep a session."""
     secure = _is_https(request)
     response.set_cookie(
-        HTTPS_COOKIE if secure else COOKIE,
+        f"{HTTPS if secure else ''}{_name(request)}",
         token.text,
         max_age=SESSION_SECONDS,
         path="/",
@@ -134,10 +139,16 @@ def keep_cookie(request: Request, response: Response, token: SessionToken) -> No
 
 def drop_cookies(request: Request, response: Response) -> None:
     """Have a browser forget its session."""
-    for name in (COOKIE, HTTPS_COOKIE):
+    for name in (_name(request), HTTPS + _name(request)):
         if name in request.cookies:
-            secure = name == HTTPS_COOKIE
+            secure = name.startswith(HTTPS)
             response.delete_cookie(name, path="/", secure=secure, httponly=True, samesite="strict")
+
+
+def _name(connection: HTTPConnection) -> str:
+    """Of the cookie by plain http, with the port that the browser knows the service by."""
+    port = _PORT.search(connection.headers.get("host", ""))
+    return f"{COOKIE}_{port[1]}" if port else COOKIE
 
 
 def _is_https(request: Request) -> bool:

@@ -14,14 +14,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kg_api.web.access.scopes import is_page
 from kg_api.web.openapi import MEDIA_TYPE
 from kg_api.web.ui.rendering import render, wants_part
-from kg_api.web.ui.sign_in import lead_to_sign_in
+from kg_api.web.ui.sign_in import lead_to_page, lead_to_sign_in
 
 KEPT: Final = ("retry-after", "www-authenticate", "allow", "set-cookie", "x-request-id")
 """Headers of an error that its page has, too."""
 
 
 class ErrorPages:
-    """Shows the problem documents that answer requests for pages; who must sign in is led there."""
+    """Shows the problem documents that answer requests for pages; who must sign in is led there.
+
+    Somebody who opens an address that only forms are sent to, as after a session ended, is led to its page.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -58,6 +61,8 @@ class _Problem:
         request, sent = Request(self._scope), Headers(raw=start["headers"])
         if start["status"] == HTTPStatus.UNAUTHORIZED and not _has_key(request):
             page, kept = lead_to_sign_in(request), {"x-request-id"}
+        elif start["status"] == HTTPStatus.METHOD_NOT_ALLOWED and _is_opened(request):
+            page, kept = lead_to_page(request), {"x-request-id"}
         else:
             page, kept = self._page(request, start["status"]), set(KEPT)
         page.headers.update({name: sent[name] for name in kept if name in sent})
@@ -73,6 +78,11 @@ class _Problem:
 def _has_key(request: Request) -> bool:
     """Whether one is sent as no browser does it by itself."""
     return request.headers.get("authorization", "").lower().startswith("bearer ")
+
+
+def _is_opened(request: Request) -> bool:
+    """Whether somebody opens an address, be it one that only forms are sent to."""
+    return request.method == "GET" and not wants_part(request)
 
 
 def _is_problem(start: Message) -> bool:

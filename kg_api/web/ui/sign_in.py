@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
+from starlette.routing import BaseRoute, Match
 
-from kg_api.web.access.scopes import is_page
+from kg_api.web.access.scopes import PAGES, is_page
 from kg_api.web.ui.links import SEARCH, address
 from kg_api.web.ui.rendering import render, wants_part
 
@@ -21,8 +23,13 @@ _PLAIN: Final = re.compile(r"[!-\[\]-~]+")
 """ASCII that is seen, without the backslash, which browsers take for a slash."""
 
 
-def page_to_show(wanted: str) -> str:
-    """An address of a page of ours; the search, where it is anything else."""
+def page_to_show(request: Request, wanted: str) -> str:
+    """An address of a page of ours that can be got; the search, where it is anything else.
+
+    Args:
+        request: of whose service it is to be a page.
+        wanted: the address; what only forms are sent to leads to the page that they are on.
+    """
     if len(wanted) > MAX_CHARACTERS or not _PLAIN.fullmatch(wanted):
         return SEARCH
     try:
@@ -31,7 +38,33 @@ def page_to_show(wanted: str) -> str:
         return SEARCH
     steps = unquote(parts.path).split("/")
     ours = not parts.scheme and not parts.netloc and is_page(parts.path)
-    return wanted if ours and parts.path not in {LOGIN, LOGOUT} and not {".", ".."} & set(steps) else SEARCH
+    if not ours or parts.path in {LOGIN, LOGOUT} or {".", ".."} & set(steps):
+        return SEARCH
+    got = nearest_page(request, parts.path)
+    return wanted if got == parts.path else got
+
+
+def nearest_page(request: Request, path: str) -> str:
+    """The page at an address, or the first above it: where only forms are sent, the page that they are on.
+
+    Args:
+        request: of whose service it is to be a page.
+        path: the address of one of ours, without what is asked of it, as it is written.
+    """
+    routes: Sequence[BaseRoute] = request.app.state.known_routes
+    while path != PAGES and not _can_be_got(routes, path):
+        path = path.rpartition("/")[0]
+    return path
+
+
+def _can_be_got(routes: Sequence[BaseRoute], path: str) -> bool:
+    asked = {"type": "http", "method": "GET", "path": unquote(path), "root_path": ""}
+    return any(each.matches(asked)[0] is Match.FULL for each in routes)
+
+
+def lead_to_page(request: Request) -> Response:
+    """What somebody is answered who opens an address that only forms are sent to."""
+    return RedirectResponse(nearest_page(request, _own_path(request)), 303, NOT_KEPT)
 
 
 def lead_to_sign_in(request: Request) -> Response:
@@ -47,12 +80,15 @@ def lead_to_sign_in(request: Request) -> Response:
 def _to_show_then(request: Request) -> str:
     """The page that was asked for; where a part of one was, or a form was sent, the page it is on."""
     if request.method == "GET" and not wants_part(request):
-        return page_to_show(_own_address(request))
+        return page_to_show(request, _own_address(request))
     shown = urlsplit(request.headers.get("HX-Current-URL") or request.headers.get("Referer", ""))
-    return page_to_show(f"{shown.path}?{shown.query}" if shown.query else shown.path)
+    return page_to_show(request, f"{shown.path}?{shown.query}" if shown.query else shown.path)
+
+
+def _own_path(request: Request) -> str:
+    return quote(request.scope["path"], safe="/:@!$&'()*+,;=~")
 
 
 def _own_address(request: Request) -> str:
-    path = quote(request.scope["path"], safe="/:@!$&'()*+,;=~")
     query = quote(request.scope["query_string"], safe="%/?:@!$&'()*+,;=~")
-    return f"{path}?{query}" if query else path
+    return f"{_own_path(request)}?{query}" if query else _own_path(request)

@@ -13,7 +13,11 @@ from kg_api.graph.database import Graph
 from tests.support.concept_graph import store_bees
 from tests.support.running import Service
 
-EXPECTED = ("htmx:", "Failed to load resource: the server responded with a status of 4")
+EXPECTED = (
+    "htmx:",
+    "Response Status Error Code 4",
+    "Failed to load resource: the server responded with a status of 4",
+)
 """What the console tells of requests that were given up for a newer one, or refused."""
 expect.set_options(timeout=20_000)
 NO_BROWSER = "there is no Chromium here (apt-get install chromium)"

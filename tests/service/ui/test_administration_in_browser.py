@@ -96,8 +96,11 @@ def in_hand(kg: KgClient, graph: Graph, tmp_path: Path) -> list[str]:
     kg.add_embedding_space("other", provider="deterministic", dimensions=64)
     kg.build_space("other")
     folders = [f"/ui/folders{each}" for each in ("", f"/{followed}", f"/{followed}/remove")]
-    spaces = [f"/ui/spaces{each}" for each in ("", "/other", "/other/check", "/other/drop")]
-    return [*folders, *spaces, "/ui/review", "/ui/ontologies"]
+    spaces = [
+        f"/ui/spaces{each}" for each in ("", "/other", "/other/check", "/other/drop", "/other/rollback")
+    ]
+    review = [f"/ui/review{each}" for each in ("", "/approve?ontology=birds", "/reject?ontology=birds")]
+    return [*folders, *spaces, *review, "/ui/ontologies"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

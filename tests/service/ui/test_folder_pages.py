@@ -66,10 +66,17 @@ def test_a_scan_is_asked_for_also_of_what_was_cleared(
     page = shown(http, at)
     assert "could not be scanned" in " ".join(words([page]))
     assert len(documents(graph)) == 1
-    assert page.xpath("//input[@name='allow_empty']") != []
-    assert http.post(f"{at}/scan", data={"allow_empty": "true"}).status_code == 303
+    (look,) = page.xpath("//a[contains(., 'empty on purpose')]/@href")
+    assert page.xpath("//input[@name='allow_empty']") == [], "not by one click"
+    before = shown(http, look)
+    assert "1 document of notes that came from it go" in " ".join(words([before]))
+    assert len(documents(graph)) == 1
+    (form,) = before.xpath("//main//form")
+    assert http.post(form.get("action"), data=dict(form.form_values())).status_code == 303
     work(graph)
     assert len(documents(graph)) == 0
+    assert shown(http, at).xpath("//a[contains(., 'empty on purpose')]") == []
+    assert http.get(f"{at}/scan").headers["location"] == at
 
 
 def test_a_folder_is_removed_after_a_look_at_its_documents(

@@ -28,9 +28,12 @@ def test_a_key_is_made_shown_once_replaced_and_revoked(http: httpx.Client, servi
     replaced = http.post(rotate)
     assert replaced.status_code == 201
     assert key not in replaced.text
-    for revoke in shown(http, "/ui/keys").xpath("//form/@action[contains(., '/revoke')]"):
-        assert http.post(revoke, follow_redirects=False).status_code == 303
-    assert shown(http, "/ui/keys").xpath("//form/@action[contains(., '/revoke')]") == []
+    for revoke in shown(http, "/ui/keys").xpath("//a/@href[contains(., '/revoke')]"):
+        before = shown(http, revoke)
+        assert "is good for write in notes, other" in " ".join(words([before]))
+        assert http.post(before.xpath("//main//form/@action")[0], follow_redirects=False).status_code == 303
+    assert shown(http, "/ui/keys").xpath("//a/@href[contains(., '/revoke')]") == []
+    assert http.get("/ui/keys/00000000/revoke").status_code == 404
 
 
 def test_what_is_wrong_with_a_key_is_said(http: httpx.Client) -> None:

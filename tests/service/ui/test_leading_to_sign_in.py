@@ -11,11 +11,13 @@ from kg_api.access import keys
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces.registry import ensure_space
 from kg_api.models.keys import NewKey
-from tests.support.browsing import browser, session_of, sign_in, signed_in, token_in
+from tests.support.browsing import browser, cookie_of, session_of, sign_in, signed_in, token_in
 from tests.support.embedders import small_embedder
+from tests.support.routes import PAGES
 from tests.support.running import Service
 
 VISIT = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+FOR_FORMS = [each[5:] for each in PAGES if each.startswith("POST ") and f"GET {each[5:]}" not in PAGES]
 HTMX = {"HX-Request": "true", "Sec-Fetch-Site": "same-origin"}
 
 
@@ -69,6 +71,22 @@ def test_what_asks_for_a_part_leads_the_whole_page(nobody: httpx.Client) -> None
     )
     form = nobody.post("/ui/logout", headers={"Referer": "http://127.0.0.1/ui/read/ab?at=1"})
     assert form.headers["location"] == "/ui/login?next=%2Fui%2Fread%2Fab%3Fat%3D1"
+
+
+@pytest.mark.parametrize("path", FOR_FORMS)
+def test_where_only_forms_are_sent_there_is_their_page(
+    nobody: httpx.Client, ada: httpx.Client, path: str
+) -> None:
+    """Whoever signs in anew on such a page, or loads it anew, comes to what can be seen."""
+    path = path.replace("{", "no-").replace("}", "")
+    opened = ada.get(path)
+    page = opened.headers["location"]
+    assert (opened.status_code, opened.headers["cache-control"]) == (303, "no-store")
+    assert path.startswith(f"{page}/")
+    assert ada.get(page).status_code != 405
+    assert ada.get(path, headers=HTMX).status_code == 405
+    asked = httpx.URL(nobody.get(f"{path}?a=b").headers["location"]).params["next"]
+    assert asked == (page if path != "/ui/logout" else "/ui/search")
 
 
 def test_a_key_in_a_header_is_answered_as_before(nobody: httpx.Client, key: str) -> None:
@@ -141,5 +159,5 @@ def test_where_no_key_is_required_there_is_nothing_to_sign_in_to(service: Servic
         assert "Sign out" not in page.text
         assert "X-CSRF-Token" not in page.text
         assert client.post("/ui/logout", headers={"Origin": "https://evil.example"}).status_code == 403
-        client.cookies.set("kg_session", "a" * 43)
+        client.cookies.set(cookie_of(client), "a" * 43)
         assert client.get("/ui/search").status_code == 200, "a session of another service says nothing"

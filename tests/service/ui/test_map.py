@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import neo4j
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Error, Page, Route, expect
 
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
@@ -107,6 +109,67 @@ def test_the_passage_that_is_pointed_at_is_shown(page: Page, graph: Graph, drive
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     expect(page.locator("#pointed")).to_contain_text("Passage 0 of document 0.")
     expect(page.locator("#about")).to_contain_text("1 of 1 passages")
+
+
+def point_at(page: Page, at: int) -> None:
+    """Move the mouse to one of the points."""
+    box = page.locator("#points").bounding_box()
+    assert box
+    x, y = page.evaluate("at => [across(at), down(at)]", at)
+    page.mouse.move(box["x"] + x, box["y"] + y)
+
+
+def test_another_colour_asks_for_no_points(page: Page, graph: Graph, driver: neo4j.Driver) -> None:
+    store(graph, driver, 3, 2)
+    asked = list[str]()
+    page.on("request", lambda each: asked.append(each.url))
+    open_map(page, 5)
+    page.evaluate("window.stayed = true")
+    page.get_by_label("coloured by").select_option("date")
+    expect(page.locator("#legend button")).to_have_text(["20003", "20012"])
+    expect(page.locator("#by-group li")).to_have_text(["2000 1 document", "2001 1 document"])
+    expect(page).to_have_url(re.compile("ontology=notes&colour=date"))
+    page.get_by_label("coloured by").select_option("document")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator("#by")).to_have_text("By document")
+    expect(page.locator("#by-group li a").first).to_have_text("0.md")
+    assert page.evaluate("window.stayed"), "it was not loaded anew"
+    assert len([each for each in asked if each.endswith("/ontologies/notes/map")]) == 1
+
+
+def test_a_late_answer_takes_the_place_of_no_newer_one(
+    page: Page, graph: Graph, driver: neo4j.Driver
+) -> None:
+    store(graph, driver, 2)
+    held = list[Route]()
+
+    def hold_first(route: Route) -> None:
+        if held:
+            route.continue_()
+        held.append(route)
+
+    open_map(page, 2)
+    page.route("**/ui/map/passages*", hold_first)
+    point_at(page, 0)
+    page.wait_for_timeout(400)
+    point_at(page, 1)
+    expect(page.locator("#pointed")).to_contain_text("of document 0.")
+    with suppress(Error):  # it was given up
+        held[0].fulfill(body="<p>An older one.</p>", content_type="text/html")
+    page.wait_for_timeout(400)
+    expect(page.locator("#pointed")).to_contain_text("of document 0.")
+    expect(page.locator("#pointed")).not_to_contain_text("An older one.")
+
+
+def test_what_failed_is_said_and_moves_nobody(page: Page, graph: Graph, driver: neo4j.Driver) -> None:
+    store(graph, driver, 2)
+    open_map(page, 2)
+    failure = "<div class='problem'>Neo4j does not answer.</div>"
+    page.route("**/ui/map/passages*", lambda each: each.fulfill(status=429, body=failure))
+    page.locator("#points").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#problem")).to_contain_text("Neo4j does not answer.")
+    expect(page.locator("#points")).to_be_focused()
 
 
 @pytest.mark.parametrize("count", [2000, pytest.param(20_000, marks=pytest.mark.full)])

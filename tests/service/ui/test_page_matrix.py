@@ -18,11 +18,10 @@ from kg_api.models.keys import KeyRotation, NewKey
 from kg_api.models.vocabulary import KeyScope
 from kg_api.settings import load_settings
 from kg_api.web.access.scopes import is_page
-from kg_api.web.access.session import COOKIE
 from kg_api.web.app import create_app
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
-from tests.support.browsing import browser, knock_at_page, signed_in
+from tests.support.browsing import browser, cookie_of, knock_at_page, signed_in
 from tests.support.embedders import small_embedder
 from tests.support.routes import PAGES, PUBLIC_PAGES
 from tests.support.running import Service
@@ -73,7 +72,7 @@ def test_the_table_has_every_page() -> None:
 def test_whoever_has_not_signed_in_is_led_there(guarded: Service, made: Made, route: str) -> None:
     for cookie in (None, "", "wrong", "a" * 43, made.keys["admin"], *made.sessions.values()):
         with browser(guarded) as client:
-            sent = {} if cookie is None else {"Cookie": f"{COOKIE}={cookie}"}
+            sent = {} if cookie is None else {"Cookie": f"{cookie_of(client)}={cookie}"}
             answer = knock_at_page(client, route, **sent)
         assert answer.status_code == 303, (cookie, answer.text)
         assert answer.headers["location"].startswith(NOT_SIGNED_IN)

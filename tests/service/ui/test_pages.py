@@ -240,7 +240,6 @@ def test_texts_never_become_markup(http: httpx.Client) -> None:
         ("/ui/search?q=a&mode=magic", 422, "mode"),
         ("/ui/search?q=a&ontology=!!", 422, "ontology"),
         ("/ui/concepts/ffffffffffffffffffffffffffffffff", 404, "concept"),
-        ("/ui/jobs/ffffffffffffffffffffffffffffffff/cancel", 405, "Method Not Allowed"),
         ("/ui/assets/0000/page.css", 404, "load the page anew"),
     ],
 )

@@ -49,6 +49,8 @@ OF_EVERYTHING = (
     "/ui/map/passages?ids={own_source}",
     "/ui/proposals",
     "/ui/review",
+    "/ui/review/approve",
+    "/ui/review/reject",
 )
 """Pages that show of some ontologies what they show of all."""
 

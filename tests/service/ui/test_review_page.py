@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import httpx
-from lxml.html import document_fromstring
+from lxml.html import HtmlElement, document_fromstring
 
 from tests.service.asking import found
 from tests.service.ui.test_pages import HOSTILE, shown, words
@@ -18,6 +18,19 @@ def decide(http: httpx.Client, page: str, decision: str, document: str) -> httpx
     """Send the form of a document as a browser does."""
     at = f"//form[contains(@action, '/{decision}')][.//button[@aria-label='{decision.title()} {document}']]"
     (form,) = shown(http, page).xpath(at)
+    return http.post(form.get("action"), data=dict(form.form_values()))
+
+
+def look(http: httpx.Client, decision: str) -> HtmlElement:
+    """Follow the link that leads to deciding on all of birds."""
+    (at,) = shown(http, "/ui/review?ontology=birds").xpath(
+        f"//a[@aria-label='{decision} all of birds']/@href"
+    )
+    return shown(http, at)
+
+
+def send_form_of(http: httpx.Client, page: HtmlElement) -> httpx.Response:
+    (form,) = page.xpath("//main//form")
     return http.post(form.get("action"), data=dict(form.form_values()))
 
 
@@ -49,13 +62,18 @@ def test_all_of_an_ontology_are_decided_portion_by_portion(http: httpx.Client) -
     assert http.post("/documents/batch", json={"documents": batch}).status_code in {200, 202}
     assert decide(http, "/ui/review?offset=20", "approve", "020.md").status_code == 303
     give(http, "x.md", "Another bird.")
-    portion = decide(http, "/ui/review?ontology=birds", "approve", "all of birds")
+    before = look(http, "Approve")
+    assert "101 documents wait, the first of them:" in " ".join(words([before]))
+    assert http.get("/documents").json()["total"] == 1, "nothing is decided before it is confirmed"
+    portion = send_form_of(http, before)
     assert "100 documents approved" in portion.text
-    (form,) = document_fromstring(portion.text).xpath("//main//form")
-    assert http.post(form.get("action"), data=dict(form.form_values())).status_code == 303
+    assert send_form_of(http, document_fromstring(portion.text)).status_code == 303
     assert http.get("/documents").json()["total"] == 102
     give(http, "y.md", "One more.")
-    assert decide(http, "/ui/review?ontology=birds", "reject", "all of birds").status_code == 303
+    before = look(http, "Reject")
+    assert "1 document waits:" in " ".join(words([before]))
+    assert http.get("/waiting").json()["total"] == 1
+    assert send_form_of(http, before).headers["location"] == "/ui/review?ontology=birds"
     assert http.get("/waiting").json()["total"] == 0
     assert "No document waits for approval." in " ".join(words([shown(http, "/ui/review")]))
 
@@ -66,6 +84,8 @@ def test_what_was_decided_meanwhile_is_said(http: httpx.Client) -> None:
     assert (
         http.post("/ui/review/reject", data={"ontology": "birds", "documents": "gone.md"}).status_code == 303
     )
+    assert "No document of birds waits" in " ".join(words([shown(http, "/ui/review/reject?ontology=birds")]))
+    assert http.get("/ui/review/reject").headers["location"] == "/ui/review"
     for wrong in ({}, {"documents": "a.md", "every": "true"}, {"ontology": "!!", "every": "true"}):
         refused = http.post("/ui/review/approve", data={"ontology": "birds", **wrong})
         assert refused.status_code == 422, wrong

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import neo4j
@@ -17,11 +18,12 @@ from kg_api.graph.keys.sessions import prune_sessions
 from kg_api.graph.spaces.registry import ensure_space
 from kg_api.models.keys import CreatedKey, KeyRotation, NewKey
 from kg_api.web.access.pace import MAX_FAILED_SIGN_INS
-from kg_api.web.access.session import COOKIE, HTTPS_COOKIE
-from tests.support.browsing import browser, session_of, sign_in, signed_in, token_in
+from kg_api.web.access.session import HTTPS
+from tests.neo4j_server import Neo4jServer
+from tests.support.browsing import browser, cookie_of, session_of, sign_in, signed_in, token_in
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
-from tests.support.running import Service, wait_until
+from tests.support.running import Service, serve, wait_until
 
 SESSIONS = "MATCH (s:PageSession)-[:OPENED_WITH]->(k:ApiKey) RETURN properties(s) AS session, k.name AS key"
 
@@ -74,9 +76,9 @@ def test_a_key_opens_the_pages_and_what_they_show(
 
 
 def test_the_cookie_is_for_the_service_alone_and_holds_no_key(nobody: httpx.Client, key: CreatedKey) -> None:
-    plain = sign_in(nobody, key.key).headers["set-cookie"]
+    name, plain = cookie_of(nobody), sign_in(nobody, key.key).headers["set-cookie"]
     assert re.fullmatch(
-        rf"{COOKIE}=[A-Za-z0-9_-]{{43}}; HttpOnly; Max-Age=43200; Path=/; SameSite=strict", plain
+        rf"{name}=[A-Za-z0-9_-]{{43}}; HttpOnly; Max-Age=43200; Path=/; SameSite=strict", plain
     )
     for headers in (
         {"X-Forwarded-Proto": "https"},
@@ -85,15 +87,15 @@ def test_the_cookie_is_for_the_service_alone_and_holds_no_key(nobody: httpx.Clie
         answer = nobody.post("/ui/login", data={"key": key.key}, headers=headers)
         kept = answer.headers.get_list("set-cookie")[-1]
         assert re.fullmatch(
-            rf"{HTTPS_COOKIE}=[A-Za-z0-9_-]{{43}}; HttpOnly; Max-Age=43200; Path=/; SameSite=strict; Secure",
+            rf"{HTTPS}{name}=[A-Za-z0-9_-]{{43}}; HttpOnly; Max-Age=43200; Path=/; SameSite=strict; Secure",
             kept,
         )
         assert key.key[12:] not in str(answer.headers)
         token = kept.partition("=")[2].partition(";")[0]
         https = {"X-Forwarded-Proto": "https"}
         with httpx.Client(base_url=nobody.base_url) as other:
-            for name, status in ((HTTPS_COOKIE, 200), (COOKIE, 303)):
-                got = other.get("/ui/search", headers={"Cookie": f"{name}={token}", **https})
+            for begins, status in ((HTTPS, 200), ("", 303)):
+                got = other.get("/ui/search", headers={"Cookie": f"{begins}{name}={token}", **https})
                 assert got.status_code == status, "by https others may have set what has the plain name"
 
 
@@ -170,7 +172,7 @@ def test_signing_out_ends_the_session_at_once_and_is_told(
     assert "Max-Age=0" in answer.headers["set-cookie"]
     assert rows(driver, SESSIONS) == []
     with browser(guarded) as kept:
-        kept.cookies.set(COOKIE, token)
+        kept.cookies.set(cookie_of(kept), token)
         assert not is_in(kept)
     with KgClient(guarded.url, api_key=key.key) as kg:
         wait_until(lambda: kg.audit().total >= 2, 20)
@@ -180,6 +182,25 @@ def test_signing_out_ends_the_session_at_once_and_is_told(
     ]  # fmt: skip
     assert key.key not in str(told)
     assert token not in guarded.output()
+
+
+def test_two_services_of_a_host_sign_nobody_out_of_the_other(
+    guarded: Service, server: Neo4jServer, key: CreatedKey, tmp_path: Path
+) -> None:
+    """A browser keeps the cookies of all ports of a host together."""
+    other = serve(server, tmp_path, KG_API__REQUIRE_KEYS="true")
+    try:
+        with httpx.Client(timeout=60) as person:
+            places = [each.url for each in (guarded, other)]
+            for place in places:
+                assert person.post(f"{place}/ui/login", data={"key": key.key}).status_code == 303
+            pages = [person.get(f"{place}/ui/search") for place in places]
+            assert [each.status_code for each in pages] == [200, 200]
+            token = {"csrf_token": token_in(pages[1])}
+            assert person.post(f"{places[1]}/ui/logout", data=token).status_code == 303
+            assert [person.get(f"{each}/ui/search").status_code for each in places] == [200, 303]
+    finally:
+        assert other.stop() == 0, other.output()
 
 
 def test_who_signs_in_again_has_one_session(ada: httpx.Client, key: CreatedKey, driver: neo4j.Driver) -> None:

@@ -46,7 +46,11 @@ def test_the_life_of_a_space(http: httpx.Client, kg: KgClient, graph: Graph, dri
     assert "Answers notes" in text_of(http, AT)
     assert "It cannot be dropped: it answers notes" in text_of(http, f"{AT}/drop")
     assert http.post(f"{AT}/drop").status_code == 409
-    assert http.post(f"{AT}/rollback", data={"ontology": "notes"}).status_code == 303
+    before = shown(http, f"{AT}/rollback?ontology=notes")
+    assert words(before.xpath("//tbody/tr/*")) == ["notes", "other", "default"]
+    assert kg.embedding_config("notes").config.space == "other", "it was only looked at"
+    (form,) = before.xpath("//main//form")
+    assert http.post(form.get("action"), data=dict(form.form_values())).status_code == 303
     assert kg.embedding_config("notes").config.space == "default"
     assert http.post("/ui/spaces/default/rollback").status_code == 303
     (drop,) = shown(http, "/ui/spaces/default/drop").xpath("//main//form/@action")
@@ -63,6 +67,7 @@ def test_forms_lead_to_what_their_space_can_do(http: httpx.Client) -> None:
     page = shown(http, AT)
     led = {str(each) for each in page.xpath("//main//form/@action | //main//a/@href")}
     assert led == {f"{AT}/{each}" for each in ("build", "check", "rollback", "drop")} | {"/ui/spaces"}
+    assert http.get(f"{AT}/rollback").status_code == 409, "there is nothing to go back to"
     assert shown(http, f"{AT}/check").xpath("//main//form/@action") == [f"{AT}/activate"]
 
 
@@ -77,6 +82,9 @@ def test_progress_refreshes_by_itself_while_there_is_any(http: httpx.Client, gra
         assert "<h1" not in part
         assert "data-poll" in part
         assert 'aria-label="Built of notes"' in part
+    text = text_of(http, f"{AT}/rollback")
+    assert "default as now: what is being built is given up" in text
+    assert "notes: 0 of " in text
     run_jobs(graph)
     assert shown(http, AT).xpath("//*[@data-poll]") == []
     assert "Answers notes" in text_of(http, AT)

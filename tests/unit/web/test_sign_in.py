@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import pytest
+from fastapi import Request
 
 from kg_api.access.token import make_session_token, make_token, parse_session_token
 from kg_api.errors import RateExceeded
+from kg_api.settings import load_settings
 from kg_api.web.access.pace import MAX_FAILED_SIGN_INS, SignInRate
+from kg_api.web.app import create_app
 from kg_api.web.ui.links import SEARCH
 from kg_api.web.ui.sign_in import page_to_show
+
+
+@pytest.fixture(scope="module")
+def request_() -> Request:
+    """Of a service that was never opened."""
+    return Request({"type": "http", "app": create_app(load_settings(), lambda _: None)})
 
 
 @pytest.mark.parametrize(
@@ -27,15 +36,31 @@ from kg_api.web.ui.sign_in import page_to_show
         "//[/ui",
     ],
 )
-def test_nothing_leads_elsewhere_than_to_pages(wanted: str) -> None:
-    assert page_to_show(wanted) == SEARCH
+def test_nothing_leads_elsewhere_than_to_pages(request_: Request, wanted: str) -> None:
+    assert page_to_show(request_, wanted) == SEARCH
 
 
 @pytest.mark.parametrize(
     "wanted", ["/ui", "/ui/", "/ui?a=//b", "/ui/read/n%2Fa.md?at=3", "/ui/search?q=%22a+b%22&x=../"]
 )
-def test_a_page_of_ours_is_shown(wanted: str) -> None:
-    assert page_to_show(wanted) == wanted
+def test_a_page_of_ours_is_shown(request_: Request, wanted: str) -> None:
+    assert page_to_show(request_, wanted) == wanted
+
+
+@pytest.mark.parametrize(
+    ("wanted", "shown"),
+    [
+        ("/ui/ontologies/a%20b/embedding?x=1", "/ui/ontologies/a%20b"),
+        ("/ui/jobs/ff/cancel", "/ui/jobs"),
+        ("/ui/proposals/ff/accept", "/ui/proposals"),
+        ("/ui/keys/ff/rotate", "/ui/keys"),
+        ("/ui/nowhere/else", "/ui"),
+    ],
+)
+def test_what_cannot_be_got_leads_to_the_page_it_belongs_to(
+    request_: Request, wanted: str, shown: str
+) -> None:
+    assert page_to_show(request_, wanted) == shown
 
 
 def test_a_session_shows_neither_itself_nor_what_its_forms_bring() -> None:

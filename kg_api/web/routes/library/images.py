@@ -11,6 +11,7 @@ from fastapi import APIRouter, Header, Response
 from kg_api.images.service import ImageFile
 from kg_api.models.images import ImageType
 from kg_api.models.queries.places import ImagePage
+from kg_api.web.access.caching import OWN
 from kg_api.web.dependencies import Offset, OntologyFilter, Open, PageSize, SourceId
 from kg_api.web.limits.strict_json import StrictRoute
 
@@ -27,7 +28,7 @@ SUFFIXES: dict[ImageType, str] = {
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; sandbox",
-    "Cache-Control": "private, no-cache",
+    "Cache-Control": OWN,
 }
 """A picture may be a page as well; no browser is to take it for one."""
 MAX_NAME = 100

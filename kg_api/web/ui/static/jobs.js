@@ -2,11 +2,16 @@
 // its tabs together, and each stream holds one of them.
 "use strict";
 
-const AGAIN_MS = 15_000;
+const AGAIN_MS = 15_000, LOST_MS = 2_000;
+const LOST = "Not updated: the connection to kg was lost. It is tried again by itself.";
+const REFUSED = {
+  429: "too many follow the jobs at once",
+  503: "kg cannot answer at the moment, as while it or Neo4j starts",
+};
 const pace = document.getElementById("pace");
 
 class RestingStream {
-  #url; #source = null; #heard = []; #again = 0; #turn = () => this.#goOnOrRest();
+  #url; #source = null; #heard = []; #again = 0; #lost = 0; #turn = () => this.#goOnOrRest();
 
   constructor(url) {
     this.#url = url;
@@ -33,13 +38,14 @@ class RestingStream {
 
   #open() {
     this.#source = new EventSource(this.#url);
-    this.#source.onopen = () => { pace.textContent = ""; };
+    this.#source.onopen = () => this.#say("");
     this.#source.onerror = () => this.#fail();
     for (const [name, listener] of this.#heard) this.#source.addEventListener(name, listener);
   }
 
   #rest() {
     clearTimeout(this.#again);
+    clearTimeout(this.#lost);
     this.#source?.close();
     this.#source = null;
   }
@@ -49,23 +55,35 @@ class RestingStream {
     if (!document.hidden) this.#open();
   }
 
+  #say(text) {
+    clearTimeout(this.#lost);
+    pace.textContent = text;
+  }
+
   // What broke is opened again by the browser, what was refused is not.
   #fail() {
-    if (this.readyState !== EventSource.CLOSED) return;
+    clearTimeout(this.#lost);
+    if (this.readyState !== EventSource.CLOSED) {
+      this.#lost = setTimeout(() => this.#say(LOST), LOST_MS);
+      return;
+    }
     this.#rest();
     this.#again = setTimeout(this.#turn, AGAIN_MS);
-    sayWhy(this.#url);
+    reason(this.#url).then((told) => { if (!this.#source) this.#say(told); });
   }
 }
 
 // A stream does not tell why it was refused.
-async function sayWhy(url) {
+async function reason(url) {
   const asking = new AbortController();
   try {
     const { status } = await fetch(url, { signal: asking.signal });
-    if (status === 429) pace.textContent = "Updated every 15 seconds: too many follow the jobs at once.";
-  } catch { /* that kg does not answer is said by the list */ }
-  asking.abort();
+    return status < 300 ? "" : `Updated every 15 seconds: ${REFUSED[status] ?? `kg refuses to tell more often (${status})`}.`;
+  } catch {
+    return LOST;
+  } finally {
+    asking.abort();
+  }
 }
 
 htmx.createEventSource = (url) => new RestingStream(url);

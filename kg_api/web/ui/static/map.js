@@ -25,6 +25,7 @@ async function begin() {
   const came = performance.now();
   divide(section.dataset.colour);
   showLegend();
+  letColoursChange();
   about.textContent = tell();
   listen();
   resize();
@@ -39,6 +40,28 @@ function tell() {
   const shown = found.explained.reduce((sum, each) => sum + each, 0);
   const told = [`${found.source_ids.length.toLocaleString("en")} of ${found.total.toLocaleString("en")} passages. The two directions show ${Math.round(100 * shown)} % of their differences, so what is near here need not be near in meaning.`];
   return [...told, ...found.degraded.map((each) => `${each.effect}.`)].join(" ");
+}
+
+// All that points can be coloured by came with them: nothing is asked for but the list below.
+function letColoursChange() {
+  const form = document.getElementById("which"), { colour, ontology } = form.elements;
+  const isHere = () => ontology.value === section.dataset.ontology;
+  colour.addEventListener("change", () => { if (isHere()) recolour(colour.value); });
+  form.addEventListener("submit", (event) => {
+    if (!isHere()) return;
+    event.preventDefault();
+    recolour(colour.value);
+  });
+}
+
+function recolour(colour) {
+  const address = `${location.pathname}?${new URLSearchParams({ ontology: section.dataset.ontology, colour })}`;
+  divide(colour);
+  showLegend();
+  draw();
+  document.getElementById("by").textContent = `By ${colour}`;
+  history.replaceState(history.state, "", address);
+  show("by-group", address);
 }
 
 // Groups, the largest first, years in their order; what has no colour of its own is of the last.
@@ -73,6 +96,8 @@ function colourOf(group) {
 
 function showLegend() {
   const legend = document.getElementById("legend");
+  legend.replaceChildren();
+  lit = -1;
   groups.forEach((group, at) => {
     const button = legend.appendChild(document.createElement("li")).appendChild(document.createElement("button"));
     const name = document.createElement("span"), count = document.createElement("span");
@@ -162,12 +187,18 @@ function numbers(holds) {
 function choose(chosen) {
   const ids = chosen.sort((a, b) => found.document[a] - found.document[b]).map((at) => found.source_ids[at]);
   canvas.dataset.chosen = String(ids.length);
-  load("chosen", ids).then(() => document.getElementById("chosen").focus());
+  load("chosen", ids);
 }
 
 function load(target, ids) {
   const asked = new URLSearchParams({ ids: ids.slice(0, SHOWN).join(","), of: ids.length });
-  return htmx.ajax("GET", `${section.dataset.passages}?${asked}`, { target: `#${target}` });
+  show(target, `${section.dataset.passages}?${asked}`);
+}
+
+// What a place was asked for before is given up (its hx-sync): no late answer takes the place of a newer one.
+function show(target, address) {
+  const place = document.getElementById(target);
+  htmx.ajax("GET", address, { source: place, target: place }).catch(() => {});
 }
 
 function inView() {
@@ -194,6 +225,9 @@ function nearest(x, y) {
 }
 
 function listen() {
+  document.getElementById("chosen").addEventListener("htmx:afterRequest", (event) => {
+    if (event.detail.successful) event.currentTarget.focus();  // what failed is told on top, and moves nobody
+  });
   let held = null, moved = false, pointed = -1, waiting;
   const place = (event) => [event.offsetX, event.offsetY];
   const point = (event) => {

@@ -49,10 +49,16 @@ document.addEventListener("keydown", (event) => {
   box.focus();
 });
 
-// What cannot be undone is asked for.
+// What was sent by Enter is not looked for once more, and by words only, for it was typed just before.
+let sent = null;
 document.addEventListener("submit", (event) => {
-  const question = event.target.dataset.confirm;
-  if (question && !confirm(question)) event.preventDefault();
+  if (event.target.id === "search") sent = event.target.elements.q.value;
+});
+document.addEventListener("input", (event) => {
+  if (event.target.id === "q") sent = null;
+});
+document.addEventListener("htmx:confirm", (event) => {
+  if (event.detail.elt.id === "q" && event.detail.elt.value === sent) event.preventDefault();
 });
 
 // What is asked for again and again rests while nobody sees the page.

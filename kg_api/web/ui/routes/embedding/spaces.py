@@ -11,6 +11,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from kg_api.bootstrap import Container
 from kg_api.errors import NotFound
 from kg_api.models.embedding.spaces import NewSpace, SpaceInfo
+from kg_api.models.library.documents import EmbeddingStatus
 from kg_api.models.vocabulary import ImageProvider, Provider
 from kg_api.web.access.audit import note_outcome
 from kg_api.web.dependencies import Open
@@ -20,6 +21,7 @@ from kg_api.web.routes.embedding.switching import Name
 from kg_api.web.routes.library.documents import list_ontologies
 from kg_api.web.ui.links import SPACES, below
 from kg_api.web.ui.rendering import render, wants_part
+from kg_api.web.ui.routes.embedding.progress import BuildCounts
 
 PROVIDERS: Final = tuple(dict.fromkeys((*get_args(Provider), *get_args(ImageProvider))))
 BUILDS_SHOWN: Final = 30
@@ -44,7 +46,7 @@ def spaces_page(request: Request, container: Open) -> HTMLResponse:
     spaces = list_spaces(container).spaces
     shown: dict[str, Any] = {
         "spaces": spaces,
-        "progress": {each.slug: _progress(container, each) for each in spaces},
+        "progress": {each.slug: progress_of(request, container, each) for each in spaces},
     }
     shown["changes"] = any(map(_changes, spaces))
     if wants_part(request):
@@ -76,7 +78,7 @@ def create(
 def space_page(request: Request, container: Open, slug: Name) -> HTMLResponse:
     """Show a space, and what can be done with it; to htmx how far it is."""
     space = named_space(container, slug)
-    shown = {"space": space, "progress": _progress(container, space), "changes": _changes(space)}
+    shown = {"space": space, "progress": progress_of(request, container, space), "changes": _changes(space)}
     if wants_part(request):
         return render("spaces/state.html", shown)
     return render("spaces/one.html", {**shown, "ontologies": list_ontologies(container).ontologies})
@@ -99,11 +101,16 @@ def _changes(space: SpaceInfo) -> bool:
     return bool(space.building) or space.state == "dropping"
 
 
-def _progress(container: Container, space: SpaceInfo) -> Sequence[BuildProgress]:
-    return [_progress_of(container, space, each) for each in space.building[:BUILDS_SHOWN]]
+def progress_of(request: Request, container: Container, space: SpaceInfo) -> Sequence[BuildProgress]:
+    """How far what is built in a space is, ontology by ontology."""
+    counts: BuildCounts = request.app.state.build_counts
+
+    def counted(ontology: str) -> EmbeddingStatus:
+        return counts.of(ontology, lambda: ontology_embedding_status(container, ontology))
+
+    return [_progress(space, each, counted(each)) for each in space.building[:BUILDS_SHOWN]]
 
 
-def _progress_of(container: Container, space: SpaceInfo, ontology: str) -> BuildProgress:
-    status = ontology_embedding_status(container, ontology)
+def _progress(space: SpaceInfo, ontology: str, status: EmbeddingStatus) -> BuildProgress:
     counted = status.images if space.modality == "image" and status.images else status
     return BuildProgress(ontology, counted.embedded + counted.refused, counted.total)

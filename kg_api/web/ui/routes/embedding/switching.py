@@ -16,7 +16,7 @@ from kg_api.web.routes.embedding import switching
 from kg_api.web.routes.embedding.switching import Name
 from kg_api.web.ui.links import SPACES, below
 from kg_api.web.ui.rendering import render
-from kg_api.web.ui.routes.embedding.spaces import named_space
+from kg_api.web.ui.routes.embedding.spaces import named_space, progress_of
 
 Chosen = Annotated[str, Form(max_length=1000)]
 Tick = Annotated[bool, Form()]
@@ -60,6 +60,20 @@ def activate(
     """Let what was built in a space answer."""
     asked = valid(SpaceActivation, {"ontologies": _names(ontology), "accept_refused": accept_refused})
     return _to_space(request, slug, switching.activate(container, slug, asked))
+
+
+@router.get("/rollback")
+def rollback_page(
+    request: Request, container: Open, slug: Name, ontology: Annotated[str, Query(max_length=1000)] = ""
+) -> HTMLResponse:
+    """Show what would answer again, and which builds would be given up, before it is so."""
+    chosen = valid(ChosenOntologies, {"ontologies": _names(ontology)}).ontologies
+    switched = container.switch.preview_rollback(slug, chosen)
+    space = named_space(container, slug)
+    going_back = {each.ontology for each in switched}
+    given_up = [each for each in progress_of(request, container, space) if each.ontology in going_back]
+    shown = {"slug": slug, "ontology": ontology, "switched": switched, "progress": given_up}
+    return render("spaces/rollback.html", shown)
 
 
 @router.post("/rollback")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal, get_args
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 
 from kg_api.bootstrap import Container
@@ -17,7 +17,7 @@ from kg_api.web.dependencies import Open
 from kg_api.web.limits.strict_json import valid
 from kg_api.web.routes.library.documents import list_documents, list_ontologies
 from kg_api.web.ui.links import MAP
-from kg_api.web.ui.rendering import render
+from kg_api.web.ui.rendering import render, wants_part
 
 Colour = Literal["document", "community", "date"]
 LISTED: Final = 100
@@ -32,9 +32,15 @@ router = APIRouter(include_in_schema=False)
 
 @router.get(MAP)
 def map_page(
-    container: Open, ontology: Annotated[str, Query(max_length=1000)] = "", colour: Colour = "document"
+    request: Request,
+    container: Open,
+    ontology: Annotated[str, Query(max_length=1000)] = "",
+    colour: Colour = "document",
 ) -> HTMLResponse:
-    """Show the passages of an ontology as points, and the groups that they are coloured by as a list."""
+    """Show the passages of an ontology as points, and the groups that they are coloured by as a list.
+
+    To htmx the groups alone: the points are there, and have all that they can be coloured by.
+    """
     ontologies = list_ontologies(container).ontologies
     ontology = ontology or (ontologies[0].ontology if ontologies else "")
     shown: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "colour": colour}
@@ -43,7 +49,7 @@ def map_page(
         searched(container.graph, [ontology])  # one that is none of theirs is refused
         read_embedding_state(container.graph, ontology)  # and one that is not there
         shown |= _groups(container, ontology, colour)
-    return render("map/page.html", shown)
+    return render("map/groups.html" if wants_part(request) else "map/page.html", shown)
 
 
 @router.get(MAP + "/passages")

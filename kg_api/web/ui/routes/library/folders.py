@@ -61,6 +61,15 @@ def folder_page(request: Request, container: Open, folder_id: FolderId) -> HTMLR
     return render("folders/found.html" if wants_part(request) else "folders/one.html", shown)
 
 
+@router.get(FOLDERS + "/{folder_id}/scan")
+def emptied_page(container: Open, folder_id: FolderId) -> Response:
+    """Show what would go with a folder that looks cleared, before a scan believes that."""
+    found = folders.get_folder(container, folder_id)
+    if not found.looks_emptied:
+        return RedirectResponse(below(FOLDERS, folder_id), 303)
+    return render("folders/emptied.html", {"folder": found})
+
+
 @router.post(FOLDERS + "/{folder_id}/scan")
 def scan(
     request: Request,

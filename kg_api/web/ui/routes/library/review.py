@@ -7,7 +7,9 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
+from kg_api.bootstrap import Container
 from kg_api.graph.review.waiting import count_waiting
+from kg_api.ingest.review import APPROVED_A_REQUEST
 from kg_api.models.library.review import MAX_REVIEWED, Approval, Approved, Rejected, Review
 from kg_api.web.access.audit import note_outcome
 from kg_api.web.dependencies import Offset, Open
@@ -41,6 +43,26 @@ def review_page(
         "review/page.html",
         {"found": found, "ontology": ontology, "ontologies": choices, "waiting": waiting},
     )
+
+
+@router.get(REVIEW + "/approve")
+def approval_page(container: Open, ontology: Annotated[str, Query(max_length=1000)] = "") -> Response:
+    """Show what of an ontology would be stored, before it is."""
+    return _before(container, "approve", ontology)
+
+
+@router.get(REVIEW + "/reject")
+def rejection_page(container: Open, ontology: Annotated[str, Query(max_length=1000)] = "") -> Response:
+    """Show what of an ontology would wait no more, before it is so."""
+    return _before(container, "reject", ontology)
+
+
+def _before(container: Container, decision: str, ontology: str) -> Response:
+    if not ontology:  # as where a form's address is opened
+        return RedirectResponse(REVIEW, 303)
+    found = list_waiting_documents(container, ontology, 0, PAGE_SIZE)
+    shown = {"decision": decision, "ontology": ontology, "found": found}
+    return render("review/all.html", {**shown, "portion": APPROVED_A_REQUEST, "most": MAX_REVIEWED})
 
 
 @router.post(REVIEW + "/approve")

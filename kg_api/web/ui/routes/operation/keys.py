@@ -8,6 +8,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
+from kg_api.errors import NotFound
 from kg_api.models.keys import CreatedKey, KeyRotation, NewKey
 from kg_api.models.vocabulary import MAX_KEY_NAME, KeyScope
 from kg_api.web.access.audit import note_outcome
@@ -63,6 +64,15 @@ def rotate(request: Request, container: Open, key_id: CalledKey) -> HTMLResponse
 def _created(request: Request, key: CreatedKey) -> HTMLResponse:
     note_outcome(request, key)
     return render("keys/created.html", {"key": key}, 201)
+
+
+@router.get(KEYS + "/{key_id}/revoke")
+def revocation_page(request: Request, container: Open, key_id: CalledKey) -> HTMLResponse:
+    """Show what a key is good for, before it is worth nothing."""
+    for each in list_keys(container, request).keys:
+        if each.key_id == key_id:
+            return render("keys/revoke.html", {"key": each})
+    raise NotFound(f"there is no key {key_id!r}; the list of keys shows those that there are")
 
 
 @router.post(KEYS + "/{key_id}/revoke")

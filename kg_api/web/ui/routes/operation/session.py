@@ -25,9 +25,9 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get(LOGIN)
-def sign_in_page(then: Next = "") -> HTMLResponse:
+def sign_in_page(request: Request, then: Next = "") -> HTMLResponse:
     """Ask for a key."""
-    return _form(page_to_show(then))
+    return _form(page_to_show(request, then))
 
 
 @router.post(LOGIN)
@@ -43,10 +43,10 @@ async def sign_in(
     rate.begin(address)
     token = await _open(request, container, key.strip())
     if token is None:
-        return _form(page_to_show(then), WRONG)
+        return _form(page_to_show(request, then), WRONG)
     rate.succeed(address)
     await _end(request, container)
-    response = RedirectResponse(page_to_show(then), 303, NOT_KEPT)
+    response = RedirectResponse(page_to_show(request, then), 303, NOT_KEPT)
     drop_cookies(request, response)
     keep_cookie(request, response, token)
     return response

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request, Response
@@ -10,6 +11,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from kg_api.access.narrowing import narrowed
 from kg_api.bootstrap import Container
+from kg_api.errors import KgError
 from kg_api.graph.filters.facets import count_facets
 from kg_api.graph.filters.matching import read_keys
 from kg_api.graph.judgements.library import relevances
@@ -34,6 +36,9 @@ USUAL_FACETS: Final = (
     {"field": "date", "by": "year"},
 )
 FACET_VALUES: Final = 8
+TRIGGER: Final = "HX-Trigger"
+"""The header in which htmx says by which element it asks."""
+BOX: Final = "q"
 Seen = Annotated[int, Query(ge=0, le=MAX_PAGED_HITS)]
 Cursor = Annotated[str, Query(max_length=MAX_CURSOR_CHARACTERS)]
 
@@ -51,15 +56,22 @@ def first_page() -> Response:
 def search_page(
     request: Request, container: Open, question: AskedQuestion, cursor: Cursor = "", seen: Seen = 0
 ) -> HTMLResponse:
-    """Show what is found; to htmx the hits alone."""
-    found = None if question.is_blank else _found(container, question, cursor)
+    """Show what is found; to htmx the hits alone.
+
+    While somebody types, words alone are looked for where meaning would ask a provider at each pause.
+    """
     is_part = wants_part(request)
-    shown: dict[str, Any] = {"question": question, "found": found, "seen": seen, "is_part": is_part}
+    is_paid = _asks_providers(container, question)
+    by_words = is_part and is_paid and request.headers.get(TRIGGER) == BOX
+    searched = replace(question, way="text") if by_words else question
+    found = None if question.is_blank else _found(container, searched, cursor)
+    shown: dict[str, Any] = {"question": searched, "asked": question, "found": found, "seen": seen}
+    shown |= {"is_part": is_part, "by_words": by_words}
     shown["judged"] = judged_hits(container, question, found) if found and question.judging else {}
     if found is None or not is_part:
         shown["ontologies"] = list_ontologies(container).ontologies
     if not is_part:
-        return render("search/page.html", {**shown, "ways": WAYS, "kinds": KINDS})
+        return render("search/page.html", {**shown, "ways": WAYS, "kinds": KINDS, "is_paid": is_paid})
     part = render("search/results.html", shown)
     if not seen:
         part.headers["HX-Replace-Url"] = question.address()
@@ -75,6 +87,15 @@ def judged_hits(container: Container, question: Question, found: SourceHits) -> 
 def _found(container: Container, question: Question, cursor: str) -> SourceHits:
     search = question.as_search(cursor=cursor or None)
     return container.search.search(narrowed(container.graph, search))
+
+
+def _asks_providers(container: Container, question: Question) -> bool:
+    """Whether looking by meaning asks a service elsewhere, which most often is paid for."""
+    within = [question.ontology] if question.ontology else None
+    try:
+        return question.way != "text" and bool(container.search.providers(within))
+    except KgError:
+        return False  # the page says what is wrong where it shows hits
 
 
 @router.get(f"{SEARCH}/facets")

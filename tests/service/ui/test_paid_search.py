@@ -1,0 +1,77 @@
+"""Searching as one types where meaning is looked for by a provider: nobody pays for each pause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from lxml.html import document_fromstring
+from playwright.sync_api import Browser, expect
+
+from kg_api.graph.database import Graph
+from tests.neo4j_server import Neo4jServer
+from tests.service.ui.test_pages import HTMX, shown, words
+from tests.support.embedders import small_embedder
+from tests.support.embedding_server import EmbeddingServer
+from tests.support.running import Service, serve
+
+SIZE = str(small_embedder().identity.dimensions)
+"""So the index of vectors is that of the other tests."""
+TYPED, ENTERED = {**HTMX, "HX-Trigger": "q"}, {**HTMX, "HX-Trigger": "search"}
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[EmbeddingServer]:
+    with EmbeddingServer() as running:
+        yield running
+
+
+@pytest.fixture
+def paid(server: Neo4jServer, graph: Graph, provider: EmbeddingServer, tmp_path: Path) -> Iterator[Service]:
+    """A service whose texts are embedded elsewhere, with a document; nothing was asked for yet."""
+    assert graph, "it is empty"
+    openai = {"OPENAI_BASE_URL": provider.openai_url, "OPENAI_API_KEY": "sk-x", "OPENAI_EMBED_DIMS": SIZE}
+    running = serve(server, tmp_path, KG_EMBEDDING__PROVIDER="openai", **openai)
+    body = {"ontology": "notes", "document": "a.md", "text": "The worker renews its lease.\n"}
+    assert httpx.post(f"{running.url}/documents", json=body, timeout=60).status_code == 202
+    provider.requests.clear()
+    yield running
+    assert running.stop() == 0, running.output()
+
+
+def test_nobody_pays_for_each_pause_in_typing(
+    paid: Service, provider: EmbeddingServer, browser: Browser
+) -> None:
+    with httpx.Client(base_url=paid.url, timeout=60) as http:
+        typed = http.get("/ui/search?q=lease", headers=TYPED)
+        part = document_fromstring(typed.text)
+        assert "By words only, while you type" in " ".join(words(part.xpath("//p[@class='note']")))
+        assert typed.headers["hx-replace-url"] == "/ui/search?q=lease", "the address is of the whole search"
+        assert "mode=text" in part.xpath("//li[@class='hit']/h2/a/@href")[0]
+        assert len(provider.requests) == 0
+        assert "Words only while you type" in " ".join(words([shown(http, "/ui/search")]))
+        assert "Words only while you type" not in " ".join(words([shown(http, "/ui/search?mode=text")]))
+        entered = http.get("/ui/search?q=lease", headers=ENTERED).text
+        assert "By words only" not in entered
+        assert len(provider.requests) == 1
+    provider.requests.clear()
+    see_in_a_browser(paid, provider, browser)
+
+
+def see_in_a_browser(paid: Service, provider: EmbeddingServer, browser: Browser) -> None:
+    context = browser.new_context(base_url=paid.url)
+    page = context.new_page()
+    page.goto("/ui/search")
+    page.keyboard.type("renews lease", delay=150)
+    expect(page.locator("#results .note")).to_contain_text("By words only, while you type")
+    expect(page.locator(".hit")).to_have_count(1)
+    assert len(provider.requests) == 0
+    page.keyboard.type("s")
+    page.keyboard.press("Enter")
+    expect(page.locator("#results .note", has_text="By words only")).to_have_count(0)
+    page.wait_for_timeout(1000)
+    expect(page.locator("#results .note", has_text="By words only")).to_have_count(0)
+    assert len(provider.requests) == 1, "what was typed just before Enter is not looked for once more"
+    context.close()

@@ -1,0 +1,78 @@
+"""How far builds are is counted for all who look together, and the more seldom the longer it takes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from kg_api.models.library.documents import EmbeddingStatus
+from kg_api.web.ui.routes.embedding.progress import BuildCounts
+
+
+class Clock:
+    """Time that goes on when it is said."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def status(embedded: int) -> EmbeddingStatus:
+    return EmbeddingStatus(
+        ontology="notes", embedded=embedded, missing=0, stale=0, refused=0, total=9, searchable=0,
+    )  # fmt: skip
+
+
+def counting(clock: Clock, counted: list[int], seconds: float) -> Callable[[], EmbeddingStatus]:
+    def count() -> EmbeddingStatus:
+        clock.now += seconds
+        counted.append(len(counted))
+        return status(len(counted))
+
+    return count
+
+
+def test_many_pages_count_once() -> None:
+    clock, counted = Clock(), list[int]()
+    counts, count = BuildCounts(clock), counting(clock, counted, 0.01)
+    assert [counts.of("notes", count).embedded for _ in range(100)] == [1] * 100
+    clock.now += 3  # a page looks every three seconds
+    assert counts.of("notes", count).embedded == 2
+    assert counts.of("other", count).embedded == 3
+    assert len(counted) == 3
+
+
+def test_what_takes_long_is_counted_seldom() -> None:
+    clock, counted = Clock(), list[int]()
+    counts, count = BuildCounts(clock), counting(clock, counted, 1.0)
+    for _ in range(60):
+        counts.of("notes", count)
+        clock.now += 1
+    assert len(counted) == 3
+    slow = counting(clock, counted, 30.0)
+    counts.of("slow", slow)
+    clock.now += 61
+    counts.of("slow", slow)
+    assert len(counted) == 5, "after a minute in any case"
+
+
+def test_nobody_waits_for_who_counts_where_something_is_known() -> None:
+    clock, counts, begun, go_on = Clock(), None, threading.Event(), threading.Event()
+    counts = BuildCounts(clock)
+    counts.of("notes", lambda: status(1))
+    clock.now += 3
+
+    def count_slowly() -> EmbeddingStatus:
+        begun.set()
+        assert go_on.wait(20)
+        return status(2)
+
+    other = threading.Thread(target=counts.of, args=("notes", count_slowly))
+    other.start()
+    assert begun.wait(20)
+    assert counts.of("notes", lambda: status(3)).embedded == 1
+    go_on.set()
+    other.join()
+    assert counts.of("notes", lambda: status(3)).embedded == 2
