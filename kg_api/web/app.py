@@ -15,6 +15,7 @@ from kg_api import __version__
 from kg_api.access.audit import AuditWriter
 from kg_api.access.check import KeyCheck
 from kg_api.errors import KgError
+from kg_api.evaluate.saved.folder import SavedResults
 from kg_api.managed.home import Home
 from kg_api.settings import Settings
 from kg_api.web import openapi, problems
@@ -34,6 +35,7 @@ from kg_api.web.middleware import RequestLog
 from kg_api.web.once_more import OnceMore
 from kg_api.web.opening import Opening
 from kg_api.web.routes.embedding import configuration, extraction, switching
+from kg_api.web.routes.evaluation import results
 from kg_api.web.routes.library import (
     documents,
     folders,
@@ -88,6 +90,7 @@ WITH_PARAMETERS = (
     configuration,
     extraction,
     switching,
+    results,
     jobs,
     keys,
     audit,
@@ -139,6 +142,7 @@ def create_app(
     app.state.opening = opening
     app.state.model_health = ModelHealth()
     app.state.queue = QueueWatch(opening)
+    app.state.results = SavedResults(Home(settings.home).evaluations)
     app.state.surroundings = Surroundings(settings)
     app.state.large_bodies = CapacityLimiter(LARGE_AT_ONCE)
     app.state.streams = Streams(settings.api.share(settings.api.event_streams))

@@ -10,6 +10,7 @@ from pydantic import StringConstraints
 
 from kg_api.bootstrap import Container
 from kg_api.errors import InvalidInput
+from kg_api.evaluate.saved.folder import SavedResults
 from kg_api.models.base import Called, NodeId, OntologyName
 from kg_api.models.queries.filters import MAX_CONDITIONS
 from kg_api.models.vocabulary import MAX_OFFSET, MAX_PAGE
@@ -62,8 +63,14 @@ async def check_body(request: Request) -> None:
         raise InvalidInput(f"{request.method} {route.path_format} takes no body; send none, or {{}}")
 
 
+def _results(request: Request) -> SavedResults:
+    return request.app.state.results
+
+
 Open = Annotated[Container, Depends(_container)]
 """The container; 503 while it is not open."""
+Results = Annotated[SavedResults, Depends(_results)]
+"""Saved results of evaluations."""
 
 CalledDocument = Annotated[
     Called,

@@ -17,7 +17,8 @@ from filelock import FileLock, Timeout
 from kg_api.client import KgClient
 from kg_api.errors import Conflict, InvalidInput
 from kg_api.evaluate.asking import AnswerFile, ask_all
-from kg_api.evaluate.results import Run, read_result, result
+from kg_api.evaluate.results import Run, result
+from kg_api.evaluate.saved.reading import read_result
 from kg_api.evaluate.scores.plots import plot_result
 from kg_api.evaluate.sets.sample import SEED, sample_queries
 from kg_api.managed import files

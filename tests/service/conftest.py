@@ -92,13 +92,15 @@ def door(guarded: Service) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture(scope="module")
-def libraries(server: Neo4jServer, driver: neo4j.Driver, guarded: Service) -> Iterator[Libraries]:
+def libraries(
+    server: Neo4jServer, driver: neo4j.Driver, guarded: Service, guarded_home: Home
+) -> Iterator[Libraries]:
     """Two ontologies, of which a key sees one."""
     wipe(driver)
     with Graph(server.uri, server.user, server.password) as opened:
         migrate(opened)
         ensure_space(opened, small_embedder().identity)
-        yield open_libraries(opened, guarded)
+        yield open_libraries(opened, guarded, guarded_home)
     wipe(driver)
 
 

@@ -1,55 +1,22 @@
 from __future__ import annotations
 
-import contextlib
 import inspect
 import json
-from collections.abc import Callable, Generator
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.client import KgClient
 from kg_api.client.call import Call
-from kg_api.errors import InvalidInput, ServiceUnreachable
+from kg_api.errors import InvalidInput
 from kg_api.models.library.conversations import Message
-from kg_api.models.queries.search import SourceHits
 from kg_api.settings import load_settings
 from kg_api.web.app import create_app
 from tests.support.bundles import configuration
-
-
-class Recorder(KgClient):
-    """Keeps what it is to send."""
-
-    def __init__(self) -> None:
-        super().__init__("http://127.0.0.1:1")
-        self.calls: list[Call[Any]] = []
-
-    def _send(self, call: Call[Any]) -> Any:
-        self.calls.append(call)
-        return SourceHits.model_construct(sources=[]) if call.answer is SourceHits else None  # the last page
-
-    def _fetch(self, call: Call[Any]) -> httpx.Response:
-        self.calls.append(call)
-        return httpx.Response(200)
-
-    def _follow(self, call: Call[Any], silence: float = 0.0) -> Generator[Any]:  # noqa: ARG002 - it waits for nothing
-        self.calls.append(call)
-        yield from ()
-
-
-def call_of(ask: Callable[[KgClient], object]) -> Call[Any]:
-    """The one call that is sent for it."""
-    with Recorder() as kg, contextlib.suppress(ServiceUnreachable):  # an answer that breaks off
-        asked = ask(kg)
-        if isinstance(asked, Generator):
-            list(cast("Generator[Any]", asked))
-    (call,) = kg.calls
-    return call
-
+from tests.unit.client.recording import Recorder, call_of
 
 ASKING: dict[str, Callable[[KgClient], object]] = {
     "search_sources": lambda kg: kg.search_sources("a"),
@@ -65,6 +32,9 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "relationship_type_merges": lambda kg: kg.relationship_type_merges("o"),
     "undo_type_merge": lambda kg: kg.undo_type_merge("o", "m"),
     "set_relationship_stance": lambda kg: kg.set_relationship_stance("o", "a", "supports"),
+    "evaluations": lambda kg: kg.evaluations("o"),
+    "evaluation": lambda kg: kg.evaluation("r"),
+    "compare_evaluations": lambda kg: kg.compare_evaluations(["r", "s"], metrics=["ndcg@10"]),
     "constructive_query": lambda kg: kg.constructive_query([{"step": "seed", "value": "a"}]),
     "search_relationships": lambda kg: kg.search_relationships("a"),
     "proposals": lambda kg: kg.proposals("o", kind="source", state="open"),
@@ -196,7 +166,9 @@ def test_there_is_a_call_for_every_operation_of_the_service_and_no_other() -> No
 
 def test_the_parameters_of_a_call_are_those_of_its_operation() -> None:
     described = create_app(load_settings(), lambda _: None).openapi()["paths"]
-    for path, name in (("/documents", "documents"), ("/jobs", "jobs"), ("/concepts/paths", "concept_paths")):
+    listed = (("/documents", "documents"), ("/jobs", "jobs"), ("/concepts/paths", "concept_paths"))
+    evaluated = (("/evaluations", "evaluations"), ("/evaluations/compare", "compare_evaluations"))
+    for path, name in (*listed, *evaluated):
         asked = {each["name"] for each in described[path]["get"]["parameters"]}
         assert call_of(ASKING[name]).params.keys() == asked
 
