@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from kg_api.evaluate.scores.measures import main_metrics
+from kg_api.evaluate.scores.measures import families, main_metrics, ranks
 from kg_api.models.evaluation import Comparison, EvalResult, PairedTest
 from kg_api.wording.plural import pluralize
 from kg_cli.evaluate.run import SavedResult
@@ -24,11 +24,11 @@ def result_json(saved: SavedResult) -> dict[str, Any]:
 def print_result(saved: SavedResult) -> None:
     """Print the measures with their intervals, and the latencies."""
     result = saved.result
-    names = list(dict.fromkeys(name.partition("@")[0] for name in result.metrics))
-    ranks = list(dict.fromkeys(name.partition("@")[2] for name in result.metrics))
-    rows = [[name, *(f"{result.metrics[f'{name}@{k}']:.4f}" for k in ranks)] for name in names]
+    names = families(result.metrics)
+    at = ranks(result.metrics, names[0])
+    rows = [[name, *(f"{result.metrics[f'{name}@{k}']:.4f}" for k in at)] for name in names]
     title = f"{result.data.name}: {result.label} ({pluralize(result.data.asked, 'question')})"
-    console.print_table(["measure", *(f"@{k}" for k in ranks)], rows, title=title)
+    console.print_table(["measure", *(f"@{k}" for k in at)], rows, title=title)
     names = main_metrics(result.target, result.metrics)
     rows = [[name, "{:.4f} to {:.4f}".format(*result.intervals[name])] for name in names]
     console.print_table(["measure", "95 % interval"], rows)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -13,21 +11,9 @@ from kg_api.client import KgClient
 from kg_api.errors import InvalidInput, NotFound
 from tests.service.asking import problem
 from tests.support.evaluations import measured, save
-from tests.support.running import Service
 
 
-@pytest.fixture
-def folder(service: Service) -> Iterator[Path]:
-    """Where the service looks for results: two of bees, and one of owls."""
-    folder = service.log.parent / "home" / "evaluations"
-    save(folder, "text", measured("text", [3, 1, 0, 4] * 3, ontology="bees"))
-    save(folder, "hybrid", measured("hybrid", [1, 1, 1, 2] * 3, ontology="bees"), after=1)
-    save(folder, "owls", measured("text", [1], data="owls", ontology="owls"), after=2)
-    yield folder
-    shutil.rmtree(folder)
-
-
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("evaluations")
 def test_results_are_listed_read_and_compared(kg: KgClient) -> None:
     found = kg.evaluations()
     assert [each.name for each in found.evaluations] == ["owls", "hybrid", "text"]
@@ -46,17 +32,17 @@ def test_results_are_listed_read_and_compared(kg: KgClient) -> None:
 
 
 def test_what_cannot_be_read_is_named_beside_the_others(
-    kg: KgClient, http: httpx.Client, folder: Path
+    kg: KgClient, http: httpx.Client, evaluations: Path
 ) -> None:
-    (folder / "cut.json").write_text((folder / "text.json").read_text()[:300])
-    save(folder, "newer", measured("a", [1], format=9))
+    (evaluations / "cut.json").write_text((evaluations / "text.json").read_text()[:300])
+    save(evaluations, "newer", measured("a", [1], format=9))
     found = kg.evaluations()
     assert found.total == 3
     assert [each.name for each in found.unreadable] == ["cut", "newer"]
     assert "newer kg" in problem(http.get("/evaluations/newer"), 422)
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("evaluations")
 def test_what_is_not_there_or_not_comparable_is_said(kg: KgClient, http: httpx.Client) -> None:
     with pytest.raises(NotFound, match="there is no result 'none'"):
         kg.evaluation("none")

@@ -74,6 +74,8 @@ def _require_same(results: Sequence[EvalResult]) -> None:
 
 def _metrics(results: Sequence[EvalResult], metrics: Sequence[str] | None) -> list[str]:
     shared = [name for name in results[0].metrics if all(name in each.metrics for each in results)]
+    if not shared:
+        raise InvalidInput("they have no measure in common; ask for as many hits in each run")
     if metrics is None:
         return main_metrics(results[0].target, shared) or shared[:1]
     if unknown := [name for name in metrics if name not in shared]:

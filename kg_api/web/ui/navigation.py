@@ -10,6 +10,7 @@ from kg_api.web.ui.links import (
     COMMUNITIES,
     CONCEPTS,
     DOCUMENTS,
+    EVALUATIONS,
     FOLDERS,
     JOBS,
     KEYS,
@@ -39,6 +40,7 @@ PLACES: Final = (
     PageLink(COMMUNITIES, "Communities"),
     PageLink(MAP, "Map"),
     PageLink(PROPOSALS, "Links"),
+    PageLink(EVALUATIONS, "Evaluations"),
     PageLink(JOBS, "Jobs"),
 )
 ADMINISTRATION: Final = (

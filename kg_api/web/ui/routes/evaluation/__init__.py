@@ -1,0 +1,1 @@
+"""Pages of evaluations: what was measured, and how runs compare."""
