@@ -49,6 +49,8 @@ class Attended:
     process: subprocess.Popen[bytes] | None = None
     starts: int = 0
     died_at: float = 0.0
+    ends: list[int] = field(default_factory=list[int])
+    """Exit codes of those that have ended; -9: it was killed."""
 
     def attend(self) -> None:
         """Start it unless it runs."""
@@ -58,6 +60,7 @@ class Attended:
             raise RuntimeError(f"{self.name} cannot start: {self.log.read_text(errors='replace')[-2000:]}")
         if self.process is not None and self.died_at == 0:
             self.died_at = time.monotonic()
+            self.ends.append(self.process.returncode)
         if time.monotonic() - self.died_at >= RESTART_SECONDS:
             self._start()
 

@@ -31,7 +31,7 @@ from benchmarks.storm.stage import Stage, staged
 from benchmarks.storm.work import PATIENCE, ingest, texts_of, wait_until, wait_until_nothing_is_due
 from benchmarks.team.clients import OTHER, Client, kinds_of_clients
 from benchmarks.team.faults import KeyKeeper, RandomKiller
-from benchmarks.team.services import Service, make_key, two_services
+from benchmarks.team.services import Service, make_key, story, two_services
 from kg_api.client import KgClient
 from kg_api.embed.open import open_embedder
 from kg_api.settings import load_settings
@@ -107,6 +107,7 @@ def _storm(
         "keys": dict(keeper.counts),
         "answers": _answers(people),
         "wrong_answers": dict(wrong.most_common(MOST_WRONG_SHOWN)),
+        **story(stage, services),
         **reconciled(stage, writers[0], open_embedder(load_settings()), expected),
     }
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Generator
+from collections import Counter
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Any
 
 import httpx
 
@@ -18,7 +20,10 @@ from kg_api.managed.neo4j.role import choose_bolt_port
 from kg_api.settings import load_settings
 
 READY = '"service open"'
+SHOWN_CHARACTERS = 3000
+"""Of an error in a log."""
 KEYS_NEEDED = {"KG_API__REQUIRE_KEYS": "true"}
+MOST_ERRORS = 20
 ENDING_SECONDS = 20.0
 """For so long a second process of a service that was killed may still answer."""
 
@@ -67,6 +72,19 @@ class Service:
         """End its first process with SIGKILL; whether there was one."""
         self.killed_at = time.monotonic()
         return self.attended.kill() is not None
+
+
+def story(stage: Stage, services: Sequence[Service]) -> dict[str, Any]:
+    """How the processes of the services ended, and the last errors that they logged."""
+    logs = [path for each in services for path in sorted(stage.home.logs.glob(f"{each.attended.name}-*.log"))]
+    errors = [
+        f"{path.name}: {line[:SHOWN_CHARACTERS]}"
+        for path in logs
+        for line in path.read_text(errors="replace").splitlines()
+        if '"level": "error"' in line or '"level": "critical"' in line or not line.startswith("{")
+    ]
+    ends = {each.attended.name: dict(Counter(each.attended.ends)) for each in services}
+    return {"service_ends": ends, "service_errors": errors[-MOST_ERRORS:]}
 
 
 @contextmanager

@@ -146,6 +146,16 @@ def proposal_id(ontology: str, kind: str, first: str, second: str) -> str:
     return digest("proposal", ontology, kind, *sorted((first, second)))
 
 
+def judged_question_id(ontology: str, question: str) -> str:
+    """The id of a question that passages of an ontology are judged for, as it is kept."""
+    return digest("judged question", ontology, question)
+
+
+def judgement_id(ontology: str, question: str, source: str) -> str:
+    """The id of what is thought of a source as an answer to a question."""
+    return digest("judgement", ontology, question, source)
+
+
 def community_id(ontology: str, level: int, concept_ids: Iterable[str]) -> str:
     """The id of a community: by its members, so that one that is found again has it again."""
     return digest("community", ontology, str(level), *sorted(concept_ids))

@@ -35,7 +35,7 @@ from kg_api.web.middleware import RequestLog
 from kg_api.web.once_more import OnceMore
 from kg_api.web.opening import Opening
 from kg_api.web.routes.embedding import configuration, extraction, switching
-from kg_api.web.routes.evaluation import results
+from kg_api.web.routes.evaluation import judgements, results
 from kg_api.web.routes.library import (
     documents,
     folders,
@@ -74,7 +74,7 @@ MAX_LARGE_BODIES = 4
 """So many bodies of the largest size all processes hold at once; the next one is refused for the moment."""
 READING = (
     *(search, pictures, image_search, passage_map, concepts, relationships, constructive),
-    *(communities, proposals, answering),
+    *(communities, proposals, answering, judgements),
 )
 WITH_PARAMETERS = (
     *READING,

@@ -9,6 +9,7 @@ import typer
 
 from kg_api.models.vocabulary import Target, Tier
 from kg_api.wording.plural import pluralize
+from kg_cli.evaluate import judgements
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import LimitOption, OwnJsonOption
 
@@ -35,13 +36,16 @@ MODE_HELP = (
     "all."
 )
 QuestionKindOption = Annotated[
-    Literal["quotes", "sentences"] | None,
+    Literal["quotes", "sentences", "judgements"] | None,
     typer.Option(
-        "--kind", help="Of what questions are made: quotes of concepts, or sentences; unset: quotes if any."
+        "--kind",
+        help="Of what questions are made: quotes of concepts, sentences, or what people judged; unset: "
+        "quotes if any.",
     ),
 ]
 
 group = typer.Typer(help="Evaluate search quality, and compare.", no_args_is_help=True)
+group.add_typer(judgements.group, name="judgements")
 
 
 @group.command()
@@ -172,12 +176,14 @@ def make(
     A question names two concepts that one document has together; their quotes are the answer. What full text
     answers in the first place is left out. Without concepts sentences are taken, word for word, which favours
     full text. With --llm the questions are in other words; each costs a request to the language model.
+    With `--kind judgements` they are those that people judged passages for, on the page or by
+    `kg eval judgements`.
 
     Example: kg eval make --ontology notes --output ~/sets/notes --count 200
     """
     from kg_cli.evaluate.make import MakeSettings
     from kg_cli.evaluate.make import make as made
-    from kg_cli.terminal.console import print_json, say
+    from kg_cli.terminal.console import note, print_json, say
 
     with open_client() as client:
         about = made(client, output, MakeSettings(ontology, count, seed, kind, llm=llm, easy=easy))
@@ -188,6 +194,7 @@ def make(
         f"{pluralize(about['questions'], 'question')} about {pluralize(about['documents'], 'document')}: "
         f"{about['kind']}"
     )
+    note(*about.get("notes", ()))
     if about["answered_by_full_text"]:
         say(f"left out, for full text answers them: {about['answered_by_full_text']}; --easy keeps them")
     say(f"measure with: kg eval run --set {output} --ontology {ontology!r} --in-place")

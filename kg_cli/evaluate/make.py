@@ -18,6 +18,7 @@ from kg_api import __version__
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput, LlmFailed, NotFound
 from kg_api.evaluate.sets.instances import numbered
+from kg_api.evaluate.sets.judged import judged_queries
 from kg_api.evaluate.sets.quotes import sample_quotes
 from kg_api.evaluate.sets.writing import write_set
 from kg_api.models.evaluation import SetDocument, SetQuery
@@ -27,14 +28,16 @@ from kg_api.parse.sentences import sentence_borders
 from kg_api.settings import load_settings
 from kg_cli.evaluate.corpus import list_documents
 from kg_cli.evaluate.instances import instance_queries, is_answered_by_text
+from kg_cli.evaluate.judgements import list_judged
 from kg_cli.jobs.waiting import patiently
 from kg_cli.terminal import console
 
-QuestionKind = Literal["quotes", "sentences"]
-"""Of what questions are made: the quotes of concepts, or sentences."""
+QuestionKind = Literal["quotes", "sentences", "judgements"]
+"""Of what questions are made: the quotes of concepts, sentences, or what people judged."""
 KINDS: dict[QuestionKind, str] = {
     "quotes": "pairs of concepts whose quotes answer: they favour searches through concepts",
     "sentences": "sentences of the documents: they favour full text, and say nothing about other words",
+    "judgements": "questions that people asked, with the passages that they judged",
 }
 GENERATED: dict[QuestionKind, str] = {
     "quotes": "questions written by a language model for quotes of concepts",
@@ -83,24 +86,61 @@ def make(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[str, Any]
     """
     documents = _documents(client, wanted.ontology)
     kind = wanted.kind or _usual_kind(client, wanted.ontology)
+    if kind == "judgements":
+        return _make_judged(client, folder, wanted, documents)
     filtered = not wanted.easy and (kind == "quotes" or wanted.llm)
     told = Counter[str]()
     queries = list(islice(_queries(client, documents, wanted, kind, told, filtered=filtered), wanted.count))
     if not queries:
         raise InvalidInput(_nothing(wanted.ontology, kind, told))
     about = {
-        "ontology": wanted.ontology,
-        "questions": len(queries),
+        **_about(wanted, documents, queries),
         "kind": (GENERATED if wanted.llm else KINDS)[kind] + (HARD if filtered else ""),
         "answered_by_full_text": told["easy"],
         "left_out": told["failed"],
-        "documents": len(documents),
         "seed": wanted.seed,
-        "kg": __version__,
-        "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
     write_set(folder, documents, numbered(queries), about)
     return about
+
+
+def _make_judged(
+    client: KgClient, folder: Path, wanted: MakeSettings, documents: Sequence[SetDocument]
+) -> dict[str, Any]:
+    """Write what people judged. Nothing is left out but what cannot be measured."""
+    if wanted.llm or wanted.easy:
+        raise InvalidInput(
+            "--kind judgements takes questions as people asked them; leave --llm and --easy out"
+        )
+    judged = judged_queries(list_judged(client, wanted.ontology))
+    queries = judged.queries[: wanted.count]
+    if not queries:
+        raise InvalidInput(
+            f"no passage of {wanted.ontology!r} is judged to answer a question: judge hits on the search "
+            "page, or with `kg eval judgements set`"
+        )
+    about = {
+        **_about(wanted, documents, queries),
+        "kind": KINDS["judgements"],
+        "answered_by_full_text": 0,
+        "left_out": len(judged.queries) - len(queries),
+        "notes": judged.notes,
+    }
+    write_set(folder, documents, queries, about)
+    return about
+
+
+def _about(
+    wanted: MakeSettings, documents: Sequence[SetDocument], queries: Sequence[SetQuery]
+) -> dict[str, Any]:
+    """What a set says of itself, whatever it was made of."""
+    return {
+        "ontology": wanted.ontology,
+        "questions": len(queries),
+        "documents": len(documents),
+        "kg": __version__,
+        "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
 
 
 def _queries(

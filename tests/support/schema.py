@@ -107,6 +107,12 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
             *("created_at", "looked_at", "decided_at", "decided_by"),
         }
     ),
+    "Judgement": frozenset(
+        {
+            *("judgement_id", "ontology", "question_id", "question", "source_id", "document_id", "document"),
+            *("relevance", "judged_by", "judged_at"),
+        }
+    ),
     "Community": frozenset(
         {"generation", "community_id", "ontology", "level", "place", "parent_id", "inside"}
     ),

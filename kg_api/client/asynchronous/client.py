@@ -10,7 +10,11 @@ from kg_api.client.asynchronous.folders import AsyncFolderMethods
 from kg_api.client.asynchronous.images import AsyncImageMethods
 from kg_api.client.asynchronous.jobs import AsyncJobMethods
 from kg_api.client.asynchronous.ontologies import AsyncOntologyMethods
-from kg_api.client.asynchronous.review import AsyncProposalMethods, AsyncReviewMethods
+from kg_api.client.asynchronous.review import (
+    AsyncJudgementMethods,
+    AsyncProposalMethods,
+    AsyncReviewMethods,
+)
 from kg_api.client.asynchronous.search import AsyncSearchMethods
 from kg_api.client.call import Call, get
 from kg_api.models.health import Health, Readiness
@@ -24,6 +28,7 @@ class AsyncKgClient(
     AsyncProposalMethods,
     AsyncDocumentMethods,
     AsyncReviewMethods,
+    AsyncJudgementMethods,
     AsyncImageMethods,
     AsyncOntologyMethods,
     AsyncFolderMethods,

@@ -1,14 +1,21 @@
-"""What people decide: documents that wait for approval, and links that are proposed."""
+"""What people decide: documents that wait for approval, proposed links, and what answers a question."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from kg_api.client.asynchronous.sending import AsyncSending
-from kg_api.client.call import UNSET, Unset, body_of, change_of, get, params_of, post, put
+from kg_api.client.call import UNSET, Unset, body_of, change_of, delete, get, params_of, post, put
 from kg_api.models.library.review import Approval, Approved, Rejected, Review, WaitingDocuments
 from kg_api.models.proposals.configuration import ProposalConfig, ProposalSearch, ProposalStatus
 from kg_api.models.proposals.proposals import Proposal, ProposalDecision, Proposals
+from kg_api.models.queries.judgements import (
+    JudgedQuestions,
+    Judgement,
+    JudgementRequest,
+    Judgements,
+    JudgementsDeleted,
+)
 from kg_api.models.vocabulary import ProposalKind, ProposalState
 
 
@@ -108,3 +115,34 @@ class AsyncProposalMethods(AsyncSending):
     async def _decide(self, proposal_id: str, what: str, by: str | None) -> Proposal:
         body = body_of(ProposalDecision, {"by": by})
         return await self._send(post(Proposal, "proposals", proposal_id, what, json=body))
+
+
+class AsyncJudgementMethods(AsyncSending):
+    """Which passages answer a question, as people say."""
+
+    async def judge(
+        self, ontology: str, *, question: str, source_id: str, relevance: int, by: str | None = None
+    ) -> Judgement:
+        """Keep how relevant a passage is for a question: 2 it answers, 1 it helps to, 0 it does neither."""
+        body = body_of(JudgementRequest, locals())
+        call = put(Judgement, "ontologies", ontology, "judgements", json=body, dry_run=False)
+        return await self._send(call)
+
+    async def judgements(
+        self, ontology: str, question: str | None = None, *, offset: int = 0, limit: int = 100
+    ) -> Judgements:
+        """List judgements question by question, or those for one; with the passages as they are now."""
+        chosen = {"question": question, "offset": offset, "limit": limit}
+        return await self._send(get(Judgements, "ontologies", ontology, "judgements", **chosen))
+
+    async def judged_questions(self, ontology: str, *, offset: int = 0, limit: int = 100) -> JudgedQuestions:
+        """List the questions that passages were judged for, those that were judged last first."""
+        path = ("ontologies", ontology, "judgements", "questions")
+        return await self._send(get(JudgedQuestions, *path, offset=offset, limit=limit))
+
+    async def delete_judgements(
+        self, ontology: str, question: str, source_id: str | None = None
+    ) -> JudgementsDeleted:
+        """Take back what was judged for a question, of one passage (by its whole id) or of all."""
+        chosen = {"question": question, "source_id": source_id}
+        return await self._send(delete(JudgementsDeleted, "ontologies", ontology, "judgements", **chosen))

@@ -12,7 +12,11 @@ from kg_api.client.sync.folders import FolderMethods
 from kg_api.client.sync.images import ImageMethods
 from kg_api.client.sync.jobs import JobMethods
 from kg_api.client.sync.ontologies import OntologyMethods
-from kg_api.client.sync.review import ProposalMethods, ReviewMethods
+from kg_api.client.sync.review import (
+    JudgementMethods,
+    ProposalMethods,
+    ReviewMethods,
+)
 from kg_api.client.sync.search import SearchMethods
 from kg_api.models.health import Health, Readiness
 
@@ -25,6 +29,7 @@ class KgClient(
     ProposalMethods,
     DocumentMethods,
     ReviewMethods,
+    JudgementMethods,
     ImageMethods,
     OntologyMethods,
     FolderMethods,

@@ -52,8 +52,8 @@ def _query(query: SetQuery, texts: Mapping[str, str]) -> dict[str, Any]:
         {"start": each.start, "end": each.end, "text": texts[each.document][each.start : each.end]}
         for each in query.references
     ]
-    document = query.references[0].document
-    return {"_id": query.query_id, "text": query.text, "doc": document, "spans": spans}
+    told: dict[str, Any] = {"_id": query.query_id, "text": query.text}
+    return told | ({"doc": query.references[0].document, "spans": spans} if spans else {})
 
 
 def _lines(values: Iterable[Mapping[str, Any]]) -> str:

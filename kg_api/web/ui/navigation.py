@@ -13,6 +13,7 @@ from kg_api.web.ui.links import (
     EVALUATIONS,
     FOLDERS,
     JOBS,
+    JUDGEMENTS,
     KEYS,
     MAP,
     ONTOLOGIES,
@@ -40,6 +41,7 @@ PLACES: Final = (
     PageLink(COMMUNITIES, "Communities"),
     PageLink(MAP, "Map"),
     PageLink(PROPOSALS, "Links"),
+    PageLink(JUDGEMENTS, "Judged questions"),
     PageLink(EVALUATIONS, "Evaluations"),
     PageLink(JOBS, "Jobs"),
 )

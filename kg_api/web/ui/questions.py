@@ -10,7 +10,7 @@ from fastapi import Depends, Query
 from kg_api.models.queries.search import SourceHit, SourceSearch
 from kg_api.models.vocabulary import MAX_LIMIT
 from kg_api.web.limits.strict_json import valid
-from kg_api.web.ui.links import READ, SEARCH, address, below
+from kg_api.web.ui.links import READ, SEARCH, Value, address, below
 
 Way = Literal["hybrid", "vector", "text", "graph"]
 Kind = Literal["", "passage", "image"]
@@ -38,6 +38,8 @@ class Question:
     kind: Kind = ""
     where: tuple[str, ...] = ()
     """Conditions, each on one line: `date>=2025-01-01`."""
+    judging: bool = False
+    """Whether hits are judged, as answers."""
 
     @property
     def is_blank(self) -> bool:
@@ -63,7 +65,7 @@ class Question:
         }
         return valid(SourceSearch, asked)
 
-    def parameters(self) -> dict[str, str | tuple[str, ...]]:
+    def parameters(self) -> dict[str, Value]:
         """What an address says of it."""
         way = "" if self.way == USUAL else self.way
         return {
@@ -72,6 +74,7 @@ class Question:
             "mode": way,
             "kind": self.kind,
             "where": self.where,
+            "judging": 1 if self.judging else None,
         }
 
     def address(self, cursor: str | None = None, seen: int | None = None) -> str:
@@ -86,6 +89,10 @@ class Question:
     def adding(self, condition: str) -> Question:
         """The same with one more condition."""
         return replace(self, where=(*(each for each in self.where if each != condition), condition))
+
+    def to_judge(self, judging: bool) -> Question:
+        """The same with its hits to be judged, or not."""
+        return replace(self, judging=judging)
 
     def without(self, condition: str) -> Question:
         """The same without a condition."""
@@ -110,8 +117,11 @@ def _asked(
     mode: Way | Literal[""] = USUAL,
     kind: Kind = "",
     where: Annotated[list[str] | None, Query()] = None,
+    *,
+    judging: bool = False,
 ) -> Question:
-    return Question(q, ontology, mode or USUAL, kind, tuple(each for each in where or () if each.strip()))
+    conditions = tuple(each for each in where or () if each.strip())
+    return Question(q, ontology, mode or USUAL, kind, conditions, judging)
 
 
 AskedQuestion = Annotated[Question, Depends(_asked)]

@@ -21,6 +21,7 @@ OF_EVERYTHING = (
     "/ui/search?q=common+ferry",
     "/ui/search?q=common+ferry&mode=text",
     "/ui/search?q=common+ferry&mode=graph",
+    "/ui/search?q=common+ferry&judging=1",
     "/ui/search?q=boat&kind=image",
     "/ui/search/facets",
     "/ui/search/facets?q=common+ferry",
@@ -42,6 +43,8 @@ OF_EVERYTHING = (
     "/ui/graph/{own_image}",
     "/ui/graph/{own_document}",
     "/ui/jobs",
+    "/ui/judgements",
+    f"/ui/judgements/question?ontology={OWN}&question=ferry",
     "/ui/ontologies",
     "/ui/map",
     "/ui/map?colour=community",
@@ -59,6 +62,8 @@ CHANGED = {
     "POST /ui/documents/{document_id}/delete": "/ui/documents/{document}/delete",
     "POST /ui/jobs/{job_id}/cancel": "/ui/jobs/{job}/cancel",
     "POST /ui/jobs/{job_id}/retry": "/ui/jobs/{job}/retry",
+    "POST /ui/judgements": "/ui/judgements?q=ferry",
+    "POST /ui/judgements/delete": "/ui/judgements/delete",
     "POST /ui/proposals/{proposal_id}/{decision}": "/ui/proposals/{proposal}/accept",
     "POST /ui/review/approve": "/ui/review/approve",
     "POST /ui/review/reject": "/ui/review/reject",
@@ -68,6 +73,8 @@ WAITING = {"ontology": OTHER, "documents": f"{SECRET} waits.md"}
 FORMS = {
     "/ui/documents": {"ontology": OTHER},
     "/ui/ask": {"ontology": OTHER, "q": "ferry"},
+    "/ui/judgements?q=ferry": {"of": OTHER, "source_id": f"{OTHER}/same.md#0", "relevance": "1"},
+    "/ui/judgements/delete": {"of": OTHER, "question": "ferry"},
     "/ui/review/approve": WAITING,
     "/ui/review/reject": WAITING,
 }
@@ -105,8 +112,8 @@ def test_what_is_shown_of_everything_is_of_ones_own(
         *("/ui/documents?ontology=", "/ui/concepts?ontology=", "/ui/concepts?q=ferry&ontology="),
         *("/ui/map?ontology=", "/ui/map?colour=date&ontology="),
         *("/ui/communities?ontology=", "/ui/jobs?ontology=", "/ui/proposals?ontology="),
-        "/ui/review?ontology=",
-        "/ui/evaluations?ontology=",
+        *("/ui/review?ontology=", "/ui/judgements?ontology=", "/ui/evaluations?ontology="),
+        "/ui/judgements/question?question=ferry&ontology=",
     ],
 )
 def test_naming_an_ontology_of_others_is_refused(page: httpx.Client, path: str, named: str) -> None:

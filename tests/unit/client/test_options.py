@@ -38,6 +38,7 @@ from kg_api.models.queries.augment import AugmentRequest
 from kg_api.models.queries.facets import Facet, FacetRequest
 from kg_api.models.queries.filters import Condition
 from kg_api.models.queries.hybrid import HybridSearch
+from kg_api.models.queries.judgements import JudgementRequest
 from kg_api.models.queries.search import SourceSearch
 from kg_api.models.queries.similarity import GraphRequest, SimilarDocumentSearch, SimilarSearch
 
@@ -62,6 +63,7 @@ REQUESTS: dict[str, type[BaseModel]] = {
     "change_document": DocumentChange,
     "approve": Approval,
     "reject": Review,
+    "judge": JudgementRequest,
     "facets": FacetRequest,
     "delete_documents": DocumentDeletion,
     "set_embedding_config": EmbeddingConfigChange,
@@ -103,6 +105,7 @@ ELSEWHERE: dict[str, set[str]] = {
     "merge_relationship_types": {"ontology"},
     "undo_type_merge": {"ontology", "merge_id"},
     "set_proposals_config": {"ontology", "dry_run"},
+    "judge": {"ontology"},
     "undo_concept_merge": {"ontology", "merge_id"},
 }
 """What goes into the path, the query or a header."""

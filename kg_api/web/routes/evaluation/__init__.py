@@ -1,0 +1,1 @@
+"""How good the answers are: what people judge, and what was measured."""

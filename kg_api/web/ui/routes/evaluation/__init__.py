@@ -1,1 +1,1 @@
-"""Pages of evaluations: what was measured, and how runs compare."""
+"""Pages of how good the answers are: what people judge, and what was measured."""

@@ -12,8 +12,10 @@ from kg_api.access.narrowing import narrowed
 from kg_api.bootstrap import Container
 from kg_api.graph.filters.facets import count_facets
 from kg_api.graph.filters.matching import read_keys
+from kg_api.graph.judgements.library import relevances
 from kg_api.graph.naming.ontologies import searched
 from kg_api.models.queries.facets import FacetCounts, FacetRequest
+from kg_api.models.queries.judgements import question_text
 from kg_api.models.queries.search import SourceHits
 from kg_api.models.vocabulary import MAX_CURSOR_CHARACTERS, MAX_FACETS, MAX_PAGED_HITS
 from kg_api.web.dependencies import Open
@@ -53,6 +55,7 @@ def search_page(
     found = None if question.is_blank else _found(container, question, cursor)
     is_part = wants_part(request)
     shown: dict[str, Any] = {"question": question, "found": found, "seen": seen, "is_part": is_part}
+    shown["judged"] = judged_hits(container, question, found) if found and question.judging else {}
     if found is None or not is_part:
         shown["ontologies"] = list_ontologies(container).ontologies
     if not is_part:
@@ -61,6 +64,12 @@ def search_page(
     if not seen:
         part.headers["HX-Replace-Url"] = question.address()
     return part
+
+
+def judged_hits(container: Container, question: Question, found: SourceHits) -> dict[str, int]:
+    """How hits were judged as answers, by source id."""
+    sources = [(hit.ontology, hit.source_id) for hit in found.sources]
+    return relevances(container.graph, question_text(question.text), sources)
 
 
 def _found(container: Container, question: Question, cursor: str) -> SourceHits:

@@ -1,0 +1,66 @@
+"""Questions that people judged passages for, as questions of a set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kg_api.models.evaluation import Reference, SetQuery
+from kg_api.models.identity import judged_question_id
+from kg_api.models.queries.judgements import Judgement
+from kg_api.wording.plural import pluralize
+
+_DIGITS = 12
+"""Of an id: so few are enough to tell the questions of an ontology apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSet:
+    """What judgements say, as far as it can be measured."""
+
+    queries: list[SetQuery]
+    notes: list[str]
+    """What was left out, and why."""
+
+
+def judged_queries(judgements: Iterable[Judgement]) -> JudgedSet:
+    """Make questions of judgements.
+
+    A document is as relevant as its best passage. The exact places are told where all of a question are in
+    one document, as sets have them; a question that nothing was found to answer is left out.
+
+    Args:
+        judgements: in any order, each passage once for a question.
+    """
+    of: dict[tuple[str, str], list[Judgement]] = {}
+    gone = 0
+    for each in judgements:
+        gone += each.source is None
+        of.setdefault((each.ontology, each.question), []).append(each)
+    made = {key: _query(*key, judged) for key, judged in sorted(of.items())}
+    queries = [query for query in made.values() if query.relevant]
+    return JudgedSet(queries, _notes(gone, len(made) - len(queries)))
+
+
+def _query(ontology: str, question: str, judged: Sequence[Judgement]) -> SetQuery:
+    right = [each for each in judged if each.relevance and each.source is not None]
+    relevant: dict[str, int] = {}
+    for each in right:
+        relevant[each.document] = max(each.relevance, relevant.get(each.document, 0))
+    references = sorted({(each.document, *_span(each)) for each in right})
+    places = tuple(Reference(*each) for each in references) if len(relevant) == 1 else ()
+    return SetQuery(judged_question_id(ontology, question)[:_DIGITS], question, relevant, places)
+
+
+def _span(judgement: Judgement) -> tuple[int, int]:
+    place = judgement.source
+    return (0, 0) if place is None else (place.start, place.end)
+
+
+def _notes(gone: int, unanswered: int) -> list[str]:
+    notes = list[str]()
+    if gone:
+        notes.append(f"{pluralize(gone, 'judgement')} left out: the passages have changed since")
+    if unanswered:
+        notes.append(f"{pluralize(unanswered, 'question')} left out: nothing was judged to answer")
+    return notes

@@ -1,0 +1,1 @@
+"""Which passages answer which question, as people say."""

@@ -1,0 +1,78 @@
+"""Judging hits as answers, and the questions that something was judged for."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from kg_api.graph.judgements.library import delete_judgements, judge, list_judgements, list_questions
+from kg_api.models.queries.judgements import JudgedText, JudgementRequest, question_text
+from kg_api.web.access.audit import note_outcome
+from kg_api.web.dependencies import Offset, Open
+from kg_api.web.limits.strict_json import valid
+from kg_api.web.routes.library.documents import list_ontologies
+from kg_api.web.ui.links import JUDGEMENTS, address
+from kg_api.web.ui.questions import AskedQuestion, Question
+from kg_api.web.ui.rendering import render, wants_part
+
+PAGE_SIZE: Final = 50
+MEANINGS: Final = ("does not answer", "helps to answer", "answers")
+"""By relevance."""
+
+Name = Annotated[str, Form(max_length=1000)]
+OntologyName = Annotated[str, Query(max_length=1000)]
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get(JUDGEMENTS)
+def judgements_page(container: Open, ontology: OntologyName = "", offset: Offset = 0) -> HTMLResponse:
+    """Show the questions of an ontology that something was judged for."""
+    ontologies = list_ontologies(container).ontologies
+    chosen = ontology or next((each.ontology for each in ontologies), "")
+    found = list_questions(container.graph, chosen, offset=offset, limit=PAGE_SIZE)
+    return render("judging/page.html", {"found": found, "ontology": chosen, "ontologies": ontologies})
+
+
+@router.post(JUDGEMENTS)
+def judge_hit(
+    request: Request,
+    container: Open,
+    question: AskedQuestion,
+    of: Name,
+    *,
+    source_id: Name,
+    relevance: Annotated[Literal["", "0", "1", "2"], Form()],
+) -> Response:
+    """Keep whether a hit answers, or take it back; to htmx the buttons as they are then."""
+    value = int(relevance) if relevance else None
+    if value is None:
+        note_outcome(request, delete_judgements(container.graph, of, question_text(question.text), source_id))
+    else:
+        given = {"question": question.text, "source_id": source_id, "relevance": value}
+        note_outcome(request, judge(container.graph, of, valid(JudgementRequest, given)))
+    if wants_part(request):
+        shown = {"question": question, "ontology": of, "source_id": source_id, "relevance": value}
+        return render("judging/choice.html", shown)
+    return RedirectResponse(question.address(), 303)
+
+
+@router.get(f"{JUDGEMENTS}/question")
+def judged_question_page(
+    container: Open, ontology: OntologyName, question: Annotated[JudgedText, Query()], offset: Offset = 0
+) -> HTMLResponse:
+    """Show what was judged for a question, the best first."""
+    found = list_judgements(container.graph, ontology, question, offset=offset, limit=PAGE_SIZE)
+    asked = Question(question, ontology, judging=True)
+    return render("judging/question.html", {"found": found, "question": asked, "meanings": MEANINGS})
+
+
+@router.post(f"{JUDGEMENTS}/delete")
+def take_back(
+    request: Request, container: Open, of: Name, question: Annotated[JudgedText, Form()]
+) -> Response:
+    """Take back all that was judged for a question."""
+    note_outcome(request, delete_judgements(container.graph, of, question, None))
+    return RedirectResponse(address(JUDGEMENTS, ontology=of), 303)

@@ -1,0 +1,69 @@
+"""`kg eval judgements`, and a question set of what was judged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces.registry import ensure_space
+from tests.process.cli.conftest import Kg
+from tests.support.embedders import small_embedder
+
+QUESTION = "who wears a ring?"
+
+
+@pytest.fixture(autouse=True)
+def empty(graph: Graph) -> None:
+    """An empty database, with the space that service and worker had made when they started."""
+    ensure_space(graph, small_embedder().identity)
+
+
+@pytest.fixture
+def notes(kg: Kg, tmp_path: Path) -> Path:
+    """Two documents, ingested."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.md").write_text("# Herons\n\nEvery heron of the estuary carries a copper ring from Riga.\n")
+    (folder / "b.md").write_text("# Horses\n\nA bassoon was pawned in Trieste for nineteen spotted horses.\n")
+    assert kg("ingest", str(folder), "-o", "notes", "--wait").returncode == 0
+    return folder
+
+
+@pytest.mark.usefixtures("worker")
+def test_what_is_judged_is_a_set_that_searches_are_measured_by(kg: Kg, notes: Path, tmp_path: Path) -> None:
+    judge = ("eval", "judgements", "set", QUESTION)
+    judged = kg(*judge, "notes/a.md#0", "-o", "notes", "--by", "Ann")
+    assert f"notes/a.md#0 answers: {QUESTION}" in judged.stdout
+    assert kg(*judge, "notes/b.md#0", "-o", "notes", "--relevance", "0").returncode == 0
+    listed = kg("eval", "judgements", "list", "-o", "notes")
+    assert "2 of 2 judgements" in listed.stderr + listed.stdout
+    shown = json.loads(kg("eval", "judgements", "questions", "-o", "notes", "--json").stdout)
+    assert [(each["question"], each["judgements"]) for each in shown["questions"]] == [(QUESTION, 2)]
+    made = str(tmp_path / "made")
+    about = kg("eval", "make", "--kind", "judgements", "-o", "notes", "--output", made, "--json")
+    assert json.loads(about.stdout)["questions"] == 1, about.stderr
+    results = str(tmp_path / "results")
+    run = ("eval", "run", "--set", made, "-o", "notes", "--in-place", "--results", results, "--json")
+    found = json.loads(kg(*run, "--mode", "vector").stdout)
+    assert found["metrics"]["recall@5"] == 1.0
+    spans = json.loads(kg(*run, "--mode", "text", "--target", "spans").stdout)
+    assert spans["target"] == "spans"
+    (notes / "a.md").write_text("# Herons\n\nNo ring at all.\n")
+    kg("ingest", str(notes), "-o", "notes")
+    nothing = kg("eval", "make", "--kind", "judgements", "-o", "notes", "--output", f"{made}2")
+    assert nothing.returncode == 5
+    assert "is judged to answer a question: judge hits" in " ".join(nothing.stderr.split())
+
+
+@pytest.mark.usefixtures("notes")
+def test_judgements_are_taken_back(kg: Kg) -> None:
+    assert "Nothing is judged here" in kg("eval", "judgements", "list", "-o", "notes").stderr
+    assert "No question is judged here" in kg("eval", "judgements", "questions", "-o", "notes").stderr
+    kg("eval", "judgements", "set", QUESTION, "notes/a.md#0", "-o", "notes")
+    deleted = kg("eval", "judgements", "delete", QUESTION, "-o", "notes")
+    assert "1 judgement taken back" in deleted.stderr
+    refused = kg("eval", "judgements", "set", QUESTION, "notes/a.md#7", "-o", "notes")
+    assert (refused.returncode, "no paragraph 7" in refused.stderr) == (4, True)

@@ -1,0 +1,94 @@
+"""Judgements of passages over REST and the client."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.errors import InvalidInput, NotFound
+from tests.service.asking import ingest
+
+QUESTION = "how are herons ringed?"
+TEXT = "# Rings\n\nHerons are ringed in June.\n\n# Boats\n\nBoats are painted in May.\n"
+
+
+def test_a_passage_is_judged_listed_and_taken_back(http: httpx.Client, kg: KgClient) -> None:
+    ingest(http, TEXT, "birds.md")
+    judged = kg.judge("notes", question=f"  {QUESTION}\n", source_id="birds.md#0", relevance=2, by="Ann")
+    assert (judged.question, judged.relevance, judged.judged_by) == (QUESTION, 2, "Ann")
+    assert judged.source is not None
+    assert "ringed" in judged.source.full_text
+    other = kg.judge("notes", question=QUESTION, source_id="birds.md#1", relevance=0)
+    again = kg.judge("notes", question=QUESTION, source_id="birds.md#0", relevance=1)
+    assert again.judgement_id == judged.judgement_id
+    listed = kg.judgements("notes", QUESTION)
+    assert [(each.judgement_id, each.relevance) for each in listed.judgements] == [
+        (judged.judgement_id, 1),
+        (other.judgement_id, 0),
+    ]
+    assert listed.judgements[0].judged_by is None
+    assert kg.judgements("notes", "another").total == 0
+    assert other.source is not None
+    assert kg.delete_judgements("notes", QUESTION, other.source.source_id).judgements == 1
+    assert kg.delete_judgements("notes", QUESTION).judgements == 1
+    assert kg.delete_judgements("notes", QUESTION).judgements == 0
+    assert kg.judged_questions("notes").questions == []
+
+
+def test_questions_are_counted_the_last_judged_first_page_by_page(http: httpx.Client, kg: KgClient) -> None:
+    ingest(http, TEXT, "birds.md")
+    for question in ("first?", "second?", "first?"):
+        for paragraph, relevance in ((0, 2), (1, 0)):
+            kg.judge("notes", question=question, source_id=f"birds.md#{paragraph}", relevance=relevance)
+    found = kg.judged_questions("notes")
+    assert [(each.question, each.judgements, each.relevant, each.gone) for each in found.questions] == [
+        ("first?", 2, 1, 0),
+        ("second?", 2, 1, 0),
+    ]
+    page = kg.judged_questions("notes", offset=1, limit=1)
+    assert ([each.question for each in page.questions], page.total) == (["second?"], 2)
+    pages = [kg.judgements("notes", offset=offset, limit=3) for offset in (0, 3)]
+    assert len({each.judgement_id for page in pages for each in page.judgements}) == pages[0].total == 4
+
+
+def test_a_judgement_says_nothing_while_its_text_is_another(http: httpx.Client, kg: KgClient) -> None:
+    ingest(http, TEXT, "birds.md")
+    kg.judge("notes", question=QUESTION, source_id="birds.md#0", relevance=2)
+    ingest(http, TEXT.replace("June", "July"), "birds.md")
+    (judged,) = kg.judgements("notes").judgements
+    assert judged.source is None
+    assert kg.judged_questions("notes").questions[0].gone == 1
+    ingest(http, f"# Before\n\nA new beginning.\n\n{TEXT}", "birds.md")
+    (judged,) = kg.judgements("notes").judgements
+    assert judged.source is not None
+    assert judged.source.paragraph == 1
+
+
+def test_what_was_judged_goes_with_its_document(http: httpx.Client, kg: KgClient) -> None:
+    for name in ("birds.md", "others.md"):
+        ingest(http, TEXT, name)
+        kg.judge("notes", question=QUESTION, source_id=f"notes/{name}#0", relevance=2)
+    kg.delete_document(kg.documents("notes").documents[0].document_id)
+    assert [each.document for each in kg.judgements("notes").judgements] == ["others.md"]
+    kg.delete_ontology("notes")
+    ingest(http, "another text")
+    assert kg.judgements("notes").total == 0
+
+
+def test_what_cannot_be_judged_is_refused(http: httpx.Client, kg: KgClient) -> None:
+    ingest(http, TEXT, "birds.md")
+    ingest(http, "elsewhere", "b.md", "other")
+    with pytest.raises(NotFound, match=r"has no passage .b\.md#0."):
+        kg.judge("notes", question=QUESTION, source_id="b.md#0", relevance=1)
+    with pytest.raises(NotFound, match="no paragraph 9"):
+        kg.judge("notes", question=QUESTION, source_id="birds.md#9", relevance=1)
+    with pytest.raises(InvalidInput, match="question"):
+        kg.judge("notes", question=" ", source_id="birds.md#0", relevance=1)
+    for relevance in (-1, 3):
+        with pytest.raises(InvalidInput, match="relevance"):
+            kg.judge("notes", question=QUESTION, source_id="birds.md#0", relevance=relevance)
+    assert http.get("/ontologies/notes/judgements", params={"question": " "}).status_code == 422
+    assert "no ontology 'note'" in " ".join(kg.judgements("note").notes)
+    assert "no ontology 'note'" in " ".join(kg.judged_questions("note").notes)
+    assert kg.judged_questions("notes").total == 0

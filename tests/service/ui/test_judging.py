@@ -1,0 +1,80 @@
+"""Judging hits as answers, on the page of the search and on its own."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from playwright.sync_api import Page, expect
+
+from kg_api.client import KgClient
+from tests.service.asking import ingest
+from tests.service.ui.test_pages import HOSTILE, shown, words
+
+SEARCH = "/ui/search?q=waggle+dance&mode=text&judging=1"
+
+
+@pytest.mark.usefixtures("ids")
+def test_hits_are_judged_without_leaving_the_page(page: Page, kg: KgClient) -> None:
+    page.goto("/ui/search?q=waggle+dance&mode=text")
+    expect(page.locator(".judging")).to_have_count(0)
+    page.get_by_text("Judge these hits").click()
+    hit = page.locator(".hit").first
+    hit.get_by_role("button", name="Partly").click()
+    expect(hit.get_by_role("button", name="Partly")).to_have_attribute("aria-pressed", "true")
+    expect(hit.get_by_role("button", name="Partly")).to_be_focused()
+    assert [each.relevance for each in kg.judgements("notes", "waggle dance").judgements] == [1]
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    expect(hit.get_by_role("button", name="Yes")).to_have_attribute("aria-pressed", "true")
+    page.reload()
+    expect(page.locator(".hit").first.get_by_role("button", name="Yes")).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    page.fill("#q", "dance")
+    expect(page).to_have_url("/ui/search?q=dance&mode=text&judging=1")
+    expect(page.locator("[aria-pressed=true]")).to_have_count(0)
+    page.fill("#q", "waggle dance")
+    page.locator(".hit").first.get_by_role("button", name="Take it back").click()
+    expect(page.locator("[aria-pressed=true]")).to_have_count(0)
+    assert kg.judgements("notes").total == 0
+
+
+@pytest.mark.usefixtures("ids")
+def test_hits_are_judged_without_scripts(http: httpx.Client, kg: KgClient) -> None:
+    form = shown(http, SEARCH).xpath("//form[@class='judging']")[0]
+    answer = http.post(form.get("action"), data={**dict(form.form_values()), "relevance": "2"})
+    assert (answer.status_code, answer.headers["location"]) == (303, SEARCH)
+    pressed = shown(http, SEARCH).xpath("//button[@aria-pressed='true']")
+    assert words(pressed) == ["Yes"]
+    assert [each.question for each in kg.judged_questions("notes").questions] == ["waggle dance"]
+    assert http.post(form.get("action"), data=dict(form.form_values())).status_code == 422
+
+
+@pytest.mark.usefixtures("ids")
+def test_judged_questions_are_listed_looked_at_and_taken_back(http: httpx.Client, kg: KgClient) -> None:
+    assert "No question is judged in notes yet" in " ".join(words([shown(http, "/ui/judgements")]))
+    hits = kg.search_sources("waggle dance", mode="text").sources
+    for hit in hits:
+        kg.judge("notes", question="waggle dance", source_id=hit.source_id, relevance=2, by="Ann")
+    (row,) = shown(http, "/ui/judgements").xpath("//tbody/tr")
+    assert words(row.xpath("td"))[:4] == ["waggle dance", str(len(hits)), str(len(hits)), "0"]
+    (address,) = row.xpath(".//a/@href")
+    page = shown(http, address)
+    assert len(page.xpath("//form[@class='judging']")) == len(hits)
+    assert "answers · Ann" in words(page.xpath("//p[@class='why']"))[0]
+    (form,) = page.xpath("//form[@action='/ui/judgements/delete']")
+    answer = http.post(form.get("action"), data=dict(form.form_values()))
+    assert (answer.status_code, answer.headers["location"]) == (303, "/ui/judgements?ontology=notes")
+    assert kg.judgements("notes").total == 0
+    assert "Nothing is judged for this question" in " ".join(words([shown(http, address)]))
+
+
+def test_what_was_judged_of_a_text_that_has_changed_is_said(http: httpx.Client, kg: KgClient) -> None:
+    ingest(http, f"Dance {HOSTILE}", "a.md")
+    kg.judge("notes", question=HOSTILE, source_id="notes/a.md#0", relevance=2)
+    page = shown(http, "/ui/judgements")
+    assert page.xpath("//main//script | //main//b | //main//img") == []
+    (address,) = page.xpath("//tbody//a/@href")
+    assert HOSTILE in " ".join(words(shown(http, address).xpath("//blockquote")))
+    ingest(http, "Another text.", "a.md")
+    assert "has changed since" in " ".join(words(shown(http, address).xpath("//p[@class='note']")))

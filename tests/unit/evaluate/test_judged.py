@@ -1,0 +1,66 @@
+"""Questions that people judged, as questions of a set."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from kg_api.evaluate.sets.judged import judged_queries
+from kg_api.models.evaluation import Reference
+from kg_api.models.queries.judgements import Judgement
+from kg_api.models.queries.places import Place
+
+
+def judgement(question: str, document: str, start: int, relevance: int, *, gone: bool = False) -> Judgement:
+    place = Place(
+        source_id=f"{document}{start}",
+        ontology="o",
+        document=document,
+        document_id=document,
+        paragraph=0,
+        heading=[],
+        start=start,
+        end=start + 5,
+        full_text="words",
+    )
+    return Judgement(
+        judgement_id=f"{question}{document}{start}",
+        ontology="o",
+        question=question,
+        relevance=relevance,
+        document_id=document,
+        document=document,
+        source=None if gone else place,
+        judged_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+
+
+def test_a_document_is_as_relevant_as_its_best_passage() -> None:
+    found = judged_queries([judgement("q", "a", 10, 1), judgement("q", "a", 0, 2), judgement("q", "b", 0, 1)])
+    (query,) = found.queries
+    assert (query.text, dict(query.relevant), query.references) == ("q", {"a": 2, "b": 1}, ())
+    assert found.notes == []
+
+
+def test_places_are_told_where_they_are_of_one_document() -> None:
+    (query,) = judged_queries(
+        [judgement("q", "a", 10, 1), judgement("q", "a", 0, 2), judgement("q", "b", 0, 0)]
+    ).queries
+    assert query.references == (Reference("a", 0, 5), Reference("a", 10, 15))
+    assert dict(query.relevant) == {"a": 2}
+
+
+def test_questions_have_the_same_ids_whatever_else_was_judged() -> None:
+    alone = judged_queries([judgement("q", "a", 0, 2)]).queries[0].query_id
+    among = judged_queries([judgement("p", "a", 0, 2), judgement("q", "a", 0, 2)]).queries
+    assert [each.query_id == alone for each in among] == [False, True]
+
+
+def test_what_says_nothing_is_left_out_and_counted() -> None:
+    found = judged_queries(
+        [judgement("q", "a", 0, 2, gone=True), judgement("q", "a", 10, 0), judgement("p", "a", 0, 1)]
+    )
+    assert [each.text for each in found.queries] == ["p"]
+    assert found.notes == [
+        "1 judgement left out: the passages have changed since",
+        "1 question left out: nothing was judged to answer",
+    ]
