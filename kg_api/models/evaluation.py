@@ -201,6 +201,14 @@ class EvalSummaries(Page):
     """Files that are broken, too large, or of a newer kg; told to whoever sees all ontologies."""
 
 
+class MeasuredRuns(Answer):
+    """What was measured in the service itself."""
+
+    ontology: str
+    names: list[str]
+    """Of the saved results."""
+
+
 class PairedTest(Answer):
     """One configuration against the baseline, in one metric, on the same questions."""
 

@@ -15,6 +15,7 @@ from kg_api import __version__
 from kg_api.access.audit import AuditWriter
 from kg_api.access.check import KeyCheck
 from kg_api.errors import KgError
+from kg_api.evaluate.measuring import Measuring
 from kg_api.evaluate.saved.folder import SavedResults
 from kg_api.managed.home import Home
 from kg_api.settings import Settings
@@ -143,6 +144,7 @@ def create_app(
     app.state.model_health = ModelHealth()
     app.state.queue = QueueWatch(opening)
     app.state.results = SavedResults(Home(settings.home).evaluations)
+    app.state.measuring = Measuring(Home(settings.home).evaluations)
     app.state.surroundings = Surroundings(settings)
     app.state.large_bodies = CapacityLimiter(LARGE_AT_ONCE)
     app.state.streams = Streams(settings.api.share(settings.api.event_streams))

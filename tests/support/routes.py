@@ -152,6 +152,7 @@ PAGES: Final[dict[str, KeyScope]] = {
     "POST /ui/documents/{document_id}/delete": "write",
     "GET /ui/evaluations": "read",
     "GET /ui/evaluations/compare": "read",
+    "POST /ui/evaluations/measure": "write",
     "GET /ui/evaluations/one/{name}": "read",
     "GET /ui/folders": "admin",
     "POST /ui/folders": "admin",

@@ -99,6 +99,7 @@ PAGES_OF_SOME: Final = frozenset(
         "POST /ui/documents/{document_id}/delete",
         "GET /ui/evaluations",
         "GET /ui/evaluations/compare",
+        "POST /ui/evaluations/measure",
         "GET /ui/evaluations/one/{name}",
         "GET /ui/graph/{source_id}",
         "GET /ui/jobs",

@@ -59,6 +59,7 @@ OF_EVERYTHING = (
 CHANGED = {
     "POST /ui/ask": "/ui/ask",
     "POST /ui/documents": "/ui/documents",
+    "POST /ui/evaluations/measure": "/ui/evaluations/measure",
     "POST /ui/documents/{document_id}/delete": "/ui/documents/{document}/delete",
     "POST /ui/jobs/{job_id}/cancel": "/ui/jobs/{job}/cancel",
     "POST /ui/jobs/{job_id}/retry": "/ui/jobs/{job}/retry",
@@ -75,6 +76,7 @@ FORMS = {
     "/ui/ask": {"ontology": OTHER, "q": "ferry"},
     "/ui/judgements?q=ferry": {"of": OTHER, "source_id": f"{OTHER}/same.md#0", "relevance": "1"},
     "/ui/judgements/delete": {"of": OTHER, "question": "ferry"},
+    "/ui/evaluations/measure": {"ontology": OTHER, "mode": "text"},
     "/ui/review/approve": WAITING,
     "/ui/review/reject": WAITING,
 }
