@@ -1,4 +1,4 @@
-"""Results: made from answers, saved, read again."""
+"""Results, made from answers."""
 
 from __future__ import annotations
 
@@ -8,24 +8,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from kg_api.errors import InvalidInput
 from kg_api.evaluate.scores.scoring import means, per_query
 from kg_api.evaluate.scores.statistics import interval, percentiles
-from kg_api.evaluate.sets.records import text_of
 from kg_api.evaluate.sets.sample import sample_hash
-from kg_api.models.evaluation import (
-    RESULT_FORMAT,
-    EvalData,
-    EvalResult,
-    QuestionResult,
-    QuestionSet,
-    SetQuery,
-)
+from kg_api.models.evaluation import EvalData, EvalResult, QuestionResult, QuestionSet, SetQuery
 from kg_api.models.vocabulary import Target
 
 _DIGITS = 6
@@ -97,26 +85,8 @@ def result(
         seconds=round(sum(each.ms for each in answers.values()) / 1000, 3),
         per_query={query: _round(scores) for query, scores in scored.items()},
         query_ms={name: round(each.ms, 3) for name, each in answers.items()},
+        questions={query.query_id: query.text for query in run.queries},
     )
-
-
-def read_result(path: Path) -> EvalResult:
-    """Read a saved result.
-
-    Raises:
-        InvalidInput: the file is not there, is none, or was written by a newer kg.
-    """
-    text = text_of(path)
-    try:
-        found = EvalResult.model_validate_json(text)
-    except ValidationError as error:
-        raise InvalidInput(
-            f"{path} is not a result of `kg eval run`: {error.errors()[0]['msg']} "
-            f"({error.errors()[0]['loc']})"
-        ) from None
-    if found.format > RESULT_FORMAT:
-        raise InvalidInput(f"{path} was written by a newer kg; compare it with that")
-    return found
 
 
 def _intervals(scored: Mapping[str, Mapping[str, float]]) -> dict[str, tuple[float, float]]:

@@ -40,6 +40,7 @@ class Home:
         self.password_file = self.path / "neo4j-password"
         self.folder_key_file = self.path / "folder-key"
         self.service_file = self.run / "service.json"
+        self.evaluations = self.path / "evaluations"
         self.backups = self.path / "backups"
         self.backup_file = self.run / "backup.json"
         self.backup_lock = self.run / "backup.lock"

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from kg_api.models.base import Answer
+from kg_api.models.base import Answer, Page
 from kg_api.models.library.parsing import Format
 from kg_api.models.vocabulary import Target, Tier
 
@@ -153,6 +153,60 @@ class EvalResult(Answer):
     """Scores of each question."""
     query_ms: dict[str, float]
     """Latency of each question."""
+    questions: dict[str, str] = Field(default_factory=dict[str, str])
+    """What was asked, by question; results of an older kg do not say it."""
+
+
+class EvalSummary(Answer):
+    """A saved result without the scores of its questions."""
+
+    name: str
+    """Of its file, without the ending."""
+    label: str
+    question_set: str
+    """Name of the set."""
+    ontology: str | None
+    """What was asked."""
+    mode: str | None
+    target: Target
+    asked: int
+    """Questions."""
+    compared_by: str
+    """Stands for data, questions and target: results that have the same can be compared."""
+    started_at: datetime
+    metrics: dict[str, float]
+    """Means of the main measures."""
+    intervals: dict[str, tuple[float, float]]
+    """95 % bootstrap intervals of these."""
+    latency_ms: dict[str, float]
+    """Of the whole request."""
+    degraded: dict[str, int]
+    """How many answers lacked which part."""
+    refused: dict[str, int]
+    """How many questions were not answered and why."""
+
+
+class UnreadableResult(Answer):
+    """A file among the results that cannot be read."""
+
+    name: str
+    reason: str
+
+
+class EvalSummaries(Page):
+    """Saved results, the newest first."""
+
+    evaluations: list[EvalSummary]
+    unreadable: list[UnreadableResult]
+    """Files that are broken, too large, or of a newer kg; told to whoever sees all ontologies."""
+
+
+class MeasuredRuns(Answer):
+    """What was measured in the service itself."""
+
+    ontology: str
+    names: list[str]
+    """Of the saved results."""
 
 
 class PairedTest(Answer):
@@ -192,4 +246,4 @@ class Comparison(Answer):
     degraded: dict[str, dict[str, int]]
     tests: list[PairedTest]
     results: dict[str, str] = Field(default_factory=dict[str, str])
-    """The saved result of each label."""
+    """The saved result of each label: its name, from the service; its file, from `kg eval compare`."""

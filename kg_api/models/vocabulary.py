@@ -163,6 +163,8 @@ MAX_QUERY_SECONDS = 30
 ProposalKind = Literal["source", "concept"]
 """What a proposed link connects."""
 ProposalState = Literal["open", "accepted", "rejected"]
+MAX_COMPARED = 10
+"""Results of evaluations, and measures, in one comparison."""
 MAX_OPEN_PROPOSALS = 10_000
 LINKED = "linked by hand"
 """The type of a relationship that no text states: somebody accepted a proposal."""

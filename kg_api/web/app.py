@@ -15,6 +15,8 @@ from kg_api import __version__
 from kg_api.access.audit import AuditWriter
 from kg_api.access.check import KeyCheck
 from kg_api.errors import KgError
+from kg_api.evaluate.measuring import Measuring
+from kg_api.evaluate.saved.folder import SavedResults
 from kg_api.managed.home import Home
 from kg_api.settings import Settings
 from kg_api.web import openapi, problems
@@ -35,7 +37,7 @@ from kg_api.web.middleware import RequestLog
 from kg_api.web.once_more import OnceMore
 from kg_api.web.opening import Opening
 from kg_api.web.routes.embedding import configuration, extraction, switching
-from kg_api.web.routes.evaluation import judgements
+from kg_api.web.routes.evaluation import judgements, results
 from kg_api.web.routes.library import (
     documents,
     folders,
@@ -91,6 +93,7 @@ WITH_PARAMETERS = (
     configuration,
     extraction,
     switching,
+    results,
     jobs,
     keys,
     audit,
@@ -142,6 +145,8 @@ def create_app(
     app.state.opening = opening
     app.state.model_health = ModelHealth()
     app.state.queue = QueueWatch(opening)
+    app.state.results = SavedResults(Home(settings.home).evaluations)
+    app.state.measuring = Measuring(Home(settings.home).evaluations)
     app.state.surroundings = Surroundings(settings)
     app.state.large_bodies = CapacityLimiter(LARGE_AT_ONCE)
     app.state.streams = Streams(settings.api.share(settings.api.event_streams))

@@ -10,6 +10,8 @@ from pydantic import StringConstraints
 
 from kg_api.bootstrap import Container
 from kg_api.errors import InvalidInput
+from kg_api.evaluate.measuring import Measuring
+from kg_api.evaluate.saved.folder import SavedResults
 from kg_api.models.base import Called, NodeId, OntologyName
 from kg_api.models.queries.filters import MAX_CONDITIONS
 from kg_api.models.vocabulary import MAX_OFFSET, MAX_PAGE
@@ -62,8 +64,20 @@ async def check_body(request: Request) -> None:
         raise InvalidInput(f"{request.method} {route.path_format} takes no body; send none, or {{}}")
 
 
+def _results(request: Request) -> SavedResults:
+    return request.app.state.results
+
+
+def _measuring(request: Request) -> Measuring:
+    return request.app.state.measuring
+
+
 Open = Annotated[Container, Depends(_container)]
 """The container; 503 while it is not open."""
+Results = Annotated[SavedResults, Depends(_results)]
+"""Saved results of evaluations."""
+Measures = Annotated[Measuring, Depends(_measuring)]
+"""What adds to them."""
 
 CalledDocument = Annotated[
     Called,

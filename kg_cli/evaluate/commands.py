@@ -201,6 +201,7 @@ def make(
 
 
 def _results(folder: Path | None) -> Path:
+    from kg_api.managed.home import Home
     from kg_api.settings import load_settings
 
-    return folder or load_settings().home.expanduser().absolute() / "evaluations"
+    return folder or Home(load_settings().home).evaluations

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kg_api.errors import InvalidInput
-from kg_api.evaluate.results import read_result
+from kg_api.evaluate.saved.reading import read_result
 from kg_api.evaluate.scores.comparing import compare
 from kg_api.evaluate.scores.plots import plot_comparison
 from kg_api.evaluate.sets.folder import read_set

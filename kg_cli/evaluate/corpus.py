@@ -11,6 +11,7 @@ from typing import Any
 
 from kg_api.client import KgClient
 from kg_api.errors import Conflict, KgError, NotFound, Unavailable
+from kg_api.evaluate.identity import describe_embedding
 from kg_api.evaluate.sending import EVALUATED, SentDocument, as_sent
 from kg_api.models.embedding.configuration import EmbeddingConfiguration
 from kg_api.models.evaluation import QuestionSet
@@ -176,12 +177,4 @@ def _send(client: KgClient, ontology: str, sent: SentDocument) -> Ingested:
 def _read_embedding(client: KgClient, ontology: str) -> dict[str, Any]:
     """How it is embedded, and by which model."""
     found: EmbeddingConfiguration = patiently(partial(client.embedding_config, ontology))
-    answering = found.answering or found.config
-    spaces = {each.slug: each for each in patiently(client.embedding_spaces).spaces}
-    space = spaces.get(answering.space)
-    told = {"ontology": ontology, "chunking": answering.chunking.model_dump(mode="json")}
-    if space is not None:
-        names = ("slug", "provider", "model", "revision", "dimensions", "fingerprint")
-        told["space"] = {name: getattr(space, name) for name in names}
-    told["stored"] = {"sources": found.total, "embedded": found.embedded, "refused": found.refused}
-    return told
+    return describe_embedding(ontology, found, patiently(client.embedding_spaces).spaces)

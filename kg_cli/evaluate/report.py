@@ -6,13 +6,13 @@ from typing import Any
 
 from rich.markup import escape
 
-from kg_api.evaluate.scores.scoring import MAIN
+from kg_api.evaluate.scores.measures import families, main_metrics, ranks
 from kg_api.models.evaluation import Comparison, EvalResult, PairedTest
 from kg_api.wording.plural import pluralize
 from kg_cli.evaluate.run import SavedResult
 from kg_cli.terminal import console
 
-_LEFT_OUT = {"per_query", "query_ms", "format"}
+_LEFT_OUT = {"per_query", "query_ms", "questions", "format"}
 
 
 def result_json(saved: SavedResult) -> dict[str, Any]:
@@ -24,12 +24,13 @@ def result_json(saved: SavedResult) -> dict[str, Any]:
 def print_result(saved: SavedResult) -> None:
     """Print the measures with their intervals, and the latencies."""
     result = saved.result
-    names = list(dict.fromkeys(name.partition("@")[0] for name in result.metrics))
-    ranks = list(dict.fromkeys(name.partition("@")[2] for name in result.metrics))
-    rows = [[name, *(f"{result.metrics[f'{name}@{k}']:.4f}" for k in ranks)] for name in names]
+    names = families(result.metrics)
+    at = ranks(result.metrics, names[0])
+    rows = [[name, *(f"{result.metrics[f'{name}@{k}']:.4f}" for k in at)] for name in names]
     title = f"{result.data.name}: {result.label} ({pluralize(result.data.asked, 'question')})"
-    console.print_table(["measure", *(f"@{k}" for k in ranks)], rows, title=title)
-    rows = [[name, "{:.4f} to {:.4f}".format(*result.intervals[name])] for name in main_metrics(result)]
+    console.print_table(["measure", *(f"@{k}" for k in at)], rows, title=title)
+    names = main_metrics(result.target, result.metrics)
+    rows = [[name, "{:.4f} to {:.4f}".format(*result.intervals[name])] for name in names]
     console.print_table(["measure", "95 % interval"], rows)
     latencies = {"whole request": result.latency_ms, **result.stages_ms}
     columns = ("p50", "p95", "p99")
@@ -104,8 +105,3 @@ def _mark(test: PairedTest) -> str:
 def _short(metric: str) -> str:
     """A measure's name on two lines, so that a table of several fits."""
     return metric.replace("_", "\n", 1) if "_" in metric else metric
-
-
-def main_metrics(result: EvalResult) -> list[str]:
-    """The most telling measures of a result."""
-    return [name for name in MAIN[result.target] if name in result.metrics]

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import re
-import shutil
 import time
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from kg_api.client import KgClient
-from kg_api.errors import Conflict, InvalidInput
+from kg_api.errors import InvalidInput
 from kg_api.evaluate.asking import AnswerFile, ask_all
-from kg_api.evaluate.results import Run, read_result, result
+from kg_api.evaluate.identity import describe_kg
+from kg_api.evaluate.results import Run
+from kg_api.evaluate.running import make_results_folder, measure
+from kg_api.evaluate.saved.reading import read_result
 from kg_api.evaluate.scores.plots import plot_result
 from kg_api.evaluate.sets.sample import SEED, sample_queries
-from kg_api.managed import files
 from kg_api.models.evaluation import EvalResult, FoundSpan, QuestionResult, QuestionSet, SetQuery
 from kg_api.models.vocabulary import Target, Tier
-from kg_cli.evaluate import identity
 from kg_cli.evaluate.choice import Choice
 from kg_cli.evaluate.corpus import Corpus, in_place, take_in, wait_for_concepts
 from kg_cli.evaluate.modes import ModeAnswer
 from kg_cli.jobs.waiting import patiently
 from kg_cli.terminal import console
-
-_MAX_STEM_LENGTH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +76,7 @@ def evaluate(
     if choice.needs_concepts:
         corpus = wait_for_concepts(client, corpus)
     run = _run(client, questions, choice, settings, corpus)
-    _make_folder(settings.results)
+    make_results_folder(settings.results)
     if reuse and (known := _find_saved(settings.results, run)):
         return known
     search = partial(_search, client, run, choice, corpus)
@@ -123,22 +116,18 @@ def _run(
         **corpus.description,
     }
     sample = sample_queries(queries, settings.tier)
-    told = identity.kg(client)
+    told = describe_kg(client.health().version)
     return Run(choice.label, target, questions, sample, settings.limit, config, told)
 
 
 def _measure(
     run: Run, search: Callable[[SetQuery], QuestionResult], folder: Path, output: Path | None
 ) -> SavedResult:
-    started = datetime.now(tz=UTC)
-    partial_file = folder / f"{_stem(run)}.partial.jsonl"
-    with _alone(partial_file):
-        kept = AnswerFile(partial_file, run.key)
-        answers = _ask(search, run, kept)
-        finished = datetime.now(tz=UTC)
-        made = result(run, answers, started, finished, identity.machine())
-        path = output or folder / f"{finished:%Y%m%dT%H%M%SZ}-{_stem(run)}.json"
-        _save(made, path, partial_file)
+    made, path = measure(run, partial(_ask, search, run), folder, output)
+    try:
+        plot_result(made, path.with_suffix(".png"))
+    except OSError as error:
+        raise InvalidInput(f"the picture of {path} cannot be written: {error.strerror}") from error
     return SavedResult(made, path)
 
 
@@ -191,41 +180,3 @@ def _find_saved(folder: Path, run: Run) -> SavedResult | None:
         if found.key == run.key and not found.degraded:
             return SavedResult(found, path, reused=True)
     return None
-
-
-def _save(made: EvalResult, path: Path, answers: Path) -> None:
-    """The result, its answers and its picture, under one name."""
-    try:
-        files.make_folder(path.absolute().parent)
-        files.write_text(path, made.model_dump_json(indent=1) + "\n")
-        shutil.move(answers, path.with_suffix(".answers.jsonl"))  # --output may be on another disk
-        plot_result(made, path.with_suffix(".png"))
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be written: {error.strerror}; the answers are kept") from error
-
-
-def _stem(run: Run) -> str:
-    words = re.sub(r"[^\w.=]+", "-", f"{run.data.name}-{run.config['tier']}-{run.label}").strip("-")
-    return f"{words[:_MAX_STEM_LENGTH]}-{run.key[:8]}"
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        files.make_folder(folder)
-    except OSError as error:
-        raise InvalidInput(f"{folder} cannot be used for results: {error.strerror}") from error
-
-
-@contextmanager
-def _alone(path: Path) -> Generator[None]:
-    """Hold a run, so that two processes do not write the same answers."""
-    lock = FileLock(f"{path}.lock", timeout=0)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise Conflict("the same run is under way in another process; wait for it, or end it") from None
-    try:
-        yield
-    finally:
-        lock.release()
-        Path(lock.lock_file).unlink(missing_ok=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import neo4j
@@ -17,6 +19,7 @@ from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.support.embedders import small_embedder
 from tests.support.embedding_server import EmbeddingServer
+from tests.support.evaluations import measured, save
 from tests.support.running import Service, serve
 from tests.support.two_libraries import Libraries, open_libraries, sending
 
@@ -46,6 +49,17 @@ def kg(service: Service, graph: Graph) -> Iterator[KgClient]:
     ensure_space(graph, small_embedder().identity)  # as the service did when it started
     with KgClient(service.url) as client:
         yield client
+
+
+@pytest.fixture
+def evaluations(service: Service) -> Iterator[Path]:
+    """The folder of results in the home of the service: two runs on bees, and one on owls."""
+    folder = service.log.parent / "home" / "evaluations"
+    save(folder, "text", measured("text", [3, 1, 0, 4] * 3, ontology="bees"))
+    save(folder, "hybrid", measured("hybrid", [1, 1, 1, 2] * 3, ontology="bees"), after=1)
+    save(folder, "owls", measured("text", [1], data="owls", ontology="owls"), after=2)
+    yield folder
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session")
@@ -92,13 +106,15 @@ def door(guarded: Service) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture(scope="module")
-def libraries(server: Neo4jServer, driver: neo4j.Driver, guarded: Service) -> Iterator[Libraries]:
+def libraries(
+    server: Neo4jServer, driver: neo4j.Driver, guarded: Service, guarded_home: Home
+) -> Iterator[Libraries]:
     """Two ontologies, of which a key sees one."""
     wipe(driver)
     with Graph(server.uri, server.user, server.password) as opened:
         migrate(opened)
         ensure_space(opened, small_embedder().identity)
-        yield open_libraries(opened, guarded)
+        yield open_libraries(opened, guarded, guarded_home)
     wipe(driver)
 
 

@@ -43,6 +43,8 @@ READ_BY_ID = (
     "GET /jobs/{job}",
     "GET /jobs/{job}/events",
     "GET /proposals/{proposal}",
+    "GET /evaluations/{evaluation}",
+    "GET /evaluations/compare?name={own_evaluation}&name={evaluation}",
     "GET /ontologies/heronry/communities/{community}",
     "GET /ontologies/heronry/communities?parent={community}",
     "GET /ontologies/heronry/concept-merges?concept_id={concept}",

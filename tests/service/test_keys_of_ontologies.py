@@ -36,6 +36,7 @@ OF_EVERYTHING: tuple[tuple[str, dict[str, Any] | None], ...] = (
     ("GET /images", None),
     ("GET /jobs", None),
     ("GET /proposals", None),
+    ("GET /evaluations", None),
     ("GET /waiting", None),
     ("GET /embedding-status", None),
     ("GET /concepts/search?query_text=oven%20harbour", None),
@@ -127,7 +128,7 @@ def test_an_ontology_of_others_is_refused_whether_it_is_there_or_not(
     [
         *(
             (f"GET /{each}?ontology=%s", None)
-            for each in ("documents", "images", "jobs", "proposals", "waiting")
+            for each in ("documents", "images", "jobs", "proposals", "waiting", "evaluations")
         ),
         ("GET /jobs/events?ontology=%s", None),
         ("GET /concepts/search?query_text=oven&ontology=%s", None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
@@ -9,8 +10,10 @@ import httpx
 
 from kg_api.access.keys import create_key
 from kg_api.graph.database import Graph
+from kg_api.managed.home import Home
 from kg_api.models.keys import NewKey
 from tests.support.communities import TOPICS, Detecting
+from tests.support.evaluations import measured, save
 from tests.support.images import drawn, encoded
 from tests.support.pictures import pictured
 from tests.support.proposals import EARS, LEASE, OWLS, RENT, Proposing
@@ -44,6 +47,7 @@ class Ids:
     job: str
     proposal: str
     community: str
+    evaluation: str
 
 
 @dataclass(frozen=True)
@@ -56,8 +60,8 @@ class Libraries:
     other: Ids
 
 
-def open_libraries(graph: Graph, service: Service) -> Libraries:
-    """Make the keys and store both."""
+def open_libraries(graph: Graph, service: Service, home: Home) -> Libraries:
+    """Make the keys and store both, with what evaluations of them saved in the home of the service."""
     wanted = (
         NewKey(name="all", scope="admin"),
         NewKey(name="own", scope="admin", ontologies=[OWN]),
@@ -66,8 +70,17 @@ def open_libraries(graph: Graph, service: Service) -> Libraries:
         NewKey(name="empty", scope="read", ontologies=[NEARLY]),
     )
     made = {each.name: create_key(graph, each, "local").key for each in wanted}
+    for ontology in (OWN, OTHER):
+        label = f"of {ontology}"
+        save(home.evaluations, name_of_evaluation(ontology), measured(label, [1, 2], ontology=ontology))
+    (home.evaluations / f"{SECRET} is broken.json").write_text("{")
     with sending(service, made["all"]) as http:
         return Libraries(made, *fill(graph, http))
+
+
+def name_of_evaluation(ontology: str) -> str:
+    """Of the saved result."""
+    return hashlib.sha256(ontology.encode()).hexdigest()[:16]
 
 
 def sending(service: Service, key: str) -> httpx.Client:
@@ -137,6 +150,7 @@ def _ids(http: httpx.Client, ontology: str) -> Ids:
         concept=http.get(f"{within}/concepts").json()["concepts"][0]["concept_id"],
         job=one("/jobs", "jobs", "job_id"),
         proposal=one("/proposals", "proposals", "proposal_id"),
+        evaluation=name_of_evaluation(ontology),
         community=http.get(f"{within}/communities").json()["communities"][0]["community_id"],
     )
 

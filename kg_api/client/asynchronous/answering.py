@@ -1,4 +1,4 @@
-"""Answers to questions with citations, and the passages that go with a text."""
+"""Answers to questions with citations, the passages that go with a text; and how good answers are."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 from kg_api.client.answers import unwrap_event, whole_answer
 from kg_api.client.asynchronous.sending import AsyncSending
-from kg_api.client.call import body_of, post
+from kg_api.client.call import body_of, get, post
 from kg_api.client.connection import MAX_THINKING_SECONDS
+from kg_api.models.evaluation import Comparison, EvalResult, EvalSummaries
 from kg_api.models.library.conversations import Message
 from kg_api.models.queries.answering import Answered, AnswerEvent, AnswerRequest, Statement
 from kg_api.models.queries.augment import Augmented, AugmentRequest
@@ -93,3 +94,29 @@ class AsyncAnsweringMethods(AsyncSending):
         call = post(AnswerEvent, "queries", "answer", json=body_of(AnswerRequest, locals(), stream=True))
         async for event in self._follow(call, MAX_THINKING_SECONDS):
             yield unwrap_event(event)
+
+
+class AsyncEvaluationMethods(AsyncSending):
+    """Saved results of evaluations."""
+
+    async def evaluations(
+        self, ontology: str | None = None, *, offset: int = 0, limit: int = 50
+    ) -> EvalSummaries:
+        """List what `kg eval run` has saved in the home of the service, the newest first."""
+        call = get(EvalSummaries, "evaluations", ontology=ontology, offset=offset, limit=limit)
+        return await self._send(call)
+
+    async def evaluation(self, name: str) -> EvalResult:
+        """Read a saved result with the scores of each question."""
+        return await self._send(get(EvalResult, "evaluations", name))
+
+    async def compare_evaluations(
+        self, names: Sequence[str], *, metrics: Sequence[str] | None = None, against: str = "first"
+    ) -> Comparison:
+        """Compare saved results on the same questions, with paired significance tests.
+
+        `against` is what others are compared with: `first`, `best` in the first measure, or a label.
+        """
+        chosen = None if metrics is None else [*metrics]
+        call = get(Comparison, "evaluations", "compare", name=[*names], metric=chosen, against=against)
+        return await self._send(call)

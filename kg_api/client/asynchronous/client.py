@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kg_api.client.asynchronous.administration import AsyncKeyMethods, AsyncMovingMethods, AsyncSpaceMethods
-from kg_api.client.asynchronous.answering import AsyncAnsweringMethods
+from kg_api.client.asynchronous.answering import AsyncAnsweringMethods, AsyncEvaluationMethods
 from kg_api.client.asynchronous.concepts import AsyncConceptMethods
 from kg_api.client.asynchronous.documents import AsyncDocumentMethods
 from kg_api.client.asynchronous.folders import AsyncFolderMethods
@@ -23,6 +23,7 @@ from kg_api.models.health import Health, Readiness
 class AsyncKgClient(
     AsyncSearchMethods,
     AsyncAnsweringMethods,
+    AsyncEvaluationMethods,
     AsyncConceptMethods,
     AsyncProposalMethods,
     AsyncDocumentMethods,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from kg_api.client.call import Call, get
 from kg_api.client.sync.administration import KeyMethods, MovingMethods, SpaceMethods
-from kg_api.client.sync.answering import AnsweringMethods
+from kg_api.client.sync.answering import AnsweringMethods, EvaluationMethods
 from kg_api.client.sync.concepts import ConceptMethods
 from kg_api.client.sync.documents import DocumentMethods
 from kg_api.client.sync.folders import FolderMethods
@@ -24,6 +24,7 @@ from kg_api.models.health import Health, Readiness
 class KgClient(
     SearchMethods,
     AnsweringMethods,
+    EvaluationMethods,
     ConceptMethods,
     ProposalMethods,
     DocumentMethods,

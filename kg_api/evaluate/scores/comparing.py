@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kg_api.errors import InvalidInput
-from kg_api.evaluate.scores.scoring import MAIN
+from kg_api.evaluate.scores.measures import main_metrics
 from kg_api.evaluate.scores.statistics import SIGNIFICANT, holm, interval, paired_t, randomisation
 from kg_api.models.evaluation import Comparison, EvalResult, PairedTest
 
@@ -58,7 +58,10 @@ def _require_same(results: Sequence[EvalResult]) -> None:
     for each in results[1:]:
         reasons = {
             "data": (each.data.hash, first.data.hash),
-            "questions": (each.data.sample, first.data.sample),
+            "questions": (
+                (each.data.sample, each.per_query.keys()),
+                (first.data.sample, first.per_query.keys()),
+            ),
             "target": (each.target, first.target),
         }
         if different := [name for name, (one, other) in reasons.items() if one != other]:
@@ -71,8 +74,10 @@ def _require_same(results: Sequence[EvalResult]) -> None:
 
 def _metrics(results: Sequence[EvalResult], metrics: Sequence[str] | None) -> list[str]:
     shared = [name for name in results[0].metrics if all(name in each.metrics for each in results)]
+    if not shared:
+        raise InvalidInput("they have no measure in common; ask for as many hits in each run")
     if metrics is None:
-        return [name for name in MAIN[results[0].target] if name in shared] or shared[:1]
+        return main_metrics(results[0].target, shared) or shared[:1]
     if unknown := [name for name in metrics if name not in shared]:
         raise InvalidInput(f"not all results have {', '.join(unknown)}; they have {', '.join(shared)}")
     return list(metrics)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kg_api.evaluate.extra import missing
+from kg_api.evaluate.scores.measures import families, ranks
 from kg_api.models.evaluation import Comparison, EvalResult
 
 try:
@@ -19,11 +20,11 @@ except ImportError as error:
 
 def plot_result(result: EvalResult, path: Path) -> None:
     """Draw the measures by rank with their intervals, and how long answers took; a PNG."""
-    figure, (ranks, times) = _figure(1, 2, f"{result.data.name}: {result.label}")
-    for name in dict.fromkeys(metric.partition("@")[0] for metric in result.metrics):
-        _by_rank(ranks, result, name)
-    ranks.set(xlabel="rank k", ylabel="mean, 95 % interval", ylim=(0, 1.02))
-    ranks.legend()
+    figure, (by_rank, times) = _figure(1, 2, f"{result.data.name}: {result.label}")
+    for name in families(result.metrics):
+        _by_rank(by_rank, result, name)
+    by_rank.set(xlabel="rank k", ylabel="mean, 95 % interval", ylim=(0, 1.02))
+    by_rank.legend()
     _shares(times, result)
     _save(figure, path)
 
@@ -48,9 +49,7 @@ def plot_comparison(comparison: Comparison, path: Path) -> None:
 
 
 def _by_rank(panel: Any, result: EvalResult, name: str) -> None:
-    cutoffs = sorted(
-        int(metric.partition("@")[2]) for metric in result.metrics if metric.startswith(f"{name}@")
-    )
+    cutoffs = ranks(result.metrics, name)
     values = [result.metrics[f"{name}@{k}"] for k in cutoffs]
     intervals = [result.intervals[f"{name}@{k}"] for k in cutoffs]
     (line,) = panel.plot(cutoffs, values, "o-", label=name)

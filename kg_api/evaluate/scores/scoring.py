@@ -18,11 +18,6 @@ except ImportError as error:
 
 CUTOFFS = (1, 3, 5, 10, 20, 50, 100)
 """Ranks at which is measured, as far as so many hits are asked for."""
-MAIN: dict[Target, tuple[str, ...]] = {
-    "documents": ("ndcg@10", "recall@10", "mrr@10", "hit_rate@1"),
-    "spans": ("token_recall@5", "token_iou@5", "token_precision@5", "mrr@5"),
-}
-"""What is shown and compared first, the most telling first."""
 
 PerQuery = dict[str, dict[str, float]]
 _DOCUMENTS = {"ndcg": "nDCG", "recall": "R", "mrr": "RR", "hit_rate": "Success"}

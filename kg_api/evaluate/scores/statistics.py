@@ -6,13 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-
-from kg_api.evaluate.extra import missing
-
-try:
-    from scipy import stats
-except ImportError as error:
-    raise missing(error) from None
+from scipy import stats
 
 RESAMPLES = 2000
 """Of the bootstrap."""

@@ -10,7 +10,7 @@ from fastapi import Depends, FastAPI
 from kg_api.web.access.session import check_csrf
 from kg_api.web.ui import assets
 from kg_api.web.ui.routes.embedding import configuration, spaces, switching
-from kg_api.web.ui.routes.evaluation import judging
+from kg_api.web.ui.routes.evaluation import comparing, judging, measuring, runs
 from kg_api.web.ui.routes.knowledge import communities, concepts, passage_map, proposals, source_graph
 from kg_api.web.ui.routes.library import documents, folders, ontologies, reading, review
 from kg_api.web.ui.routes.operation import jobs, keys, session
@@ -18,7 +18,8 @@ from kg_api.web.ui.routes.queries import asking, search
 
 PAGES = (
     *(search, asking, reading, documents, ontologies, configuration, review, folders, spaces, switching),
-    *(concepts, communities, source_graph, passage_map, proposals, judging, jobs, keys),
+    *(concepts, communities, source_graph, passage_map, proposals, jobs, keys),
+    *(judging, runs, comparing, measuring),
 )
 WITHOUT_KEY = (assets, session)
 

@@ -10,6 +10,7 @@ from kg_api.web.ui.links import (
     COMMUNITIES,
     CONCEPTS,
     DOCUMENTS,
+    EVALUATIONS,
     FOLDERS,
     JOBS,
     JUDGEMENTS,
@@ -41,6 +42,7 @@ PLACES: Final = (
     PageLink(MAP, "Map"),
     PageLink(PROPOSALS, "Links"),
     PageLink(JUDGEMENTS, "Judged questions"),
+    PageLink(EVALUATIONS, "Evaluations"),
     PageLink(JOBS, "Jobs"),
 )
 ADMINISTRATION: Final = (

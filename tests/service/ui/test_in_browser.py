@@ -43,6 +43,10 @@ def pages(ids: dict[str, str]) -> dict[str, str]:
         "around": f"/ui/graph/{PASSAGE.source_id}",
         "graph": f"/ui/graph/{PASSAGES.document_id}",
         "map": "/ui/map?ontology=notes",
+        "evaluations": "/ui/evaluations",
+        "evaluation": "/ui/evaluations/one/text",
+        "compared evaluations": "/ui/evaluations/compare?name=text&name=hybrid",
+        "how to evaluate": "/ui/evaluations?ontology=nothing",
         "jobs": "/ui/jobs",
         "nowhere": "/ui/search?q=a&where=colour",
     }
@@ -137,6 +141,7 @@ def test_jobs_are_followed_as_they_go(page: Page, http: httpx.Client) -> None:
     expect(page.locator("#list tbody tr")).to_contain_text("cancelled")
 
 
+@pytest.mark.usefixtures("evaluations")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
 def test_every_page_is_for_everybody(

@@ -36,6 +36,9 @@ OF_EVERYTHING = (
     "/ui/concepts/{own_concept}?to=tide",
     "/ui/documents",
     "/ui/documents/{own_document}/delete",
+    "/ui/evaluations",
+    "/ui/evaluations/one/{own_evaluation}",
+    "/ui/evaluations/compare?name={own_evaluation}&name={own_evaluation}",
     "/ui/graph/{own_source}",
     "/ui/graph/{own_image}",
     "/ui/graph/{own_document}",
@@ -58,6 +61,7 @@ OF_EVERYTHING = (
 CHANGED = {
     "POST /ui/ask": "/ui/ask",
     "POST /ui/documents": "/ui/documents",
+    "POST /ui/evaluations/measure": "/ui/evaluations/measure",
     "POST /ui/documents/{document_id}/delete": "/ui/documents/{document}/delete",
     "POST /ui/jobs/{job_id}/cancel": "/ui/jobs/{job}/cancel",
     "POST /ui/jobs/{job_id}/retry": "/ui/jobs/{job}/retry",
@@ -74,6 +78,7 @@ FORMS = {
     "/ui/ask": {"ontology": OTHER, "q": "ferry"},
     "/ui/judgements?q=ferry": {"of": OTHER, "source_id": f"{OTHER}/same.md#0", "relevance": "1"},
     "/ui/judgements/delete": {"of": OTHER, "question": "ferry"},
+    "/ui/evaluations/measure": {"ontology": OTHER, "mode": "text"},
     "/ui/review/approve": WAITING,
     "/ui/review/reject": WAITING,
 }
@@ -111,7 +116,7 @@ def test_what_is_shown_of_everything_is_of_ones_own(
         *("/ui/documents?ontology=", "/ui/concepts?ontology=", "/ui/concepts?q=ferry&ontology="),
         *("/ui/map?ontology=", "/ui/map?colour=date&ontology="),
         *("/ui/communities?ontology=", "/ui/jobs?ontology=", "/ui/proposals?ontology="),
-        *("/ui/review?ontology=", "/ui/judgements?ontology="),
+        *("/ui/review?ontology=", "/ui/judgements?ontology=", "/ui/evaluations?ontology="),
         "/ui/judgements/question?question=ferry&ontology=",
     ],
 )
@@ -152,6 +157,9 @@ def test_concepts_and_communities_of_others_are_nowhere(page: httpx.Client, libr
     own, other = libraries.own, libraries.other
     assert page.get(f"/ui/concepts/{other.concept}").status_code == 404
     assert page.get(f"/ui/documents/{other.document}/delete").status_code == 404
+    assert page.get(f"/ui/evaluations/one/{other.evaluation}").status_code == 404
+    both = f"name={own.evaluation}&name={other.evaluation}"
+    assert page.get(f"/ui/evaluations/compare?{both}").status_code == 404
     assert page.get(f"/ui/communities/{OTHER}/{other.community}").status_code == 403
     assert page.get(f"/ui/communities/{OWN}/{other.community}").status_code == 404
     assert page.get(f"/ui/communities/{OWN}/{own.community}").status_code == 200
@@ -177,6 +185,7 @@ def test_how_ontologies_of_others_are_set_up_is_neither_shown_nor_changed(
 def test_pages_that_concern_all_are_refused_and_the_others_tried_here(page: httpx.Client) -> None:
     tried = {f"GET {each.partition('?')[0]}" for each in OF_EVERYTHING}
     tried = {each.replace("{own_", "{").replace("}", "_id}") for each in tried}
+    tried = {each.replace("{evaluation_id}", "{name}") for each in tried}
     assert tried | CHANGED.keys() >= PAGES_OF_SOME, "add them to OF_EVERYTHING, or to CHANGED"
     for route in PAGES:
         if can_be_held(*route.split(" ")) or route == "POST /ui/logout":

@@ -43,7 +43,9 @@ def test_there_is_a_call_for_every_operation_of_the_service_and_no_other() -> No
 
 def test_the_parameters_of_a_call_are_those_of_its_operation() -> None:
     described = create_app(load_settings(), lambda _: None).openapi()["paths"]
-    for path, name in (("/documents", "documents"), ("/jobs", "jobs"), ("/concepts/paths", "concept_paths")):
+    listed = (("/documents", "documents"), ("/jobs", "jobs"), ("/concepts/paths", "concept_paths"))
+    evaluated = (("/evaluations", "evaluations"), ("/evaluations/compare", "compare_evaluations"))
+    for path, name in (*listed, *evaluated):
         asked = {each["name"] for each in described[path]["get"]["parameters"]}
         assert call_of(ASKING[name]).params.keys() == asked
 

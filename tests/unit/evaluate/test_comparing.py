@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kg_api.errors import InvalidInput
-from kg_api.evaluate.results import Run, read_result, result
+from kg_api.evaluate.saved.reading import read_result
 from kg_api.evaluate.scores.comparing import compare
 from kg_api.evaluate.scores.plots import plot_comparison, plot_result
-from kg_api.models.evaluation import EvalResult, FoundSpan, QuestionResult, QuestionSet, SetDocument, SetQuery
+from kg_api.models.evaluation import EvalResult
+from tests.support.evaluations import measured
 
 PNG = b"\x89PNG"
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-def measured(label: str, ranks: list[int], *, data: str = "d", **more: Any) -> EvalResult:
-    """A result whose relevant document came at these ranks, from 1; 0: not at all."""
-    queries = tuple(SetQuery(f"q{n}", "?", {"a": 1}) for n in range(len(ranks)))
-    questions = QuestionSet("set", (SetDocument("a", "x"),), queries, (), "c", data)
-    run = Run(label, "documents", questions, queries, 10, {"mode": label}, {"version": "1", "code": "2"})
-    answers = {query.query_id: answered(query, rank) for query, rank in zip(queries, ranks, strict=True)}
-    return result(run, answers, NOW, NOW, {}).model_copy(update=more)
-
-
-def answered(query: SetQuery, rank: int) -> QuestionResult:
-    names = [f"x{n}" for n in range(1, rank)] + ["a"] if rank else ["x1"]
-    found = [FoundSpan(document=name, start=0, end=1) for name in names]
-    return QuestionResult(query_id=query.query_id, found=found, ms=2.0, timings_ms={"total": 1.0})
 
 
 def test_a_result_holds_what_was_measured() -> None:

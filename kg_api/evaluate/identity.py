@@ -1,4 +1,4 @@
-"""Which kg, on which machine: what a result says about where it comes from."""
+"""Which kg, on which machine, embedded how: what a result says about where it comes from."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import hashlib
 import os
 import platform
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 import kg_api
-from kg_api.client import KgClient
+from kg_api.models.embedding.configuration import EmbeddingConfiguration
+from kg_api.models.embedding.spaces import SpaceInfo
 
 _DECIDING = (
     *("answer", "augment", "chunk", "concepts", "embed", "extract", "graph", "ingest", "jobs", "llm"),
@@ -21,17 +23,17 @@ _DECIDING = (
 """Packages whose code decides over what a search answers."""
 
 
-def kg(client: KgClient) -> dict[str, Any]:
+def describe_kg(version: str) -> dict[str, Any]:
     """The service's version, the commit of the checkout if there is one, and a hash of the code."""
     package = Path(kg_api.__file__).parent
-    told = {"version": client.health().version, "code": _code(package)}
+    told = {"version": version, "code": _code(package)}
     commit = _git(package, "rev-parse", "HEAD")
     if commit:
         told["commit"] = commit + ("-dirty" if _git(package, "status", "--porcelain", "-uno") else "")
     return told
 
 
-def machine() -> dict[str, Any]:
+def describe_machine() -> dict[str, Any]:
     """The machine that asks."""
     return {
         "cores": os.cpu_count(),
@@ -40,6 +42,20 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "load": [round(load, 2) for load in psutil.getloadavg()],
     }
+
+
+def describe_embedding(
+    ontology: str, found: EmbeddingConfiguration, spaces: Iterable[SpaceInfo]
+) -> dict[str, Any]:
+    """How an ontology is embedded, and by which model."""
+    answering = found.answering or found.config
+    space = {each.slug: each for each in spaces}.get(answering.space)
+    told = {"ontology": ontology, "chunking": answering.chunking.model_dump(mode="json")}
+    if space is not None:
+        names = ("slug", "provider", "model", "revision", "dimensions", "fingerprint")
+        told["space"] = {name: getattr(space, name) for name in names}
+    told["stored"] = {"sources": found.total, "embedded": found.embedded, "refused": found.refused}
+    return told
 
 
 def _code(package: Path) -> str:

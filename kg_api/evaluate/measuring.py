@@ -1,0 +1,181 @@
+"""Asking judged questions in the service itself: a few, at once, for whoever has judged them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+from kg_api import __version__
+from kg_api.errors import Conflict, InvalidInput
+from kg_api.evaluate.asking import ask_all
+from kg_api.evaluate.extra import HOW, can_measure
+from kg_api.evaluate.identity import describe_kg
+from kg_api.evaluate.sets.judged import JudgedSet, judged_queries
+from kg_api.evaluate.sets.sample import SEED
+from kg_api.graph.database import Graph
+from kg_api.graph.judgements.library import list_judgements
+from kg_api.models.evaluation import (
+    FoundSpan,
+    MeasuredRuns,
+    QuestionResult,
+    QuestionSet,
+    SetDocument,
+    SetQuery,
+)
+from kg_api.models.queries.judgements import Judgement
+from kg_api.models.queries.search import SourceHit, SourceHits, SourceSearch
+from kg_api.models.vocabulary import SearchMode
+from kg_api.wording.plural import pluralize
+
+MAX_QUESTIONS: Final = 200
+"""Of an ontology: those with the smallest ids, which is by chance and always the same ones."""
+MAX_SECONDS: Final = 120
+"""That somebody waits for an answer."""
+HITS: Final = 20
+_PAGE: Final = 1000
+
+Search = Callable[[SourceSearch], SourceHits]
+
+
+def read_judged(graph: Graph, ontology: str) -> JudgedSet:
+    """The judged questions of an ontology, those that can be asked here.
+
+    Raises:
+        Forbidden: it cannot be seen.
+    """
+    return limit_questions(judged_queries(_judgements(graph, ontology)))
+
+
+def limit_questions(found: JudgedSet) -> JudgedSet:
+    """As many as are asked here; a note says of how many."""
+    chosen = sorted(found.queries, key=lambda each: each.query_id)[:MAX_QUESTIONS]
+    if len(chosen) == len(found.queries):
+        return found
+    note = f"{MAX_QUESTIONS} of {pluralize(len(found.queries), 'question')} asked; `kg eval run` asks all"
+    return JudgedSet(chosen, [*found.notes, note])
+
+
+class Measuring:
+    """Measures searches of this process by judged questions, one run at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        """Nothing is done yet.
+
+        Args:
+            folder: where results are saved.
+        """
+        self._folder = folder
+        self._busy = Lock()
+
+    def measure(
+        self, about: Mapping[str, Any], modes: Sequence[SearchMode], judged: JudgedSet, search: Search
+    ) -> MeasuredRuns:
+        """Ask all questions in each mode, and save a result of each.
+
+        Args:
+            about: the ontology and how it is embedded, for the record.
+            modes: of searches.
+            judged: the questions.
+            search: answers one.
+
+        Raises:
+            InvalidInput: there is no mode, or nothing is judged to answer.
+            Conflict: the packages for it are missing, another run is under way, or it took too long.
+        """
+        ontology = str(about["ontology"])
+        if not modes:
+            raise InvalidInput("choose a mode at least: text, vector or hybrid")
+        if not judged.queries:
+            raise InvalidInput(f"no passage of {ontology!r} is judged to answer a question; judge hits first")
+        if not can_measure():
+            raise Conflict(f"the packages for evaluation are not installed; {HOW}")
+        if not self._busy.acquire(blocking=False):
+            raise Conflict("somebody measures at this moment; try again when that is done")
+        try:
+            until = time.monotonic() + MAX_SECONDS
+            names = [self._run(mode, about, judged, _bounded(search, until)) for mode in modes]
+            return MeasuredRuns(ontology=ontology, names=names)
+        finally:
+            self._busy.release()
+
+    def _run(self, mode: SearchMode, about: Mapping[str, Any], judged: JudgedSet, search: Search) -> str:
+        from kg_api.evaluate.results import Run  # noqa: PLC0415 - an extra
+        from kg_api.evaluate.running import make_results_folder, measure  # noqa: PLC0415 - an extra
+
+        make_results_folder(self._folder)
+        asked = SourceSearch(
+            query_text="?", ontology=about["ontology"], mode=mode, limit=HITS, per_document=1
+        )
+        questions = _question_set(str(about["ontology"]), judged)
+        config = {
+            "set": questions.name,
+            "tier": "full",
+            "seed": SEED,
+            "target": "documents",
+            **asked.model_dump(mode="json", include={"mode", "limit", "per_document"}),
+            "endpoint": "/queries/sources/search",
+            **about,
+        }
+        run = Run(mode, "documents", questions, judged.queries, HITS, config, describe_kg(__version__))
+
+        def ask(query: SetQuery) -> QuestionResult:
+            return _ask(search, asked.model_copy(update={"query_text": query.text}), query.query_id)
+
+        _, path = measure(run, lambda kept: ask_all(run.queries, ask, kept, lambda: None), self._folder)
+        return path.stem
+
+
+def _judgements(graph: Graph, ontology: str) -> Iterator[Judgement]:
+    offset, total = 0, 1
+    while offset < total:
+        page = list_judgements(graph, ontology, None, offset=offset, limit=_PAGE)
+        yield from page.judgements
+        offset, total = offset + _PAGE, page.total
+
+
+def _question_set(ontology: str, judged: JudgedSet) -> QuestionSet:
+    """The questions with the documents that are judged; what else the ontology has is not a part of it."""
+    documents = sorted({name for query in judged.queries for name in query.relevant})
+    queries = [[each.query_id, each.text, sorted(each.relevant.items())] for each in judged.queries]
+    digest = hashlib.sha256(json.dumps([ontology, queries]).encode()).hexdigest()
+    return QuestionSet(
+        name=f"judged in {ontology}",
+        documents=tuple(SetDocument(name, "") for name in documents),
+        queries=tuple(judged.queries),
+        notes=tuple(judged.notes),
+        corpus_hash=hashlib.sha256(json.dumps(documents).encode()).hexdigest(),
+        data_hash=digest,
+    )
+
+
+def _bounded(search: Search, until: float) -> Search:
+    def bounded(request: SourceSearch) -> SourceHits:
+        if time.monotonic() > until:
+            raise Conflict(
+                f"it took longer than {MAX_SECONDS} s; the answers so far are kept: measure again to go on"
+            )
+        return search(request)
+
+    return bounded
+
+
+def _ask(search: Search, request: SourceSearch, query_id: str) -> QuestionResult:
+    begun = time.perf_counter()
+    answer = search(request)
+    milliseconds = (time.perf_counter() - begun) * 1000
+    return QuestionResult(
+        query_id=query_id,
+        found=[_span(each) for each in answer.sources],
+        ms=round(milliseconds, 3),
+        timings_ms=answer.timings_ms,
+        degraded=[each.part for each in answer.degraded if each.part != "spelling"],
+    )
+
+
+def _span(hit: SourceHit) -> FoundSpan:
+    return FoundSpan(document=hit.document, start=hit.chunk.start, end=hit.chunk.end)

@@ -1,0 +1,64 @@
+"""The pages of saved results: all of them, and one with its questions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, get_args
+
+from fastapi import APIRouter, Query
+from fastapi.responses import HTMLResponse
+
+from kg_api.evaluate.extra import HOW, can_measure
+from kg_api.evaluate.measuring import MAX_QUESTIONS
+from kg_api.evaluate.saved.questions import LATENCY, worst_first
+from kg_api.evaluate.scores.measures import families, main_metrics, ranks
+from kg_api.graph.judgements.library import list_questions
+from kg_api.models.vocabulary import MAX_COMPARED, SearchMode
+from kg_api.web.dependencies import Offset, Open, Results
+from kg_api.web.routes.evaluation.results import ResultName
+from kg_api.web.routes.library.documents import list_ontologies
+from kg_api.web.ui.links import EVALUATIONS
+from kg_api.web.ui.rendering import render
+
+PAGE_SIZE: Final = 30
+QUESTIONS: Final = 50
+"""On a page."""
+MAX_DRAWN: Final = 5000
+"""Questions of a result that is fetched to be drawn; the table beside tells the same."""
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get(EVALUATIONS)
+def runs_page(
+    container: Open,
+    results: Results,
+    ontology: Annotated[str, Query(max_length=1000)] = "",
+    offset: Offset = 0,
+) -> HTMLResponse:
+    """Show saved results, the newest first, to choose some and compare them."""
+    shown: dict[str, Any] = {"ontology": ontology, "ontologies": list_ontologies(container).ontologies}
+    shown |= {"found": results.page(ontology or None, offset, PAGE_SIZE), "most": MAX_COMPARED}
+    judged = list_questions(container.graph, ontology, offset=0, limit=1).total if ontology else None
+    shown |= {"judged": judged, "modes": get_args(SearchMode), "can_measure": can_measure()}
+    shown |= {"most_asked": MAX_QUESTIONS, "how": HOW}
+    return render("evaluations/list.html", shown)
+
+
+@router.get(EVALUATIONS + "/one/{name}")
+def run_page(
+    results: Results,
+    name: ResultName,
+    by: Annotated[str, Query(max_length=100)] = "",
+    offset: Offset = 0,
+) -> HTMLResponse:
+    """Show a result: its measures, its times, its configuration, and its questions, the worst first."""
+    found = results.find(name)
+    main = main_metrics(found.target, found.metrics) or list(found.metrics)[:1]
+    by = by or main[0]
+    questions = worst_first(found, by)
+    page = {"offset": offset, "limit": QUESTIONS, "total": len(questions)}
+    shown: dict[str, Any] = {"name": name, "result": found, "main": main, "by": by, "page": page}
+    shown |= {"questions": questions[offset : offset + QUESTIONS], "latency": LATENCY}
+    shown |= {"families": {each: ranks(found.metrics, each) for each in families(found.metrics)}}
+    shown |= {"drawn": len(questions) <= MAX_DRAWN}
+    return render("evaluations/one.html", shown)

@@ -1,0 +1,62 @@
+"""Saved results of evaluations over REST and the client."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.errors import InvalidInput, NotFound
+from tests.service.asking import problem
+from tests.support.evaluations import measured, save
+
+
+@pytest.mark.usefixtures("evaluations")
+def test_results_are_listed_read_and_compared(kg: KgClient) -> None:
+    found = kg.evaluations()
+    assert [each.name for each in found.evaluations] == ["owls", "hybrid", "text"]
+    assert (found.total, found.unreadable, found.notes) == (3, [], [])
+    assert [each.name for each in kg.evaluations("bees", offset=1).evaluations] == ["text"]
+    whole = kg.evaluation("text")
+    assert whole.per_query["q2"]["mrr@10"] == 0
+    assert whole.questions["q2"] == "What is 2?"
+    both = kg.compare_evaluations(["text", "hybrid"], metrics=["mrr@10"])
+    assert both.results == {"text": "text", "hybrid": "hybrid"}
+    (test,) = both.tests
+    assert (test.label, test.wins, test.ties, test.losses, test.significant) == ("hybrid", 9, 3, 0, True)
+    assert {each.metric for each in kg.compare_evaluations(["text", "hybrid"], against="best").tests} == {
+        *("ndcg@10", "recall@10", "mrr@10", "hit_rate@1")
+    }
+
+
+def test_what_cannot_be_read_is_named_beside_the_others(
+    kg: KgClient, http: httpx.Client, evaluations: Path
+) -> None:
+    (evaluations / "cut.json").write_text((evaluations / "text.json").read_text()[:300])
+    save(evaluations, "newer", measured("a", [1], format=9))
+    found = kg.evaluations()
+    assert found.total == 3
+    assert [each.name for each in found.unreadable] == ["cut", "newer"]
+    assert "newer kg" in problem(http.get("/evaluations/newer"), 422)
+
+
+@pytest.mark.usefixtures("evaluations")
+def test_what_is_not_there_or_not_comparable_is_said(kg: KgClient, http: httpx.Client) -> None:
+    with pytest.raises(NotFound, match="there is no result 'none'"):
+        kg.evaluation("none")
+    with pytest.raises(InvalidInput, match="they differ in data"):
+        kg.compare_evaluations(["text", "owls"])
+    with pytest.raises(InvalidInput, match="not all results have map@7"):
+        kg.compare_evaluations(["text", "hybrid"], metrics=["map@7"])
+    assert "two results" in problem(http.get("/evaluations/compare?name=text"), 422)
+    for path in ("..%2Fneo4j-password", "%2E%2E", "..%2F..%2Fetc%2Fpasswd", "text.json"):
+        assert http.get(f"/evaluations/{path}").status_code == 404, path
+    many = "&".join(["name=text"] * 11)
+    assert problem(http.get(f"/evaluations/compare?{many}"), 422)
+
+
+def test_there_is_nothing_where_nothing_was_measured(kg: KgClient) -> None:
+    assert kg.evaluations().total == 0
+    assert "there is no ontology" in kg.evaluations("beez").notes[0]

@@ -1,0 +1,118 @@
+"""Evaluations in a browser: runs are chosen, compared, and looked at question by question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+from lxml.html import HtmlElement
+from playwright.sync_api import Browser, Page, expect
+
+from tests.service.ui.test_pages import shown
+from tests.support.evaluations import measured, save
+from tests.support.running import Service
+
+pytestmark = pytest.mark.usefixtures("http", "evaluations")
+
+
+def told_by(page: HtmlElement) -> str:
+    return " ".join(str(page.text_content()).split())
+
+
+def test_two_runs_are_chosen_by_keyboard_and_compared(page: Page) -> None:
+    page.goto("/ui/evaluations")
+    for name in ("text", "hybrid"):
+        page.locator(f"input[value={name}]").focus()
+        page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url("/ui/evaluations/compare?name=hybrid&name=text")
+    expect(page.locator("h1")).to_have_text("2 runs compared")
+    row = page.locator("[aria-label='Differences, a table'] tbody tr", has_text="mrr@10")
+    expect(row).to_contain_text("0, 3, 9")
+    expect(row).to_contain_text("worse")
+    expect(page.locator(".curves")).to_have_attribute("data-drawn", "2")
+    assert page.locator(".curves canvas").evaluate(IS_PAINTED)
+    first = page.locator("[aria-label='Questions, a table'] tbody tr").first
+    expect(first).to_contain_text("What is 10?")
+    expect(first).to_contain_text("(-1.0000)")
+
+
+IS_PAINTED = """canvas => {
+  const shown = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+  return new Set(new Uint32Array(shown.buffer)).size > 10;
+}"""
+
+
+def test_the_table_tells_what_is_drawn(page: Page) -> None:
+    page.goto("/ui/evaluations/compare?name=text&name=hybrid&against=best&by=hit_rate%401")
+    expect(page.locator(".where")).to_contain_text("all against hybrid")
+    table = page.locator("[aria-label='hit rate by rank, a table']")
+    expect(table.locator("tbody tr").first).to_contain_text("0.2500")
+    expect(table.locator("tbody tr").first).to_contain_text("0.7500")
+    expect(page.locator(".curves")).to_have_attribute("data-drawn", "2")
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.locator(".curves canvas")).to_have_count(1)
+    assert page.locator(".curves canvas").evaluate(IS_PAINTED)
+    page.wait_for_function("document.querySelector('.curves canvas').clientWidth < 390")
+
+
+def test_the_questions_of_a_run_are_ordered_by_a_measure(page: Page, evaluations: Path) -> None:
+    slow = measured("slow", [1, 2, 0], ontology="bees")
+    save(evaluations, "slow", slow.model_copy(update={"query_ms": {"q0": 1.0, "q1": 9.0, "q2": 5.0}}))
+    page.goto("/ui/evaluations/one/slow")
+    expect(page.locator(".curves")).to_have_attribute("data-drawn", "4")
+    rows = page.locator("[aria-label='Questions, a table'] tbody tr")
+    expect(rows.first).to_contain_text("What is 2?")
+    page.locator("thead a", has_text="ms").click()
+    expect(rows.first).to_contain_text("What is 1?")
+    expect(page.locator("th[aria-sort=descending]")).to_have_text("ms")
+
+
+def test_without_scripts_runs_are_compared_all_the_same(browser: Browser, service: Service) -> None:
+    context = browser.new_context(base_url=service.url, java_script_enabled=False)
+    plain = context.new_page()
+    plain.goto("/ui/evaluations")
+    plain.locator("[type=checkbox]").nth(1).check()
+    plain.locator("[type=checkbox]").nth(2).check()
+    plain.click("button.main")
+    expect(plain.locator("h1")).to_have_text("2 runs compared")
+    expect(plain.locator(".curves")).to_be_hidden()
+    context.close()
+
+
+def test_what_answers_lacked_is_said(http: httpx.Client, evaluations: Path) -> None:
+    lacking = measured("answer", [1, 0], degraded={"vector_index": 1}, refused={"nothing_found": 2})
+    save(evaluations, "lacking", lacking)
+    told = told_by(shown(http, "/ui/evaluations/one/lacking"))
+    assert "1 answer of 2 lacked a part (vector index), so they are not what was asked for." in told
+    assert "2 questions of 2 were not answered (nothing found) and count as 0." in told
+    assert "some answers lacked a part" in told_by(shown(http, "/ui/evaluations"))
+
+
+def test_a_result_of_an_older_kg_shows_the_ids_of_its_questions(
+    http: httpx.Client, evaluations: Path
+) -> None:
+    save(evaluations, "old", measured("old", [1], questions={}))
+    assert "q0" in told_by(shown(http, "/ui/evaluations/one/old"))
+
+
+def test_what_cannot_be_compared_or_read_is_said(http: httpx.Client, evaluations: Path) -> None:
+    (evaluations / "<cut>.json").write_text("{")
+    page = shown(http, "/ui/evaluations")
+    assert "<cut> is not a result of `kg eval run`" in told_by(page)
+    assert "differ in data and questions" in http.get("/ui/evaluations/compare?name=text&name=owls").text
+    for asked in ("", "?name=text"):
+        answer = http.get(f"/ui/evaluations/compare{asked}")
+        assert answer.status_code == 422
+        assert "choose two results or more" in answer.text
+    assert http.get("/ui/evaluations/one/none").status_code == 404
+    assert http.get("/ui/evaluations/one/text?by=colour").status_code == 422
+    assert http.get("/ui/evaluations/compare?name=text&name=hybrid&by=colour").status_code == 422
+
+
+def test_where_nothing_was_measured_the_page_says_how(http: httpx.Client) -> None:
+    told = told_by(shown(http, "/ui/evaluations?ontology=leases"))
+    assert "Nothing was measured in leases yet" in told
+    assert "kg eval make --ontology leases" in told

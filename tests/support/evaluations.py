@@ -1,0 +1,40 @@
+"""Results of evaluations, made without asking anything, and saved."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from kg_api.evaluate.results import Run, result
+from kg_api.models.evaluation import EvalResult, FoundSpan, QuestionResult, QuestionSet, SetDocument, SetQuery
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def measured(
+    label: str, ranks: list[int], *, data: str = "d", ontology: str | None = None, **more: Any
+) -> EvalResult:
+    """A result whose relevant document came at these ranks, from 1; 0: not at all."""
+    queries = tuple(SetQuery(f"q{n}", f"What is {n}?", {"a": 1}) for n in range(len(ranks)))
+    questions = QuestionSet("set", (SetDocument("a", "x"),), queries, (), "c", data)
+    config = {"mode": label, **({"ontology": ontology} if ontology else {})}
+    run = Run(label, "documents", questions, queries, 10, config, {"version": "1", "code": "2"})
+    answers = {query.query_id: answered(query, rank) for query, rank in zip(queries, ranks, strict=True)}
+    return result(run, answers, NOW, NOW, {}).model_copy(update=more)
+
+
+def answered(query: SetQuery, rank: int) -> QuestionResult:
+    """An answer with the relevant document at a rank."""
+    names = [f"x{n}" for n in range(1, rank)] + ["a"] if rank else ["x1"]
+    found = [FoundSpan(document=name, start=0, end=1) for name in names]
+    return QuestionResult(query_id=query.query_id, found=found, ms=2.0, timings_ms={"total": 1.0})
+
+
+def save(folder: Path, name: str, made: EvalResult, *, after: int = 0) -> Path:
+    """Save a result that was begun so many minutes later."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = made.model_copy(update={"started_at": NOW + timedelta(minutes=after)})
+    path = folder / f"{name}.json"
+    path.write_text(made.model_dump_json(indent=1), encoding="utf-8")
+    return path

@@ -1,0 +1,106 @@
+"""Judged questions, asked in the process itself."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kg_api.errors import Conflict, InvalidInput
+from kg_api.evaluate import measuring
+from kg_api.evaluate.measuring import Measuring
+from kg_api.evaluate.saved.folder import SavedResults
+from kg_api.evaluate.sets.judged import JudgedSet
+from kg_api.models.evaluation import SetQuery
+from kg_api.models.queries.search import SourceHits, SourceSearch
+
+ABOUT = {"ontology": "bees"}
+JUDGED = JudgedSet(
+    [SetQuery("q1", "What dances?", {"a.md": 2}), SetQuery("q2", "Who?", {"b.md": 1})], ["told"]
+)
+
+
+def nothing(request: SourceSearch) -> SourceHits:
+    """An answer without a hit."""
+    return SourceHits(
+        query_text=request.query_text, mode=request.mode, space=None, sources=[], degraded=[], timings_ms={}
+    )
+
+
+def test_each_mode_is_a_result_of_its_own(tmp_path: Path) -> None:
+    asked = list[SourceSearch]()
+    made = Measuring(tmp_path).measure(
+        ABOUT, ["text", "vector"], JUDGED, lambda each: asked.append(each) or nothing(each)
+    )
+    assert (made.ontology, len(made.names)) == ("bees", 2)
+    results = SavedResults(tmp_path)
+    found = [results.find(name) for name in made.names]
+    assert [each.label for each in found] == ["text", "vector"]
+    assert found[0].metrics["ndcg@10"] == 0
+    assert found[0].questions == {"q1": "What dances?", "q2": "Who?"}
+    assert (found[0].data.name, found[0].data.notes) == ("judged in bees", ["told"])
+    assert {(each.mode, each.limit, each.per_document) for each in asked} == {
+        ("text", 20, 1),
+        ("vector", 20, 1),
+    }
+    assert results.compare(made.names, None, "first").baseline == "text"
+
+
+def test_of_many_questions_the_same_are_asked_and_that_is_said() -> None:
+    many = [SetQuery(f"{n:04}", "?", {"a": 1}) for n in range(measuring.MAX_QUESTIONS + 1)]
+    chosen = measuring.limit_questions(JudgedSet(many[::-1], ["told"]))
+    assert chosen.queries == many[:-1]
+    assert chosen.notes == ["told", "200 of 201 questions asked; `kg eval run` asks all"]
+    few = JudgedSet(many[:5], [])
+    assert measuring.limit_questions(few) is few
+
+
+def test_one_measures_at_a_time(tmp_path: Path) -> None:
+    service, begun, go_on = Measuring(tmp_path), threading.Event(), threading.Event()
+
+    def slow(request: SourceSearch) -> SourceHits:
+        begun.set()
+        assert go_on.wait(20)
+        return nothing(request)
+
+    first = threading.Thread(target=service.measure, args=(ABOUT, ["text"], JUDGED, slow))
+    first.start()
+    assert begun.wait(20)
+    with pytest.raises(Conflict, match="somebody measures at this moment"):
+        service.measure(ABOUT, ["text"], JUDGED, nothing)
+    go_on.set()
+    first.join()
+    assert service.measure(ABOUT, ["text"], JUDGED, nothing).names
+
+
+def test_what_takes_too_long_goes_on_where_it_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, asked = Measuring(tmp_path), list[str | None]()
+
+    def search(request: SourceSearch) -> SourceHits:
+        asked.append(request.query_text)
+        if len(asked) == 2:
+            monkeypatch.setattr(measuring.time, "monotonic", lambda: float("inf"))
+        return nothing(request)
+
+    with pytest.raises(Conflict, match="measure again to go on"):
+        service.measure(ABOUT, ["text"], JUDGED, search)
+    monkeypatch.undo()
+    assert list(tmp_path.glob("*.json")) == []
+    service.measure(ABOUT, ["text"], JUDGED, search)
+    assert asked == ["What dances?", "What dances?", "Who?", "Who?"], "the first request is not measured"
+
+
+def test_what_cannot_be_measured_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    service, modes = Measuring(tmp_path), list[Any](["text"])
+    with pytest.raises(InvalidInput, match="choose a mode"):
+        service.measure(ABOUT, [], JUDGED, nothing)
+    with pytest.raises(InvalidInput, match="no passage of 'bees' is judged"):
+        service.measure(ABOUT, modes, JudgedSet([], []), nothing)
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
+    with pytest.raises(Conflict, match=r"are not installed; .*\.\[eval\]"):
+        service.measure(ABOUT, modes, JUDGED, nothing)

@@ -1,0 +1,176 @@
+"""The folder of saved results, as a list and one by one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kg_api.errors import Forbidden, InvalidInput, NotFound
+from kg_api.evaluate.saved import folder as saved_folder
+from kg_api.evaluate.saved.folder import SavedResults
+from kg_api.evaluate.saved.questions import largest_differences, worst_first
+from kg_api.evaluate.scores.comparing import compare
+from kg_api.graph.naming.reach import reaching
+from tests.support.evaluations import measured, save
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> SavedResults:
+    """Two results of bees, and one of owls."""
+    save(tmp_path, "text", measured("text", [3, 1, 0], ontology="bees"))
+    save(tmp_path, "hybrid", measured("hybrid", [1, 1, 2], ontology="bees"), after=2)
+    save(tmp_path, "owls", measured("text", [1], data="owls", ontology="owls"), after=1)
+    return SavedResults(tmp_path)
+
+
+def names(results: SavedResults, ontology: str | None = None, **part: int) -> list[str]:
+    found = results.page(ontology, part.get("offset", 0), part.get("limit", 50))
+    return [each.name for each in found.evaluations]
+
+
+def test_the_newest_come_first_page_by_page(results: SavedResults) -> None:
+    assert names(results) == ["hybrid", "owls", "text"]
+    assert names(results, offset=1, limit=1) == ["owls"]
+    assert names(results, "bees") == ["hybrid", "text"]
+    first = results.page(None, 0, 1).evaluations[0]
+    assert (first.label, first.question_set, first.ontology, first.mode) == (
+        "hybrid",
+        "set",
+        "bees",
+        "hybrid",
+    )
+    assert first.asked == 3
+    assert list(first.metrics) == ["ndcg@10", "recall@10", "mrr@10", "hit_rate@1"] == list(first.intervals)
+    assert first.latency_ms["p95"] == 2.0
+
+
+def test_only_what_can_be_compared_says_so(results: SavedResults) -> None:
+    by = {each.name: each.compared_by for each in results.page(None, 0, 50).evaluations}
+    assert by["text"] == by["hybrid"] != by["owls"]
+
+
+def test_a_folder_that_is_not_there_is_empty(tmp_path: Path) -> None:
+    assert SavedResults(tmp_path / "none").page(None, 0, 50).total == 0
+
+
+def test_what_is_no_result_is_named_and_what_belongs_beside_is_not(
+    results: SavedResults, tmp_path: Path
+) -> None:
+    newer = measured("a", [1], format=2)
+    save(tmp_path, "newer", newer)
+    (tmp_path / "other form.json").write_text('{"format": 3}')
+    (tmp_path / "cut.json").write_text((tmp_path / "text.json").read_text()[:500])
+    (tmp_path / "bytes.json").write_bytes(b"\xff\xfe\x00")
+    made = measured("a", [1])
+    lacking = made.model_copy(update={"per_query": {"q0": {}}})
+    save(tmp_path, "lacking", lacking)
+    both = compare([made, made], None, "first")
+    (tmp_path / "2026-set-comparison.json").write_text(both.model_dump_json())
+    (tmp_path / "text.answers.jsonl").write_text("{}\n")
+    (tmp_path / "folder.json").mkdir()
+    found = results.page(None, 0, 50)
+    assert len(found.evaluations) == 3
+    reasons = {each.name: each.reason for each in found.unreadable}
+    assert list(reasons) == ["bytes", "cut", "lacking", "newer", "other form"]
+    assert reasons["newer"] == reasons["other form"] == "was written by a newer kg; compare it with that"
+    assert reasons["cut"].startswith("is not a result of `kg eval run`: ")
+    assert str(tmp_path) not in str(reasons)
+    with pytest.raises(InvalidInput, match="newer was written by a newer kg"):
+        results.find("newer")
+    with reaching(["bees"]):
+        assert results.page(None, 0, 50).unreadable == [], "whose they are nobody knows"
+        with pytest.raises(NotFound):
+            results.find("newer")
+    with pytest.raises(NotFound):
+        results.find("2026-set-comparison")
+
+
+def test_a_file_that_is_too_large_is_not_read(results: SavedResults, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saved_folder, "MAX_BYTES", 10)
+    found = results.page(None, 0, 50)
+    assert (found.total, len(found.unreadable)) == (0, 3)
+    assert found.unreadable[0].reason == "has more than 10 bytes"
+
+
+def test_who_sees_some_ontologies_sees_their_results_alone(results: SavedResults, tmp_path: Path) -> None:
+    save(tmp_path, "old", measured("text", [1]))
+    assert "old" in names(results)
+    with reaching(["bees"]):
+        assert names(results) == ["hybrid", "text"]
+        assert results.find("text").label == "text"
+        for name in ("owls", "old", "nowhere"):
+            with pytest.raises(NotFound, match=f"there is no result '{name}'"):
+                results.find(name)
+        with pytest.raises(NotFound):
+            results.compare(["text", "owls"], None, "first")
+        with pytest.raises(Forbidden):
+            results.page("owls", 0, 50)
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret", "..", ".", "", "/etc/passwd", "link", "a/b", "text.json", "\ud800"]
+)
+def test_names_do_not_leave_the_folder(results: SavedResults, tmp_path: Path, name: str) -> None:
+    outside = save(tmp_path.parent, "secret", measured("a", [1]))
+    (tmp_path / "link.json").symlink_to(outside)
+    with pytest.raises(NotFound):
+        results.find(name)
+    assert "link" not in names(results)
+
+
+def test_a_file_is_read_once_until_it_changes(
+    results: SavedResults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = list[str]()
+    parse: Any = saved_folder.parse_result
+    monkeypatch.setattr(saved_folder, "parse_result", lambda text: read.append(text) or parse(text))
+    assert len(names(results)) == len(read) == 3
+    assert len(names(results)) == len(read) == 3
+    path = save(tmp_path, "text", measured("other", [1], ontology="bees"))
+    os.utime(path, ns=(1, 1))
+    assert {each.label for each in results.page("bees", 0, 50).evaluations} == {"other", "hybrid"}
+    assert len(read) == 4
+    path.unlink()
+    assert names(results) == ["hybrid", "owls"]
+
+
+def test_a_comparison_is_made_once_until_a_result_changes(results: SavedResults, tmp_path: Path) -> None:
+    made = results.compare(["text", "hybrid"], None, "first")
+    assert made.results == {"text": "text", "hybrid": "hybrid"}
+    assert results.compare(["text", "hybrid"], None, "first") is made
+    assert results.compare(["text", "hybrid"], ["mrr@10"], "best").baseline == "hybrid"
+    save(tmp_path, "text", measured("words", [1, 1, 1], ontology="bees"))
+    assert results.compare(["text", "hybrid"], None, "first").baseline == "words"
+    with pytest.raises(InvalidInput, match="they differ in data"):
+        results.compare(["text", "owls"], None, "first")
+
+
+def test_the_worst_questions_come_first() -> None:
+    found = measured("text", [3, 1, 0])
+    assert [each.query_id for each in worst_first(found, "mrr@10")] == ["q2", "q0", "q1"]
+    assert worst_first(found, "mrr@10")[0].text == "What is 2?"
+    slow = found.model_copy(update={"query_ms": {"q0": 5.0, "q1": 9.0}, "questions": {}})
+    assert [(each.query_id, each.text, each.ms) for each in worst_first(slow, "ms")] == [
+        ("q1", None, 9.0), ("q0", None, 5.0), ("q2", None, None),
+    ]  # fmt: skip
+    with pytest.raises(InvalidInput, match="there is no measure 'colour'; there are: ndcg@1"):
+        worst_first(found, "colour")
+
+
+def test_the_largest_differences_come_first() -> None:
+    results = {"a": measured("a", [1, 1, 2]), "b": measured("b", [1, 4, 1]), "c": measured("c", [1, 1, 2])}
+    found = largest_differences(results, "a", "mrr@10")
+    assert [each.query_id for each in found] == ["q1", "q2", "q0"]
+    assert found[0].differences == {"b": -0.75, "c": 0.0}
+    assert (found[0].largest, found[0].text) == (0.75, "What is 1?")
+
+
+def test_reading_and_comparing_need_none_of_the_packages_for_measuring() -> None:
+    hidden = "import sys; sys.modules['ir_measures'] = sys.modules['matplotlib'] = None; "
+    needed = "import kg_api.web.app, kg_api.evaluate.scores.comparing, kg_api.evaluate.saved.questions"
+    subprocess.run([sys.executable, "-c", hidden + needed], check=True)
