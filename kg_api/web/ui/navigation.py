@@ -13,7 +13,6 @@ from kg_api.web.ui.links import (
     EVALUATIONS,
     FOLDERS,
     JOBS,
-    JUDGEMENTS,
     KEYS,
     MAP,
     ONTOLOGIES,
@@ -41,7 +40,6 @@ PLACES: Final = (
     PageLink(COMMUNITIES, "Communities"),
     PageLink(MAP, "Map"),
     PageLink(PROPOSALS, "Links"),
-    PageLink(JUDGEMENTS, "Judged questions"),
     PageLink(EVALUATIONS, "Evaluations"),
     PageLink(JOBS, "Jobs"),
 )
