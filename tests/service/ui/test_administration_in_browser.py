@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
 from tests.service.asking import embedded
-from tests.service.ui.test_in_browser import SIZES, see_that_it_is_for_everybody
+from tests.service.ui.test_in_browser import SIZES, keep_picture, see_that_it_is_for_everybody, show_as
 from tests.support.embedding import run_jobs
 from tests.support.sync import documents, put, work
 
@@ -85,32 +85,46 @@ def test_an_ontology_is_set_up_and_deleted(
 
 
 @pytest.fixture
-def in_hand(kg: KgClient, graph: Graph, tmp_path: Path) -> list[str]:
+def in_hand(kg: KgClient, graph: Graph, tmp_path: Path) -> dict[str, str]:
     """Work of all kinds, with long names; the pages that show it."""
     folder = tmp_path / ("a_very_long_name_" * 8)
     put(folder, one="The canary sings.\n")
     (folder / "broken.pdf").write_bytes(b"%PDF-1.7 broken")
     followed = kg.add_folder(str(folder), ontology="notes").folder_id
     work(graph)
+    run_jobs(graph)  # so that there is something to go back to
     kg.ingest_text("Birds.", ontology="birds", document=f"{'b' * 90}.md", review=True)
     kg.add_embedding_space("other", provider="deterministic", dimensions=64)
     kg.build_space("other")
-    folders = [f"/ui/folders{each}" for each in ("", f"/{followed}", f"/{followed}/remove")]
-    spaces = [
-        f"/ui/spaces{each}" for each in ("", "/other", "/other/check", "/other/drop", "/other/rollback")
-    ]
-    review = [f"/ui/review{each}" for each in ("", "/approve?ontology=birds", "/reject?ontology=birds")]
-    return [*folders, *spaces, *review, "/ui/ontologies"]
+    key = kg.create_key("ada").key_id
+    return {
+        "folders": "/ui/folders",
+        "folder": f"/ui/folders/{followed}",
+        "removal of a folder": f"/ui/folders/{followed}/remove",
+        "spaces with work": "/ui/spaces",
+        "space with work": "/ui/spaces/other",
+        "check of a build": "/ui/spaces/other/check",
+        "drop of a space": "/ui/spaces/other/drop",
+        "rollback of a space": "/ui/spaces/other/rollback",
+        "review": "/ui/review?ontology=birds",
+        "approval of all": "/ui/review/approve?ontology=birds",
+        "rejection of all": "/ui/review/reject?ontology=birds",
+        "ontologies with work": "/ui/ontologies",
+        "keys": "/ui/keys",
+        "revocation of a key": f"/ui/keys/{key}/revoke",
+        "audit": "/ui/audit",
+    }
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
 def test_pages_with_work_in_hand_are_for_everybody(
-    page: Page, in_hand: list[str], size: str, scheme: Any
+    page: Page, in_hand: dict[str, str], size: str, scheme: Any
 ) -> None:
-    width, height = SIZES[size]
-    page.set_viewport_size({"width": width, "height": height})
-    page.emulate_media(color_scheme=scheme)
-    for path in in_hand:
-        page.goto(path)
+    show_as(page, size, scheme)
+    for name, path in in_hand.items():
+        answer = page.goto(path)
+        assert answer
+        assert answer.ok, path
+        keep_picture(page, name, scheme)
         see_that_it_is_for_everybody(page)

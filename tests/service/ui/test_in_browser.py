@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests.support.running import Service
 SERIOUS = {"serious", "critical"}
 SIZES = {"wide": (1280, 900), "narrow": (390, 844)}
 FIRST_VISIT_BYTES = 300_000
+PICTURES = Path(os.environ.get("KG_TEST_SCREENSHOTS") or Path(__file__).parents[3] / "build" / "screenshots")
 PASSAGES = record("bees.md", BEES)
 PASSAGE = PASSAGES.sources[1]
 
@@ -34,6 +36,11 @@ def pages(ids: dict[str, str]) -> dict[str, str]:
         "documents": "/ui/documents?ontology=notes",
         "concepts": "/ui/concepts?ontology=notes",
         "concept": f"/ui/concepts/{ids['waggle dance']}?to=Frisch",
+        "deletion of a document": f"/ui/documents/{PASSAGES.document_id}/delete",
+        "reading": f"/ui/read/{PASSAGES.document_id}?q=dance&at=1",
+        "communities": "/ui/communities",
+        "proposals": "/ui/proposals",
+        "sign in": "/ui/login",
         "ontologies": "/ui/ontologies",
         "ontology": "/ui/ontologies/notes",
         "deletion of an ontology": "/ui/ontologies/notes/delete",
@@ -144,18 +151,27 @@ def test_jobs_are_followed_as_they_go(page: Page, http: httpx.Client) -> None:
 @pytest.mark.usefixtures("evaluations")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
-def test_every_page_is_for_everybody(
-    page: Page, ids: dict[str, str], tmp_path: Path, size: str, scheme: Any
-) -> None:
+def test_every_page_is_for_everybody(page: Page, ids: dict[str, str], size: str, scheme: Any) -> None:
     """No serious finding of axe, nothing wider than the screen; pictures of the pages are kept."""
-    width, height = SIZES[size]
-    page.set_viewport_size({"width": width, "height": height})
-    page.emulate_media(color_scheme=scheme)
+    show_as(page, size, scheme)
     for name, path in pages(ids).items():
         page.goto(path)
         page.wait_for_load_state("networkidle" if name != "jobs" else "load")
-        page.screenshot(path=tmp_path / f"{name}-{width}.png")
+        keep_picture(page, name, scheme)
         see_that_it_is_for_everybody(page)
+
+
+def show_as(page: Page, size: str, scheme: Any) -> None:
+    width, height = SIZES[size]
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=scheme)
+
+
+def keep_picture(page: Page, name: str, scheme: str) -> None:
+    """Where people look at them after the run; git ignores the usual folder."""
+    assert page.viewport_size
+    called = f"{name.replace(' ', '-')}-{scheme}-{page.viewport_size['width']}.png"
+    page.screenshot(path=PICTURES / called, full_page=True)
 
 
 def see_that_it_is_for_everybody(page: Page) -> None:
