@@ -1,5 +1,5 @@
 // What somebody thinks of a source as an answer; what was thought before is replaced. The source is locked: with its
-// document goes what was judged of it, before or after.
+// ontology goes what was judged in it, before or after.
 MATCH (s:Source {source_id: $source_id})
 WHERE s.ontology = $ontology
 SET s.held_at = datetime.realtime()

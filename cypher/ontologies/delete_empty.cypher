@@ -1,5 +1,5 @@
 // An ontology goes when its last document has gone, with its vocabulary of relationships, its communities, what was
-// merged and what was proposed in it. It is locked first: a document may just be coming in.
+// merged, proposed and judged in it. It is locked first: a document may just be coming in.
 MATCH (o:Ontology {name: $name})
 SET o.changed_at = datetime.realtime()
 WITH o
@@ -28,5 +28,10 @@ CALL (o) {
   MATCH (m:ConceptMerge)
   WHERE m.ontology = o.name AND m.pair >= ''
   DETACH DELETE m
+}
+CALL (o) {
+  MATCH (j:Judgement)
+  WHERE j.ontology = o.name AND j.question_id >= ''
+  DELETE j
 }
 DETACH DELETE o

@@ -26,6 +26,7 @@ from kg_api.models.library.parsing import Format
 from kg_api.parse.documents import parse
 from kg_api.parse.sentences import sentence_borders
 from kg_api.settings import load_settings
+from kg_api.wording.plural import pluralize
 from kg_cli.evaluate.corpus import list_documents
 from kg_cli.evaluate.instances import instance_queries, is_answered_by_text
 from kg_cli.evaluate.judgements import list_judged
@@ -84,10 +85,10 @@ def make(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[str, Any]
         InvalidInput: nothing in it can be a question.
         KgError: the service or the language model stays away.
     """
+    if wanted.kind == "judgements":
+        return _make_judged(client, folder, wanted)
     documents = _documents(client, wanted.ontology)
     kind = wanted.kind or _usual_kind(client, wanted.ontology)
-    if kind == "judgements":
-        return _make_judged(client, folder, wanted, documents)
     filtered = not wanted.easy and (kind == "quotes" or wanted.llm)
     told = Counter[str]()
     queries = list(islice(_queries(client, documents, wanted, kind, told, filtered=filtered), wanted.count))
@@ -104,27 +105,29 @@ def make(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[str, Any]
     return about
 
 
-def _make_judged(
-    client: KgClient, folder: Path, wanted: MakeSettings, documents: Sequence[SetDocument]
-) -> dict[str, Any]:
-    """Write what people judged. Nothing is left out but what cannot be measured."""
+def _make_judged(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[str, Any]:
+    """Write what people judged; what is left out is told."""
     if wanted.llm or wanted.easy:
-        raise InvalidInput(
-            "--kind judgements takes questions as people asked them; leave --llm and --easy out"
-        )
+        raise InvalidInput("--kind judgements takes questions as they were asked; leave --llm and --easy out")
     judged = judged_queries(list_judged(client, wanted.ontology))
-    queries = judged.queries[: wanted.count]
+    documents = _documents(client, wanted.ontology)
+    names = {each.document for each in documents}  # some may have come after these
+    there = [each for each in judged.queries if each.relevant.keys() <= names]
+    queries = sorted(there, key=lambda each: each.query_id)[: wanted.count]
     if not queries:
         raise InvalidInput(
             f"no passage of {wanted.ontology!r} is judged to answer a question: judge hits on the search "
             "page, or with `kg eval judgements set`"
         )
+    notes = list(judged.notes)
+    if left := len(judged.queries) - len(queries):
+        notes.append(f"{pluralize(left, 'question')} left out: more than --count, or changed at this moment")
     about = {
         **_about(wanted, documents, queries),
         "kind": KINDS["judgements"],
         "answered_by_full_text": 0,
-        "left_out": len(judged.queries) - len(queries),
-        "notes": judged.notes,
+        "left_out": left,
+        "notes": notes,
     }
     write_set(folder, documents, queries, about)
     return about

@@ -65,12 +65,17 @@ def test_a_judgement_says_nothing_while_its_text_is_another(http: httpx.Client, 
     assert judged.source.paragraph == 1
 
 
-def test_what_was_judged_goes_with_its_document(http: httpx.Client, kg: KgClient) -> None:
+def test_what_was_judged_outlives_its_document_and_goes_with_the_ontology(
+    http: httpx.Client, kg: KgClient
+) -> None:
     for name in ("birds.md", "others.md"):
         ingest(http, TEXT, name)
         kg.judge("notes", question=QUESTION, source_id=f"notes/{name}#0", relevance=2)
     kg.delete_document(kg.documents("notes").documents[0].document_id)
-    assert [each.document for each in kg.judgements("notes").judgements] == ["others.md"]
+    there = {each.document: each.source is not None for each in kg.judgements("notes").judgements}
+    assert there == {"birds.md": False, "others.md": True}
+    ingest(http, TEXT, "birds.md")
+    assert all(each.source for each in kg.judgements("notes").judgements)
     kg.delete_ontology("notes")
     ingest(http, "another text")
     assert kg.judgements("notes").total == 0

@@ -168,6 +168,7 @@ PAGES: Final[dict[str, KeyScope]] = {
     "GET /ui/judgements": "read",
     "POST /ui/judgements": "write",
     "GET /ui/judgements/question": "read",
+    "GET /ui/judgements/delete": "read",
     "POST /ui/judgements/delete": "write",
     "GET /ui/keys": "admin",
     "POST /ui/keys": "admin",

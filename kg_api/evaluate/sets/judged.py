@@ -39,7 +39,8 @@ def judged_queries(judgements: Iterable[Judgement]) -> JudgedSet:
         of.setdefault((each.ontology, each.question), []).append(each)
     made = {key: _query(*key, judged) for key, judged in sorted(of.items())}
     queries = [query for query in made.values() if query.relevant]
-    return JudgedSet(queries, _notes(gone, len(made) - len(queries)))
+    changed = sum(any(each.relevance for each in of[key]) for key in made if not made[key].relevant)
+    return JudgedSet(queries, _notes(gone, changed, len(made) - len(queries) - changed))
 
 
 def _query(ontology: str, question: str, judged: Sequence[Judgement]) -> SetQuery:
@@ -57,10 +58,12 @@ def _span(judgement: Judgement) -> tuple[int, int]:
     return (0, 0) if place is None else (place.start, place.end)
 
 
-def _notes(gone: int, unanswered: int) -> list[str]:
+def _notes(gone: int, changed: int, unanswered: int) -> list[str]:
     notes = list[str]()
     if gone:
         notes.append(f"{pluralize(gone, 'judgement')} left out: the passages have changed since")
+    if changed:
+        notes.append(f"{pluralize(changed, 'question')} left out: all that answered has changed since")
     if unanswered:
         notes.append(f"{pluralize(unanswered, 'question')} left out: nothing was judged to answer")
     return notes

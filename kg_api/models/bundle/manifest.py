@@ -23,6 +23,7 @@ LEFT_OUT: Final = (
     "vectors that are stale, and those of a space or chunking that is being built",
     "which concepts and types of relationships were merged, and the stances of types",
     "proposals of links and what was decided of them, and communities: they are looked for anew",
+    "judgements of passages; `kg eval make --kind judgements` writes them to files",
     "followed folders, jobs, API keys and caches",
     "when documents were stored: that is when they are imported",
 )

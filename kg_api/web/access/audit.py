@@ -29,7 +29,7 @@ OUTCOMES: Final = frozenset(
         *("ontology", "document", "document_id", "change", "job_id", "documents", "sources", "concepts"),
         *("relations", "rejected", "matched", "dry_run", "applied", "key_id", "name", "scope", "slug"),
         *("folder_id", "proposal_id", "state", "merge_id", "community_id", "type"),
-        *("stored", "replaced", "unchanged", "vectors", "relevance", "judgements"),
+        *("stored", "replaced", "unchanged", "vectors", "relevance", "judgements", "judgement_id"),
     }
 )
 """Fields of answers that say what was changed."""

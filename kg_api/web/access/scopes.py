@@ -111,6 +111,7 @@ PAGES_OF_SOME: Final = frozenset(
         "GET /ui/judgements",
         "POST /ui/judgements",
         "GET /ui/judgements/question",
+        "GET /ui/judgements/delete",
         "POST /ui/judgements/delete",
         "GET /ui/ontologies",
         "GET /ui/map",

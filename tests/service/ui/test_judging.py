@@ -47,7 +47,11 @@ def test_hits_are_judged_without_scripts(http: httpx.Client, kg: KgClient) -> No
     pressed = shown(http, SEARCH).xpath("//button[@aria-pressed='true']")
     assert words(pressed) == ["Yes"]
     assert [each.question for each in kg.judged_questions("notes").questions] == ["waggle dance"]
-    assert http.post(form.get("action"), data=dict(form.form_values())).status_code == 422
+    for wrong in (form.get("action"), "/ui/judgements", "/ui/judgements?q=+"):
+        assert http.post(wrong, data=dict(form.form_values())).status_code == 422
+    for relevance in ("none", "1"):
+        blank = http.post("/ui/judgements?q=+", data={**dict(form.form_values()), "relevance": relevance})
+        assert blank.status_code == 422
 
 
 @pytest.mark.usefixtures("ids")
@@ -61,8 +65,12 @@ def test_judged_questions_are_listed_looked_at_and_taken_back(http: httpx.Client
     (address,) = row.xpath(".//a/@href")
     page = shown(http, address)
     assert len(page.xpath("//form[@class='judging']")) == len(hits)
-    assert "answers · Ann" in words(page.xpath("//p[@class='why']"))[0]
-    (form,) = page.xpath("//form[@action='/ui/judgements/delete']")
+    assert words(page.xpath("//p[@class='why']"))[0].startswith("Ann · ")
+    (form,) = page.xpath("//form[@class='judging']")[:1]
+    back = http.post(form.get("action"), data={**dict(form.form_values()), "relevance": "0"})
+    assert back.headers["location"] == address, "without scripts one stays where one was"
+    (look,) = page.xpath("//a[starts-with(@href, '/ui/judgements/delete')]/@href")
+    (form,) = shown(http, look).xpath("//form[@action='/ui/judgements/delete']")
     answer = http.post(form.get("action"), data=dict(form.form_values()))
     assert (answer.status_code, answer.headers["location"]) == (303, "/ui/judgements?ontology=notes")
     assert kg.judgements("notes").total == 0

@@ -45,6 +45,7 @@ OF_EVERYTHING = (
     "/ui/jobs",
     "/ui/judgements",
     f"/ui/judgements/question?ontology={OWN}&question=ferry",
+    f"/ui/judgements/delete?ontology={OWN}&question=ferry",
     "/ui/ontologies",
     "/ui/map",
     "/ui/map?colour=community",
@@ -117,7 +118,10 @@ def test_what_is_shown_of_everything_is_of_ones_own(
         *("/ui/map?ontology=", "/ui/map?colour=date&ontology="),
         *("/ui/communities?ontology=", "/ui/jobs?ontology=", "/ui/proposals?ontology="),
         *("/ui/review?ontology=", "/ui/judgements?ontology=", "/ui/evaluations?ontology="),
-        "/ui/judgements/question?question=ferry&ontology=",
+        *(
+            "/ui/judgements/question?question=ferry&ontology=",
+            "/ui/judgements/delete?question=ferry&ontology=",
+        ),
     ],
 )
 def test_naming_an_ontology_of_others_is_refused(page: httpx.Client, path: str, named: str) -> None:

@@ -57,10 +57,14 @@ def test_questions_have_the_same_ids_whatever_else_was_judged() -> None:
 
 def test_what_says_nothing_is_left_out_and_counted() -> None:
     found = judged_queries(
-        [judgement("q", "a", 0, 2, gone=True), judgement("q", "a", 10, 0), judgement("p", "a", 0, 1)]
+        [
+            *(judgement("q", "a", 0, 2, gone=True), judgement("q", "a", 10, 0)),
+            *(judgement("p", "a", 0, 1), judgement("r", "a", 0, 0)),
+        ]
     )
     assert [each.text for each in found.queries] == ["p"]
     assert found.notes == [
         "1 judgement left out: the passages have changed since",
+        "1 question left out: all that answered has changed since",
         "1 question left out: nothing was judged to answer",
     ]

@@ -50,8 +50,8 @@ def put_judgement(
 ) -> Judgement:
     """Keep how relevant a passage or a picture is for a question; what was said of it before is replaced.
 
-    Judged questions are a question set: `kg eval make --kind judgements` writes it. What was judged of a
-    document goes with the document.
+    Judged questions are a question set: `kg eval make --kind judgements` writes it. A judgement counts as
+    long as the text of its passage is there, and goes with the ontology.
     """
     return judge(container.graph, ontology, judgement)
 

@@ -8,8 +8,9 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from kg_api.graph.judgements.library import delete_judgements, judge, list_judgements, list_questions
-from kg_api.models.queries.judgements import JudgedText, JudgementRequest, question_text
+from kg_api.models.queries.judgements import JudgedText, JudgementRequest
 from kg_api.web.access.audit import note_outcome
+from kg_api.web.access.session import viewer
 from kg_api.web.dependencies import Offset, Open
 from kg_api.web.limits.strict_json import valid
 from kg_api.web.routes.library.documents import list_ontologies
@@ -18,8 +19,6 @@ from kg_api.web.ui.questions import AskedQuestion, Question
 from kg_api.web.ui.rendering import render, wants_part
 
 PAGE_SIZE: Final = 50
-MEANINGS: Final = ("does not answer", "helps to answer", "answers")
-"""By relevance."""
 
 Name = Annotated[str, Form(max_length=1000)]
 OntologyName = Annotated[str, Query(max_length=1000)]
@@ -32,7 +31,7 @@ def judgements_page(container: Open, ontology: OntologyName = "", offset: Offset
     """Show the questions of an ontology that something was judged for."""
     ontologies = list_ontologies(container).ontologies
     chosen = ontology or next((each.ontology for each in ontologies), "")
-    found = list_questions(container.graph, chosen, offset=offset, limit=PAGE_SIZE)
+    found = list_questions(container.graph, chosen, offset=offset, limit=PAGE_SIZE) if chosen else None
     return render("judging/page.html", {"found": found, "ontology": chosen, "ontologies": ontologies})
 
 
@@ -45,18 +44,32 @@ def judge_hit(
     *,
     source_id: Name,
     relevance: Annotated[Literal["none", "0", "1", "2"], Form()],
+    title: Name = "it",
+    listed: Annotated[bool, Form()] = False,
 ) -> Response:
     """Keep whether a hit answers, or take it back; to htmx the buttons as they are then."""
     value = None if relevance == "none" else int(relevance)
+    given = {"question": question.text, "source_id": source_id, "relevance": value or 0, "by": _name()}
+    judgement = valid(JudgementRequest, given)
     if value is None:
-        note_outcome(request, delete_judgements(container.graph, of, question_text(question.text), source_id))
+        note_outcome(request, delete_judgements(container.graph, of, judgement.question, source_id))
     else:
-        given = {"question": question.text, "source_id": source_id, "relevance": value}
-        note_outcome(request, judge(container.graph, of, valid(JudgementRequest, given)))
+        note_outcome(request, judge(container.graph, of, judgement))
     if wants_part(request):
         shown = {"question": question, "ontology": of, "source_id": source_id, "relevance": value}
-        return render("judging/choice.html", shown)
-    return RedirectResponse(question.address(), 303)
+        return render("judging/choice.html", {**shown, "title": title, "listed": listed})
+    to = _address_of(question, of) if listed else question.address()
+    return RedirectResponse(to, 303)
+
+
+def _name() -> str | None:
+    """Of the key that somebody is signed in with."""
+    who = viewer()
+    return None if who is None else who.name
+
+
+def _address_of(question: Question, ontology: str) -> str:
+    return address(f"{JUDGEMENTS}/question", ontology=ontology, question=question.text)
 
 
 @router.get(f"{JUDGEMENTS}/question")
@@ -66,7 +79,18 @@ def judged_question_page(
     """Show what was judged for a question, the best first."""
     found = list_judgements(container.graph, ontology, question, offset=offset, limit=PAGE_SIZE)
     asked = Question(question, ontology, judging=True)
-    return render("judging/question.html", {"found": found, "question": asked, "meanings": MEANINGS})
+    return render("judging/question.html", {"found": found, "question": asked})
+
+
+@router.get(f"{JUDGEMENTS}/delete")
+def deletion_page(
+    container: Open, ontology: OntologyName, question: Annotated[JudgedText, Query()]
+) -> HTMLResponse:
+    """Show what would be taken back."""
+    found = list_judgements(container.graph, ontology, question, offset=0, limit=1)
+    to = _address_of(Question(question), ontology)
+    shown = {"ontology": ontology, "question": question, "total": found.total, "back": to}
+    return render("judging/delete.html", shown)
 
 
 @router.post(f"{JUDGEMENTS}/delete")
