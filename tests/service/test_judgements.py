@@ -65,9 +65,7 @@ def test_a_judgement_says_nothing_while_its_text_is_another(http: httpx.Client, 
     assert judged.source.paragraph == 1
 
 
-def test_what_was_judged_outlives_its_document_and_goes_with_the_ontology(
-    http: httpx.Client, kg: KgClient
-) -> None:
+def test_what_was_judged_outlives_its_document_but_no_ontology(http: httpx.Client, kg: KgClient) -> None:
     for name in ("birds.md", "others.md"):
         ingest(http, TEXT, name)
         kg.judge("notes", question=QUESTION, source_id=f"notes/{name}#0", relevance=2)

@@ -64,10 +64,15 @@ def list_questions(graph: Graph, ontology: str, *, offset: int, limit: int) -> J
     """The questions of an ontology that something was judged for, those that were judged last first."""
     require(ontology)
     rows = graph.read("judgements/questions", ontology=ontology, offset=offset, limit=limit)
-    total = graph.read("judgements/count_questions", ontology=ontology)[0]["questions"]
+    total = count_questions(graph, ontology)
     found = [JudgedQuestion(**{**row, "judged_at": row["judged_at"].to_native()}) for row in rows]
     notes = [] if total else note_on_ontologies(graph, [ontology])
     return JudgedQuestions(questions=found, total=total, offset=offset, limit=limit, notes=notes)
+
+
+def count_questions(graph: Graph, ontology: str) -> int:
+    """How many questions of an ontology something was judged for."""
+    return graph.read("judgements/count_questions", ontology=ontology)[0]["questions"]
 
 
 def delete_judgements(graph: Graph, ontology: str, question: str, source_id: str | None) -> JudgementsDeleted:

@@ -77,6 +77,12 @@ def test_judged_questions_are_listed_looked_at_and_taken_back(http: httpx.Client
     assert "Nothing is judged for this question" in " ".join(words([shown(http, address)]))
 
 
+def test_without_an_ontology_there_is_nothing_to_judge(http: httpx.Client) -> None:
+    page = " ".join(words([shown(http, "/ui/judgements")]))
+    assert "No question is judged yet" in page
+    assert "no ontology" not in page
+
+
 def test_what_was_judged_of_a_text_that_has_changed_is_said(http: httpx.Client, kg: KgClient) -> None:
     ingest(http, f"Dance {HOSTILE}", "a.md")
     kg.judge("notes", question=HOSTILE, source_id="notes/a.md#0", relevance=2)

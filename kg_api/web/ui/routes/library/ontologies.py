@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from kg_api.bootstrap import Container
+from kg_api.graph.judgements.library import count_questions
 from kg_api.graph.naming.ontologies import unknown_ontology
 from kg_api.models.library.documents import EmbeddingStatus
 from kg_api.models.vocabulary import ContextMode, ExtractorName, Strategy
@@ -75,6 +76,7 @@ def deletion_page(container: Open, ontology: Ontology) -> HTMLResponse:
         "waiting": listed.waiting.get(ontology, 0),
         "folders": sum(each.ontology == ontology for each in list_folders(container).folders),
         "extraction": extraction,
+        "judged": count_questions(container.graph, ontology),
     }
     return render("ontologies/delete.html", shown)
 
