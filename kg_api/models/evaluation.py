@@ -45,6 +45,17 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgedPassage:
+    """A passage that was judged as an answer; code points of the document's text, end excluded."""
+
+    document: str
+    start: int
+    end: int
+    relevance: int
+    """0: it does not answer."""
+
+
+@dataclass(frozen=True, slots=True)
 class SetQuery:
     """One question and what answers it."""
 
@@ -53,6 +64,8 @@ class SetQuery:
     relevant: Mapping[str, int] = field(default_factory=dict[str, int])
     """How relevant documents are, by name; what is not there is not relevant."""
     references: tuple[Reference, ...] = ()
+    passages: tuple[JudgedPassage, ...] = ()
+    """Those that were judged; what is not there is not relevant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +87,8 @@ class QuestionSet:
     def targets(self) -> tuple[Target, ...]:
         """What it can measure, the usual one first."""
         found: list[Target] = []
+        if any(query.passages for query in self.queries):
+            found.append("passages")
         if any(query.relevant for query in self.queries):
             found.append("documents")
         if any(query.references for query in self.queries):

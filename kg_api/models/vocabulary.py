@@ -75,8 +75,8 @@ class JobState(StrEnum):
     DEAD = "dead"
 
 
-Target = Literal["documents", "spans"]
-"""What counts as found: the right documents, or the exact spans that answer."""
+Target = Literal["documents", "passages", "spans"]
+"""What counts as found: the right documents, judged passages, or the exact spans that answer."""
 Tier = Literal["pilot", "standard", "full"]
 """How many questions are asked."""
 

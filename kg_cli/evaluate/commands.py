@@ -20,7 +20,9 @@ SetOption = Annotated[
 TierOption = Annotated[Tier, typer.Option(help="How many questions: 50, 300 or all; always the same ones.")]
 TargetOption = Annotated[
     Target | None,
-    typer.Option(help="What counts as a hit: documents or exact spans; unset: what the set provides."),
+    typer.Option(
+        help="What counts as a hit: documents, judged passages or exact spans; unset: what the set has."
+    ),
 ]
 CorpusOption = Annotated[
     str | None, typer.Option("--ontology", "-o", help="Ontology for the documents; unset: a new one.")

@@ -124,7 +124,8 @@ def _once(found: Iterable[Span]) -> list[Span]:
 
 
 def _of_search(target: Target, limit: int) -> Options:
-    return {"limit": limit, **({"per_document": 1} if target == "documents" else {"group_by": "chunk"})}
+    sized: dict[Target, Options] = {"documents": {"per_document": 1}, "spans": {"group_by": "chunk"}}
+    return {"limit": limit, **sized.get(target, {})}
 
 
 def _of_hybrid(target: Target, limit: int) -> Options:

@@ -93,15 +93,20 @@ def _corpus(client: KgClient, questions: QuestionSet, choice: Choice, settings: 
     return in_place(client, questions, settings.ontology)
 
 
+def _answers(query: SetQuery, target: Target) -> bool:
+    """Whether something is said to answer that is measured by a target."""
+    if target == "passages":
+        return any(each.relevance for each in query.passages)
+    return bool(query.relevant if target == "documents" else query.references)
+
+
 def _run(
     client: KgClient, questions: QuestionSet, choice: Choice, settings: RunSettings, corpus: Corpus
 ) -> Run:
     target = settings.target or questions.targets[0]
     if target not in questions.targets:
         raise InvalidInput(f"{questions.name} has no {target} to measure; it has {questions.targets[0]}")
-    queries = [
-        each for each in questions.queries if (each.relevant if target == "documents" else each.references)
-    ]
+    queries = [each for each in questions.queries if _answers(each, target)]
     config = {
         "set": questions.name,
         "tier": settings.tier,

@@ -9,6 +9,7 @@ from kg_api.models.vocabulary import Target
 
 MAIN: Final[dict[Target, tuple[str, ...]]] = {
     "documents": ("ndcg@10", "recall@10", "mrr@10", "hit_rate@1"),
+    "passages": ("ndcg@10", "recall@10", "mrr@10", "hit_rate@1"),
     "spans": ("token_recall@5", "token_iou@5", "token_precision@5", "mrr@5"),
 }
 """The most telling first."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from kg_api.evaluate.extra import missing
 from kg_api.evaluate.scores.coverage import Range, Scores, scores
-from kg_api.models.evaluation import FoundSpan, QuestionResult, SetQuery
+from kg_api.models.evaluation import FoundSpan, JudgedPassage, QuestionResult, Reference, SetQuery
 from kg_api.models.vocabulary import Target
 
 try:
@@ -21,7 +21,7 @@ CUTOFFS = (1, 3, 5, 10, 20, 50, 100)
 
 PerQuery = dict[str, dict[str, float]]
 _DOCUMENTS = {"ndcg": "nDCG", "recall": "R", "mrr": "RR", "hit_rate": "Success"}
-_PASSAGES = {"mrr": "RR", "hit_rate": "Success"}
+_SPANS = {"mrr": "RR", "hit_rate": "Success"}
 
 
 def per_query(
@@ -41,6 +41,8 @@ def per_query(
     cutoffs = [k for k in CUTOFFS if k <= limit] or [limit]
     if target == "documents":
         return _of_documents(queries, answers, cutoffs)
+    if target == "passages":
+        return _of_passages(queries, answers, cutoffs)
     return _of_spans(queries, answers, cutoffs)
 
 
@@ -59,6 +61,31 @@ def _of_documents(
         for query in queries
     }
     return _score_rankings(_DOCUMENTS, cutoffs, judged, ranked)
+
+
+def _of_passages(
+    queries: Sequence[SetQuery], answers: Mapping[str, QuestionResult], cutoffs: Sequence[int]
+) -> PerQuery:
+    """A hit is the judged passage that it has any character of; further hits of one count as nothing."""
+    judged = {
+        query.query_id: {str(at): each.relevance for at, each in enumerate(query.passages)}
+        for query in queries
+    }
+    ranked = {query.query_id: _passages_of(query, answers[query.query_id].found) for query in queries}
+    return _score_rankings(_DOCUMENTS, cutoffs, judged, ranked)
+
+
+def _passages_of(query: SetQuery, found: Sequence[FoundSpan]) -> list[str]:
+    """By rank the number of the judged passage, or a name of its own for one that nobody judged."""
+    names = list[str]()
+    for rank, hit in enumerate(found):
+        touched = (str(at) for at, each in enumerate(query.passages) if _overlap(hit, each))
+        names.append(next(touched, f"unjudged {rank}"))
+    return list(dict.fromkeys(names))
+
+
+def _overlap(hit: FoundSpan, span: Reference | JudgedPassage) -> bool:
+    return hit.document == span.document and hit.start < span.end and span.start < hit.end
 
 
 def _score_rankings(
@@ -93,7 +120,7 @@ def _of_spans(
         name: {"-1": 1, **{str(at): 1 for at, right in enumerate(found) if right}}
         for name, found in touching.items()
     }
-    scored = _score_rankings(_PASSAGES, cutoffs, judged, ranked)
+    scored = _score_rankings(_SPANS, cutoffs, judged, ranked)
     for query in queries:
         for k in cutoffs:
             covered = _score_coverage(query, answers[query.query_id].found[:k])
@@ -103,13 +130,7 @@ def _of_spans(
 
 
 def _touching(query: SetQuery, found: Sequence[FoundSpan]) -> list[bool]:
-    return [
-        any(
-            hit.document == span.document and hit.start < span.end and span.start < hit.end
-            for span in query.references
-        )
-        for hit in found
-    ]
+    return [any(_overlap(hit, span) for span in query.references) for hit in found]
 
 
 def _score_coverage(query: SetQuery, found: Sequence[FoundSpan]) -> Scores:

@@ -13,7 +13,7 @@ from kg_api.errors import InvalidInput
 from kg_api.evaluate.sets.qrels import read_qrels
 from kg_api.evaluate.sets.records import Record, json_lines, text_of
 from kg_api.models.base import storable
-from kg_api.models.evaluation import QuestionSet, Reference, SetDocument, SetQuery
+from kg_api.models.evaluation import JudgedPassage, QuestionSet, Reference, SetDocument, SetQuery
 from kg_api.models.library.parsing import Format
 from kg_api.models.vocabulary import MAX_QUERY_CHARACTERS
 
@@ -106,7 +106,8 @@ def _query(record: Record, documents: Mapping[str, SetDocument]) -> tuple[Record
         raise record.wrong("the question is empty")
     if len(text) > MAX_QUERY_CHARACTERS:
         raise record.wrong(f"the question is longer than {MAX_QUERY_CHARACTERS:,} characters")
-    return record, SetQuery(record.text("_id"), text, references=_references(record, documents))
+    references, passages = _references(record, documents), _passages(record, documents)
+    return record, SetQuery(record.text("_id"), text, references=references, passages=passages)
 
 
 def _references(record: Record, documents: Mapping[str, SetDocument]) -> tuple[Reference, ...]:
@@ -122,6 +123,27 @@ def _references(record: Record, documents: Mapping[str, SetDocument]) -> tuple[R
     if not isinstance(given, list):
         raise record.wrong(f"{spans!r} is no list")
     return tuple(_reference(record, documents[name], each) for each in cast("list[Any]", given))
+
+
+def _passages(record: Record, documents: Mapping[str, SetDocument]) -> tuple[JudgedPassage, ...]:
+    """The judged passages of a question, each once: `doc`, `start`, `end`, `relevance`."""
+    given: Any = record.fields.get("passages", [])
+    if not isinstance(given, list) or not all(isinstance(each, dict) for each in cast("list[Any]", given)):
+        raise record.wrong("'passages' is no list of objects")
+    found = [_passage(record, documents, each) for each in cast("list[dict[str, Any]]", given)]
+    if len({(each.document, each.start, each.end) for each in found}) < len(found):
+        raise record.wrong("a passage is judged twice")
+    return tuple(found)
+
+
+def _passage(record: Record, documents: Mapping[str, SetDocument], given: Mapping[str, Any]) -> JudgedPassage:
+    name, relevance = given.get("doc"), given.get("relevance")
+    if not isinstance(name, str) or name not in documents:
+        raise record.wrong(f"a passage names the document {name!r}, which is not in the corpus")
+    if type(relevance) is not int or relevance < 0:
+        raise record.wrong(f"the relevance {relevance!r} of a passage is no whole number from 0")
+    place = _reference(record, documents[name], given)
+    return JudgedPassage(name, place.start, place.end, relevance)
 
 
 def _reference(record: Record, document: SetDocument, span: Any) -> Reference:
@@ -154,12 +176,16 @@ def _read_judged(
     qrels = read_qrels(folder, {query.query_id for query in queries}, documents)
     notes += qrels.notes
     joined = [replace(query, relevant=qrels.scores.get(query.query_id, {})) for query in queries]
-    judged = tuple(query for query in joined if query.relevant or query.references)
+    judged = tuple(query for query in joined if query.relevant or query.references or _is_judged(query))
     if not judged:
         raise InvalidInput(f"{folder}: nothing says which documents or spans answer the questions")
     if left := len(joined) - len(judged):
         notes.append(f"{left} of {len(joined)} questions are not asked: nothing is said to answer them")
     return judged
+
+
+def _is_judged(query: SetQuery) -> bool:
+    return any(each.relevance for each in query.passages)
 
 
 def _name(folder: Path) -> str:
@@ -169,7 +195,9 @@ def _name(folder: Path) -> str:
 
 def _to_json(query: SetQuery) -> list[Any]:
     references = [[each.document, each.start, each.end] for each in query.references]
-    return [query.query_id, query.text, sorted(query.relevant.items()), references]
+    passages = [[each.document, each.start, each.end, each.relevance] for each in query.passages]
+    told = [query.query_id, query.text, sorted(query.relevant.items()), references]
+    return [*told, passages] if passages else told
 
 
 def _digest(value: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kg_api.models.evaluation import Reference, SetQuery
+from kg_api.models.evaluation import JudgedPassage, Reference, SetQuery
 from kg_api.models.identity import judged_question_id
 from kg_api.models.queries.judgements import Judgement
 from kg_api.wording.plural import pluralize
@@ -26,8 +26,9 @@ class JudgedSet:
 def judged_queries(judgements: Iterable[Judgement]) -> JudgedSet:
     """Make questions of judgements.
 
-    A document is as relevant as its best passage. The exact places are told where all of a question are in
-    one document, as sets have them; a question that nothing was found to answer is left out.
+    Its passages are told with what was judged of them; a document is as relevant as its best passage. Exact
+    places that answer are told where all of a question are in one document, as sets have them. A question
+    that nothing was found to answer is left out.
 
     Args:
         judgements: in any order, each passage once for a question.
@@ -48,14 +49,18 @@ def _query(ontology: str, question: str, judged: Sequence[Judgement]) -> SetQuer
     relevant: dict[str, int] = {}
     for each in right:
         relevant[each.document] = max(each.relevance, relevant.get(each.document, 0))
-    references = sorted({(each.document, *_span(each)) for each in right})
-    places = tuple(Reference(*each) for each in references) if len(relevant) == 1 else ()
-    return SetQuery(judged_question_id(ontology, question)[:_DIGITS], question, relevant, places)
+    passages = sorted(filter(None, map(_passage, judged)), key=lambda each: (each.document, each.start))
+    places = tuple(Reference(each.document, each.start, each.end) for each in passages if each.relevance)
+    identity = judged_question_id(ontology, question)[:_DIGITS]
+    return SetQuery(identity, question, relevant, places if len(relevant) == 1 else (), tuple(passages))
 
 
-def _span(judgement: Judgement) -> tuple[int, int]:
+def _passage(judgement: Judgement) -> JudgedPassage | None:
+    """None: its text has changed since."""
     place = judgement.source
-    return (0, 0) if place is None else (place.start, place.end)
+    if place is None:
+        return None
+    return JudgedPassage(judgement.document, place.start, place.end, judgement.relevance)
 
 
 def _notes(gone: int, changed: int, unanswered: int) -> list[str]:

@@ -52,8 +52,19 @@ def _query(query: SetQuery, texts: Mapping[str, str]) -> dict[str, Any]:
         {"start": each.start, "end": each.end, "text": texts[each.document][each.start : each.end]}
         for each in query.references
     ]
+    passages = [
+        {
+            "doc": each.document,
+            "start": each.start,
+            "end": each.end,
+            "relevance": each.relevance,
+            "text": texts[each.document][each.start : each.end],
+        }
+        for each in query.passages
+    ]
     told: dict[str, Any] = {"_id": query.query_id, "text": query.text}
-    return told | ({"doc": query.references[0].document, "spans": spans} if spans else {})
+    told |= {"doc": query.references[0].document, "spans": spans} if spans else {}
+    return told | ({"passages": passages} if passages else {})
 
 
 def _lines(values: Iterable[Mapping[str, Any]]) -> str:

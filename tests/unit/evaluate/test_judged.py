@@ -38,6 +38,11 @@ def test_a_document_is_as_relevant_as_its_best_passage() -> None:
     found = judged_queries([judgement("q", "a", 10, 1), judgement("q", "a", 0, 2), judgement("q", "b", 0, 1)])
     (query,) = found.queries
     assert (query.text, dict(query.relevant), query.references) == ("q", {"a": 2, "b": 1}, ())
+    assert [(each.document, each.start, each.relevance) for each in query.passages] == [
+        ("a", 0, 2),
+        ("a", 10, 1),
+        ("b", 0, 1),
+    ]
     assert found.notes == []
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kg_api.evaluate.scores.coverage import omega, scores
 from kg_api.evaluate.scores.scoring import means, per_query
-from kg_api.models.evaluation import FoundSpan, QuestionResult, Reference, SetQuery
+from kg_api.models.evaluation import FoundSpan, JudgedPassage, QuestionResult, Reference, SetQuery
 
 
 def answer(query: str, *found: FoundSpan) -> QuestionResult:
@@ -123,3 +123,26 @@ def test_more_reading_never_lowers_recall(chunks: list[tuple[int, int]], elsewhe
     assert [each.recall for each in found] == sorted(each.recall for each in found)
     covered = set().union(*(range(*chunk) for chunk in chunks)) & {*range(5, 15), *range(30, 42)}
     assert found[-1].recall == pytest.approx(len(covered) / 22)
+
+
+def test_judged_passages_of_one_document_are_told_apart() -> None:
+    query = SetQuery(
+        "q",
+        "text",
+        passages=(
+            *(JudgedPassage("a", 0, 10, 0), JudgedPassage("a", 10, 20, 2)),
+            *(JudgedPassage("a", 20, 30, 1), JudgedPassage("b", 0, 10, 0)),
+        ),
+    )
+    spans = (("a", 0, 5), ("a", 40, 50), ("a", 12, 14), ("a", 15, 25), ("a", 22, 30), ("b", 0, 10))
+    found = [FoundSpan(document=name, start=start, end=end) for name, start, end in spans]
+    answer = QuestionResult(query_id="q", found=found, ms=1)
+    scored = per_query("passages", [query], {"q": answer}, 5)["q"]
+    assert (scored["hit_rate@1"], scored["mrr@5"], scored["recall@3"], scored["recall@5"]) == (
+        0,
+        1 / 3,
+        0.5,
+        1,
+    )
+    best = 2 + 1 / math.log2(3)
+    assert scored["ndcg@5"] == pytest.approx((2 / math.log2(4) + 1 / math.log2(5)) / best)

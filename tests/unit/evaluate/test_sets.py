@@ -187,3 +187,25 @@ def test_two_corpora_of_one_name(tmp_path: Path) -> None:
     (tmp_path / "queries.jsonl").write_text(json.dumps(QUERIES[0]))
     with pytest.raises(InvalidInput, match="another file is called 'a'"):
         read_set(tmp_path)
+
+
+def passage(**change: object) -> dict[str, object]:
+    return {"doc": "leases", "start": 0, "end": 8, "relevance": 2, "text": "A worker"} | change
+
+
+def test_passages_that_were_judged_are_read_and_written(tmp_path: Path) -> None:
+    queries = [{**QUERIES[0], "passages": [passage(), passage(start=9, end=15, relevance=0, text="renews")]}]
+    found = read_set(write(tmp_path / "s", queries=queries, qrels=None))
+    assert found.targets == ("passages",)
+    assert [(each.start, each.relevance) for each in found.queries[0].passages] == [(0, 2), (9, 0)]
+    write_set(tmp_path / "again", found.documents, found.queries, {})
+    again = read_set(tmp_path / "again")
+    assert (again.queries, again.data_hash) == (found.queries, found.data_hash)
+
+
+@pytest.mark.parametrize(
+    "wrong", [[passage(doc="x")], [passage(relevance=-1)], [passage(text="other")], [passage()] * 2, "all"]
+)
+def test_bad_passages_are_refused(tmp_path: Path, wrong: object) -> None:
+    with pytest.raises(InvalidInput, match="passage|has .* from"):
+        read_set(write(tmp_path / "s", queries=[{**QUERIES[0], "passages": wrong}], qrels=None))
