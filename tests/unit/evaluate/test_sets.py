@@ -10,6 +10,7 @@ import pytest
 
 from kg_api.errors import InvalidInput
 from kg_api.evaluate.sets.folder import read_set
+from kg_api.evaluate.sets.writing import write_set
 from kg_api.models.evaluation import Reference
 from tests.unit.evaluate.sets import CORPUS, QRELS, QUERIES, lines, write
 
@@ -207,5 +208,5 @@ def test_passages_that_were_judged_are_read_and_written(tmp_path: Path) -> None:
     "wrong", [[passage(doc="x")], [passage(relevance=-1)], [passage(text="other")], [passage()] * 2, "all"]
 )
 def test_bad_passages_are_refused(tmp_path: Path, wrong: object) -> None:
-    with pytest.raises(InvalidInput, match="passage|has .* from"):
+    with pytest.raises(InvalidInput, match=r"passage|has .* from"):
         read_set(write(tmp_path / "s", queries=[{**QUERIES[0], "passages": wrong}], qrels=None))
