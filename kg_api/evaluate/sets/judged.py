@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kg_api.models.evaluation import Reference, SetQuery
 from kg_api.models.identity import judged_question_id
-from kg_api.models.queries.judgements import Judgement
+from kg_api.models.queries.judgements import JudgedPlace
 from kg_api.wording.plural import pluralize
 
 _DIGITS = 12
@@ -23,7 +23,7 @@ class JudgedSet:
     """What was left out, and why."""
 
 
-def judged_queries(judgements: Iterable[Judgement]) -> JudgedSet:
+def judged_queries(judgements: Iterable[JudgedPlace]) -> JudgedSet:
     """Make questions of judgements.
 
     A document is as relevant as its best passage. The exact places are told where all of a question are in
@@ -32,10 +32,10 @@ def judged_queries(judgements: Iterable[Judgement]) -> JudgedSet:
     Args:
         judgements: in any order, each passage once for a question.
     """
-    of: dict[tuple[str, str], list[Judgement]] = {}
+    of: dict[tuple[str, str], list[JudgedPlace]] = {}
     gone = 0
     for each in judgements:
-        gone += each.source is None
+        gone += each.start is None
         of.setdefault((each.ontology, each.question), []).append(each)
     made = {key: _query(*key, judged) for key, judged in sorted(of.items())}
     queries = [query for query in made.values() if query.relevant]
@@ -43,8 +43,8 @@ def judged_queries(judgements: Iterable[Judgement]) -> JudgedSet:
     return JudgedSet(queries, _notes(gone, changed, len(made) - len(queries) - changed))
 
 
-def _query(ontology: str, question: str, judged: Sequence[Judgement]) -> SetQuery:
-    right = [each for each in judged if each.relevance and each.source is not None]
+def _query(ontology: str, question: str, judged: Sequence[JudgedPlace]) -> SetQuery:
+    right = [each for each in judged if each.relevance and each.start is not None]
     relevant: dict[str, int] = {}
     for each in right:
         relevant[each.document] = max(each.relevance, relevant.get(each.document, 0))
@@ -53,9 +53,8 @@ def _query(ontology: str, question: str, judged: Sequence[Judgement]) -> SetQuer
     return SetQuery(judged_question_id(ontology, question)[:_DIGITS], question, relevant, places)
 
 
-def _span(judgement: Judgement) -> tuple[int, int]:
-    place = judgement.source
-    return (0, 0) if place is None else (place.start, place.end)
+def _span(judged: JudgedPlace) -> tuple[int, int]:
+    return judged.start or 0, judged.end or 0
 
 
 def _notes(gone: int, changed: int, unanswered: int) -> list[str]:
