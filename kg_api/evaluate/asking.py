@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from kg_api.errors import InvalidInput
 from kg_api.models.evaluation import QuestionResult, SetQuery
 
 Searcher = Callable[[SetQuery], QuestionResult]
@@ -26,19 +28,24 @@ class AnswerFile:
             key: names the run.
 
         Raises:
-            OSError: it cannot be read or written.
+            InvalidInput: it cannot be read or written.
         """
         self.path = path
         self.answers: dict[str, QuestionResult] = {}
-        for asked in _read_kept(path, key):
-            self.answers[asked.query_id] = asked
-        lines = [json.dumps({"key": key}), *(each.model_dump_json() for each in self.answers.values())]
-        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        with _readable(path):
+            for asked in _read_kept(path, key):
+                self.answers[asked.query_id] = asked
+            lines = [json.dumps({"key": key}), *(each.model_dump_json() for each in self.answers.values())]
+            path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
     def add(self, asked: QuestionResult) -> None:
-        """Keep an answer."""
+        """Keep an answer.
+
+        Raises:
+            InvalidInput: it cannot be written.
+        """
         self.answers[asked.query_id] = asked
-        with self.path.open("a", encoding="utf-8") as file:
+        with _readable(self.path), self.path.open("a", encoding="utf-8") as file:
             file.write(asked.model_dump_json() + "\n")
 
 
@@ -60,6 +67,14 @@ def ask_all(
         kept.add(search(query))
         tell()
     return {query.query_id: kept.answers[query.query_id] for query in queries}
+
+
+@contextmanager
+def _readable(path: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InvalidInput(f"the answers in {path} cannot be kept: {error.strerror}") from error
 
 
 def _read_kept(path: Path, key: str) -> list[QuestionResult]:

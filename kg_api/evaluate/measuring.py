@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
@@ -18,7 +19,8 @@ from kg_api.evaluate.identity import describe_kg
 from kg_api.evaluate.sets.judged import JudgedSet, judged_queries
 from kg_api.evaluate.sets.sample import SEED
 from kg_api.graph.database import Graph
-from kg_api.graph.judgements.library import list_judgements
+from kg_api.graph.judgements.library import read_judged_places
+from kg_api.graph.naming.reach import require
 from kg_api.models.evaluation import (
     FoundSpan,
     MeasuredRuns,
@@ -27,7 +29,6 @@ from kg_api.models.evaluation import (
     SetDocument,
     SetQuery,
 )
-from kg_api.models.queries.judgements import Judgement
 from kg_api.models.queries.search import SourceHit, SourceHits, SourceSearch
 from kg_api.models.vocabulary import SearchMode
 from kg_api.wording.plural import pluralize
@@ -37,9 +38,17 @@ MAX_QUESTIONS: Final = 200
 MAX_SECONDS: Final = 120
 """That somebody waits for an answer."""
 HITS: Final = 20
-_PAGE: Final = 1000
 
 Search = Callable[[SourceSearch], SourceHits]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredOntology:
+    """What is asked of an ontology, and what the record says of it."""
+
+    about: Mapping[str, Any]
+    """How it is embedded, and what else decides over answers."""
+    judged: JudgedSet
 
 
 def read_judged(graph: Graph, ontology: str) -> JudgedSet:
@@ -48,7 +57,7 @@ def read_judged(graph: Graph, ontology: str) -> JudgedSet:
     Raises:
         Forbidden: it cannot be seen.
     """
-    return limit_questions(judged_queries(_judgements(graph, ontology)))
+    return limit_questions(judged_queries(read_judged_places(graph, ontology)))
 
 
 def limit_questions(found: JudgedSet) -> JudgedSet:
@@ -73,55 +82,59 @@ class Measuring:
         self._busy = Lock()
 
     def measure(
-        self, about: Mapping[str, Any], modes: Sequence[SearchMode], judged: JudgedSet, search: Search
+        self, ontology: str, modes: Sequence[SearchMode], look: Callable[[], MeasuredOntology], search: Search
     ) -> MeasuredRuns:
         """Ask all questions in each mode, and save a result of each.
 
         Args:
-            about: the ontology and how it is embedded, for the record.
+            ontology: that is asked.
             modes: of searches.
-            judged: the questions.
+            look: reads what is asked, when nothing stands in the way any more.
             search: answers one.
 
         Raises:
             InvalidInput: there is no mode, or nothing is judged to answer.
             Conflict: the packages for it are missing, another run is under way, or it took too long.
+            Forbidden: the ontology cannot be seen.
         """
-        ontology = str(about["ontology"])
+        require(ontology)
         if not modes:
             raise InvalidInput("choose a mode at least: text, vector or hybrid")
-        if not judged.queries:
-            raise InvalidInput(f"no passage of {ontology!r} is judged to answer a question; judge hits first")
         if not can_measure():
             raise Conflict(f"the packages for evaluation are not installed; {HOW}")
         if not self._busy.acquire(blocking=False):
             raise Conflict("somebody measures at this moment; try again when that is done")
         try:
-            until = time.monotonic() + MAX_SECONDS
-            names = [self._run(mode, about, judged, _bounded(search, until)) for mode in modes]
-            return MeasuredRuns(ontology=ontology, names=names)
+            return self._measure(ontology, modes, look(), search)
         finally:
             self._busy.release()
+
+    def _measure(
+        self, ontology: str, modes: Sequence[SearchMode], found: MeasuredOntology, search: Search
+    ) -> MeasuredRuns:
+        if not found.judged.queries:
+            raise InvalidInput(f"no passage of {ontology!r} is judged to answer a question; judge hits first")
+        bounded = _bounded(search, time.monotonic() + MAX_SECONDS)
+        names = [self._run(mode, found.about, found.judged, bounded) for mode in modes]
+        return MeasuredRuns(ontology=ontology, names=names)
 
     def _run(self, mode: SearchMode, about: Mapping[str, Any], judged: JudgedSet, search: Search) -> str:
         from kg_api.evaluate.results import Run  # noqa: PLC0415 - an extra
         from kg_api.evaluate.running import make_results_folder, measure  # noqa: PLC0415 - an extra
 
         make_results_folder(self._folder)
-        asked = SourceSearch(
-            query_text="?", ontology=about["ontology"], mode=mode, limit=HITS, per_document=1
-        )
+        asked = SourceSearch(query_text="?", ontology=about["ontology"], mode=mode, limit=HITS)
         questions = _question_set(str(about["ontology"]), judged)
         config = {
             "set": questions.name,
             "tier": "full",
             "seed": SEED,
-            "target": "documents",
-            **asked.model_dump(mode="json", include={"mode", "limit", "per_document"}),
+            "target": "passages",
+            **asked.model_dump(mode="json", include={"mode", "limit"}),
             "endpoint": "/queries/sources/search",
             **about,
         }
-        run = Run(mode, "documents", questions, judged.queries, HITS, config, describe_kg(__version__))
+        run = Run(mode, "passages", questions, judged.queries, HITS, config, describe_kg(__version__))
 
         def ask(query: SetQuery) -> QuestionResult:
             return _ask(search, asked.model_copy(update={"query_text": query.text}), query.query_id)
@@ -130,18 +143,10 @@ class Measuring:
         return path.stem
 
 
-def _judgements(graph: Graph, ontology: str) -> Iterator[Judgement]:
-    offset, total = 0, 1
-    while offset < total:
-        page = list_judgements(graph, ontology, None, offset=offset, limit=_PAGE)
-        yield from page.judgements
-        offset, total = offset + _PAGE, page.total
-
-
 def _question_set(ontology: str, judged: JudgedSet) -> QuestionSet:
     """The questions with the documents that are judged; what else the ontology has is not a part of it."""
     documents = sorted({name for query in judged.queries for name in query.relevant})
-    queries = [[each.query_id, each.text, sorted(each.relevant.items())] for each in judged.queries]
+    queries = [[each.query_id, each.text, list(map(astuple, each.passages))] for each in judged.queries]
     digest = hashlib.sha256(json.dumps([ontology, queries]).encode()).hexdigest()
     return QuestionSet(
         name=f"judged in {ontology}",

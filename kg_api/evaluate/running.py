@@ -18,7 +18,8 @@ from kg_api.evaluate.results import Run, result
 from kg_api.managed import files
 from kg_api.models.evaluation import EvalResult, QuestionResult
 
-_MAX_STEM_LENGTH = 100
+_MAX_STEM_BYTES = 100
+"""Of a name's words: file systems count bytes, and what stands before and behind needs some of 255."""
 
 
 def measure(
@@ -45,7 +46,7 @@ def measure(
         answers = ask(AnswerFile(partial_file, run.key))
         finished = datetime.now(tz=UTC)
         made = result(run, answers, started, finished, describe_machine())
-        path = output or folder / f"{finished:%Y%m%dT%H%M%SZ}-{_stem(run)}.json"
+        path = output or _free(folder, f"{finished:%Y%m%dT%H%M%SZ}-{_stem(run)}")
         _save(made, path, partial_file)
     return made, path
 
@@ -74,7 +75,17 @@ def _save(made: EvalResult, path: Path, answers: Path) -> None:
 
 def _stem(run: Run) -> str:
     words = re.sub(r"[^\w.=]+", "-", f"{run.data.name}-{run.config['tier']}-{run.label}").strip("-")
-    return f"{words[:_MAX_STEM_LENGTH]}-{run.key[:8]}"
+    cut = words.encode()[:_MAX_STEM_BYTES].decode(errors="ignore")
+    return f"{cut}-{run.key[:8]}"
+
+
+def _free(folder: Path, name: str) -> Path:
+    """A file that is not there: the same run may be done twice within a second."""
+    number, path = 1, folder / f"{name}.json"
+    while path.exists():
+        number += 1
+        path = folder / f"{name}-{number}.json"
+    return path
 
 
 @contextmanager
@@ -85,6 +96,8 @@ def _alone(path: Path) -> Generator[None]:
         lock.acquire()
     except Timeout:
         raise Conflict("the same run is under way in another process; wait for it, or end it") from None
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}") from error
     try:
         yield
     finally:

@@ -23,6 +23,7 @@ from kg_api.evaluate.sets.quotes import sample_quotes
 from kg_api.evaluate.sets.writing import write_set
 from kg_api.models.evaluation import SetDocument, SetQuery
 from kg_api.models.library.parsing import Format
+from kg_api.models.queries.judgements import judged_place
 from kg_api.parse.documents import parse
 from kg_api.parse.sentences import sentence_borders
 from kg_api.settings import load_settings
@@ -109,7 +110,7 @@ def _make_judged(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[s
     """Write what people judged; what is left out is told."""
     if wanted.llm or wanted.easy:
         raise InvalidInput("--kind judgements takes questions as they were asked; leave --llm and --easy out")
-    judged = judged_queries(list_judged(client, wanted.ontology))
+    judged = judged_queries(map(judged_place, list_judged(client, wanted.ontology)))
     documents = _documents(client, wanted.ontology)
     names = {each.document for each in documents}  # some may have come after these
     there = [each for each in judged.queries if each.relevant.keys() <= names]

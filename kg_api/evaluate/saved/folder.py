@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from os import DirEntry, scandir
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final
-
-from cachetools import LRUCache
+from typing import Final
 
 from kg_api.errors import InvalidInput, NotFound
+from kg_api.evaluate.saved.comparisons import Comparisons, require_few
 from kg_api.evaluate.saved.reading import is_comparison, parse_result
 from kg_api.evaluate.saved.summaries import as_text, ontology_of, summarise
 from kg_api.evaluate.sets.records import text_of
@@ -29,7 +28,6 @@ MAX_BYTES: Final = 100_000_000
 """Of a file that is read: more than 200,000 questions have."""
 MAX_UNREADABLE: Final = 100
 """So many are named."""
-KEPT_COMPARISONS: Final = 16
 
 Version = tuple[int, int]
 """When a file was changed last, and its size: the same is read once."""
@@ -54,8 +52,8 @@ class SavedResults:
         """
         self._folder = folder
         self._files: Mapping[str, _File] = {}
-        self._compared: LRUCache[Any, Comparison] = LRUCache(KEPT_COMPARISONS)
-        self._reading, self._comparing = Lock(), Lock()
+        self._comparisons = Comparisons()
+        self._reading = Lock()
 
     def page(self, ontology: str | None, offset: int, limit: int) -> EvalSummaries:
         """List results, the newest first.
@@ -105,19 +103,14 @@ class SavedResults:
 
         Raises:
             NotFound: there is no result of one of these names that can be seen.
-            InvalidInput: one cannot be read, or they cannot be compared.
+            InvalidInput: one cannot be read, they cannot be compared, or are too many for the service.
+            Unavailable: another comparison is being made.
         """
-        from kg_api.evaluate.scores.comparing import compare  # noqa: PLC0415 - scipy.stats takes 1 s and 60 MB
-
+        chosen = None if metrics is None else list(dict.fromkeys(metrics))
         files = [(name, self._file(name)) for name in names]
-        versions = tuple((name, each.version) for name, each in files)
-        key = (versions, None if metrics is None else tuple(metrics), against)
-        with self._comparing:  # one at a time: with many questions it is work for seconds
-            if (known := self._compared.get(key)) is None:
-                found = compare([self._read(*each) for each in files], metrics, against)
-                named = dict(zip(found.labels, names, strict=True))
-                known = self._compared[key] = found.model_copy(update={"results": named})
-            return known
+        require_few(max(map(_asked, files), default=0), len(files), chosen)
+        stored = [(name, each.version) for name, each in files]
+        return self._comparisons.find(stored, chosen, against, lambda: [self._read(*each) for each in files])
 
     def _file(self, name: str) -> _File:
         known = self._look().get(name)
@@ -155,6 +148,12 @@ class SavedResults:
             return
         except OSError as error:
             raise InvalidInput(f"the folder of evaluations cannot be read: {error.strerror}") from None
+
+
+def _asked(file: tuple[str, _File]) -> int:
+    """How many questions a result has; none where it is not one."""
+    about = file[1].about
+    return about.asked if isinstance(about, EvalSummary) else 0
 
 
 def _again(known: _File | None, name: str, entry: DirEntry[str]) -> _File:

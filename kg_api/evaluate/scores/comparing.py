@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 
 from kg_api.errors import InvalidInput
 from kg_api.evaluate.scores.measures import main_metrics
@@ -12,13 +13,48 @@ from kg_api.models.evaluation import Comparison, EvalResult, PairedTest
 _TIE = 1e-9
 
 
-def compare(results: Sequence[EvalResult], metrics: Sequence[str] | None, against: str) -> Comparison:
+@dataclass(frozen=True, slots=True)
+class PairDifference:
+    """How one result differs from another in a metric, question by question."""
+
+    interval: tuple[float, float]
+    wins: int
+    ties: int
+    losses: int
+    p_t: float
+    p_randomisation: float
+
+
+def pair_difference(one: EvalResult, base: EvalResult, metric: str) -> PairDifference:
+    """Compare two results of the same questions: the longest part of a comparison."""
+    differences = [scores[metric] - base.per_query[query][metric] for query, scores in one.per_query.items()]
+    wins, losses = sum(d > _TIE for d in differences), sum(d < -_TIE for d in differences)
+    return PairDifference(
+        interval=interval(differences),
+        wins=wins,
+        ties=len(differences) - wins - losses,
+        losses=losses,
+        p_t=paired_t(differences),
+        p_randomisation=randomisation(differences),
+    )
+
+
+Differ = Callable[[EvalResult, EvalResult, str], PairDifference]
+
+
+def compare(
+    results: Sequence[EvalResult],
+    metrics: Sequence[str] | None,
+    against: str,
+    differ: Differ = pair_difference,
+) -> Comparison:
     """Compare results with one of them.
 
     Args:
         results: two or more, of the same data and questions.
         metrics: which; unset: the main ones.
         against: `first`, `best` in the first metric, or a label.
+        differ: compares two in a metric, or knows what came of it.
 
     Raises:
         InvalidInput: they cannot be compared, or a name is unknown.
@@ -35,7 +71,7 @@ def compare(results: Sequence[EvalResult], metrics: Sequence[str] | None, agains
         intervals={label: each.intervals for label, each in by_label.items()},
         latency_ms={label: each.latency_ms for label, each in by_label.items()},
         degraded={label: each.degraded for label, each in by_label.items()},
-        tests=[test for metric in chosen for test in _tests(by_label, baseline, metric)],
+        tests=[test for metric in chosen for test in _tests(by_label, baseline, metric, differ)],
     )
 
 
@@ -80,7 +116,7 @@ def _metrics(results: Sequence[EvalResult], metrics: Sequence[str] | None) -> li
         return main_metrics(results[0].target, shared) or shared[:1]
     if unknown := [name for name in metrics if name not in shared]:
         raise InvalidInput(f"not all results have {', '.join(unknown)}; they have {', '.join(shared)}")
-    return list(metrics)
+    return list(dict.fromkeys(metrics))
 
 
 def _baseline(results: Mapping[str, EvalResult], against: str, metric: str) -> str:
@@ -93,13 +129,10 @@ def _baseline(results: Mapping[str, EvalResult], against: str, metric: str) -> s
     return against
 
 
-def _tests(results: Mapping[str, EvalResult], baseline: str, metric: str) -> list[PairedTest]:
+def _tests(results: Mapping[str, EvalResult], baseline: str, metric: str, differ: Differ) -> list[PairedTest]:
     """Each other one against the baseline, corrected for their number."""
-    tests = [
-        _test(each, results[baseline], metric, label, baseline)
-        for label, each in results.items()
-        if label != baseline
-    ]
+    others = [label for label in results if label != baseline]
+    tests = [_test(results, label, baseline, metric, differ) for label in others]
     corrected = holm([test.p_randomisation for test in tests])
     return [
         test.model_copy(update={"p_holm": p, "significant": p < SIGNIFICANT})
@@ -107,9 +140,10 @@ def _tests(results: Mapping[str, EvalResult], baseline: str, metric: str) -> lis
     ]
 
 
-def _test(one: EvalResult, base: EvalResult, metric: str, label: str, baseline: str) -> PairedTest:
-    differences = [scores[metric] - base.per_query[query][metric] for query, scores in one.per_query.items()]
-    wins, losses = sum(d > _TIE for d in differences), sum(d < -_TIE for d in differences)
+def _test(
+    results: Mapping[str, EvalResult], label: str, baseline: str, metric: str, differ: Differ
+) -> PairedTest:
+    one, base = results[label], results[baseline]
     return PairedTest(
         metric=metric,
         label=label,
@@ -117,12 +151,7 @@ def _test(one: EvalResult, base: EvalResult, metric: str, label: str, baseline: 
         mean=one.metrics[metric],
         baseline_mean=base.metrics[metric],
         difference=one.metrics[metric] - base.metrics[metric],
-        interval=interval(differences),
-        wins=wins,
-        ties=len(differences) - wins - losses,
-        losses=losses,
-        p_t=paired_t(differences),
-        p_randomisation=randomisation(differences),
+        **asdict(differ(one, base, metric)),
         p_holm=1.0,
         significant=False,
     )

@@ -14,7 +14,11 @@ RANDOMISATIONS = 9999
 SEED = 20_260_101
 SIGNIFICANT = 0.05
 _TOGETHER = 500
-"""Resamples at once, so that memory stays small."""
+"""Resamples at once, at most."""
+_BYTES_TOGETHER = 32_000_000
+"""Of resamples at once, so that memory stays small however many questions there are."""
+_BYTES_A_VALUE = 64
+"""Of one value of a resample: the numbers drawn for it, and what is made of them."""
 _SAME = 1e-12
 
 
@@ -27,11 +31,15 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
         (sample,),
         np.mean,
         n_resamples=RESAMPLES,
-        batch=_TOGETHER,
+        batch=_together(len(sample)),
         method="percentile",
         rng=np.random.default_rng(SEED),
     )
     return float(found.confidence_interval.low), float(found.confidence_interval.high)
+
+
+def _together(values: int) -> int:
+    return max(1, min(_TOGETHER, _BYTES_TOGETHER // (values * _BYTES_A_VALUE)))
 
 
 def paired_t(differences: Sequence[float]) -> float:
@@ -57,7 +65,7 @@ def randomisation(differences: Sequence[float]) -> float:
         permutation_type="samples",
         vectorized=True,
         n_resamples=RANDOMISATIONS,
-        batch=_TOGETHER,
+        batch=_together(len(sample)),
         rng=np.random.default_rng(SEED),
     )
     return float(found.pvalue)

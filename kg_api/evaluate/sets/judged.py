@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kg_api.models.evaluation import JudgedPassage, Reference, SetQuery
 from kg_api.models.identity import judged_question_id
-from kg_api.models.queries.judgements import Judgement
+from kg_api.models.queries.judgements import JudgedPlace
 from kg_api.wording.plural import pluralize
 
 _DIGITS = 12
@@ -23,7 +23,7 @@ class JudgedSet:
     """What was left out, and why."""
 
 
-def judged_queries(judgements: Iterable[Judgement]) -> JudgedSet:
+def judged_queries(judgements: Iterable[JudgedPlace]) -> JudgedSet:
     """Make questions of judgements.
 
     Its passages are told with what was judged of them; a document is as relevant as its best passage. Exact
@@ -33,10 +33,10 @@ def judged_queries(judgements: Iterable[Judgement]) -> JudgedSet:
     Args:
         judgements: in any order, each passage once for a question.
     """
-    of: dict[tuple[str, str], list[Judgement]] = {}
+    of: dict[tuple[str, str], list[JudgedPlace]] = {}
     gone = 0
     for each in judgements:
-        gone += each.source is None
+        gone += each.start is None
         of.setdefault((each.ontology, each.question), []).append(each)
     made = {key: _query(*key, judged) for key, judged in sorted(of.items())}
     queries = [query for query in made.values() if query.relevant]
@@ -44,8 +44,8 @@ def judged_queries(judgements: Iterable[Judgement]) -> JudgedSet:
     return JudgedSet(queries, _notes(gone, changed, len(made) - len(queries) - changed))
 
 
-def _query(ontology: str, question: str, judged: Sequence[Judgement]) -> SetQuery:
-    right = [each for each in judged if each.relevance and each.source is not None]
+def _query(ontology: str, question: str, judged: Sequence[JudgedPlace]) -> SetQuery:
+    right = [each for each in judged if each.relevance and each.start is not None]
     relevant: dict[str, int] = {}
     for each in right:
         relevant[each.document] = max(each.relevance, relevant.get(each.document, 0))
@@ -55,12 +55,11 @@ def _query(ontology: str, question: str, judged: Sequence[Judgement]) -> SetQuer
     return SetQuery(identity, question, relevant, places if len(relevant) == 1 else (), tuple(passages))
 
 
-def _passage(judgement: Judgement) -> JudgedPassage | None:
+def _passage(judged: JudgedPlace) -> JudgedPassage | None:
     """None: its text has changed since."""
-    place = judgement.source
-    if place is None:
+    if judged.start is None or judged.end is None:
         return None
-    return JudgedPassage(judgement.document, place.start, place.end, judgement.relevance)
+    return JudgedPassage(judged.document, judged.start, judged.end, judged.relevance)
 
 
 def _notes(gone: int, changed: int, unanswered: int) -> list[str]:

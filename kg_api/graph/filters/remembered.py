@@ -25,6 +25,11 @@ MAX_KEPT_IDS = 200_000
 MAX_KEPT = 100
 
 
+def count_writes(graph: Graph) -> int:
+    """How many transactions have changed documents so far: the same number, the same documents."""
+    return graph.read("documents/writes")[0]["writes"]
+
+
 class RememberedFilters:
     """Gives the documents that fit a filter; the same filter again costs a count only. For all threads.
 
@@ -65,7 +70,7 @@ class RememberedFilters:
         return describe_missing_keys(asked, known[""])
 
     def _remembered(self, key: str, look: Callable[[], Matching]) -> Matching:
-        writes = self._graph.read("documents/writes")[0]["writes"]
+        writes = count_writes(self._graph)
         known = self._known(writes, key)
         if known is not None:
             return known

@@ -12,6 +12,7 @@ from kg_api.graph.naming.ontologies import note_on_ontologies
 from kg_api.graph.naming.reach import require
 from kg_api.models.identity import judged_question_id, judgement_id
 from kg_api.models.queries.judgements import (
+    JudgedPlace,
     JudgedQuestion,
     JudgedQuestions,
     Judgement,
@@ -60,6 +61,18 @@ def list_judgements(
     )
 
 
+def read_judged_places(graph: Graph, ontology: str) -> list[JudgedPlace]:
+    """What was judged in an ontology, without its texts."""
+    require(ontology)
+    return [JudgedPlace(**row) for row in graph.read("judgements/places", ontology=ontology)]
+
+
+def count_questions(graph: Graph, ontology: str) -> int:
+    """How many questions of an ontology something was judged for."""
+    require(ontology)
+    return graph.read("judgements/count_questions", ontology=ontology)[0]["questions"]
+
+
 def list_questions(graph: Graph, ontology: str, *, offset: int, limit: int) -> JudgedQuestions:
     """The questions of an ontology that something was judged for, those that were judged last first."""
     require(ontology)
@@ -68,11 +81,6 @@ def list_questions(graph: Graph, ontology: str, *, offset: int, limit: int) -> J
     found = [JudgedQuestion(**{**row, "judged_at": row["judged_at"].to_native()}) for row in rows]
     notes = [] if total else note_on_ontologies(graph, [ontology])
     return JudgedQuestions(questions=found, total=total, offset=offset, limit=limit, notes=notes)
-
-
-def count_questions(graph: Graph, ontology: str) -> int:
-    """How many questions of an ontology something was judged for."""
-    return graph.read("judgements/count_questions", ontology=ontology)[0]["questions"]
 
 
 def delete_judgements(graph: Graph, ontology: str, question: str, source_id: str | None) -> JudgementsDeleted:

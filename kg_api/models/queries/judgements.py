@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Final
 
@@ -61,6 +62,32 @@ class Judgement(Answer):
     """The passage. None: its text has changed since; the judgement counts again when it is there again."""
     judged_by: str | None = None
     judged_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPlace:
+    """As much of a judgement as measuring needs."""
+
+    ontology: str
+    question: str
+    document: str
+    relevance: int
+    start: int | None
+    """Code points of the document's text; None: the passage has changed since."""
+    end: int | None
+
+
+def judged_place(judgement: Judgement) -> JudgedPlace:
+    """Leave out of a judgement what measuring does not need."""
+    place = judgement.source
+    return JudgedPlace(
+        ontology=judgement.ontology,
+        question=judgement.question,
+        document=judgement.document,
+        relevance=judgement.relevance,
+        start=place and place.start,
+        end=place and place.end,
+    )
 
 
 class Judgements(Page):

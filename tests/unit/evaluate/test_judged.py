@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from kg_api.evaluate.sets.judged import judged_queries
 from kg_api.models.evaluation import Reference
-from kg_api.models.queries.judgements import Judgement
-from kg_api.models.queries.places import Place
+from kg_api.models.queries.judgements import JudgedPlace
 
 
-def judgement(question: str, document: str, start: int, relevance: int, *, gone: bool = False) -> Judgement:
-    place = Place(
-        source_id=f"{document}{start}",
-        ontology="o",
-        document=document,
-        document_id=document,
-        paragraph=0,
-        heading=[],
-        start=start,
-        end=start + 5,
-        full_text="words",
-    )
-    return Judgement(
-        judgement_id=f"{question}{document}{start}",
-        ontology="o",
-        question=question,
-        relevance=relevance,
-        document_id=document,
-        document=document,
-        source=None if gone else place,
-        judged_at=datetime(2026, 1, 1, tzinfo=UTC),
-    )
+def judgement(question: str, document: str, start: int, relevance: int, *, gone: bool = False) -> JudgedPlace:
+    place = (None, None) if gone else (start, start + 5)
+    return JudgedPlace("o", question, document, relevance, *place)
 
 
 def test_a_document_is_as_relevant_as_its_best_passage() -> None:

@@ -9,18 +9,26 @@ from typing import Any
 
 import pytest
 
-from kg_api.errors import Conflict, InvalidInput
+from kg_api.errors import Conflict, Forbidden, InvalidInput
 from kg_api.evaluate import measuring
-from kg_api.evaluate.measuring import Measuring
+from kg_api.evaluate.measuring import MeasuredOntology, Measuring
 from kg_api.evaluate.saved.folder import SavedResults
 from kg_api.evaluate.sets.judged import JudgedSet
-from kg_api.models.evaluation import SetQuery
+from kg_api.graph.naming.reach import reaching
+from kg_api.models.evaluation import JudgedPassage, SetQuery
 from kg_api.models.queries.search import SourceHits, SourceSearch
 
-ABOUT = {"ontology": "bees"}
 JUDGED = JudgedSet(
-    [SetQuery("q1", "What dances?", {"a.md": 2}), SetQuery("q2", "Who?", {"b.md": 1})], ["told"]
+    [
+        SetQuery("q1", "What dances?", {"a.md": 2}, (), (JudgedPassage("a.md", 0, 5, 2),)),
+        SetQuery("q2", "Who?", {"b.md": 1}, (), (JudgedPassage("b.md", 0, 5, 1),)),
+    ],
+    ["told"],
 )
+
+
+def bees() -> MeasuredOntology:
+    return MeasuredOntology({"ontology": "bees"}, JUDGED)
 
 
 def nothing(request: SourceSearch) -> SourceHits:
@@ -33,7 +41,7 @@ def nothing(request: SourceSearch) -> SourceHits:
 def test_each_mode_is_a_result_of_its_own(tmp_path: Path) -> None:
     asked = list[SourceSearch]()
     made = Measuring(tmp_path).measure(
-        ABOUT, ["text", "vector"], JUDGED, lambda each: asked.append(each) or nothing(each)
+        "bees", ["text", "vector"], bees, lambda each: asked.append(each) or nothing(each)
     )
     assert (made.ontology, len(made.names)) == ("bees", 2)
     results = SavedResults(tmp_path)
@@ -43,8 +51,8 @@ def test_each_mode_is_a_result_of_its_own(tmp_path: Path) -> None:
     assert found[0].questions == {"q1": "What dances?", "q2": "Who?"}
     assert (found[0].data.name, found[0].data.notes) == ("judged in bees", ["told"])
     assert {(each.mode, each.limit, each.per_document) for each in asked} == {
-        ("text", 20, 1),
-        ("vector", 20, 1),
+        ("text", 20, None),
+        ("vector", 20, None),
     }
     assert results.compare(made.names, None, "first").baseline == "text"
 
@@ -66,14 +74,14 @@ def test_one_measures_at_a_time(tmp_path: Path) -> None:
         assert go_on.wait(20)
         return nothing(request)
 
-    first = threading.Thread(target=service.measure, args=(ABOUT, ["text"], JUDGED, slow))
+    first = threading.Thread(target=service.measure, args=("bees", ["text"], bees, slow))
     first.start()
     assert begun.wait(20)
     with pytest.raises(Conflict, match="somebody measures at this moment"):
-        service.measure(ABOUT, ["text"], JUDGED, nothing)
+        service.measure("bees", ["text"], lambda: pytest.fail("it was read"), nothing)
     go_on.set()
     first.join()
-    assert service.measure(ABOUT, ["text"], JUDGED, nothing).names
+    assert service.measure("bees", ["text"], bees, nothing).names
 
 
 def test_what_takes_too_long_goes_on_where_it_stopped(
@@ -88,19 +96,27 @@ def test_what_takes_too_long_goes_on_where_it_stopped(
         return nothing(request)
 
     with pytest.raises(Conflict, match="measure again to go on"):
-        service.measure(ABOUT, ["text"], JUDGED, search)
+        service.measure("bees", ["text"], bees, search)
     monkeypatch.undo()
     assert list(tmp_path.glob("*.json")) == []
-    service.measure(ABOUT, ["text"], JUDGED, search)
+    service.measure("bees", ["text"], bees, search)
     assert asked == ["What dances?", "What dances?", "Who?", "Who?"], "the first request is not measured"
 
 
-def test_what_cannot_be_measured_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_measured_is_said_before_anything_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     service, modes = Measuring(tmp_path), list[Any](["text"])
+
+    def unread() -> MeasuredOntology:
+        pytest.fail("it was read")
+
     with pytest.raises(InvalidInput, match="choose a mode"):
-        service.measure(ABOUT, [], JUDGED, nothing)
+        service.measure("bees", [], unread, nothing)
+    with reaching(["owls"]), pytest.raises(Forbidden):
+        service.measure("bees", modes, unread, nothing)
     with pytest.raises(InvalidInput, match="no passage of 'bees' is judged"):
-        service.measure(ABOUT, modes, JudgedSet([], []), nothing)
+        service.measure("bees", modes, lambda: MeasuredOntology({}, JudgedSet([], [])), nothing)
     monkeypatch.setitem(sys.modules, "ir_measures", None)
     with pytest.raises(Conflict, match=r"are not installed; .*\.\[eval\]"):
-        service.measure(ABOUT, modes, JUDGED, nothing)
+        service.measure("bees", modes, unread, nothing)

@@ -196,8 +196,9 @@ def passage(**change: object) -> dict[str, object]:
 
 def test_passages_that_were_judged_are_read_and_written(tmp_path: Path) -> None:
     queries = [{**QUERIES[0], "passages": [passage(), passage(start=9, end=15, relevance=0, text="renews")]}]
-    found = read_set(write(tmp_path / "s", queries=queries, qrels=None))
-    assert found.targets == ("passages",)
+    qrels = "query-id\tcorpus-id\tscore\nq1\tleases\t2\n"
+    found = read_set(write(tmp_path / "s", queries=queries, qrels=qrels))
+    assert found.targets == ("passages", "documents")
     assert [(each.start, each.relevance) for each in found.queries[0].passages] == [(0, 2), (9, 0)]
     write_set(tmp_path / "again", found.documents, found.queries, {})
     again = read_set(tmp_path / "again")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,3 +74,14 @@ def test_percentiles() -> None:
         "mean": 51.0,
         "max": 101.0,
     }
+
+
+def test_memory_does_not_grow_with_the_questions() -> None:
+    many = [((n * 7919) % 1000 - 480) / 1000 for n in range(6000)]
+    tracemalloc.start()
+    try:
+        assert 0 < randomisation(many) <= 1
+        assert interval(many)[0] < interval(many)[1]
+        assert tracemalloc.get_traced_memory()[1] < 60_000_000
+    finally:
+        tracemalloc.stop()

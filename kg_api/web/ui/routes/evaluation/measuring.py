@@ -8,8 +8,9 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
+from kg_api.bootstrap import Container
 from kg_api.evaluate.identity import describe_embedding
-from kg_api.evaluate.measuring import read_judged
+from kg_api.evaluate.measuring import MeasuredOntology, read_judged
 from kg_api.models.vocabulary import SearchMode
 from kg_api.web.access.audit import note_outcome
 from kg_api.web.dependencies import Measures, Open
@@ -31,11 +32,15 @@ def measure(
     mode: Modes = [],  # noqa: B006 - FastAPI copies it
 ) -> Response:
     """Ask the judged questions of an ontology in each mode, and show what came of it."""
-    judged = read_judged(container.graph, ontology)  # one that is none of theirs is refused
-    embedding = get_embedding_config(container, ontology)
-    about = describe_embedding(ontology, embedding, list_spaces(container).spaces)
-    found = measures.measure(about, list(dict.fromkeys(mode)), judged, partial(search_sources, container))
+    look, search = partial(_look, container, ontology), partial(search_sources, container)
+    found = measures.measure(ontology, list(dict.fromkeys(mode)), look, search)
     note_outcome(request, found)
     if len(found.names) == 1:
         return RedirectResponse(below(f"{EVALUATIONS}/one", found.names[0]), 303)
     return RedirectResponse(address(f"{EVALUATIONS}/compare", name=found.names), 303)
+
+
+def _look(container: Container, ontology: str) -> MeasuredOntology:
+    judged = read_judged(container.graph, ontology)
+    embedding = get_embedding_config(container, ontology)
+    return MeasuredOntology(describe_embedding(ontology, embedding, list_spaces(container).spaces), judged)

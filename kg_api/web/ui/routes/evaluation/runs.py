@@ -11,7 +11,7 @@ from kg_api.evaluate.extra import HOW, can_measure
 from kg_api.evaluate.measuring import MAX_QUESTIONS
 from kg_api.evaluate.saved.questions import LATENCY, worst_first
 from kg_api.evaluate.scores.measures import families, main_metrics, ranks
-from kg_api.graph.judgements.library import list_questions
+from kg_api.graph.judgements.library import count_questions
 from kg_api.models.vocabulary import MAX_COMPARED, SearchMode
 from kg_api.web.dependencies import Offset, Open, Results
 from kg_api.web.routes.evaluation.results import ResultName
@@ -38,7 +38,7 @@ def runs_page(
     """Show saved results, the newest first, to choose some and compare them."""
     shown: dict[str, Any] = {"ontology": ontology, "ontologies": list_ontologies(container).ontologies}
     shown |= {"found": results.page(ontology or None, offset, PAGE_SIZE), "most": MAX_COMPARED}
-    judged = list_questions(container.graph, ontology, offset=0, limit=1).total if ontology else None
+    judged = count_questions(container.graph, ontology) if ontology else None
     shown |= {"judged": judged, "modes": get_args(SearchMode), "can_measure": can_measure()}
     shown |= {"most_asked": MAX_QUESTIONS, "how": HOW}
     return render("evaluations/list.html", shown)

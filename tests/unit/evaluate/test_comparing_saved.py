@@ -1,0 +1,72 @@
+"""Comparisons of saved results: made once, one at a time, and none that keeps the service busy for long."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kg_api.errors import InvalidInput, Unavailable
+from kg_api.evaluate.saved import comparisons
+from kg_api.evaluate.saved.folder import SavedResults
+from kg_api.evaluate.scores import comparing
+from tests.support.evaluations import measured, save
+
+PAIR: Any = comparing.pair_difference
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> SavedResults:
+    """Three results of the same questions."""
+    for label, ranks in (("a", [3, 1, 0]), ("b", [1, 1, 2]), ("c", [2, 2, 2])):
+        save(tmp_path, label, measured(label, ranks))
+    return SavedResults(tmp_path)
+
+
+def test_another_order_and_metrics_that_stand_twice_are_no_new_work(
+    results: SavedResults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = list[str]()
+    monkeypatch.setattr(comparing, "pair_difference", lambda *each: made.append(each[2]) or PAIR(*each))
+    first = results.compare(["a", "b", "c"], ["mrr@10", "mrr@10"], "first")
+    assert (made, len(first.tests)) == (["mrr@10"] * 2, 2)
+    assert results.compare(["a", "b", "c"], ["mrr@10"], "first") is first
+    other = results.compare(["a", "c", "b"], ["mrr@10"], "a")
+    assert {each.label: each for each in other.tests} == {each.label: each for each in first.tests}
+    assert other.results == {"a": "a", "c": "c", "b": "b"}
+    assert len(made) == 2
+
+
+def test_nobody_waits_for_the_comparison_of_others(
+    results: SavedResults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = results.compare(["b", "c"], ["mrr@10"], "first")
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(*each: Any) -> Any:
+        begun.set()
+        assert go_on.wait(20)
+        return PAIR(*each)
+
+    monkeypatch.setattr(comparing, "pair_difference", slow)
+    first = threading.Thread(target=results.compare, args=(["a", "b"], ["mrr@10"], "first"))
+    first.start()
+    assert begun.wait(20)
+    with pytest.raises(Unavailable, match="try again in some seconds"):
+        results.compare(["a", "c"], ["mrr@10"], "first")
+    assert results.compare(["b", "c"], ["mrr@10"], "first") is known
+    go_on.set()
+    first.join()
+    assert results.compare(["a", "c"], ["mrr@10"], "first").baseline == "a"
+
+
+def test_too_many_scores_are_refused_before_a_file_is_read(
+    results: SavedResults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparisons, "MAX_SCORES", 3 * 2 * 4)
+    assert results.compare(["a", "b"], None, "first").tests
+    monkeypatch.setattr(SavedResults, "_read", lambda *_: pytest.fail("it was read"))
+    with pytest.raises(InvalidInput, match=r"3 questions of 3 results in 4 measures .* `kg eval compare`"):
+        results.compare(["a", "b", "c"], None, "first")
