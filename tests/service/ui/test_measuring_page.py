@@ -26,7 +26,9 @@ def results(service: Service) -> Iterator[Path]:
 
 @pytest.mark.usefixtures("ids")
 def test_judged_questions_are_measured_and_compared(page: Page, kg: KgClient, results: Path) -> None:
-    right = kg.search_sources(WAGGLE, mode="text").sources[0]
+    wrong, right = kg.search_sources(WAGGLE, mode="text").sources[:2]
+    assert wrong.document == right.document, "what is right is told by passages"
+    kg.judge("notes", question=WAGGLE, source_id=wrong.source_id, relevance=0)
     kg.judge("notes", question=WAGGLE, source_id=right.source_id, relevance=2)
     kg.judge("notes", question="unanswered", source_id=right.source_id, relevance=0)
     page.goto("/ui/evaluations?ontology=notes")
@@ -39,7 +41,7 @@ def test_judged_questions_are_measured_and_compared(page: Page, kg: KgClient, re
     assert {each.mode for each in saved} == {"text", "hybrid"}
     assert saved[0].compared_by == saved[1].compared_by
     (text,) = [kg.evaluation(each.name) for each in saved if each.mode == "text"]
-    assert text.metrics["mrr@10"] == 1.0
+    assert (text.metrics["mrr@10"], text.metrics["hit_rate@1"]) == (0.5, 0.0)
     assert (text.data.asked, text.data.documents) == (1, 1)
     assert text.data.notes == ["1 question left out: nothing was judged to answer"]
     assert text.config["ontology"] == "notes"
