@@ -61,6 +61,28 @@ document.addEventListener("htmx:confirm", (event) => {
   if (event.detail.elt.id === "q" && event.detail.elt.value === sent) event.preventDefault();
 });
 
+// Whoever waits sees that kg works, and hears it, where it takes longer than a moment.
+const PATIENCE = 300, working = document.getElementById("working");
+const underWay = new Set();
+function begin(what) {
+  underWay.add(what);
+  setTimeout(() => { if (underWay.has(what)) show("kg is working on it …"); }, PATIENCE);
+}
+function end(what) {
+  underWay.delete(what);
+  if (!underWay.size) show("");
+}
+function show(words) {
+  working.classList.toggle("htmx-request", words !== "");
+  working.firstElementChild.textContent = words;
+}
+document.addEventListener("htmx:beforeSend", (event) => {
+  if (!event.detail.elt.hasAttribute("data-poll")) begin(event.detail.xhr);
+});
+document.addEventListener("htmx:afterRequest", (event) => end(event.detail.xhr));
+document.addEventListener("submit", (event) => setTimeout(() => { if (!event.defaultPrevented) begin(event.target); }));
+window.addEventListener("pageshow", () => { underWay.clear(); show(""); });  // gone back to as it was left
+
 // What is asked for again and again rests while nobody sees the page.
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (document.hidden && event.detail.elt.hasAttribute("data-poll")) event.preventDefault();
