@@ -40,6 +40,10 @@ document.addEventListener("htmx:sendError", () => {
   document.getElementById("problem").replaceChildren(told);
 });
 
+// What is shown once is not sent for once more when it is loaded anew: that leads on.
+const once = document.querySelector("[data-once]");
+if (once) history.replaceState(null, "", once.dataset.once);
+
 // "/" goes to the search, as in most places; not while somebody types.
 document.addEventListener("keydown", (event) => {
   const typing = event.target.closest("input, textarea, select");
