@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kg_api.web.access.scopes import is_page
 from kg_api.web.openapi import MEDIA_TYPE
 from kg_api.web.ui.rendering import render, wants_part
-from kg_api.web.ui.sign_in import lead_to_page, lead_to_sign_in
+from kg_api.web.ui.sign_in import lead_to_page, lead_to_sign_in, page_before
 
 KEPT: Final = ("retry-after", "www-authenticate", "allow", "set-cookie", "x-request-id")
 """Headers of an error that its page has, too."""
@@ -70,7 +70,7 @@ class _Problem:
 
     def _page(self, request: Request, status: int) -> Response:
         problem: dict[str, Any] = json.loads(self._body)
-        shown = {"problem": problem, "phrase": HTTPStatus(status).phrase}
+        shown = {"problem": problem, "phrase": HTTPStatus(status).phrase, "back": page_before(request)}
         template = "problem/part.html" if wants_part(request) else "problem/page.html"
         return render(template, shown, status)
 

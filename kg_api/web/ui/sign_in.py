@@ -67,6 +67,15 @@ def lead_to_page(request: Request) -> Response:
     return RedirectResponse(nearest_page(request, _own_path(request)), 303, NOT_KEPT)
 
 
+def page_before(request: Request) -> str:
+    """The page that an address belongs to which could not be shown: of a form, where it is filled in."""
+    path = _own_path(request)
+    if request.method == "GET" and not request.scope["query_string"]:
+        path = path.rpartition("/")[0]
+    found = nearest_page(request, path) if is_page(path) else PAGES
+    return SEARCH if found == PAGES else found
+
+
 def lead_to_sign_in(request: Request) -> Response:
     """What somebody is answered who must sign in for what they asked for."""
     to = address(LOGIN, next=_to_show_then(request))

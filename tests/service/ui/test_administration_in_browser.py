@@ -67,6 +67,19 @@ def test_the_model_is_changed(page: Page, http: httpx.Client, kg: KgClient, grap
     assert kg.embedding_config("notes").config.space == "other"
 
 
+def test_a_key_is_not_made_again_by_loading_its_page_anew(page: Page, kg: KgClient) -> None:
+    page.goto("/ui/keys")
+    page.get_by_label("For whom").fill("ada")
+    page.get_by_role("button", name="Make it").click()
+    expect(page.locator(".secret")).to_be_visible()
+    sent = list[str]()
+    page.on("request", lambda each: sent.append(each.method))
+    page.reload()
+    expect(page.locator("h1")).to_have_text("Keys")
+    assert "POST" not in sent
+    assert [each.name for each in kg.keys().keys] == ["ada"]
+
+
 def test_an_ontology_is_set_up_and_deleted(
     page: Page, http: httpx.Client, kg: KgClient, graph: Graph
 ) -> None:

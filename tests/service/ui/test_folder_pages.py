@@ -8,7 +8,9 @@ import httpx
 from lxml.html import document_fromstring
 
 from kg_api.graph.database import Graph
+from tests.neo4j_server import Neo4jServer
 from tests.service.ui.test_pages import HTMX, shown, words
+from tests.support.running import serve
 from tests.support.sync import documents, put, work
 
 MARKUP = "<b>bold</b>"
@@ -94,6 +96,18 @@ def test_a_folder_is_removed_after_a_look_at_its_documents(
         assert (answer.status_code, answer.headers["location"]) == (303, "/ui/folders")
         assert len(documents(graph)) == left
         assert http.get("/folders").json() == {"folders": []}
+
+
+def test_a_form_that_cannot_succeed_is_not_shown(server: Neo4jServer, graph: Graph, tmp_path: Path) -> None:
+    del graph
+    service = serve(server, tmp_path, KG_SYNC__ROOTS="")
+    with httpx.Client(base_url=service.url) as client:
+        page = shown(client, "/ui/folders")
+        refused = client.post("/ui/folders", data={"path": str(tmp_path), "ontology": "notes"})
+    assert page.xpath("//main//form") == []
+    assert "kg folders add on the machine of the service" in " ".join(words(page.xpath("//p[@class='note']")))
+    assert refused.status_code == 422
+    assert service.stop() == 0
 
 
 def test_what_is_wrong_with_a_folder_is_said(http: httpx.Client, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import re
 import time
 
 import httpx
+from lxml.html import document_fromstring
 
 from kg_api.client import KgClient
 from tests.service.ui.test_pages import shown, words
@@ -42,6 +43,16 @@ def test_what_is_wrong_with_a_key_is_said(http: httpx.Client) -> None:
         refused = http.post("/ui/keys", data=fields)
         assert refused.status_code == 422, fields
         assert 'class="problem"' in refused.text
+
+
+def test_ontologies_of_a_key_that_are_not_there_are_said(http: httpx.Client) -> None:
+    http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease."})
+    made = http.post("/ui/keys", data={"name": "ada", "ontologies": "notes, note"})
+    (note,) = words(document_fromstring(made.text).xpath("//p[@class='note']"))
+    assert "no ontology 'note'" in note
+    assert "The key is good for it as soon as it is there." in note
+    made = http.post("/ui/keys", data={"name": "bob", "ontologies": "notes"})
+    assert document_fromstring(made.text).xpath("//p[@class='note']") == []
 
 
 def test_what_was_changed_is_listed(http: httpx.Client) -> None:

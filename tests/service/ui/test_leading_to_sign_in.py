@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
+from lxml.html import document_fromstring
 
 from kg_api.access import keys
 from kg_api.graph.database import Graph
@@ -37,6 +38,22 @@ def nobody(guarded: Service) -> Iterator[httpx.Client]:
 def ada(guarded: Service, key: str) -> Iterator[httpx.Client]:
     with signed_in(guarded, key) as client:
         yield client
+
+
+def test_an_error_leads_back_to_the_page_it_belongs_to(http: httpx.Client) -> None:
+    http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease."})
+    for method, path, back in (
+        ("POST", "/ui/keys", "/ui/keys"),
+        ("POST", "/ui/ontologies/notes/language", "/ui/ontologies/notes"),
+        ("GET", "/ui/search?q=a&where=colour", "/ui/search"),
+        ("GET", "/ui/ontologies/nowhere", "/ui/ontologies"),
+        ("GET", "/ui/nowhere", "/ui/search"),
+    ):
+        answer = http.request(method, path)
+        assert answer.status_code in {404, 422}, path
+        links = document_fromstring(answer.text).xpath("//main//a/@href")
+        assert links[0] == back, path
+        assert links[-1] == "/ui/search", path
 
 
 @pytest.mark.parametrize(

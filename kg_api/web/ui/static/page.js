@@ -40,6 +40,10 @@ document.addEventListener("htmx:sendError", () => {
   document.getElementById("problem").replaceChildren(told);
 });
 
+// What is shown once is not sent for once more when it is loaded anew: that leads on.
+const once = document.querySelector("[data-once]");
+if (once) history.replaceState(null, "", once.dataset.once);
+
 // "/" goes to the search, as in most places; not while somebody types.
 document.addEventListener("keydown", (event) => {
   const typing = event.target.closest("input, textarea, select");
@@ -60,6 +64,28 @@ document.addEventListener("input", (event) => {
 document.addEventListener("htmx:confirm", (event) => {
   if (event.detail.elt.id === "q" && event.detail.elt.value === sent) event.preventDefault();
 });
+
+// Whoever waits sees that kg works, and hears it, where it takes longer than a moment.
+const PATIENCE = 300, working = document.getElementById("working");
+const underWay = new Set();
+function begin(what) {
+  underWay.add(what);
+  setTimeout(() => { if (underWay.has(what)) show("kg is working on it …"); }, PATIENCE);
+}
+function end(what) {
+  underWay.delete(what);
+  if (!underWay.size) show("");
+}
+function show(words) {
+  working.classList.toggle("htmx-request", words !== "");
+  working.firstElementChild.textContent = words;
+}
+document.addEventListener("htmx:beforeSend", (event) => {
+  if (!event.detail.elt.hasAttribute("data-poll")) begin(event.detail.xhr);
+});
+document.addEventListener("htmx:afterRequest", (event) => end(event.detail.xhr));
+document.addEventListener("submit", (event) => setTimeout(() => { if (!event.defaultPrevented) begin(event.target); }));
+window.addEventListener("pageshow", () => { underWay.clear(); show(""); });  // gone back to as it was left
 
 // What is asked for again and again rests while nobody sees the page.
 document.addEventListener("htmx:beforeRequest", (event) => {

@@ -4,6 +4,8 @@
 const drop = document.querySelector("[data-drop]");
 const form = drop.querySelector("form");
 const taken = drop.querySelector(".taken");
+const onward = drop.querySelector(".onward");
+let underWay = 0;
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
@@ -32,11 +34,24 @@ async function filesOf(entry) {
   return (await Promise.all(found.map(filesOf))).flat();
 }
 
+// Whoever leaves while files are sent is asked, for the rest of them would not come.
+window.addEventListener("beforeunload", (event) => { if (underWay) event.preventDefault(); });
+
 async function send(files) {
   const ontology = form.elements.ontology;
   if (!ontology.reportValidity()) return;
+  if (!underWay) taken.replaceChildren();  // what the former try said is over
+  onward.hidden = true;
+  underWay += 1;
   for (const each of files) await sendOne(each, ontology.value);
+  underWay -= 1;
+  lead(ontology.value);
   htmx.ajax("GET", `/ui/documents?ontology=${encodeURIComponent(ontology.value)}`, { target: "#list" });
+}
+
+function lead(ontology) {
+  onward.querySelector("a").search = new URLSearchParams({ ontology });
+  onward.hidden = !taken.querySelector("li:not(.problem)");
 }
 
 async function sendOne({ file, name }, ontology) {
@@ -68,5 +83,5 @@ function outcome(done) {
 async function refusal(answer) {
   if (answer.type === "opaqueredirect") return "nobody is signed in any more: load the page anew";
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  return page.querySelector(".problem")?.innerText.trim() ?? `refused (${answer.status})`;
+  return page.querySelector(".problem")?.textContent.trim() ?? `refused (${answer.status})`;
 }

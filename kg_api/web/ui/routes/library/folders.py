@@ -33,6 +33,7 @@ def folders_page(request: Request, container: Open) -> HTMLResponse:
     if wants_part(request):
         return render("folders/list.html", {**shown, "finished": FINISHED})
     shown |= {"finished": FINISHED, "ontologies": list_ontologies(container).ontologies}
+    shown["roots"] = container.settings.sync.allowed
     return render("folders/page.html", shown)
 
 

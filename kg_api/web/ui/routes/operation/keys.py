@@ -8,7 +8,9 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
+from kg_api.bootstrap import Container
 from kg_api.errors import NotFound
+from kg_api.graph.naming.ontologies import note_on_ontologies
 from kg_api.models.keys import CreatedKey, KeyRotation, NewKey
 from kg_api.models.vocabulary import MAX_KEY_NAME, KeyScope
 from kg_api.web.access.audit import note_outcome
@@ -52,18 +54,20 @@ def create(
         "ontologies": named if ontologies.strip() else None,
         "valid_days": valid_days or None,
     }
-    return _created(request, create_key(container, request, valid(NewKey, asked)))
+    return _created(request, container, create_key(container, request, valid(NewKey, asked)))
 
 
 @router.post(KEYS + "/{key_id}/rotate")
 def rotate(request: Request, container: Open, key_id: CalledKey) -> HTMLResponse:
     """Make a key in the place of another, which is good for a day more, and show it this once."""
-    return _created(request, rotate_key(container, request, key_id, KeyRotation()))
+    return _created(request, container, rotate_key(container, request, key_id, KeyRotation()))
 
 
-def _created(request: Request, key: CreatedKey) -> HTMLResponse:
+def _created(request: Request, container: Container, key: CreatedKey) -> HTMLResponse:
+    """Ontologies that are not there may be meant, or misspelt: that is said."""
     note_outcome(request, key)
-    return render("keys/created.html", {"key": key}, 201)
+    notes = note_on_ontologies(container.graph, key.ontologies)
+    return render("keys/created.html", {"key": key, "notes": notes}, 201)
 
 
 @router.get(KEYS + "/{key_id}/revoke")
