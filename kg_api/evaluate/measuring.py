@@ -73,7 +73,11 @@ def limit_questions(found: JudgedSet) -> JudgedSet:
     chosen = sorted(found.queries, key=lambda each: each.query_id)[:MAX_QUESTIONS]
     if len(chosen) == len(found.queries):
         return found
-    note = f"{MAX_QUESTIONS} of {pluralize(len(found.queries), 'question')} asked; `kg eval run` asks all"
+    note = (
+        f"{MAX_QUESTIONS} of {pluralize(len(found.queries), 'question')} asked; to ask all: "
+        "`kg eval make --kind judgements`, then `kg eval run --in-place`, whose results are compared among "
+        "themselves"
+    )
     return JudgedSet(chosen, [*found.notes, note])
 
 
@@ -125,7 +129,7 @@ class Measuring:
             raise InvalidInput(f"no passage of {ontology!r} is judged to answer a question; judge hits first")
         bounded = _bounded(search, time.monotonic() + MAX_SECONDS)
         names = [self._run(mode, found.about, found.judged, bounded) for mode in modes]
-        self._finished.clear()
+        self._finished = {key: each for key, each in self._finished.items() if each[1] not in names}
         return MeasuredRuns(ontology=ontology, names=names)
 
     def _run(self, mode: SearchMode, about: Mapping[str, Any], judged: JudgedSet, search: Search) -> str:

@@ -59,7 +59,10 @@ def test_of_many_questions_the_same_are_asked_and_that_is_said() -> None:
     many = [SetQuery(f"{n:04}", "?", {"a": 1}) for n in range(measuring.MAX_QUESTIONS + 1)]
     chosen = measuring.limit_questions(JudgedSet(many[::-1], ["told"]))
     assert chosen.queries == many[:-1]
-    assert chosen.notes == ["told", "200 of 201 questions asked; `kg eval run` asks all"]
+    told, note = chosen.notes
+    assert told == "told"
+    assert note.startswith("200 of 201 questions asked; to ask all: `kg eval make --kind judgements`, then")
+    assert note.endswith("`kg eval run --in-place`, whose results are compared among themselves")
     few = JudgedSet(many[:5], [])
     assert measuring.limit_questions(few) is few
 
