@@ -44,6 +44,7 @@ KEPT_SECONDS: Final = 3600
 """That answers of a try that was not finished count, and what it had finished."""
 PATIENCE_SECONDS: Final = 10.0
 """That a question is asked again, while it is not answered."""
+PAUSE_SECONDS: Final = 1.0
 PASSING: Final = (Unavailable, NotFound)
 """A part that is away for a moment, or a document that is deleted at that moment."""
 
@@ -190,7 +191,8 @@ def _bounded(search: Search, until: float) -> Search:
             raise Conflict(
                 f"it took longer than {MAX_SECONDS} s; the answers so far are kept: measure again to go on"
             )
-        return ask_again(partial(search, request), PASSING, min(PATIENCE_SECONDS, until - time.monotonic()))
+        patience = min(PATIENCE_SECONDS, until - time.monotonic())
+        return ask_again(partial(search, request), PASSING, patience, PAUSE_SECONDS)
 
     return bounded
 

@@ -11,13 +11,12 @@ from kg_api.errors import KgError
 
 T = TypeVar("T")
 
-PAUSE_SECONDS = 1.0
-
 
 def ask_again(
     call: Callable[[], T],
     errors: tuple[type[KgError], ...],
     seconds: float,
+    pause: float,
     before: Callable[[RetryCallState], None] | None = None,
 ) -> T:
     """Call, again and again while it fails in a way that passes; the call must be safe to repeat.
@@ -26,10 +25,11 @@ def ask_again(
         call: what is done.
         errors: that may pass.
         seconds: after so many it is not tried again.
+        pause: seconds between two tries.
         before: called before each new try.
 
     Raises:
         KgError: it fails for longer, or in another way.
     """
-    again, stop, pause = retry_if_exception_type(errors), stop_after_delay(seconds), wait_fixed(PAUSE_SECONDS)
+    again, stop, pause = retry_if_exception_type(errors), stop_after_delay(seconds), wait_fixed(pause)
     return Retrying(retry=again, stop=stop, wait=pause, before_sleep=before, reraise=True)(call)

@@ -45,7 +45,7 @@ def patiently(call: Callable[[], T]) -> T:
     Raises:
         Unavailable: it stays away.
     """
-    return ask_again(call, (Unavailable,), AWAY_SECONDS, _print_once)
+    return ask_again(call, (Unavailable,), AWAY_SECONDS, POLL_SECONDS * 2, _print_once)
 
 
 def _print_once(state: RetryCallState) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kg_api.errors import Conflict, Forbidden, InvalidInput, NotFound, RateExceeded, Unavailable
-from kg_api.evaluate import measuring, patience
+from kg_api.evaluate import measuring
 from kg_api.evaluate.measuring import MeasuredOntology, Measuring
 from kg_api.evaluate.saved.folder import SavedResults
 from kg_api.evaluate.sets.judged import JudgedSet
@@ -128,7 +128,7 @@ def test_a_mode_that_was_finished_is_not_asked_again_after_a_timeout(
 def test_a_question_is_asked_again_while_it_is_not_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(measuring, "PAUSE_SECONDS", 0)
     failing = [Unavailable("away"), NotFound("deleted"), RateExceeded("fast"), None, Unavailable("away")]
 
     def search(request: SourceSearch) -> SourceHits:
