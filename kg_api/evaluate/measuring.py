@@ -7,15 +7,17 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
 from kg_api import __version__
-from kg_api.errors import Conflict, InvalidInput
+from kg_api.errors import Conflict, InvalidInput, NotFound, Unavailable
 from kg_api.evaluate.asking import ask_all
 from kg_api.evaluate.extra import HOW, can_measure
 from kg_api.evaluate.identity import describe_kg
+from kg_api.evaluate.patience import ask_again
 from kg_api.evaluate.sets.judged import JudgedSet, judged_queries
 from kg_api.evaluate.sets.sample import SEED
 from kg_api.graph.database import Graph
@@ -38,6 +40,13 @@ MAX_QUESTIONS: Final = 200
 MAX_SECONDS: Final = 120
 """That somebody waits for an answer."""
 HITS: Final = 20
+KEPT_SECONDS: Final = 3600
+"""That answers of a try that was not finished count, and what it had finished."""
+PATIENCE_SECONDS: Final = 10.0
+"""That a question is asked again, while it is not answered."""
+PAUSE_SECONDS: Final = 1.0
+PASSING: Final = (Unavailable, NotFound)
+"""A part that is away for a moment, or a document that is deleted at that moment."""
 
 Search = Callable[[SourceSearch], SourceHits]
 
@@ -65,7 +74,11 @@ def limit_questions(found: JudgedSet) -> JudgedSet:
     chosen = sorted(found.queries, key=lambda each: each.query_id)[:MAX_QUESTIONS]
     if len(chosen) == len(found.queries):
         return found
-    note = f"{MAX_QUESTIONS} of {pluralize(len(found.queries), 'question')} asked; `kg eval run` asks all"
+    note = (
+        f"{MAX_QUESTIONS} of {pluralize(len(found.queries), 'question')} asked; to ask all: "
+        "`kg eval make --kind judgements`, then `kg eval run --in-place`, whose results are compared among "
+        "themselves"
+    )
     return JudgedSet(chosen, [*found.notes, note])
 
 
@@ -80,6 +93,7 @@ class Measuring:
         """
         self._folder = folder
         self._busy = Lock()
+        self._finished: dict[str, tuple[float, str]] = {}
 
     def measure(
         self, ontology: str, modes: Sequence[SearchMode], look: Callable[[], MeasuredOntology], search: Search
@@ -116,6 +130,7 @@ class Measuring:
             raise InvalidInput(f"no passage of {ontology!r} is judged to answer a question; judge hits first")
         bounded = _bounded(search, time.monotonic() + MAX_SECONDS)
         names = [self._run(mode, found.about, found.judged, bounded) for mode in modes]
+        self._finished = {key: each for key, each in self._finished.items() if each[1] not in names}
         return MeasuredRuns(ontology=ontology, names=names)
 
     def _run(self, mode: SearchMode, about: Mapping[str, Any], judged: JudgedSet, search: Search) -> str:
@@ -139,8 +154,18 @@ class Measuring:
         def ask(query: SetQuery) -> QuestionResult:
             return _ask(search, asked.model_copy(update={"query_text": query.text}), query.query_id)
 
-        _, path = measure(run, lambda kept: ask_all(run.queries, ask, kept, lambda: None), self._folder)
+        if known := self._find_finished(run.key):
+            return known
+        asking = partial(ask_all, run.queries, ask, tell=lambda: None)
+        _, path = measure(run, asking, self._folder, kept_seconds=KEPT_SECONDS)
+        self._finished[run.key] = (time.monotonic(), path.stem)
         return path.stem
+
+    def _find_finished(self, key: str) -> str | None:
+        """What a try that stopped in a later mode has saved."""
+        since, name = self._finished.get(key, (0.0, ""))
+        is_there = bool(name) and (self._folder / f"{name}.json").is_file()
+        return name if is_there and time.monotonic() - since < KEPT_SECONDS else None
 
 
 def _question_set(ontology: str, judged: JudgedSet) -> QuestionSet:
@@ -164,7 +189,8 @@ def _bounded(search: Search, until: float) -> Search:
             raise Conflict(
                 f"it took longer than {MAX_SECONDS} s; the answers so far are kept: measure again to go on"
             )
-        return search(request)
+        patience = min(PATIENCE_SECONDS, until - time.monotonic())
+        return ask_again(partial(search, request), PASSING, patience, PAUSE_SECONDS)
 
     return bounded
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -18,6 +19,8 @@ from kg_api.evaluate.results import Run, result
 from kg_api.managed import files
 from kg_api.models.evaluation import EvalResult, QuestionResult
 
+_PARTIAL = ".partial.jsonl"
+_KEY_DIGITS = 8
 _MAX_STEM_BYTES = 100
 """Of a name's words: file systems count bytes, and what stands before and behind needs some of 255."""
 
@@ -27,6 +30,7 @@ def measure(
     ask: Callable[[AnswerFile], Mapping[str, QuestionResult]],
     folder: Path,
     output: Path | None = None,
+    kept_seconds: float | None = None,
 ) -> tuple[EvalResult, Path]:
     """Measure, and save the result with its answers.
 
@@ -35,13 +39,16 @@ def measure(
         ask: asks all that has no answer yet, and keeps it.
         folder: of results; it is there.
         output: the result's file; unset: one in the folder.
+        kept_seconds: so long answers of runs like it that stopped count; unset: until they are used.
 
     Raises:
         Conflict: another process is at the same run.
         InvalidInput: it cannot be written; the answers are kept.
     """
     started = datetime.now(tz=UTC)
-    partial_file = folder / f"{_stem(run)}.partial.jsonl"
+    partial_file = folder / f"{_stem(run)}{_PARTIAL}"
+    if kept_seconds is not None:
+        _drop_old(folder, f"{_words(run)}-{'?' * _KEY_DIGITS}{_PARTIAL}", kept_seconds)
     with _alone(partial_file):
         answers = ask(AnswerFile(partial_file, run.key))
         finished = datetime.now(tz=UTC)
@@ -73,10 +80,23 @@ def _save(made: EvalResult, path: Path, answers: Path) -> None:
         raise InvalidInput(f"{path} cannot be written: {error.strerror}; the answers are kept") from error
 
 
+def _drop_old(folder: Path, pattern: str, seconds: float) -> None:
+    """Answers that nobody came back for: what they were asked of may be another by now."""
+    try:
+        for path in folder.glob(pattern):
+            if time.time() - path.stat().st_mtime > seconds:
+                path.unlink(missing_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"{folder} cannot be used for results: {error.strerror}") from error
+
+
 def _stem(run: Run) -> str:
+    return f"{_words(run)}-{run.key[:_KEY_DIGITS]}"
+
+
+def _words(run: Run) -> str:
     words = re.sub(r"[^\w.=]+", "-", f"{run.data.name}-{run.config['tier']}-{run.label}").strip("-")
-    cut = words.encode()[:_MAX_STEM_BYTES].decode(errors="ignore")
-    return f"{cut}-{run.key[:8]}"
+    return words.encode()[:_MAX_STEM_BYTES].decode(errors="ignore")
 
 
 def _free(folder: Path, name: str) -> Path:

@@ -259,6 +259,8 @@ class Comparison(Answer):
     intervals: dict[str, dict[str, tuple[float, float]]]
     latency_ms: dict[str, dict[str, float]]
     degraded: dict[str, dict[str, int]]
+    refused: dict[str, dict[str, int]] = Field(default_factory=dict[str, dict[str, int]])
+    """How many questions were not answered and why; comparisons of an older kg do not say it."""
     tests: list[PairedTest]
     results: dict[str, str] = Field(default_factory=dict[str, str])
     """The saved result of each label: its name, from the service; its file, from `kg eval compare`."""

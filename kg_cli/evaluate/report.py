@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from rich.markup import escape
@@ -52,9 +53,13 @@ def _print_notes(result: EvalResult) -> None:
             )
         )
     if result.refused:
-        told = ", ".join(f"{reason}: {count}" for reason, count in result.refused.items())
-        say = f"note: {sum(result.refused.values())} of {result.data.asked} questions were not answered"
-        console.say(escape(f"{say} ({told}); they count as 0"))
+        _print_refused("", result.data.asked, result.refused)
+
+
+def _print_refused(label: str, asked: int, refused: Mapping[str, int]) -> None:
+    told = ", ".join(f"{reason}: {count}" for reason, count in refused.items())
+    say = f"note: {label}{sum(refused.values())} of {asked} questions were not answered"
+    console.say(escape(f"{say} ({told}); they count as 0"))
 
 
 def print_comparison(comparison: Comparison) -> None:
@@ -78,6 +83,9 @@ def print_comparison(comparison: Comparison) -> None:
     for label, parts in comparison.degraded.items():
         for part, count in parts.items():
             console.say(escape(f"note: {label}: {count} answers were degraded ({part})"))
+    for label, refused in comparison.refused.items():
+        if refused:
+            _print_refused(f"{label}: ", comparison.data.asked, refused)
 
 
 def _print_tests(metric: str, comparison: Comparison) -> None:

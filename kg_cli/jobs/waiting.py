@@ -10,10 +10,11 @@ from functools import partial
 from typing import TypeVar
 
 from rich.markup import escape
-from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
+from tenacity import RetryCallState
 
 from kg_api.client import KgClient
 from kg_api.errors import KgError, TooBusy, Unavailable
+from kg_api.evaluate.patience import ask_again
 from kg_api.models.jobs import FINISHED, Job
 from kg_api.models.vocabulary import JobState
 from kg_api.wording.plural import pluralize
@@ -44,9 +45,7 @@ def patiently(call: Callable[[], T]) -> T:
     Raises:
         Unavailable: it stays away.
     """
-    again = retry_if_exception_type(Unavailable)
-    stop, pause = stop_after_delay(AWAY_SECONDS), wait_fixed(POLL_SECONDS * 2)
-    return Retrying(retry=again, stop=stop, wait=pause, before_sleep=_print_once, reraise=True)(call)
+    return ask_again(call, (Unavailable,), AWAY_SECONDS, POLL_SECONDS * 2, _print_once)
 
 
 def _print_once(state: RetryCallState) -> None:

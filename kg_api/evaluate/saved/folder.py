@@ -28,6 +28,8 @@ MAX_BYTES: Final = 100_000_000
 """Of a file that is read: more than 200,000 questions have."""
 MAX_UNREADABLE: Final = 100
 """So many are named."""
+RESERVED: Final = "compare"
+"""`GET /evaluations/compare` is no result."""
 
 Version = tuple[int, int]
 """When a file was changed last, and its size: the same is read once."""
@@ -165,6 +167,8 @@ def _again(known: _File | None, name: str, entry: DirEntry[str]) -> _File:
 
 
 def _summary(name: str, path: Path, size: int) -> EvalSummary | UnreadableResult | None:
+    if name == RESERVED:
+        return UnreadableResult(name=name, reason="cannot be asked for by that name; rename the file")
     if size > MAX_BYTES:
         return UnreadableResult(name=as_text(name), reason=f"has more than {MAX_BYTES:,} bytes")
     try:

@@ -43,6 +43,8 @@ def parse_result(text: str) -> EvalResult:
         raise InvalidInput(f"is not a result of `kg eval run`: {first['msg']} ({first['loc']})") from None
     if found.format > RESULT_FORMAT:
         raise _newer()
+    if not found.metrics:
+        raise InvalidInput("is not a result of `kg eval run`: it has no measures")
     if any(found.metrics.keys() - scores.keys() for scores in found.per_query.values()):
         raise InvalidInput("is not a result of `kg eval run`: a question lacks a measure")
     return found

@@ -89,6 +89,10 @@ def test_what_answers_lacked_is_said(http: httpx.Client, evaluations: Path) -> N
     assert "1 answer of 2 lacked a part (vector index), so they are not what was asked for." in told
     assert "2 questions of 2 were not answered (nothing found) and count as 0." in told
     assert "some answers lacked a part" in told_by(shown(http, "/ui/evaluations"))
+    save(evaluations, "whole", measured("whole", [1, 1]))
+    both = told_by(shown(http, "/ui/evaluations/compare?name=whole&name=lacking"))
+    assert "answer: 1 answer of 2 lacked a part (vector index)" in both
+    assert "answer: 2 questions of 2 were not answered (nothing found) and count as 0." in both
 
 
 def test_a_result_of_an_older_kg_shows_the_ids_of_its_questions(

@@ -64,3 +64,15 @@ def test_where_nothing_is_judged_that_is_said(http: httpx.Client, kg: KgClient) 
     one = http.post("/ui/evaluations/measure", data=asked)
     assert one.status_code == 303
     assert one.headers["location"].startswith("/ui/evaluations/one/")
+
+
+@pytest.mark.usefixtures("ids")
+def test_what_takes_long_is_sent_once(page: Page, kg: KgClient) -> None:
+    source = kg.search_sources(WAGGLE, mode="text").sources[0].source_id
+    kg.judge("notes", question=WAGGLE, source_id=source, relevance=1)
+    page.goto("/ui/evaluations?ontology=notes")
+    expect(page.locator("form.fields")).to_contain_text("it takes up to two minutes")
+    expect(page.locator("form.fields")).not_to_contain_text("paid for")
+    page.route("**/ui/evaluations/measure", lambda route: route.fulfill(status=204))
+    page.get_by_role("button", name="Measure").click()
+    expect(page.get_by_role("button", name="Measuring …")).to_be_disabled()

@@ -10,7 +10,7 @@ from kg_api.errors import InvalidInput
 from kg_api.evaluate.saved.reading import read_result
 from kg_api.evaluate.scores.comparing import compare
 from kg_api.evaluate.scores.plots import plot_comparison, plot_result
-from kg_api.models.evaluation import EvalResult
+from kg_api.models.evaluation import Comparison, EvalResult
 from tests.support.evaluations import measured
 
 PNG = b"\x89PNG"
@@ -110,3 +110,10 @@ def test_pictures(tmp_path: Path) -> None:
     plot_result(one, tmp_path / "one.png")
     plot_comparison(compare([one, other], None, "first"), tmp_path / "both.png")
     assert all(path.read_bytes().startswith(PNG) for path in tmp_path.iterdir())
+
+
+def test_what_was_not_answered_is_told_and_what_is_older_says_nothing() -> None:
+    found = compare([measured("a", [1]), measured("b", [1], refused={"nothing_found": 1})], None, "first")
+    assert found.refused == {"a": {}, "b": {"nothing_found": 1}}
+    older = found.model_dump_json(exclude={"refused"})
+    assert Comparison.model_validate_json(older).refused == {}

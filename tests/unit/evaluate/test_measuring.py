@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kg_api.errors import Conflict, Forbidden, InvalidInput
+from kg_api.errors import Conflict, Forbidden, InvalidInput, NotFound, RateExceeded, Unavailable
 from kg_api.evaluate import measuring
 from kg_api.evaluate.measuring import MeasuredOntology, Measuring
 from kg_api.evaluate.saved.folder import SavedResults
@@ -61,7 +63,10 @@ def test_of_many_questions_the_same_are_asked_and_that_is_said() -> None:
     many = [SetQuery(f"{n:04}", "?", {"a": 1}) for n in range(measuring.MAX_QUESTIONS + 1)]
     chosen = measuring.limit_questions(JudgedSet(many[::-1], ["told"]))
     assert chosen.queries == many[:-1]
-    assert chosen.notes == ["told", "200 of 201 questions asked; `kg eval run` asks all"]
+    told, note = chosen.notes
+    assert told == "told"
+    assert note.startswith("200 of 201 questions asked; to ask all: `kg eval make --kind judgements`, then")
+    assert note.endswith("`kg eval run --in-place`, whose results are compared among themselves")
     few = JudgedSet(many[:5], [])
     assert measuring.limit_questions(few) is few
 
@@ -101,6 +106,64 @@ def test_what_takes_too_long_goes_on_where_it_stopped(
     assert list(tmp_path.glob("*.json")) == []
     service.measure("bees", ["text"], bees, search)
     assert asked == ["What dances?", "What dances?", "Who?", "Who?"], "the first request is not measured"
+
+
+def test_a_mode_that_was_finished_is_not_asked_again_after_a_timeout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, asked = Measuring(tmp_path), list[str]()
+
+    def search(request: SourceSearch) -> SourceHits:
+        asked.append(request.mode)
+        if len(asked) == 4:
+            monkeypatch.setattr(measuring, "MAX_SECONDS", -1)
+            raise Conflict("it took longer")
+        return nothing(request)
+
+    with pytest.raises(Conflict, match="it took longer"):
+        service.measure("bees", ["text", "vector"], bees, search)
+    monkeypatch.undo()
+    made = service.measure("bees", ["text", "vector"], bees, search)
+    assert (asked.count("text"), len(made.names), len(list(tmp_path.glob("*.json")))) == (3, 2, 2)
+    again = service.measure("bees", ["text"], bees, search)
+    assert (asked.count("text"), *again.names) != (3, made.names[0]), "all was done: it is measured anew"
+
+
+def test_a_question_is_asked_again_while_it_is_not_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring, "PAUSE_SECONDS", 0)
+    failing = [Unavailable("away"), NotFound("deleted"), RateExceeded("fast"), None, Unavailable("away")]
+
+    def search(request: SourceSearch) -> SourceHits:
+        if failing and (error := failing.pop(0)):
+            raise error
+        return nothing(request)
+
+    assert len(Measuring(tmp_path).measure("bees", ["text"], bees, search).names) == 1
+    monkeypatch.setattr(measuring, "PATIENCE_SECONDS", 0)
+    failing[:] = [Unavailable("for long")]
+    with pytest.raises(Unavailable, match="for long"):
+        Measuring(tmp_path).measure("bees", ["text"], bees, search)
+
+
+@pytest.mark.parametrize(("hours", "again"), [(0.5, 2), (2, 3)])
+def test_answers_of_a_try_before_count_for_an_hour(tmp_path: Path, hours: float, again: int) -> None:
+    asked = list[str | None]()
+
+    def search(request: SourceSearch) -> SourceHits:
+        asked.append(request.query_text)
+        if len(asked) == 3:
+            raise Conflict("it took longer")
+        return nothing(request)
+
+    with pytest.raises(Conflict):
+        Measuring(tmp_path).measure("bees", ["text"], bees, search)
+    (kept,) = tmp_path.glob("*.partial.jsonl")
+    before = time.time() - hours * 3600
+    os.utime(kept, (before, before))
+    Measuring(tmp_path).measure("bees", ["text"], bees, search)
+    assert len(asked) == 3 + again
 
 
 def test_what_cannot_be_measured_is_said_before_anything_is_read(

@@ -90,6 +90,22 @@ def test_what_is_no_result_is_named_and_what_belongs_beside_is_not(
         results.find("2026-set-comparison")
 
 
+def test_results_without_measures_and_reserved_names_are_unreadable(
+    results: SavedResults, tmp_path: Path
+) -> None:
+    made = measured("a", [1])
+    save(tmp_path, "compare", made)
+    save(tmp_path, "empty", made.model_copy(update={"metrics": {}}))
+    found = results.page(None, 0, 50)
+    assert found.total == 3
+    assert {each.name: each.reason for each in found.unreadable} == {
+        "compare": "cannot be asked for by that name; rename the file",
+        "empty": "is not a result of `kg eval run`: it has no measures",
+    }
+    with pytest.raises(InvalidInput, match="empty is not a result of"):
+        results.find("empty")
+
+
 def test_a_file_that_is_too_large_is_not_read(results: SavedResults, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saved_folder, "MAX_BYTES", 10)
     found = results.page(None, 0, 50)

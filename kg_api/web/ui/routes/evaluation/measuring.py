@@ -11,6 +11,7 @@ from fastapi.responses import RedirectResponse
 from kg_api.bootstrap import Container
 from kg_api.evaluate.identity import describe_embedding
 from kg_api.evaluate.measuring import MeasuredOntology, read_judged
+from kg_api.graph.filters.remembered import count_writes
 from kg_api.models.vocabulary import SearchMode
 from kg_api.web.access.audit import note_outcome
 from kg_api.web.dependencies import Measures, Open
@@ -41,6 +42,8 @@ def measure(
 
 
 def _look(container: Container, ontology: str) -> MeasuredOntology:
+    writes = count_writes(container.graph)  # first: what is written meanwhile makes it another run
     judged = read_judged(container.graph, ontology)
     embedding = get_embedding_config(container, ontology)
-    return MeasuredOntology(describe_embedding(ontology, embedding, list_spaces(container).spaces), judged)
+    about = describe_embedding(ontology, embedding, list_spaces(container).spaces)
+    return MeasuredOntology({**about, "writes": writes}, judged)

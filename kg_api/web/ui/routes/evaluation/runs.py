@@ -18,6 +18,7 @@ from kg_api.web.routes.evaluation.results import ResultName
 from kg_api.web.routes.library.documents import list_ontologies
 from kg_api.web.ui.links import EVALUATIONS
 from kg_api.web.ui.rendering import render
+from kg_api.web.ui.routes.queries.search import asks_providers
 
 PAGE_SIZE: Final = 30
 QUESTIONS: Final = 50
@@ -41,6 +42,7 @@ def runs_page(
     judged = count_questions(container.graph, ontology) if ontology else None
     shown |= {"judged": judged, "modes": get_args(SearchMode), "can_measure": can_measure()}
     shown |= {"most_asked": MAX_QUESTIONS, "how": HOW}
+    shown["is_paid"] = bool(judged) and asks_providers(container, ontology)
     return render("evaluations/list.html", shown)
 
 

@@ -61,7 +61,7 @@ def search_page(
     While somebody types, words alone are looked for where meaning would ask a provider at each pause.
     """
     is_part = wants_part(request)
-    is_paid = _asks_providers(container, question)
+    is_paid = question.way != "text" and asks_providers(container, question.ontology)
     by_words = is_part and is_paid and request.headers.get(TRIGGER) == BOX
     searched = replace(question, way="text") if by_words else question
     found = None if question.is_blank else _found(container, searched, cursor)
@@ -89,11 +89,10 @@ def _found(container: Container, question: Question, cursor: str) -> SourceHits:
     return container.search.search(narrowed(container.graph, search))
 
 
-def _asks_providers(container: Container, question: Question) -> bool:
+def asks_providers(container: Container, ontology: str) -> bool:
     """Whether looking by meaning asks a service elsewhere, which most often is paid for."""
-    within = [question.ontology] if question.ontology else None
     try:
-        return question.way != "text" and bool(container.search.providers(within))
+        return bool(container.search.providers([ontology] if ontology else None))
     except KgError:
         return False  # the page says what is wrong where it shows hits
 
