@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
@@ -95,6 +95,23 @@ def test_an_ontology_is_set_up_and_deleted(
     page.get_by_role("link", name="Delete it").click()
     page.get_by_role("button", name="Delete notes").click()
     expect(page.locator(".nothing")).to_contain_text("There are no ontologies yet")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_deletes_looks_like_nothing_that_creates(page: Page, kg: KgClient, scheme: Any) -> None:
+    document = kg.ingest_text("Bees.", ontology="notes", document="a.md").document_id
+    key = kg.create_key("ada").key_id
+    page.emulate_media(color_scheme=scheme)
+    page.goto("/ui/keys")
+    making = colour_of(page.get_by_role("button", name="Make it"))
+    for path in (f"/ui/documents/{document}/delete", "/ui/ontologies/notes/delete", f"/ui/keys/{key}/revoke"):
+        page.goto(path)
+        assert colour_of(page.locator("main button")) != making, path
+        see_that_it_is_for_everybody(page)
+
+
+def colour_of(button: Locator) -> str:
+    return button.evaluate("each => getComputedStyle(each).backgroundColor")
 
 
 @pytest.fixture
