@@ -80,6 +80,17 @@ def test_a_key_is_not_made_again_by_loading_its_page_anew(page: Page, kg: KgClie
     assert [each.name for each in kg.keys().keys] == ["ada"]
 
 
+def test_what_administration_opens_moves_nothing_else(page: Page) -> None:
+    page.goto("/ui/search")
+    places = page.locator(".top nav > a, .top summary")
+    closed = [each.bounding_box() for each in places.all()]
+    page.locator(".top summary").click()
+    expect(page.get_by_role("link", name="Audit log")).to_be_visible()
+    assert [each.bounding_box() for each in places.all()] == closed
+    links = page.locator(".top nav a").all()
+    assert len({round(box["y"]) for each in links if (box := each.bounding_box())}) <= 2
+
+
 def test_an_ontology_is_set_up_and_deleted(
     page: Page, http: httpx.Client, kg: KgClient, graph: Graph
 ) -> None:
