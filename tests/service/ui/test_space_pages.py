@@ -48,6 +48,8 @@ def test_the_life_of_a_space(http: httpx.Client, kg: KgClient, graph: Graph, dri
     assert http.post(f"{AT}/drop").status_code == 409
     before = shown(http, f"{AT}/rollback?ontology=notes")
     assert words(before.xpath("//tbody/tr/*")) == ["notes", "other", "default"]
+    assert "New ontologies, too" not in " ".join(words([before]))
+    assert "New ontologies, too" in text_of(http, f"{AT}/rollback")
     assert kg.embedding_config("notes").config.space == "other", "it was only looked at"
     (form,) = before.xpath("//main//form")
     assert http.post(form.get("action"), data=dict(form.form_values())).status_code == 303
