@@ -19,7 +19,7 @@ from kg_api.web.ui.links import address, below
 from kg_api.web.ui.navigation import ADMINISTRATION, PLACES
 from kg_api.web.ui.passages import excerpt, opening, pieces_of, reasons
 from kg_api.web.ui.questions import address_of_hit
-from kg_api.web.ui.wording import as_text, count, day, duration, moment, share
+from kg_api.web.ui.wording import DONE, as_text, count, day, duration, moment, share
 
 HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -51,6 +51,7 @@ _FUNCTIONS: Final[dict[str, Any]] = {
     "condition_of": condition_of,
     "places": PLACES,
     "administration": ADMINISTRATION,
+    "outcomes": DONE,
 }
 _FILTERS: Final[dict[str, Any]] = {
     "count": count,

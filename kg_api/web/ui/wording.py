@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import cast
+from typing import Final, cast
+
+DONE: Final = {
+    "synonyms": "The synonyms are saved.",
+    "language": "The language is set.",
+    "embedding": "How it is embedded is changed.",
+    "extraction": "How concepts are found is changed.",
+    "document": "The document is deleted.",
+}
+"""What a page says of the form that led to it, by the word for it in the address: no other text comes in."""
 
 
 def count(number: int, one: str, many: str | None = None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Dialog, Page, Route, expect
 
 pytestmark = pytest.mark.usefixtures("http")
 
@@ -44,7 +44,12 @@ def test_what_a_former_try_said_is_over(page: Page, hive: Path) -> None:
 def test_leaving_while_files_are_sent_asks(page: Page, hive: Path) -> None:
     held, asked = list[Route](), list[str]()
     page.route("**/ui/documents", lambda route: held.append(route) if is_sent(route) else route.continue_())
-    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    page.on("dialog", stay)
     page.goto("/ui/documents")
     choose(page, hive)
     expect(page.locator(".taken li")).to_contain_text("being sent")

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
@@ -80,6 +80,17 @@ def test_a_key_is_not_made_again_by_loading_its_page_anew(page: Page, kg: KgClie
     assert [each.name for each in kg.keys().keys] == ["ada"]
 
 
+def test_what_administration_opens_moves_nothing_else(page: Page) -> None:
+    page.goto("/ui/search")
+    places = page.locator(".top nav > a, .top summary")
+    closed = [each.bounding_box() for each in places.all()]
+    page.locator(".top summary").click()
+    expect(page.get_by_role("link", name="Audit log")).to_be_visible()
+    assert [each.bounding_box() for each in places.all()] == closed
+    links = page.locator(".top nav a").all()
+    assert len({round(box["y"]) for each in links if (box := each.bounding_box())}) <= 2
+
+
 def test_an_ontology_is_set_up_and_deleted(
     page: Page, http: httpx.Client, kg: KgClient, graph: Graph
 ) -> None:
@@ -95,6 +106,23 @@ def test_an_ontology_is_set_up_and_deleted(
     page.get_by_role("link", name="Delete it").click()
     page.get_by_role("button", name="Delete notes").click()
     expect(page.locator(".nothing")).to_contain_text("There are no ontologies yet")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_deletes_looks_like_nothing_that_creates(page: Page, kg: KgClient, scheme: Any) -> None:
+    document = kg.ingest_text("Bees.", ontology="notes", document="a.md").document_id
+    key = kg.create_key("ada").key_id
+    page.emulate_media(color_scheme=scheme)
+    page.goto("/ui/keys")
+    making = colour_of(page.get_by_role("button", name="Make it"))
+    for path in (f"/ui/documents/{document}/delete", "/ui/ontologies/notes/delete", f"/ui/keys/{key}/revoke"):
+        page.goto(path)
+        assert colour_of(page.locator("main button")) != making, path
+        see_that_it_is_for_everybody(page)
+
+
+def colour_of(button: Locator) -> str:
+    return button.evaluate("each => getComputedStyle(each).backgroundColor")
 
 
 @pytest.fixture

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from PIL import Image
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.support.concept_graph import BEES
 from tests.support.records import record
@@ -178,6 +180,34 @@ def see_that_it_is_for_everybody(page: Page) -> None:
     found = Axe().run(page).response["violations"]
     assert [each["id"] for each in found if each["impact"] in SERIOUS] == [], (page.url, found)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), page.url
+
+
+@pytest.mark.usefixtures("ids")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_table_that_goes_on_says_so_at_its_edge(page: Page, scheme: Any) -> None:
+    show_as(page, "narrow", scheme)
+    page.goto("/ui/ontologies")
+    table = page.locator(".scrolling").first
+    assert table.evaluate("each => each.scrollWidth > each.clientWidth")
+    assert edge_of(page, table) != ground_of(page)
+    table.evaluate("each => each.scrollLeft = each.scrollWidth")
+    assert edge_of(page, table) == ground_of(page)
+
+
+def edge_of(page: Page, table: Locator) -> tuple[int, ...]:
+    """The colour at the right end of a table, above its last line."""
+    box = table.bounding_box()
+    assert box
+    return colour_at(page, box["x"] + box["width"] - 2, box["y"] + box["height"] - 4)
+
+
+def ground_of(page: Page) -> tuple[int, ...]:
+    return colour_at(page, 2, 400)
+
+
+def colour_at(page: Page, left: float, top: float) -> tuple[int, ...]:
+    shot = page.screenshot(clip={"x": left, "y": top, "width": 1, "height": 1})
+    return cast("tuple[int, ...]", Image.open(BytesIO(shot)).convert("RGB").getpixel((0, 0)))
 
 
 @pytest.mark.usefixtures("ids")

@@ -57,7 +57,7 @@ def test_how_it_is_embedded_is_changed_after_a_look(http: httpx.Client, kg: KgCl
     assert "embedded anew" in text_of(preview)
     assert kg.embedding_config("notes").config == before, "it was only asked"
     done = http.post(to, data=form_of(preview, to))
-    assert (done.status_code, done.headers["location"]) == (303, AT)
+    assert (done.status_code, done.headers["location"]) == (303, f"{AT}?done=embedding")
     config = kg.embedding_config("notes").config
     assert (config.strategy, config.context, config.embed_on_ingest) == ("hierarchical", "template", True)
     assert config.parent_size is not None, "another strategy begins with its own sizes"
@@ -120,6 +120,23 @@ def test_language_and_synonyms_are_set(http: httpx.Client, kg: KgClient) -> None
     assert kg.synonyms("notes").groups == [["k8s", "kubernetes"], [HOSTILE, "bold face"]]
     assert http.post(f"{AT}/synonyms", data={"groups": ""}).status_code == 303
     assert kg.synonyms("notes").groups == []
+
+
+def test_what_was_done_is_said_in_words_of_ours(http: httpx.Client) -> None:
+    http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease."})
+    sent = {
+        "synonyms": ({"groups": "k8s = kubernetes"}, "The synonyms are saved."),
+        "language": ({"language": "de"}, "The language is set."),
+    }
+    for form, (fields, said) in sent.items():
+        led = http.post(f"{AT}/{form}", data=fields).headers["location"]
+        assert words(shown(http, led).xpath("//p[@role='status'][@data-done]")) == [said]
+    (document,) = http.get("/documents").json()["documents"]
+    led = http.post(f"/ui/documents/{document['document_id']}/delete").headers["location"]
+    assert words(shown(http, led).xpath("//p[@data-done]")) == ["The document is deleted."]
+    for other in ("", HOSTILE, "document "):
+        page = shown(http, str(httpx.URL("/ui/documents", params={"done": other})))
+        assert page.xpath("//p[@data-done]") == []
 
 
 def test_an_ontology_is_deleted_after_a_look_at_what_goes(http: httpx.Client, tmp_path: Path) -> None:

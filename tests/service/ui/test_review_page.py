@@ -5,8 +5,14 @@ from __future__ import annotations
 import httpx
 from lxml.html import HtmlElement, document_fromstring
 
+from kg_api.access import keys
+from kg_api.graph.database import Graph
+from kg_api.models.keys import NewKey
+from kg_api.models.vocabulary import KeyScope
 from tests.service.asking import found
 from tests.service.ui.test_pages import HOSTILE, shown, words
+from tests.support.browsing import signed_in
+from tests.support.running import Service
 
 
 def give(http: httpx.Client, document: str, text: str, ontology: str = "birds", **more: str) -> None:
@@ -89,6 +95,18 @@ def test_what_was_decided_meanwhile_is_said(http: httpx.Client) -> None:
     for wrong in ({}, {"documents": "a.md", "every": "true"}, {"ontology": "!!", "every": "true"}):
         refused = http.post("/ui/review/approve", data={"ontology": "birds", **wrong})
         assert refused.status_code == 422, wrong
+
+
+def test_whoever_may_only_read_looks_at_all_without_a_button(guarded: Service, graph: Graph) -> None:
+    scopes: tuple[KeyScope, ...] = ("read", "write")
+    made = {each: keys.create_key(graph, NewKey(name=each, scope=each), "local").key for each in scopes}
+    with httpx.Client(base_url=guarded.url, headers={"Authorization": f"Bearer {made['write']}"}) as sent:
+        give(sent, "a.md", "Herons wait.")
+    for scope, buttons in (("read", []), ("write", ["Approve all"])):
+        with signed_in(guarded, made[scope]) as client:
+            page = shown(client, "/ui/review/approve?ontology=birds")
+        assert "1 document waits:" in " ".join(words([page]))
+        assert words(page.xpath("//main//button")) == buttons
 
 
 def test_what_waits_is_text(http: httpx.Client) -> None:

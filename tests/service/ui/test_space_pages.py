@@ -48,6 +48,8 @@ def test_the_life_of_a_space(http: httpx.Client, kg: KgClient, graph: Graph, dri
     assert http.post(f"{AT}/drop").status_code == 409
     before = shown(http, f"{AT}/rollback?ontology=notes")
     assert words(before.xpath("//tbody/tr/*")) == ["notes", "other", "default"]
+    assert "New ontologies, too" not in " ".join(words([before]))
+    assert "New ontologies, too" in text_of(http, f"{AT}/rollback")
     assert kg.embedding_config("notes").config.space == "other", "it was only looked at"
     (form,) = before.xpath("//main//form")
     assert http.post(form.get("action"), data=dict(form.form_values())).status_code == 303
@@ -68,7 +70,22 @@ def test_forms_lead_to_what_their_space_can_do(http: httpx.Client) -> None:
     led = {str(each) for each in page.xpath("//main//form/@action | //main//a/@href")}
     assert led == {f"{AT}/{each}" for each in ("build", "check", "rollback", "drop")} | {"/ui/spaces"}
     assert http.get(f"{AT}/rollback").status_code == 409, "there is nothing to go back to"
-    assert shown(http, f"{AT}/check").xpath("//main//form/@action") == [f"{AT}/activate"]
+    assert shown(http, f"{AT}/check").xpath("//main//form/@action") == [f"{AT}/build"]
+
+
+def test_a_check_says_where_nothing_is_built(http: httpx.Client, graph: Graph) -> None:
+    embedded(graph, http, "One passage.\n\nAnother passage.")
+    create(http)
+    for chosen in ("", "?ontology=notes"):
+        page = shown(http, f"{AT}/check{chosen}")
+        assert words(page.xpath("//p[@class='nothing']"))[0].startswith("Nothing is built yet")
+        assert "It can answer" not in " ".join(words([page]))
+        assert page.xpath("//form[contains(@action, '/activate')]") == []
+    (form,) = page.xpath("//main//form")
+    look = http.post(form.get("action"), data={**dict(form.form_values()), "dry_run": "true"})
+    assert "What building other would take" in look.text
+    default = shown(http, "/ui/spaces/default/check?ontology=notes")
+    assert "It can answer for notes." in " ".join(words([default]))
 
 
 def test_progress_refreshes_by_itself_while_there_is_any(http: httpx.Client, graph: Graph) -> None:

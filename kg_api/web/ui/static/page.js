@@ -40,6 +40,13 @@ document.addEventListener("htmx:sendError", () => {
   document.getElementById("problem").replaceChildren(told);
 });
 
+// What was done is said once: neither loading the page anew nor keeping its address says it again.
+if (document.querySelector("[data-done]")) {
+  const plain = new URL(location.href);
+  plain.searchParams.delete("done");
+  history.replaceState(history.state, "", plain);
+}
+
 // What is shown once is not sent for once more when it is loaded anew: that leads on.
 const once = document.querySelector("[data-once]");
 if (once) history.replaceState(null, "", once.dataset.once);

@@ -37,31 +37,38 @@ def counting(clock: Clock, counted: list[int], seconds: float) -> Callable[[], E
 def test_many_pages_count_once() -> None:
     clock, counted = Clock(), list[int]()
     counts, count = BuildCounts(clock), counting(clock, counted, 0.01)
-    assert [counts.of("notes", count).embedded for _ in range(100)] == [1] * 100
+    assert [counts.of("notes", "large", count).embedded for _ in range(100)] == [1] * 100
     clock.now += 3  # a page looks every three seconds
-    assert counts.of("notes", count).embedded == 2
-    assert counts.of("other", count).embedded == 3
+    assert counts.of("notes", "large", count).embedded == 2
+    assert counts.of("other", "large", count).embedded == 3
     assert len(counted) == 3
+
+
+def test_the_next_build_begins_with_counts_of_its_own() -> None:
+    counts = BuildCounts(Clock())
+    assert counts.of("notes", "large", lambda: status(9)).embedded == 9
+    assert counts.of("notes", "small", lambda: status(0)).embedded == 0
+    assert counts.of("notes", "large", lambda: status(1)).embedded == 9
 
 
 def test_what_takes_long_is_counted_seldom() -> None:
     clock, counted = Clock(), list[int]()
     counts, count = BuildCounts(clock), counting(clock, counted, 1.0)
     for _ in range(60):
-        counts.of("notes", count)
+        counts.of("notes", "large", count)
         clock.now += 1
     assert len(counted) == 3
     slow = counting(clock, counted, 30.0)
-    counts.of("slow", slow)
+    counts.of("slow", "large", slow)
     clock.now += 61
-    counts.of("slow", slow)
+    counts.of("slow", "large", slow)
     assert len(counted) == 5, "after a minute in any case"
 
 
 def test_nobody_waits_for_who_counts_where_something_is_known() -> None:
     clock, counts, begun, go_on = Clock(), None, threading.Event(), threading.Event()
     counts = BuildCounts(clock)
-    counts.of("notes", lambda: status(1))
+    counts.of("notes", "large", lambda: status(1))
     clock.now += 3
 
     def count_slowly() -> EmbeddingStatus:
@@ -69,10 +76,10 @@ def test_nobody_waits_for_who_counts_where_something_is_known() -> None:
         assert go_on.wait(20)
         return status(2)
 
-    other = threading.Thread(target=counts.of, args=("notes", count_slowly))
+    other = threading.Thread(target=counts.of, args=("notes", "large", count_slowly))
     other.start()
     assert begun.wait(20)
-    assert counts.of("notes", lambda: status(3)).embedded == 1
+    assert counts.of("notes", "large", lambda: status(3)).embedded == 1
     go_on.set()
     other.join()
-    assert counts.of("notes", lambda: status(3)).embedded == 2
+    assert counts.of("notes", "large", lambda: status(3)).embedded == 2

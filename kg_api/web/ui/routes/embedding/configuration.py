@@ -19,7 +19,7 @@ from kg_api.web.routes.embedding.configuration import get_embedding_config, put_
 from kg_api.web.routes.embedding.extraction import put_extraction_config
 from kg_api.web.routes.library.language import put_language
 from kg_api.web.routes.library.synonyms import put_synonyms
-from kg_api.web.ui.links import ONTOLOGIES, below
+from kg_api.web.ui.links import ONTOLOGIES, address, below
 from kg_api.web.ui.rendering import render
 
 MAX_SYNONYMS = 1_000_000
@@ -59,7 +59,7 @@ def change_embedding(
     changed = put_embedding_config(container, ontology, change, dry_run=not confirmed)
     note_outcome(request, changed)
     if confirmed:
-        return _to_ontology(ontology)
+        return _to_ontology(ontology, "embedding")
     shown = {"embedding": changed, "form": form, "fields": sorted(change.model_fields_set)}
     return render("ontologies/embedding.html", {"ontology": ontology, **shown})
 
@@ -87,7 +87,7 @@ def change_extraction(
     changed = put_extraction_config(container, ontology, change, dry_run=not confirmed)
     note_outcome(request, changed)
     if confirmed:
-        return _to_ontology(ontology)
+        return _to_ontology(ontology, "extraction")
     return render("ontologies/extraction.html", {"ontology": ontology, "extraction": changed, "form": form})
 
 
@@ -96,7 +96,7 @@ def change_language(request: Request, container: Open, ontology: Ontology, langu
     """Index its texts in a language; the page says where that is not complete, and goes on."""
     choice = valid(LanguageChoice, {"language": language})
     note_outcome(request, put_language(container, ontology, choice))
-    return _to_ontology(ontology)
+    return _to_ontology(ontology, "language")
 
 
 @router.post("/synonyms")
@@ -109,8 +109,8 @@ def change_synonyms(
     """Replace all synonyms; a line for each group, as the command line takes them."""
     lines = [each.split(BETWEEN) for each in groups.splitlines() if each.strip()]
     note_outcome(request, put_synonyms(container, ontology, valid(SynonymList, {"groups": lines})))
-    return _to_ontology(ontology)
+    return _to_ontology(ontology, "synonyms")
 
 
-def _to_ontology(ontology: str) -> Response:
-    return RedirectResponse(below(ONTOLOGIES, ontology), 303)
+def _to_ontology(ontology: str, done: str) -> Response:
+    return RedirectResponse(address(below(ONTOLOGIES, ontology), done=done), 303)

@@ -32,31 +32,33 @@ class BuildCounts:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._counts: dict[str, _Count] = {}
+        self._counts: dict[tuple[str, str], _Count] = {}
         self._counting = threading.Lock()
 
-    def of(self, ontology: str, count: Callable[[], EmbeddingStatus]) -> EmbeddingStatus:
-        """What of an ontology is embedded.
+    def of(self, ontology: str, space: str, count: Callable[[], EmbeddingStatus]) -> EmbeddingStatus:
+        """What of an ontology is embedded in a space.
 
         Args:
             ontology: which.
+            space: that it is built in: what was counted of a build says nothing of the next one.
             count: counts it; while somebody else counts, what is known is given.
         """
-        known = self._counts.get(ontology)
+        built = (ontology, space)
+        known = self._counts.get(built)
         if known and known.is_fresh(self._clock()):
             return known.status
         if not self._counting.acquire(blocking=known is None) and known:
             return known.status
         try:
-            known = self._counts.get(ontology)  # who held the lock may have counted it
-            return known.status if known and known.is_fresh(self._clock()) else self._count(ontology, count)
+            known = self._counts.get(built)  # who held the lock may have counted it
+            return known.status if known and known.is_fresh(self._clock()) else self._count(built, count)
         finally:
             self._counting.release()
 
-    def _count(self, ontology: str, count: Callable[[], EmbeddingStatus]) -> EmbeddingStatus:
+    def _count(self, built: tuple[str, str], count: Callable[[], EmbeddingStatus]) -> EmbeddingStatus:
         began = self._clock()
         status, now = count(), self._clock()
         since = now - FORGOTTEN_SECONDS
-        kept = {name: each for name, each in self._counts.items() if each.counted_at > since}
-        self._counts = {**kept, ontology: _Count(status, now, now - began)}
+        kept = {one: each for one, each in self._counts.items() if each.counted_at > since}
+        self._counts = {**kept, built: _Count(status, now, now - began)}
         return status

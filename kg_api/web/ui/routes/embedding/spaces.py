@@ -106,7 +106,7 @@ def progress_of(request: Request, container: Container, space: SpaceInfo) -> Seq
     counts: BuildCounts = request.app.state.build_counts
 
     def counted(ontology: str) -> EmbeddingStatus:
-        return counts.of(ontology, lambda: ontology_embedding_status(container, ontology))
+        return counts.of(ontology, space.slug, lambda: ontology_embedding_status(container, ontology))
 
     return [_progress(space, each, counted(each)) for each in space.building[:BUILDS_SHOWN]]
 

@@ -73,7 +73,7 @@ def rollback_page(
     going_back = {each.ontology for each in switched}
     given_up = [each for each in progress_of(request, container, space) if each.ontology in going_back]
     shown = {"slug": slug, "ontology": ontology, "switched": switched, "progress": given_up}
-    return render("spaces/rollback.html", shown)
+    return render("spaces/rollback.html", {**shown, "for_new": space.for_new})
 
 
 @router.post("/rollback")

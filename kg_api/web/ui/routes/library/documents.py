@@ -21,6 +21,9 @@ from kg_api.web.ui.rendering import render, wants_part
 PAGE_SIZE: Final = 50
 BY_SCRIPT: Final = "application/json"
 
+Done = Annotated[str, Query(max_length=40)]
+"""What was done by the form that led here; a word of `DONE`."""
+
 router = APIRouter(include_in_schema=False)
 
 
@@ -31,13 +34,15 @@ def documents_page(
     ontology: Annotated[str, Query(max_length=1000)] = "",
     where: Annotated[str, Query(max_length=2000)] = "",
     offset: Offset = 0,
+    *,
+    done: Done = "",
 ) -> HTMLResponse:
     """Show the documents of an ontology, or of all; to htmx the list alone."""
     conditions = valid(DocumentFilter, {"where": [where] if where.strip() else []}).where
     found = library.list_documents(
         container.graph, ontology=ontology or None, where=conditions, offset=offset, limit=PAGE_SIZE
     )
-    shown = {"ontology": ontology, "where": where, "found": found}
+    shown = {"ontology": ontology, "where": where, "found": found, "done": done}
     if wants_part(request):
         return render("documents/list.html", shown)
     return render("documents/page.html", {**shown, **_ontologies(container)})
@@ -69,4 +74,4 @@ def delete(request: Request, container: Open, document_id: CalledDocument) -> Re
     """Delete a document, and lead to those that are left of its ontology."""
     document = library.find_summary(container.graph, document_id)
     note_outcome(request, delete_document(container, document.document_id))
-    return RedirectResponse(address(DOCUMENTS, ontology=document.ontology), 303)
+    return RedirectResponse(address(DOCUMENTS, ontology=document.ontology, done="document"), 303)

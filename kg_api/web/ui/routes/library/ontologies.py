@@ -27,6 +27,7 @@ from kg_api.web.routes.library.language import get_language
 from kg_api.web.routes.library.synonyms import get_synonyms
 from kg_api.web.ui.links import ONTOLOGIES
 from kg_api.web.ui.rendering import render
+from kg_api.web.ui.routes.library.documents import Done
 
 REFUSED_SHOWN: Final = 20
 CHOICES: Final = {
@@ -47,11 +48,12 @@ def ontologies_page(container: Open) -> HTMLResponse:
 
 
 @router.get(ONTOLOGIES + "/{ontology}")
-def ontology_page(container: Open, ontology: Ontology) -> HTMLResponse:
+def ontology_page(container: Open, ontology: Ontology, done: Done = "") -> HTMLResponse:
     """Show how an ontology is embedded, read for concepts and searched by words."""
     status = ontology_embedding_status(container, ontology)
     shown = {
         "ontology": ontology,
+        "done": done,
         "status": status,
         "refused": _refused(container, status),
         "embedding": get_embedding_config(container, ontology),
