@@ -31,5 +31,5 @@ def ask_again(
     Raises:
         KgError: it fails for longer, or in another way.
     """
-    again, stop, pause = retry_if_exception_type(errors), stop_after_delay(seconds), wait_fixed(pause)
-    return Retrying(retry=again, stop=stop, wait=pause, before_sleep=before, reraise=True)(call)
+    again, stop, wait = retry_if_exception_type(errors), stop_after_delay(seconds), wait_fixed(pause)
+    return Retrying(retry=again, stop=stop, wait=wait, before_sleep=before, reraise=True)(call)
