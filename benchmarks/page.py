@@ -2,7 +2,8 @@
 
 Needs Chromium. Prints one JSON object of milliseconds:
 
-- first paint of `/ui/search` in a browser that has been nowhere, and the bytes of that visit;
+- first paint of `/ui/search` in a browser that has been nowhere, beside that of a page of one line, which is
+  what the browser itself takes; when the first byte came, and the bytes of that visit;
 - from the last key until hits are there, without the pause that typing waits for (its own is told);
 - the part of the page that hits come in, and the same searches over REST, turn by turn.
 """
@@ -13,8 +14,11 @@ import argparse
 import json
 import random
 import shutil
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,7 +35,8 @@ PAUSE_MS: Final = 300
 PAINT: Final = """() => {
   const paint = performance.getEntriesByName('first-contentful-paint')[0];
   const all = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
-  return {ms: paint.startTime, bytes: all.reduce((sum, each) => sum + each.transferSize, 0)};
+  return {ms: paint.startTime, first: all[0].responseStart,
+    bytes: all.reduce((sum, each) => sum + each.transferSize, 0)};
 }"""
 
 
@@ -50,13 +55,18 @@ def main() -> None:
 def _measure(running: Stack, questions: Sequence[str]) -> dict[str, Any]:
     address = running.home.api_url() or ""
     found = _hits(address, questions[:ASKED])
-    with sync_playwright() as playwright:
+    with sync_playwright() as playwright, _one_line() as bare:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        visits = [_visit(browser, address) for _ in range(VISITS + 1)][1:]  # the first starts the browser
+        visits, limits = list[dict[str, float]](), list[dict[str, float]]()
+        for _ in range(VISITS + 1):
+            visits.append(_visit(browser, f"{address}/ui/search"))
+            limits.append(_visit(browser, bare))
         typed = _typed(browser, address, questions[:TYPED])
         browser.close()
     return {
-        "first paint": _told([each["ms"] for each in visits]),
+        "first paint": _told([each["ms"] for each in visits[1:]]),  # the first starts the browser
+        "its first byte": _told([each["first"] for each in visits[1:]]),
+        "first paint of one line": _told([each["ms"] for each in limits[1:]]),
         "bytes of a first visit": visits[0]["bytes"],
         "typed until shown": _told([each - PAUSE_MS for each in typed]),
         **found,
@@ -103,11 +113,31 @@ def _hits(address: str, questions: Sequence[str]) -> dict[str, Any]:
 def _visit(browser: Browser, address: str) -> dict[str, float]:
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
-    page.goto(f"{address}/ui/search", wait_until="load")
+    page.goto(address, wait_until="load")
     page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
     seen = page.evaluate(PAINT)
     context.close()
     return seen
+
+
+class _OneLine(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>one line</title><p>One line.")
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
+        pass
+
+
+@contextmanager
+def _one_line() -> Generator[str]:
+    """A server of a page of one line."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _OneLine) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
 
 
 def _typed(browser: Browser, address: str, questions: Sequence[str]) -> list[float]:
