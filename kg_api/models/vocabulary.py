@@ -75,6 +75,8 @@ class JobState(StrEnum):
     DEAD = "dead"
 
 
+MAX_RELEVANCE = 2
+"""Of a passage that answers a question."""
 Target = Literal["documents", "passages", "spans"]
 """What counts as found: the right documents, judged passages, or the exact spans that answer."""
 Tier = Literal["pilot", "standard", "full"]

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Iterator
-from functools import partial
 from typing import Annotated
 
 import typer
 
-from kg_api.client import KgClient
-from kg_api.models.queries.judgements import MAX_RELEVANCE, Judgement
-from kg_cli.jobs.waiting import patiently
+from kg_api.models.vocabulary import MAX_RELEVANCE
 from kg_cli.terminal.answers import report
 from kg_cli.terminal.options import JsonOption, OffsetOption, OntologyOption, PageOption
-
-_PAGE = 1000
 
 group = typer.Typer(
     help="Judge passages as answers; the judged questions are a question set.", no_args_is_help=True
@@ -116,17 +110,3 @@ def take_back(
     from kg_cli.evaluate.judgement_views import print_deleted
 
     report(lambda kg: kg.delete_judgements(ontology, question, source_id), print_deleted, as_json=as_json)
-
-
-def list_judged(client: KgClient, ontology: str) -> Iterator[Judgement]:
-    """All judgements of an ontology.
-
-    Args:
-        client: of the service.
-        ontology: its name.
-    """
-    offset, total = 0, 1
-    while offset < total:
-        page = patiently(partial(client.judgements, ontology, offset=offset, limit=_PAGE))
-        yield from page.judgements
-        offset, total = offset + _PAGE, page.total

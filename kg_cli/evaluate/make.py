@@ -23,14 +23,13 @@ from kg_api.evaluate.sets.quotes import sample_quotes
 from kg_api.evaluate.sets.writing import write_set
 from kg_api.models.evaluation import SetDocument, SetQuery
 from kg_api.models.library.parsing import Format
-from kg_api.models.queries.judgements import judged_place
+from kg_api.models.queries.judgements import Judgement, judged_place
 from kg_api.parse.documents import parse
 from kg_api.parse.sentences import sentence_borders
 from kg_api.settings import load_settings
 from kg_api.wording.plural import pluralize
 from kg_cli.evaluate.corpus import list_documents
 from kg_cli.evaluate.instances import instance_queries, is_answered_by_text
-from kg_cli.evaluate.judgements import list_judged
 from kg_cli.jobs.waiting import patiently
 from kg_cli.terminal import console
 
@@ -48,6 +47,7 @@ GENERATED: dict[QuestionKind, str] = {
 HARD = "; those that full text answers in the first place are left out, which is to its disadvantage"
 TRIED = 20
 """Questions that are looked at for each that is wanted; of the others full text answers too many."""
+_PAGE = 1000
 _AROUND = 1500
 """Characters on either side of a sentence that a language model sees."""
 _PROSE = {"paragraph", "list_item"}
@@ -110,7 +110,7 @@ def _make_judged(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[s
     """Write what people judged; what is left out is told."""
     if wanted.llm or wanted.easy:
         raise InvalidInput("--kind judgements takes questions as they were asked; leave --llm and --easy out")
-    judged = judged_queries(map(judged_place, list_judged(client, wanted.ontology)))
+    judged = judged_queries(map(judged_place, _list_judged(client, wanted.ontology)))
     documents = _documents(client, wanted.ontology)
     names = {each.document for each in documents}  # some may have come after these
     there = [each for each in judged.queries if each.relevant.keys() <= names]
@@ -132,6 +132,15 @@ def _make_judged(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[s
     }
     write_set(folder, documents, queries, about)
     return about
+
+
+def _list_judged(client: KgClient, ontology: str) -> Iterator[Judgement]:
+    """All judgements of an ontology."""
+    offset, total = 0, 1
+    while offset < total:
+        page = patiently(partial(client.judgements, ontology, offset=offset, limit=_PAGE))
+        yield from page.judgements
+        offset, total = offset + _PAGE, page.total
 
 
 def _about(

@@ -12,10 +12,10 @@ from pydantic import AfterValidator, Field, StringConstraints
 from kg_api.models.base import Answer, Body, Called, Page, Text
 from kg_api.models.concepts.vocabulary import Person
 from kg_api.models.queries.places import Place
+from kg_api.models.vocabulary import MAX_RELEVANCE
 
 MAX_JUDGED_CHARACTERS: Final = 2000
 """Of a question that passages are judged for."""
-MAX_RELEVANCE: Final = 2
 
 
 def question_text(given: str) -> str:
