@@ -58,9 +58,9 @@ def test_ontologies_of_a_key_that_are_not_there_are_said(http: httpx.Client) -> 
 def test_what_was_changed_is_listed(http: httpx.Client) -> None:
     file = {"file": ("a.md", b"A lease.\n", "text/markdown")}
     http.post("/ui/documents", files=file, data={"ontology": "notes"}, follow_redirects=False)
-    until = time.monotonic() + 20
-    while not (rows := words(shown(http, "/ui/audit").xpath("//tbody/tr"))) and time.monotonic() < until:
+    until, path = time.monotonic() + 20, "//tbody/tr"
+    while "POST /ui/documents" not in (rows := words(shown(http, "/ui/audit").xpath(path)) or [""])[0]:
+        assert time.monotonic() < until, rows
         time.sleep(0.2)
-    assert "POST /ui/documents" in rows[0]
     assert "document a.md" in rows[0]
     assert "Nothing was changed with that key" in words(shown(http, "/ui/audit?key=local").xpath("//p"))[-1]

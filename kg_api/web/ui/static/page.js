@@ -1,6 +1,8 @@
 // What pages do beside htmx: nothing here is needed to search and to read.
 "use strict";
 
+{  // names of this script are its own: each page's script stands beside it
+
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;
@@ -113,3 +115,5 @@ addEventListener("pageshow", () => {
     button.disabled = false;
   }
 });
+
+}

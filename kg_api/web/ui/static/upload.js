@@ -5,7 +5,7 @@ const drop = document.querySelector("[data-drop]");
 const form = drop.querySelector("form");
 const taken = drop.querySelector(".taken");
 const onward = drop.querySelector(".onward");
-let underWay = 0;
+let sending = 0;
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
@@ -35,16 +35,16 @@ async function filesOf(entry) {
 }
 
 // Whoever leaves while files are sent is asked, for the rest of them would not come.
-window.addEventListener("beforeunload", (event) => { if (underWay) event.preventDefault(); });
+window.addEventListener("beforeunload", (event) => { if (sending) event.preventDefault(); });
 
 async function send(files) {
   const ontology = form.elements.ontology;
   if (!ontology.reportValidity()) return;
-  if (!underWay) taken.replaceChildren();  // what the former try said is over
+  if (!sending) taken.replaceChildren();  // what the former try said is over
   onward.hidden = true;
-  underWay += 1;
+  sending += 1;
   for (const each of files) await sendOne(each, ontology.value);
-  underWay -= 1;
+  sending -= 1;
   lead(ontology.value);
   htmx.ajax("GET", `/ui/documents?ontology=${encodeURIComponent(ontology.value)}`, { target: "#list" });
 }
