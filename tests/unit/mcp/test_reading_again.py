@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from kg_api.graph.retrying import READ_AGAIN_TIMES
 from kg_api.mcp.library import Library
 from kg_api.mcp.server import _outcome  # pyright: ignore[reportPrivateUsage]
 from kg_api.mcp.tool import Tool, ToolAnswer
@@ -27,7 +28,9 @@ class Failing:
         return ToolAnswer()
 
 
-@pytest.mark.parametrize(("failures", "error"), [(0, None), (2, None), (3, "TypeError")])
+@pytest.mark.parametrize(
+    ("failures", "error"), [(0, None), (READ_AGAIN_TIMES, None), (1 + READ_AGAIN_TIMES, "TypeError")]
+)
 def test_a_tool_is_called_again(failures: int, error: str | None) -> None:
     tool = cast("Tool[Any]", Failing(failures))
     result, failure = _outcome(tool, cast("Library", None), {})
