@@ -18,8 +18,10 @@ from kg_api.models.vocabulary import MAX_OFFSET, MAX_PAGE
 from kg_api.web.access.door import asking
 from kg_api.web.opening import Opening
 
+# What waits for nothing is no work for a thread: going to one and back is much of a small request.
 
-def _container(request: Request) -> Container:
+
+async def _container(request: Request) -> Container:
     opening: Opening = request.app.state.opening
     return opening.container()
 
@@ -64,11 +66,11 @@ async def check_body(request: Request) -> None:
         raise InvalidInput(f"{request.method} {route.path_format} takes no body; send none, or {{}}")
 
 
-def _results(request: Request) -> SavedResults:
+async def _results(request: Request) -> SavedResults:
     return request.app.state.results
 
 
-def _measuring(request: Request) -> Measuring:
+async def _measuring(request: Request) -> Measuring:
     return request.app.state.measuring
 
 

@@ -196,6 +196,7 @@ PAGES: Final[dict[str, KeyScope]] = {
     "POST /ui/review/reject": "write",
     "GET /ui/search": "read",
     "GET /ui/search/facets": "read",
+    "GET /ui/search/overview": "read",
     "GET /ui/spaces": "admin",
     "POST /ui/spaces": "admin",
     "GET /ui/spaces/{slug}": "admin",

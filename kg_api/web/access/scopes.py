@@ -126,6 +126,7 @@ PAGES_OF_SOME: Final = frozenset(
         "POST /ui/review/reject",
         "GET /ui/search",
         "GET /ui/search/facets",
+        "GET /ui/search/overview",
     }
 )
 """Pages that show of some ontologies what they show of all."""

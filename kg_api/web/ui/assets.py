@@ -54,8 +54,8 @@ def address_of(name: str) -> str:
 
 
 @router.get(PREFIX + "{digest}/{name}")
-def get_asset(request: Request, digest: str, name: str) -> Response:
-    """Give one; 404 where it is of another version."""
+async def get_asset(request: Request, digest: str, name: str) -> Response:
+    """Give one, at once and from memory; 404 where it is of another version."""
     found = _assets().get(name)
     if found is None or found.digest != digest:
         raise NotFound(f"there is no {name[:100]!r} of that version: load the page anew")

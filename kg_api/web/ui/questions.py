@@ -111,7 +111,7 @@ def address_of_hit(question: Question, hit: SourceHit, number: int) -> str:
     return f"{address(below(READ, hit.document_id), **shown)}#p{hit.paragraph}"
 
 
-def _asked(
+async def _asked(
     q: Annotated[str, Query(max_length=MAX_CHARACTERS)] = "",
     ontology: Annotated[str, Query(max_length=1000)] = "",
     mode: Way | Literal[""] = USUAL,

@@ -64,6 +64,21 @@ def test_hits_are_those_of_rest_with_their_words_marked(http: httpx.Client) -> N
 
 
 @pytest.mark.usefixtures("ids")
+def test_the_first_page_waits_for_no_counts(http: httpx.Client) -> None:
+    page = shown(http, "/ui/search")
+    names = page.xpath("//section[@id='results']//tbody//th//text()")
+    assert names
+    assert not "".join(page.xpath("//section[@id='results']//tbody//td//text()")).strip()
+    (later,) = page.xpath("//section[@id='results']//*[@hx-trigger='load']/@hx-get")
+    counted = document_fromstring(http.get(later, headers=HTMX).text)
+    assert counted.xpath("//tbody//th//text()") == names
+    assert [each["documents"] for each in http.get("/ontologies").json()["ontologies"]] == [
+        int(each) for each in words(counted.xpath("//tbody//td[1]"))
+    ]
+    assert not counted.xpath("//*[@hx-get]"), "it is asked for once"
+
+
+@pytest.mark.usefixtures("ids")
 def test_htmx_gets_the_hits_alone(http: httpx.Client) -> None:
     whole, part = http.get("/ui/search?q=bees").text, http.get("/ui/search?q=bees", headers=HTMX).text
     assert "<html" in whole

@@ -24,6 +24,7 @@ OF_EVERYTHING = (
     "/ui/search?q=common+ferry&judging=1",
     "/ui/search?q=boat&kind=image",
     "/ui/search/facets",
+    "/ui/search/overview",
     "/ui/search/facets?q=common+ferry",
     "/ui/ask",
     "/ui/ask?q=common+ferry",

@@ -22,6 +22,9 @@ SIZE = str(small_embedder().identity.dimensions)
 TYPED, ENTERED = {**HTMX, "HX-Trigger": "q"}, {**HTMX, "HX-Trigger": "search"}
 
 
+OVERVIEW = "/ui/search/overview"
+
+
 @pytest.fixture(scope="module")
 def provider() -> Iterator[EmbeddingServer]:
     with EmbeddingServer() as running:
@@ -51,8 +54,8 @@ def test_nobody_pays_for_each_pause_in_typing(
         assert typed.headers["hx-replace-url"] == "/ui/search?q=lease", "the address is of the whole search"
         assert "mode=text" in part.xpath("//li[@class='hit']/h2/a/@href")[0]
         assert len(provider.requests) == 0
-        assert "Words only while you type" in " ".join(words([shown(http, "/ui/search")]))
-        assert "Words only while you type" not in " ".join(words([shown(http, "/ui/search?mode=text")]))
+        assert "Words only while you type" in " ".join(words([shown(http, OVERVIEW)]))
+        assert "Words only while you type" not in " ".join(words([shown(http, f"{OVERVIEW}?mode=text")]))
         entered = http.get("/ui/search?q=lease", headers=ENTERED).text
         assert "By words only" not in entered
         assert len(provider.requests) == 1
@@ -64,6 +67,7 @@ def see_in_a_browser(paid: Service, provider: EmbeddingServer, browser: Browser)
     context = browser.new_context(base_url=paid.url)
     page = context.new_page()
     page.goto("/ui/search")
+    expect(page.locator("#paid")).to_contain_text("Words only while you type")
     page.keyboard.type("renews lease", delay=150)
     expect(page.locator("#results .note")).to_contain_text("By words only, while you type")
     expect(page.locator(".hit")).to_have_count(1)

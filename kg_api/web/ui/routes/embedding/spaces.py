@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from kg_api.bootstrap import Container
 from kg_api.errors import NotFound
+from kg_api.graph.naming.ontologies import names_of_ontologies
 from kg_api.models.embedding.spaces import NewSpace, SpaceInfo
 from kg_api.models.library.documents import EmbeddingStatus
 from kg_api.models.vocabulary import ImageProvider, Provider
@@ -18,7 +19,6 @@ from kg_api.web.dependencies import Open
 from kg_api.web.limits.strict_json import valid
 from kg_api.web.routes.embedding.configuration import add_space, list_spaces, ontology_embedding_status
 from kg_api.web.routes.embedding.switching import Name
-from kg_api.web.routes.library.documents import list_ontologies
 from kg_api.web.ui.links import SPACES, below
 from kg_api.web.ui.rendering import render, wants_part
 from kg_api.web.ui.routes.embedding.progress import BuildCounts
@@ -81,7 +81,7 @@ def space_page(request: Request, container: Open, slug: Name) -> HTMLResponse:
     shown = {"space": space, "progress": progress_of(request, container, space), "changes": _changes(space)}
     if wants_part(request):
         return render("spaces/state.html", shown)
-    return render("spaces/one.html", {**shown, "ontologies": list_ontologies(container).ontologies})
+    return render("spaces/one.html", {**shown, "ontologies": names_of_ontologies(container.graph)})
 
 
 def named_space(container: Container, slug: str) -> SpaceInfo:

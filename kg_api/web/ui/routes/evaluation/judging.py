@@ -8,12 +8,12 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from kg_api.graph.judgements.library import delete_judgements, judge, list_judgements, list_questions
+from kg_api.graph.naming.ontologies import names_of_ontologies
 from kg_api.models.queries.judgements import JudgedText, JudgementRequest
 from kg_api.web.access.audit import note_outcome
 from kg_api.web.access.session import viewer
 from kg_api.web.dependencies import Offset, Open
 from kg_api.web.limits.strict_json import valid
-from kg_api.web.routes.library.documents import list_ontologies
 from kg_api.web.ui.links import JUDGEMENTS, address
 from kg_api.web.ui.questions import AskedQuestion, Question
 from kg_api.web.ui.rendering import render, wants_part
@@ -29,8 +29,8 @@ router = APIRouter(include_in_schema=False)
 @router.get(JUDGEMENTS)
 def judgements_page(container: Open, ontology: OntologyName = "", offset: Offset = 0) -> HTMLResponse:
     """Show the questions of an ontology that something was judged for."""
-    ontologies = list_ontologies(container).ontologies
-    chosen = ontology or next((each.ontology for each in ontologies), "")
+    ontologies = names_of_ontologies(container.graph)
+    chosen = ontology or (ontologies[0] if ontologies else "")
     found = list_questions(container.graph, chosen, offset=offset, limit=PAGE_SIZE) if chosen else None
     return render("judging/page.html", {"found": found, "ontology": chosen, "ontologies": ontologies})
 

@@ -12,10 +12,10 @@ from kg_api.evaluate.measuring import MAX_QUESTIONS
 from kg_api.evaluate.saved.questions import LATENCY, worst_first
 from kg_api.evaluate.scores.measures import families, main_metrics, ranks
 from kg_api.graph.judgements.library import count_questions
+from kg_api.graph.naming.ontologies import names_of_ontologies
 from kg_api.models.vocabulary import MAX_COMPARED, SearchMode
 from kg_api.web.dependencies import Offset, Open, Results
 from kg_api.web.routes.evaluation.results import ResultName
-from kg_api.web.routes.library.documents import list_ontologies
 from kg_api.web.ui.links import EVALUATIONS
 from kg_api.web.ui.rendering import render
 from kg_api.web.ui.routes.queries.search import asks_providers
@@ -37,7 +37,7 @@ def runs_page(
     offset: Offset = 0,
 ) -> HTMLResponse:
     """Show saved results, the newest first, to choose some and compare them."""
-    shown: dict[str, Any] = {"ontology": ontology, "ontologies": list_ontologies(container).ontologies}
+    shown: dict[str, Any] = {"ontology": ontology, "ontologies": names_of_ontologies(container.graph)}
     shown |= {"found": results.page(ontology or None, offset, PAGE_SIZE), "most": MAX_COMPARED}
     judged = count_questions(container.graph, ontology) if ontology else None
     shown |= {"judged": judged, "modes": get_args(SearchMode), "can_measure": can_measure()}

@@ -7,9 +7,8 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse
 
-from kg_api.graph.naming.ontologies import searched
+from kg_api.graph.naming.ontologies import names_of_ontologies, searched
 from kg_api.web.dependencies import Offset, Ontology, Open
-from kg_api.web.routes.library.documents import list_ontologies
 from kg_api.web.routes.queries.communities import CommunityId
 from kg_api.web.ui.links import COMMUNITIES
 from kg_api.web.ui.rendering import render
@@ -26,8 +25,8 @@ def communities_page(
     container: Open, ontology: Annotated[str, Query(max_length=1000)] = "", offset: Offset = 0
 ) -> HTMLResponse:
     """Show the communities of an ontology, the largest first."""
-    ontologies = list_ontologies(container).ontologies
-    ontology = ontology or (ontologies[0].ontology if ontologies else "")
+    ontologies = names_of_ontologies(container.graph)
+    ontology = ontology or (ontologies[0] if ontologies else "")
     shown: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "found": None}
     if ontology:
         searched(container.graph, [ontology])  # one that is none of theirs is refused

@@ -9,12 +9,11 @@ from fastapi.responses import HTMLResponse
 
 from kg_api.bootstrap import Container
 from kg_api.errors import InvalidInput, NotFound
-from kg_api.graph.naming.ontologies import searched
+from kg_api.graph.naming.ontologies import names_of_ontologies, searched
 from kg_api.models.base import Text
 from kg_api.models.concepts.queries import ConceptHits, ConceptList
 from kg_api.models.vocabulary import MAX_HOPS, MAX_PHRASE
 from kg_api.web.dependencies import ConceptId, Offset, Open
-from kg_api.web.routes.library.documents import list_ontologies
 from kg_api.web.ui.links import CONCEPTS
 from kg_api.web.ui.rendering import render
 
@@ -35,8 +34,8 @@ def concepts_page(
     offset: Offset = 0,
 ) -> HTMLResponse:
     """Show concepts that fit a phrase; without one, those of an ontology."""
-    ontologies = list_ontologies(container).ontologies
-    ontology = ontology or (ontologies[0].ontology if ontologies and not q.strip() else "")
+    ontologies = names_of_ontologies(container.graph)
+    ontology = ontology or (ontologies[0] if ontologies and not q.strip() else "")
     shown: dict[str, Any] = {"q": q, "ontology": ontology, "ontologies": ontologies}
     shown |= {"hits": None, "listed": None}
     if q.strip():

@@ -9,13 +9,13 @@ from fastapi.responses import HTMLResponse
 
 from kg_api.bootstrap import Container
 from kg_api.graph.filters.facets import count_facets
-from kg_api.graph.naming.ontologies import searched
+from kg_api.graph.naming.ontologies import names_of_ontologies, searched
 from kg_api.graph.search.similar import places_of
 from kg_api.models.queries.facets import FacetRequest
 from kg_api.spaces.plans import read_embedding_state
 from kg_api.web.dependencies import Open
 from kg_api.web.limits.strict_json import valid
-from kg_api.web.routes.library.documents import list_documents, list_ontologies
+from kg_api.web.routes.library.documents import list_documents
 from kg_api.web.ui.links import MAP
 from kg_api.web.ui.rendering import render, wants_part
 
@@ -41,8 +41,8 @@ def map_page(
 
     To htmx the groups alone: the points are there, and have all that they can be coloured by.
     """
-    ontologies = list_ontologies(container).ontologies
-    ontology = ontology or (ontologies[0].ontology if ontologies else "")
+    ontologies = names_of_ontologies(container.graph)
+    ontology = ontology or (ontologies[0] if ontologies else "")
     shown: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "colour": colour}
     shown |= {"colours": get_args(Colour), "documents": None, "communities": None, "years": None}
     if ontology:

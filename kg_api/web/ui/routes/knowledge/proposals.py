@@ -7,10 +7,10 @@ from typing import Annotated, Final, Literal, get_args
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
+from kg_api.graph.naming.ontologies import names_of_ontologies
 from kg_api.models.vocabulary import ProposalState
 from kg_api.web.access.audit import note_outcome
 from kg_api.web.dependencies import Offset, Open
-from kg_api.web.routes.library.documents import list_ontologies
 from kg_api.web.routes.queries.proposals import ProposalId, list_proposals
 from kg_api.web.ui.links import PROPOSALS
 from kg_api.web.ui.rendering import render, wants_part
@@ -31,7 +31,7 @@ def proposals_page(
     """Show proposed links, the best first."""
     found = list_proposals(container, ontology or None, None, state, offset=offset, limit=PAGE_SIZE)
     shown = {"found": found, "ontology": ontology, "state": state, "states": get_args(ProposalState)}
-    return render("proposals/page.html", {**shown, "ontologies": list_ontologies(container).ontologies})
+    return render("proposals/page.html", {**shown, "ontologies": names_of_ontologies(container.graph)})
 
 
 @router.post(PROPOSALS + "/{proposal_id}/{decision}")

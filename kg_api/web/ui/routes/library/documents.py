@@ -9,11 +9,13 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 
 from kg_api.bootstrap import Container
 from kg_api.graph.documents import library
+from kg_api.graph.naming.ontologies import names_of_ontologies
+from kg_api.graph.review.waiting import count_waiting
 from kg_api.models.queries.filters import DocumentFilter
 from kg_api.web.access.audit import note_outcome
 from kg_api.web.dependencies import CalledDocument, Offset, Open
 from kg_api.web.limits.strict_json import valid
-from kg_api.web.routes.library.documents import delete_document, list_ontologies
+from kg_api.web.routes.library.documents import delete_document
 from kg_api.web.routes.library.ingest import ingest_document
 from kg_api.web.ui.links import DOCUMENTS, address
 from kg_api.web.ui.rendering import render, wants_part
@@ -49,8 +51,8 @@ def documents_page(
 
 
 def _ontologies(container: Container) -> dict[str, object]:
-    listed = list_ontologies(container)
-    return {"ontologies": listed.ontologies, "waiting": listed.waiting}
+    graph = container.graph
+    return {"ontologies": names_of_ontologies(graph), "waiting": count_waiting(graph)}
 
 
 @router.post(DOCUMENTS)

@@ -7,13 +7,13 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
+from kg_api.graph.naming.ontologies import names_of_ontologies
 from kg_api.models.jobs import FINISHED
 from kg_api.models.library.folders import Folder, NewFolder, ScanRequest
 from kg_api.web.access.audit import note_outcome
 from kg_api.web.dependencies import Open
 from kg_api.web.limits.strict_json import valid
 from kg_api.web.routes.library import folders
-from kg_api.web.routes.library.documents import list_ontologies
 from kg_api.web.routes.library.folders import FolderId
 from kg_api.web.ui.links import FOLDERS, below
 from kg_api.web.ui.rendering import render, wants_part
@@ -32,7 +32,7 @@ def folders_page(request: Request, container: Open) -> HTMLResponse:
     shown: dict[str, Any] = {"folders": listed, "is_scanned": any(map(_is_scanned, listed))}
     if wants_part(request):
         return render("folders/list.html", {**shown, "finished": FINISHED})
-    shown |= {"finished": FINISHED, "ontologies": list_ontologies(container).ontologies}
+    shown |= {"finished": FINISHED, "ontologies": names_of_ontologies(container.graph)}
     shown["roots"] = container.settings.sync.allowed
     return render("folders/page.html", shown)
 

@@ -38,10 +38,9 @@ def review_page(
     """Show documents that wait, by ontology and name."""
     found = list_waiting_documents(container, ontology or None, offset, PAGE_SIZE)
     waiting = count_waiting(container.graph)
-    choices = [{"ontology": each} for each in sorted(waiting)]
     return render(
         "review/page.html",
-        {"found": found, "ontology": ontology, "ontologies": choices, "waiting": waiting},
+        {"found": found, "ontology": ontology, "ontologies": sorted(waiting), "waiting": waiting},
     )
 
 

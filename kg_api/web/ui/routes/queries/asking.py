@@ -17,12 +17,11 @@ from kg_api.access.narrowing import narrowed
 from kg_api.answer.service import Writing
 from kg_api.bootstrap import Container
 from kg_api.errors import InvalidInput, KgError
-from kg_api.graph.naming.ontologies import searched
+from kg_api.graph.naming.ontologies import names_of_ontologies, searched
 from kg_api.models.queries.answering import Answered, AnswerRequest, Statement
 from kg_api.models.vocabulary import SearchMode
 from kg_api.web.dependencies import Open
 from kg_api.web.limits.strict_json import valid
-from kg_api.web.routes.library.documents import list_ontologies
 from kg_api.web.routes.queries.answer_stream import closed_after
 from kg_api.web.ui.links import ASK
 from kg_api.web.ui.questions import MAX_CHARACTERS, USUAL, WAYS, Question
@@ -70,7 +69,7 @@ def ask(
 def _shown(container: Container, question: Question) -> dict[str, object]:
     return {
         "question": question,
-        "ontologies": list_ontologies(container).ontologies,
+        "ontologies": names_of_ontologies(container.graph),
         "ways": {way: name for way, name in WAYS.items() if way in get_args(SearchMode)},
         "missing": _what_is_missing(container),
         "answer": None,

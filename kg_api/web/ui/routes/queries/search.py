@@ -15,7 +15,7 @@ from kg_api.errors import KgError
 from kg_api.graph.filters.facets import count_facets
 from kg_api.graph.filters.matching import read_keys
 from kg_api.graph.judgements.library import relevances
-from kg_api.graph.naming.ontologies import searched
+from kg_api.graph.naming.ontologies import names_of_ontologies, searched
 from kg_api.models.queries.facets import FacetCounts, FacetRequest
 from kg_api.models.queries.judgements import question_text
 from kg_api.models.queries.search import SourceHits
@@ -61,7 +61,7 @@ def search_page(
     While somebody types, words alone are looked for where meaning would ask a provider at each pause.
     """
     is_part = wants_part(request)
-    is_paid = question.way != "text" and asks_providers(container, question.ontology)
+    is_paid = not question.is_blank and _is_paid(container, question)
     by_words = is_part and is_paid and request.headers.get(TRIGGER) == BOX
     searched = replace(question, way="text") if by_words else question
     found = None if question.is_blank else _found(container, searched, cursor)
@@ -69,13 +69,25 @@ def search_page(
     shown |= {"is_part": is_part, "by_words": by_words}
     shown["judged"] = judged_hits(container, question, found) if found and question.judging else {}
     if found is None or not is_part:
-        shown["ontologies"] = list_ontologies(container).ontologies
+        shown |= {"ontologies": names_of_ontologies(container.graph), "counts": {}}
     if not is_part:
         return render("search/page.html", {**shown, "ways": WAYS, "kinds": KINDS, "is_paid": is_paid})
     part = render("search/results.html", shown)
     if not seen:
         part.headers["HX-Replace-Url"] = question.address()
     return part
+
+
+@router.get(f"{SEARCH}/overview")
+def overview(container: Open, question: AskedQuestion) -> HTMLResponse:
+    """Show what each ontology holds and whether meaning is paid for; the page waits for neither."""
+    counts = {each.ontology: each for each in list_ontologies(container).ontologies}
+    shown = {"ontologies": list(counts), "counts": counts, "is_paid": _is_paid(container, question)}
+    return render("search/overview.html", shown)
+
+
+def _is_paid(container: Container, question: Question) -> bool:
+    return question.way != "text" and asks_providers(container, question.ontology)
 
 
 def judged_hits(container: Container, question: Question, found: SourceHits) -> dict[str, int]:
