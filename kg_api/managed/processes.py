@@ -59,6 +59,17 @@ class ProcessId:
         self.signal(signal.SIGKILL)
         self.wait(seconds=10)
 
+    def listens(self, port: int) -> bool:
+        """Whether this very process takes connections there; yes where the system does not tell."""
+        try:
+            found = self._process()
+            held = found.net_connections("tcp") if found else []
+        except psutil.NoSuchProcess:
+            return False
+        except psutil.Error:
+            return True
+        return any(each.status == psutil.CONN_LISTEN and each.laddr[1:2] == (port,) for each in held)
+
     def _process(self) -> psutil.Process | None:
         _reap()
         try:

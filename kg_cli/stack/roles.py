@@ -38,7 +38,10 @@ def stack_roles(home: Home, settings: Settings) -> list[Role]:
 
 def _with_probe(neo4j: Role, home: Home, settings: Settings) -> Role:
     """Let the managed Neo4j count as ready when it answers a query, and as broken when it has panicked."""
-    probe = cache(partial(_probe, home, settings))  # the driver is loaded by the supervisor alone
+    probe_at = cache(partial(_probe, home, settings))  # the driver is loaded by the supervisor alone
+
+    def probe() -> DatabaseProbe:
+        return probe_at(home.bolt_uri())  # it moves to another port where its own is taken
 
     def reason() -> str | None:
         return neo4j.waiting_for() or probe().trouble()
@@ -62,7 +65,7 @@ def database_trouble(home: Home, settings: Settings) -> str | None:
         return DatabaseProbe(graph).trouble()
 
 
-def _probe(home: Home, settings: Settings) -> DatabaseProbe:
+def _probe(home: Home, settings: Settings, _at: str | None) -> DatabaseProbe:
     from kg_api.graph.probe import DatabaseProbe
 
     return DatabaseProbe(_graph(home, settings))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kg_api.machine import memory_bytes
-from kg_api.managed import files, logfiles, ports, roles
+from kg_api.managed import files, logfiles, ports, processes, roles
 from kg_api.managed.home import Home
 from kg_api.managed.neo4j import bolt, conf, java
 from kg_api.managed.neo4j import jars as neo4j_jars
 from kg_api.managed.neo4j.conf import Memory
 from kg_api.managed.neo4j.disk import MIB, DiskRoom
+from kg_api.managed.processes import ProcessId
 from kg_api.managed.roles import Role
 from kg_api.neo4j_settings import Neo4jSettings
 from kg_api.settings import Settings
@@ -27,6 +28,7 @@ def neo4j_role(home: Home, settings: Settings) -> Role:
         ManagedProcessError: there is no Java runtime.
     """
     arguments = home.neo4j_conf / "java.args"
+    known = set[tuple[ProcessId, int]]()
     where = (f"--home-dir={home.neo4j}", f"--config-dir={home.neo4j_conf}")
     return Role(
         name=NAME,
@@ -35,7 +37,7 @@ def neo4j_role(home: Home, settings: Settings) -> Role:
         cwd=home.neo4j,
         log=home.log_file(NAME),
         pid_file=home.pid_file(NAME),
-        waiting_for=lambda: _waiting_for(home),
+        waiting_for=lambda: _waiting_for(home, known),
         marks=(java.SERVER_CLASS, where[0]),
         prepare=lambda: prepare(home, settings),
         more_logs=(home.neo4j_logs / "neo4j.log",),
@@ -65,13 +67,15 @@ def choose_bolt_port(home: Home, settings: Settings) -> int:
 def prepare(home: Home, settings: Settings) -> None:
     """Write what the server reads at its start: configuration, JVM arguments and, once, its password.
 
+    A port that somebody else has taken since it was chosen is changed for another one.
+
     Raises:
         ManagedProcessError: the jars or the Java runtime cannot be had.
-        ConfigurationError: the password of an existing database is gone, or no port was chosen.
+        ConfigurationError: the password of an existing database is gone, or the port asked for is taken.
     """
     jars = neo4j_jars.check_jars(settings.cache)
     memory = _memory_for_start(home, settings.neo4j)
-    port = home.bolt_port() or choose_bolt_port(home, settings)
+    port = choose_bolt_port(home, settings)
     files.keep_text(home.neo4j_conf / "neo4j.conf", conf.render(port, memory, settings.neo4j.conf or {}))
     flags = java.server_flags(jars, memory)
     files.keep_text(home.neo4j_conf / "java.args", java.argument_file_text(flags))
@@ -103,8 +107,19 @@ def _memory_for_start(home: Home, settings: Neo4jSettings) -> Memory:
     return replace(memory, heap_mb=max(memory.heap_mb, min(half, RECOVERY_HEAP_MB)))
 
 
-def _waiting_for(home: Home) -> str | None:
-    port = home.bolt_port()
-    if port is not None and bolt.answers(ports.LOOPBACK, port):
+def _waiting_for(home: Home, known: set[tuple[ProcessId, int]]) -> str | None:
+    """What it is waited for.
+
+    Args:
+        home: whose server it is.
+        known: who was seen to listen where; it is asked for once, as looking through a process takes time.
+    """
+    port, process = home.bolt_port(), processes.load(home.pid_file(NAME))
+    if port is None or not bolt.answers(ports.LOOPBACK, port):
+        return f"Neo4j to answer on port {port}"
+    if process is None or (process, port) in known:
         return None
-    return f"Neo4j to answer on port {port}"
+    if not process.listens(port):  # two that started at once chose one port
+        return f"Neo4j to listen on port {port}, where another server answers"
+    known.add((process, port))
+    return None

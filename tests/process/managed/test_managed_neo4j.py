@@ -11,6 +11,7 @@ from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, LiteralString
+from urllib.parse import urlsplit
 
 import neo4j
 import psutil
@@ -186,6 +187,27 @@ def test_a_taken_port_that_was_asked_for_is_refused_before_anything_starts(tmp_p
         with pytest.raises(ConfigurationError, match=rf"port {port}.*KG_NEO4J__PORT.*pid {os.getpid()}"):
             choose_bolt_port(home, small_settings(tmp_path, port))
     assert home.bolt_port() is None
+
+
+def test_a_port_that_somebody_else_took_is_changed(tmp_path: Path, own_server: Neo4jServer) -> None:
+    """Two that start at once choose one port: the later one must not take the other's server for its own."""
+    migrated_home.give(tmp_path)
+    home, settings = Home(tmp_path).create(), small_settings(tmp_path)
+    taken = urlsplit(own_server.uri).port or 0
+    home.remember(neo4j=taken)
+    role = neo4j_role(home, settings)
+    me = processes.identify(os.getpid())
+    assert me is not None
+    processes.save(role.pid_file, me)
+    assert "another server answers" in (role.waiting_for() or "")
+    role.pid_file.unlink()
+    try:
+        roles.wait(role, roles.start(role), timeout=120)
+        assert home.bolt_port() not in {None, taken}
+        own = Neo4jServer(home.bolt_uri() or "", "neo4j", home.password() or "", role)
+        assert query(own, "RETURN 1") == [[1]]
+    finally:
+        roles.stop(role)
 
 
 def test_damaged_and_missing_jars_are_found_and_fetched_again(tmp_path: Path) -> None:
