@@ -19,7 +19,7 @@ from kg_api.web.ui.links import address, below
 from kg_api.web.ui.navigation import ADMINISTRATION, PLACES
 from kg_api.web.ui.passages import excerpt, opening, pieces_of, reasons
 from kg_api.web.ui.questions import address_of_hit
-from kg_api.web.ui.wording import DONE, as_text, count, day, duration, moment, share
+from kg_api.web.ui.wording import DONE, as_text, count, day, duration, moment, pace, share, time_left
 
 HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -58,7 +58,9 @@ _FILTERS: Final[dict[str, Any]] = {
     "day": day,
     "duration": duration,
     "moment": moment,
+    "pace": pace,
     "share": share,
+    "time_left": time_left,
     "as_text": as_text,
     "excerpt": excerpt,
     "pieces": pieces_of,
