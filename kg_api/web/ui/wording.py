@@ -12,6 +12,7 @@ DONE: Final = {
     "embedding": "How it is embedded is changed.",
     "extraction": "How concepts are found is changed.",
     "document": "The document is deleted.",
+    "result": "The run is deleted.",
 }
 """What a page says of the form that led to it, by the word for it in the address: no other text comes in."""
 
