@@ -74,7 +74,9 @@ def under_way(progress: Mapping[str, Progress], ontologies: Collection[str], wha
         what: waits, and what that means; the numbers go where it has braces.
     """
     waiting = [(name, at) for name, at in progress.items() if name in ontologies][:MAX_SHOWN]
-    counts = [f" ({at.done} of {at.total} are done)" if at.total else "" for _, at in waiting]
+    counts = [
+        f" ({at.done} of the {at.total} that were due are done)" if at.total else "" for _, at in waiting
+    ]
     return [
         Degradation(part="concepts", effect=f"{name}: {what.format(count)}")
         for (name, _), count in zip(waiting, counts, strict=True)

@@ -160,6 +160,7 @@ class EvalResult(Answer):
     kg: dict[str, Any]
     """Version of the service, commit, hash of the code."""
     machine: dict[str, Any]
+    """That asked; empty to whoever may not administer all of kg."""
     started_at: datetime
     finished_at: datetime
     seconds: float
@@ -214,6 +215,14 @@ class EvalSummaries(Page):
     evaluations: list[EvalSummary]
     unreadable: list[UnreadableResult]
     """Files that are broken, too large, or of a newer kg; told to whoever sees all ontologies."""
+
+
+class ResultDeleted(Answer):
+    """A saved result that has gone."""
+
+    name: str
+    ontology: str | None
+    """What was asked; None where the file did not say it."""
 
 
 class MeasuredRuns(Answer):

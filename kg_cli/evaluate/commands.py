@@ -10,6 +10,7 @@ import typer
 from kg_api.models.vocabulary import Target, Tier
 from kg_api.wording.plural import pluralize
 from kg_cli.evaluate import judgements
+from kg_cli.evaluate.saved.commands import group as results_group
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import LimitOption, OwnJsonOption
 
@@ -48,6 +49,7 @@ QuestionKindOption = Annotated[
 
 group = typer.Typer(help="Evaluate search quality, and compare.", no_args_is_help=True)
 group.add_typer(judgements.group, name="judgements")
+group.add_typer(results_group, name="results")
 
 
 @group.command()

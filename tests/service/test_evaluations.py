@@ -9,8 +9,12 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput, NotFound
+from kg_api.models.vocabulary import KeyScope
 from tests.service.asking import problem
+from tests.support.browsing import signed_in
 from tests.support.evaluations import measured, save
+from tests.support.running import Service, wait_until
+from tests.support.two_libraries import sending
 
 
 @pytest.mark.usefixtures("evaluations")
@@ -60,3 +64,55 @@ def test_what_is_not_there_or_not_comparable_is_said(kg: KgClient, http: httpx.C
 def test_there_is_nothing_where_nothing_was_measured(kg: KgClient) -> None:
     assert kg.evaluations().total == 0
     assert "there is no ontology" in kg.evaluations("beez").notes[0]
+
+
+@pytest.mark.usefixtures("evaluations")
+def test_a_result_is_deleted_with_what_lies_beside_it(kg: KgClient, evaluations: Path) -> None:
+    for ending in ("answers.jsonl", "png"):
+        (evaluations / f"text.{ending}").write_text("x")
+    with pytest.raises(NotFound, match="there is no result 'texts'; the nearest: 'text'"):
+        kg.delete_evaluation("texts")
+    gone = kg.delete_evaluation("text")
+    assert (gone.name, gone.ontology) == ("text", "bees")
+    assert sorted(each.name for each in evaluations.iterdir()) == ["hybrid.json", "owls.json"]
+    assert [each.name for each in kg.evaluations().evaluations] == ["owls", "hybrid"]
+    with pytest.raises(NotFound):
+        kg.delete_evaluation("text")
+    (evaluations / "cut.json").write_text("{")
+    assert kg.delete_evaluation("cut").ontology is None, "what cannot be read can go, too"
+    assert kg.evaluations().unreadable == []
+
+
+@pytest.mark.parametrize(
+    ("scope", "ontologies", "sees"),
+    [("read", None, False), ("write", None, False), ("admin", ["bees"], False), ("admin", None, True)],
+)
+def test_of_the_machine_administrators_of_all_are_told(
+    kg: KgClient,
+    service: Service,
+    evaluations: Path,
+    scope: KeyScope,
+    ontologies: list[str] | None,
+    *,
+    sees: bool,
+) -> None:
+    made = measured("text", [1], ontology="bees", machine={"system": "Linux-of-mine"})
+    save(evaluations, "here", made)
+    key = kg.create_key("ada", scope=scope, ontologies=ontologies).key
+    with sending(service, key) as http, signed_in(service, key) as pages:
+        answers = [http.get("/evaluations/here"), pages.get("/ui/evaluations/one/here")]
+    assert [each.status_code for each in answers] == [200, 200]
+    assert ["Linux-of-mine" in each.text for each in answers] == [sees, sees]
+
+
+@pytest.mark.usefixtures("evaluations")
+def test_who_deletes_a_result_may_write_and_is_written_down(kg: KgClient, service: Service) -> None:
+    reading, writing = (kg.create_key(scope, scope=scope).key for scope in ("read", "write"))
+    with sending(service, reading) as http:
+        problem(http.delete("/evaluations/text"), 403)
+    with sending(service, writing) as http:
+        assert http.delete("/evaluations/text").json() == {"name": "text", "ontology": "bees"}
+    wait_until(lambda: bool(kg.audit("write").entries), 20, lambda: "")
+    (entry,) = kg.audit("write").entries
+    assert (entry.method, entry.path) == ("DELETE", "/evaluations/text")
+    assert entry.outcome == {"name": "text", "ontology": "bees"}

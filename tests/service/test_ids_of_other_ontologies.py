@@ -52,6 +52,7 @@ READ_BY_ID = (
 CHANGED_BY_ID: tuple[tuple[str, dict[str, Any]], ...] = (
     ("PATCH /documents/{document}", {"title": "Mine now"}),
     ("DELETE /documents/{document}", {}),
+    ("DELETE /evaluations/{evaluation}", {}),
     ("POST /jobs/{job}/cancel", {}),
     ("POST /jobs/{job}/retry", {}),
     ("POST /proposals/{proposal}/accept", {}),

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from kg_api.client.answers import unwrap_event, whole_answer
 from kg_api.client.asynchronous.sending import AsyncSending
-from kg_api.client.call import body_of, get, post
+from kg_api.client.call import body_of, delete, get, post
 from kg_api.client.connection import MAX_THINKING_SECONDS
-from kg_api.models.evaluation import Comparison, EvalResult, EvalSummaries
+from kg_api.models.evaluation import Comparison, EvalResult, EvalSummaries, ResultDeleted
 from kg_api.models.library.conversations import Message
 from kg_api.models.queries.answering import Answered, AnswerEvent, AnswerRequest, Statement
 from kg_api.models.queries.augment import Augmented, AugmentRequest
@@ -109,6 +109,14 @@ class AsyncEvaluationMethods(AsyncSending):
     async def evaluation(self, name: str) -> EvalResult:
         """Read a saved result with the scores of each question."""
         return await self._send(get(EvalResult, "evaluations", name))
+
+    async def delete_evaluation(self, name: str) -> ResultDeleted:
+        """Delete a saved result with its answers and its picture.
+
+        Raises:
+            NotFound: naming the nearest, where there is none of that name.
+        """
+        return await self._send(delete(ResultDeleted, "evaluations", name))
 
     async def compare_evaluations(
         self, names: Sequence[str], *, metrics: Sequence[str] | None = None, against: str = "first"

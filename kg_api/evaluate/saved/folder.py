@@ -20,12 +20,18 @@ from kg_api.models.evaluation import (
     EvalResult,
     EvalSummaries,
     EvalSummary,
+    ResultDeleted,
     UnreadableResult,
 )
+from kg_api.wording.nearest import suggestion
 
 ENDING: Final = ".json"
+BESIDE: Final = (".answers.jsonl", ".png")
+"""What a run saves with its result: the answers, a picture."""
 MAX_BYTES: Final = 100_000_000
 """Of a file that is read: more than 200,000 questions have."""
+MAX_NAME: Final = 300
+"""Characters that are compared with names that are there."""
 MAX_UNREADABLE: Final = 100
 """So many are named."""
 RESERVED: Final = "compare"
@@ -94,6 +100,22 @@ class SavedResults:
         """
         return self._read(name, self._file(name))
 
+    def delete(self, name: str) -> ResultDeleted:
+        """Delete a result, with its answers and its picture.
+
+        Raises:
+            NotFound: there is none of that name that can be seen.
+            InvalidInput: its file cannot be deleted.
+        """
+        about = self._file(name).about
+        try:
+            for ending in (*BESIDE, ENDING):  # the result last: what is left of it can be deleted again
+                (self._folder / f"{name}{ending}").unlink(missing_ok=True)
+        except OSError as error:
+            raise InvalidInput(f"{name} cannot be deleted: {error.strerror}") from None
+        of = about.ontology if isinstance(about, EvalSummary) else None
+        return ResultDeleted(name=name, ontology=of)
+
     def compare(self, names: Sequence[str], metrics: Sequence[str] | None, against: str) -> Comparison:
         """Compare results; the same comparison is made once.
 
@@ -115,11 +137,13 @@ class SavedResults:
         return self._comparisons.find(stored, chosen, against, lambda: [self._read(*each) for each in files])
 
     def _file(self, name: str) -> _File:
-        known = self._look().get(name)
-        of = known.about.ontology if known and isinstance(known.about, EvalSummary) else None
-        if known is None or known.about is None or not reaches(of):
-            raise NotFound(f"there is no result {name[:100]!r}; `GET /evaluations` lists those there are")
-        return known
+        seen = {each: known for each, known in self._look().items() if _is_seen(known)}
+        if name not in seen:
+            near = suggestion(name[:MAX_NAME], seen)
+            raise NotFound(
+                f"there is no result {name[:100]!r}{near}; `GET /evaluations` lists those there are"
+            )
+        return seen[name]
 
     def _read(self, name: str, known: _File) -> EvalResult:
         if isinstance(known.about, UnreadableResult):
@@ -150,6 +174,12 @@ class SavedResults:
             return
         except OSError as error:
             raise InvalidInput(f"the folder of evaluations cannot be read: {error.strerror}") from None
+
+
+def _is_seen(file: _File) -> bool:
+    """Whether whoever asks may see a result; one that does not say what was asked takes seeing all."""
+    of = file.about.ontology if isinstance(file.about, EvalSummary) else None
+    return file.about is not None and reaches(of)
 
 
 def _asked(file: tuple[str, _File]) -> int:

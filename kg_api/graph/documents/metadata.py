@@ -7,14 +7,13 @@ the points in time at which the dates among them begin (kg_api.models.library.mo
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
 from kg_api.graph.database import Transaction
 from kg_api.models.library.metadata import MetadataValue
-from kg_api.models.library.moments import moment
+from kg_api.models.library.moments import moments_of
 
 MAX_COMPARED = 1000
 """Characters of a text that are compared."""
@@ -37,7 +36,7 @@ def metadata_properties(metadata: str, before: str | None = None) -> dict[str, A
 
 def _values(known: Mapping[str, MetadataValue]) -> dict[str, Any]:
     values = {f"{VALUES}{key}": _compared(value) for key, value in known.items()}
-    times = {f"{TIMES}{key}": _times(value) for key, value in known.items()}
+    times = {f"{TIMES}{key}": [each.start for each in moments_of(value)] for key, value in known.items()}
     return {**values, **{key: found for key, found in times.items() if found}}
 
 
@@ -45,12 +44,6 @@ def _compared(value: MetadataValue) -> Any:
     if isinstance(value, list):
         return [_compared(each) for each in value]
     return value[:MAX_COMPARED] if isinstance(value, str) else value
-
-
-def _times(value: MetadataValue) -> list[datetime]:
-    texts: Iterable[object] = value if isinstance(value, list) else [value]
-    found = (moment(each) for each in texts if isinstance(each, str))
-    return [each.start for each in found if each is not None]
 
 
 def _project(tx: Transaction, after: str) -> str | None:

@@ -21,6 +21,7 @@ NEWEST = 100
 MAX_COOLDOWN_SECONDS = 600
 """Seconds."""
 MAX_IN_LINE = 50
+RATE_DIGITS = 3
 OF_THE_MACHINE = "its folder cannot be read: an administrator of kg sees why"
 
 
@@ -172,8 +173,21 @@ def _is_stalled(row: Row) -> bool:
 
 def _speed(row: Row) -> dict[str, float | None]:
     works = row["state"] == JobState.RUNNING or (row["state"] == JobState.QUEUED and row.get("parts"))
-    if not works or row["done"] == row["done_at_claim"]:
+    moved = row["done"] - row["done_at_claim"]
+    if not works or moved <= 0:
         return {"rate": None, "eta_seconds": None}
     seconds = (row["now"].to_native() - row["claimed_at"].to_native()).total_seconds()
-    rate = (row["done"] - row["done_at_claim"]) / max(seconds, 0.001)
-    return {"rate": round(rate, 2), "eta_seconds": round((row["total"] - row["done"]) / rate, 1)}
+    rate, rest = speed(moved, seconds, row["total"] - row["done"])
+    return {"rate": rate, "eta_seconds": rest}
+
+
+def speed(moved: int, seconds: float, left: int) -> tuple[float, float]:
+    """Items a second, and the seconds that the rest takes at exactly that rate. Pure.
+
+    Args:
+        moved: items done, at least one.
+        seconds: that they took.
+        left: items to do; less than none where more was done than was counted.
+    """
+    rate = float(f"{moved / max(seconds, 0.001):.{RATE_DIGITS}g}")  # a slow one is not rounded to nothing
+    return rate, round(max(left, 0) / rate, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import calendar
 import re
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 _MONTH = re.compile(r"\d{4}-\d{2}")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -35,6 +35,13 @@ def moment(text: str) -> Moment | None:
         return _moment(text.strip())
     except (ValueError, OverflowError):
         return None
+
+
+def moments_of(value: object) -> list[Moment]:
+    """The dates of a value of the metadata, in their order; none where it holds none."""
+    several = cast("list[object]", value) if isinstance(value, list) else [value]
+    found = (moment(each) for each in several if isinstance(each, str))
+    return [each for each in found if each is not None]
 
 
 def year(number: int) -> Moment | None:

@@ -15,7 +15,7 @@ from kg_api.models.queries.places import DescribedPlace
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.rank.fusion import MIN_GAP
 from kg_api.search.retrieve.candidates import Candidates
-from kg_api.search.retrieve.hits import VECTOR
+from kg_api.search.retrieve.hits import PICTURES, VECTOR
 
 FEW_WORDS = 3
 """So many words besides stop words make a question a short one: their cosines lie elsewhere."""
@@ -66,8 +66,10 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Iterable[Described
     """Judge by the nearest passage of each space that was searched, and by the words of what is shown.
 
     Nobody can say without vectors, by a model that was not calibrated or hardly tells texts apart, or where
-    hypothetical answers were searched by: they are nearer to passages than any question is.
+    hypothetical answers were searched by: they are nearer to passages than any question is. Nor where the
+    best hit is a picture that was found by what it shows: how near is near was not measured there.
     """
+    shown = list(shown)
     words = content_words(plan.text)
     if not plan.usable or plan.concepts_alone or any(each.hypothetical for each in plan.vectors):
         return UNKNOWN
@@ -76,6 +78,8 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Iterable[Described
     if any(each.near for each in measured) or (measured and has_all(shown, words)):
         return Nearness(near=True)
     if len(measured) < len(found) or plan.page.given:  # a page before may have a passage with all words
+        return UNKNOWN
+    if shown and shown[0].source_id in _seen(candidates):
         return UNKNOWN
     return Nearness(near=False, note=_describe(plan, measured))
 
@@ -116,6 +120,12 @@ def _nearest(
     lane = candidates.lanes.get(f"{VECTOR}{space.slug}", ()) if space.slug in plan.usable else ()
     similarities = [each.similarity for each in lane if each.similarity is not None]
     return _Nearest(max(similarities), floor) if similarities and floor is not None else None
+
+
+def _seen(candidates: Candidates) -> set[str]:
+    """Ids of pictures that were found by what they show."""
+    lanes = (lane for name, lane in candidates.lanes.items() if name.startswith(PICTURES))
+    return {each.source.source_id for lane in lanes for each in lane}
 
 
 def _describe(plan: SearchPlan, measured: Iterable[_Nearest]) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kg_api.graph.database import Graph, portions
 from kg_api.graph.search.similar import vectors_of
-from kg_api.models.library.moments import moment
+from kg_api.models.library.moments import moments_of
 from kg_api.models.queries.similarity import MapDocument
 from kg_api.spaces.plans import OntologySnapshot
 
@@ -87,7 +87,5 @@ def _document(document_id: str, row: dict[str, Any] | None) -> MapDocument:
 
 def _day(given: object) -> str | None:
     """When a document says it is of: of several dates the first."""
-    several = cast("list[object]", given) if isinstance(given, list) else [given]
-    text = several[0] if several else None
-    found = moment(text) if isinstance(text, str) else None
-    return None if found is None else found.start.isoformat()[:DAY]
+    found = moments_of(given)
+    return found[0].start.isoformat()[:DAY] if found else None

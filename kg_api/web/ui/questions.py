@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, cast
 
 from fastapi import Depends, Query
 
+from kg_api.evaluate.saved.summaries import ontology_of
+from kg_api.models.evaluation import EvalResult
 from kg_api.models.queries.search import SourceHit, SourceSearch
 from kg_api.models.vocabulary import MAX_LIMIT
 from kg_api.web.limits.strict_json import valid
@@ -97,6 +99,26 @@ class Question:
     def without(self, condition: str) -> Question:
         """The same without a condition."""
         return replace(self, where=tuple(each for each in self.where if each != condition))
+
+
+def words_of_way(label: str) -> str:
+    """A run's label in the words of the search page where it is a mode, also with a number: `text (2)`."""
+    mode, mark, number = label.partition(" (")
+    return f"{WAYS.get(cast('Way', mode), mode)}{mark}{number}"
+
+
+def address_of_measured(result: EvalResult, text: str | None) -> str | None:
+    """The search that asks a question as a run did; None: its text is not known, or too long.
+
+    Args:
+        result: of the run.
+        text: of the question.
+    """
+    if text is None or len(text) > MAX_CHARACTERS:
+        return None
+    mode = result.config.get("mode")
+    way = mode if mode in WAYS else USUAL
+    return Question(text, ontology_of(result) or "", way).address()
 
 
 def address_of_hit(question: Question, hit: SourceHit, number: int) -> str:

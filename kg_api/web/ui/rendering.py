@@ -18,8 +18,8 @@ from kg_api.web.ui.graph.drawing import ties
 from kg_api.web.ui.links import address, below
 from kg_api.web.ui.navigation import ADMINISTRATION, PLACES
 from kg_api.web.ui.passages import excerpt, opening, pieces_of, reasons
-from kg_api.web.ui.questions import address_of_hit
-from kg_api.web.ui.wording import DONE, as_text, count, day, duration, moment, share
+from kg_api.web.ui.questions import address_of_hit, address_of_measured, words_of_way
+from kg_api.web.ui.wording import DONE, as_text, count, day, duration, moment, pace, share, time_left
 
 HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -46,6 +46,7 @@ _FUNCTIONS: Final[dict[str, Any]] = {
     "address": address,
     "below": below,
     "address_of_hit": address_of_hit,
+    "address_of_measured": address_of_measured,
     "viewer": viewer,
     "may": may,
     "condition_of": condition_of,
@@ -58,13 +59,16 @@ _FILTERS: Final[dict[str, Any]] = {
     "day": day,
     "duration": duration,
     "moment": moment,
+    "pace": pace,
     "share": share,
+    "time_left": time_left,
     "as_text": as_text,
     "excerpt": excerpt,
     "pieces": pieces_of,
     "reasons": reasons,
     "opening": opening,
     "ties": ties,
+    "way": words_of_way,
 }
 _templates.globals.update(_FUNCTIONS)
 _templates.filters.update(_FILTERS)

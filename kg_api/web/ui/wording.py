@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import date, datetime
 from typing import Final, cast
 
@@ -11,6 +12,7 @@ DONE: Final = {
     "embedding": "How it is embedded is changed.",
     "extraction": "How concepts are found is changed.",
     "document": "The document is deleted.",
+    "result": "The run is deleted.",
 }
 """What a page says of the form that led to it, by the word for it in the address: no other text comes in."""
 
@@ -39,6 +41,26 @@ def duration(seconds: int) -> str:
         if seconds and seconds % size == 0:
             return count(seconds // size, unit)
     return count(seconds, "second")
+
+
+def pace(items_a_second: float) -> str:
+    """`12 a second`, `24 a minute`, `20 an hour`: in the first of them that leaves at least one."""
+    for seconds, unit in ((1, "a second"), (60, "a minute")):
+        if items_a_second * seconds >= 1:
+            return f"{_two_digits(items_a_second * seconds)} {unit}"
+    return f"{_two_digits(items_a_second * 3600)} an hour"
+
+
+def _two_digits(number: float) -> str:
+    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"  # noqa: PLR2004 - of these two digits stand anyhow
+
+
+def time_left(seconds: float) -> str:
+    """How long something goes on, no less than it is: `about 40 seconds`, `about 3 minutes`."""
+    for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= 2 * size:
+            return f"about {count(math.ceil(seconds / size), unit)}"
+    return f"about {count(max(1, math.ceil(seconds)), 'second')}"
 
 
 def moment(at: datetime) -> str:

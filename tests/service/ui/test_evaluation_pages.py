@@ -46,7 +46,7 @@ IS_PAINTED = """canvas => {
 
 def test_the_table_tells_what_is_drawn(page: Page) -> None:
     page.goto("/ui/evaluations/compare?name=text&name=hybrid&against=best&by=hit_rate%401")
-    expect(page.locator(".where")).to_contain_text("all against hybrid")
+    expect(page.locator(".where")).to_contain_text("all against meaning and words")
     table = page.locator("[aria-label='hit rate by rank, a table']")
     expect(table.locator("tbody tr").first).to_contain_text("0.2500")
     expect(table.locator("tbody tr").first).to_contain_text("0.7500")
@@ -120,3 +120,38 @@ def test_where_nothing_was_measured_the_page_says_how(http: httpx.Client) -> Non
     told = told_by(shown(http, "/ui/evaluations?ontology=leases"))
     assert "Nothing was measured in leases yet" in told
     assert "kg eval make --ontology leases" in told
+
+
+def test_runs_are_named_as_the_search_page_names_its_modes(http: httpx.Client, evaluations: Path) -> None:
+    save(evaluations, "again", measured("text", [1] * 12, ontology="bees"), after=4)
+    listed = told_by(shown(http, "/ui/evaluations"))
+    assert "meaning and words" in listed
+    assert "hybrid" not in listed
+    assert str(shown(http, "/ui/evaluations/one/text").findtext(".//h1")) == "words"
+    both = told_by(shown(http, "/ui/evaluations/compare?name=text&name=again&name=hybrid"))
+    assert "all against words" in both
+    assert "words (2)" in both
+
+
+def test_questions_lead_to_the_search_that_was_measured(http: httpx.Client) -> None:
+    of_run = "/ui/search?q=What+is+2%3F&ontology=bees&mode=text"
+    for path in ("one/text", "compare?name=text&name=hybrid"):
+        page = shown(http, f"/ui/evaluations/{path}")
+        hrefs = {str(each.text): each.get("href") for each in page.findall(".//th[@class='question']/a")}
+        assert hrefs["What is 2?"] == of_run, path
+    assert http.get(of_run).status_code == 200
+    page = shown(http, "/ui/evaluations/one/hybrid")
+    assert "/ui/search?q=What+is+2%3F&ontology=bees" in [each.get("href") for each in page.iter("a")]
+
+
+def test_a_run_is_deleted_after_a_look(page: Page, evaluations: Path) -> None:
+    (evaluations / "text.answers.jsonl").write_text("{}\n")
+    page.goto("/ui/evaluations/one/text")
+    page.click("text=Delete this run")
+    expect(page.locator("h1")).to_have_text("Delete the run words?")
+    page.click("text=Keep it")
+    page.click("text=Delete this run")
+    page.click("button.danger")
+    expect(page.locator("[data-done]")).to_have_text("The run is deleted.")
+    expect(page.locator("input[value=text]")).to_have_count(0)
+    assert sorted(each.name for each in evaluations.iterdir()) == ["hybrid.json", "owls.json"]

@@ -61,6 +61,7 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "set_relationship_stance": lambda kg: kg.set_relationship_stance("o", "a", "supports"),
     "evaluations": lambda kg: kg.evaluations("o"),
     "evaluation": lambda kg: kg.evaluation("r"),
+    "delete_evaluation": lambda kg: kg.delete_evaluation("r"),
     "compare_evaluations": lambda kg: kg.compare_evaluations(["r", "s"], metrics=["ndcg@10"]),
     "constructive_query": lambda kg: kg.constructive_query([{"step": "seed", "value": "a"}]),
     "search_relationships": lambda kg: kg.search_relationships("a"),

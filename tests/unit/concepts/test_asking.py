@@ -12,5 +12,5 @@ def test_work_that_is_not_counted_yet_is_told_without_numbers() -> None:
     told = under_way(progress, ["new", "old"], EMBEDDING)
     assert [each.effect for each in told] == [
         "new: concepts are still to be embedded; until then they are found by their words only",
-        EMBEDDING.format(" (2 of 5 are done)").join(("old: ", "")),
+        EMBEDDING.format(" (2 of the 5 that were due are done)").join(("old: ", "")),
     ]

@@ -134,9 +134,24 @@ def test_who_sees_some_ontologies_sees_their_results_alone(results: SavedResults
 def test_names_do_not_leave_the_folder(results: SavedResults, tmp_path: Path, name: str) -> None:
     outside = save(tmp_path.parent, "secret", measured("a", [1]))
     (tmp_path / "link.json").symlink_to(outside)
-    with pytest.raises(NotFound):
-        results.find(name)
+    for ask in (results.find, results.delete):
+        with pytest.raises(NotFound):
+            ask(name)
     assert "link" not in names(results)
+    assert outside.is_file()
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_what_cannot_be_seen_is_not_deleted_and_not_named(results: SavedResults, tmp_path: Path) -> None:
+    with reaching(["bees"]):
+        with pytest.raises(NotFound, match="there is no result 'owl'; `GET"):
+            results.delete("owl")
+        with pytest.raises(NotFound, match="there is no result 'owls'; `GET"):
+            results.delete("owls")
+        with pytest.raises(NotFound, match="there is no result 'hybrd'; the nearest: 'hybrid'; `GET"):
+            results.delete("hybrd")
+        assert results.delete("hybrid").ontology == "bees"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["owls.json", "text.json"]
 
 
 def test_a_file_is_read_once_until_it_changes(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from kg_api.models.library.moments import moment
+from kg_api.models.library.moments import moment, moments_of
 from kg_api.models.queries.filters import Clause, Condition, Where, alternatives_of, parse_condition
 
 WHERE: TypeAdapter[list[Clause]] = TypeAdapter(Where)
@@ -122,6 +122,13 @@ def test_a_date_is_a_span_of_time(text: str, start: datetime, until: datetime) -
 @pytest.mark.parametrize("text", ["2025", "2025-13", "2025-02-30", "9999-12-31", "yesterday", "", "1" * 50])
 def test_texts_that_are_no_date(text: str) -> None:
     assert moment(text) is None
+
+
+def test_the_dates_of_a_value_are_read_in_their_order() -> None:
+    found = moments_of(["soon", "2025-03-02", 7, "2024-01"])
+    assert [each.start.isoformat()[:10] for each in found] == ["2025-03-02", "2024-01-01"]
+    assert [moments_of(each) for each in (None, 7, "soon", [])] == [[], [], [], []]
+    assert moments_of("2025-03-02") == [moment("2025-03-02")]
 
 
 @given(st.datetimes(timezones=st.timezones()), st.datetimes(timezones=st.timezones()))

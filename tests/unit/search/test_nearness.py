@@ -15,6 +15,7 @@ from kg_api.search.plan.query_vector import QueryVector
 from kg_api.search.plan.scope import SpaceScope
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.rank.nearness import UNKNOWN, content_words, floor_of, nearness
+from kg_api.search.retrieve.hits import PICTURES
 from tests.unit.search.found import SPACE, found, lanes, place, plan
 
 CALIBRATED = replace(SPACE, calibration=SimilarityCalibration(related=0.6, unrelated=0.1))
@@ -43,6 +44,17 @@ def test_pictures_are_not_judged_by_what_they_show() -> None:
     seen = PictureVector(SPACE, ["notes"], np.ones(3, dtype=np.float32))
     told = nearness(replace(asked("red"), pictures=[seen]), far, [])
     assert "nothing is near 'red' in its words; what pictures show is not judged" in (told.note or "")
+
+
+def test_a_picture_that_is_the_best_hit_by_what_it_shows_is_not_judged() -> None:
+    """No floor of pictures' spaces was measured: whether the best hit is near nobody can say."""
+    far = lanes({"default": [found("a", 1, 0.2)]})
+    both = replace(far, lanes={**far.lanes, f"{PICTURES}photos": [found("p", 1, 0.3)]})
+    seen = PictureVector(SPACE, ["notes"], np.ones(3, dtype=np.float32))
+    asking = replace(asked("red"), pictures=[seen])
+    assert nearness(asking, both, [place("p"), place("a")]) == UNKNOWN
+    assert nearness(asking, both, [place("a"), place("p")]).near is False
+    assert nearness(asking, both, [place("p", "a red boat")]).near, "its words are"
 
 
 def test_a_passage_that_has_all_words_of_the_question_is_near() -> None:

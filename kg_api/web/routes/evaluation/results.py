@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
 from pydantic import AfterValidator, StringConstraints
 
 from kg_api.graph.naming.ontologies import note_on_ontology
 from kg_api.models.base import storable
-from kg_api.models.evaluation import Comparison, EvalResult, EvalSummaries
+from kg_api.models.evaluation import Comparison, EvalResult, EvalSummaries, ResultDeleted
 from kg_api.models.vocabulary import MAX_COMPARED
+from kg_api.web.access.door import asking
 from kg_api.web.dependencies import Offset, OntologyFilter, Open, PageSize, Results
 
 router = APIRouter(tags=["evaluation"])
@@ -69,9 +70,21 @@ def compare_evaluations(
 
 
 @router.get("/evaluations/{name}", summary="Get a saved result of an evaluation")
-def get_evaluation(results: Results, name: ResultName) -> EvalResult:
+def get_evaluation(request: Request, results: Results, name: ResultName) -> EvalResult:
     """Give a result with its configuration and the scores of each question.
 
-    422: its file cannot be read.
+    `machine` is empty unless the key may administer all of kg. 404: there is none of that name; the message
+    names those nearest. 422: its file cannot be read.
     """
-    return results.find(name)
+    found, access = results.find(name), asking(request)
+    sees_machine = access.allows("admin") and access.ontologies is None
+    return found if sees_machine else found.model_copy(update={"machine": {}})
+
+
+@router.delete("/evaluations/{name}", summary="Delete a saved result of an evaluation")
+def delete_evaluation(results: Results, name: ResultName) -> ResultDeleted:
+    """Delete a result with its answers and its picture, also one that cannot be read.
+
+    404: there is none of that name; the message names those nearest.
+    """
+    return results.delete(name)

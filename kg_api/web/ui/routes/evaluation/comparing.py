@@ -58,4 +58,5 @@ def _questions(results: SavedResults, found: Comparison, by: str, offset: int) -
     by_label = {label: results.find(name) for label, name in found.results.items()}
     questions = largest_differences(by_label, found.baseline, by)
     page = {"offset": offset, "limit": QUESTIONS, "total": len(questions)}
-    return {"questions": questions[offset : offset + QUESTIONS], "page": page}
+    shown = {"questions": questions[offset : offset + QUESTIONS], "page": page}
+    return {**shown, "baseline": by_label[found.baseline]}
