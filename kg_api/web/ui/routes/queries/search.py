@@ -20,6 +20,7 @@ from kg_api.models.queries.facets import FacetCounts, FacetRequest
 from kg_api.models.queries.judgements import question_text
 from kg_api.models.queries.search import SourceHits
 from kg_api.models.vocabulary import MAX_CURSOR_CHARACTERS, MAX_FACETS, MAX_PAGED_HITS
+from kg_api.spaces.providers import providers_here
 from kg_api.web.dependencies import Open
 from kg_api.web.limits.strict_json import valid
 from kg_api.web.routes.library.documents import list_ontologies
@@ -92,9 +93,10 @@ def _found(container: Container, question: Question, cursor: str) -> SourceHits:
 def asks_providers(container: Container, ontology: str) -> bool:
     """Whether looking by meaning asks a service elsewhere, which most often is paid for."""
     try:
-        return bool(container.search.providers([ontology] if ontology else None))
+        asked = container.search.providers([ontology] if ontology else None)
     except KgError:
         return False  # the page says what is wrong where it shows hits
+    return bool(asked - providers_here(container.settings))
 
 
 @router.get(f"{SEARCH}/facets")
