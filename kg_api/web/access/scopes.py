@@ -105,6 +105,7 @@ PAGES_OF_SOME: Final = frozenset(
         "POST /ui/evaluations/measure",
         "GET /ui/evaluations/one/{name}",
         "GET /ui/graph/{source_id}",
+        "GET /ui/help",
         "GET /ui/jobs",
         "POST /ui/jobs/{job_id}/cancel",
         "POST /ui/jobs/{job_id}/retry",

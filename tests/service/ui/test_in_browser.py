@@ -56,6 +56,7 @@ def pages(ids: dict[str, str]) -> dict[str, str]:
         "evaluation": "/ui/evaluations/one/text",
         "compared evaluations": "/ui/evaluations/compare?name=text&name=hybrid",
         "how to evaluate": "/ui/evaluations?ontology=nothing",
+        "help": "/ui/help",
         "jobs": "/ui/jobs",
         "nowhere": "/ui/search?q=a&where=colour",
     }
