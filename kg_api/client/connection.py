@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import ssl
 import sys
 from collections.abc import Callable, Generator, Mapping
@@ -12,6 +11,7 @@ import httpx
 
 from kg_api.client.call import Call
 from kg_api.errors import ConfigurationError, ServiceUnreachable
+from kg_api.wording.hosts import is_loopback
 
 DEFAULT_TIMEOUT_SECONDS = 60.0
 MAX_SILENCE_SECONDS = 45.0
@@ -118,11 +118,3 @@ def unreachable(base_url: httpx.URL, error: httpx.RequestError) -> ServiceUnreac
 def redact_url(url: httpx.URL) -> str:
     """An address without what may be secret in it."""
     return str(url.copy_with(username="", password="", query=None))
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine itself."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

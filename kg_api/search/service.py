@@ -74,7 +74,7 @@ class SearchService:
         return self.answer(self._planner.plan(request, similar))
 
     def providers(self, ontologies: Sequence[str] | None) -> frozenset[str]:
-        """Services elsewhere that embed a question; see `SearchPlanner.providers`."""
+        """Services that embed a question; see `SearchPlanner.providers`."""
         return self._planner.providers(ontologies)
 
     def plan(self, request: SourceSearch, *, concepts_alone: bool) -> SearchPlan:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from kg_api.embed.known import IN_PROCESS, price_of
 from kg_api.graph.spaces.registry import Space
 from kg_api.settings import Settings
 from kg_api.spaces.registry import choice_of
+from kg_api.wording.hosts import is_loopback
 
 MAX_IMAGE_BATCH = 16
 """Pictures that are unpacked at once, whatever the batch of texts: one for a remote model may have 3 MB."""
@@ -25,3 +28,10 @@ def batch_size_of_space(settings: Settings, space: Space) -> int:
         return min(batch, MAX_IMAGE_BATCH)
     sizes = {"openai": settings.openai.batch_size, "nomic": settings.nomic.batch_size}
     return sizes.get(space.identity.provider, batch)
+
+
+def providers_here(settings: Settings) -> frozenset[str]:
+    """Providers of this machine: in this process, or served at an address of loopback, as by Ollama."""
+    served = {"openai": settings.openai, "nomic": settings.nomic, "cohere": settings.cohere}
+    hosts = {name: urlsplit(each.base_url).hostname or "" for name, each in served.items()}
+    return IN_PROCESS | {name for name, host in hosts.items() if is_loopback(host)}

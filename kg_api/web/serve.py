@@ -22,8 +22,8 @@ from kg_api.web.access.required import warn_if_open
 from kg_api.web.app import create_app
 from kg_api.web.limits.connection import Connection
 from kg_api.web.limits.connections import ConnectionLimits, connections_and_backlog
-from kg_api.web.limits.origin import is_loopback
 from kg_api.web.siblings import Siblings
+from kg_api.wording.hosts import is_loopback
 
 log = structlog.get_logger()
 

@@ -86,7 +86,7 @@ def grant_to_follow(path: str, ontology: str) -> str | None:
 
 def _is_of_home(url: str, home: Home) -> bool:
     """Whether an address is of the service that this home's key belongs to, on this machine."""
-    from kg_api.client.connection import is_loopback
+    from kg_api.wording.hosts import is_loopback
 
     parts = urlsplit(url)
     host = parts.hostname or ""

@@ -165,6 +165,7 @@ PAGES: Final[dict[str, KeyScope]] = {
     "GET /ui/folders/{folder_id}/scan": "admin",
     "POST /ui/folders/{folder_id}/scan": "admin",
     "GET /ui/graph/{source_id}": "read",
+    "GET /ui/help": "read",
     "GET /ui/jobs": "read",
     "POST /ui/jobs/{job_id}/cancel": "write",
     "POST /ui/jobs/{job_id}/retry": "write",

@@ -66,7 +66,7 @@ class SearchPlanner:
         self._pool.shutdown()
 
     def providers(self, ontologies: Sequence[str] | None) -> frozenset[str]:
-        """Services elsewhere that embed a question which is looked for by meaning; most are paid each time.
+        """Services that embed a question which is looked for by meaning, outside of this process.
 
         Args:
             ontologies: where it is looked for; None: in all.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 import structlog
@@ -185,6 +186,12 @@ def asking(request: Request) -> Access:
 def access_of(scope: Scope) -> Access:
     """Who sends a request, once the door has let it in."""
     return scope["state"][_ACCESS]
+
+
+def as_signed_in(scope: Scope) -> AbstractContextManager[None]:
+    """Let a page that takes the place of an answer know who is signed in."""
+    access: Access | None = scope.get("state", {}).get(_ACCESS)
+    return nullcontext() if access is None else in_session(scope, access)
 
 
 def note_access(scope: Scope, access: Access) -> None:

@@ -6,7 +6,7 @@ import structlog
 
 from kg_api.errors import ConfigurationError
 from kg_api.settings import ApiSettings
-from kg_api.web.limits.origin import is_loopback
+from kg_api.wording.hosts import is_loopback
 
 log = structlog.get_logger()
 

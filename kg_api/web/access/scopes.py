@@ -107,6 +107,7 @@ PAGES_OF_SOME: Final = frozenset(
         "GET /ui/evaluations/one/{name}/delete",
         "POST /ui/evaluations/one/{name}/delete",
         "GET /ui/graph/{source_id}",
+        "GET /ui/help",
         "GET /ui/jobs",
         "POST /ui/jobs/{job_id}/cancel",
         "POST /ui/jobs/{job_id}/retry",

@@ -115,7 +115,10 @@ async def check_csrf(request: Request) -> None:
         return
     sent = request.headers.get(CSRF_HEADER) or await _sent_by_form(request)
     if not (isinstance(sent, str) and token.has_csrf_token(sent)):
-        raise Forbidden("this page was loaded before somebody signed in: load it anew, and send it again")
+        raise Forbidden(
+            "the page that sent this was loaded before somebody signed in: go back to it, load it anew, and "
+            "send it again"
+        )
 
 
 async def _sent_by_form(request: Request) -> object:

@@ -6,7 +6,6 @@ that it knows (against DNS rebinding), and to pages of its own and those that th
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
@@ -17,6 +16,7 @@ from kg_api.errors import ConfigurationError
 from kg_api.settings import ApiSettings
 from kg_api.web.access.scopes import is_page
 from kg_api.web.problems import problem
+from kg_api.wording.hosts import is_loopback
 
 LINKED = frozenset({"/", "/docs"})
 """What a link of another page may lead to, beside the pages below /ui."""
@@ -24,14 +24,6 @@ OURS = frozenset({"same-origin", "none"})
 """`none`: an address that somebody typed, or a bookmark."""
 MAX_SHOWN_NAME = 100
 _PORTS = {"http": 80, "https": 443}
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host's name stands for this machine alone."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def allowed_hosts(settings: ApiSettings) -> frozenset[str]:

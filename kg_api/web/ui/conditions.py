@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 from kg_api.models.queries.facets import FacetCounts, FacetValue
-from kg_api.models.queries.filters import KNOWN_FIELDS, METADATA, parse_conditions
+from kg_api.models.queries.filters import KNOWN_FIELDS, METADATA, OF_TIME, parse_conditions
+
+ORDERED: Final = (">=", "<=")
+"""By which also dates are compared."""
 
 
 def condition_of(facet: FacetCounts, value: FacetValue) -> str | None:
@@ -20,6 +26,24 @@ def condition_of(facet: FacetCounts, value: FacetValue) -> str | None:
 def field_of(key: str) -> str:
     """How a key of the metadata is called where fields are, which every document has."""
     return f"{METADATA}{key}" if key in KNOWN_FIELDS or key.startswith(METADATA) else key
+
+
+def begun_conditions(fields: Sequence[str]) -> list[str]:
+    """How a condition on each field begins; what has an order also from a value on, and up to one.
+
+    Args:
+        fields: as conditions name them.
+    """
+    begun = [(each, sign) for each in fields for sign in ("=", *(ORDERED if each in OF_TIME else ()))]
+    return [f"{_quoted(field)}{sign}" for field, sign in begun if _can_be_named(field)]
+
+
+def _can_be_named(field: str) -> bool:
+    """Whether a line can say it: not one with quotes of both kinds."""
+    try:
+        return parse_conditions(f"{_quoted(field)}=1").get("field") == field
+    except ValueError:
+        return False
 
 
 def _written(value: str | float | bool, *, is_date: bool) -> str:

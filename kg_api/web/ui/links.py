@@ -24,6 +24,7 @@ FOLDERS: Final = "/ui/folders"
 SPACES: Final = "/ui/spaces"
 KEYS: Final = "/ui/keys"
 AUDIT: Final = "/ui/audit"
+HELP: Final = "/ui/help"
 
 Value = str | int | Sequence[str] | None
 

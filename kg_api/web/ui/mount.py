@@ -13,12 +13,12 @@ from kg_api.web.ui.routes.embedding import configuration, spaces, switching
 from kg_api.web.ui.routes.evaluation import comparing, judging, measuring, runs
 from kg_api.web.ui.routes.knowledge import communities, concepts, passage_map, proposals, source_graph
 from kg_api.web.ui.routes.library import documents, folders, ontologies, reading, review
-from kg_api.web.ui.routes.operation import jobs, keys, session
+from kg_api.web.ui.routes.operation import explaining, jobs, keys, session
 from kg_api.web.ui.routes.queries import asking, search
 
 PAGES = (
     *(search, asking, reading, documents, ontologies, configuration, review, folders, spaces, switching),
-    *(concepts, communities, source_graph, passage_map, proposals, jobs, keys),
+    *(concepts, communities, source_graph, passage_map, proposals, jobs, keys, explaining),
     *(judging, runs, comparing, measuring),
 )
 WITHOUT_KEY = (assets, session)

@@ -39,13 +39,13 @@ PLACES: Final = (
     PageLink(CONCEPTS, "Concepts"),
     PageLink(COMMUNITIES, "Communities"),
     PageLink(MAP, "Map"),
-    PageLink(PROPOSALS, "Links"),
+    PageLink(PROPOSALS, "Proposed links"),
     PageLink(EVALUATIONS, "Evaluations"),
     PageLink(JOBS, "Jobs"),
 )
 ADMINISTRATION: Final = (
     PageLink(FOLDERS, "Folders"),
-    PageLink(SPACES, "Spaces"),
+    PageLink(SPACES, "Embedding spaces"),
     PageLink(KEYS, "Keys"),
     PageLink(AUDIT, "Audit log"),
 )

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from kg_api.web.access.door import as_signed_in
 from kg_api.web.access.scopes import is_page
 from kg_api.web.openapi import MEDIA_TYPE
 from kg_api.web.ui.rendering import render, wants_part
@@ -23,6 +24,7 @@ KEPT: Final = ("retry-after", "www-authenticate", "allow", "set-cookie", "x-requ
 class ErrorPages:
     """Shows the problem documents that answer requests for pages; who must sign in is led there.
 
+    Whoever is signed in can sign out there: another key may be good for it.
     Somebody who opens an address that only forms are sent to, as after a session ended, is led to its page.
     """
 
@@ -72,7 +74,8 @@ class _Problem:
         problem: dict[str, Any] = json.loads(self._body)
         shown = {"problem": problem, "phrase": HTTPStatus(status).phrase, "back": page_before(request)}
         template = "problem/part.html" if wants_part(request) else "problem/page.html"
-        return render(template, shown, status)
+        with as_signed_in(self._scope):
+            return render(template, shown, status)
 
 
 def _has_key(request: Request) -> bool:

@@ -6,17 +6,27 @@ import sys
 import time
 from pathlib import Path
 
+import httpx
 import neo4j
 import pytest
 from playwright.sync_api import Page, expect
 
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
-from tests.support.concept_graph import BEES, store_lives
+from tests.service.ui.test_in_browser import PICTURES
+from tests.service.ui.test_pages import shown, words
+from tests.support.concept_graph import BEES, embed_concepts, store_concepts, store_lives
 from tests.support.many_vectors import give_vectors
 from tests.support.records import record
 
 MANY = 1000
+OVERLAPS = """box => {
+  const labels = box._cyreg.cy.nodes()
+    .map(each => each.renderedBoundingBox({ includeNodes: false, includeEdges: false }));
+  const meet = (a, b) => a.x1 < b.x2 && b.x1 < a.x2 && a.y1 < b.y2 && b.y1 < a.y2;
+  return labels.flatMap((a, at) => labels.slice(at + 1).filter(b => meet(a, b)).map(b => [a, b]));
+}"""
+"""Pairs of labels that stand on each other."""
 SOURCES = [each.source_id for each in record("bees.md", BEES).sources]
 
 pytestmark = pytest.mark.usefixtures("http")
@@ -31,6 +41,56 @@ def test_ways_from_concept_to_concept_are_drawn_beside_their_list(
     expect(ways).to_have_attribute("data-drawn", "4")
     steps = page.locator("ol.listed > li").first.locator("a").all_inner_texts()
     assert steps == ["Ada Lovelace", "Analytical Engine", "London", "Thames"]
+
+
+def test_ways_are_shown_where_one_looks(page: Page, graph: Graph, driver: neo4j.Driver) -> None:
+    ids = store_lives(graph, driver)
+    page.set_viewport_size({"width": 390, "height": 600})
+    page.goto(f"/ui/concepts/{ids['Ada Lovelace']}")
+    page.fill("#to", "Thames")
+    page.get_by_role("button", name="Find ways").click()
+    expect(page).to_have_url(f"/ui/concepts/{ids['Ada Lovelace']}?to=Thames#ways")
+    expect(page.locator("[data-graph][data-drawn]")).to_have_count(2)
+    expect(page.locator("#ways ol > li").first).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_picture_of_a_concept_says_what_its_list_does(
+    page: Page, graph: Graph, driver: neo4j.Driver, width: int
+) -> None:
+    """Also where what is related has relations of its own; no label stands on another."""
+    own, others = (
+        "Engine",
+        [f"Number {at} of long names that nobodyhasevershortened" for at in range(18)],
+    )
+    text = " ".join([own, *others])
+    stated = [(own, "is beside", each) for each in others]
+    stated.append((others[0], "leads to", "Nowhere"))
+    made = record("many.md", [text, f"{others[0]} Nowhere"])
+    ids = store_concepts(
+        graph, made, {0: [own, *others], 1: [others[0], "Nowhere"]}, {0: stated[:-1], 1: stated[-1:]}
+    )
+    embed_concepts(driver)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"/ui/concepts/{ids[own]}")
+    drawing = page.locator("[data-graph][data-drawn]")
+    expect(drawing).to_have_attribute("data-drawn", str(1 + len(others)))
+    drawn = drawing.evaluate("box => box._cyreg.cy.nodes().map(each => each.id())")
+    links = page.locator("ul.listed a").evaluate_all("each => each.map(one => one.pathname.split('/').pop())")
+    assert set(drawn) == {ids[own], *links}
+    assert drawing.evaluate(OVERLAPS) == []
+    drawing.screenshot(path=PICTURES / f"related-{width}.png")
+
+
+def test_without_scripts_there_is_no_empty_frame(http: httpx.Client, ids: dict[str, str]) -> None:
+    for path in (
+        f"/ui/concepts/{ids['waggle dance']}?to=Frisch",
+        f"/ui/graph/{SOURCES[0]}",
+        "/ui/map?ontology=notes",
+    ):
+        plain = shown(http, path)
+        assert plain.xpath("//*[contains(@class, 'graph') or self::canvas][not(ancestor::*[@hidden])]") == []
+        assert "needs scripts" in " ".join(words(plain.xpath("//noscript/p")))
 
 
 def test_one_walks_from_passage_to_passage(page: Page, ids: dict[str, str]) -> None:

@@ -17,6 +17,7 @@ from tests.support.concept_graph import BEES
 from tests.support.records import record
 from tests.support.running import Service
 
+KNOWN = ["document=", "ontology=", "title=", "format=", "uri=", "updated_at=", "updated_at>=", "updated_at<="]
 SERIOUS = {"serious", "critical"}
 SIZES = {"wide": (1280, 900), "narrow": (390, 844)}
 FIRST_VISIT_BYTES = 300_000
@@ -56,6 +57,7 @@ def pages(ids: dict[str, str]) -> dict[str, str]:
         "evaluation": "/ui/evaluations/one/text",
         "compared evaluations": "/ui/evaluations/compare?name=text&name=hybrid",
         "how to evaluate": "/ui/evaluations?ontology=nothing",
+        "help": "/ui/help",
         "jobs": "/ui/jobs",
         "nowhere": "/ui/search?q=a&where=colour",
     }
@@ -87,6 +89,25 @@ def test_what_narrows_down_keeps_what_was_typed(page: Page, http: httpx.Client) 
     expect(page.locator(".hit")).to_have_count(3)
     expect(page.locator("#q")).to_have_value("the dance")
     expect(page.locator("#told")).to_have_text("3 hits")
+
+
+def test_fields_are_offered_and_half_a_condition_waits(page: Page, http: httpx.Client) -> None:
+    body = {"ontology": "notes", "document": "a.md", "text": "The dance.\n", "metadata": {"author": "Ada"}}
+    assert http.post("/documents", json=body).status_code == 202
+    page.goto("/ui/search?q=dance&mode=text")
+    offered = page.locator("#fields option")
+    expect(offered.first).to_have_attribute("value", "author=")
+    values = offered.evaluate_all("each => each.map(one => one.value)")
+    assert values == ["author=", *KNOWN]
+    page.locator("details", has_text="How to write").locator("summary").click()
+    expect(page.locator("details", has_text="Operators")).to_contain_text("title contains lease")
+    page.get_by_label("only where").fill("author=")
+    page.keyboard.press("Tab")
+    page.wait_for_timeout(500)
+    expect(page.locator("#problem")).to_be_empty()
+    page.get_by_label("only where").fill("author=Bob")
+    page.keyboard.press("Tab")
+    expect(page.locator("#results")).to_contain_text("Nothing was found")
 
 
 @pytest.mark.usefixtures("ids")

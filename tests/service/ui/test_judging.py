@@ -55,6 +55,38 @@ def test_hits_are_judged_without_scripts(http: httpx.Client, kg: KgClient) -> No
 
 
 @pytest.mark.usefixtures("ids")
+def test_who_judges_hits_judges_what_they_read(page: Page, kg: KgClient) -> None:
+    page.goto(SEARCH)
+    page.locator(".hit h2 a").first.click()
+    page.locator(".passage.hit").get_by_role("button", name="Yes").click()
+    pressed = page.locator(".passage.hit [aria-pressed=true]")
+    expect(pressed).to_have_text("Yes")
+    (judged,) = kg.judgements("notes", "waggle dance").judgements
+    assert judged.source
+    expect(page.locator(".passage.hit > p")).to_have_text(judged.source.full_text.strip())
+    page.reload()
+    expect(pressed).to_have_text("Yes")
+    page.get_by_text("All hits for").click()
+    expect(page.locator(".hit").first.locator("[aria-pressed=true]")).to_have_text("Yes")
+
+
+@pytest.mark.usefixtures("ids")
+def test_what_is_read_is_judged_without_scripts(http: httpx.Client, kg: KgClient) -> None:
+    (to,) = shown(http, SEARCH).xpath("//li[@class='hit'][1]/h2/a/@href")
+    forms = shown(http, to).xpath("//form[@class='judging']")
+    assert len(forms) == len(shown(http, to).xpath("//section[contains(@class, 'passage')]"))
+    answer = http.post(forms[-1].get("action"), data={**dict(forms[-1].form_values()), "relevance": "1"})
+    assert answer.status_code == 303
+    there = shown(http, answer.headers["location"])
+    (pressed,) = there.xpath("//section[contains(@class, 'passage')][last()]//button[@aria-pressed='true']")
+    assert words([pressed]) == ["Partly"]
+    assert [each.relevance for each in kg.judgements("notes", "waggle dance").judgements] == [1]
+    assert shown(http, to.replace("judging=1", "")).xpath("//form[@class='judging']") == []
+    elsewhere = {**dict(forms[-1].form_values()), "relevance": "1", "back": "https://elsewhere.example/"}
+    assert http.post(forms[-1].get("action"), data=elsewhere).headers["location"] == "/ui/search"
+
+
+@pytest.mark.usefixtures("ids")
 def test_judged_questions_are_listed_looked_at_and_taken_back(http: httpx.Client, kg: KgClient) -> None:
     assert "No question is judged in notes yet" in " ".join(words([shown(http, "/ui/judgements")]))
     hits = kg.search_sources("waggle dance", mode="text").sources

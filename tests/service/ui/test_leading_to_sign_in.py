@@ -140,6 +140,25 @@ def test_a_form_without_the_token_of_its_page_does_nothing(
     assert ada.post("/ui/logout", files=files).status_code == 303
 
 
+def test_who_may_not_see_a_page_signs_out_there(ada: httpx.Client) -> None:
+    """For a key that is good for it: it is no dead end."""
+    refused = ada.get("/ui/keys")
+    assert refused.status_code == 403
+    assert "Administration" not in refused.text
+    answer = ada.post("/ui/logout", data={"csrf_token": token_in(refused)})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/ui/login")
+
+
+def test_a_form_of_an_earlier_session_leads_to_its_page(ada: httpx.Client, key: str) -> None:
+    old = token_in(ada.get("/ui/documents"))
+    assert sign_in(ada, key).status_code == 303
+    refused = ada.post("/ui/review/approve", data={"csrf_token": old})
+    assert refused.status_code == 403
+    assert "go back to it, load it anew" in refused.text
+    (back, _) = document_fromstring(refused.text).xpath("//main//a/@href")
+    assert ada.get(back, follow_redirects=True).status_code == 200
+
+
 def test_htmx_brings_the_token_in_a_header(ada: httpx.Client) -> None:
     token = token_in(ada.get("/ui/search"))
     assert ada.post("/ui/logout", headers={"X-CSRF-Token": token, **HTMX}).status_code == 303

@@ -25,6 +25,8 @@ from tests.support.records import record
 
 A_DOCUMENT = 1000
 MOST_BYTES = 2_000_000
+LEAST_WIDTH = 300
+"""Pixels: some words on a line."""
 
 pytestmark = pytest.mark.usefixtures("http")
 
@@ -69,6 +71,24 @@ def test_passages_are_chosen_by_drawing_around_them(page: Page, graph: Graph, dr
     expect(page.locator("#chosen li")).to_have_count(40)
     page.locator("#chosen li a").first.click()
     expect(page.locator(".passage.hit")).to_contain_text("of document 0")
+
+
+def test_the_text_beside_it_is_wide_enough_and_says_how_to_choose(
+    page: Page, graph: Graph, driver: neo4j.Driver
+) -> None:
+    store(graph, driver, 3)
+    open_map(page, 3)
+    point_at(page, 0)
+    told = page.locator("#pointed li")
+    expect(told).to_contain_text("of document 0.")
+    assert (told.bounding_box() or {})["width"] > LEAST_WIDTH
+    expect(page.locator("#choosing")).to_contain_text(
+        "press Select and drag, or drag with Shift; by keyboard"
+    )
+    page.keyboard.down("Shift")
+    drag_around_all(page)
+    page.keyboard.up("Shift")
+    expect(page.locator("#chosen h2")).to_have_text("3 passages")
 
 
 def test_a_group_is_chosen_by_its_name(page: Page, graph: Graph, driver: neo4j.Driver) -> None:

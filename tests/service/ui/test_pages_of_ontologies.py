@@ -44,6 +44,7 @@ OF_EVERYTHING = (
     "/ui/graph/{own_source}",
     "/ui/graph/{own_image}",
     "/ui/graph/{own_document}",
+    "/ui/help",
     "/ui/jobs",
     "/ui/judgements",
     f"/ui/judgements/question?ontology={OWN}&question=ferry",

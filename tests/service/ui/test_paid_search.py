@@ -19,6 +19,7 @@ from tests.support.running import Service, serve
 
 SIZE = str(small_embedder().identity.dimensions)
 """So the index of vectors is that of the other tests."""
+ELSEWHERE = "0.0.0.0"
 TYPED, ENTERED = {**HTMX, "HX-Trigger": "q"}, {**HTMX, "HX-Trigger": "search"}
 
 
@@ -35,13 +36,17 @@ def provider() -> Iterator[EmbeddingServer]:
 def paid(server: Neo4jServer, graph: Graph, provider: EmbeddingServer, tmp_path: Path) -> Iterator[Service]:
     """A service whose texts are embedded elsewhere, with a document; nothing was asked for yet."""
     assert graph, "it is empty"
-    openai = {"OPENAI_BASE_URL": provider.openai_url, "OPENAI_API_KEY": "sk-x", "OPENAI_EMBED_DIMS": SIZE}
-    running = serve(server, tmp_path, KG_EMBEDDING__PROVIDER="openai", **openai)
+    running = serve_with(server, tmp_path, provider.openai_url.replace("127.0.0.1", ELSEWHERE))
     body = {"ontology": "notes", "document": "a.md", "text": "The worker renews its lease.\n"}
     assert httpx.post(f"{running.url}/documents", json=body, timeout=60).status_code == 202
     provider.requests.clear()
     yield running
     assert running.stop() == 0, running.output()
+
+
+def serve_with(server: Neo4jServer, folder: Path, address: str) -> Service:
+    openai = {"OPENAI_BASE_URL": address, "OPENAI_API_KEY": "sk-x", "OPENAI_EMBED_DIMS": SIZE}
+    return serve(server, folder, KG_EMBEDDING__PROVIDER="openai", **openai)
 
 
 def test_nobody_pays_for_each_pause_in_typing(
@@ -61,6 +66,18 @@ def test_nobody_pays_for_each_pause_in_typing(
         assert len(provider.requests) == 1
     provider.requests.clear()
     see_in_a_browser(paid, provider, browser)
+
+
+def test_what_answers_on_this_machine_is_asked_at_each_pause(
+    server: Neo4jServer, graph: Graph, provider: EmbeddingServer, tmp_path: Path
+) -> None:
+    """As Ollama does: nobody pays for it."""
+    assert graph, "it is empty"
+    running = serve_with(server, tmp_path, provider.openai_url)
+    with httpx.Client(base_url=running.url, timeout=60) as http:
+        assert "Words only while you type" not in " ".join(words([shown(http, "/ui/search")]))
+        assert "By words only" not in http.get("/ui/search?q=lease", headers=TYPED).text
+    assert running.stop() == 0, running.output()
 
 
 def see_in_a_browser(paid: Service, provider: EmbeddingServer, browser: Browser) -> None:

@@ -1,48 +1,67 @@
-// Draws the neighbourhood, or the ways from concept to concept, that the list beside it tells; a node leads to its page.
+// Draws a concept among its related ones, or the ways to another: what the list beside the picture says. A node leads to its page.
 "use strict";
+
+const FONT = 12, LINE = 16, LETTER = 7.5;  // pixels
 
 for (const box of document.querySelectorAll("[data-graph]")) draw(box);
 
-async function draw(box) {
-  const answer = await fetch(box.dataset.graph, { headers: { Accept: "application/json" } });
-  if (!answer.ok) { box.hidden = true; return; }
-  const found = asGraph(await answer.json());
+function draw(box) {
+  const [concepts, steps] = JSON.parse(box.dataset.graph);
   const style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(name).trim();
+  box.closest(".picture").hidden = false;  // without scripts there is none
   const graph = cytoscape({
     container: box,
-    elements: [...found.concepts.map((each) => node(each, found.centres)), ...found.steps.map(edge)],
+    elements: [...concepts.map(node), ...steps.map(edge)],
     style: [
-      { selector: "node", style: { label: "data(label)", color: colour("--text"), "background-color": colour("--quiet"), "font-size": 13, "text-wrap": "wrap", "text-max-width": 110, width: "data(size)", height: "data(size)", "text-outline-color": colour("--ground"), "text-outline-width": 2 } },
-      { selector: "node.centre", style: { "background-color": colour("--link"), "font-weight": "bold" } },
+      { selector: "node", style: { label: "data(label)", color: colour("--text"), "background-color": colour("--quiet"), "font-size": FONT, "text-wrap": "wrap", "text-max-width": "110px", width: "data(size)", height: "data(size)", "text-outline-color": colour("--ground"), "text-outline-width": 2 } },
+      { selector: "node.centre", style: { "background-color": colour("--link"), "font-weight": "bold", "text-valign": "bottom" } },
       { selector: "edge", style: { width: 1.2, "line-color": colour("--line"), "curve-style": "bezier", "target-arrow-shape": "triangle", "target-arrow-color": colour("--line"), "arrow-scale": .8 } },
-      { selector: "edge:selected, edge.near", style: { label: "data(label)", color: colour("--quiet"), "font-size": 9, "text-outline-color": colour("--ground"), "text-outline-width": 2 } },
+      { selector: "edge:selected, edge.near", style: { label: "data(label)", color: colour("--quiet"), "font-size": 10, "text-outline-color": colour("--ground"), "text-outline-width": 2 } },
     ],
-    layout: found.layout,
+    layout: { name: "null" },
   });
+  const ends = concepts.filter((each) => each[3]);
+  if (ends.length > 1) downwards(graph, ends[0][0]);
+  else sidewards(graph, box);
   graph.on("tap", "node", (event) => { location.href = `/ui/concepts/${encodeURIComponent(event.target.id())}`; });
   graph.on("mouseover", "node", (event) => event.target.connectedEdges().addClass("near"));
   graph.on("mouseout", "node", (event) => event.target.connectedEdges().removeClass("near"));
   box.dataset.drawn = String(graph.nodes().length);
 }
 
-const AROUND = { name: "concentric", concentric: (each) => (each.hasClass("centre") ? 1 : 0), levelWidth: () => 1, minNodeSpacing: 30, animate: false };
-
-// A neighbourhood stands around its concept; ways go down from the first concept to the last, what they share once.
-function asGraph(answer) {
-  if (!answer.paths) return { ...answer, centres: [answer.centre], layout: AROUND };
-  const concepts = new Map(answer.paths.flatMap((path) => path.concepts).map((each) => [each.concept_id, each]));
-  const steps = new Map(answer.paths.flatMap((path) => path.steps).map((each) => [JSON.stringify([each.subject, each.type, each.object]), each]));
-  const [first, last] = [answer.start.concept_id, answer.end.concept_id];
-  const layout = { name: "breadthfirst", roots: [first], spacingFactor: 1.2, animate: false };
-  return { concepts: [...concepts.values()], steps: [...steps.values()], centres: [first, last], layout };
+function node([id, label, sources, isEnd]) {
+  return { data: { id, label, size: 14 + 4 * Math.min(6, Math.log2(1 + sources)) }, classes: isEnd ? "centre" : "" };
 }
 
-function node(concept, centres) {
-  const size = 14 + 6 * Math.log2(1 + concept.sources);
-  return { data: { id: concept.concept_id, label: concept.label, size }, classes: centres.includes(concept.concept_id) ? "centre" : "" };
+function edge([source, label, target], at) {
+  return { data: { id: `step-${at}`, source, target, label } };
 }
 
-function edge(step, at) {
-  return { data: { id: `step-${at}`, source: step.subject, target: step.object, label: step.type } };
+// Ways go down from the first concept to the last; no label stands on another.
+function downwards(graph, first) {
+  graph.nodes().style("text-valign", "bottom");
+  graph.layout({ name: "breadthfirst", roots: [first], nodeDimensionsIncludeLabels: true, spacingFactor: 1.3, animate: false }).run();
+  if (graph.zoom() > 1) { graph.zoom(1); graph.center(); }
+}
+
+// The concept stands in the middle, the others in rows at its sides, each with its label outwards: so none stands on another.
+function sidewards(graph, box) {
+  const { clientWidth: width, clientHeight: height } = box;
+  const others = graph.nodes().not(".centre"), rows = Math.ceil(others.length / 2), high = height / Math.max(rows, 1);
+  const widest = width * .27, letters = Math.floor(widest / LETTER), lines = Math.max(1, Math.floor(high / LINE - .5));
+  graph.nodes(".centre").position({ x: width / 2, y: height / 2 }).style("text-max-width", `${width * .25}px`);
+  others.forEach((each, at) => {
+    const right = at % 2 === 0, down = (Math.floor(at / 2) + .5) / Math.max(rows, 1);
+    each.position({ x: width * (.5 + (right ? 1 : -1) * (.12 + .06 * Math.sin(Math.PI * down))), y: height * down });
+    each.style({ "text-halign": right ? "right" : "left", "text-valign": "center", "text-margin-x": right ? 4 : -4, "text-max-width": `${widest}px` });
+    each.data("label", shorten(each.data("label"), letters, lines));
+  });
+}
+
+// To so many lines, where words stay whole that fit one; long ones may be parted.
+function shorten(label, letters, lines) {
+  const most = letters * (lines > 1 ? .75 * lines : 1);
+  const short = label.length > most ? `${label.slice(0, most - 1)}…` : label;
+  return short.replace(new RegExp(`\\S{${letters - 1}}(?=\\S)`, "g"), "$&\u200b");
 }

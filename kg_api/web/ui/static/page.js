@@ -94,7 +94,14 @@ document.addEventListener("htmx:beforeSend", (event) => {
 });
 document.addEventListener("htmx:afterRequest", (event) => end(event.detail.xhr));
 document.addEventListener("submit", (event) => setTimeout(() => { if (!event.defaultPrevented) begin(event.target); }));
-window.addEventListener("pageshow", () => { underWay.clear(); show(""); });  // gone back to as it was left
+// A load that was stopped, as by Escape, ends what began it; so does going back to a page as it was left.
+const stopped = () => document.dispatchEvent(new Event("kg:stopped"));
+addEventListener("pageshow", () => { underWay.clear(); show(""); stopped(); });
+if (window.navigation) navigation.addEventListener("navigate", (event) => event.signal.addEventListener("abort", stopped));
+else addEventListener("keydown", (event) => { if (event.key === "Escape") stopped(); });  // browsers that tell no more
+document.addEventListener("kg:stopped", () => {
+  for (const each of underWay) if (each instanceof HTMLFormElement) end(each);
+});
 
 // What is asked for again and again rests while nobody sees the page.
 document.addEventListener("htmx:beforeRequest", (event) => {
@@ -109,7 +116,7 @@ document.addEventListener("submit", (event) => {
   button.textContent = waiting;
   button.disabled = true;
 });
-addEventListener("pageshow", () => {
+document.addEventListener("kg:stopped", () => {
   for (const button of document.querySelectorAll("[data-waiting] button")) {
     button.textContent = button.dataset.label ?? button.textContent;
     button.disabled = false;

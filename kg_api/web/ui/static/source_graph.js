@@ -10,6 +10,7 @@ function draw(box) {
   const { nodes, edges } = read(box.dataset.sourceGraph);
   const places = spread(nodes, edges);
   const many = nodes.length > MANY;
+  box.closest(".picture").hidden = false;  // without scripts there is none
   const graph = cytoscape({
     container: box,
     elements: [...nodes.map((each, at) => ({ data: each, classes: each.shape, position: places[at] })), ...edges.map((each) => ({ data: each, classes: each.shape }))],

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kg_api.models.queries.facets import FacetCounts, FacetValue
 from kg_api.models.queries.filters import Condition, parse_conditions
-from kg_api.web.ui.conditions import condition_of, field_of
+from kg_api.web.ui.conditions import begun_conditions, condition_of, field_of
 
 VALUES = st.one_of(st.text(max_size=20), st.integers(-(2**40), 2**40), st.booleans(), st.floats(-1e6, 1e6))
 
@@ -50,4 +50,10 @@ def test_keys_that_are_called_like_fields_are_told_apart() -> None:
         "author",
         "metadata.title",
         "metadata.metadata.x",
+    ]
+
+
+def test_what_is_offered_for_a_field_is_how_a_condition_on_it_begins() -> None:
+    assert begun_conditions(["author", "date", "reading level"]) == [
+        *("author=", "date=", "date>=", "date<=", "'reading level'=")
     ]

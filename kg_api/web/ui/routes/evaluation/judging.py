@@ -17,6 +17,7 @@ from kg_api.web.limits.strict_json import valid
 from kg_api.web.ui.links import JUDGEMENTS, address
 from kg_api.web.ui.questions import AskedQuestion, Question
 from kg_api.web.ui.rendering import render, wants_part
+from kg_api.web.ui.sign_in import MAX_CHARACTERS, page_to_show
 
 PAGE_SIZE: Final = 50
 
@@ -45,7 +46,7 @@ def judge_hit(
     source_id: Name,
     relevance: Annotated[Literal["none", "0", "1", "2"], Form()],
     title: Name = "it",
-    listed: Annotated[bool, Form()] = False,
+    back: Annotated[str, Form(max_length=MAX_CHARACTERS)] = "",
 ) -> Response:
     """Keep whether a hit answers, or take it back; to htmx the buttons as they are then."""
     value = None if relevance == "none" else int(relevance)
@@ -57,9 +58,8 @@ def judge_hit(
         note_outcome(request, judge(container.graph, of, judgement))
     if wants_part(request):
         shown = {"question": question, "ontology": of, "source_id": source_id, "relevance": value}
-        return render("judging/choice.html", {**shown, "title": title, "listed": listed})
-    to = _address_of(question, of) if listed else question.address()
-    return RedirectResponse(to, 303)
+        return render("judging/choice.html", {**shown, "title": title, "back": back})
+    return RedirectResponse(page_to_show(request, back) if back else question.address(), 303)
 
 
 def _name() -> str | None:

@@ -14,6 +14,7 @@ from kg_api.models.base import Text
 from kg_api.models.concepts.queries import ConceptHits, ConceptList
 from kg_api.models.vocabulary import MAX_HOPS, MAX_PHRASE
 from kg_api.web.dependencies import ConceptId, Offset, Open
+from kg_api.web.ui.graph.concepts import draw_related, draw_ways
 from kg_api.web.ui.links import CONCEPTS
 from kg_api.web.ui.rendering import render
 
@@ -60,11 +61,12 @@ def concept_page(container: Open, concept_id: ConceptId, to: SoughtPhrase = "") 
     """Show a concept: what proves it, what it is related to, and the ways to another one."""
     concept = container.concepts.details(concept_id, QUOTES)
     shown: dict[str, Any] = {"concept": concept, "to": to, "paths": None, "unknown": None}
-    shown |= {"most_paths": PATHS}
+    shown |= {"drawn": draw_related(concept), "drawn_ways": None}
     if to.strip():
         within = searched(container.graph, [concept.ontology])
         try:
-            shown["paths"] = container.concepts.paths(concept.concept_id, to, within, MAX_HOPS, PATHS)
+            found = container.concepts.paths(concept.concept_id, to, within, MAX_HOPS, PATHS)
+            shown |= {"paths": found, "drawn_ways": draw_ways(found)}
         except (NotFound, InvalidInput) as error:
             shown["unknown"] = str(error)
     return render("concepts/page.html", shown)

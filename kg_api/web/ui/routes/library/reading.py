@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
 from fastapi.exceptions import RequestValidationError
@@ -12,7 +12,9 @@ from fastapi.responses import HTMLResponse
 from kg_api.access.narrowing import narrowed
 from kg_api.bootstrap import Container
 from kg_api.errors import InvalidInput, KgError
+from kg_api.graph.judgements.library import relevances
 from kg_api.graph.search.carried import concepts_of
+from kg_api.models.queries.judgements import question_text
 from kg_api.models.queries.reading import DocumentReading
 from kg_api.models.queries.search import SourceHit
 from kg_api.models.vocabulary import MAX_LIMIT, MAX_PARAGRAPH
@@ -54,8 +56,17 @@ def reading_page(
     concepts = concepts_of(container.graph, [each.source_id for each in reading.sources])
     place = (reading.document.document_id, at)
     found = None if hit is None or question.is_blank else _among_hits(container, question, hit, place)
-    shown = {**here, "reading": reading, "concepts": concepts, "found": found}
+    shown: dict[str, Any] = {**here, "reading": reading, "concepts": concepts, "found": found}
+    shown["judged"] = _judged(container, question, reading)
     return render("reading/part.html" if wants_part(request) else "reading/page.html", shown)
+
+
+def _judged(container: Container, question: Question, reading: DocumentReading) -> dict[str, int] | None:
+    """How passages were judged as answers, by source id; None where nobody judges."""
+    if not question.judging or question.is_blank:
+        return None
+    sources = [(reading.document.ontology, each.source_id) for each in reading.sources]
+    return relevances(container.graph, question_text(question.text), sources)
 
 
 def _read(container: Container, called: str, start: int | None, at: int | None) -> DocumentReading:

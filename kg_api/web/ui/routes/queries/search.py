@@ -17,13 +17,15 @@ from kg_api.graph.filters.matching import read_keys
 from kg_api.graph.judgements.library import relevances
 from kg_api.graph.naming.ontologies import names_of_ontologies, searched
 from kg_api.models.queries.facets import FacetCounts, FacetRequest
+from kg_api.models.queries.filters import KNOWN_FIELDS
 from kg_api.models.queries.judgements import question_text
 from kg_api.models.queries.search import SourceHits
 from kg_api.models.vocabulary import MAX_CURSOR_CHARACTERS, MAX_FACETS, MAX_PAGED_HITS
+from kg_api.spaces.providers import providers_here
 from kg_api.web.dependencies import Open
 from kg_api.web.limits.strict_json import valid
 from kg_api.web.routes.library.documents import list_ontologies
-from kg_api.web.ui.conditions import field_of
+from kg_api.web.ui.conditions import begun_conditions, field_of
 from kg_api.web.ui.links import SEARCH
 from kg_api.web.ui.questions import KINDS, WAYS, AskedQuestion, Question
 from kg_api.web.ui.rendering import render, wants_part
@@ -71,6 +73,7 @@ def search_page(
     if found is None or not is_part:
         shown |= {"ontologies": names_of_ontologies(container.graph), "counts": {}}
     if not is_part:
+        shown |= {"known_fields": KNOWN_FIELDS, "fields": begun_conditions(KNOWN_FIELDS), "with_hits": False}
         return render("search/page.html", {**shown, "ways": WAYS, "kinds": KINDS, "is_paid": is_paid})
     part = render("search/results.html", shown)
     if not seen:
@@ -104,24 +107,29 @@ def _found(container: Container, question: Question, cursor: str) -> SourceHits:
 def asks_providers(container: Container, ontology: str) -> bool:
     """Whether looking by meaning asks a service elsewhere, which most often is paid for."""
     try:
-        return bool(container.search.providers([ontology] if ontology else None))
+        asked = container.search.providers([ontology] if ontology else None)
     except KgError:
         return False  # the page says what is wrong where it shows hits
+    return bool(asked - providers_here(container.settings))
 
 
 @router.get(f"{SEARCH}/facets")
 def facets(container: Open, question: AskedQuestion) -> HTMLResponse:
     """Show how many documents have which values, each a link that keeps only those."""
     within = searched(container.graph, [question.ontology] if question.ontology else None)
+    keys = read_keys(container.graph, within)
     asked = {
-        "fields": fields_to_count(read_keys(container.graph, within)),
+        "fields": fields_to_count(keys),
         "ontology": within,
         "where": list(question.where) or None,
         "limit": FACET_VALUES,
     }
     counted = count_facets(container.graph, valid(FacetRequest, asked))
     telling = [each for each in counted.facets if tells(each)]
-    return render("search/facets.html", {"question": question, "facets": telling})
+    fields = begun_conditions([*map(field_of, filter(str.strip, keys)), *KNOWN_FIELDS])
+    return render(
+        "search/facets.html", {"question": question, "facets": telling, "fields": fields, "with_hits": True}
+    )
 
 
 def fields_to_count(keys: Sequence[str]) -> list[dict[str, str]]:
