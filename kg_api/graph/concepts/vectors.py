@@ -29,6 +29,10 @@ NEAREST: Final = 5
 """So many of each lead on."""
 
 
+_ALWAYS: Final = ("label", "terms", "text_hash", "near_label", "near_terms", "near_text_hash", "similarity")
+"""What pairs have; of one that is deleted while they are read there are nulls."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConceptPlan:
     """How the concepts of an ontology shall be embedded: in a space, whatever its chunking."""
@@ -148,7 +152,7 @@ def near_concepts(
 ) -> list[NearConcepts]:
     """What is nearest to some concepts of an ontology and near enough, the nearest pairs first.
 
-    Concepts without a vector are neither asked for nor found.
+    Concepts without a vector are neither asked for nor found, nor is one that is deleted at this moment.
 
     Args:
         graph: where they are.
@@ -167,7 +171,7 @@ def near_concepts(
         limit=limit + 1,
         least=least,
     )
-    return [_near(row) for row in rows]
+    return [_near(row) for row in rows if all(row[each] is not None for each in _ALWAYS)]
 
 
 def link_concepts(graph: Graph, space: Space, near: Mapping[str, Sequence[NearConcepts]]) -> None:

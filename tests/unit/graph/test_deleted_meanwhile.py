@@ -6,8 +6,10 @@ from typing import Any, cast
 
 from neo4j.time import DateTime
 
+from kg_api.graph.concepts.vectors import near_concepts
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import summaries
+from tests.unit.search.found import SPACE
 
 ROW: dict[str, Any] = {
     "document_id": "d",
@@ -29,7 +31,7 @@ class Rows:
     def __init__(self, *rows: dict[str, Any]) -> None:
         self._rows = rows
 
-    def read(self, _statement: str, **_given: Any) -> list[dict[str, Any]]:
+    def read(self, *_statement: str, **_given: Any) -> list[dict[str, Any]]:
         return list(self._rows)
 
 
@@ -37,3 +39,22 @@ def test_a_row_of_a_document_that_is_being_deleted_is_left_out() -> None:
     half = [{**ROW, "document_id": "gone", name: None} for name in ROW if name != "uri"]
     found = summaries(cast("Graph", Rows(*half, ROW)), ["gone", "d"])
     assert [each.document_id for each in found] == ["d"]
+
+
+PAIR: dict[str, Any] = {
+    "concept_id": "a",
+    "label": "lease",
+    "terms": ["leases"],
+    "text_hash": "1",
+    "near_id": "b",
+    "near_label": "term",
+    "near_terms": [],
+    "near_text_hash": "2",
+    "similarity": 0.9,
+}
+
+
+def test_a_concept_that_is_being_deleted_is_near_to_nothing() -> None:
+    half = [{**PAIR, "near_id": "gone", name: None} for name in PAIR if name not in {"concept_id", "near_id"}]
+    found = near_concepts(cast("Graph", Rows(*half, PAIR)), SPACE, "notes", ["a"], limit=5, least=0.8)
+    assert [each.ids for each in found] == [("a", "b")]
