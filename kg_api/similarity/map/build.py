@@ -39,7 +39,9 @@ def build_map(
     watch = Stopwatch("passage_map")
     total = count_sources(graph, [ontology])
     with watch.stage("points"):
-        read, points, explained = _points(read_passages(graph, ontology, limit, known))
+        read, points, explained = _points(
+            read_passages(graph, ontology, limit, known, grouped=bool(communities))
+        )
     with watch.stage("documents"):
         ids = list(dict.fromkeys(chain.from_iterable(each.documents for each in read)))
         documents = read_documents(graph, ids)

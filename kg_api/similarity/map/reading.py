@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -34,9 +34,17 @@ class PassagePortion:
 
 
 def read_passages(
-    graph: Graph, ontology: str, limit: int, known: OntologySnapshot
+    graph: Graph, ontology: str, limit: int, known: OntologySnapshot, *, grouped: bool
 ) -> Iterator[PassagePortion]:
-    """Those that have a vector, of the first so many by their ids, which are as good as drawn by lot."""
+    """Those that have a vector, of the first so many by their ids, which are as good as drawn by lot.
+
+    Args:
+        graph: where they are.
+        ontology: whose.
+        limit: so many passages are looked at.
+        known: all ontologies.
+        grouped: whether there are communities; without any none is looked for.
+    """
     after, left = "", limit
     while left > 0:
         wanted = min(left, PORTION)
@@ -44,21 +52,26 @@ def read_passages(
         if not rows:
             return
         after, left = rows[-1]["source_id"], left - len(rows)
-        yield _portion(graph, ontology, {row["source_id"]: row["document_id"] for row in rows}, known)
+        portion = _portion(graph, {row["source_id"]: row["document_id"] for row in rows}, known)
+        of = read_communities(graph, ontology, portion.source_ids) if grouped else {}
+        yield replace(portion, communities=[of.get(each) for each in portion.source_ids])
 
 
-def _portion(
-    graph: Graph, ontology: str, documents: dict[str, str], known: OntologySnapshot
-) -> PassagePortion:
+def read_communities(graph: Graph, ontology: str, source_ids: Sequence[str]) -> dict[str, str]:
+    """By source the community that its concepts are most of; those of none are missing."""
+    rows = graph.read("communities/of_sources", ontology=ontology, source_ids=list(source_ids))
+    return {row["source_id"]: row["community_id"] for row in rows}
+
+
+def _portion(graph: Graph, documents: dict[str, str], known: OntologySnapshot) -> PassagePortion:
+    """Some passages, their communities left open."""
     found = vectors_of(graph, list(documents), known.answering, known.new)
     parts = {each: found[each] for each in documents if found.get(each)}
-    rows = graph.read("communities/of_sources", ontology=ontology, source_ids=list(parts))
-    of = {row["source_id"]: row["community_id"] for row in rows}
     means = [np.mean([part.vector for part in each], axis=0) for each in parts.values()]
     return PassagePortion(
         source_ids=list(parts),
         documents=[documents[each] for each in parts],
-        communities=[of.get(each) for each in parts],
+        communities=[None] * len(parts),
         vectors=np.array(means, dtype=np.float32),
     )
 
