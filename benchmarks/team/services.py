@@ -109,7 +109,9 @@ def make_key(stage: Stage, name: str, scope: str, *ontologies: str) -> str:
     Without a key it lets in whoever has the home, at the address of the service that listened last.
     """
     narrowed = [word for ontology in ontologies for word in ("--ontology", ontology)]
-    done = stage.kg("admin", "keys", "create", name, "--scope", scope, *narrowed, "--json", at=stage.home.service_url())
+    done = stage.kg(
+        "admin", "keys", "create", name, "--scope", scope, *narrowed, "--json", at=stage.home.service_url()
+    )
     if done.returncode:
         raise SystemExit(f"no key could be made: {done.stderr[-2000:]}")
     return str(json.loads(done.stdout)["key"])

@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from kg_api import __version__
 from kg_api.web.access.session import may, viewer
 from kg_api.web.ui.assets import address_of
+from kg_api.web.ui.audit.deeds import deed_of
 from kg_api.web.ui.conditions import condition_of
 from kg_api.web.ui.graph.drawing import ties
 from kg_api.web.ui.links import address, below
@@ -55,6 +56,7 @@ _FUNCTIONS: Final[dict[str, Any]] = {
     "outcomes": DONE,
 }
 _FILTERS: Final[dict[str, Any]] = {
+    "deed": deed_of,
     "count": count,
     "day": day,
     "duration": duration,

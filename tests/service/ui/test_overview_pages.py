@@ -5,9 +5,13 @@ from __future__ import annotations
 import httpx
 
 from kg_api.client import KgClient
+from kg_api.communities.job import CommunityDetection
 from kg_api.graph.database import Graph
+from kg_api.model_settings.communities import CommunitySettings
+from tests.service.asking import ingest
 from tests.service.ui.test_pages import HTMX, shown, words
-from tests.support.communities import BAKERY, detect
+from tests.support.communities import BAKERY, HARBOUR, Detecting, detect
+from tests.support.embedding import run_jobs
 from tests.support.proposals import propose
 
 
@@ -27,6 +31,28 @@ def test_where_there_are_no_communities_that_is_said(http: httpx.Client) -> None
     page = shown(http, "/ui/communities")
     assert words(page.xpath("//p[@class='nothing']"))[0].startswith("There are no communities")
     assert http.get("/ui/communities?ontology=notes").status_code == 404
+
+
+def test_where_none_are_detected_the_page_says_why_and_has_it_done(http: httpx.Client, graph: Graph) -> None:
+    at = "/ui/communities?ontology=notes"
+    ingest(http, "The harbour is silted up.")
+    (none,) = words(shown(http, at).xpath("//p[@class='nothing']"))
+    assert "none have been found in it yet" in none
+    for name, labels in (("a.md", BAKERY), ("b.md", HARBOUR)):
+        Detecting(graph).add(name, labels)
+    page = shown(http, at)
+    assert "at this moment nobody detects them" in words(page.xpath("//p[@class='nothing']"))[0]
+    assert page.xpath("//main//a[starts-with(@href, '/ui/jobs')]") == [], "there is no job to be seen"
+    (form,) = page.xpath("//form[@method='post' and contains(@action, '/detect')]")
+    assert http.post(form.get("action")).headers["location"] == at
+    page = shown(http, at)
+    assert "a worker has been asked to detect them" in words(page.xpath("//p[@class='nothing']"))[0]
+    (job,) = http.get("/jobs", params={"ontology": "notes", "kind": "community_detection"}).json()["jobs"]
+    assert job["state"] == "queued"
+    (jobs,) = page.xpath("//main//a[starts-with(@href, '/ui/jobs')]/@href")
+    assert words(shown(http, jobs).xpath("//tbody/tr/th")) == ["community detection"]
+    run_jobs(graph, further=[CommunityDetection(graph, CommunitySettings())])
+    assert len(shown(http, at).xpath("//ul[@class='listed']/li")) == 2
 
 
 def test_links_are_accepted_rejected_and_opened_again(http: httpx.Client, kg: KgClient, graph: Graph) -> None:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Query
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
 
+from kg_api.bootstrap import Container
+from kg_api.graph.jobs import embedding_progress
+from kg_api.graph.jobs.records import COMMUNITY_DETECTION
 from kg_api.graph.naming.ontologies import names_of_ontologies, searched
+from kg_api.web.access.audit import note_outcome
 from kg_api.web.dependencies import Offset, Ontology, Open
-from kg_api.web.routes.queries.communities import CommunityId
-from kg_api.web.ui.links import COMMUNITIES
+from kg_api.web.routes.queries.communities import CommunityId, detect_communities
+from kg_api.web.routes.queries.concepts import list_concepts
+from kg_api.web.ui.links import COMMUNITIES, address
 from kg_api.web.ui.rendering import render
 
 PAGE_SIZE: Final = 50
@@ -30,10 +35,25 @@ def communities_page(
     shown: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "found": None}
     if ontology:
         searched(container.graph, [ontology])  # one that is none of theirs is refused
-        shown["found"] = container.communities.page(
-            ontology, level=0, parent=None, offset=offset, limit=PAGE_SIZE
-        )
+        found = container.communities.page(ontology, level=0, parent=None, offset=offset, limit=PAGE_SIZE)
+        shown |= {"found": found, **({} if found.communities else _why_none(container, ontology))}
     return render("communities/list.html", shown)
+
+
+def _why_none(container: Container, ontology: str) -> dict[str, Any]:
+    """Whether there are concepts to make them of, and whether a worker has been asked to."""
+    concepts = list_concepts(container, ontology, limit=1).total
+    return {
+        "has_concepts": concepts > 0,
+        "detecting": ontology in embedding_progress(container.graph, COMMUNITY_DETECTION),
+    }
+
+
+@router.post(COMMUNITIES + "/{ontology}/detect")
+def detect(request: Request, container: Open, ontology: Ontology) -> Response:
+    """Have the communities of an ontology detected now."""
+    note_outcome(request, detect_communities(container, ontology))
+    return RedirectResponse(address(COMMUNITIES, ontology=ontology), 303)
 
 
 @router.get(COMMUNITIES + "/{ontology}/{community_id}")

@@ -28,21 +28,23 @@ def jobs_page(
     request: Request,
     container: Open,
     state: JobState | Literal[""] = "",
+    kind: Annotated[str, Query(max_length=50, pattern="^[a-z_]*$")] = "",
     ontology: Annotated[str, Query(max_length=1000)] = "",
+    *,
     offset: Offset = 0,
 ) -> HTMLResponse:
-    """Show jobs, the newest first; to htmx the list alone."""
+    """Show jobs, the newest first, all but scheduled ones or one kind; to htmx the list alone."""
     found, total = page_of_jobs(
         container.graph,
         state=state or None,
-        kind=None,
+        kind=kind or None,
         ontology=ontology or None,
         offset=offset,
         limit=PAGE_SIZE,
     )
     page = {"offset": offset, "limit": PAGE_SIZE, "total": total}
-    shown = {"jobs": found, "page": page, "state": state, "ontology": ontology}
-    shown |= {"here": address(JOBS, state=state, ontology=ontology, offset=offset or None)}
+    shown = {"jobs": found, "page": page, "state": state, "kind": kind, "ontology": ontology}
+    shown |= {"here": address(JOBS, state=state, kind=kind, ontology=ontology, offset=offset or None)}
     shown |= {"states": list(JobState), "finished": FINISHED, "retried": RETRIED}
     return render("jobs/list.html" if wants_part(request) else "jobs/page.html", shown)
 
