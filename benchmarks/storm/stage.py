@@ -117,9 +117,10 @@ class Stage:
         """Ask the database behind the product's back."""
         return self.driver.execute_query(text, parameters, result_transformer_=neo4j.Result.data)
 
-    def kg(self, *arguments: str, at: str | None = None) -> subprocess.CompletedProcess[str]:
-        """Run a command of kg, at the address of a service or at the usual one."""
+    def kg(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of kg, at the service of the home that listened last: that lets its own user in."""
         command = [sys.executable, "-m", "kg_cli.main", *arguments]
+        at = self.home.service_url()
         env = os.environ | ({"KG_API_URL": at} if at else {})
         return subprocess.run(command, env=env, check=False, capture_output=True, text=True)
 

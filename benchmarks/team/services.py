@@ -104,14 +104,9 @@ def two_services(stage: Stage) -> Generator[list[Service]]:
 
 
 def make_key(stage: Stage, name: str, scope: str, *ontologies: str) -> str:
-    """Make a key by the command line, as an administrator at the machine does.
-
-    Without a key it lets in whoever has the home, at the address of the service that listened last.
-    """
+    """Make a key by the command line, as an administrator at the machine does."""
     narrowed = [word for ontology in ontologies for word in ("--ontology", ontology)]
-    done = stage.kg(
-        "admin", "keys", "create", name, "--scope", scope, *narrowed, "--json", at=stage.home.service_url()
-    )
+    done = stage.kg("admin", "keys", "create", name, "--scope", scope, *narrowed, "--json")
     if done.returncode:
         raise SystemExit(f"no key could be made: {done.stderr[-2000:]}")
     return str(json.loads(done.stdout)["key"])
