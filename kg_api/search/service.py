@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from kg_api.graph.database import Graph
 from kg_api.graph.readiness import IndexWatch
+from kg_api.graph.spaces.registry import Space
 from kg_api.models.queries.reading import DocumentReading
 from kg_api.models.queries.search import SourceHits, SourceSearch
 from kg_api.models.queries.windows import SourceWindow
@@ -76,6 +77,10 @@ class SearchService:
     def providers(self, ontologies: Sequence[str] | None) -> frozenset[str]:
         """Services that embed a question; see `SearchPlanner.providers`."""
         return self._planner.providers(ontologies)
+
+    def spaces_asked(self, ontologies: Sequence[str] | None) -> list[Space]:
+        """Spaces whose models embed a question; see `SearchPlanner.spaces_asked`."""
+        return self._planner.spaces_asked(ontologies)
 
     def plan(self, request: SourceSearch, *, concepts_alone: bool) -> SearchPlan:
         """Work out what to ask where; see `SearchPlanner.plan`."""

@@ -30,8 +30,14 @@ def batch_size_of_space(settings: Settings, space: Space) -> int:
     return sizes.get(space.identity.provider, batch)
 
 
-def providers_here(settings: Settings) -> frozenset[str]:
-    """Providers of this machine: in this process, or served at an address of loopback, as by Ollama."""
+def is_paid(settings: Settings, space: Space) -> bool:
+    """Whether embedding most likely costs money: elsewhere, or by a model that has a price.
+
+    What answers at an address of loopback may be a proxy of something paid, or run here, as Ollama does.
+    """
     served = {"openai": settings.openai, "nomic": settings.nomic, "cohere": settings.cohere}
-    hosts = {name: urlsplit(each.base_url).hostname or "" for name, each in served.items()}
-    return IN_PROCESS | {name for name, host in hosts.items() if is_loopback(host)}
+    provider = space.identity.provider
+    if provider in IN_PROCESS:
+        return False
+    address = served[provider].base_url if provider in served else ""
+    return not is_loopback(urlsplit(address).hostname or "") or bool(price_of_space(settings, space))

@@ -88,9 +88,9 @@ def supervising(home: Home, settings: Settings) -> Generator[tuple[Supervisor, t
     signal.signal(signal.SIGTERM, on_signal)
     signal.signal(signal.SIGINT, on_signal)
     configure_logs(settings.log)
-    address = neo4j_uri(home, settings) or ""
 
     def publish(statuses: dict[str, RoleStatus]) -> None:
+        address = neo4j_uri(home, settings) or ""  # the first start may have changed a port that was taken
         state.write(home, State(__version__, address, statuses))
 
     try:

@@ -39,6 +39,7 @@ PICTURES: Final = frozenset({"GET /images/{source_id}", "GET /images/{source_id}
 NO_PAGES: Final = {
     "GET /ui": 303,
     "GET /ui/": 303,
+    "GET /ui/communities/{ontology}/detect": 303,
     "GET /ui/folders/{folder_id}/scan": 303,
     "GET /ui/spaces/{slug}/rollback": 409,
 }

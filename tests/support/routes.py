@@ -145,6 +145,7 @@ PAGES: Final[dict[str, KeyScope]] = {
     "GET /ui/audit": "admin",
     "GET /ui/communities": "read",
     "GET /ui/communities/{ontology}/{community_id}": "read",
+    "GET /ui/communities/{ontology}/detect": "read",
     "POST /ui/communities/{ontology}/detect": "write",
     "GET /ui/concepts": "read",
     "GET /ui/concepts/{concept_id}": "read",

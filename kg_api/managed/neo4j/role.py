@@ -17,6 +17,8 @@ from kg_api.neo4j_settings import Neo4jSettings
 from kg_api.settings import Settings
 
 NAME = "neo4j"
+USERS = ("api", "worker")
+"""Roles that keep the address with which they began."""
 LACK_OF_HEAP = "java.lang.OutOfMemoryError"
 RECOVERY_HEAP_MB = 6144
 
@@ -67,21 +69,30 @@ def choose_bolt_port(home: Home, settings: Settings) -> int:
 def prepare(home: Home, settings: Settings) -> None:
     """Write what the server reads at its start: configuration, JVM arguments and, once, its password.
 
-    A port that somebody else has taken since it was chosen is changed for another one.
+    A port that somebody else has taken since it was chosen is changed for another, if nobody knows it yet.
 
     Raises:
         ManagedProcessError: the jars or the Java runtime cannot be had.
-        ConfigurationError: the password of an existing database is gone, or the port asked for is taken.
+        ConfigurationError: the password of an existing database is gone.
     """
     jars = neo4j_jars.check_jars(settings.cache)
     memory = _memory_for_start(home, settings.neo4j)
-    port = choose_bolt_port(home, settings)
+    port = _port_for_start(home, settings)
     files.keep_text(home.neo4j_conf / "neo4j.conf", conf.render(port, memory, settings.neo4j.conf or {}))
     flags = java.server_flags(jars, memory)
     files.keep_text(home.neo4j_conf / "java.args", java.argument_file_text(flags))
     password = home.ensure_password()
     if not home.has_data():
         java.set_initial_password(home.neo4j, jars, password)
+
+
+def _port_for_start(home: Home, settings: Settings) -> int:
+    """The port of a server that is about to start: a known one stays where others wait for it, or want it."""
+    known = home.bolt_port()
+    is_waited_for = any(processes.load(home.pid_file(each)) for each in USERS)
+    if known is not None and (is_waited_for or known == settings.neo4j.port):
+        return known
+    return choose_bolt_port(home, settings)
 
 
 def machine_memory(settings: Neo4jSettings) -> Memory:

@@ -71,11 +71,18 @@ class SearchPlanner:
         Args:
             ontologies: where it is looked for; None: in all.
         """
+        return frozenset(each.identity.provider for each in self.spaces_asked(ontologies)) - IN_PROCESS
+
+    def spaces_asked(self, ontologies: Sequence[str] | None) -> list[Space]:
+        """Spaces whose models embed a question which is looked for by meaning.
+
+        Args:
+            ontologies: where it is looked for; None: in all.
+        """
         known = self._plans.known(ontologies or ())
         names, pictures = known.there(ontologies), known.image_spaces
         seeing = [pictures[name] for name in names if name in pictures and reads_text(pictures[name])]
-        asked = [*map(known.space_of, names), *seeing]
-        return frozenset(each.identity.provider for each in asked) - IN_PROCESS
+        return [*map(known.space_of, names), *seeing]
 
     def plan(
         self, request: SourceSearch, similar: SimilarityFilter | None = None, *, concepts_alone: bool = False

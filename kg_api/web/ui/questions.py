@@ -117,7 +117,7 @@ def address_of_measured(result: EvalResult, text: str | None) -> str | None:
     if text is None or len(text) > MAX_CHARACTERS:
         return None
     mode = result.config.get("mode")
-    way = mode if mode in WAYS else USUAL
+    way = mode if isinstance(mode, str) and mode in WAYS else USUAL
     return Question(text, ontology_of(result) or "", way).address()
 
 

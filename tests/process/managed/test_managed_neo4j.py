@@ -201,6 +201,10 @@ def test_a_port_that_somebody_else_took_is_changed(tmp_path: Path, own_server: N
     processes.save(role.pid_file, me)
     assert "another server answers" in (role.waiting_for() or "")
     role.pid_file.unlink()
+    processes.save(home.pid_file("api"), me)
+    role.prepare()
+    assert home.bolt_port() == taken, "a service waits for it there"
+    home.pid_file("api").unlink()
     try:
         roles.wait(role, roles.start(role), timeout=120)
         assert home.bolt_port() not in {None, taken}

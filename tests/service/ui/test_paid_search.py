@@ -20,6 +20,8 @@ from tests.support.running import Service, serve
 SIZE = str(small_embedder().identity.dimensions)
 """So the index of vectors is that of the other tests."""
 ELSEWHERE = "0.0.0.0"
+OLLAMA = {"OPENAI_EMBED_MODEL": "words", "KG_EMBEDDING__MAX_TOKENS": "512"}
+"""A model that has no price, at an address of this machine."""
 TYPED, ENTERED = {**HTMX, "HX-Trigger": "q"}, {**HTMX, "HX-Trigger": "search"}
 
 
@@ -44,9 +46,9 @@ def paid(server: Neo4jServer, graph: Graph, provider: EmbeddingServer, tmp_path:
     assert running.stop() == 0, running.output()
 
 
-def serve_with(server: Neo4jServer, folder: Path, address: str) -> Service:
+def serve_with(server: Neo4jServer, folder: Path, address: str, **more: str) -> Service:
     openai = {"OPENAI_BASE_URL": address, "OPENAI_API_KEY": "sk-x", "OPENAI_EMBED_DIMS": SIZE}
-    return serve(server, folder, KG_EMBEDDING__PROVIDER="openai", **openai)
+    return serve(server, folder, KG_EMBEDDING__PROVIDER="openai", **openai, **more)
 
 
 def test_nobody_pays_for_each_pause_in_typing(
@@ -73,9 +75,9 @@ def test_what_answers_on_this_machine_is_asked_at_each_pause(
 ) -> None:
     """As Ollama does: nobody pays for it."""
     assert graph, "it is empty"
-    running = serve_with(server, tmp_path, provider.openai_url)
+    running = serve_with(server, tmp_path, provider.openai_url, **OLLAMA)
     with httpx.Client(base_url=running.url, timeout=60) as http:
-        assert "Words only while you type" not in " ".join(words([shown(http, "/ui/search")]))
+        assert "Words only while you type" not in " ".join(words([shown(http, OVERVIEW)]))
         assert "By words only" not in http.get("/ui/search?q=lease", headers=TYPED).text
     assert running.stop() == 0, running.output()
 

@@ -88,6 +88,7 @@ DEEDS: Final[Mapping[str, str]] = {
     "POST /keys/{key_id}/revoke": "Revoked the key",
     "POST /ui/keys/{key_id}/revoke": "Revoked the key",
     "POST /ui/login": "Signed in",
+    "POST /ui/logout": "Signed out",
 }
 """By route, pages and REST alike; what a route deals with follows."""
 WITH_SLASHES: Final = "document_id"
@@ -97,6 +98,7 @@ SUBJECTS: Final = ("document", "name", "slug")
 ID_DIGITS: Final = 12
 """Of a long id so many are shown; the address beside has them all."""
 FAILED: Final = 500
+TAKEN_BACK: Final = "POST /ui/judgements/delete"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,12 @@ def _deed(entry: AuditEntry, words: str, named: dict[str, str]) -> Deed:
     named.pop("ontology", None)
     said = [str(entry.outcome[each]) for each in SUBJECTS if entry.outcome.get(each)]
     subject = next(iter(said), "") or _shortened(next(iter(named.values()), ""))
-    return Deed(_as_it_ended(entry, words), subject, ontology)
+    return Deed(_as_it_ended(entry, DEEDS[TAKEN_BACK] if _is_taken_back(entry) else words), subject, ontology)
+
+
+def _is_taken_back(entry: AuditEntry) -> bool:
+    """Whether one form for both was sent to take a judgement back."""
+    return entry.path == "/ui/judgements" and "judgements" in entry.outcome
 
 
 def _as_it_ended(entry: AuditEntry, words: str) -> str:

@@ -27,6 +27,7 @@ document.addEventListener("click", (event) => {
   if (!away) return;
   event.preventDefault();
   const form = away.closest("form");
+  if (!form.reportValidity()) return;
   away.closest(".condition").remove();
   form.requestSubmit();
 });
@@ -60,6 +61,15 @@ document.addEventListener("keydown", (event) => {
   if (event.key !== "/" || event.ctrlKey || event.altKey || event.metaKey || typing || !box) return;
   event.preventDefault();
   box.focus();
+});
+
+// A condition that is only begun waits for its end, though somebody types what to look for meanwhile.
+document.addEventListener("htmx:configRequest", (event) => {
+  const box = document.querySelector("#search input[name=where]:invalid"), { formData } = event.detail;
+  if (event.detail.elt.id !== "q" || !box) return;
+  const ended = formData.getAll("where").filter((each) => each !== box.value);
+  formData.delete("where");
+  for (const each of ended) formData.append("where", each);
 });
 
 // What was sent by Enter is not looked for once more, and by words only, for it was typed just before.

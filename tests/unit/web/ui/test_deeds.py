@@ -23,6 +23,7 @@ def entry(request: str, status: int = 200, **outcome: Any) -> AuditEntry:
 def test_there_are_words_for_all_that_changes_something_and_nothing_else() -> None:
     scopes = {**ROUTES, **PAGES, **dict.fromkeys(PUBLIC_PAGES, "write")}
     changing = {each for each, scope in scopes.items() if scope != "read" and not each.startswith("GET ")}
+    changing |= {"POST /ui/logout"}  # any key may
     decided = "POST /ui/proposals/{proposal_id}/{decision}"
     changing |= {decided.replace("{decision}", each) for each in DECISIONS}
     assert DEEDS.keys() == changing - {decided}
@@ -44,6 +45,8 @@ def test_a_request_is_told_by_its_own_route(route: str) -> None:
         ("POST /keys", {"name": "ada", "key_id": "k"}, ("Made the key", "ada", "")),
         ("PUT /ontologies/o/language", {"dry_run": True}, ("Only tried: set the language", "", "o")),
         ("PUT /ontologies/o/synonyms", {"applied": False}, ("Only tried: set the synonyms", "", "o")),
+        ("POST /ui/judgements", {"judgements": 1}, ("Took judgements back", "", "")),
+        ("POST /ui/judgements", {"relevance": 2}, ("Judged a passage as an answer", "", "")),
         ("POST /of/another/kg", {"ontology": "o"}, ("", "", "o")),
     ],
 )  # fmt: skip

@@ -17,9 +17,11 @@ from kg_api.web.limits.strict_json import valid
 from kg_api.web.ui.links import JUDGEMENTS, address
 from kg_api.web.ui.questions import AskedQuestion, Question
 from kg_api.web.ui.rendering import render, wants_part
-from kg_api.web.ui.sign_in import MAX_CHARACTERS, page_to_show
+from kg_api.web.ui.sign_in import page_to_show
 
 PAGE_SIZE: Final = 50
+MAX_ADDRESS: Final = 40_000
+"""Characters: nine for each of a long question that is not ASCII."""
 
 Name = Annotated[str, Form(max_length=1000)]
 OntologyName = Annotated[str, Query(max_length=1000)]
@@ -46,7 +48,7 @@ def judge_hit(
     source_id: Name,
     relevance: Annotated[Literal["none", "0", "1", "2"], Form()],
     title: Name = "it",
-    back: Annotated[str, Form(max_length=MAX_CHARACTERS)] = "",
+    back: Annotated[str, Form(max_length=MAX_ADDRESS)] = "",
 ) -> Response:
     """Keep whether a hit answers, or take it back; to htmx the buttons as they are then."""
     value = None if relevance == "none" else int(relevance)

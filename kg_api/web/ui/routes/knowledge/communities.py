@@ -56,6 +56,12 @@ def detect(request: Request, container: Open, ontology: Ontology) -> Response:
     return RedirectResponse(address(COMMUNITIES, ontology=ontology), 303)
 
 
+@router.get(COMMUNITIES + "/{ontology}/detect")
+def page_to_detect_on(ontology: Ontology) -> Response:
+    """Lead to where they are detected from: the form's address is no community."""
+    return RedirectResponse(address(COMMUNITIES, ontology=ontology), 303)
+
+
 @router.get(COMMUNITIES + "/{ontology}/{community_id}")
 def community_page(container: Open, ontology: Ontology, community_id: CommunityId) -> HTMLResponse:
     """Show a community: its concepts, its parts, and where most is said of it."""

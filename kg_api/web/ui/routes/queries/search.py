@@ -21,7 +21,7 @@ from kg_api.models.queries.filters import KNOWN_FIELDS
 from kg_api.models.queries.judgements import question_text
 from kg_api.models.queries.search import SourceHits
 from kg_api.models.vocabulary import MAX_CURSOR_CHARACTERS, MAX_FACETS, MAX_PAGED_HITS
-from kg_api.spaces.providers import providers_here
+from kg_api.spaces.providers import is_paid
 from kg_api.web.dependencies import Open
 from kg_api.web.limits.strict_json import valid
 from kg_api.web.routes.library.documents import list_ontologies
@@ -86,6 +86,7 @@ def overview(container: Open, question: AskedQuestion) -> HTMLResponse:
     """Show what each ontology holds and whether meaning is paid for; the page waits for neither."""
     counts = {each.ontology: each for each in list_ontologies(container).ontologies}
     shown = {"ontologies": list(counts), "counts": counts, "is_paid": _is_paid(container, question)}
+    shown |= {"is_part": True, "found": None}
     return render("search/overview.html", shown)
 
 
@@ -105,12 +106,12 @@ def _found(container: Container, question: Question, cursor: str) -> SourceHits:
 
 
 def asks_providers(container: Container, ontology: str) -> bool:
-    """Whether looking by meaning asks a service elsewhere, which most often is paid for."""
+    """Whether looking by meaning asks a service that most likely is paid for."""
     try:
-        asked = container.search.providers([ontology] if ontology else None)
+        asked = container.search.spaces_asked([ontology] if ontology else None)
     except KgError:
         return False  # the page says what is wrong where it shows hits
-    return bool(asked - providers_here(container.settings))
+    return any(is_paid(container.settings, each) for each in asked)
 
 
 @router.get(f"{SEARCH}/facets")
