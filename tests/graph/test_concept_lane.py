@@ -150,8 +150,8 @@ def test_concepts_that_are_being_extracted_are_told(kg: Kg) -> None:
         hybrid(kg).degraded,
         hybrid(kg, mode="concept").degraded,
     ):
-        assert [each.effect for each in told if "0 of 7" in each.effect] != []
-    assert all("0 of 7" not in each.effect for each in search(kg).degraded)
+        assert [each.effect for each in told if "0 of the 7" in each.effect] != []
+    assert all("0 of the 7" not in each.effect for each in search(kg).degraded)
 
 
 def test_so_many_appearances_are_followed_and_no_more(kg: Kg, monkeypatch: pytest.MonkeyPatch) -> None:
