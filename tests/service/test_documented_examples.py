@@ -62,7 +62,6 @@ def places(server: Neo4jServer, driver: neo4j.Driver, tmp_path: Path) -> Iterato
         assert service.stop() == 0, service.output()
 
 
-@pytest.mark.timeout(600)  # two minutes alone on a slow machine
 def test_the_examples_run_and_print_what_they_say(places: dict[str, str]) -> None:
     names: dict[str, object] = {}
     examples = blocks()
