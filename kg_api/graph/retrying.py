@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import structlog
 from neo4j.exceptions import DriverError, IncompleteCommit, Neo4jError
 from pydantic import ValidationError
@@ -112,3 +115,13 @@ read_whole = retry(
     reraise=True,
 )
 """Decorates what reads and changes nothing: done again where what it read was deleted in the middle."""
+
+
+def without_deleted(rows: Iterable[dict[str, Any]], always: Sequence[str]) -> list[dict[str, Any]]:
+    """Rows without those of what is deleted at this moment.
+
+    Args:
+        rows: of a list, which needs none of them.
+        always: columns that a whole row has a value in.
+    """
+    return [row for row in rows if all(row[each] is not None for each in always)]

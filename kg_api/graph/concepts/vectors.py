@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kg_api.graph.concepts.names import Text
 from kg_api.graph.database import Graph, Row, Transaction, portions
+from kg_api.graph.retrying import without_deleted
 from kg_api.graph.spaces.chunks import require_fitting
 from kg_api.graph.spaces.due import DueText, Wanted, due_in_order
 from kg_api.graph.spaces.marks import Mark, mark_of_model
@@ -171,7 +172,7 @@ def near_concepts(
         limit=limit + 1,
         least=least,
     )
-    return [_near(row) for row in rows if all(row[each] is not None for each in _ALWAYS)]
+    return [_near(row) for row in without_deleted(rows, _ALWAYS)]
 
 
 def link_concepts(graph: Graph, space: Space, near: Mapping[str, Sequence[NearConcepts]]) -> None:

@@ -15,6 +15,7 @@ from kg_api.graph.naming.documents import identify_document, is_whole_id
 from kg_api.graph.naming.nodes import identify_source, unknown_source
 from kg_api.graph.naming.ontologies import note_on_ontology
 from kg_api.graph.naming.reach import reach, reaches, within
+from kg_api.graph.retrying import without_deleted
 from kg_api.graph.spaces.marks import Mark
 from kg_api.models.library.documents import (
     DocumentChange,
@@ -226,9 +227,7 @@ def neighbours(graph: Graph, places: list[Place], window: int) -> dict[str, list
 
 
 def _summaries(rows: Sequence[Row]) -> list[DocumentSummary]:
-    """Documents of a list, without those that are deleted at this moment: of them a row has nulls."""
-    there = [row for row in rows if all(row[each] is not None for each in _ALWAYS)]
-    return [DocumentSummary.model_validate(_to_fields(row)) for row in there]
+    return [DocumentSummary.model_validate(_to_fields(row)) for row in without_deleted(rows, _ALWAYS)]
 
 
 def _to_fields(row: Row) -> dict[str, Any]:
