@@ -28,7 +28,7 @@ DEEP = 30
 ALONE = 200
 AGAIN = 300
 """Different questions that come again; as many are asked in the other ways first, to warm up."""
-WARM = 1500
+WARM = 6000
 """Searches before anything is measured: for as long the JVM compiles what it runs."""
 
 
