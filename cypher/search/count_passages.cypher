@@ -1,5 +1,5 @@
-// How many passages there are, whether they have a vector or not: about as many as are in the vector indexes. Neo4j
-// keeps both counts.
+// How many sources and passages there are, whether they have a vector or not: about as many as are in the vector indexes.
+// Neo4j keeps both counts.
 CYPHER 25
 CALL () {
   MATCH (s:Source)
@@ -9,4 +9,4 @@ CALL () {
   MATCH (c:Chunk)
   RETURN count(c) AS chunks
 }
-RETURN sources + chunks AS passages
+RETURN sources, sources + chunks AS passages

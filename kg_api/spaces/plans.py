@@ -20,7 +20,7 @@ from kg_api.graph.images.vectors import ImagePlan
 from kg_api.graph.naming.ontologies import describe_waiting, unknown_ontology
 from kg_api.graph.naming.reach import reach, reaches
 from kg_api.graph.relations.vectors import EdgeLabel, EdgePlan
-from kg_api.graph.search.passages import count_passages
+from kg_api.graph.search.crowds import Crowds
 from kg_api.graph.spaces.configuration import Layout, StoredConfiguration, read_configurations
 from kg_api.graph.spaces.due import Wanted
 from kg_api.graph.spaces.marks import MARK_DIGITS, Mark, mark_of
@@ -209,8 +209,8 @@ class OntologySnapshot:
     embedding_states: dict[str, EmbeddingState]
     new: Space
     """The space of ontologies that nobody has configured."""
-    passages: int = 0
-    """Of all ontologies together."""
+    crowd: Callable[[Sequence[str] | None], int] = lambda _: 0
+    """Says about how many passages some ontologies have, or all."""
     words: Mapping[str, OntologyWords] = field(default_factory=dict[str, OntologyWords])
     """What ontologies say of their words, of those that say anything."""
     waiting: Callable[[Sequence[str]], str] = lambda _: ""
@@ -269,8 +269,7 @@ class PlanWatch:
         self._graph = graph
         self._read_at = float("-inf")
         self._known: OntologySnapshot | None = None
-        self._passages = 0
-        self._counted_at = float("-inf")
+        self._crowds = Crowds(graph)
         self._reading = threading.Lock()
 
     def known(self, wanted: Iterable[str] = (), *, fresh: bool = False) -> OntologySnapshot:
@@ -289,12 +288,5 @@ class PlanWatch:
         states = _embedding_states(configurations, spaces)
         words = all_words(self._graph)
         return OntologySnapshot(
-            states, space_of_new(spaces), self._count(), words, partial(describe_waiting, self._graph)
+            states, space_of_new(spaces), self._crowds.of, words, partial(describe_waiting, self._graph)
         )
-
-    def _count(self) -> int:
-        """Passages, at most a second old, though searches that name documents have all else read anew."""
-        if time.monotonic() - self._counted_at > REMEMBERED_SECONDS:
-            self._passages = count_passages(self._graph)
-            self._counted_at = time.monotonic()
-        return self._passages

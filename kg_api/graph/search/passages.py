@@ -160,11 +160,6 @@ def by_vector(graph: Graph, nearest: NearestPassages) -> LaneHits:
     return nearest.hits(graph, found)
 
 
-def count_passages(graph: Graph) -> int:
-    """How many there are, of all ontologies and spaces."""
-    return graph.read("search/count_passages")[0]["passages"]
-
-
 def vectors_of(graph: Graph, hits: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.float32]]:
     """The vectors of some hits by their identity; one without is missing.
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from kg_api.graph.search.crowds import CROWDED
 from kg_api.graph.search.passages import MAX_CHUNKS, TEXT_INDEX, Filters, SpaceVectors
 from kg_api.models.queries.search import SourceSearch
 from kg_api.models.vocabulary import SearchMode
@@ -21,8 +22,6 @@ from kg_api.spaces.plans import OntologySnapshot
 
 LANE_DEPTH = 50
 """How many of each lane are fused, at least; the field uses 30 to 50 and more."""
-CROWDED = 62_500
-"""Passages from which on an index is asked for more than is fused, to find what is nearest (ADR 47)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +91,9 @@ class SearchPlan:
             return False
         return self.request.mode != "vector" or (len(self.usable) < len(self.vectors) and bool(self.text))
 
-    @property
-    def candidates(self) -> int:
+    def candidates(self, filters: Filters) -> int:
         """Passages to ask a vector index for; the nearest of them, by exact cosine, are the lane."""
-        crowd = max(1.0, self.known.passages / CROWDED)
+        crowd = max(1.0, self.known.crowd(filters.ontologies) / CROWDED)
         return min(MAX_CHUNKS, int(LANE_DEPTH * math.sqrt(crowd)))
 
     @property

@@ -75,7 +75,7 @@ def _nearest(plan: SearchPlan) -> Iterator[NearestPassages]:
             wanted=request.limit,
             exact=request.exact,
             each_chunk=request.group_by == "chunk",
-            candidates=plan.candidates,
+            candidates=plan.candidates(each.filters),
         )
 
 

@@ -1,0 +1,53 @@
+"""How many passages a vector index is asked about; remembered, so that a search costs no extra round trip."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+
+from cachetools import TTLCache
+
+from kg_api.graph.database import Graph
+
+CROWDED = 62_500
+"""Passages from which on an index is asked for more than is fused, to find what is nearest (ADR 47, 94)."""
+REMEMBERED_SECONDS = 1.0
+WITHIN_SECONDS = 60.0
+"""For so long it is remembered of some ontologies: of many documents counting takes a while."""
+MAX_REMEMBERED = 1000
+
+
+class Crowds:
+    """Counts passages. Thread-safe; one a process."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._sources = self._passages = 0
+        self._counted_at = float("-inf")
+        self._within = TTLCache[tuple[str, ...], int](MAX_REMEMBERED, WITHIN_SECONDS)
+        self._counting, self._lock = threading.Lock(), threading.Lock()
+
+    def of(self, ontologies: Sequence[str] | None) -> int:
+        """How many passages some ontologies have, about; all for None. Few are not told apart."""
+        self._count()
+        if ontologies is None or self._passages <= CROWDED:
+            return self._passages
+        return round(self._passages * min(1.0, self._stored(ontologies) / max(1, self._sources)))
+
+    def _count(self) -> None:
+        with self._counting:  # one counts for all that ask
+            if time.monotonic() - self._counted_at > REMEMBERED_SECONDS:
+                (row,) = self._graph.read("search/count_passages")
+                self._sources, self._passages = row["sources"], row["passages"]
+                self._counted_at = time.monotonic()
+
+    def _stored(self, ontologies: Sequence[str]) -> int:
+        names = tuple(sorted(ontologies))
+        with self._lock:
+            known = self._within.get(names)
+        if known is None:
+            known = self._graph.read("search/count_stored", ontologies=[*names])[0]["sources"]
+            with self._lock:
+                self._within[names] = known
+        return known
