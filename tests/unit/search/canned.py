@@ -52,7 +52,7 @@ class CannedGraph(Graph):
         return [{"name": n, "type": "x", "state": s, "percent": p, "options": {}} for n, s, p in rows]
 
     def search_count_passages(self) -> list[Row]:
-        return [{"passages": self.passages}]
+        return [{"sources": self.passages, "passages": self.passages}]
 
     def search_by_vector(self) -> list[Row]:
         row = {**place("by vector").model_dump(), "similarity": 0.9, "score": 0.95}
