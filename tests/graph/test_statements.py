@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, LiteralString, cast
+from typing import Any
 
 import neo4j
 import pytest
@@ -26,6 +26,8 @@ from tests.support.cypher import (
     parameters_of,
     rows,
     statuses,
+    statuses_of,
+    summary_of,
 )
 from tests.support.embedders import small_embedder
 from tests.support.schema import LABELS, PROPERTIES, RELATIONSHIP_PROPERTIES, RELATIONSHIPS
@@ -131,12 +133,10 @@ def make_tokens(driver: neo4j.Driver) -> None:
 
 
 @cache
-def planned(driver: neo4j.Driver, name: str) -> tuple[frozenset[str], dict[str, Any] | None]:
-    """The GQL statuses that the server tells of a statement, and its plan: each is planned once."""
+def planned(driver: neo4j.Driver, name: str) -> neo4j.ResultSummary:
+    """What the server tells of a statement, with its plan: each is planned once."""
     text = FILES[name].read_text()
-    with driver.session() as session:
-        summary = session.run(cast("LiteralString", explain(text)), explained_with(text)).consume()
-    return frozenset(status.gql_status for status in summary.gql_status_objects), summary.plan
+    return summary_of(driver, explain(text), explained_with(text))
 
 
 def test_a_misspelt_name_would_be_seen(explained: neo4j.Driver) -> None:
@@ -146,8 +146,7 @@ def test_a_misspelt_name_would_be_seen(explained: neo4j.Driver) -> None:
 
 @pytest.mark.parametrize("name", sorted(FILES))
 def test_the_server_accepts_it(name: str, explained: neo4j.Driver) -> None:
-    told, _ = planned(explained, name)
-    assert told & FAILING_STATUSES.keys() == set()
+    assert statuses_of(planned(explained, name)) & FAILING_STATUSES.keys() == set()
 
 
 @pytest.mark.parametrize("first", sorted(name for name in FILES if name.startswith("search/by_vector")))
@@ -270,7 +269,7 @@ def operators(driver: neo4j.Driver, name: str) -> set[str]:
 
 def steps(driver: neo4j.Driver, name: str) -> list[tuple[str, str]]:
     """Operators of a statement's plan, and what each is about."""
-    _, plan = planned(driver, name)
+    plan = planned(driver, name).plan
     assert plan is not None
     return list(walk(plan))
 

@@ -30,11 +30,20 @@ def make_image_index(driver: neo4j.Driver) -> None:
     rows(driver, made, name=FIRST_IMAGE_INDEX, options={"indexConfig": config})
 
 
+def summary_of(driver: neo4j.Driver, text: str, values: dict[str, Any]) -> neo4j.ResultSummary:
+    """Run a statement; give what the server says of it besides rows, such as its plan."""
+    with driver.session() as session:
+        return session.run(cast("LiteralString", text), values).consume()
+
+
+def statuses_of(summary: neo4j.ResultSummary) -> set[str]:
+    """The GQL statuses that the server told."""
+    return {status.gql_status for status in summary.gql_status_objects}
+
+
 def statuses(driver: neo4j.Driver, text: str, values: dict[str, Any]) -> set[str]:
     """Run a statement; give the GQL statuses the server told."""
-    with driver.session() as session:
-        summary = session.run(cast("LiteralString", text), values).consume()
-    return {status.gql_status for status in summary.gql_status_objects}
+    return statuses_of(summary_of(driver, text, values))
 
 
 def explain(text: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
-from cachetools import TTLCache
+from cachetools import TTLCache, cached
 
 from kg_api.graph.database import Graph
 
@@ -25,15 +25,17 @@ class Crowds:
         self._graph = graph
         self._sources = self._passages = 0
         self._counted_at = float("-inf")
-        self._within = TTLCache[tuple[str, ...], int](MAX_REMEMBERED, WITHIN_SECONDS)
-        self._counting, self._lock = threading.Lock(), threading.Lock()
+        self._counting = threading.Lock()
+        remembered = TTLCache[tuple[Hashable, ...], int](MAX_REMEMBERED, WITHIN_SECONDS)
+        self._stored = cached(remembered, lock=threading.Lock())(self._count_stored)
 
     def of(self, ontologies: Sequence[str] | None) -> int:
         """How many passages some ontologies have, about; all for None. Few are not told apart."""
         self._count()
         if ontologies is None or self._passages <= CROWDED:
             return self._passages
-        return round(self._passages * min(1.0, self._stored(ontologies) / max(1, self._sources)))
+        stored = self._stored(tuple(sorted(ontologies)))
+        return round(self._passages * min(1.0, stored / max(1, self._sources)))
 
     def _count(self) -> None:
         with self._counting:  # one counts for all that ask
@@ -42,12 +44,5 @@ class Crowds:
                 self._sources, self._passages = row["sources"], row["passages"]
                 self._counted_at = time.monotonic()
 
-    def _stored(self, ontologies: Sequence[str]) -> int:
-        names = tuple(sorted(ontologies))
-        with self._lock:
-            known = self._within.get(names)
-        if known is None:
-            known = self._graph.read("search/count_stored", ontologies=[*names])[0]["sources"]
-            with self._lock:
-                self._within[names] = known
-        return known
+    def _count_stored(self, ontologies: tuple[str, ...]) -> int:
+        return self._graph.read("search/count_stored", ontologies=[*ontologies])[0]["sources"]
