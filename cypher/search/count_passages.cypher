@@ -9,4 +9,4 @@ CALL () {
   MATCH (c:Chunk)
   RETURN count(c) AS chunks
 }
-RETURN sources, sources + chunks AS passages
+RETURN sources + chunks AS passages

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 from kg_api.errors import InvalidInput
 from kg_api.extract.asking import (
@@ -31,6 +31,7 @@ from kg_api.llm.replies import parse_entries
 from kg_api.models.concepts.extraction import Extraction
 from kg_api.models.identity import digest
 from kg_api.models.vocabulary import ExtractorName
+from kg_api.provider.waiting import ask_at_once, wait
 
 AskCounted = Callable[[Prompt], Reply]
 """`Chat.ask_counted`."""
@@ -96,19 +97,12 @@ class LlmExtractor:
         self, about: DocumentAbout, missing: Mapping[str, ExtractionPassage]
     ) -> dict[str, Extraction]:
         keys = {id(passage): key for key, passage in missing.items()}
-        found: dict[str, Extraction] = {}
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            answers = [
-                pool.submit(self._batch, about, [(keys[id(each)], each) for each in batch])
-                for batch in batches(list(missing.values()))
-            ]
-            try:
-                for each in answers:
-                    found |= each.result()
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
-        return found
+        questions = [
+            partial(self._batch, about, [(keys[id(each)], each) for each in batch])
+            for batch in batches(list(missing.values()))
+        ]
+        found = ask_at_once(questions, AT_ONCE)
+        return {key: extraction for each in found for key, extraction in each.items()}
 
     def _batch(
         self, about: DocumentAbout, batch: Sequence[tuple[str, ExtractionPassage]]
@@ -129,6 +123,7 @@ class LlmExtractor:
         reserved = self._budget.reserve(asked, answer_tokens(passages, self._per_source))
         try:
             with self._asking:
+                wait(0)
                 reply = self._ask(asked)
             said = parse_entries(reply.text, "passages")
             read = {

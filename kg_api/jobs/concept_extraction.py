@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import groupby
 
@@ -38,6 +37,7 @@ from kg_api.jobs.run import JobRun
 from kg_api.models.concepts.extraction import Extraction
 from kg_api.models.concepts.extraction_config import ExtractionConfig, UsedExtraction
 from kg_api.models.vocabulary import Selection
+from kg_api.provider.waiting import ask_at_once
 
 log = structlog.get_logger()
 
@@ -160,9 +160,9 @@ class ExtractionPass:
             asked.append((mine, self._sources(document_id, mine, known), known))
         if self._extractor.name != "llm":
             return [each for one in asked for each in self._extractor.extract(*one)]
-        with ThreadPoolExecutor(AT_ONCE) as pool:  # documents may be short: the model is to be kept busy
-            found = [pool.submit(self._extractor.extract, *one) for one in asked]
-            return [each for one in found for each in one.result()]
+        # documents may be short: the model is to be kept busy
+        found = ask_at_once([partial(self._extractor.extract, *one) for one in asked], AT_ONCE)
+        return [each for one in found for each in one]
 
     def _sources(
         self, document_id: str, due: Sequence[SourceText], about: DocumentAbout

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from kg_api.errors import UnreadableDocument
-from kg_api.models.library.formats import CONVERTED, NOT_READ, PROGRAMS, UNREAD_PICTURES, Format
+from kg_api.models.library.formats import (
+    CONVERTED,
+    NOT_READ,
+    PROGRAMS,
+    UNREAD_PICTURES,
+    ConvertedFormat,
+    Format,
+)
 from kg_api.models.library.parsing import Block, CodeScope, ParsedDocument
 from kg_api.parse.decode import READS, check_text
 from kg_api.parse.formats import markdown, org, program, rst
@@ -62,11 +69,15 @@ def format_of(name: str, format: Format | None = None, data: bytes = b"") -> For
     Raises:
         UnreadableDocument: files of this kind are not read.
     """
-    if format is None and data.startswith(_PDF):
+    seen = plain_format(data) if format is None else None
+    return seen or _reader(name, format).format
+
+
+def plain_format(data: bytes) -> ConvertedFormat | None:
+    """What a file plainly is by how it begins, whatever its name says; None where that does not tell."""
+    if data.startswith(_PDF):
         return "pdf"
-    if format is None and is_image(data):
-        return "image"
-    return _reader(name, format).format
+    return "image" if is_image(data) else None
 
 
 def parse(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 
 from kg_api.graph.cache import read_contexts, remember_contexts
@@ -17,6 +17,7 @@ from kg_api.llm.prompts import Chunk, key_of, question
 from kg_api.llm.situate import TOGETHER, Ask, situate
 from kg_api.parse.sentences import sentence_borders
 from kg_api.planning.cost import WrittenContexts
+from kg_api.provider.waiting import ask_at_once, wait
 from kg_api.sections import LlmSettings
 
 MAX_CONTEXT_LENGTH = 300
@@ -114,19 +115,15 @@ class LlmContexts:
     def _contexts(self, wanted: Mapping[str, _Wanted]) -> dict[str, str]:
         known = read_contexts(self._graph, list(wanted))
         requests = _by_part(each for key, each in wanted.items() if key not in known)
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            written = [pool.submit(self._write, part, mine) for part, mine in requests.items()]
-            try:
-                for each in written:
-                    known |= each.result()
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
+        written = [partial(self._write, part, mine) for part, mine in requests.items()]
+        for each in ask_at_once(written, AT_ONCE):
+            known |= each
         return known
 
     def _write(self, part: DocumentPart, wanted: Sequence[_Wanted]) -> dict[str, str]:
         found: dict[str, str] = {}
         for batch in portions(wanted, TOGETHER):
+            wait(0)
             texts = situate(self._ask, part, [each.chunk for each in batch])
             new = {each.key: cap(text) for each, text in zip(batch, texts, strict=True)}
             remember_contexts(self._graph, new)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from kg_api.graph.naming.ontologies import describe_waiting, unknown_ontology
 from kg_api.graph.naming.reach import reach, reaches
 from kg_api.graph.relations.vectors import EdgeLabel, EdgePlan
 from kg_api.graph.search.crowds import Crowds
+from kg_api.graph.search.shared_reading import SharedReading
 from kg_api.graph.spaces.configuration import Layout, StoredConfiguration, read_configurations
 from kg_api.graph.spaces.due import Wanted
 from kg_api.graph.spaces.marks import MARK_DIGITS, Mark, mark_of
@@ -267,22 +267,26 @@ class PlanWatch:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._read_at = float("-inf")
-        self._known: OntologySnapshot | None = None
+        self._known: tuple[float, OntologySnapshot] | None = None
+        """When it was read, and what."""
         self._crowds = Crowds(graph)
-        self._reading = threading.Lock()
+        self._reading = SharedReading(self._read)
 
     def known(self, wanted: Iterable[str] = (), *, fresh: bool = False) -> OntologySnapshot:
         """All of them, at most a second old; read anew when one that is wanted is not known."""
-        with self._reading:  # one reads for all that ask
-            too_old = time.monotonic() - self._read_at > REMEMBERED_SECONDS
-            known = self._known
-            if known is None or fresh or too_old or not known.embedding_states.keys() >= set(wanted):
-                self._known = known = self._read()
-                self._read_at = time.monotonic()
-            return known.seen()
+        read_at, known = self._known or (float("-inf"), None)
+        anew = fresh or (known is not None and not known.embedding_states.keys() >= set(wanted))
+        if known is None or anew or time.monotonic() - read_at > REMEMBERED_SECONDS:
+            known = self._reading.read(anew=anew)
+        return known.seen()
 
     def _read(self) -> OntologySnapshot:
+        begun = time.monotonic()
+        known = self._snapshot()
+        self._known = begun, known
+        return known
+
+    def _snapshot(self) -> OntologySnapshot:
         configurations = read_configurations(self._graph)
         spaces = all_spaces(self._graph)
         states = _embedding_states(configurations, spaces)

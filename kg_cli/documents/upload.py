@@ -161,13 +161,17 @@ def _uploaded(
 
 
 def _decode(file: FileToIngest, into: Destination) -> _Decoded | Uploaded | None:
-    """Read a file as the service reads one that comes alone; None: it goes alone, for it names pictures."""
+    """Read a file as the service reads one that comes alone.
+
+    None: it goes alone, for it names pictures, or is a PDF or a picture whatever its name says.
+    """
     from kg_api.parse.beside.files import references_in
     from kg_api.parse.decode import decode
+    from kg_api.parse.documents import plain_format
 
     try:
         content = file.path.read_bytes()
-        if references_in(content, file.path.name):
+        if plain_format(content) or references_in(content, file.path.name):
             return None
         text, notes = decode(content)
         about = into.about(file)

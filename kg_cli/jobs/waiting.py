@@ -175,7 +175,8 @@ def _follow(client: KgClient, job_ids: Sequence[str], show: Callable[[Job], None
         if not left:
             return [ended[job_id] for job_id in job_ids]
         events = events and _listen(client, left, report)
-        time.sleep(POLL_SECONDS)
+        if left - ended.keys():
+            time.sleep(POLL_SECONDS)
 
 
 def _listen(client: KgClient, job_ids: set[str], tell: Callable[[Job], None]) -> bool:

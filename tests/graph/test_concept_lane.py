@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import neo4j
 import pytest
 
 from kg_api.graph.concepts.writes import write_extractions
-from kg_api.graph.database import Graph
+from kg_api.graph.database import Graph, Lookup
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.jobs import request_job
 from kg_api.graph.search import carried as carried_module
 from kg_api.graph.search.carried import MAX_SOURCES
+from kg_api.graph.search.concepts import Meaning
+from kg_api.models.identity import name_id
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
 from kg_api.models.queries.search import SourceHits, SourceSearch
 from kg_api.search.hybrid import HybridService
+from kg_api.search.retrieve import concept_lane
 from kg_api.search.service import SearchService
 from tests.support.cypher import rows
 from tests.support.kg import Kg
@@ -108,6 +111,30 @@ def test_an_ontology_without_concepts_says_so(kg: Kg) -> None:
     store_document(kg.graph, record("a.md", ["Nothing but weather here."], ontology="bare"))
     told = search(kg, "weather", ontology="bare", concepts=True).degraded
     assert any(each.part == "concepts" and "no concepts yet" in each.effect for each in told)
+
+
+def test_of_too_many_names_the_usual_ones_are_looked_for_in_every_ontology_and_that_is_told(
+    kg: Kg, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = "And where was it that the warden Maren Holt was born"
+    store_document(kg.graph, record("a.md", ["Nothing but weather here."], ontology="bare"))
+    asked = list[str]()
+    look_up = concept_lane.by_name
+
+    def by_name(ids: Sequence[str], meanings: Sequence[Meaning], limit: int) -> Lookup:
+        asked.extend(ids)
+        return look_up(ids, meanings, limit)
+
+    monkeypatch.setattr(concept_lane, "by_name", by_name)
+    told = [each.effect for each in search(kg, question, concepts=True).degraded]
+    assert concept_lane.TOO_MANY not in told
+    all_of_them, wanted = len(asked), {name_id(each, "maren holt") for each in ("bare", "notes")}
+    asked.clear()
+    monkeypatch.setattr(concept_lane, "MAX_NAMES", all_of_them // 2)
+    told = [each.effect for each in search(kg, question, concepts=True).degraded]
+    assert concept_lane.TOO_MANY in told
+    assert len(asked) == all_of_them // 2
+    assert wanted <= set(asked)
 
 
 def test_hits_name_the_concepts_that_they_carry(kg: Kg) -> None:

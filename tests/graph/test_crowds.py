@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import neo4j
 import pytest
 
 from kg_api.graph.database import Graph, Lookup
@@ -11,6 +12,8 @@ from kg_api.graph.search.crowds import Crowds
 from kg_api.models.queries.search import SourceSearch
 from kg_api.search.plan import search_plan
 from kg_api.search.service import SearchService
+from tests.support.cypher import rows
+from tests.support.embedding import configure_in_place
 from tests.support.kg import TEXTS, Kg
 from tests.support.records import record
 
@@ -34,6 +37,28 @@ def test_an_ontology_is_as_crowded_as_it_is_large(harbours: Kg) -> None:
     counted = Crowds(harbours.graph)
     scopes = (None, ["small"], ["large", "small"], ["nowhere"], [])
     assert [counted.of(names) for names in scopes] == [ALL, FEW, FEW + MANY, 0, 0]
+
+
+def test_chunks_are_counted_where_they_are(
+    kg: Kg, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not dealt out among all: one ontology may have ten of each source, and another none."""
+    monkeypatch.setattr(crowds, "CROWDED", 10)
+    long = [
+        " ".join(f"The keeper counts ship {at} of {number}." for at in range(20)) for number in range(FEW)
+    ]
+    store_documents(kg.graph, [record("log.md", long, ontology="small")])
+    store_documents(kg.graph, [record("log.md", ["short"] * MANY, ontology="large")])
+    configure_in_place(
+        kg.graph, "small", strategy="hierarchical", chunk_size=120, overlap=20, parent_size=600
+    )
+    kg.work()
+    count = "MATCH (n:Source|Chunk) WHERE n.ontology = $ontology RETURN count(n) AS many"
+    (there,) = rows(driver, count, ontology="small")
+    assert there["many"] > 5 * FEW
+    counted = Crowds(kg.graph)
+    assert [counted.of([name]) for name in ("small", "large")] == [there["many"], MANY]
+    assert counted.of(["small", "large"]) == there["many"] + MANY
 
 
 def test_few_passages_are_not_told_apart(kg: Kg) -> None:

@@ -128,8 +128,8 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         self._accepted = True
         self.written += done
         self.passed_over += items - done
+        target.committed()  # first: what is set aside may stand before this batch, and the cursor with it
         self._reject(target)
-        target.committed()
 
     def _set_aside(self, target: EmbeddingTarget[ItemT, BatchT], item: ItemT, error: RejectedText) -> None:
         if isinstance(error, LostItem):  # says nothing of the model

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from kg_api.concepts.asking import EMBEDDING, EXTRACTION, none_yet, under_way
 from kg_api.concepts.wanted import start_embedding
@@ -43,6 +44,12 @@ NEAREST = 5
 MAX_NAMED = 20
 MAX_NAMES = 5000
 """Names that are looked up, of all ontologies together."""
+USUAL_WORDS = 2
+"""Most names of concepts have one to three."""
+TOO_MANY = (
+    "the question has too many words for so many ontologies: some of what it may name was not looked for by "
+    "name; ask a shorter one, or name ontologies"
+)
 
 
 class ConceptLane:
@@ -102,17 +109,18 @@ class ConceptLane:
         usable = [each for each in meanings if each.space.concept_index_name not in waiting]
         weights = self._find_seeds(plan, usable)
         effects = [f"the index {name} is {state}: looked for by name only" for name, state in waiting.items()]
+        if _too_many(list(names_in(plan.text)), names):
+            effects.append(TOO_MANY)
         told += [Degradation(part="concepts", effect=effect) for effect in effects]
         plan.notes.record("seeds", told)
         return [Seed(*each) for each in weights.items() if each[1] > 0]
 
     def _find_seeds(self, plan: SearchPlan, meanings: Sequence[Meaning]) -> dict[str, float]:
         """By id, the weights of what the question names and of what is near to it."""
-        names = list(names_in(plan.text))
-        ids = [name_id(ontology, name) for ontology in plan.scope.names for name in names]
+        ids = list(_name_ids(list(names_in(plan.text)), plan.scope.names))
         unspaced = is_unspaced(plan.text)
         asked = () if unspaced and not plan.concepts_alone else meanings
-        lookups = [by_name(ids[:MAX_NAMES], [], MAX_NAMED), *(by_vector(each, NEAREST) for each in asked)]
+        lookups = [by_name(ids, [], MAX_NAMED), *(by_vector(each, NEAREST) for each in asked)]
         found, *nearest = look_up_concepts(self._graph, lookups)
         named = {each.concept.concept_id: NAMED for each in _longest(found)}
         if unspaced and named:
@@ -123,6 +131,18 @@ class ConceptLane:
             for hit in hits
         }
         return near | named
+
+
+def _too_many(names: Sequence[str], ontologies: Sequence[str]) -> bool:
+    return len(names) * len(ontologies) > MAX_NAMES
+
+
+def _name_ids(names: Sequence[str], ontologies: Sequence[str]) -> Iterator[str]:
+    """Of each name in each ontology; of too many those that most concepts are called by, alike everywhere."""
+    if _too_many(names, ontologies):
+        names = sorted(names, key=lambda name: abs(len(name.split()) - USUAL_WORDS))
+    each = ((name, ontology) for name in names for ontology in ontologies)
+    return (name_id(ontology, name) for name, ontology in islice(each, MAX_NAMES))
 
 
 def _longest(named: Sequence[ConceptLaneHit]) -> Iterator[ConceptLaneHit]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 import time
 
 from kg_api.errors import KgError
 from kg_api.graph.jobs.queue import is_touched, queue_status
+from kg_api.graph.search.shared_reading import SharedReading
 from kg_api.models.health import Check
 from kg_api.models.queue import QueueStatus
 from kg_api.web.opening import Opening
@@ -20,9 +20,9 @@ class QueueWatch:
 
     def __init__(self, opening: Opening) -> None:
         self._opening = opening
-        self._status: QueueStatus | None = None
-        self._looked_at = float("-inf")
-        self._looking = threading.Lock()
+        self._known: tuple[float, QueueStatus] | None = None
+        """When it was looked at, and how it was."""
+        self._looking = SharedReading(self._look)
 
     def status(self) -> QueueStatus:
         """The queue, at most a second old.
@@ -30,11 +30,15 @@ class QueueWatch:
         Raises:
             Unavailable: the service is not open, or Neo4j does not answer.
         """
-        with self._looking:
-            if self._status is None or time.monotonic() - self._looked_at > REMEMBERED_SECONDS:
-                self._status = queue_status(self._opening.container().graph)
-                self._looked_at = time.monotonic()
-            return self._status
+        if self._known is not None and time.monotonic() - self._known[0] <= REMEMBERED_SECONDS:
+            return self._known[1]
+        return self._looking.read()
+
+    def _look(self) -> QueueStatus:
+        begun = time.monotonic()
+        status = queue_status(self._opening.container().graph)
+        self._known = begun, status
+        return status
 
     def status_if_known(self) -> QueueStatus | None:
         """The queue, for metrics; None while it cannot be looked at."""

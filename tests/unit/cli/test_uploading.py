@@ -109,6 +109,16 @@ def test_files_are_read_as_the_service_would_with_the_same_notes(tmp_path: Path)
     assert list(told) == ["plain", "marked", "guessed", "program", "nowhere"]
 
 
+def test_a_pdf_or_picture_goes_alone_whatever_its_name_says(tmp_path: Path) -> None:
+    given = files(tmp_path, scan=b"%PDF-1.7 ...", note=b"one", photo=encoded(drawn()), last=b"two")
+    service = Service(stored)
+    told = send(service, given)
+    assert [each["document"] for each in service.batches[0]] == ["note", "last"]
+    assert sorted(service.alone) == ["photo", "scan"]
+    assert told["scan"] == told["photo"] == (["alone"], None)
+    assert list(told) == ["scan", "note", "photo", "last"]
+
+
 def test_one_that_is_refused_has_its_problem_and_the_others_are_stored(tmp_path: Path) -> None:
     def answer(given: dict[str, Any]) -> DocumentOutcome:
         bad = given["document"] == "bad"

@@ -76,6 +76,20 @@ def test_a_refused_one_is_found_by_halving_and_set_aside() -> None:
     assert (made.written, sum(job.told("done")), sum(job.told("set_aside"))) == (5, 5, 1)
 
 
+def test_what_follows_a_batch_is_done_before_the_place_goes_back_to_what_is_set_aside(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    all_of_them, job = album("a", "b", "poison", "d", "e"), Job()
+    target = pictures(all_of_them, Model())
+    seen = list[tuple[str, bool]]()
+    monkeypatch.setattr(
+        target, "committed", lambda: seen.append((job.told("after")[-1], all_of_them[2].refused is None))
+    )
+    EmbeddingPass[Picture, Vectors](job.run, 4, lambda: True).through(target)
+    assert seen == [("pictures:p01", True), ("pictures:p03", True), ("pictures:p04", False)]
+    assert all_of_them[2].refused == "400: poison"
+
+
 def test_a_model_that_takes_nothing_sets_nothing_aside() -> None:
     all_of_them = album(*["poison"] * (MAX_REJECTED + 5))
     job = Job()
