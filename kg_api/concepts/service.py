@@ -62,7 +62,7 @@ class ConceptService:
         Raises:
             Unavailable: no index of concepts is online.
         """
-        known = self._plans.known(ontologies or (), fresh=ontologies is None)  # all: a new one too
+        known = self._plans.known(ontologies or (), new_too=ontologies is None)
         asked = question(query_text, ontologies, known, self._spaces)
         names = (each.space.concept_index_name for each in asked.meanings)
         found = find_concepts(

@@ -33,13 +33,13 @@ from kg_api.models.embedding.configuration import (
 )
 from kg_api.models.library.documents import DocumentRecord, EmbeddingStatus, SourceRecord
 from kg_api.spaces.activation import reconfigure
+from kg_api.spaces.first import space_of_new
 from kg_api.spaces.plans import (
     EmbeddingState,
     embedding_state_of,
     plan_of,
     read_embedding_state,
     read_embedding_states,
-    space_of_new,
 )
 
 MAX_REJECTED = 1000

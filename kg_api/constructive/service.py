@@ -95,7 +95,7 @@ class ConstructiveService:
         )
 
     def _begin(self, query: ConstructiveQuery, until: float) -> QueryProgress:
-        known = self._plans.known(query.ontologies or (), fresh=query.ontologies is None)
+        known = self._plans.known(query.ontologies or (), new_too=query.ontologies is None)
         there = self._require_any(query, known)
         asked = Narrowed(query.ontologies, query.documents, query.where)
         chosen = choose(self._graph, self._remembered, asked, there)

@@ -17,7 +17,8 @@ from kg_api.images.files import StoredFiles
 from kg_api.models.bundle.manifest import BundledOntology, ImportOpened, OntologyToImport
 from kg_api.moving.exporting import ExportService, schema_version
 from kg_api.moving.importing import ImportService
-from kg_api.spaces.plans import read_embedding_state, read_embedding_states, space_of_new
+from kg_api.spaces.first import space_of_new
+from kg_api.spaces.plans import read_embedding_state, read_embedding_states
 
 
 class MovingService:

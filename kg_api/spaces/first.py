@@ -1,8 +1,8 @@
-"""The first spaces: those of the models that the settings name."""
+"""The first spaces, those of the models that the settings name, and the one that new ontologies have."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import structlog
 
@@ -14,7 +14,10 @@ from kg_api.errors import (
     KgError,
     ManagedProcessError,
     NotFound,
+    Unavailable,
 )
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.embedding.spaces import FIRST_SLUG
 from kg_api.spaces.images.registry import ImageSpaceRegistry
 from kg_api.spaces.registry import SpaceRegistry
 
@@ -63,3 +66,12 @@ def _is_registered(spaces: SpaceRegistry) -> bool:
     except NotFound:
         return False
     return True
+
+
+def space_of_new(spaces: Mapping[str, Space]) -> Space:
+    """The space of ontologies that nobody has configured."""
+    texts = [space for space in spaces.values() if not space.is_of_images]
+    chosen = [space for space in texts if space.for_new or space.slug == FIRST_SLUG]
+    if not chosen:
+        raise Unavailable("no embedding space is registered; one is at the next start: kg down, kg up")
+    return max(chosen, key=lambda space: space.for_new)

@@ -21,15 +21,20 @@ from kg_api.graph.naming.reach import reach, reaches
 from kg_api.graph.relations.vectors import EdgeLabel, EdgePlan
 from kg_api.graph.search.crowds import Crowds
 from kg_api.graph.search.shared_reading import SharedReading
-from kg_api.graph.spaces.configuration import Layout, StoredConfiguration, read_configurations
+from kg_api.graph.spaces.configuration import (
+    Layout,
+    StoredConfiguration,
+    count_ontologies,
+    read_configurations,
+)
 from kg_api.graph.spaces.due import Wanted
 from kg_api.graph.spaces.marks import MARK_DIGITS, Mark, mark_of
 from kg_api.graph.spaces.registry import Space, all_spaces
 from kg_api.models.embedding.configuration import EmbeddingConfig
-from kg_api.models.embedding.spaces import FIRST_SLUG
 from kg_api.models.identity import digest
 from kg_api.models.queries.search import Degradation
 from kg_api.models.vocabulary import Selection
+from kg_api.spaces.first import space_of_new
 from kg_api.wording.nearest import no_ontology, not_searched
 
 REMEMBERED_SECONDS = 1.0
@@ -153,9 +158,7 @@ def _image_plans(
 
 def read_embedding_states(graph: Graph, name: str | None = None) -> dict[str, EmbeddingState]:
     """By ontology that can be seen, in the order of their names; that of one name only, if given."""
-    configurations = read_configurations(
-        graph, name
-    )  # spaces after, so that every one that is named is there
+    configurations = read_configurations(graph, name)  # spaces after: each that is named is there then
     seen = {ontology: each for ontology, each in configurations.items() if reaches(ontology)}
     return _embedding_states(seen, all_spaces(graph))
 
@@ -167,15 +170,6 @@ def _embedding_states(
         ontology: embedding_state_of(ontology, configured, spaces)
         for ontology, configured in configurations.items()
     }
-
-
-def space_of_new(spaces: Mapping[str, Space]) -> Space:
-    """The space of ontologies that nobody has configured."""
-    texts = [space for space in spaces.values() if not space.is_of_images]
-    chosen = [space for space in texts if space.for_new or space.slug == FIRST_SLUG]
-    if not chosen:
-        raise Unavailable("no embedding space is registered; one is at the next start: kg down, kg up")
-    return max(chosen, key=lambda space: space.for_new)
 
 
 def read_embedding_state(graph: Graph, ontology: str) -> EmbeddingState:
@@ -272,25 +266,33 @@ class PlanWatch:
         self._crowds = Crowds(graph)
         self._reading = SharedReading(self._read)
 
-    def known(self, wanted: Iterable[str] = (), *, fresh: bool = False) -> OntologySnapshot:
-        """All of them, at most a second old; read anew when one that is wanted is not known."""
+    def known(
+        self, wanted: Iterable[str] = (), *, fresh: bool = False, new_too: bool = False
+    ) -> OntologySnapshot:
+        """All of them, at most a second old; read anew when one that is wanted is not known, or if `fresh`.
+
+        With `new_too` also when an ontology was made since, which costs a round trip to know.
+        """
         read_at, known = self._known or (float("-inf"), None)
-        anew = fresh or (known is not None and not known.embedding_states.keys() >= set(wanted))
-        if known is None or anew or time.monotonic() - read_at > REMEMBERED_SECONDS:
+        anew = fresh
+        if known is None or fresh or time.monotonic() - read_at > REMEMBERED_SECONDS:
+            anew = fresh or new_too
             known = self._reading.read(anew=anew)
+        if not anew and not self._has_all(known, wanted, new_too=new_too):
+            known = self._reading.read(anew=True)
         return known.seen()
+
+    def _has_all(self, known: OntologySnapshot, wanted: Iterable[str], *, new_too: bool) -> bool:
+        there = known.embedding_states
+        return there.keys() >= set(wanted) and not (new_too and len(there) != count_ontologies(self._graph))
 
     def _read(self) -> OntologySnapshot:
         begun = time.monotonic()
-        known = self._snapshot()
-        self._known = begun, known
-        return known
-
-    def _snapshot(self) -> OntologySnapshot:
         configurations = read_configurations(self._graph)
         spaces = all_spaces(self._graph)
         states = _embedding_states(configurations, spaces)
         words = all_words(self._graph)
-        return OntologySnapshot(
-            states, space_of_new(spaces), self._crowds.of, words, partial(describe_waiting, self._graph)
-        )
+        waiting = partial(describe_waiting, self._graph)
+        known = OntologySnapshot(states, space_of_new(spaces), self._crowds.of, words, waiting)
+        self._known = begun, known
+        return known

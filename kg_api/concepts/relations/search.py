@@ -81,7 +81,7 @@ class RelationshipSearcher:
             asked: what is looked for.
             document_ids: only what sources of these documents state; None: of all.
         """
-        known = self._plans.known(asked.ontologies or (), fresh=asked.ontologies is None)
+        known = self._plans.known(asked.ontologies or (), new_too=asked.ontologies is None)
         query = question(asked.query_text, asked.ontologies, known, self._spaces)
         missing = self._indexes.populating(*(each.space.relation_index_name for each in query.meanings))
         types = resolve_types(self._graph, query.ontologies, asked.types)

@@ -114,6 +114,11 @@ def read_configurations(graph: Graph, name: str | None = None) -> dict[str, Stor
     return _by_name(graph.read("ontologies/configuration", names=None if name is None else [name]))
 
 
+def count_ontologies(graph: Graph) -> int:
+    """How many there are, of whomever."""
+    return graph.read("ontologies/count")[0]["ontologies"]
+
+
 def read_configuration(tx: Transaction, name: str) -> StoredConfiguration:
     """Of one ontology, within a transaction; the default when there is no such ontology."""
     return _by_name(tx.run("ontologies/configuration", names=[name])).get(name) or _to_configuration({})

@@ -152,9 +152,8 @@ class SearchPlanner:
 
     def _known(self, request: SourceSearch) -> OntologySnapshot:
         named = request.documents is not None or bool(request.where)
-        by_name = named or request.follows_concepts  # of ontologies, so of a new one too
-        fresh = by_name and (request.ontologies is None or named)
-        return self._plans.known(request.ontologies or (), fresh=fresh)
+        new_too = request.follows_concepts and request.ontologies is None  # concepts are named in ontologies
+        return self._plans.known(request.ontologies or (), fresh=named, new_too=new_too)
 
     def _require_few(self, request: SourceSearch, known: OntologySnapshot, chosen: Chosen) -> None:
         """Raise InvalidInput where comparing every vector would take too long."""

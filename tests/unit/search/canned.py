@@ -31,7 +31,7 @@ class CannedGraph(Graph):
         self.gone: set[str] = set()
         self.unfinished: list[Row] = []
         self.asked: list[tuple[str, Row]] = []
-        self.passages = 0
+        self.passages = self.ontologies_more = 0
 
     def read(self, name: str, space: str = "default", /, **parameters: Any) -> list[Row]:
         self.asked.append((name, {**parameters, "in": space}))
@@ -52,7 +52,7 @@ class CannedGraph(Graph):
         return [{"name": n, "type": "x", "state": s, "percent": p, "options": {}} for n, s, p in rows]
 
     def search_count_passages(self) -> list[Row]:
-        return [{"sources": self.passages, "passages": self.passages}]
+        return [{"passages": self.passages}]
 
     def search_by_vector(self) -> list[Row]:
         row = {**place("by vector").model_dump(), "similarity": 0.9, "score": 0.95}
@@ -73,6 +73,9 @@ class CannedGraph(Graph):
         unset = {"chunking": None, "embed_on_ingest": None}
         spaces = [self.further if n == 5 else None for n in range(6)]
         return [{"ontology": f"o{n}", "space": space, **unset} for n, space in enumerate(spaces)]
+
+    def ontologies_count(self) -> list[Row]:
+        return [{"ontologies": len(self.ontologies_configuration()) + self.ontologies_more}]
 
     def ontologies_synonyms(self) -> list[Row]:
         return []

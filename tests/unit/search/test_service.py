@@ -159,6 +159,29 @@ def test_the_more_passages_there_are_the_more_candidates_the_index_is_asked_for(
     assert (asked["candidates"], asked["limit"]) == (candidates, 50)
 
 
+def test_ontologies_are_read_anew_only_where_one_was_made_since() -> None:
+    graph = CannedGraph()
+    watch = PlanWatch(graph)
+    for _ in range(3):
+        watch.known(new_too=True)
+    assert (graph.times("spaces/all"), graph.times("ontologies/count")) == (1, 2)
+    graph.ontologies_more = 1
+    watch.known()
+    assert graph.times("spaces/all") == 1
+    watch.known(new_too=True)
+    assert graph.times("spaces/all") == 2
+
+
+def test_one_that_is_named_and_not_known_is_looked_for_again() -> None:
+    graph = CannedGraph()
+    watch = PlanWatch(graph)
+    watch.known()
+    watch.known(["o0"])
+    assert graph.times("spaces/all") == 1
+    watch.known(["made just now"])
+    assert graph.times("spaces/all") == 2
+
+
 def test_passages_are_not_counted_for_each_search_that_reads_the_ontologies_anew() -> None:
     graph = CannedGraph()
     watch = PlanWatch(graph)

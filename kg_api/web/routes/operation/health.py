@@ -14,9 +14,10 @@ from kg_api.graph.indexes import index_states
 from kg_api.graph.search.passages import TEXT_INDEX
 from kg_api.graph.spaces.registry import Space, all_spaces
 from kg_api.models.health import Check, Health, Readiness
+from kg_api.spaces.first import space_of_new
 from kg_api.spaces.images.open_space import OpenImageSpace
 from kg_api.spaces.open_space import OpenSpace
-from kg_api.spaces.plans import EmbeddingState, read_embedding_states, space_of_new
+from kg_api.spaces.plans import EmbeddingState, read_embedding_states
 from kg_api.web.health.queue import QueueWatch
 from kg_api.web.opening import Opening
 
