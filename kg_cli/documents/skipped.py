@@ -23,7 +23,10 @@ def describe_left_out(selection: FileSelection) -> list[str]:
     if pictures := sorted(UNREAD_PICTURES & kinds.keys()):
         lines.append(f"{', '.join(pictures)}: export these pictures as JPEG or PNG, and ingest those")
     if any(is_ending(kind) and kind not in NOT_READ for kind in kinds):
-        lines.append("a file of another ending that is text is read when it is named itself: kg ingest FILE")
+        lines.append(
+            "a file of another ending that is text, a PDF or a picture is read when it is named itself: "
+            "kg ingest FILE"
+        )
     return lines
 
 

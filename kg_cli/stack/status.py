@@ -89,8 +89,9 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
     known = state.read(home)
     starting = known.waiting_for() if supervisor and not remote else None
     gone = f"`kg up`: {missing[0]} does not run" if missing and not remote else None
-    answer = probes.ask_ready(url, timeout=READY_SECONDS) if url else None
-    reason = starting or gone or (answer.waiting_for if answer else "`kg up`")
+    waited = starting or gone  # without one of its parts the service says no more, and after seconds
+    answer = probes.ask_ready(url, timeout=READY_SECONDS) if url and not waited else None
+    reason = waited or (answer.waiting_for if answer else "`kg up`")
     asked = with_jobs and url and answer and answer.serves
     jobs, to_review, refusal = _waiting(settings, url) if asked and url else (None, None, None)
     return StackStatus(
@@ -106,9 +107,9 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
         jobs=jobs,
         to_review=to_review,
         refusal=refusal,
-        slow=answer is not None and answer.slow and not (gone or starting),
+        slow=answer is not None and answer.slow,
         backup=None if remote else describe_last(home),
-        serves=answer is not None and answer.serves and not (gone or starting),
+        serves=answer is not None and answer.serves,
     )
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from kg_api.managed import probes
+from kg_api.managed.home import Home
 from kg_api.managed.watch import RoleStatus
 from kg_api.models.queue import QueueStatus
+from kg_api.settings import Settings
 from kg_cli.stack import report
-from kg_cli.stack.status import RunningProcess, StackStatus
+from kg_cli.stack.status import RunningProcess, StackStatus, look
 
 QUEUE = QueueStatus(
     queued=2,
@@ -103,3 +107,13 @@ def test_up_says_what_a_stack_waits_for_that_answers_and_is_not_ready(
 ) -> None:
     report.print_up(replace(STATUS, ready=False, serves=True, waiting_for="a worker"))
     assert "waits for a worker" in capsys.readouterr().err
+
+
+def test_a_service_is_not_asked_while_a_part_of_kg_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without its database it would say no more, and only after seconds."""
+    Home(tmp_path).create().announce_service("127.0.0.1", 1)
+    monkeypatch.setattr(probes, "ask_ready", lambda *_, **__: pytest.fail("it was asked"))
+    found = look(Settings(home=tmp_path))
+    assert (found.waiting_for, found.ready, found.serves) == ("`kg up`: neo4j does not run", False, False)
