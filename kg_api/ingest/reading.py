@@ -13,7 +13,7 @@ from kg_api.images.keeping import ImageKeeper, LookingKeeper
 from kg_api.ingest.images import place_images, with_words
 from kg_api.ingest.records import Incoming
 from kg_api.models.library.conversion import Converted
-from kg_api.models.library.formats import CONVERTED, IN_TEXT, ConvertedFormat
+from kg_api.models.library.formats import CONVERTED, IN_TEXT, ConvertedFormat, Format
 from kg_api.models.library.parsing import CodeScope
 from kg_api.parse.beside.naming import references_of
 from kg_api.parse.beside.references import count_elsewhere, references
@@ -84,7 +84,8 @@ class DocumentReader:
         files = beside or {}
         if form in CONVERTED:
             read, notes = self._converted(content, replace(incoming, format=form), files)
-            return read, (*notes, *_missing(references_of(content, form), files))
+            other = _named_otherwise(incoming, form)
+            return read, (*other, *notes, *_missing(references_of(content, form), files))
         text, notes = decode(content)
         if form == "markdown":
             read, more = self._markdown(replace(incoming, text=text), files)
@@ -157,6 +158,13 @@ class DocumentReader:
         except UnreadableDocument as error:
             return incoming, (f"its functions and classes were not told apart: {error}",)
         return replace(incoming, scopes=tuple(scopes)), ()
+
+
+def _named_otherwise(incoming: Incoming, form: Format) -> Notes:
+    """What is told of a file whose name says that it is something else."""
+    named = PurePath(incoming.document).suffix.lower() in CONVERTED[cast("ConvertedFormat", form)]
+    kind = {"pdf": "a PDF", "image": "a picture"}.get(form)
+    return () if named or incoming.format or not kind else (f"read as {kind}, whatever its name says",)
 
 
 def _elsewhere(text: str) -> Notes:

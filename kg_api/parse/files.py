@@ -106,10 +106,10 @@ def _unwanted(file: Path, suffixes: Collection[str], chosen: FolderFilter | None
         return reason
     if file.suffix.lower() not in suffixes:
         return to_printable(file.suffix.lower()) or "no ending"
-    return EMPTY if chosen and _is_empty(file) else None
+    return EMPTY if chosen and is_empty(file) else None
 
 
-def _is_empty(file: Path) -> bool:
+def is_empty(file: Path) -> bool:
     """Whether it says nothing, or only blanks; what cannot be looked at is told later."""
     try:
         return stat.S_ISREG(file.stat().st_mode) and _is_blank(file)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from kg_api.errors import FolderEmptied, FolderUnusable, KgError, LeaseLost, Unavailable
 from kg_api.graph.database import Graph, Transaction, portions
@@ -21,7 +21,8 @@ from kg_api.ingest.reading import DocumentReader
 from kg_api.jobs.run import JobRun
 from kg_api.models.identity import document_id
 from kg_api.models.library.folders import RefusedFile, ScanTally
-from kg_api.parse.files import FileToIngest, to_printable
+from kg_api.parse.files import FileToIngest, is_empty, to_printable
+from kg_api.parse.rules import EMPTY
 from kg_api.sync.cursor import Phase, ScanPosition
 from kg_api.sync.listing import FolderListing
 from kg_api.sync.look import FileInspection, name_taken
@@ -62,7 +63,7 @@ class Scan:
         self._tally = (folder.progress if run.cursor else None) or ScanTally()
         self._done = 0
         self._total = 0
-        self._gone = frozenset[str]()
+        self._gone = self._empty = frozenset[str]()
         before = folder.last_scan.refusals if folder.last_scan else ()
         self._extract = extract
         self._looking = FileInspection(
@@ -90,9 +91,12 @@ class Scan:
         """
         if self._place.phase == "end":
             return done
-        gone = self._find_gone()
+        stored = self._stored()
+        gone = self._listing.gone(stored)
         self._gone = frozenset(gone)
-        left = [file for file in self._listing.files if not self._place.is_done(file.document)]
+        self._empty = self._new_and_empty(stored)
+        wanted = (file for file in self._listing.files if file.document not in self._empty)
+        left = [file for file in wanted if not self._place.is_done(file.document)]
         self._done, self._total = done, done + len(left) + len(gone)
         for files in portions(left, FILES_A_BATCH):
             self._take(files)
@@ -101,11 +105,11 @@ class Scan:
         self._conclude()
         return self._done
 
-    def _find_gone(self) -> list[str]:
-        """The names of the folder's documents whose files have gone.
+    def _stored(self) -> list[str]:
+        """The names of the folder's documents.
 
         Raises:
-            FolderEmptied: all have: the folder may be one that is not mounted.
+            FolderEmptied: their files have all gone: the folder may be one that is not mounted.
         """
         stored = [name for _, name in documents_of(self._graph, self._folder.folder_id)]
         stored += waiting_of(self._graph, self._folder.folder_id)
@@ -115,7 +119,13 @@ class Scan:
                 "is it mounted? Nothing was removed. If it was cleared on purpose: "
                 f"kg folders scan {self._folder.folder_id} --allow-empty"
             )
-        return self._listing.gone(stored)
+        return stored
+
+    def _new_and_empty(self, stored: Iterable[str]) -> frozenset[str]:
+        """Files that say nothing and never did: `__init__.py` and their like are no fault of anybody."""
+        known = set(stored)
+        files = (file for file in self._listing.files if file.document not in known)
+        return frozenset(file.document for file in files if is_empty(file.path))
 
     def _take(self, files: Sequence[FileToIngest]) -> None:
         """Look at files; each that is stored ends a transaction, and so does some time."""
@@ -218,7 +228,8 @@ class Scan:
         ]
         results: list[Result] = ["refused" for _ in refusals]
         tally = add_up(self._tally, results, refusals)
-        whole = tally.model_copy(update={"left_out": self._listing.left_out})
+        empty = {EMPTY: len(self._empty)} if self._empty else {}
+        whole = tally.model_copy(update={"left_out": self._listing.left_out | empty})
 
         def work(tx: Transaction) -> None:
             store.hold_folder(tx, self._folder.folder_id)

@@ -168,6 +168,24 @@ def test_a_document_that_was_deleted_comes_back_while_its_file_is_there(
     assert counts(scan(graph, followed)) == {"added": 1, "unchanged": 1}
 
 
+def test_a_new_file_that_is_empty_is_left_out_and_one_that_became_so_keeps_what_it_said(
+    graph: Graph, folder: Path, followed: str
+) -> None:
+    put(folder, nothing="", blank=" \n\n", one="")
+    after = scan(graph, followed)
+    assert (counts(after), state(graph, after)) == (
+        {"unchanged": 1, "refused": 1},
+        JobState.COMPLETED_WITH_ERRORS,
+    )
+    assert after.last_scan is not None
+    assert [each.document for each in after.last_scan.refusals] == ["one.md"]
+    assert after.last_scan.left_out == {"empty file": 2}
+    assert documents(graph) == {"one.md": "# One\n\nFirst.\n", "below/two.md": "Second.\n"}
+    put(folder, one="# One\n\nFirst.\n", blank="Not any more.\n")
+    after = scan(graph, followed)
+    assert (counts(after), state(graph, after)) == ({"unchanged": 2, "added": 1}, JobState.COMPLETED)
+
+
 def test_a_name_that_another_folder_has_is_refused(graph: Graph, followed: str, tmp_path: Path) -> None:
     put(tmp_path / "papers", one="Another one.\n", three="Third.\n")
     other = follow(graph, tmp_path / "papers")
@@ -217,7 +235,7 @@ class Twice(Graph):
 
 
 def test_lost_answers_count_nothing_twice(graph: Graph, folder: Path, followed: str) -> None:
-    put(folder, one="# One\n\nChanged.\n", three="Third.\n", empty="")
+    put(folder, one="# One\n\nChanged.\n", three="Third.\n", broken="\x00")
     (folder / "below" / "two.md").unlink()
     request_scan(graph, followed)
     twice = Twice.__new__(Twice)

@@ -143,7 +143,7 @@ def test_a_folder_that_is_replaced_in_the_middle_removes_nothing(
 
 
 def test_a_file_that_cannot_be_read_is_set_aside_and_the_others_go_on(graph: Graph, folder: Path) -> None:
-    put(folder, after="After it.\n", empty="")
+    put(folder, after="After it.\n", blank="\u200b")
     (folder / "binary.md").write_bytes(b"\x7fELF" + bytes(100))
     (folder / "large.md").write_text("word " * LARGEST)
     followed = follow(graph, folder)
@@ -156,11 +156,11 @@ def test_a_file_that_cannot_be_read_is_set_aside_and_the_others_go_on(graph: Gra
     assert {name: word in told[name] for name, word in REFUSED.items()} == dict.fromkeys(REFUSED, True), told
 
 
-REFUSED = {"binary.md": "program", "large.md": "larger than 100,000 bytes", "empty.md": "no text"}
+REFUSED = {"binary.md": "program", "large.md": "larger than 100,000 bytes", "blank.md": "no text"}
 
 
 def test_a_refused_file_is_told_each_time_and_read_once(graph: Graph, folder: Path, calls: list[str]) -> None:
-    put(folder, empty="")
+    put(folder, broken="\x00")
     settle(folder)
     followed = follow(graph, folder)
     work(graph)
@@ -169,7 +169,7 @@ def test_a_refused_file_is_told_each_time_and_read_once(graph: Graph, folder: Pa
     assert counts(again) == {"unchanged": 2, "refused": 1}
     assert state(graph, again) is JobState.COMPLETED_WITH_ERRORS
     assert calls == []
-    put(folder, empty="Not any more.\n")
+    put(folder, broken="Not any more.\n")
     assert counts(scan(graph, followed)) == {"added": 1, "unchanged": 2}
 
 
