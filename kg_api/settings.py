@@ -13,6 +13,7 @@ from typing import Literal, Self, cast
 import platformdirs
 from pydantic import BaseModel, Field, SecretStr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -247,5 +248,11 @@ def load_settings(**overrides: object) -> Settings:
         raise ConfigurationError(f"{name} is a group of settings: set {name}__... instead") from None
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
-        lines = [f"{variable_of(e['loc'])}: {e['msg']}" for e in found]
+        lines = [_describe(variable_of(each["loc"]), each) for each in found]
         raise ConfigurationError("invalid settings:\n  " + "\n  ".join(lines)) from None
+
+
+def _describe(variable: str, fault: ErrorDetails) -> str:
+    if fault["type"] == "extra_forbidden":
+        return misspelt.describe_unknown(variable, (name for name, _ in variables()))
+    return f"{variable}: {fault['msg']}"

@@ -12,7 +12,7 @@ from kg_api.augment.asking import Asking, PieceResults, together
 from kg_api.augment.context import PackedContext, context_of
 from kg_api.augment.merge import Choices, PassageSelection, PieceHit, select
 from kg_api.augment.plan import MAX_PIECES, Pieces, consolidate_request, pieces_of
-from kg_api.augment.scope import resolve_scope
+from kg_api.augment.scope import AugmentScope, resolve_scope
 from kg_api.augment.tokens import TokenCounter, counter_of
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces.registry import Space
@@ -78,7 +78,7 @@ class AugmentService:
             thresholds=[where.thresholds[space.slug] for space in where.spaces],
             pieces=_present_pieces(asked),
             counts=counts,
-            notes=[*notes, *_nothing_near(asked, selection)],
+            notes=[*notes, *_nothing_near(asked, selection, where)],
             degraded=[
                 *_describe_left_out(pieces),
                 *together(note for each in asked for note in each.degradations),
@@ -165,14 +165,20 @@ def _counts(
     )
 
 
-def _nothing_near(asked: Sequence[PieceResults], selection: PassageSelection) -> list[str]:
+def _nothing_near(
+    asked: Sequence[PieceResults], selection: PassageSelection, where: AugmentScope
+) -> list[str]:
     left_out = (answer.left_out.nearest for each in asked for answer in each.answers)
     nearest = max((each for each in left_out if each is not None), default=None)
     if selection.passages or nearest is None:
         return []
-    return [
-        f"nothing is similar enough; the nearest passage has {nearest:.2f}: a lower min_similarity takes it"
-    ]
+    bounds = {each.min_similarity for each in where.thresholds.values() if each.min_similarity is not None}
+    least = " or ".join(f"{each:.2f}" for each in sorted(bounds))
+    note = (
+        f"nothing is similar enough: {least} is asked for, and the nearest passage has {nearest:.2f}; a "
+        "lower min_similarity takes it (kg augment --min-similarity)"
+    )
+    return [note]
 
 
 def _describe_left_out(pieces: Pieces) -> list[AugmentDegradation]:

@@ -33,5 +33,11 @@ def complaints(environment: Mapping[str, str | None], known: Iterable[str]) -> I
         unknown_group = bool(rest) and group not in groups  # a known group tells of its own wrong names
         near_miss = not rest and bool(nearest) and not (value or "").startswith(_OF_KUBERNETES)
         if unknown_group or near_miss:
-            hint = f"; did you mean {nearest[0]}?" if nearest else ""
-            yield f"{variable}: there is no such setting{hint}"
+            yield describe_unknown(variable, names)
+
+
+def describe_unknown(variable: str, known: Iterable[str]) -> str:
+    """Say that there is no such setting, and which may be meant."""
+    nearest = difflib.get_close_matches(variable, sorted(known), n=1, cutoff=NEAR)
+    hint = f"; did you mean {nearest[0]}?" if nearest else ""
+    return f"{variable}: there is no such setting{hint}"

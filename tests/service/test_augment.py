@@ -105,7 +105,9 @@ def test_what_is_not_similar_enough_is_counted_and_the_nearest_is_told(http: htt
     assert (answer["records"], answer["context"]) == ([], "")
     assert answer["counts"]["below_similarity"] == 3
     assert answer["thresholds"] == [{"space": "default", "min_similarity": 0.7, "source": "default"}]
-    assert "nothing is similar enough" in answer["notes"][0]
+    assert (
+        "nothing is similar enough: 0.70 is asked for, and the nearest passage has 0." in answer["notes"][0]
+    )
 
 
 def test_what_is_not_similar_enough_takes_no_place_of_what_is(http: httpx.Client, graph: Graph) -> None:

@@ -13,6 +13,8 @@ MISSPELT = {
     "KG_API_PORT": "KG_API__PORT",
     "KG_HOMES": "KG_HOME",
     "KG_SOMETHING__ELSE": None,
+    "KG_API__PROT": "KG_API__PORT",
+    "KG_API__NOTHING_LIKE_IT": None,
 }
 
 
