@@ -8,26 +8,20 @@ from kg_api.graph.database import Graph
 from kg_api.graph.indexes import IndexState, index_states
 from kg_api.graph.jobs import Progress, embedding_progress
 from kg_api.graph.jobs.records import SOURCE_EMBEDDING
+from kg_api.graph.search.shared_reading import SharedReading
 
 REMEMBERED_SECONDS = 5.0
-PROGRESS_REMEMBERED_SECONDS = 1.0
 
 
 class EmbeddingWatch:
     """Remembers for a second which ontologies are being embedded, or worked on in another way."""
 
     def __init__(self, graph: Graph, kind: str = SOURCE_EMBEDDING) -> None:
-        self._graph = graph
-        self._kind = kind
-        self._read_at = float("-inf")
-        self._progress: dict[str, Progress] = {}
+        self._progress = SharedReading(lambda: embedding_progress(graph, kind))
 
     def read(self) -> dict[str, Progress]:
         """How far each is, by ontology."""
-        if time.monotonic() - self._read_at > PROGRESS_REMEMBERED_SECONDS:
-            self._progress = embedding_progress(self._graph, self._kind)
-            self._read_at = time.monotonic()
-        return self._progress
+        return self._progress.recent()
 
 
 class IndexWatch:

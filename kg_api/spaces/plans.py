@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -36,8 +35,6 @@ from kg_api.models.queries.search import Degradation
 from kg_api.models.vocabulary import Selection
 from kg_api.spaces.first import space_of_new
 from kg_api.wording.nearest import no_ontology, not_searched
-
-REMEMBERED_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,8 +258,6 @@ class PlanWatch:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._known: tuple[float, OntologySnapshot] | None = None
-        """When it was read, and what."""
         self._crowds = Crowds(graph)
         self._reading = SharedReading(self._read)
 
@@ -273,10 +268,9 @@ class PlanWatch:
 
         With `new_too` also when an ontology was made since, which costs a round trip to know.
         """
-        read_at, known = self._known or (float("-inf"), None)
-        anew = fresh
-        if known is None or fresh or time.monotonic() - read_at > REMEMBERED_SECONDS:
-            anew = fresh or new_too
+        known = None if fresh else self._reading.remembered()
+        anew = known is None and (fresh or new_too)
+        if known is None:
             known = self._reading.read(anew=anew)
         if not anew and not self._has_all(known, wanted, new_too=new_too):
             known = self._reading.read(anew=True)
@@ -287,12 +281,9 @@ class PlanWatch:
         return there.keys() >= set(wanted) and not (new_too and len(there) != count_ontologies(self._graph))
 
     def _read(self) -> OntologySnapshot:
-        begun = time.monotonic()
         configurations = read_configurations(self._graph)
         spaces = all_spaces(self._graph)
         states = _embedding_states(configurations, spaces)
         words = all_words(self._graph)
         waiting = partial(describe_waiting, self._graph)
-        known = OntologySnapshot(states, space_of_new(spaces), self._crowds.of, words, waiting)
-        self._known = begun, known
-        return known
+        return OntologySnapshot(states, space_of_new(spaces), self._crowds.of, words, waiting)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 PREFIX = "KG_"
 OF_OTHERS = ("KG_TEST_",)
@@ -28,16 +28,20 @@ def complaints(environment: Mapping[str, str | None], known: Iterable[str]) -> I
         variable = name.upper()
         if not variable.startswith(PREFIX) or variable in names or variable.startswith(OF_OTHERS):
             continue
-        nearest = difflib.get_close_matches(variable, names, n=1, cutoff=NEAR)
         group, _, rest = variable.partition("__")
         unknown_group = bool(rest) and group not in groups  # a known group tells of its own wrong names
-        near_miss = not rest and bool(nearest) and not (value or "").startswith(_OF_KUBERNETES)
+        resembles = not rest and bool(_nearest(variable, names))
+        near_miss = resembles and not (value or "").startswith(_OF_KUBERNETES)
         if unknown_group or near_miss:
             yield describe_unknown(variable, names)
 
 
 def describe_unknown(variable: str, known: Iterable[str]) -> str:
     """Say that there is no such setting, and which may be meant."""
-    nearest = difflib.get_close_matches(variable, sorted(known), n=1, cutoff=NEAR)
+    nearest = _nearest(variable, sorted(known))
     hint = f"; did you mean {nearest[0]}?" if nearest else ""
     return f"{variable}: there is no such setting{hint}"
+
+
+def _nearest(variable: str, names: Sequence[str]) -> list[str]:
+    return difflib.get_close_matches(variable, names, n=1, cutoff=NEAR)

@@ -107,17 +107,20 @@ class ConceptLane:
         spaces = plan.scope.models if plan.request.graph else [each.space for each in meanings]
         waiting = self._indexes.populating(*(space.concept_index_name for space in spaces))
         usable = [each for each in meanings if each.space.concept_index_name not in waiting]
-        weights = self._find_seeds(plan, usable)
+        named = list(names_in(plan.text))
+        weights = self._find_seeds(plan, named, usable)
         effects = [f"the index {name} is {state}: looked for by name only" for name, state in waiting.items()]
-        if _too_many(list(names_in(plan.text)), names):
+        if _too_many(named, names):
             effects.append(TOO_MANY)
         told += [Degradation(part="concepts", effect=effect) for effect in effects]
         plan.notes.record("seeds", told)
         return [Seed(*each) for each in weights.items() if each[1] > 0]
 
-    def _find_seeds(self, plan: SearchPlan, meanings: Sequence[Meaning]) -> dict[str, float]:
-        """By id, the weights of what the question names and of what is near to it."""
-        ids = list(_name_ids(list(names_in(plan.text)), plan.scope.names))
+    def _find_seeds(
+        self, plan: SearchPlan, names: Sequence[str], meanings: Sequence[Meaning]
+    ) -> dict[str, float]:
+        """By id, the weights of what the question may call by these names, and of what is near to it."""
+        ids = list(_name_ids(names, plan.scope.names))
         unspaced = is_unspaced(plan.text)
         asked = () if unspaced and not plan.concepts_alone else meanings
         lookups = [by_name(ids, [], MAX_NAMED), *(by_vector(each, NEAREST) for each in asked)]

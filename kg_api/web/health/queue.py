@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from kg_api.errors import KgError
 from kg_api.graph.jobs.queue import is_touched, queue_status
 from kg_api.graph.search.shared_reading import SharedReading
@@ -12,17 +10,13 @@ from kg_api.models.queue import QueueStatus
 from kg_api.web.opening import Opening
 from kg_api.wording.plural import pluralize
 
-REMEMBERED_SECONDS = 1.0
-
 
 class QueueWatch:
     """Remembers the queue's status for a second."""
 
     def __init__(self, opening: Opening) -> None:
         self._opening = opening
-        self._known: tuple[float, QueueStatus] | None = None
-        """When it was looked at, and how it was."""
-        self._looking = SharedReading(self._look)
+        self._looking = SharedReading(lambda: queue_status(opening.container().graph))
 
     def status(self) -> QueueStatus:
         """The queue, at most a second old.
@@ -30,15 +24,7 @@ class QueueWatch:
         Raises:
             Unavailable: the service is not open, or Neo4j does not answer.
         """
-        if self._known is not None and time.monotonic() - self._known[0] <= REMEMBERED_SECONDS:
-            return self._known[1]
-        return self._looking.read()
-
-    def _look(self) -> QueueStatus:
-        begun = time.monotonic()
-        status = queue_status(self._opening.container().graph)
-        self._known = begun, status
-        return status
+        return self._looking.recent()
 
     def status_if_known(self) -> QueueStatus | None:
         """The queue, for metrics; None while it cannot be looked at."""
