@@ -1,0 +1,79 @@
+"""Compare a converted document with everything a simple, independent reader sees in its file.
+
+Each converter passes the text pieces of its file (paragraphs of XML text nodes, glyph lines, MIME text parts)
+without what it knows to be decoration. Words of these pieces that the Markdown does not contain become a note
+of the document, so that no text is lost silently.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+_MAX_EXAMPLE = 80
+
+# Scripts without spaces count by character: a line break inside a run must not make other words of it.
+_TOKEN = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1780-\u17ff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MissingText:
+    """Words of a file that its Markdown does not contain."""
+
+    words: int
+    example: str
+    """Part of the first piece that lacks a word."""
+
+    def describe(self, place: str) -> str:
+        """Return the note of a document, such as `left out: 3 words of text boxes, e.g. "Load limit"`."""
+        noun = "word" if self.words == 1 else "words"
+        return f'left out: {self.words:,} {noun} of {place}, e.g. "{self.example}"'
+
+
+def split_tokens(text: str) -> list[str]:
+    """Return words and numbers, compared by their compatibility form without case."""
+    return _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold())
+
+
+def find_missing(pieces: Iterable[str], markdown: str) -> MissingText | None:
+    """Find words of `pieces` that `markdown` does not contain as often.
+
+    A word that the Markdown spells joined or apart (`10^6` for the pieces `10` and `6`, a word over two runs)
+    counts as found where its characters stand there in a row.
+
+    Args:
+        pieces: visible text of the file, in any order.
+        markdown: what kg stores.
+    """
+    read = [(piece, split_tokens(piece)) for piece in pieces]
+    wanted = Counter(token for _, tokens in read for token in tokens)
+    stored = split_tokens(markdown)
+    lacking = wanted - Counter(stored)
+    if not lacking:
+        return None
+    row = "".join(stored)
+    lacking = Counter(
+        {token: wanted[token] - found for token in lacking if (found := row.count(token)) < wanted[token]}
+    )
+    if not lacking:
+        return None
+    first = next(piece for piece, tokens in read if any(token in lacking for token in tokens))
+    return MissingText(lacking.total(), _shorten(first, lacking))
+
+
+def _shorten(piece: str, lacking: Counter[str]) -> str:
+    words = piece.split()
+    at = next((i for i, word in enumerate(words) if any(token in lacking for token in split_tokens(word))), 0)
+    text = " ".join(words[max(0, at - 2) :])
+    return text if len(text) <= _MAX_EXAMPLE else text[: _MAX_EXAMPLE - 1] + "…"
+
+
+def note_missing(pieces: Sequence[str], markdown: str, place: str) -> tuple[str, ...]:
+    """Return a note that says which words of `place` are missing, or nothing."""
+    missing = find_missing(pieces, markdown)
+    return (missing.describe(place),) if missing else ()
