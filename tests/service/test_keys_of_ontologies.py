@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from kg_api.web.access.scopes import OF_SOME, PAGES_OF_SOME
+from kg_api.web.access.scopes import OF_SOME, PAGES_OF_SOME, can_be_held
 from tests.service.test_ids_of_other_ontologies import CHANGED_BY_ID, READ_BY_ID
 from tests.support.routes import ROUTES
 from tests.support.running import Service
@@ -113,7 +113,9 @@ def test_the_names_in_what_is_asked_of_everything_are_worth_asking(
 
 
 @pytest.mark.parametrize("named", [OTHER, NOWHERE])
-@pytest.mark.parametrize("route", [each for each in ROUTES if "{ontology}" in each])
+@pytest.mark.parametrize(
+    "route", [each for each in ROUTES if "{ontology}" in each and can_be_held(*each.split(" "))]
+)
 def test_an_ontology_of_others_is_refused_whether_it_is_there_or_not(
     own: httpx.Client, route: str, named: str
 ) -> None:
@@ -182,11 +184,22 @@ def test_of_a_batch_only_ones_own_is_stored(own: httpx.Client, everything: httpx
 def test_routes_that_concern_all_are_refused(own: httpx.Client) -> None:
     """Every route is held to a key's ontologies, or is refused: one that nobody has thought of, too."""
     for route in ROUTES:
-        if "{ontology}" in route or route in OF_SOME or route == "POST /mcp":
+        if can_be_held(*route.split(" ")) or route == "POST /mcp":
             continue
         answer = ask(own, re.sub("{[^}]*}", "none", route), {})
         assert answer.status_code == 403, (route, answer.text)
         assert "concerns all of kg" in answer.json()["detail"]
+
+
+def test_import_by_key_of_one_ontology_is_denied(guarded: Service, everything: httpx.Client) -> None:
+    """A line may name the file of any ontology by its hash: imports need a key for all of kg."""
+    new = {"name": "admin of one", "scope": "admin", "ontologies": [OWN]}
+    key = everything.post("/keys", json=new).json()["key"]
+    kind = {"Content-Type": "application/x-ndjson"}
+    with sending(guarded, key) as client:
+        answer = client.post(f"/import/ontologies/{OWN}/lines", content=b"{}\n", headers=kind)
+    assert answer.status_code == 403
+    assert "concerns all of kg" in answer.json()["detail"]
 
 
 def test_every_route_that_can_be_held_to_ontologies_is_tried_here() -> None:

@@ -215,8 +215,12 @@ def is_page(path: str) -> bool:
 
 
 def can_be_held(method: str, path_format: str) -> bool:
-    """Whether a route can be held to some ontologies; see `scope_of`."""
-    return "{ontology}" in path_format or _route(method, path_format) in OF_SOME
+    """Return whether a key of some ontologies may call a route; see `scope_of`.
+
+    Lines of an import name stored files by their hash, and a file may belong to any ontology.
+    """
+    named = "{ontology}" in path_format and not path_format.startswith("/import/")
+    return named or _route(method, path_format) in OF_SOME
 
 
 def _route(method: str, path_format: str) -> str:
