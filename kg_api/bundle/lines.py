@@ -17,6 +17,7 @@ CheckBounds = Callable[[bytes], None]
 """Refuses JSON that is nested too deeply or has too many values, by a ValueError."""
 NUMBERS = "<f4"
 FLOAT_BYTES = 4
+LENGTH_TOLERANCE = 0.01
 
 
 def require_format(told: int, by: str = "") -> None:
@@ -82,4 +83,7 @@ def unpack(vector: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
         raise InvalidInput("a vector holds NaN or infinite values")
     if not values.any():
         raise InvalidInput("a vector is zero; it has no direction")
+    length = float(np.linalg.norm(values.astype(np.float64)))
+    if abs(length - 1) > LENGTH_TOLERANCE:
+        raise InvalidInput(f"a vector has the length {length:.3g}; every vector of kg has length 1")
     return values

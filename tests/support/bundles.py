@@ -22,7 +22,10 @@ Line = dict[str, Any]
 
 
 def vector(*values: float) -> str:
-    """As a line has it."""
+    """Scaled to length 1, if possible, as a line has it."""
+    length = np.linalg.norm(values)
+    if 0 < length < np.inf:
+        values = tuple(np.asarray(values) / length)
     return base64.b64encode(np.asarray(values, dtype="<f4").tobytes()).decode()
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from tests.support.bundles import KEY, PICTURE, HandmadeBundle, lines, vector
 
 DOCUMENT, FIRST, SECOND, VECTORS, CONCEPTS = range(5)
 Spoil = Callable[[HandmadeBundle], object]
+LONG_VECTOR = base64.b64encode(struct.pack("<3f", 1e20, 1e20, 0)).decode()
 
 
 def check(folder: Path) -> int:
@@ -172,6 +175,7 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
     "a number beyond 64 bits": (said(DOCUMENT, metadata={"a": 2**70}), "64 bits"),
     "a vector with NaN": (said(VECTORS, vectors=[vector(1, float("nan"), 3), None]), "NaN"),
     "a vector without end": (said(VECTORS, vectors=[vector(1, float("inf"), 3), None]), "infinite"),
+    "a vector of great length": (said(VECTORS, vectors=[LONG_VECTOR, None]), "length 1"),
     "a vector of zeros": (said(VECTORS, vectors=[vector(0, 0, 0), None]), "is zero"),
     "a vector of other dimensions": (said(VECTORS, vectors=[vector(1, 2), None]), "dimensions"),
     "no vector": (said(VECTORS, vectors=["bm90IGE=", None]), "32-bit floats"),
