@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -33,10 +34,25 @@ HEADERS: Final = {
 }
 """Scripts and styles are files of ours alone; pages are kept nowhere, and no other window holds them."""
 
+_REORDERING = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def _show_reordering(value: Any) -> Any:
+    """Show control characters and overrides of the writing direction as `�`.
+
+    A name such as `evil<U+202E>txt.md` would otherwise reorder the rest of its row. Marks that Arabic and
+    Hebrew need (U+200E, U+200F, U+061C) stay.
+    """
+    if isinstance(value, str) and _REORDERING.search(value):
+        return type(value)(_REORDERING.sub("\ufffd", value))  # Markup stays Markup
+    return value
+
+
 _templates = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
     autoescape=True,
     undefined=StrictUndefined,
+    finalize=_show_reordering,
     trim_blocks=True,
     lstrip_blocks=True,
     auto_reload=False,

@@ -30,7 +30,7 @@ def page_to_show(request: Request, wanted: str) -> str:
         request: of whose service it is to be a page.
         wanted: the address; what only forms are sent to leads to the page that they are on.
     """
-    if len(wanted) > MAX_CHARACTERS or not _PLAIN.fullmatch(wanted):
+    if len(wanted) > MAX_CHARACTERS or not _PLAIN.fullmatch(wanted) or wanted.startswith("//"):
         return SEARCH
     try:
         parts = urlsplit(wanted)

@@ -34,6 +34,7 @@ def request_() -> Request:
         *("/ui\r\nSet-Cookie: a=b", "/ui\n", "\t/ui", " /ui", "/ui /x", "/ui/../keys", "/ui/%2e%2e/keys"),
         *("/uid", "/keys", "/docs", "/ui/login", "/ui/logout", "", "ui", "/ui/\u00e9", "/ui?" + "a" * 9000),
         "//[/ui",
+        *("///ui/search", "///ui/", "////ui"),
     ],
 )
 def test_nothing_leads_elsewhere_than_to_pages(request_: Request, wanted: str) -> None:
