@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote
 
 from kg_api.models.images import FoundImage, ReadImage
@@ -28,6 +28,21 @@ _MARK = re.compile(r"#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|`{3}|~{3}|<(?=[A-Za-z/!?])|(
 _NUMBER = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 _CLOSING = re.compile(r"(?<=\s)(#+)$|^(#+)$")
 _TICKS = re.compile(r"`{3,}")
+# One table for all formats; superscripts are the compatibility forms of their characters (NFKC).
+_RAISED = str.maketrans(
+    "0123456789+-−–=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWβγδθφχ",
+    "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵝᵞᵟᶿᵠᵡ",
+)
+_LOWERED = str.maketrans(
+    "0123456789+-−–=()aehijklmnoprstuvxβγρφχ",
+    "₀₁₂₃₄₅₆₇₈₉₊₋₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ",
+)
+_TRADE_MARKS = {"TM": "™", "SM": "℠"}
+_MAX_SCRIPT = 40
+_SUFFIX = re.compile(r"[^\W\d_]{2,3}")
+"""Letters that read as one word with the text before them: 4th, 1ers, Mme, Tmax."""
+_WORD = re.compile(r"[^\W\d_]{3}")
+_BRACKETED = re.compile(r"(?:\[[^\[\]]*\])+|\([^()]*[^\W\d_]{3}[^()]*\)")
 _MARKS = re.compile(r"^[ \t]*(?:#{1,6}|[-*+>]|\d{1,9}\\?[.)])[ \t]+|[|`]+|^[ |:-]+$", re.MULTILINE)
 
 
@@ -49,6 +64,37 @@ def paragraph(text: str) -> str:
     if _MARK.match(line):
         return "\\" + line
     return _NUMBER.sub(r"\1\\\2", line, count=1) if _NUMBER.match(line) else line
+
+
+def raise_text(text: str) -> str:
+    """Return superscript text so that no digit of it joins the number before it.
+
+    Digits, signs and single letters become Unicode superscripts (`10⁶`, `10⁻⁴`, `m²`), which compare equal to
+    plain digits under NFKC. Short suffixes stay plain (`4th`), references stay in brackets (`3.2[4]`), and
+    any other text gets a caret (`450^(1,2)`).
+    """
+    return _shift(text, _RAISED, "^")
+
+
+def lower_text(text: str) -> str:
+    """Return subscript text so that no digit of it joins the number before it: `H₂O`, `10₂`, `Tmax`."""
+    return _shift(text, _LOWERED, "_")
+
+
+def _shift(text: str, forms: Mapping[int, int], mark: str) -> str:
+    words = one_line(text)
+    if len(words) > _MAX_SCRIPT:  # a sentence in small print
+        return f" {text} "
+    if mark == "^" and words in _TRADE_MARKS:
+        shifted = _TRADE_MARKS[words]
+    elif all(ord(each) in forms for each in words) and not (_WORD.search(words) or _SUFFIX.fullmatch(words)):
+        shifted = words.translate(forms)
+    elif _SUFFIX.fullmatch(words) or _BRACKETED.fullmatch(words) or not any(map(str.isalnum, words)):
+        shifted = words
+    else:
+        shifted = mark + (words if words.isalpha() else f"({words})")
+    before, after = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+    return f"{before}{shifted}{after}"
 
 
 def heading(level: int, text: str) -> str:

@@ -5,7 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kg_api.convert.markdown_text import MarkdownWriter, fence, heading, one_line, paragraph, table
+from kg_api.convert.markdown_text import (
+    MarkdownWriter,
+    fence,
+    heading,
+    lower_text,
+    one_line,
+    paragraph,
+    raise_text,
+    table,
+)
 from kg_api.parse.documents import parse
 from kg_api.parse.formats.markdown import blocks
 from kg_api.parse.split import split
@@ -109,3 +118,41 @@ def test_the_writer_knows_where_the_next_block_begins(written: list[tuple[str, s
 
 def test_what_nobody_sees_is_left_out() -> None:
     assert one_line("so\u00adft\u200b zero\ufeff ﬁne \x00a\u00a0b\ud800") == "soft zero fine a b�"
+
+
+@pytest.mark.parametrize(
+    ("text", "raised", "lowered"),
+    [
+        ("6", "⁶", "₆"),
+        ("−4", "⁻⁴", "₋₄"),
+        ("-10", "⁻¹⁰", "₋₁₀"),
+        ("2+", "²⁺", "₂₊"),
+        ("n-1", "ⁿ⁻¹", "ₙ₋₁"),
+        (" 6 ", " ⁶ ", " ₆ "),
+        ("x", "ˣ", "ₓ"),
+        ("β", "ᵝ", "ᵦ"),
+        ("b", "ᵇ", "_b"),
+        ("th", "th", "th"),
+        ("ème", "ème", "ème"),
+        ("max", "max", "max"),
+        ("total", "^total", "_total"),
+        ("1,2", "^(1,2)", "_(1,2)"),
+        ("6.5", "^(6.5)", "_(6.5)"),
+        ("2ⁿ", "^(2ⁿ)", "_(2ⁿ)"),
+        ("２", "^(２)", "_(２)"),
+        ("[4]", "[4]", "[4]"),
+        ("[2][3]", "[2][3]", "[2][3]"),
+        ("(2)", "⁽²⁾", "₍₂₎"),
+        ("(see)", "(see)", "(see)"),
+        ("*", "*", "*"),
+        ("TM", "™", "TM"),
+        ("", "", ""),
+    ],
+)
+def test_raised_and_lowered_text_joins_no_number(text: str, raised: str, lowered: str) -> None:
+    assert (raise_text(text), lower_text(text)) == (raised, lowered)
+
+
+def test_small_print_stays_plain() -> None:
+    words = "This is a sentence in small print, with 3 words"
+    assert raise_text(words) == f" {words} "
