@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
@@ -13,9 +14,10 @@ from kg_api.api_settings import ConversionSettings
 from kg_api.convert.files.about import iso_date, metadata, one_or_list
 from kg_api.convert.files.archive import open_archive, read_entry
 from kg_api.convert.files.office import read_xml
-from kg_api.convert.html.page import write_chapter
+from kg_api.convert.html.ignored import NAVIGATION
+from kg_api.convert.html.page import describe, write_chapter
 from kg_api.convert.html.tree import parse
-from kg_api.convert.image.within import ImagesWithin, from_data_uri
+from kg_api.convert.image.within import ImagesWithin, from_data_uri, is_data_uri
 from kg_api.convert.markdown_text import MarkdownWriter, one_line
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
@@ -27,7 +29,13 @@ _ENCRYPTION = "META-INF/encryption.xml"
 _FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
 """What only makes fonts useless outside of the book."""
 _CHAPTERS = frozenset(
-    {"application/xhtml+xml", "text/html", "application/x-dtbook+xml", "text/x-oeb1-document"}
+    {
+        "application/xhtml+xml",
+        "text/html",
+        "image/svg+xml",
+        "application/x-dtbook+xml",
+        "text/x-oeb1-document",
+    }
 )
 
 
@@ -43,7 +51,13 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     package = read_xml(read_entry(archive, place), "the list of its chapters")
     writer, images = MarkdownWriter(), ImagesWithin(settings)
     chapters = _spine(package, posixpath.dirname(place))
-    missing = sum(not _write(archive, name, writer, images) for name in chapters)
+    left_out, missing, sheets = Counter[str](), 0, dict[str, str]()
+    for name in chapters:
+        if (found := _write(archive, name, writer, images, sheets)) is None:
+            missing += 1
+        else:
+            left_out += found
+    del left_out[NAVIGATION]  # the table of contents: the chapters say the same
     if not writer.text():
         raise UnreadableDocument("it holds no text; nothing was stored")
     said = _said(package)
@@ -57,7 +71,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
             publisher=next(iter(said.get("publisher", [])), ""),
             tags=said.get("subject", []),
         ),
-        notes=(*images.notes(), *_missing(missing)),
+        notes=(*describe(left_out), *images.notes(), *_missing(missing)),
         images=tuple(writer.images),
     )
 
@@ -86,34 +100,58 @@ def _package(archive: zipfile.ZipFile) -> str:
 
 
 def _spine(package: Any, folder: str) -> Iterator[str]:
-    """The places of its chapters, each once; a table of contents is none."""
+    """The places of its chapters, each once."""
     items = {str(each.get("id")): each for each in package.iter() if _name(each) == "item"}
     order = [str(each.get("idref")) for each in package.iter() if _name(each) == "itemref"]
     for key in dict.fromkeys(order):
-        item = items.get(key)
-        if item is None or "nav" in str(item.get("properties") or "").split():
-            continue
-        if str(item.get("media-type") or "application/xhtml+xml") in _CHAPTERS:
+        item, seen = items.get(key), set[str]()
+        while item is not None and _kind(item) not in _CHAPTERS and str(item.get("fallback")) not in seen:
+            seen.add(str(item.get("fallback")))
+            item = items.get(str(item.get("fallback")), item)
+        if item is not None and _kind(item) in _CHAPTERS:
             yield posixpath.normpath(posixpath.join(folder, unquote(str(item.get("href") or ""))))
 
 
-def _write(archive: zipfile.ZipFile, name: str, writer: MarkdownWriter, images: ImagesWithin) -> bool:
-    """Whether a chapter could be read; one without text is none."""
+def _kind(item: Any) -> str:
+    return str(item.get("media-type") or "application/xhtml+xml")
+
+
+def _write(
+    archive: zipfile.ZipFile, name: str, writer: MarkdownWriter, images: ImagesWithin, sheets: dict[str, str]
+) -> Counter[str] | None:
+    """Write a chapter and count the words left out; None: it could not be read. One without text is none."""
     try:
         chapter = read_entry(archive, name)
         text, _ = decode(chapter, declared_encoding(chapter))
     except UnreadableDocument:
-        return False
+        return None
     try:
-        write_chapter(parse(text), writer, lambda address: images.read(_picture(archive, name, address)))
+        tree = parse(text)
+        return write_chapter(
+            tree,
+            writer,
+            lambda address: images.read(_picture(archive, name, address)),
+            [_sheet(archive, name, each.get("href", ""), sheets) for each in tree.iter("link")],
+        )
     except UnreadableDocument as error:
-        return "no text" in str(error)
-    return True
+        return Counter() if "no text" in str(error) else None
+
+
+def _sheet(archive: zipfile.ZipFile, chapter: str, address: str, sheets: dict[str, str]) -> str:
+    """The text of a style sheet: it says what is struck or raised."""
+    place = posixpath.normpath(posixpath.join(posixpath.dirname(chapter), unquote(address)))
+    if place not in sheets:
+        try:
+            found = place.endswith(".css") and place in archive.NameToInfo
+            sheets[place] = read_entry(archive, place).decode("utf-8", "replace") if found else ""
+        except UnreadableDocument:
+            sheets[place] = ""
+    return sheets[place]
 
 
 def _picture(archive: zipfile.ZipFile, chapter: str, address: str) -> bytes | None:
     """The file of a picture: in the address, or in the book; nothing is fetched from elsewhere."""
-    if address.startswith("data:"):
+    if is_data_uri(address):
         return from_data_uri(address)
     path = unquote(address.partition("#")[0])
     place = posixpath.normpath(posixpath.join(posixpath.dirname(chapter), path))

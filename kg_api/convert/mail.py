@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import email
+import quopri
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from email import policy
 from email.errors import MessageError
 from email.message import EmailMessage
@@ -13,16 +15,34 @@ from typing import Literal, NamedTuple, cast
 
 from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.api_settings import ConversionSettings
+from kg_api.convert.accounting import find_missing, split_tokens
 from kg_api.convert.files.about import iso_date, metadata, one_or_list
-from kg_api.convert.html.page import convert_text
+from kg_api.convert.html.page import convert_letter
+from kg_api.convert.html.tables import inline_text
+from kg_api.convert.html.tree import parse
 from kg_api.convert.image.in_mail import MailImage, MailImages
 from kg_api.convert.markdown_text import MarkdownWriter, heading, one_line, paragraph
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
-from kg_api.parse.declared import decode
+from kg_api.parse.declared import declared_encoding, decode
 
 _KNOWN = frozenset({"from", "to", "subject", "date", "received", "message-id", "mime-version", "return-path"})
-_MAX_DEPTH = 50
+_MAX_DEPTH = 200
+_TEXTS = frozenset({
+    *("text/plain", "text/html", "application/xhtml+xml", "text/markdown", "text/x-markdown", "text/csv"),
+    *("text/x-patch", "text/x-diff", "text/x-log", "text/troff"),
+})  # fmt: skip
+_REPORTS = frozenset({"message/delivery-status", "message/disposition-notification"})
+_ENCODED = re.compile(r"=\?([^?\s*]+)(?:\*[^?\s]*)?\?([bBqQ])\?([^?]*)\?=")
+_WORDS_OF_LINKS = re.compile(r"<?(?:https?|mailto):[^\s<>]+>?|\[(?:cid|image):[^\]\n]*\]", re.IGNORECASE)
+"""Addresses that a plain form writes behind a link's words."""
+_FILE_IN_TEXT = re.compile(
+    r"^begin [0-7]{3,4} (\S.*)\r?\n(?:[\x20-\x60]{1,62}\r?\n)+end[ \t\r]*$", re.MULTILINE
+)
+"""An attachment of old mail programs (uuencode)."""
+_STUB = re.compile(r"\bhtml\b", re.IGNORECASE)
+_MAX_STUB = 60
+"""Words of a plain form that says that there is HTML, and nothing else."""
 _QUOTED = re.compile(r"^[>\s]*>[ ]?")
 _LIST = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 _UNDERLINE = re.compile(r"=+$|-+$")
@@ -39,11 +59,11 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         UnreadableDocument: it is no message, or it says nothing in text.
     """
     message = _read(data)
-    parts = _parts(message)
+    parts = _select_parts(message)
     writer, images = MarkdownWriter(), MailImages(parts.images, settings)
     subject = _write_head(writer, message)
     head = writer.position
-    notes = _write_body(writer, parts.body, images)
+    notes = [*_write_body(writer, parts.body, images), *parts.notes]
     attachments = [*parts.attachments, *images.not_taken()]
     if writer.position == head and not subject:
         raise UnreadableDocument("it has neither a subject nor a text; nothing was stored")
@@ -56,14 +76,16 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         date=iso_date(_header(message, "date")),
     )
     notes += images.notes()
-    return Converted(writer.text(), subject, about, notes=tuple(notes), images=tuple(writer.images))
+    return Converted(
+        writer.text(), subject, about, notes=tuple(dict.fromkeys(notes)), images=tuple(writer.images)
+    )
 
 
-def _write_head(writer: MarkdownWriter, message: EmailMessage) -> str:
+def _write_head(writer: MarkdownWriter, message: EmailMessage, level: int = 1) -> str:
     """The subject as a heading and who wrote to whom and when below it: it is looked for by these."""
     subject = one_line(_header(message, "subject"))
     if subject:
-        writer.add(heading(1, subject))
+        writer.add(heading(level, subject))
     people = {name: _named(_people(message, name.lower())) for name in ("From", "To", "Cc")}
     said = {**people, "Date": one_line(_header(message, "date"))[:_MAX_DATE]}
     writer.add("\n".join(f"{name}: {words}" for name, words in said.items() if words))
@@ -93,46 +115,169 @@ def _read(data: bytes) -> EmailMessage:
 
 
 def _header(message: EmailMessage, name: str) -> str:
-    """A header's words; the library falls over some that are malformed."""
+    """Return a header's words; its encoded words are decoded by the labels that browsers know."""
+    return _decode_words(_raw_header(message, name))
+
+
+def _raw_header(message: EmailMessage, name: str) -> str:
+    raw = next((str(value) for key, value in message.raw_items() if key.lower() == name), "")
+    raw = "".join(raw.splitlines())
+    if raw.isascii():
+        return raw
+    try:  # bytes that no header may have: the library keeps them as halves of surrogate pairs
+        return decode(raw.encode("utf-8", "surrogateescape"), message.get_content_charset("") or "")[0]
+    except (UnreadableDocument, UnicodeError):
+        return raw
+
+
+def _decode_words(raw: str) -> str:
+    """Decode encoded words (RFC 2047); a sign that is cut in two goes on in the next word."""
+    text, at = "", 0
+    waiting, label = b"", ""
+    for found in _ENCODED.finditer(raw):
+        between = raw[at : found.start()]
+        if (between.strip() or label.lower() != found[1].lower()) and waiting:
+            text, waiting = text + _decode_bytes(waiting, label), b""
+        text += between if between.strip() or not at else ""
+        label, at = found[1], found.end()
+        waiting += _decode_transfer(found[3], found[2].lower())
+    return text + _decode_bytes(waiting, label) + raw[at:]
+
+
+def _decode_transfer(text: str, kind: str) -> bytes:
+    content = text.encode("ascii", "replace")
+    if kind == "q":
+        return quopri.decodestring(content, header=True)
     try:
-        return str(message.get(name, ""))
-    except Exception:  # noqa: BLE001 - whatever its parser of headers raises, the rest can be read
-        return next((str(value) for key, value in message.raw_items() if key.lower() == name), "")
+        return base64.b64decode(content + b"=" * (-len(content) % 4))
+    except ValueError:
+        return content
+
+
+def _decode_bytes(content: bytes, label: str) -> str:
+    try:
+        return decode(content, label)[0]
+    except UnreadableDocument:
+        return content.decode("latin-1")
 
 
 def _people(message: EmailMessage, name: str) -> list[str]:
-    found = getaddresses([_header(message, name)[:100_000]])
-    return [
-        f"{one_line(words)} <{address}>" if words else address for words, address in found if address or words
+    found = [
+        (one_line(_decode_words(words)), address)
+        for words, address in getaddresses([_raw_header(message, name)[:100_000]])
     ]
+    people = [f"{words} <{address}>" if words else address for words, address in found if address or words]
+    return people or [each for each in [one_line(_header(message, name))] if each]
 
 
 class _Parts(NamedTuple):
-    body: list[EmailMessage]
-    """What is read, in order: texts, and the pictures between them."""
+    body: list[EmailMessage | _Forwarded]
+    """What is read, in order: texts, the pictures between them, and the heads of messages in the message."""
     images: list[MailImage]
     attachments: list[str]
     """The names of what is not read."""
+    notes: list[str]
 
 
-def _parts(message: EmailMessage) -> _Parts:
-    leaves = [*_leaves(message)]
-    kinds = [_kind(part) for part in leaves]
-    plain = {
-        id(part)
-        for part, kind in zip(leaves, kinds, strict=True)
-        if kind == "plain" and _content(part).strip()
-    }
-    body, images, attachments = list[EmailMessage](), list[MailImage](), list[str]()
-    for part, kind in zip(leaves, kinds, strict=True):
-        if kind == "image":
-            images.append(MailImage(part, _name(part), _identity(part)))
-            body.append(part)
-        elif kind == "attachment":
-            attachments.append(_name(part))
-        elif id(part) in plain or (kind == "html" and not plain):
-            body.append(part)
-    return _Parts(body, images, attachments)
+class _Forwarded(NamedTuple):
+    message: EmailMessage
+    depth: int
+
+
+def _select_parts(message: EmailMessage) -> _Parts:
+    """Choose what is read: everything but the other forms of the same text (`multipart/alternative`)."""
+    parts, deep = _Parts([], [], [], []), 0
+    stack = [(message, 0, 0, False)]
+    while stack:
+        part, depth, messages, is_dropped = stack.pop()
+        kind, below = part.get_content_type(), _parts_below(part)
+        if below is None:
+            _sort_leaf(part, parts, is_dropped=is_dropped)
+            continue
+        if depth >= _MAX_DEPTH:
+            deep += 1
+            continue
+        dropped = set[int]()
+        if kind == "message/rfc822":
+            messages += 1
+            parts.body.extend(_Forwarded(each, messages) for each in below if not is_dropped)
+        elif kind == "multipart/alternative" and not is_dropped:
+            dropped = _choose(below, parts.notes)
+        stack += [(each, depth + 1, messages, is_dropped or id(each) in dropped) for each in reversed(below)]
+    if deep:
+        parts.notes.append(f"left out: parts nested more than {_MAX_DEPTH} deep ({deep:,})")
+    return parts
+
+
+def _sort_leaf(part: EmailMessage, parts: _Parts, *, is_dropped: bool) -> None:
+    kind = _kind(part)
+    if kind == "image":
+        parts.images.append(MailImage(part, _name(part), _identity(part)))
+        parts.body.append(part)
+    elif kind == "attachment":
+        parts.attachments.append(_name(part))
+    elif not is_dropped:
+        parts.body.append(part)
+
+
+def _parts_below(part: EmailMessage) -> list[EmailMessage] | None:
+    """Return the parts of a part; None: it is a leaf."""
+    below = part.get_payload() if part.is_multipart() else None
+    if not isinstance(below, list) or part.get_content_type() in _REPORTS:
+        return None
+    parts = cast("list[EmailMessage]", below)
+    encoding = _header(part, "content-transfer-encoding").strip().lower()
+    if part.get_content_type() == "message/rfc822" and encoding in {"base64", "quoted-printable"} and parts:
+        text = str(parts[0].get_payload()) if not parts[0].keys() else parts[0].as_string()
+        content = text.encode("ascii", "surrogateescape")
+        decoded = base64.b64decode(content) if encoding == "base64" else quopri.decodestring(content)
+        return [email.message_from_bytes(decoded, policy=policy.default)]
+    return parts
+
+
+def _choose(forms: Sequence[EmailMessage], notes: list[str]) -> set[int]:
+    """Return the ids of forms that are not read: all but the one that says most, plain text if it says all.
+
+    Words of the others that it does not have become a note.
+    """
+    texts = [(each, _text_of(each)) for each in forms]
+    texts = [(each, text, _WORDS_OF_LINKS.sub(" ", text)) for each, text in texts if text.strip()]
+    if len(texts) < 2:  # noqa: PLR2004 - nothing to choose from
+        return set()
+    lacking = [
+        [find_missing([other], text) for each, _, other in texts if each is not chosen]
+        for chosen, text, _ in texts
+    ]
+    costs = [sum(each.words for each in missing if each) for missing in lacking]
+    if _STUB.search(texts[0][2]) and len(split_tokens(texts[0][2])) < _MAX_STUB:
+        costs[0] += sum(costs[1:]) + 1
+    best = costs.index(min(costs))
+    chosen = texts[best][0]
+    names = [each.get_content_type() for each, _, _ in texts if each is not chosen]
+    for name, missing in zip(names, lacking[best], strict=True):
+        if missing:
+            notes.append(missing.describe(f"another form of the text ({name})"))
+    return {id(each) for each, _, _ in texts if each is not chosen}
+
+
+def _text_of(form: EmailMessage) -> str:
+    """Return the text of all parts of a form, as simply as can be."""
+    texts, stack = list[str](), [(form, 0)]
+    while stack:
+        part, depth = stack.pop()
+        below = _parts_below(part)
+        if below is not None:
+            if depth < _MAX_DEPTH:
+                stack += [(each, depth + 1) for each in reversed(below)]
+        elif (kind := _kind(part)) == "plain":
+            texts.append(_content(part)[0])
+        elif kind == "html" and (content := _content(part)[0]).strip():
+            try:
+                tree = parse(content)
+            except UnreadableDocument:
+                continue
+            texts.append(inline_text(tree))
+    return "\n".join(texts)
 
 
 def _kind(part: EmailMessage) -> Literal["plain", "html", "image", "attachment"]:
@@ -142,9 +287,9 @@ def _kind(part: EmailMessage) -> Literal["plain", "html", "image", "attachment"]
     apart = part.get_content_disposition() == "attachment" or (
         _filename(part) and not kind.startswith("text/")
     )
-    if apart or kind not in {"text/plain", "text/html"}:
+    if apart or kind not in _TEXTS:
         return "attachment"
-    return "plain" if kind == "text/plain" else "html"
+    return "html" if kind in {"text/html", "application/xhtml+xml"} else "plain"
 
 
 def _name(part: EmailMessage) -> str:
@@ -156,52 +301,57 @@ def _identity(part: EmailMessage) -> str:
     return _header(part, "content-id").strip().strip("<>")
 
 
-def _leaves(message: EmailMessage) -> Iterator[EmailMessage]:
-    """All parts that hold no other, in order; forwarded messages are opened."""
-    stack = [(message, 0)]
-    while stack:
-        part, depth = stack.pop()
-        below = part.get_payload() if part.is_multipart() else None
-        if isinstance(below, list) and depth < _MAX_DEPTH:
-            stack += [
-                (cast("EmailMessage", each), depth + 1) for each in reversed(cast("list[object]", below))
-            ]
-        elif below is None:
-            yield part
-
-
 def _filename(part: EmailMessage) -> str:
     try:
-        return part.get_filename() or ""
-    except Exception:  # noqa: BLE001 - as above
+        return _decode_words(part.get_filename() or "")
+    except Exception:  # noqa: BLE001 - whatever the library's parser of headers raises
         return "unnamed"
 
 
-def _content(part: EmailMessage) -> str:
+def _content(part: EmailMessage) -> tuple[str, tuple[str, ...]]:
+    """Return the text of a part, and notes about its encoding."""
     payload = part.get_payload(decode=True)
     if not isinstance(payload, bytes) or not payload:
-        return ""
-    charset = part.get_param("charset") or ""
-    return decode(payload.replace(b"\x00", b""), charset if isinstance(charset, str) else str(charset[2]))[0]
+        return "", ()
+    said = part.get_param("charset") or ""
+    charset = said if isinstance(said, str) else str(said[2])
+    if part.get_content_subtype() == "html" and charset.lower() in {"", "us-ascii"}:
+        charset = declared_encoding(payload) or charset
+    try:
+        return decode(payload, charset)
+    except UnreadableDocument:
+        text = payload.replace(b"\x00", b"").decode("utf-8", "replace")
+        return text, ("a part of it is in no encoding that can be detected; unknown signs are �",)
 
 
-def _write_body(writer: MarkdownWriter, parts: Sequence[EmailMessage], images: MailImages) -> list[str]:
+def _write_body(
+    writer: MarkdownWriter, parts: Sequence[EmailMessage | _Forwarded], images: MailImages
+) -> list[str]:
     """The text of all parts with their pictures; what is to be said of them."""
     notes = list[str]()
-    images.are_named_by(_content(part) for part in parts if part.get_content_type() == "text/html")
+    leaves = [part for part in parts if not isinstance(part, _Forwarded)]
+    images.are_named_by(_content(part)[0] for part in leaves if _kind(part) == "html")
     for part in parts:
-        if part.get_content_maintype() == "image":
+        if isinstance(part, _Forwarded):
+            _write_head(writer, part.message, part.depth + 1)
+        elif part.get_content_maintype() == "image":
             images.write(writer, part)
-        elif part.get_content_type() == "text/plain":
-            flowed, content = part.get_param("format") == "flowed", _content(part)
-            _write_plain(writer, _unflowed(content) if flowed else content.splitlines())
-        elif (content := _content(part)).strip():
-            try:
-                page = convert_text(content, images=images.find)
-            except UnreadableDocument:
-                continue
-            images.write_page(writer, page)
-            notes += page.notes
+        else:
+            content, about = _content(part)
+            notes += about
+            if _kind(part) == "plain":
+                if files := [found[1].strip() for found in _FILE_IN_TEXT.finditer(content)]:
+                    notes.append(f"attachments that were not read: {', '.join(files)}")
+                    content = _FILE_IN_TEXT.sub("", content)
+                flowed = part.get_param("format") == "flowed"
+                _write_plain(writer, _unflowed(content) if flowed else content.splitlines())
+            elif content.strip():
+                try:
+                    page = convert_letter(content, images.find)
+                except UnreadableDocument:
+                    continue
+                images.write_page(writer, page)
+                notes += page.notes
     return notes
 
 

@@ -174,14 +174,14 @@ class MarkdownWriter:
     @property
     def position(self) -> int:
         """Where the next block that is no list item begins."""
-        self._leave_list()
+        self.end_list()
         return self._length
 
     def add(self, block: str, indent: str = "") -> None:
         """A block of one or more lines; `indent` is that of the list item that it belongs to."""
         if not block:
             return
-        self._leave_list()
+        self.end_list()
         self._append("\n".join(f"{indent}{line}" if line else "" for line in block.split("\n")), "\n\n")
 
     def item(self, text: str, indent: str = "", marker: str = "- ", more: Sequence[str] = ()) -> None:
@@ -190,7 +190,7 @@ class MarkdownWriter:
             return
         ordered = "" if marker[0] in "-*+" else "."
         if ordered and self._list != indent + ordered and not marker.startswith("1."):
-            self._leave_list()  # only a list that begins with 1 may follow a line of text at once
+            self.end_list()  # only a list that begins with 1 may follow a line of text at once
         within = "\n" + indent + " " * len(marker)
         self._append(within.join([f"{indent}{marker}{line}", *more]), "\n")
         self._list = indent + ordered
@@ -206,7 +206,8 @@ class MarkdownWriter:
         """All blocks; nothing if there was none."""
         return "".join(self._parts).rstrip("\n") + "\n" if self._parts else ""
 
-    def _leave_list(self) -> None:
+    def end_list(self) -> None:
+        """Part the next item from the ones before it."""
         if self._list is not None:
             self._append("", "\n")
             self._list = None

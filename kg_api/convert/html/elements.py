@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Protocol, cast
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from typing import Any, Protocol, cast, overload
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]: no types
 
@@ -14,13 +14,15 @@ class Element(Protocol):
     tag: str
     text: str | None
     tail: str | None
-    attrib: Mapping[str, str]
+    attrib: MutableMapping[str, str]
 
     def __len__(self) -> int: ...
 
-    def get(self, name: str, default: str = "", /) -> str:
-        """An attribute."""
-        ...
+    @overload
+    def get(self, name: str, /) -> str | None: ...
+
+    @overload
+    def get(self, name: str, default: str, /) -> str: ...
 
     def find(self, path: str, /) -> Element | None:
         """The first element at a path."""
@@ -36,6 +38,34 @@ class Element(Protocol):
 
     def iterancestors(self) -> Iterator[Element]:
         """What this element is in, from the innermost out."""
+        ...
+
+    def iterdescendants(self, *tags: str) -> Iterator[Element]:
+        """All elements below of these names."""
+        ...
+
+    def getparent(self) -> Element | None:
+        """The element just above."""
+        ...
+
+    def append(self, element: Element, /) -> None:
+        """Add an element behind the last one below."""
+        ...
+
+    def insert(self, at: int, element: Element, /) -> None:
+        """Add an element below, at this place."""
+        ...
+
+    def makeelement(self, tag: str, attributes: Mapping[str, str], /) -> Element:
+        """Create an element of the same document."""
+        ...
+
+    def remove(self, element: Element, /) -> None:
+        """Remove an element just below, with its tail."""
+        ...
+
+    def xpath(self, path: str, /, **variables: str) -> list[Element]:
+        """The elements at a path."""
         ...
 
     def itertext(self) -> Iterable[str]:

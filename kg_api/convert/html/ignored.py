@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from kg_api.convert.html.elements import Element, walk
 
 NAVIGATION, MARGINS, FORMS, HIDDEN = "navigation", "page headers and footers", "forms", "hidden parts"
+SCRIPTLESS, FALLBACK = "text for browsers without scripts", "fallback text of embedded media"
 MACHINERY = "machinery"
 """Scripts and the like: nothing that a reader could miss."""
 
@@ -16,21 +18,19 @@ _TAGS = {
         (
             "script",
             "style",
-            "template",
-            "noscript",
             "head",
             "title",
             "link",
             "meta",
             "iframe",
-            "object",
             "embed",
         ),
         MACHINERY,
     ),
-    **dict.fromkeys(
-        ("audio", "video", "canvas", "map", "annotation", "annotation-xml", "desc", "defs"), MACHINERY
-    ),
+    **dict.fromkeys(("annotation", "annotation-xml", "desc", "defs"), MACHINERY),
+    **dict.fromkeys(("object", "audio", "video", "canvas"), FALLBACK),
+    "noscript": SCRIPTLESS,
+    "template": HIDDEN,
     **dict.fromkeys(("button", "select", "textarea", "option", "datalist", "input"), FORMS),
     "nav": NAVIGATION,
 }
@@ -46,6 +46,8 @@ _CLASSES = {
 }
 _HIDING = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _CONTENT = frozenset({"main", "article", "section", "blockquote", "figure"})
+_SHOWN_WITHIN = frozenset({"button", "template"})
+_TITLES = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt", "th", "summary", "caption"})
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _ANCHORS = frozenset({"", "¶", "#", "§", "🔗", "link", "↑", "↩", "↩︎", "^"})
 
@@ -54,10 +56,19 @@ def ignored(element: Element) -> str:
     """Why an element is left out with all that is in it; nothing: it is content."""
     tag, attributes = str(element.tag), element.attrib
     if reason := _TAGS.get(tag):
-        return reason
+        return "" if tag in _SHOWN_WITHIN and _is_shown(element, tag) else reason
+    if tag == "dialog" and "open" not in attributes:
+        return HIDDEN
     if tag in {"header", "footer", "aside", "form", "a"} and (reason := _by_place(element, tag)):
         return reason
     return _by_attributes(attributes) if attributes else ""
+
+
+def _is_shown(element: Element, tag: str) -> bool:
+    """Whether a button is a title that opens what is below it, or a template is part of the page."""
+    if tag == "template":
+        return "shadowrootmode" in element.attrib
+    return any(each.tag in _TITLES for each in islice(element.iterancestors(), 2))
 
 
 def _by_attributes(attributes: Mapping[str, str]) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.files.about import iso_date, keywords, metadata, one_or_list
 from kg_api.convert.html.elements import Element
+from kg_api.convert.html.simplify import apply_sheet
 from kg_api.convert.html.tree import content, parse, words_by_reason
 from kg_api.convert.html.walk import FindImage, PageWalk
-from kg_api.convert.image.within import ImagesWithin, from_data_uri
+from kg_api.convert.image.within import ImagesWithin, from_data_uri, is_data_uri
 from kg_api.convert.markdown_text import MarkdownWriter, one_line
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
@@ -55,7 +56,20 @@ def convert(
 
 
 def _file(address: str, beside: Mapping[str, bytes]) -> bytes | None:
-    return from_data_uri(address) if address.startswith("data:") else beside.get(key_of(address) or "")
+    return from_data_uri(address) if is_data_uri(address) else beside.get(key_of(address) or "")
+
+
+def convert_letter(text: str, images: FindImage | None = None) -> Converted:
+    """Make Markdown of a page that is all letter, also its margins.
+
+    Raises:
+        UnreadableDocument: it holds no text.
+    """
+    writer = MarkdownWriter()
+    left_out = write_chapter(parse(text), writer, images)
+    if not writer.text():
+        raise UnreadableDocument("it holds no text; nothing was stored")
+    return Converted(writer.text(), notes=describe(left_out), images=tuple(writer.images))
 
 
 def convert_text(text: str, notes: tuple[str, ...] = (), images: FindImage | None = None) -> Converted:
@@ -87,12 +101,28 @@ def write_page(tree: Element, writer: MarkdownWriter, images: FindImage | None =
     return walk.left_out + beside
 
 
-def write_chapter(tree: Element, writer: MarkdownWriter, images: FindImage | None = None) -> None:
-    """Write all of a page that is no site's: what a book or a letter has at its margins is to be read."""
-    for each in tree.iter("header", "footer", "aside", "form"):
-        each.tag = "section"
+def write_chapter(
+    tree: Element, writer: MarkdownWriter, images: FindImage | None = None, sheets: Iterable[str] = ()
+) -> Counter[str]:
+    """Write all of a page that is no site's: what a book or a letter has at its margins is to be read.
+
+    Args:
+        tree: the page.
+        writer: where to write.
+        images: reads images by their addresses.
+        sheets: style sheets that are not in the page itself.
+
+    Returns:
+        How many words were left out, by the reason.
+    """
+    for each in tree.iter("header", "footer", "aside", "form", "noscript"):
+        each.tag = "section" if each.tag != "noscript" else "div"  # its reader runs no scripts
+    for sheet in sheets:
+        apply_sheet(tree, sheet)
     body = tree.find("body")
-    PageWalk(writer, images).write(tree if body is None else body)
+    walk = PageWalk(writer, images)
+    walk.write(tree if body is None else body)
+    return walk.left_out
 
 
 def describe(left_out: Counter[str]) -> tuple[str, ...]:

@@ -10,8 +10,10 @@ from itertools import islice, takewhile
 from urllib.parse import unquote
 
 from kg_api.convert.html.elements import Element, walk
-from kg_api.convert.html.ignored import MACHINERY, ignored, words
-from kg_api.convert.html.tables import BLOCKS, inline_text, layout, rows
+from kg_api.convert.html.ignored import ignored
+from kg_api.convert.html.lists import ListNumbering
+from kg_api.convert.html.simplify import simplify
+from kg_api.convert.html.tables import BLOCKS, count_words, inline_text, label_items, layout, rows
 from kg_api.convert.markdown_text import MarkdownWriter, fence, heading, one_line, paragraph, table
 from kg_api.models.images import ReadImage
 
@@ -22,7 +24,8 @@ _MAX_LEVELS = 6
 """Lists in lists: Markdown's parser ends at ten, and an indent of a whole line helps nobody."""
 _LANGUAGE = re.compile(r"(?:language|lang|highlight|sourceCode|brush:)[- ]?([\w+#.]+)")
 _NO_LANGUAGE = frozenset({"default", "none", "text", "notranslate", "plain", "source"})
-_NUMBER = re.compile("[0-9]{1,8}")
+_MARKER = re.compile("[0-9]{1,9}[.]")
+"""A label that Markdown takes for that of a list; others are words of the item."""
 _BREAK = "\n"
 
 FindImage = Callable[[str], ReadImage | None]
@@ -33,9 +36,11 @@ FindImage = Callable[[str], ReadImage | None]
 class _Level:
     """A list that is open."""
 
-    ordered: bool
+    numbering: ListNumbering | None
+    """None: a list of definitions."""
     indent: str
-    number: int = 1
+    flat: bool = False
+    """It only arranges what is in it: its items are no list items, but have their numbers."""
     marker: str = ""
     """Of the item that has begun and has no text yet."""
     inside: str = ""
@@ -54,12 +59,18 @@ class PageWalk:
         """Those of the block that is being read; they stand behind it."""
         self._words: list[str] = []
         self._level = 0
-        self._lists: list[_Level | None] = []
+        self._label = ""
+        """Of the item that has begun, where it is a word of its text."""
+        self._lists: list[_Level] = []
+        self._ended: str | None = None
+        """The indent of the list that has just ended: another one there is not part of it."""
         self._layout: set[Element] = set()
 
     def write(self, root: Element) -> None:
         """Write all blocks below `root`, in reading order."""
+        self.left_out += simplify(root)
         self._layout = layout(root)
+        label_items(root, self._layout)
         walker = walk(root)
         passed: Element | None = None
         for event, each in walker:
@@ -81,12 +92,10 @@ class PageWalk:
             self._leave_out(element, tag, reason)
         elif tag == "pre" and not self._level:
             self._flush()
-            self._add(fence(_code(element), _language(element)))
+            self._add(fence(self._code(element), _language(element)))
         elif tag == "table" and element not in self._layout and not self._level:
             self._flush()
             self._table(element)
-        elif tag == "a" and any(each.tag == "sup" for each in islice(element.iterancestors(), 1)):
-            self._words.append(_reference(inline_text(element)))
         else:
             return False
         return True
@@ -94,13 +103,13 @@ class PageWalk:
     def _leave_out(self, element: Element, tag: str, reason: str) -> None:
         if tag in BLOCKS:
             self._flush()
-        if reason != MACHINERY:
-            self.left_out[reason] += sum(1 for _ in words(element))
+        count_words(element, reason, self.left_out)
 
     def _table(self, element: Element) -> None:
         for caption in element.iterchildren("caption"):
-            self._add(paragraph(inline_text(caption)))
-        cells = rows(element)
+            if not ignored(caption):
+                self._add(paragraph(inline_text(caption, self.left_out)))
+        cells = rows(element, self.left_out)
         if len(cells) > 1:
             self._add(table(cells))
         else:
@@ -115,8 +124,6 @@ class PageWalk:
             self._break()
         elif tag == "img":
             self._image(element)
-        elif tag == "q":
-            self._words.append("“")
         elif tag == "span" and "classifier" in element.get("class", "").split():
             self._words.append(" : ")  # as Docutils' style sheets show it: the type of a parameter
         elif tag in BLOCKS or tag in _LISTS:
@@ -129,39 +136,45 @@ class PageWalk:
             self._level = _HEADINGS[tag]
         elif tag in _LISTS:
             self._open(element, tag)
-        elif tag in _ITEMS and self._lists and (level := self._lists[-1]):
-            self._begin_item(level, tag)
+        elif tag in _ITEMS and self._lists:
+            self._begin_item(self._lists[-1], element, tag)
 
     def _open(self, element: Element, tag: str) -> None:
-        above = next((each for each in reversed(self._lists) if each), None)
+        above = self._innermost()
+        numbering = None if tag == "dl" else ListNumbering(element)
         if element in self._layout:
-            self._lists.append(None)
-        elif above and sum(map(bool, self._lists)) >= _MAX_LEVELS:
-            self._lists.append(_Level(tag == "ol", above.indent))
+            self._lists.append(_Level(numbering, "", flat=True))
+            return
+        if above and sum(not each.flat for each in self._lists) >= _MAX_LEVELS:
+            indent = above.indent
         else:
             indent = (above.indent if above.marker else above.inside) if above else ""
-            number = int(start[0]) if (start := _NUMBER.fullmatch(element.get("start", ""))) else 1
-            self._lists.append(_Level(tag == "ol", indent, number))
+        if self._ended == indent:
+            self._writer.end_list()
+        self._lists.append(_Level(numbering, indent))
 
-    @staticmethod
-    def _begin_item(level: _Level, tag: str) -> None:
+    def _begin_item(self, level: _Level, item: Element, tag: str) -> None:
         if tag == "dd" and (level.inside or level.marker):
             return
-        level.marker = f"{level.number}. " if level.ordered else "- "
-        level.number = min(level.number + 1, 10**8)
+        label = level.numbering.count(item) if level.numbering and tag == "li" else ""
+        if level.flat:
+            self._label = label
+        elif _MARKER.fullmatch(label):
+            level.marker, self._label = f"{label} ", ""
+        else:
+            level.marker, self._label = "- ", label
 
     def _end(self, tag: str) -> None:
-        if tag == "q":
-            self._words.append("”")
-        elif self._level and tag in _HEADINGS:
+        if self._level and tag in _HEADINGS:
             level, self._level = self._level, 0
-            self._add(heading(level, "".join(self._words)) if self._has_words() else "")
+            self._add(heading(level, self._take_label() + "".join(self._words)) if self._has_words() else "")
             self._words = []
             self._add_images()
         elif tag in BLOCKS or tag in _LISTS:
             self._flush()
             if tag in _LISTS and not self._level and self._lists:
-                self._lists.pop()
+                level = self._lists.pop()
+                self._ended, self._label = None if level.flat else level.indent, ""
 
     def _break(self) -> None:
         """One line break is a blank, two are a new paragraph."""
@@ -203,19 +216,42 @@ class PageWalk:
         self._images = []
 
     def _paragraph(self, text: str) -> None:
-        level = self._innermost()
+        level, text = self._innermost(), self._take_label() + text
+        self._ended = None
         if level and level.marker:
             self._writer.item(text, level.indent, level.marker)
             level.inside, level.marker = level.indent + " " * len(level.marker), ""
         else:
             self._add(paragraph(text))
 
+    def _take_label(self) -> str:
+        label, self._label = self._label, ""
+        return f"{label} " if label else ""
+
     def _add(self, block: str) -> None:
         level = self._innermost()
+        self._ended = None
+        if block and level and level.marker not in {"", "- "}:  # the number of an item stands above its block
+            self._label, level.marker = level.marker.strip(), ""
+        if block and self._label:
+            self._writer.add(paragraph(self._take_label()), level.indent if level else "")
         self._writer.add(block, (level.indent if level.marker else level.inside) if level else "")
 
     def _innermost(self) -> _Level | None:
-        return next((each for each in reversed(self._lists) if each), None)
+        return next((each for each in reversed(self._lists) if not each.flat), None)
+
+    def _code(self, element: Element) -> str:
+        lines: list[str] = []
+        walker = walk(element)
+        for event, each in walker:
+            if event == "end":
+                lines.append((each.tail or "") if each is not element else "")
+            elif each is not element and (reason := ignored(each)):
+                walker.skip_subtree()
+                count_words(each, reason, self.left_out)
+            else:
+                lines.append("\n" if each.tag == "br" else each.text or "")
+        return "".join(lines)
 
 
 def _caption(element: Element) -> str:
@@ -242,25 +278,7 @@ def _name_of(address: str) -> str:
     return "image" if address.lower().startswith(("data:", "cid:")) else name
 
 
-def _code(element: Element) -> str:
-    lines: list[str] = []
-    walker = walk(element)
-    for event, each in walker:
-        if event == "end":
-            lines.append((each.tail or "") if each is not element else "")
-        elif each is not element and ignored(each):
-            walker.skip_subtree()
-        else:
-            lines.append("\n" if each.tag == "br" else each.text or "")
-    return "".join(lines)
-
-
 def _language(element: Element) -> str:
     around = [element, *element.iterchildren("code"), *islice(element.iterancestors(), 2)]
     named = (_LANGUAGE.search(each.get("class", "")) for each in around)
     return next((found[1] for found in named if found and found[1] not in _NO_LANGUAGE), "")
-
-
-def _reference(text: str) -> str:
-    """A raised link is a reference to a note: its number must not grow into the word before it."""
-    return f"[{text.strip()}]" if text.strip().isdigit() else text

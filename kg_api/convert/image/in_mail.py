@@ -9,7 +9,7 @@ from email.message import EmailMessage
 from urllib.parse import unquote
 
 from kg_api.api_settings import ConversionSettings
-from kg_api.convert.image.within import ImagesWithin, from_data_uri
+from kg_api.convert.image.within import ImagesWithin, from_data_uri, is_data_uri
 from kg_api.convert.markdown_text import MarkdownWriter
 from kg_api.models.images import ReadImage
 from kg_api.models.library.conversion import Converted
@@ -43,7 +43,7 @@ class MailImages:
 
     def find(self, address: str) -> ReadImage | None:
         """A picture by the address that a page has for it; nothing is fetched."""
-        if address.startswith("data:"):
+        if is_data_uri(address):
             return self._images.read(from_data_uri(address))
         named, _, identity = address.partition(":")
         part = self._by_identity.get(unquote(identity)) if named.lower() == "cid" else None

@@ -71,14 +71,19 @@ class ImagesWithin:
         return None if max(found.width, found.height) < MIN_SIDE else found
 
 
-def from_data_uri(address: str) -> bytes | None:
-    """The file that an address holds itself; None: it is elsewhere, and nothing is fetched."""
+def is_data_uri(address: str) -> bool:
+    """Whether an address holds its file itself."""
+    return address[:5].lower() == "data:"
+
+
+def from_data_uri(address: str) -> bytes:
+    """The file that an address holds itself; one that is damaged, too long or no image is empty."""
     if len(address) > MAX_DATA_URI or not (found := _DATA_URI.match(address)):
-        return None
+        return b""
     content = unquote_to_bytes(address[found.end() :])
     if not found[2]:
         return content
     try:
         return base64.b64decode(content)
     except (binascii.Error, ValueError):
-        return None
+        return b""

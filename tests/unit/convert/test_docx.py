@@ -41,7 +41,7 @@ def test_a_document_as_markdown() -> None:
     got = convert(document())
     assert got.text == (
         "# Boiling water\n\n## The kettle\n\nA bold word, Grüße & more words in lines.\n\n"
-        "- one\n- two\n1. three\n\n"
+        "- one\n- two\n\n1. three\n\n"
         "| Tea | Price |\n| --- | --- |\n| Green | 3 \\| 4 |\n| Black | two lines |\n\n\\# The end\n"
     )
     assert got.title == "Water"

@@ -37,6 +37,7 @@ def book(*, package: str = PACKAGE, more: dict[str, str | bytes] | None = None) 
         "META-INF/container.xml": CONTAINER,
         "OEBPS/book.opf": package,
         "OEBPS/nav.xhtml": "<nav>Contents</nav>",
+        "OEBPS/cover.svg": '<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0"/></svg>',
         "OEBPS/text/one a.xhtml": CHAPTER.format("Tea", "the last"),
         "OEBPS/text/two.xhtml": CHAPTER.format("Water", "the first"),
         **(more or {}),

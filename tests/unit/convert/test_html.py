@@ -32,7 +32,7 @@ def test_a_page_as_markdown() -> None:
     got = convert(PAGE.encode())
     assert got.text == (
         "# Boiling water\n\n"
-        "A bold word, H2O, soft and a link over two lines[1]. Next line.\n\n"
+        "A bold word, H₂O, soft and a link over two lines[1]. Next line.\n\n"
         "- first\n- second\n\n  3. third\n  4. fourth\n\n"
         "## Table\n\nPrices\n\n"
         "| Tea | Price \\| net |\n| --- | --- |\n| Green | 3 euros |\n| Both |  |\n\n"

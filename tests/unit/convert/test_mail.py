@@ -64,7 +64,10 @@ def test_a_message_as_markdown() -> None:
         "cc": ["Dan <dan@example.org>"],
         "date": "2024-03-05T10:00:00+01:00",
     }
-    assert got.notes == ("attachments that were not read: bill.pdf",)
+    assert got.notes == (
+        'left out: 2 words of another form of the text (text/html), e.g. "Another form"',
+        "attachments that were not read: bill.pdf",
+    )
 
 
 def test_html_is_read_where_there_is_no_plain_text() -> None:
@@ -126,7 +129,7 @@ def test_forwarded_messages_are_read_and_deep_ones_end() -> None:
     outer = message("See below.")
     outer.add_attachment(message("The inner words."))
     got = convert(outer.as_bytes())
-    assert "See below.\n\nThe inner words." in got.text
+    assert f"See below.\n\n#{HEAD}The inner words." in got.text
     deep = b"".join(
         b'From: a@b.c\nSubject: x\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="%d"\n\n--%d\n'
         % (i, i)

@@ -1,0 +1,76 @@
+"""The label that a browser shows before each item of a list."""
+
+from __future__ import annotations
+
+import re
+
+from kg_api.convert.html.elements import Element
+
+_INTEGER = re.compile(r"\s*([+-]?[0-9]{1,9})(?![0-9])")
+_STYLE = re.compile(r"(?:^|;)\s*list-style(?:-type)?\s*:([^;]*)", re.IGNORECASE)
+_TYPES = {"1": "decimal", "a": "lower-alpha", "A": "upper-alpha", "i": "lower-roman", "I": "upper-roman"}
+_LETTERS = {
+    **dict.fromkeys(("lower-alpha", "lower-latin"), "abcdefghijklmnopqrstuvwxyz"),
+    **dict.fromkeys(("upper-alpha", "upper-latin"), "ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
+    "lower-greek": "αβγδεζηθικλμνξοπρστυφχψω",
+}
+_BULLETS = frozenset({"none", "disc", "circle", "square", "disclosure-open", "disclosure-closed"})
+_NUMBERS = frozenset({"decimal", "decimal-leading-zero", "lower-roman", "upper-roman", *_LETTERS})
+_ROMAN = (
+    *((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl")),
+    *((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i")),
+)
+_MAX_ROMAN = 3_999
+
+
+class ListNumbering:
+    """Counts the items of one list."""
+
+    def __init__(self, element: Element) -> None:
+        self._style = _style(element) or ("decimal" if element.tag == "ol" else "disc")
+        descending = element.tag == "ol" and "reversed" in element.attrib
+        self._step = -1 if descending else 1
+        first = sum(1 for _ in element.iterchildren("li")) if descending else 1
+        start = _integer(element.get("start", "")) if element.tag == "ol" else None
+        self._next = first if start is None else start
+
+    def count(self, item: Element) -> str:
+        """Return the label of the next item, such as `12.` or `iv.`; empty for a bullet."""
+        value = _integer(item.get("value", ""))
+        number = self._next if value is None else value
+        self._next = number + self._step
+        style = _style(item) or self._style
+        return "" if style in _BULLETS else f"{_format(number, style)}."
+
+
+def _style(element: Element) -> str:
+    attributes = element.attrib
+    if said := _STYLE.search(attributes.get("style", "")):
+        names = said[1].lower().split()
+        if known := next((name for name in names if name in _NUMBERS or name in _BULLETS), ""):
+            return known
+    kind = attributes.get("type", "").strip()
+    return _TYPES.get(kind) or (kind.lower() if kind.lower() in _BULLETS else "")
+
+
+def _integer(text: str) -> int | None:
+    found = _INTEGER.match(text)
+    return int(found[1]) if found else None
+
+
+def _format(number: int, style: str) -> str:
+    if style == "decimal-leading-zero":
+        return f"{number:02}"
+    if style.endswith("-roman") and 0 < number <= _MAX_ROMAN:
+        letters = ""
+        for value, sign in _ROMAN:
+            letters += sign * (number // value)
+            number %= value
+        return letters.upper() if style.startswith("upper") else letters
+    if number > 0 and (alphabet := _LETTERS.get(style)):
+        letters = ""
+        while number:
+            number, at = divmod(number - 1, len(alphabet))
+            letters = alphabet[at] + letters
+        return letters
+    return str(number)

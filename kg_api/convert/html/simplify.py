@@ -1,0 +1,249 @@
+"""Marks that change what text says, written as text: scripts, struck text, readings, fields, formulas.
+
+All that reads the tree afterwards (blocks, cells, code) needs to know plain text only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+
+from kg_api.convert.html.elements import Element, parse_html
+from kg_api.convert.html.ignored import FORMS, ignored, words
+from kg_api.convert.html.math import write_formula
+from kg_api.convert.html.tables import BLOCKS
+from kg_api.convert.markdown_text import lower_text, one_line, raise_text
+
+_STRUCK = re.compile(r"text-decoration(?:-line)?\s*:[^;]*line-through", re.IGNORECASE)
+_SCRIPT = re.compile(r"vertical-align\s*:\s*(super|sub)\b", re.IGNORECASE)
+_BLOCK = re.compile(r"(?:^|;)\s*display\s*:\s*(?:block|flow-root|grid|flex|table|list-item)", re.IGNORECASE)
+_RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
+_NO_RULE = re.compile(r"/\*.*?\*/|@[^{};]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})", re.DOTALL)
+_CLASS = re.compile(r"\s*[a-z0-9]*\.([\w-]+)\s*", re.IGNORECASE)
+_NUMBER_OF_NOTE = re.compile(r"[\d\s,;–-]*\d[\d\s,;–-]*|[^\W\d_]")
+_SYLLABLES = re.compile(r"[\u3040-\u30ff\u3100-\u312f\u31a0-\u31bf]+")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
+_NO_VALUE = frozenset({"hidden", "password", "file", "image", "color", "range"})
+_BUTTONS = frozenset({"submit", "button", "reset"})
+_WHOLE = frozenset({"img", "br", "input", "select", "textarea", "svg", "iframe", "object"})
+_MAX_FRAMES = 3
+"""Pages within pages (`srcdoc`)."""
+_TAGS = (
+    *("sup", "sub", "ruby", "math", "q", "bdo", "svg", "iframe"),
+    *("input", "select", "textarea"),
+)
+
+
+def simplify(root: Element, frames: int = _MAX_FRAMES) -> Counter[str]:
+    """Rewrite what is below `root`; return how many words were left out, by the reason."""
+    left_out: Counter[str] = Counter()
+    _apply_styles(root)
+    _strike(
+        [
+            *root.iter("del", "s", "strike"),
+            *(each for each in root.xpath("descendant::*[@style]") if _STRUCK.search(each.attrib["style"])),
+        ]
+    )
+    for element in reversed([*root.iter(*_TAGS)]):  # the innermost first: their text is in those around them
+        tag = str(element.tag)
+        if tag in {"sup", "sub"}:
+            _write_script(element, raise_text if tag == "sup" else lower_text)
+        elif tag == "ruby":
+            _write_reading(element)
+        elif tag == "math":
+            _replace(element, write_formula(element), "div" if element.get("display") == "block" else "span")
+        elif tag == "q":
+            _enclose(element, "“", "”")
+        elif tag == "bdo":
+            _turn(element)
+        elif tag == "svg":
+            _separate_labels(element)
+        elif tag == "iframe":
+            left_out += _open_frame(element, frames)
+        else:
+            left_out[FORMS] += _write_field(element, tag)
+    return left_out
+
+
+def _apply_styles(root: Element) -> None:
+    """Give elements that a style raises, lowers or makes a block the name of what they look like."""
+    *_, top = (root, *root.iterancestors())
+    for sheet in top.iter("style"):
+        apply_sheet(root, sheet.text or "")
+    for element in root.xpath("descendant::*[@style]"):
+        style, tag = element.attrib["style"], str(element.tag)
+        if tag in BLOCKS or tag in _WHOLE:
+            continue
+        if script := _SCRIPT.search(style):
+            element.tag = "sup" if script[1].lower() == "super" else "sub"
+        elif _BLOCK.search(style):
+            element.text, element.tail = f" {element.text or ''}", f" {element.tail or ''}"
+
+
+def apply_sheet(root: Element, sheet: str) -> None:
+    """Write struck, raised and lowered text of a style sheet's classes into the elements' own style."""
+    if "line-through" not in sheet and "vertical-align" not in sheet:
+        return
+    for selectors, style in _RULE.findall(_NO_RULE.sub("", sheet)):
+        if not (_STRUCK.search(style) or _SCRIPT.search(style)):
+            continue
+        for found in filter(None, map(_CLASS.fullmatch, selectors.split(","))):
+            path = "descendant::*[contains(concat(' ', normalize-space(@class), ' '), $name)]"
+            for element in root.xpath(path, name=f" {found[1]} "):
+                element.attrib["style"] = f"{style.strip().rstrip(';')};{element.get('style', '')}"
+
+
+def _strike(elements: list[Element]) -> None:
+    """Put `~~` around struck text, block by block."""
+    done = set[Element]()
+    for outermost in elements:
+        if any(each in done for each in (outermost, *outermost.iterancestors())):
+            continue
+        done.add(outermost)
+        waiting = [outermost]
+        while waiting:
+            element = waiting.pop()
+            if next(element.iterdescendants(*BLOCKS), None) is None:
+                if "".join(element.itertext()).strip():
+                    _enclose(element, "~~", "~~")
+                continue
+            element.text = _wrap(element.text)
+            for child in element.iterchildren():
+                child.tail = _wrap(child.tail)
+                waiting.append(child)
+
+
+def _wrap(text: str | None) -> str | None:
+    if not text or not text.strip():
+        return text
+    begin, end = len(text) - len(text.lstrip()), len(text.rstrip())
+    return f"{text[:begin]}~~{text[begin:end]}~~{text[end:]}"
+
+
+def _enclose(element: Element, before: str, after: str) -> None:
+    """Put signs around all that an element holds, within its own whitespace."""
+    text = element.text or ""
+    begin = len(text) - len(text.lstrip())
+    element.text = text[:begin] + before + text[begin:]
+    last = next(reversed([*element.iterchildren()]), None)
+    text = (element.text if last is None else last.tail) or ""
+    text = text.rstrip() + after + text[len(text.rstrip()) :]
+    if last is None:
+        element.text = text
+    else:
+        last.tail = text
+
+
+def _replace(element: Element, text: str, tag: str = "span") -> None:
+    for child in [*element.iterchildren()]:
+        element.remove(child)
+    element.tag, element.text = tag, text
+
+
+def _is_plain(element: Element) -> bool:
+    """Whether an element is nothing but text, however that looks."""
+    below = [*element.iterdescendants()]
+    return not any(each.tag in BLOCKS or each.tag in _WHOLE or ignored(each) for each in below)
+
+
+def _write_script(element: Element, write: Callable[[str], str]) -> None:
+    text = "".join(element.itertext())
+    if _NUMBER_OF_NOTE.fullmatch(text.strip()) and _is_link(element):
+        _replace(element, f"[{text.strip()}]")
+    elif _is_plain(element):
+        _replace(element, write(text))
+    else:
+        for each in element.iter():
+            each.text = write(each.text) if each.text else None
+            if each is not element:
+                each.tail = write(each.tail) if each.tail else None
+
+
+def _is_link(element: Element) -> bool:
+    """Whether raised text leads to a note: the link is in it, or it is all of a link."""
+    if any(each.get("href") and "".join(each.itertext()).strip() for each in element.iter("a")):
+        return True
+    above = element.getparent()
+    if above is None or above.tag != "a" or not above.get("href"):
+        return False
+    return "".join(above.itertext()).strip() == "".join(element.itertext()).strip()
+
+
+def _write_reading(ruby: Element) -> None:
+    """Write `東京(とうきょう)`: a word stays whole, also where each of its signs has a reading."""
+    bases, readings = [ruby.text or ""], list[str]()
+    for child in ruby.iterchildren():
+        text = "".join(child.itertext())
+        if child.tag in {"rt", "rtc"}:
+            readings.append(one_line(text))
+        elif child.tag != "rp":
+            bases.append(text)
+        bases.append(child.tail or "")
+    readings = [each for each in readings if each]
+    reading = ("" if all(map(_SYLLABLES.fullmatch, readings)) else " ").join(readings)
+    if next(ruby.iter("img"), None) is None:
+        base = "".join(each for each in bases if each.strip()).strip()
+        _replace(ruby, f"{base}({reading})" if reading else base)
+    else:  # a sign that is a picture
+        for child in [*ruby.iter("rt", "rp")]:
+            _replace(child, f"({one_line(''.join(child.itertext()))})" if child.tag == "rt" else "")
+
+
+def _turn(element: Element) -> None:
+    text = "".join(element.itertext())
+    if element.get("dir", "").lower() == "rtl" and not _RIGHT_TO_LEFT.search(text) and _is_plain(element):
+        _replace(element, text[::-1])
+
+
+def _separate_labels(drawing: Element) -> None:
+    """Part the labels of a drawing: each has a place of its own."""
+    for each in drawing.iterdescendants("text", "tspan"):
+        if each.tag == "text" or each.attrib.keys() & {"x", "y", "dx", "dy"}:
+            each.text, each.tail = f" {each.text or ''}", f" {each.tail or ''}"
+
+
+def _open_frame(frame: Element, frames: int) -> Counter[str]:
+    """Put the page that is in an attribute in its place."""
+    page = frame.get("srcdoc", "")
+    tree = parse_html(page.encode("utf-8", "replace"))[0] if page.strip() else None
+    body = None if tree is None else tree.find("body")
+    if body is None:
+        return Counter()
+    if not frames:
+        return Counter({"pages within pages": sum(1 for _ in words(body))})
+    left_out = simplify(body, frames - 1)
+    _replace(frame, "", "div")
+    body.tag = "div"
+    frame.append(body)
+    return left_out
+
+
+def _write_field(field: Element, tag: str) -> int:
+    """Write the value that a field of a form shows; return how many other words it has."""
+    if tag == "textarea":
+        _replace(field, f" {field.text or ''} ")
+        return 0
+    if tag == "select":
+        return _write_choice(field)
+    kind = field.get("type", "text").strip().lower()
+    value = one_line(field.get("value", ""))
+    if kind in {"checkbox", "radio"}:
+        _replace(field, "[x] " if "checked" in field.attrib else "[ ] ")
+    elif kind in _BUTTONS:
+        return len(value.split())
+    elif kind not in _NO_VALUE and value:
+        _replace(field, f" {value} ")
+    return 0
+
+
+def _write_choice(field: Element) -> int:
+    options = [*field.iter("option")]
+    chosen = [each for each in options if "selected" in each.attrib]
+    if "multiple" not in field.attrib:
+        enabled = [each for each in options if "disabled" not in each.attrib]
+        chosen = chosen[-1:] or enabled[:1]
+    shown = [one_line(each.get("label") or "".join(each.itertext())) for each in chosen]
+    others = sum(1 for each in options if each not in chosen for _ in words(each))
+    _replace(field, f" {', '.join(filter(None, shown))} ")
+    return others
