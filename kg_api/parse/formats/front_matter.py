@@ -1,9 +1,11 @@
-"""The YAML at the head of a Markdown file: what it says of the document, which is no passage of it."""
+"""Front matter of a Markdown file (YAML, TOML or JSON): metadata of the document, and no passage of it."""
 
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -16,6 +18,9 @@ from kg_api.models.library.metadata import Metadata, MetadataValue, Scalar
 _FRONT_MATTER = re.compile(
     r"---[ \t]*(?:\r\n?|\n)(?=[\w#])((?:[^\r\n]*(?:\r\n?|\n)){1,500}?)(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"
 )
+_TOML = re.compile(r"\+\+\+[ \t]*(?:\r\n?|\n)((?:[^\r\n]*(?:\r\n?|\n)){0,500}?)\+\+\+[ \t]*(?:\r\n?|\n|\Z)")
+_BLANK_LINE = re.compile(r"[ \t]*(?:\r\n?|\n)(?:[ \t]*(?:\r\n?|\n|\Z)|\Z)|[ \t]*\Z")
+_MAX_JSON = 100_000
 _METADATA = TypeAdapter[dict[str, MetadataValue]](Metadata)
 _NOT_KEPT = 5
 """So many names are told of those that are not kept."""
@@ -43,7 +48,11 @@ class _Loader(yaml.SafeLoader):
 
 
 def read_front_matter(text: str) -> FrontMatter:
-    """Read the front matter of a Markdown text; what is no YAML, or no mapping, stays part of the text."""
+    """Read the front matter of a Markdown text; invalid front matter stays part of the text."""
+    if text.startswith("+++"):
+        return _read_toml(text)
+    if text.startswith("{"):
+        return _read_json(text)
     found = _FRONT_MATTER.match(text)
     if not found:
         return FrontMatter()
@@ -54,6 +63,29 @@ def read_front_matter(text: str) -> FrontMatter:
     if not isinstance(said, dict):
         return FrontMatter()
     return _front_matter(found.end(), cast("dict[object, object]", said))
+
+
+def _read_toml(text: str) -> FrontMatter:
+    found = _TOML.match(text)
+    if not found:
+        return FrontMatter()
+    try:
+        said = tomllib.loads(found[1].replace("\r\n", "\n").replace("\r", "\n"))
+    except (ValueError, RecursionError):
+        return FrontMatter(notes=("its front matter is no valid TOML and was left in the text",))
+    return _front_matter(found.end(), cast("dict[object, object]", said))
+
+
+def _read_json(text: str) -> FrontMatter:
+    """Read an object in front of a blank line, as Hugo takes it; other braces are words of the text."""
+    try:
+        said, end = json.JSONDecoder().raw_decode(text[:_MAX_JSON])
+    except (ValueError, RecursionError):
+        return FrontMatter()
+    blank = _BLANK_LINE.match(text, end)
+    if not isinstance(said, dict) or not said or not blank:
+        return FrontMatter()
+    return _front_matter(blank.end(), cast("dict[object, object]", said))
 
 
 def _front_matter(end: int, said: Mapping[object, object]) -> FrontMatter:
@@ -81,7 +113,7 @@ def _value(said: object) -> MetadataValue:
 
 
 def _scalar(said: object) -> Scalar | None:
-    if isinstance(said, dt.date):  # a datetime is one, too
+    if isinstance(said, dt.date | dt.time):  # a datetime is a date
         return said.isoformat()
     return said if isinstance(said, _PLAIN) else None
 

@@ -88,3 +88,88 @@ def test_too_much_is_not_kept_and_told() -> None:
     front = read_front_matter(f"---\n{said}---\ntext")
     assert not front.metadata
     assert front.notes[0].endswith("key0, key1, key2, key3, key4 and 75 more")
+
+
+TOML_HEAD = """+++
+title = "Harbour plan"
+date = 2026-03-01
+published = 2026-03-01T10:00:00+01:00
+seen = 2026-03-01T10:00:00
+opens = 07:30:00
+tags = ["cranes", "quay"]
+draft = false
+weight = 12
+share = 0.5
+[params]
+color = "red"
++++
+"""
+JSON_HEAD = """{
+  "title": "Harbour plan",
+  "date": "2026-03-01",
+  "tags": ["cranes", "quay"],
+  "weight": 12,
+  "nothing": null
+}
+
+"""
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_toml_head_is_metadata_and_no_passage(newline: str) -> None:
+    text = (TOML_HEAD + "\nThe harbour gets two cranes.\n").replace("\n", newline)
+    parsed = parse(text, "a.md")
+    assert parsed.title == "Harbour plan"
+    assert parsed.metadata == {
+        "date": "2026-03-01",
+        "published": "2026-03-01T10:00:00+01:00",
+        "seen": "2026-03-01T10:00:00",
+        "opens": "07:30:00",
+        "tags": ["cranes", "quay"],
+        "draft": False,
+        "weight": 12,
+        "share": 0.5,
+    }
+    assert parsed.notes == ("of its front matter this is no metadata that can be kept: params",)
+    assert [text[each.start : each.end].strip() for each in split(parsed)] == ["The harbour gets two cranes."]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_json_head_is_metadata_and_no_passage(newline: str) -> None:
+    text = (JSON_HEAD + "The harbour gets two cranes.\n").replace("\n", newline)
+    parsed = parse(text, "a.md")
+    assert parsed.title == "Harbour plan"
+    assert parsed.metadata == {"date": "2026-03-01", "tags": ["cranes", "quay"], "weight": 12}
+    assert [text[each.start : each.end].strip() for each in split(parsed)] == ["The harbour gets two cranes."]
+
+
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        ("+++\ntitle = 'never closed'\n", ()),
+        ("++++\ntitle = 'x'\n++++\n", ()),
+        ("text\n+++\ntitle = 'x'\n+++\n", ()),
+        (
+            "+++\ntitle = no quotes\n+++\nText.\n",
+            ("its front matter is no valid TOML and was left in the text",),
+        ),
+        (
+            "+++\na = " + "[" * 5_000 + "\n+++\n",
+            ("its front matter is no valid TOML and was left in the text",),
+        ),
+        ('{"title": "no blank line"}\nText.\n', ()),
+        ('{"title": "not closed"\n\nText.\n', ()),
+        ("{}\n\nText.\n", ()),
+        ("{% include x %}\n\nText.\n", ()),
+        ('[{"title": "a list"}]\n\nText.\n', ()),
+        ('{"a":' * 50_000, ()),
+    ],
+)
+def test_invalid_toml_and_json_heads_stay_text(text: str, notes: tuple[str, ...]) -> None:
+    front = read_front_matter(text)
+    assert (front.end, front.title, front.notes) == (0, "", notes)
+
+
+def test_only_markdown_has_a_toml_or_json_head() -> None:
+    assert parse(TOML_HEAD + "text\n", "a.txt").body == 0
+    assert parse(JSON_HEAD + "text\n", "a.txt").body == 0
