@@ -14,6 +14,7 @@ import nbformat
 from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.files.about import metadata, one_or_list
+from kg_api.convert.html.page import convert_letter
 from kg_api.convert.image.in_notebook import NotebookImages
 from kg_api.convert.markdown_text import MarkdownWriter, fence, one_line, storable
 from kg_api.errors import UnreadableDocument
@@ -22,6 +23,9 @@ from kg_api.parse.declared import decode
 
 _FIGURE = re.compile(r"<[\w.]*(?:Figure|Image) [^<>\n]*>|<[\w.]*Image object>")
 """What stands for a picture in words that say nothing."""
+_OBJECT = re.compile(r"<[\w.]*(?:HTML|Markdown|Latex|Math|Styler)(?: object)?(?: at 0x\w+)?>")
+_COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+_WRITTEN_OVER = re.compile(r"[^\n]*\r(?=[^\n])")
 MAX_OUTPUT = 2_000
 """Characters of a cell's output that are kept."""
 
@@ -84,7 +88,7 @@ def _write(
     if source.strip():
         writer.add(fence(source, language))
     found = [_mapping(each) for each in _list(cell.get("outputs"))]
-    _write_words(writer, [_output(each) for each in found], left_out)
+    _write_words(writer, [_output(each, left_out) for each in found], left_out)
     for each in found:
         if shown := _picture(_mapping(each.get("data"))):
             images.write_output(writer, shown, source)
@@ -110,14 +114,37 @@ def _attachments(cell: Mapping[str, Any]) -> dict[str, str]:
     return {name: _picture(kinds) for name, kinds in files.items()}
 
 
-def _output(output: Mapping[str, Any]) -> str:
+def _output(output: Mapping[str, Any], left_out: Counter[str]) -> str:
     if output.get("output_type") == "stream":
-        return _text(output.get("text"))
+        return _as_shown(_text(output.get("text")))
     if output.get("output_type") == "error":
-        return f"{output.get('ename', '')}: {output.get('evalue', '')}"
+        left_out["lines of tracebacks"] += sum(
+            len(str(each).splitlines()) for each in _list(output.get("traceback"))
+        )
+        return _as_shown(f"{output.get('ename', '')}: {output.get('evalue', '')}")
     data = _mapping(output.get("data"))
-    words = _text(data.get("text/plain"))
+    words = _as_shown(_text(data.get("text/plain")))
+    if not words.strip() or _OBJECT.fullmatch(words.strip()):
+        return _rich(data)
     return "" if _FIGURE.fullmatch(words.strip()) else words
+
+
+def _as_shown(text: str) -> str:
+    """Leave out colours, and what a progress bar has written over."""
+    return _WRITTEN_OVER.sub("", _COLOURS.sub("", text).replace("\r\n", "\n"))
+
+
+def _rich(data: Mapping[str, Any]) -> str:
+    """Return what is shown in place of words that only name its kind."""
+    for kind in ("text/markdown", "text/latex"):
+        if words := _text(data.get(kind)):
+            return words
+    if page := _text(data.get("text/html")).strip():
+        try:
+            return convert_letter(page).text
+        except UnreadableDocument:
+            return ""
+    return ""
 
 
 def _language(about: Mapping[str, Any]) -> str:

@@ -9,12 +9,18 @@ from collections.abc import Mapping
 from urllib.parse import unquote
 
 from kg_api.api_settings import ConversionSettings
-from kg_api.convert.image.within import ImagesWithin
+from kg_api.convert.image.within import ImagesWithin, from_data_uri
 from kg_api.convert.markdown_text import MarkdownWriter, words_before
 from kg_api.models.images import ReadImage
 
 MAX_BASE64 = 64 * 1024 * 1024
 _ATTACHED = re.compile(r"!\[([^\[\]]{0,2000})\]\(\s{0,9}attachment:([^()\s]{1,1000})[^()\n]{0,1000}\)")
+_INLINE = re.compile(
+    r"""!\[([^\[\]]{0,2000})\]\(\s{0,9}<?(data:[^()\s<>]+)>?[^()\n]{0,1000}\)"""
+    r"""|<img\b[^<>]*?\bsrc\s*=\s*["']?(data:[^"'<>\s]+)[^<>]*>""",
+    re.IGNORECASE,
+)
+_ALT = re.compile(r"""\balt\s*=\s*["']([^"']*)""", re.IGNORECASE)
 _TITLES = re.compile(
     r"""(?:title|xlabel|ylabel|label)\s*[(=]\s*[rfu]?(?:"([^"\n]{1,200})"|'([^'\n]{1,200})')""", re.IGNORECASE
 )
@@ -30,6 +36,8 @@ class NotebookImages:
 
     def write_prose(self, writer: MarkdownWriter, text: str, attached: Mapping[str, str]) -> None:
         """Write Markdown; a picture that has a line for itself stands there, another one behind all of it."""
+        text, inline = self._take_inline(text)
+        attached = {**attached, **inline}
         self._prose, at, behind = text, 0, list[tuple[ReadImage, str, str]]()
         for found in _ATTACHED.finditer(text) if attached else ():
             name = unquote(found[2])
@@ -44,6 +52,19 @@ class NotebookImages:
         writer.add(text[at:].strip("\n").rstrip())
         for image, words, name in behind:
             writer.image(image, words, name)
+
+    @staticmethod
+    def _take_inline(text: str) -> tuple[str, dict[str, str]]:
+        """Make attachments of images whose files are in their addresses."""
+        files: dict[str, str] = {}
+
+        def name(found: re.Match[str]) -> str:
+            alt = found[1] or ((said := _ALT.search(found[0])) and said[1]) or ""
+            name = f"inline-{len(files) + 1}"
+            files[name] = base64.b64encode(from_data_uri(found[2] or found[3])).decode() or "?"
+            return f"![{alt}](attachment:{name})"
+
+        return (_INLINE.sub(name, text) if "data:" in text.lower() else text), files
 
     def write_output(self, writer: MarkdownWriter, content: str, source: str) -> None:
         """Write what code has drawn; its words are its titles, and the prose before."""

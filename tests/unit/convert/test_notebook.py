@@ -39,6 +39,7 @@ def test_cells_become_blocks() -> None:
     assert_in_order(got, ["Boiling water", "x", "one one one", "Figure", "Raw words"])
     assert (got.title, got.metadata) == ("Water", {"author": "Ann Lee"})
     assert got.notes == (
+        "left out: 1 lines of tracebacks",
         "left out: 1,043 characters of long outputs",
         "left out: pictures of other kinds than are read, or damaged (1)",
     )
