@@ -6,6 +6,7 @@ import base64
 import email
 import quopri
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from email import policy
 from email.errors import MessageError
@@ -15,7 +16,7 @@ from typing import Literal, NamedTuple, cast
 
 from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.api_settings import ConversionSettings
-from kg_api.convert.accounting import find_missing, split_tokens
+from kg_api.convert.accounting import MissingText, split_tokens
 from kg_api.convert.files.about import iso_date, metadata, one_or_list
 from kg_api.convert.html.page import convert_letter
 from kg_api.convert.html.tables import inline_text
@@ -40,7 +41,7 @@ _FILE_IN_TEXT = re.compile(
     r"^begin [0-7]{3,4} (\S.*)\r?\n(?:[\x20-\x60]{1,62}\r?\n)+end[ \t\r]*$", re.MULTILINE
 )
 """An attachment of old mail programs (uuencode)."""
-_STUB = re.compile(r"\bhtml\b", re.IGNORECASE)
+_MAX_EXAMPLE = 80
 _MAX_STUB = 60
 """Words of a plain form that says that there is HTML, and nothing else."""
 _QUOTED = re.compile(r"^[>\s]*>[ ]?")
@@ -240,24 +241,34 @@ def _choose(forms: Sequence[EmailMessage], notes: list[str]) -> set[int]:
 
     Words of the others that it does not have become a note.
     """
-    texts = [(each, _text_of(each)) for each in forms]
-    texts = [(each, text, _WORDS_OF_LINKS.sub(" ", text)) for each, text in texts if text.strip()]
+    texts = [(each, split_tokens(_WORDS_OF_LINKS.sub(" ", _text_of(each)))) for each in forms]
+    texts = [(each, words) for each, words in texts if words]
     if len(texts) < 2:  # noqa: PLR2004 - nothing to choose from
         return set()
     lacking = [
-        [find_missing([other], text) for each, _, other in texts if each is not chosen]
-        for chosen, text, _ in texts
+        [_subtract(other, words) for each, other in texts if each is not chosen] for chosen, words in texts
     ]
-    costs = [sum(each.words for each in missing if each) for missing in lacking]
-    if _STUB.search(texts[0][2]) and len(split_tokens(texts[0][2])) < _MAX_STUB:
-        costs[0] += sum(costs[1:]) + 1
+    costs = [sum(map(len, missing)) for missing in lacking]
+    if len(texts[0][1]) < _MAX_STUB and "html" in texts[0][1]:
+        costs[0] += sum(costs)
     best = costs.index(min(costs))
-    chosen = texts[best][0]
-    names = [each.get_content_type() for each, _, _ in texts if each is not chosen]
-    for name, missing in zip(names, lacking[best], strict=True):
+    others = [each for at, (each, _) in enumerate(texts) if at != best]
+    for each, missing in zip(others, lacking[best], strict=True):
         if missing:
-            notes.append(missing.describe(f"another form of the text ({name})"))
-    return {id(each) for each, _, _ in texts if each is not chosen}
+            found = MissingText(len(missing), " ".join(missing)[:_MAX_EXAMPLE])
+            notes.append(found.describe(f"another form of the text ({each.get_content_type()})"))
+    return {id(each) for each in others}
+
+
+def _subtract(words: Sequence[str], stored: Sequence[str]) -> list[str]:
+    """Return the words that are not stored as often, in their order; a number within another is none."""
+    left, lacking = Counter(stored), list[str]()
+    for word in words:
+        if left[word]:
+            left[word] -= 1
+        else:
+            lacking.append(word)
+    return lacking
 
 
 def _text_of(form: EmailMessage) -> str:

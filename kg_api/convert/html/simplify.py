@@ -199,7 +199,7 @@ def _turn(element: Element) -> None:
 def _separate_labels(drawing: Element) -> None:
     """Part the labels of a drawing: each has a place of its own."""
     for each in drawing.iterdescendants("text", "tspan"):
-        if each.tag == "text" or each.attrib.keys() & {"x", "y", "dx", "dy"}:
+        if each.tag == "text" or {"x", "y", "dx", "dy"}.intersection(each.attrib):
             each.text, each.tail = f" {each.text or ''}", f" {each.tail or ''}"
 
 

@@ -106,7 +106,7 @@ def _row(row: Element, waiting: dict[int, int], left_out: Counter[str]) -> list[
 
 def _cells(row: Element) -> Iterator[Element]:
     for each in row.iterchildren("td", "th", "form"):
-        yield from each.iter("td", "th") if each.tag == "form" else (each,)
+        yield from each.iterchildren("td", "th") if each.tag == "form" else (each,)
 
 
 def _skip(line: list[str], waiting: dict[int, int]) -> None:

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import base64
 from email.message import EmailMessage
 
 import pytest
 
+from kg_api.convert.accounting import find_missing
 from kg_api.convert.mail import convert
 from kg_api.errors import UnreadableDocument
 from tests.unit.convert.gate import assert_refuses_bad_bytes, kinds
+from tests.unit.convert.readers import find_invented_numbers, read_mail
 
 PLAIN = """Hello Bob,
 
@@ -65,7 +68,7 @@ def test_a_message_as_markdown() -> None:
         "date": "2024-03-05T10:00:00+01:00",
     }
     assert got.notes == (
-        'left out: 2 words of another form of the text (text/html), e.g. "Another form"',
+        'left out: 2 words of another form of the text (text/html), e.g. "another form"',
         "attachments that were not read: bill.pdf",
     )
 
@@ -157,3 +160,232 @@ def test_malformed_headers_do_no_harm(header: bytes) -> None:
 
 def test_bad_bytes_are_refused() -> None:
     assert_refuses_bad_bytes(convert, message().as_bytes())
+
+
+TOP = b"From: a@example.org\nSubject: S\nMIME-Version: 1.0\n"
+
+
+def part(kind: str, content: str | bytes, *headers: str) -> bytes:
+    lines = "".join(f"{each}\n" for each in headers)
+    return f"Content-Type: {kind}\n{lines}\n".encode() + (
+        content.encode() if isinstance(content, str) else content
+    )
+
+
+def multipart(kind: str, *parts: bytes) -> bytes:
+    boundary = f"b{abs(hash((kind, parts)))}"
+    lines = b"".join(b"--%s\n%s\n" % (boundary.encode(), each) for each in parts)
+    return part(f'multipart/{kind}; boundary="{boundary}"', lines + f"--{boundary}--\n".encode())
+
+
+def body_of(mail: bytes) -> tuple[str, tuple[str, ...]]:
+    got = convert(TOP + mail)
+    missing = find_missing(read_mail(TOP + mail, got.text).split("\n"), got.text)
+    assert missing is None or any(note.startswith(("left out", "attachments")) for note in got.notes)
+    assert not find_invented_numbers(read_mail(TOP + mail, got.text), got.text)
+    return got.text.removeprefix("# S\n\nFrom: a@example.org\n\n"), got.notes
+
+
+HTML, WORDS = "text/html", "text/plain"
+INNER = b"From: b@example.org\nSubject: Inner\nContent-Type: text/html\n\n<p>model QX-17</p>\n"
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        (
+            [part(HTML, "<p>failed at 40 bar</p>"), part(WORDS, "To leave write")],
+            "failed at 40 bar\n\nTo leave write\n",
+        ),
+        (
+            [part(WORDS, "stopped at 30 knots"), part(HTML, "<p>Scanned</p>")],
+            "stopped at 30 knots\n\nScanned\n",
+        ),
+        (
+            [part(HTML, "<p>is red</p>"), part(WORDS, "middle"), part(HTML, "<footer>is green</footer>")],
+            "is red\n\nmiddle\n\nis green\n",
+        ),
+        (
+            [part(WORDS, "See below"), part("message/rfc822", INNER), part(WORDS, "Bye")],
+            "See below\n\n## Inner\n\nFrom: b@example.org\n\nmodel QX-17\n\nBye\n",
+        ),
+        (
+            [part("message/rfc822", base64.b64encode(INNER), "Content-Transfer-Encoding: base64")],
+            "## Inner\n\nFrom: b@example.org\n\nmodel QX-17\n",
+        ),
+        (
+            [part(WORDS, "a"), part('text/plain; name="x.txt"', "inline 7"), part("text/csv", "b;8")],
+            "a\n\ninline 7\n\nb;8\n",
+        ),
+        (
+            [
+                multipart("alternative", part(WORDS, "  \n"), part(HTML, "<p>opens on 4 May</p>")),
+                part(WORDS, "-- \nlist"),
+            ],
+            "opens on 4 May\n\n--\nlist\n",
+        ),
+    ],
+    ids=[
+        "footer",
+        "html footer",
+        "halves",
+        "forwarded",
+        "forwarded as base64",
+        "inline files",
+        "blank plain",
+    ],
+)
+def test_every_text_part_is_read_in_order(parts: list[bytes], text: str) -> None:
+    assert body_of(multipart("mixed", *parts)) == (text, ())
+
+
+STUB = "This message is in HTML. Your program cannot show it."
+SAID = "this message is in html your program cannot show it"
+
+
+@pytest.mark.parametrize(
+    ("parts", "text", "notes"),
+    [
+        (
+            [part(WORDS, STUB), part(HTML, "<p>Invoice 8841</p>")],
+            "Invoice 8841\n",
+            (f'left out: 10 words of another form of the text (text/plain), e.g. "{SAID}"',),
+        ),
+        (
+            [part(WORDS, "Pay 1,250 euros."), part(HTML, "<p>Pay <b>1,250</b> euros.</p>")],
+            "Pay 1,250 euros.\n",
+            (),
+        ),
+        (
+            [part(WORDS, "Pay now <https://example.org/7>"), part(HTML, "<p><a href=x>Pay</a> now</p>")],
+            "Pay now <https://example.org/7>\n",
+            (),
+        ),
+        (
+            [part(WORDS, "Short form."), part(HTML, "<p>Short form. And 12 more words.</p>")],
+            "Short form. And 12 more words.\n",
+            (),
+        ),
+        (
+            [part(WORDS, "All of it, with code 99."), part(HTML, "<p>All of it, in red.</p>")],
+            "All of it, with code 99.\n",
+            ('left out: 2 words of another form of the text (text/html), e.g. "in red"',),
+        ),
+        (
+            [
+                part(WORDS, "One"),
+                multipart("related", part(HTML, "<p>One 2</p>"), part(HTML, "<p>Three</p>")),
+            ],
+            "One 2\n\nThree\n",
+            (),
+        ),
+        (
+            [part(WORDS, "Meet"), part(HTML, "<p>Meet</p>"), part("text/calendar", "BEGIN:VCALENDAR")],
+            "Meet\n",
+            ("attachments that were not read: text/calendar",),
+        ),
+        (
+            [part(WORDS, "Order 47"), part(HTML, "<p>Order 4711 and more</p>")],
+            "Order 4711 and more\n",
+            ('left out: 1 word of another form of the text (text/plain), e.g. "47"',),
+        ),
+        ([part(WORDS, "Only text"), part(HTML, "<img src=cid:x>")], "Only text\n", ()),
+        (
+            [
+                part(WORDS, "A"),
+                multipart(
+                    "mixed",
+                    part(HTML, "<p>A</p>"),
+                    part("application/pdf", b"%PDF", 'Content-Disposition: attachment; filename="a.pdf"'),
+                    part(HTML, "<p>B 5</p>"),
+                ),
+            ],
+            "A\n\nB 5\n",
+            ("attachments that were not read: a.pdf",),
+        ),
+    ],
+    ids=[
+        "stub",
+        "same",
+        "links",
+        "more in html",
+        "each has more",
+        "related",
+        "calendar",
+        "number in another",
+        "images only",
+        "halves",
+    ],
+)
+def test_of_alternatives_the_fullest_is_read(parts: list[bytes], text: str, notes: tuple[str, ...]) -> None:
+    assert body_of(multipart("alternative", *parts)) == (text, notes)
+
+
+def nested(levels: int) -> bytes:
+    mail = b"From: z@example.org\nSubject: innermost\n\ncode 4711\n"
+    for _ in range(levels):
+        mail = TOP + multipart("mixed", part("message/rfc822", mail))
+    return mail
+
+
+@pytest.mark.parametrize("levels", [1, 3, 30, 99])
+def test_messages_in_messages_are_read(levels: int) -> None:
+    got = convert(nested(levels))
+    assert "code 4711" in got.text
+    assert got.notes == ()
+
+
+def test_messages_too_deep_are_noted() -> None:
+    got = convert(nested(120))
+    assert "code 4711" not in got.text
+    assert got.notes == ("left out: parts nested more than 200 deep (1)",)
+
+
+@pytest.mark.parametrize(
+    ("label", "codec", "words"),
+    [
+        ("iso-8859-1", "cp1252", "10 € für Käse"),
+        ("us-ascii", "cp1252", "10 € für Käse"),
+        ("gb2312", "gb18030", "朱镕基 10"),
+        ("ks_c_5601-1987", "cp949", "똠방각하 10"),
+        ("x-sjis", "cp932", "① クレーン"),
+        ("iso-2022-jp", "iso2022_jp", "クレーン 10"),
+        ("iso-2022-kr", "iso2022_kr", "한국 10"),
+        ("unicode-1-1-utf-8", "utf-8", "10 € 朱"),
+        ("utf-16", "utf-16", "10 € 朱"),
+        ("x-unknown", "utf-8", "10 € 朱"),
+        ("cp850", "cp850", "für Käse"),
+    ],
+)
+def test_labels_of_encodings_mean_what_browsers_read(label: str, codec: str, words: str) -> None:
+    encoded = base64.b64encode(words.encode(codec)).decode()
+    head = f"Subject: =?{label}?B?{encoded}?=\nFrom: =?{label}?b?{encoded}?= <a@example.org>\n"
+    body = part(f"text/plain; charset={label}", encoded, "Content-Transfer-Encoding: base64")
+    got = convert(head.encode() + body)
+    assert got.title == words
+    assert got.metadata["author"] == f"{words} <a@example.org>"
+    assert got.text == f"# {words}\n\nFrom: {words} <a@example.org>\n\n{words}\n"
+
+
+def test_wrong_label_of_utf_8_is_noted() -> None:
+    got = convert(TOP + part("text/plain; charset=iso-8859-1", "10 € für Käse"))
+    assert got.text.endswith("10 € für Käse\n")
+    assert got.notes == ("read as UTF-8: the file says that it is iso-8859-1, which does not fit",)
+
+
+def test_encoding_in_a_page_counts_if_the_part_names_none() -> None:
+    page = '<meta charset="windows-1251"><p>Кран 10</p>'.encode("cp1251")
+    assert body_of(part(HTML, page))[0] == "Кран 10\n"
+
+
+def test_cut_and_unencoded_headers_are_decoded() -> None:
+    halves = [base64.b64encode(each).decode() for each in ("für ü".encode()[:2], "für ü".encode()[2:])]
+    subject = f"Re: =?utf-8?B?{halves[0]}?=\n =?UTF-8?B?{halves[1]}?= =?iso-8859-1?Q?_10=80?= end"
+    got = convert(f"Subject: {subject}\nFrom: Jürgen <j@example.org>\n\nx\n".encode())
+    assert got.title == "Re: für ü 10€ end"
+    assert got.metadata["author"] == "Jürgen <j@example.org>"
+
+
+def test_files_in_text_are_attachments() -> None:
+    got = body_of(part(WORDS, "See file.\n\nbegin 644 plan.bin\n#0V%T\n`\nend\n\nBye.\n"))
+    assert got == ("See file.\n\nBye.\n", ("attachments that were not read: plan.bin",))
