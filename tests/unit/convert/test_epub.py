@@ -101,3 +101,54 @@ LAUGHS = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;">
 def test_hostile_books_are_refused(data: bytes, why: str) -> None:
     with pytest.raises(UnreadableDocument, match=why):
         convert(data)
+
+
+XHTML = (
+    '<?xml version="1.0" encoding="{}"?><html xmlns="http://www.w3.org/1999/xhtml" '
+    'xmlns:m="http://www.w3.org/1998/Math/MathML"><head><title/>'
+    '<link rel="stylesheet" href="../look.css"/></head>'
+    "<body>{}</body></html>"
+)
+BODY = (
+    "<p>a<sup/> b<del/> 10<sup>6</sup>, 10<span class='up'>7</span>, <span class='gone'>499</span> 399, "
+    "<m:math><m:msup><m:mn>10</m:mn><m:mn>8</m:mn></m:msup></m:math>, <![CDATA[x < 5 & y]]></p>"
+    "<script>//<![CDATA[\nvar a = 9;\n//]]></script><noscript><p>No scripts 3</p></noscript>"
+    "<p hidden='hidden'>Not shown 4</p><ol start='3'><li>c</li></ol>"
+)
+
+
+def test_xhtml_is_read_as_its_reader_shows_it() -> None:
+    sheet = ".up { vertical-align: super } p.gone, .gone { text-decoration: line-through }"
+    more: dict[str, str | bytes] = {
+        "OEBPS/text/one a.xhtml": XHTML.format("utf-8", BODY),
+        "OEBPS/look.css": sheet,
+    }
+    got = convert(book(more=more))
+    assert got.text.partition("A note.\n\n")[2] == (
+        "a b 10⁶, 10⁷, ~~499~~ 399, 10⁸, x < 5 & y\n\nNo scripts 3\n\n3. c\n"
+    )
+    assert got.notes == ("left out: hidden parts (3 words)",)
+
+
+@pytest.mark.parametrize(
+    ("label", "codec", "words"),
+    [("gb2312", "gb18030", "朱镕基 10"), ("ISO-8859-1", "cp1252", "10 €"), ("x-sjis", "cp932", "① クレーン")],
+)
+def test_labels_of_encodings_mean_what_browsers_read(label: str, codec: str, words: str) -> None:
+    chapter = XHTML.format(label, f"<p>{words}</p>").encode(codec)
+    assert f"{words}\n" in convert(book(more={"OEBPS/text/two.xhtml": chapter})).text
+
+
+def test_drawings_and_fallbacks_are_chapters() -> None:
+    package = PACKAGE.replace(
+        '<item id="d" href="gone.xhtml"/>',
+        '<item id="d" href="gone.xyz" media-type="application/xyz" fallback="e"/>'
+        '<item id="e" href="text/e.xhtml" media-type="application/xhtml+xml"/>',
+    ).replace('<itemref idref="a"/>', '<itemref idref="d"/>')
+    more: dict[str, str | bytes] = {
+        "OEBPS/cover.svg": '<svg xmlns="http://www.w3.org/2000/svg"><text>Tea</text><text>1905</text></svg>',
+        "OEBPS/text/e.xhtml": XHTML.format("utf-8", "<p>Fallback 7</p>"),
+    }
+    got = convert(book(package=package, more=more))
+    assert got.text.endswith("A note.\n\nTea 1905\n\nFallback 7\n")
+    assert got.notes == ()

@@ -107,6 +107,15 @@ def test_headings_in_lists_and_tables_that_only_arrange_are_headings() -> None:
         (codecs.BOM_UTF16_LE + "<p>Über naïve 10 €</p>".encode("utf-16-le"), False),
         ('<meta charset="iso-8859-1"><p>Über naïve 10 €</p>'.encode("cp1252"), False),
         ('<?xml version="1.0" encoding="windows-1252"?><p>Über naïve 10 €</p>'.encode("cp1252"), False),
+        (
+            '<meta http-equiv=Content-Type content="text/html;charset=latin1"><p>Über naïve 10 €</p>'.encode(
+                "cp1252"
+            ),
+            False,
+        ),
+        ('<meta charset="us-ascii"><p>Über naïve 10 €</p>'.encode("cp1252"), False),
+        ('<meta charset="unicode-1-1-utf-8"><p>Über naïve 10 €</p>'.encode(), False),
+        ('<meta charset="iso-8859-1"><p>Über naïve 10 €</p>'.encode(), True),
         ('<meta charset="utf-8"><p>Über naïve 10 €, schöne Grüße für Käse</p>'.encode("cp1252"), True),
         ('<meta charset="utf-16"><p>Über naïve 10 €</p>'.encode(), False),
         ('<meta charset="nonsense"><p>Über naïve 10 €</p>'.encode(), False),
@@ -116,6 +125,22 @@ def test_encodings(data: bytes, noted: bool) -> None:
     got = convert(data)
     assert "Über naïve 10 €" in got.text
     assert bool(got.notes) is noted
+
+
+@pytest.mark.parametrize(
+    ("label", "codec", "words"),
+    [
+        ("gb2312", "gb18030", "朱镕基"),
+        ("ks_c_5601-1987", "cp949", "똠방각하"),
+        ("x-sjis", "cp932", "① クレーン"),
+        ("euc-jp", "euc_jis_2004", "① クレーン"),
+        ("big5", "big5hkscs", "喺度"),
+        ("windows-874", "cp874", "เครน"),
+        ("koi8", "koi8-r", "кран"),
+    ],
+)
+def test_labels_of_encodings_mean_what_browsers_read(label: str, codec: str, words: str) -> None:
+    assert convert(f"<meta charset={label}><p>{words} 10".encode(codec)).text == f"{words} 10\n"
 
 
 def test_bad_bytes_are_refused() -> None:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import base64
+import io
 import json
 from typing import Any, cast
 
 import nbformat
 import pytest
+from PIL import Image
 
 from kg_api.convert.notebook import convert
 from kg_api.errors import UnreadableDocument
@@ -64,3 +67,47 @@ def test_older_notebooks_are_read() -> None:
 def test_bad_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(UnreadableDocument, match=r"\w+ \w+"):
         convert(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        (
+            {"text/plain": "<IPython.core.display.Markdown object>", "text/markdown": "**42** tons"},
+            "**42** tons",
+        ),
+        (
+            {"text/plain": "<IPython.core.display.HTML object>", "text/html": "<p>10<sup>6</sup> tons</p>"},
+            "10⁶ tons",
+        ),
+        ({"text/html": "<b>43 tons</b>"}, "43 tons"),
+        ({"text/latex": "$44$"}, "$44$"),
+        ({"text/plain": "45", "text/html": "<b>45</b>"}, "45"),
+        ({"text/plain": "\x1b[31m46\x1b[0m tons"}, "46 tons"),
+        ({"text/plain": " 0% 1/9\r50% 5/9\r99% 9/9\n47"}, "99% 9/9\n47"),
+        ({"text/plain": "48\r\n49"}, "48\n49"),
+    ],
+)
+def test_output_is_what_a_reader_sees(data: dict[str, str], shown: str) -> None:
+    cells = [new.new_code_cell("", outputs=[new.new_output("display_data", data=data)])]
+    got = convert(cast("Any", nbformat).writes(new.new_notebook(cells=cells)).encode())
+    assert got.text == f"```\n{shown}\n```\n"
+    assert got.notes == ()
+
+
+def draw_square() -> str:
+    out = io.BytesIO()
+    Image.new("RGB", (64, 64), "red").save(out, "PNG")
+    return base64.b64encode(out.getvalue()).decode()
+
+
+@pytest.mark.parametrize(
+    "source", ["![A map](data:image/png;base64,{})", "<img alt='A map' src='data:image/png;base64,{}'>"]
+)
+@pytest.mark.parametrize("file", [draw_square(), "iVBORw0KGgo"])
+def test_image_in_its_address_is_no_text(source: str, file: str) -> None:
+    cells = [new.new_markdown_cell(f"Before.\n\n{source.format(file)}\n\nAfter 5.")]
+    got = convert(cast("Any", nbformat).writes(new.new_notebook(cells=cells)).encode())
+    assert file[:11] not in got.text
+    assert_in_order(got, ["Before.", "A map", "After 5."])
+    assert len(got.images) + len(got.notes) == 1
