@@ -17,10 +17,11 @@ from kg_api.convert.files.office import read_xml
 from kg_api.convert.html.ignored import NAVIGATION
 from kg_api.convert.html.page import describe, write_chapter
 from kg_api.convert.html.tree import parse
-from kg_api.convert.image.within import ImagesWithin, from_data_uri, is_data_uri
+from kg_api.convert.image.within import ImagesWithin
 from kg_api.convert.markdown_text import MarkdownWriter, one_line
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
+from kg_api.parse.beside.inline import from_data_uri, is_data_uri
 from kg_api.parse.declared import declared_encoding, decode
 
 _KIND = "an EPUB book"

@@ -15,6 +15,7 @@ from kg_api.ingest.records import Incoming
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import CONVERTED, IN_TEXT, ConvertedFormat, Format
 from kg_api.models.library.parsing import CodeScope
+from kg_api.parse.beside.inline import take_inline_images
 from kg_api.parse.beside.naming import references_of
 from kg_api.parse.beside.references import count_elsewhere, references
 from kg_api.parse.decode import check_text, decode
@@ -101,7 +102,8 @@ class DocumentReader:
         """
         form = format_of(incoming.document, incoming.format)
         if form == "markdown":
-            return incoming, _elsewhere(incoming.text)
+            text, inline = take_inline_images(incoming.text)
+            return replace(incoming, text=text), (*_elsewhere(text), *_inline(len(inline)))
         if form not in CONVERTED:
             return self._program(incoming)
         if form not in IN_TEXT:
@@ -138,15 +140,19 @@ class DocumentReader:
         return read, made.notes
 
     def _markdown(self, incoming: Incoming, beside: Mapping[str, bytes]) -> tuple[Incoming, Notes]:
-        """Its text stays; what the converting process says of it are only places of pictures."""
-        if not beside:
+        """Its text stays, but for images in addresses; the converting process only finds places of images."""
+        text, inline = take_inline_images(incoming.text)
+        files, notes = {**beside, **inline}, _inline(len(inline))
+        if not files:
             return incoming, ()
+        incoming = replace(incoming, text=text)
         try:
-            made = self.converters.convert_with(check_text(incoming.text).encode(), "markdown", beside)
+            made = self.converters.convert_with(check_text(text).encode(), "markdown", files)
         except UnreadableDocument as error:
-            return incoming, (f"its pictures were not taken: {error}",)
+            return incoming, (*notes, f"its pictures were not taken: {error}")
         kept = self.images.keep([each.image for each in made.images])
-        return replace(incoming, images=place_images(made.images, kept.images), hold=kept.hold), made.notes
+        read = replace(incoming, images=place_images(made.images, kept.images), hold=kept.hold)
+        return read, (*notes, *made.notes)
 
     def _program(self, incoming: Incoming) -> tuple[Incoming, Notes]:
         """Find the functions and classes of a program; without them it is read by its blank lines."""
@@ -171,6 +177,10 @@ def _elsewhere(text: str) -> Notes:
     """What is told of pictures that a Markdown text shows from a network."""
     count = count_elsewhere(text)
     return (f"pictures at addresses are not fetched ({count:,})",) if count else ()
+
+
+def _inline(count: int) -> Notes:
+    return (f"images in addresses were taken out of the text ({count:,})",) if count else ()
 
 
 def _missing(named: Sequence[str], beside: Collection[str]) -> Notes:

@@ -10,6 +10,7 @@ from kg_api.api_settings import ConversionSettings
 from kg_api.blobs.files import FileBlobStore
 from kg_api.blobs.port import key_of
 from kg_api.convert.image.document import convert
+from kg_api.convert.kinds import convert_with
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
 from kg_api.images.files import StoredFiles
@@ -30,7 +31,7 @@ class InThisProcess:
         return convert(data, ConversionSettings())
 
     def convert_with(self, data: bytes, form: str, beside: Mapping[str, bytes]) -> Converted:
-        raise NotImplementedError
+        return convert_with(data, form, ConversionSettings(), beside)
 
     def pictures_read_by(self) -> str:
         return "nothing"

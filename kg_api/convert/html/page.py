@@ -13,11 +13,12 @@ from kg_api.convert.html.elements import Element
 from kg_api.convert.html.simplify import apply_sheet
 from kg_api.convert.html.tree import content, parse, words_by_reason
 from kg_api.convert.html.walk import FindImage, PageWalk
-from kg_api.convert.image.within import ImagesWithin, from_data_uri, is_data_uri
+from kg_api.convert.image.within import ImagesWithin
 from kg_api.convert.markdown_text import MarkdownWriter, one_line
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.metadata import MetadataValue
+from kg_api.parse.beside.inline import from_data_uri, is_data_uri
 from kg_api.parse.beside.references import key_of
 from kg_api.parse.declared import declared_encoding, decode
 

@@ -9,10 +9,11 @@ from email.message import EmailMessage
 from urllib.parse import unquote
 
 from kg_api.api_settings import ConversionSettings
-from kg_api.convert.image.within import ImagesWithin, from_data_uri, is_data_uri
+from kg_api.convert.image.within import ImagesWithin
 from kg_api.convert.markdown_text import MarkdownWriter
 from kg_api.models.images import ReadImage
 from kg_api.models.library.conversion import Converted
+from kg_api.parse.beside.inline import from_data_uri, is_data_uri
 
 _CID = re.compile(r"""cid:([^"'\s<>()]{1,500})""", re.IGNORECASE)
 

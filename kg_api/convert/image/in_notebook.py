@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from urllib.parse import unquote
 
 from kg_api.api_settings import ConversionSettings
-from kg_api.convert.image.within import ImagesWithin, from_data_uri
+from kg_api.convert.image.within import ImagesWithin
 from kg_api.convert.markdown_text import MarkdownWriter, words_before
 from kg_api.models.images import ReadImage
+from kg_api.parse.beside.inline import from_data_uri
 
 MAX_BASE64 = 64 * 1024 * 1024
 _ATTACHED = re.compile(r"!\[([^\[\]]{0,2000})\]\(\s{0,9}attachment:([^()\s]{1,1000})[^()\n]{0,1000}\)")

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
-import re
 import time
 from collections import Counter
-from urllib.parse import unquote_to_bytes
 
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.image.document import read_image
@@ -18,10 +14,8 @@ from kg_api.models.images import ReadImage
 MIN_SIDE = 32
 """Pixels: what is smaller both ways is an icon, a bullet or a spacer."""
 MAX_IMAGES = 500
-MAX_DATA_URI = 64 * 1024 * 1024
 _SHARE, _MEMORY = 0.5, 1 / 8
 """Of the time that a file may take, and of the memory: an answer holds the files of all pictures, twice."""
-_DATA_URI = re.compile(r"data:image/[\w.+-]+((?:;[\w=.+-]+)*?)(;base64)?,", re.IGNORECASE)
 _OTHERS = "pictures of other kinds than are read, or damaged"
 
 
@@ -69,21 +63,3 @@ class ImagesWithin:
             self._left_out[_OTHERS] += 1
             return None
         return None if max(found.width, found.height) < MIN_SIDE else found
-
-
-def is_data_uri(address: str) -> bool:
-    """Whether an address holds its file itself."""
-    return address[:5].lower() == "data:"
-
-
-def from_data_uri(address: str) -> bytes:
-    """The file that an address holds itself; one that is damaged, too long or no image is empty."""
-    if len(address) > MAX_DATA_URI or not (found := _DATA_URI.match(address)):
-        return b""
-    content = unquote_to_bytes(address[found.end() :])
-    if not found[2]:
-        return content
-    try:
-        return base64.b64decode(content)
-    except (binascii.Error, ValueError):
-        return b""

@@ -17,13 +17,13 @@ from kg_api.convert.docx import convert as convert_docx
 from kg_api.convert.epub import convert as convert_epub
 from kg_api.convert.html.page import convert as convert_html
 from kg_api.convert.image import within
-from kg_api.convert.image.within import from_data_uri
 from kg_api.convert.pptx import convert as convert_pptx
 from kg_api.images.keeping import LookingKeeper
 from kg_api.ingest.images import place_images
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.documents import SourceRecord
+from kg_api.parse.beside.inline import from_data_uri
 from tests.support.images import drawn, encoded
 
 BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(40, 90))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, cast
 from urllib.parse import quote
 
 import pytest
@@ -19,6 +18,7 @@ from kg_api.ingest.records import Incoming, to_record
 from kg_api.parse.beside.files import files_beside, find_beside, read_beside, read_regular, references_in
 from kg_api.parse.beside.references import MAX_REFERENCES, key_of, reference_to, references
 from tests.support.images import drawn, encoded
+from tests.support.picture_store import InThisProcess
 
 NAMES = ["a%25b.png", "a%20b.png", "100%.png", "a b.png", "ü.png", "a#b?.png", "b+c.png", "a&b;.png"]
 BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(40, 90))
@@ -82,7 +82,7 @@ def test_pictures_of_a_network_are_counted_in_a_note(as_text: bool) -> None:
 
 ![f](data:image/png;base64,AA) ![g](img/g.png)
 """
-    reader = DocumentReader(cast("Any", None))  # which converts nothing here
+    reader = DocumentReader(InThisProcess())
     incoming = Incoming("notes", "a.md", text)
     notes = reader.from_text(incoming)[1] if as_text else reader.from_bytes(text.encode(), incoming)[1]
     assert "pictures at addresses are not fetched (3)" in notes
