@@ -14,7 +14,14 @@ from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.files.office import core_properties, open_office
 from kg_api.convert.image.within import ImagesWithin
-from kg_api.convert.markdown_text import MarkdownWriter, heading, one_line, paragraph, table
+from kg_api.convert.markdown_text import MarkdownWriter, heading, paragraph, table
+from kg_api.convert.ooxml.accounting import note_missing_slides
+from kg_api.convert.ooxml.charts import read_chart
+from kg_api.convert.ooxml.diagrams import read_diagram
+from kg_api.convert.ooxml.drawing import read_lines, read_paragraph
+from kg_api.convert.ooxml.lists import BULLET, ListWriter
+from kg_api.convert.ooxml.numbers import format_slide_number
+from kg_api.convert.ooxml.package import XmlElement, parse_part, q, resolve_alternatives
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
 
@@ -25,7 +32,11 @@ _FOOTERS = ("DATE", "FOOTER", "SLIDE_NUMBER", "HEADER")
 _TITLES = ("TITLE", "CENTER_TITLE", "SUBTITLE", "VERTICAL_TITLE")
 _NO_TITLES = frozenset({"PowerPoint Presentation", "Presentation", "PowerPoint-Präsentation"})
 _FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|emf|wmf|svg|tiff?|bmp)", re.IGNORECASE)
-_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_COMMENTS = re.compile(r"ppt/comments/[^/]+\.xml")
+_COMMENT = re.compile(rb"<(?:\w+:)?cm[ >]")
+_CHARTS, _HIDDEN = "charts and diagrams that could not be read", "hidden shapes"
+_MAX_LEVELS = 9
+_ON = frozenset({"1", "true"})
 
 
 def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
@@ -35,11 +46,10 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         UnreadableDocument: it is none, it is damaged or encrypted, or has no text.
     """
     archive = open_office(data, _KIND, needs="ppt/presentation.xml")
-    writer, pages, left_out = MarkdownWriter(), list[int](), Counter[str]()
-    images = ImagesWithin(settings)
+    deck = _Deck(settings)
     try:
         slides = list(cast("Any", pptx).Presentation(io.BytesIO(data)).slides)
-        said = [_slide(writer, pages, slide, left_out, images) for slide in slides]
+        said = [deck.write_slide(slide) for slide in slides]
     except RecursionError as error:
         raise UnreadableDocument("its shapes are nested too deeply; save it anew, ungrouped") from error
     except Exception as error:  # the library lets through what its parts raise: keys, XML, types
@@ -50,63 +60,199 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         raise UnreadableDocument("no slide holds text or a picture; nothing was stored")
     title, about = core_properties(archive)
     title = "" if title in _NO_TITLES else title
-    notes = (*_notes(slides, left_out), *images.notes())
-    return Converted(writer.text(), title, about, tuple(pages), notes, images=tuple(writer.images))
+    names = filter(_COMMENTS.fullmatch, archive.namelist())
+    deck.left_out["comments"] = sum(len(_COMMENT.findall(archive.read(name))) for name in names)
+    text = deck.writer.text()
+    notes = (
+        *_describe_hidden(slides),
+        *(f"left out: {what} ({count:,})" for what, count in deck.left_out.items() if count),
+        *note_missing_slides(archive, text),
+        *deck.images.notes(),
+    )
+    return Converted(text, title, about, tuple(deck.pages), notes, images=tuple(deck.writer.images))
 
 
-def _notes(slides: list[Any], left_out: Counter[str]) -> Iterator[str]:
+def _describe_hidden(slides: list[Any]) -> Iterator[str]:
     hidden = [number for number, slide in enumerate(slides, 1) if slide.element.get("show") == "0"]
     if hidden:
         yield f"hidden slides that were read all the same: {', '.join(map(str, hidden))}"
-    yield from (f"left out: {what} ({count:,})" for what, count in left_out.items() if count)
 
 
-def _slide(
-    writer: MarkdownWriter, pages: list[int], slide: Any, left_out: Counter[str], images: ImagesWithin
-) -> bool:
-    """Write one slide; gives whether it says anything."""
-    pages.append(writer.position)
-    title = slide.shapes.title
-    words = one_line(title.text_frame.text) if title is not None else ""
-    writer.add(heading(2, words or f"Slide {len(pages)}"))
-    before = writer.position
-    for shape in _in_order(slide.shapes):
-        if title is None or shape.shape_id != title.shape_id:
-            _shape(writer, shape, left_out, images)
-    if slide.has_notes_slide and (frame := slide.notes_slide.notes_text_frame) is not None:
-        said = one_line(frame.text)
-        writer.add(paragraph(f"Notes: {said}") if said else "")
-    return bool(words) or writer.position > before
+class _Deck:
+    """Slides as they are written."""
 
+    def __init__(self, settings: ConversionSettings) -> None:
+        self.writer, self.pages, self.left_out = MarkdownWriter(), list[int](), Counter[str]()
+        self.images = ImagesWithin(settings)
+        self._dates: set[str] = set()
 
-def _in_order(shapes: Iterable[Any]) -> Iterator[Any]:
-    """From top to bottom, side by side from left to right; a group is opened where it stands."""
-    for shape in sorted(shapes, key=lambda each: (round((each.top or 0) / _SAME_LINE), each.left or 0)):
-        if hasattr(shape, "shapes"):
-            yield from _in_order(shape.shapes)
+    def write_slide(self, slide: Any) -> bool:
+        """Write one slide; return whether it says anything."""
+        resolve_alternatives(slide.element)
+        writer = self.writer
+        self.pages.append(writer.position)
+        title = slide.shapes.title
+        words = "" if title is None else " ".join(read_lines(title.element))
+        writer.add(heading(2, words or f"Slide {len(self.pages)}"))
+        before = writer.position
+        for shape in self._find_shapes(slide.shapes):
+            if title is None or shape.shape_id != title.shape_id:
+                self._write_shape(shape)
+        if slide.has_notes_slide:
+            resolve_alternatives(slide.notes_slide.element)
+            place = slide.notes_slide.notes_placeholder
+            said = "" if place is None else " ".join(read_lines(place.element))
+            writer.add(paragraph(f"Notes: {said}") if said else "")
+        return bool(words) or writer.position > before
+
+    def _find_shapes(self, shapes: Iterable[Any]) -> Iterator[Any]:
+        """From top to bottom, side by side from left to right; a group is opened where it stands."""
+        for shape in sorted(shapes, key=lambda each: (round((each.top or 0) / _SAME_LINE), each.left or 0)):
+            if _is_hidden(shape):
+                self.left_out[_HIDDEN] += 1
+            elif hasattr(shape, "shapes"):
+                yield from self._find_shapes(shape.shapes)
+            else:
+                yield shape
+
+    def _write_shape(self, shape: Any) -> None:
+        kind = str(shape.placeholder_format.type).partition(" ")[0] if shape.is_placeholder else ""
+        if kind in _FOOTERS:
+            self._write_footer(kind, " ".join(read_lines(shape.element)))
+        elif getattr(shape, "has_table", False):
+            self.writer.add(table(map(_read_row, shape.element.iter(q("a:tr")))))
+        elif shape.has_text_frame:
+            self._write_text(shape, listed=bool(kind) and kind not in _TITLES)
+        elif (part := _find_graphic(shape)) is not None:
+            self._write_graphic(shape, part)
         else:
-            yield shape
+            described = _alternative(shape)
+            if (found := self.images.read(_picture(shape))) is not None:
+                self.writer.image(found, described, shape.image.filename or f"image.{shape.image.ext}")
+            else:
+                self.writer.add(paragraph(described) if described else "")
+
+    def _write_footer(self, kind: str, text: str) -> None:
+        """A date once, as each slide repeats it; other footers are counted."""
+        if kind == "DATE" and text not in self._dates:
+            self._dates.add(text)
+            self.writer.add(paragraph(text))
+        elif kind == "FOOTER":
+            self.left_out["words of footers"] += len(text.split())
+
+    def _write_text(self, shape: Any, *, listed: bool) -> None:
+        paragraphs = shape.element.find(q("p:txBody")).findall(q("a:p"))
+        said = [
+            (each, _get_level(each), text) for each in paragraphs if (text := read_paragraph(each)).strip()
+        ]
+        numbers = _Numbers(_find_list_styles(shape))
+        lists, depth = ListWriter(self.writer), -1
+        for each, level, text in said:
+            number = numbers.count(each)
+            if number or _is_item(each, listed=listed and (len(said) > 1 or level > 0)):
+                depth = min(level, depth + 1)
+                lists.write(depth, number or BULLET, text)
+            else:
+                depth = -1
+                lists.close()
+                self.writer.add(paragraph(text))
+
+    def _write_graphic(self, shape: Any, part: str) -> None:
+        before = self.writer.position
+        try:
+            root = parse_part(shape.part.related_part(part).blob, part)
+        except (KeyError, UnreadableDocument):
+            root = None
+        if root is not None and root.tag == q("dgm:dataModel"):
+            outline = ListWriter(self.writer)
+            for level, text in read_diagram(root):
+                outline.write(level, BULLET, text)
+        elif root is not None:
+            for block in read_chart(root):
+                self.writer.add(block)
+        self.left_out[_CHARTS] += self.writer.position == before
 
 
-def _shape(writer: MarkdownWriter, shape: Any, left_out: Counter[str], images: ImagesWithin) -> None:
-    kind = str(shape.placeholder_format.type).partition(" ")[0] if shape.is_placeholder else ""
-    if kind in _FOOTERS:
-        left_out["words of footers"] += len(shape.text_frame.text.split()) if kind == "FOOTER" else 0
-    elif getattr(shape, "has_table", False):
-        writer.add(table([cell.text for cell in row.cells] for row in shape.table.rows))
-    elif getattr(shape, "has_chart", False):
-        left_out["charts"] += not _chart(writer, shape.chart)
-    elif shape.has_text_frame:
-        _text(writer, shape.text_frame, listed=bool(kind) and kind not in _TITLES)
-    else:
-        left_out["diagrams"] += any(
-            "diagram" in str(each.get("uri")) for each in shape.element.iter(f"{_DRAWING}graphicData")
-        )
-        described = _alternative(shape)
-        if (found := images.read(_picture(shape))) is not None:
-            writer.image(found, described, shape.image.filename or f"image.{shape.image.ext}")
-        else:
-            writer.add(paragraph(described) if described else "")
+def _is_hidden(shape: Any) -> bool:
+    """Whether the selection pane hides a shape."""
+    about = next(iter(shape.element.iter(q("p:cNvPr"))), None)
+    return about is not None and about.get("hidden") in _ON
+
+
+def _read_row(row: XmlElement) -> list[str]:
+    """The texts of a row of a table; what several cells share stands in the first of them."""
+    return [
+        "" if cell.get("hMerge", "0") in _ON or cell.get("vMerge", "0") in _ON else _read_cell(cell)
+        for cell in row.findall(q("a:tc"))
+    ]
+
+
+def _read_cell(cell: XmlElement) -> str:
+    numbers = _Numbers(())
+    texts = ((each, read_paragraph(each)) for each in cell.iter(q("a:p")))
+    return " ".join(f"{numbers.count(each)} {text}" for each, text in texts if text.strip())
+
+
+def _get_level(element: XmlElement) -> int:
+    settings = element.find(q("a:pPr"))
+    level = "0" if settings is None else settings.get("lvl", "0")
+    return min(int(level), _MAX_LEVELS - 1) if level.isdecimal() else 0
+
+
+def _find_graphic(shape: Any) -> str | None:
+    """The relationship of a chart or of the data of a diagram."""
+    for each in shape.element.iter(q("c:chart"), q("cx:chart"), q("dgm:relIds")):
+        return str(each.get(q("r:dm") if each.tag == q("dgm:relIds") else q("r:id"), ""))
+    return None
+
+
+class _Numbers:
+    """Automatic numbers of the paragraphs of one shape."""
+
+    def __init__(self, styles: Iterable[XmlElement]) -> None:
+        self._styles = list(styles)
+        self._counts: list[tuple[str, int] | None] = [None] * _MAX_LEVELS
+        """By level: the format and the last number."""
+
+    def count(self, element: XmlElement) -> str:
+        """Return the number of a paragraph with text; nothing if it has none."""
+        level = _get_level(element)
+        bullet = self._find_bullet(element, level)
+        self._counts[level + 1 :] = [None] * (_MAX_LEVELS - level - 1)
+        if bullet is None or bullet.tag != q("a:buAutoNum"):
+            self._counts[level] = None
+            return ""
+        form, start = bullet.get("type", ""), bullet.get("startAt", "1")
+        key, before = f"{form} {start}", self._counts[level]
+        value = before[1] + 1 if before and before[0] == key else int(start) if start.isdecimal() else 1
+        self._counts[level] = key, value
+        return format_slide_number(value, form) or f"{value}."
+
+    def _find_bullet(self, element: XmlElement, level: int) -> XmlElement | None:
+        own = element.find(q("a:pPr"))
+        styles = (each.find(q(f"a:lvl{level + 1}pPr")) for each in self._styles)
+        for settings in (own, *styles):
+            for each in () if settings is None else settings:
+                if each.tag in _BULLETS:
+                    return each
+        return None
+
+
+_BULLETS = frozenset({q("a:buNone"), q("a:buChar"), q("a:buAutoNum"), q("a:buBlip")})
+
+
+def _find_list_styles(shape: Any) -> Iterator[XmlElement]:
+    """The list styles of a shape, of its place on the layout, and of that on the master."""
+    while shape is not None and shape.has_text_frame:
+        yield from shape.element.iter(q("a:lstStyle"))
+        shape = getattr(shape, "_base_placeholder", None)
+
+
+def _is_item(element: XmlElement, *, listed: bool) -> bool:
+    """Whether a paragraph has a bullet: it says so itself, or its place on the slide does."""
+    settings = element.find(q("a:pPr"))
+    marks = set[str]() if settings is None else {each.tag for each in settings}
+    return q("a:buNone") not in marks and (listed or not marks.isdisjoint(_BULLETS))
 
 
 def _picture(shape: Any) -> bytes | None:
@@ -115,46 +261,6 @@ def _picture(shape: Any) -> bytes | None:
         return bytes(shape.image.blob)
     except (AttributeError, KeyError, ValueError, OSError):  # no picture, or one that is elsewhere
         return None
-
-
-def _text(writer: MarkdownWriter, frame: Any, *, listed: bool) -> None:
-    said = [each for each in frame.paragraphs if each.text.strip()]
-    depth = -1
-    for each in said:
-        if _is_item(each, listed=listed and (len(said) > 1 or each.level > 0)):
-            depth = min(each.level, depth + 1)
-            writer.item(each.text, "  " * min(depth, 5))
-        else:
-            depth = -1
-            writer.add(paragraph(each.text))
-
-
-def _is_item(text: Any, *, listed: bool) -> bool:
-    """Whether a paragraph has a bullet: it says so itself, or its place on the slide does."""
-    marks = {str(each.tag) for each in text._p.pPr} if text._p.pPr is not None else set[str]()  # noqa: SLF001
-    if f"{_DRAWING}buNone" in marks:
-        return False
-    return listed or f"{_DRAWING}buChar" in marks or f"{_DRAWING}buAutoNum" in marks
-
-
-def _chart(writer: MarkdownWriter, chart: Any) -> bool:
-    """Write its title, and its numbers as a table; gives whether they could be read."""
-    if chart.has_title and chart.chart_title.has_text_frame:
-        writer.add(paragraph(chart.chart_title.text_frame.text))
-    try:
-        plots = [(plot, list(plot.series)) for plot in chart.plots]
-    except (NotImplementedError, ValueError):  # kinds that the library does not know, such as 3D areas
-        return False
-    for plot, series in plots:
-        names = [str(each) for each in plot.categories]
-        rows = [[name, *(_number(each.values, at) for each in series)] for at, name in enumerate(names)]
-        writer.add(table([["", *(str(each.name) for each in series)], *rows]) if rows else "")
-    return True
-
-
-def _number(values: Any, at: int) -> str:
-    value = values[at] if at < len(values) else None
-    return "" if value is None else f"{value:g}"
 
 
 def _alternative(shape: Any) -> str:

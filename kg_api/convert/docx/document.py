@@ -1,0 +1,404 @@
+"""DOCX: one walk through the body, in which each paragraph and table is written as Word shows it."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from html import unescape
+
+from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
+from kg_api.api_settings import ConversionSettings
+from kg_api.convert.docx.fields import read_control_state
+from kg_api.convert.docx.numbering import Numbering, ParagraphNumber
+from kg_api.convert.docx.styles import VALUE, Styles, is_on
+from kg_api.convert.docx.text import (
+    Anchored,
+    FoundGraphic,
+    FoundPicture,
+    FoundText,
+    NoteReference,
+    ParagraphText,
+    TextReader,
+)
+from kg_api.convert.files.archive import read_entry
+from kg_api.convert.files.office import core_properties, open_office
+from kg_api.convert.image.within import ImagesWithin
+from kg_api.convert.markdown_text import MarkdownWriter, fence, heading, one_line, paragraph, table
+from kg_api.convert.ooxml.accounting import note_missing_words
+from kg_api.convert.ooxml.charts import read_chart
+from kg_api.convert.ooxml.diagrams import read_diagram
+from kg_api.convert.ooxml.drawing import read_paragraph
+from kg_api.convert.ooxml.formulas import read_formula
+from kg_api.convert.ooxml.lists import BULLET, ListWriter
+from kg_api.convert.ooxml.numbers import format_number
+from kg_api.convert.ooxml.package import Package, XmlElement, q
+from kg_api.errors import UnreadableDocument
+from kg_api.models.images import ReadImage
+from kg_api.models.library.conversion import Converted
+
+_KIND = "a Word document (DOCX)"
+_WORDS = re.compile(rb"<w:t(?: [^<>]*)?>([^<]*)")
+_COMMENT = re.compile(rb"<w:comment[ >]")
+_MARGIN = re.compile(r"word/(?:header|footer)\d*\.xml")
+_MAX_SPAN = 63
+"""Columns of a table of Word."""
+_PARAGRAPH, _TABLE, _CONTROL, _CHUNK = q("w:p"), q("w:tbl"), q("w:sdt"), q("w:altChunk")
+_ROW, _CELL, _SETTINGS = q("w:tr"), q("w:tc"), q("w:pPr")
+_CHARTS, _EMBEDDED = "charts and diagrams that could not be read", "documents embedded as another format"
+_NO_NOTES = frozenset({"separator", "continuationSeparator", "continuationNotice"})
+_BREAKS = re.compile(r"\n[ \t]*\n\s*")
+
+
+def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
+    """Make Markdown of a Word document, with its pictures.
+
+    Raises:
+        UnreadableDocument: The file is none, it is damaged or encrypted, or has no text.
+    """
+    archive = open_office(data, _KIND, needs="[Content_Types].xml")
+    package, images = Package(archive), ImagesWithin(settings)
+    part = package.get_main_part("word/document.xml")
+    if not package.has(part):
+        raise UnreadableDocument(f"it is a ZIP archive but not {_KIND}: it has no word/document.xml")
+    writer = MarkdownWriter()
+    document = _Document(package, part, writer, images)
+    try:
+        document.write()
+    except RecursionError as error:
+        raise UnreadableDocument("it is nested too deeply; save it anew as a simpler document") from error
+    if not writer.text():
+        raise UnreadableDocument("it holds no text; nothing was stored")
+    title, about = core_properties(archive)
+    text = writer.text()
+    notes = (
+        *_count_margins(archive),
+        *document.describe_left_out(),
+        *note_missing_words(archive, text),
+        *images.notes(),
+    )
+    return Converted(text, title, about, notes=notes, images=tuple(writer.images))
+
+
+class _Document:
+    """The parts of a document, and where the walk is in them."""
+
+    def __init__(self, package: Package, part: str, writer: MarkdownWriter, images: ImagesWithin) -> None:
+        self._package, self._part, self._main = package, part, part
+        self._writer, self._images = writer, images
+        self._lists = ListWriter(writer)
+        self._styles = Styles(self._parse_related("styles"))
+        self._numbering = Numbering(self._parse_related("numbering"), self._styles)
+        self._left_out: Counter[str] = Counter()
+        self._reader = TextReader(self._styles, self._left_out, self._mark_note, self._find_picture)
+        self._notes = {kind: self._read_notes(kind) for kind in ("footnote", "endnote")}
+        self._note_forms = self._read_note_forms()
+        self._note_counts: Counter[str] = Counter()
+        self._references: list[tuple[NoteReference, str]] = []
+        self._picture_count = 0
+        self._code: list[str] = []
+        self._mark = ""
+        """Of the note whose first paragraph comes next."""
+
+    def write(self) -> None:
+        """Write the body, and the footnotes and endnotes behind it."""
+        body = self._package.parse(self._main).find(q("w:body"))
+        if body is not None:
+            self._write_blocks(body)
+        self._close()
+        for reference, mark in self._references:
+            self._write_note(reference, mark)
+
+    def describe_left_out(self) -> Iterator[str]:
+        """Return what a reader of the file sees, or could see, and the text lacks."""
+        yield from (f"left out: {what} ({count:,})" for what, count in self._left_out.items() if count)
+        missing = self._reader.fields.without_result
+        if missing:
+            code = next(iter(missing))
+            yield f"left out: fields without a stored result ({missing.total():,}), e.g. {code}"
+        yield from (
+            f"numbers shown as decimals, for their format {form!r} is not known ({count:,})"
+            for form, count in self._numbering.unknown.items()
+        )
+
+    def _parse_related(self, kind: str) -> XmlElement | None:
+        name = self._package.find_related(self._main, kind)
+        return self._package.parse(name) if name else None
+
+    # Blocks
+
+    def _write_blocks(self, container: XmlElement) -> None:
+        for child in container:
+            if child.tag == _PARAGRAPH:
+                self._write_paragraph(child)
+            elif child.tag == _TABLE:
+                self._write_table(child)
+            elif child.tag == _CHUNK:
+                self._left_out[_EMBEDDED] += 1
+            elif child.tag in {q("m:oMathPara"), q("m:oMath")}:
+                self._write_text(f" {read_formula(child)} ")
+            elif not str(child.tag).endswith("Pr"):
+                self._write_blocks(child)
+                self._write_state(child)
+
+    def _write_state(self, control: XmlElement) -> None:
+        """The state of a content control that holds no paragraph with text."""
+        if control.tag == _CONTROL and not any(
+            (each.text or "").strip() for each in control.iter(q("w:t"), q("w:sym"))
+        ):
+            self._write_text(read_control_state(control.find(q("w:sdtPr"))))
+
+    def _write_text(self, text: str) -> None:
+        if text.strip():
+            self._close()
+            self._writer.add(paragraph(text))
+
+    def _close(self) -> None:
+        """End a list or code that is open."""
+        self._lists.close()
+        if self._code:
+            self._writer.add(fence("\n".join(self._code)))
+            self._code = []
+
+    def _write_paragraph(self, element: XmlElement) -> None:
+        settings = element.find(_SETTINGS)
+        read, number = self._read_paragraph(element)
+        text = read.render()
+        level = self._styles.get_heading_level(settings)
+        if not level and self._styles.is_code(settings) and (text.strip() or self._code):
+            self._lists.close()
+            self._code.append(text)
+        elif text.strip() or (number and number.text != BULLET):
+            if self._code:
+                self._close()
+            self._write_words(text, number, level)
+        elif number is None and self._code:
+            self._close()
+        self._write_anchored(read.anchored)
+
+    def _write_words(self, text: str, number: ParagraphNumber | None, level: int) -> None:
+        if self._mark:
+            text, self._mark = f"[{self._mark}] {text.strip()}", ""
+        first, *more = _BREAKS.split(text.strip()) if not level else [text]
+        if level:
+            self._close()
+            shown = number.text if number and number.text != BULLET else ""
+            self._writer.add(heading(level, f"{shown} {text}"))
+        elif number:
+            self._lists.write(number.level, number.text, first)
+        else:
+            self._lists.close()
+            self._writer.add(paragraph(first))
+        for each in more:
+            self._writer.add(paragraph(each), self._lists.indent)
+
+    def _read_paragraph(self, element: XmlElement) -> tuple[ParagraphText, ParagraphNumber | None]:
+        """Read a paragraph, and count it if Word shows it."""
+        read = self._reader.read(element)
+        settings = element.find(_SETTINGS)
+        mark = None if settings is None else settings.find(q("w:rPr"))
+        gone = mark is not None and (
+            is_on(mark.find(q("w:vanish")))
+            or mark.find(q("w:del")) is not None
+            or mark.find(q("w:moveFrom")) is not None
+        )
+        if gone and not read.render().strip():
+            return read, None
+        return read, self._numbering.count(settings)
+
+    def _write_anchored(self, anchored: list[Anchored], words: str = "") -> None:
+        """Write pictures, text boxes and graphics behind the block that they are anchored in.
+
+        Args:
+            anchored: What to write.
+            words: Stand for a picture that has none of its own.
+        """
+        for each in anchored:
+            if isinstance(each, FoundPicture):
+                self._writer.image(each.image, each.words or words, each.name, self._lists.indent)
+            elif isinstance(each, FoundText):
+                self._close()
+                if each.element.tag == q("w:txbxContent"):
+                    self._write_blocks(each.element)
+                    self._close()
+                else:
+                    self._writer.add(paragraph(read_paragraph(each.element)))
+            else:
+                self._close()
+                self._write_graphic(each)
+
+    def _write_graphic(self, found: FoundGraphic) -> None:
+        name = self._package.get_target(self._part, found.relationship)
+        try:
+            root = self._package.parse(name) if name else None
+        except UnreadableDocument:
+            root = None
+        before = self._writer.position
+        if root is not None and root.tag == q("dgm:dataModel"):
+            outline = ListWriter(self._writer)
+            for level, text in read_diagram(root):
+                outline.write(level, BULLET, text)
+        elif root is not None:
+            for block in read_chart(root):
+                self._writer.add(block)
+        self._left_out[_CHARTS] += self._writer.position == before
+
+    def _find_picture(self, relationship: str) -> tuple[ReadImage, str] | None:
+        self._picture_count += 1
+        name = self._package.get_target(self._part, relationship)
+        try:
+            image = self._images.read(self._package.read(name) if name else None)
+        except UnreadableDocument:  # a damaged entry of the archive
+            return None
+        return (image, f"image{self._picture_count}") if image else None
+
+    # Tables
+
+    def _write_table(self, element: XmlElement) -> None:
+        self._close()
+        rows = list(self._find(element, _ROW))
+        cells = [list(self._find(row, _CELL)) for row in rows]
+        if sum(map(len, cells)) == 1 or self._is_layout(element):
+            for cell in (cell for row in cells for cell in row):
+                self._write_blocks(cell)
+                self._close()
+            return
+        anchored = list[tuple[Anchored, str]]()
+        lines = list[list[str]]()
+        for row, parts in zip(rows, cells, strict=True):
+            settings = row.find(q("w:trPr"))
+            if settings is not None and settings.find(q("w:del")) is not None:
+                for cell in parts:
+                    self._read_cell(cell)  # counts its words as deleted
+                continue
+            line, found = self._read_row(row, parts)
+            if any(line):
+                lines.append(line)
+            said = one_line(" ".join(line))
+            anchored += [(each, said) for each in found]
+        if len(lines) > 1:
+            self._writer.add(table(lines))
+        else:
+            self._writer.add(paragraph(" ".join(cell for line in lines for cell in line)))
+        for each, said in anchored:
+            self._write_anchored([each], said)
+
+    def _find(self, container: XmlElement, tag: str) -> Iterator[XmlElement]:
+        """Rows or cells, also those that content controls, tags and insertions enclose."""
+        for child in container:
+            if child.tag == tag:
+                yield child
+            elif child.tag not in {_TABLE, _ROW, _CELL, _PARAGRAPH} and not str(child.tag).endswith("Pr"):
+                yield from self._find(child, tag)
+
+    def _is_layout(self, element: XmlElement) -> bool:
+        """Whether a table only arranges blocks: tables, headings, code."""
+        return any(
+            each is not element
+            if each.tag == _TABLE
+            else self._styles.get_heading_level(each.find(_SETTINGS))
+            or self._styles.is_code(each.find(_SETTINGS))
+            for each in element.iter(_TABLE, _PARAGRAPH)
+        )
+
+    def _read_row(self, row: XmlElement, cells: list[XmlElement]) -> tuple[list[str], list[Anchored]]:
+        """The texts of a row; what spans several columns or rows stands in the first of them."""
+        settings = row.find(q("w:trPr"))
+        before = None if settings is None else settings.find(q("w:gridBefore"))
+        line, anchored = [""] * _get_span(before, 0), list[Anchored]()
+        for cell in cells:
+            about = cell.find(q("w:tcPr"))
+            span = None if about is None else about.find(q("w:gridSpan"))
+            merged = None if about is None else about.find(q("w:vMerge"))
+            text, found = "", list[Anchored]()
+            if merged is None or merged.get(VALUE, "continue") == "restart":
+                text, found = self._read_cell(cell)
+            line += [text, *[""] * (_get_span(span, 1) - 1)]
+            anchored += found
+        return line, anchored
+
+    def _read_cell(self, container: XmlElement) -> tuple[str, list[Anchored]]:
+        """The text of a cell on one line, and the pictures and graphics in it."""
+        texts, anchored = list[str](), list[Anchored]()
+        for child in container:
+            if child.tag == _PARAGRAPH:
+                read, number = self._read_paragraph(child)
+                texts += [number.text if number and number.text != BULLET else "", read.render()]
+                for each in read.anchored:
+                    if not isinstance(each, FoundText):
+                        anchored.append(each)
+                    elif each.element.tag == q("w:txbxContent"):
+                        text, more = self._read_cell(each.element)
+                        texts.append(text)
+                        anchored += more
+                    else:
+                        texts.append(read_paragraph(each.element))
+            elif child.tag in {q("m:oMathPara"), q("m:oMath")}:
+                texts.append(f" {read_formula(child)} ")
+            elif not str(child.tag).endswith("Pr"):
+                text, more = self._read_cell(child)
+                if child.tag == _CONTROL and not text:
+                    text = read_control_state(child.find(q("w:sdtPr")))
+                texts.append(text)
+                anchored += more
+        return one_line(" ".join(texts)), anchored
+
+    # Footnotes and endnotes
+
+    def _read_notes(self, kind: str) -> tuple[str, dict[str, XmlElement]]:
+        name = self._package.find_related(self._main, f"{kind}s")
+        root = self._package.parse(name) if name else ()
+        return name or "", {
+            each.get(q("w:id"), ""): each for each in root if each.get(q("w:type"), "") not in _NO_NOTES
+        }
+
+    def _read_note_forms(self) -> dict[str, str]:
+        settings = self._parse_related("settings")
+        defaults = {"footnote": "decimal", "endnote": "lowerRoman"}
+        said = {
+            kind: None if settings is None else settings.find(f"{q(f'w:{kind}Pr')}/{q('w:numFmt')}")
+            for kind in defaults
+        }
+        return {
+            kind: default if (form := said[kind]) is None else form.get(VALUE, default)
+            for kind, default in defaults.items()
+        }
+
+    def _mark_note(self, reference: NoteReference) -> str:
+        if not reference.has_own_mark:
+            self._note_counts[reference.kind] += 1
+        count = self._note_counts[reference.kind]
+        mark = (
+            ""
+            if reference.has_own_mark
+            else format_number(count, self._note_forms[reference.kind]) or str(count)
+        )
+        self._references.append((reference, mark))
+        return mark
+
+    def _write_note(self, reference: NoteReference, mark: str) -> None:
+        self._part, notes = self._notes[reference.kind]
+        note = notes.get(reference.identity)
+        if note is None:
+            return
+        self._mark = mark
+        self._write_blocks(note)
+        self._close()
+        self._mark = ""
+
+
+def _get_span(element: XmlElement | None, default: int) -> int:
+    said = "" if element is None else element.get(VALUE, "")
+    return min(int(said), _MAX_SPAN) if re.fullmatch(r"[0-9]{1,9}", said) else default
+
+
+def _count_margins(archive: zipfile.ZipFile) -> Iterator[str]:
+    """Comments, and the words of headers and footers, which each page repeats."""
+    found: Counter[str] = Counter()
+    if "word/comments.xml" in archive.namelist():
+        found["comments"] = len(_COMMENT.findall(read_entry(archive, "word/comments.xml")))
+    margins = (read_entry(archive, name) for name in archive.namelist() if _MARGIN.fullmatch(name))
+    words = {unescape(text.decode("utf-8", "replace")) for part in margins for text in _WORDS.findall(part)}
+    found["words of page headers and footers"] = sum(len(each.split()) for each in words)
+    yield from (f"left out: {what} ({count:,})" for what, count in found.items() if count)

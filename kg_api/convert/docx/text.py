@@ -1,0 +1,265 @@
+"""The text of a Word paragraph as it is shown, and what is anchored in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kg_api.convert.docx.fields import Fields, read_control_state
+from kg_api.convert.docx.styles import Look, Styles
+from kg_api.convert.ooxml.formulas import read_formula
+from kg_api.convert.ooxml.inline import InlineText
+from kg_api.convert.ooxml.package import XmlElement, q
+from kg_api.convert.ooxml.symbols import is_symbol_font, translate_symbols
+from kg_api.models.images import ReadImage
+
+HIDDEN, DELETED, OBJECTS = "hidden words", "words of tracked deletions", "embedded objects"
+SYMBOLS = "signs of fonts that are not known"
+_RUN_PROPERTIES, _TEXT = q("w:rPr"), q("w:t")
+_SKIPPED = frozenset(
+    map(
+        q,
+        (
+            *(
+                "w:pPr",
+                "w:rPr",
+                "w:sdtPr",
+                "w:sdtEndPr",
+                "w:smartTagPr",
+                "w:customXmlPr",
+                "w:tblPr",
+                "w:tblGrid",
+            ),
+            *(
+                "w:delInstrText",
+                "w:fldData",
+                "w:footnoteRef",
+                "w:endnoteRef",
+                "w:annotationRef",
+                "wp:positionH",
+            ),
+            *("wp:positionV",),
+        ),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPicture:
+    """A picture, and its own words."""
+
+    image: ReadImage
+    name: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundText:
+    """Text of a shape, which is no part of the line that the shape is anchored in."""
+
+    element: XmlElement
+    """A `w:txbxContent` or an `a:p`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundGraphic:
+    """A chart or a diagram by the relationship of its part."""
+
+    relationship: str
+
+
+Anchored = FoundPicture | FoundText | FoundGraphic
+
+
+@dataclass(slots=True)
+class ParagraphText:
+    """What a paragraph shows."""
+
+    inline: InlineText = field(default_factory=InlineText)
+    anchored: list[Anchored] = field(default_factory=list[Anchored])
+
+    def render(self) -> str:
+        return self.inline.render()
+
+
+class NoteReference(NamedTuple):
+    """A place of a footnote or an endnote."""
+
+    kind: str
+    identity: str
+    has_own_mark: bool
+
+
+class TextReader:
+    """Reads paragraphs in the order of the document; fields may last over several."""
+
+    def __init__(
+        self,
+        styles: Styles,
+        left_out: Counter[str],
+        mark_note: Callable[[NoteReference], str],
+        find_picture: Callable[[str], tuple[ReadImage, str] | None],
+    ) -> None:
+        """Create a reader.
+
+        Args:
+            styles: Of the document.
+            left_out: Counts what is not shown.
+            mark_note: Returns the mark of a footnote or an endnote.
+            find_picture: Returns a picture and its name by its relationship; None: only its words are read.
+        """
+        self.fields = Fields()
+        self._styles = styles
+        self._left_out = left_out
+        self._mark_note = mark_note
+        self._find_picture = find_picture
+        self._style = ""
+        self._text = ParagraphText()
+        self._handlers: dict[str, Callable[[XmlElement], None]] = {
+            **{q(f"w:{name}"): self._leave_out_deleted for name in ("del", "moveFrom")},
+            q("w:r"): self._read_run,
+            q("w:sdt"): self._read_control,
+            q("w:fldSimple"): self._read_simple_field,
+            q("m:oMath"): self._read_formula,
+            q("m:oMathPara"): self._read_formula,
+        }
+        self._in_run: dict[str, Callable[[XmlElement, Look], None]] = {
+            _TEXT: self._add_text,
+            q("w:sym"): self._add_symbol,
+            q("w:ruby"): self._add_ruby,
+            **{q(f"w:{kind}"): self._add_note for kind in ("footnoteReference", "endnoteReference")},
+            **{q(name): self._add_graphic for name in ("w:drawing", "w:pict", "w:object")},
+        }
+        self._signs = {
+            q("w:tab"): "\t",
+            q("w:ptab"): "\t",
+            q("w:br"): "\n",
+            q("w:cr"): "\n",
+            q("w:noBreakHyphen"): "-",
+        }
+
+    def read(self, paragraph: XmlElement) -> ParagraphText:
+        """Read a paragraph."""
+        before = self._text, self._style
+        self._text = ParagraphText()
+        self._style = self._styles.get_paragraph_style(paragraph.find(q("w:pPr")))
+        self._read_children(paragraph)
+        read, (self._text, self._style) = self._text, before
+        return read
+
+    def _read_children(self, element: XmlElement) -> None:
+        for child in element:
+            if handler := self._handlers.get(child.tag):
+                handler(child)
+            elif (
+                child.tag not in _SKIPPED
+            ):  # links, insertions, tags, bidirectional text and what else has runs
+                self._read_children(child)
+
+    def _leave_out_deleted(self, element: XmlElement) -> None:
+        self._left_out[DELETED] += sum(
+            len((each.text or "").split()) for each in element.iter(q("w:delText"), _TEXT)
+        )
+
+    def _read_control(self, element: XmlElement) -> None:
+        before = self._text.inline.size
+        self._read_children(element)
+        if self._text.inline.size == before and not self.fields.in_code:
+            self._text.inline.add(read_control_state(element.find(q("w:sdtPr"))))
+
+    def _read_simple_field(self, element: XmlElement) -> None:
+        self.fields.begin_simple(element.get(q("w:instr"), ""))
+        self._read_children(element)
+        self.fields.end_simple()
+
+    def _read_formula(self, element: XmlElement) -> None:
+        if not self.fields.in_code:
+            self._text.inline.add(f" {read_formula(element)} ")
+            self.fields.note_result()
+
+    def _read_run(self, run: XmlElement) -> None:
+        look = self._styles.get_look(self._style, run.find(_RUN_PROPERTIES))
+        for child in run:
+            tag = child.tag
+            if tag == q("w:fldChar"):
+                self._text.inline.add(self.fields.switch(child), look.script, struck=look.struck)
+            elif tag == q("w:instrText"):
+                self.fields.add_code(child.text or "")
+            elif self.fields.in_code or tag in _SKIPPED:
+                continue
+            elif look.hidden:
+                self._left_out[HIDDEN] += sum(len((each.text or "").split()) for each in child.iter(_TEXT))
+            elif tag in self._signs:
+                self._text.inline.add(self._signs[tag], look.script, struck=look.struck)
+            elif handler := self._in_run.get(tag):
+                self.fields.note_result()
+                handler(child, look)
+            else:  # runs within runs come from tools that nest them
+                self._read_children(child)
+
+    def _add_text(self, element: XmlElement, look: Look) -> None:
+        text = element.text or ""
+        if look.font and is_symbol_font(look.font):
+            text = self._translate(text, look.font)
+        self._text.inline.add(text, look.script, struck=look.struck)
+
+    def _add_symbol(self, element: XmlElement, look: Look) -> None:
+        code = element.get(q("w:char"), "")
+        try:
+            sign = chr(int(code, 16))
+        except (ValueError, OverflowError):
+            return
+        shown = self._translate(sign, element.get(q("w:font"), ""))
+        self._text.inline.add(shown, look.script, struck=look.struck)
+
+    def _translate(self, text: str, font: str) -> str:
+        shown = translate_symbols(text, font)
+        self._left_out[SYMBOLS] += shown.count("\ufffd") - text.count("\ufffd")
+        return shown
+
+    def _add_ruby(self, element: XmlElement, look: Look) -> None:
+        base, reading = element.find(q("w:rubyBase")), element.find(q("w:rt"))
+        if base is not None:
+            self._read_children(base)
+        said = "" if reading is None else "".join(each.text or "" for each in reading.iter(_TEXT))
+        self._text.inline.add(f"({said})" if said.strip() else "", look.script, struck=look.struck)
+
+    def _add_note(self, element: XmlElement, look: Look) -> None:
+        kind = "endnote" if element.tag == q("w:endnoteReference") else "footnote"
+        own_mark = element.get(q("w:customMarkFollows"), "0") in {"1", "true", "on"}
+        mark = self._mark_note(NoteReference(kind, element.get(q("w:id"), ""), own_mark))
+        self._text.inline.add("" if own_mark else f"[{mark}]", struck=look.struck)
+
+    def _add_graphic(self, element: XmlElement, look: Look) -> None:
+        self._left_out[OBJECTS] += sum(1 for _ in element.iter(q("o:OLEObject")))
+        self._read_graphic(element, "", look)
+
+    def _read_graphic(self, element: XmlElement, words: str, look: Look) -> None:
+        for child in element:
+            tag = child.tag
+            if tag in {q("w:txbxContent"), q("a:p")}:
+                self._text.anchored.append(FoundText(child))
+            elif tag in {q("wp:docPr"), q("pic:cNvPr")}:
+                words = child.get("descr", "").strip() or child.get("title", "").strip() or words
+            elif tag in {q("a:blip"), q("v:imagedata")}:
+                title = child.get(q("o:title"), "") if tag == q("v:imagedata") else ""
+                relationship = child.get(q("r:embed"), "") or child.get(q("r:id"), "")
+                self._add_picture(relationship, words or title, look)
+            elif tag in {q("c:chart"), q("cx:chart")}:
+                self._text.anchored.append(FoundGraphic(child.get(q("r:id"), "")))
+            elif tag == q("dgm:relIds"):
+                self._text.anchored.append(FoundGraphic(child.get(q("r:dm"), "")))
+            elif tag == q("v:textpath"):
+                self._text.inline.add(f" {child.get('string', '')} ", struck=look.struck)
+            elif tag not in _SKIPPED:
+                alternative = child.get("alt", "") if tag == q("v:shape") else ""
+                self._read_graphic(child, alternative or words, look)
+
+    def _add_picture(self, relationship: str, words: str, look: Look) -> None:
+        if found := self._find_picture(relationship):
+            self._text.inline.add(" ")
+            self._text.anchored.append(FoundPicture(*found, words))
+        else:
+            self._text.inline.add(f" {words} ", struck=look.struck)

@@ -1,0 +1,1 @@
+"""What Word and PowerPoint files share: parts, drawing text, formulas, charts, diagrams, numbers."""

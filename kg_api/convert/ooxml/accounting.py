@@ -1,0 +1,159 @@
+"""A simple reader of all text nodes of Word and PowerPoint files, to find text that their converters lost.
+
+It shares nothing with the converters but the parser: it knows no fields, lists, styles or positions.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, cast
+
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]: no types
+
+from kg_api.convert.accounting import note_missing
+from kg_api.convert.files.archive import read_entry
+from kg_api.convert.ooxml.package import XmlElement
+
+_WORD_PARTS = re.compile(
+    r"word/(?:document\d*|footnotes|endnotes|charts/chart(?:ex)?\d+|diagrams/data\d+)\.xml", re.IGNORECASE
+)
+_SLIDE_PARTS = re.compile(
+    r"ppt/(?:slides/slide|notesSlides/notesSlide|charts/chart(?:ex)?|diagrams/data)\d+\.xml", re.IGNORECASE
+)
+_STYLES = "word/styles.xml"
+_FOOTERS = frozenset({"sldNum", "ftr", "hdr", "dt"})
+_SHAPES = frozenset({"sp", "pic", "grpSp", "graphicFrame", "cxnSp", "wsp", "spTree"})
+_OFF = frozenset({"0", "false", "off"})
+
+
+def note_missing_words(archive: zipfile.ZipFile, markdown: str) -> tuple[str, ...]:
+    """Return a note that names the words of a Word file that `markdown` lacks, or nothing."""
+    return note_missing(list(read_pieces(archive, _WORD_PARTS)), markdown, "the document")
+
+
+def note_missing_slides(archive: zipfile.ZipFile, markdown: str) -> tuple[str, ...]:
+    """Return a note that names the words of a presentation that `markdown` lacks, or nothing."""
+    return note_missing(list(read_pieces(archive, _SLIDE_PARTS)), markdown, "the slides")
+
+
+def read_pieces(archive: zipfile.ZipFile, parts: re.Pattern[str]) -> Iterator[str]:
+    """Yield the text of each paragraph of these parts, without deleted and hidden text."""
+    names = archive.namelist()
+    styles = _parse(read_entry(archive, _STYLES)) if _STYLES in names else None
+    hidden = set[str]() if styles is None else _find_hidden_styles(styles)
+    for name in filter(parts.fullmatch, names):
+        root = _parse(read_entry(archive, name))
+        if root is None:
+            continue  # the converter reports damaged parts
+        if "chart" in name.lower():
+            yield from _read_chart(root)
+        else:
+            yield from _read_paragraphs(root, hidden)
+
+
+def _parse(data: bytes) -> XmlElement | None:
+    library = cast("Any", etree)
+    try:
+        return library.fromstring(data, library.XMLParser(resolve_entities=False, no_network=True))
+    except library.LxmlError:
+        return None
+
+
+def _read_chart(root: XmlElement) -> set[str]:
+    """Titles and names; each series repeats the categories, and numbers are shown in their formats."""
+    names = (
+        each
+        for cache in root.iter("{*}strCache", "{*}strDim", "{*}txData")
+        for each in cache.iter("{*}v", "{*}pt")
+    )
+    return {each.text for each in (*names, *root.iter("{*}t")) if each.text}
+
+
+def _read_paragraphs(root: XmlElement, hidden: set[str]) -> Iterator[str]:
+    skipped = set(_find_skipped(root, hidden))
+    codes, owner, pieces = list[bool](), None, list[str]()
+    for each in root.iter("{*}t", "{*}fldChar"):
+        if not each.tag.endswith("}t"):
+            _follow_field(codes, _get(each, "fldCharType"))
+        elif each.text and not any(codes) and each not in skipped:
+            above = next(up for up in _climb(each) if _name(up) in {"p", "rt", "oMath"})
+            if above is not owner and pieces:
+                yield "".join(pieces)
+                pieces = []
+            owner = above
+            pieces.append(each.text)
+    if pieces:
+        yield "".join(pieces)
+
+
+def _follow_field(codes: list[bool], kind: str) -> None:
+    """Keep for each open field whether its code is being read."""
+    if kind == "begin":
+        codes.append(True)
+    elif codes and kind == "separate":
+        codes[-1] = False
+    elif codes and kind == "end":
+        codes.pop()
+
+
+def _find_skipped(root: XmlElement, hidden: set[str]) -> Iterator[XmlElement]:
+    """Text nodes that nobody sees: other branches, deleted and hidden text, what each slide repeats."""
+    for holder in (
+        *_find_other_branches(root),
+        *root.iter("{*}del", "{*}moveFrom"),
+        *_find_hidden(root, hidden),
+    ):
+        yield from holder.iter("{*}t")
+
+
+def _find_other_branches(root: XmlElement) -> Iterator[XmlElement]:
+    for each in root.iter("{*}AlternateContent"):
+        said = [any((text.text or "").strip() for text in branch.iter("{*}t")) for branch in each]
+        yield from (branch for at, branch in enumerate(each) if any(said) and at != said.index(True))
+
+
+def _find_hidden(root: XmlElement, styles: set[str]) -> Iterator[XmlElement]:
+    for each in root.iter("{*}vanish", "{*}rStyle", "{*}pStyle"):
+        shown = _get(each, "val") not in styles if _name(each) != "vanish" else _get(each, "val") in _OFF
+        above = list(islice(_climb(each), 2))
+        if not shown and _name(above[-1]) in {"r", "p"}:
+            yield above[-1]
+    yield from (each for each in root.iter("{*}fld") if each.get("type", "") == "slidenum")
+    for each in root.iter("{*}ph", "{*}cNvPr"):
+        if each.get("type", "") in _FOOTERS or each.get("hidden", "0") in {"1", "true"}:
+            yield next(up for up in _climb(each) if _name(up) in _SHAPES)
+
+
+def _find_hidden_styles(styles: XmlElement) -> set[str]:
+    found = dict[str, tuple[str, str]]()
+    for each in styles.iter("{*}style"):
+        said = {_name(child): _get(child, "val") for child in each.iter("{*}vanish", "{*}basedOn")}
+        found[_get(each, "styleId")] = (
+            said.get("vanish", "on" if "vanish" in said else ""),
+            said.get("basedOn", ""),
+        )
+    hidden = set[str]()
+    while (
+        more := {name for name, (own, base) in found.items() if own not in _OFF and (own or base in hidden)}
+        - hidden
+    ):
+        hidden |= more
+    return hidden
+
+
+def _climb(element: XmlElement) -> Iterator[XmlElement]:
+    while (above := element.getparent()) is not None:
+        yield above
+        element = above
+
+
+def _name(element: XmlElement) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+def _get(element: XmlElement, name: str) -> str:
+    """An attribute in the namespace of its element."""
+    return element.get(element.tag.rpartition("}")[0] + "}" + name, "")

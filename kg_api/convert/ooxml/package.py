@@ -1,0 +1,175 @@
+"""Parts of an Office file with their relationships, as XML trees in which every alternative is decided."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, Protocol, cast
+from urllib.parse import unquote
+
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]: no types
+
+from kg_api.convert.files.archive import read_entry
+from kg_api.errors import UnreadableDocument
+
+_PREFIXES = {
+    "a": "http://schemas.openxmlformats.org/drawingml/2006/main",
+    "c": "http://schemas.openxmlformats.org/drawingml/2006/chart",
+    "cx": "http://schemas.microsoft.com/office/drawing/2014/chartex",
+    "dgm": "http://schemas.openxmlformats.org/drawingml/2006/diagram",
+    "m": "http://schemas.openxmlformats.org/officeDocument/2006/math",
+    "mc": "http://schemas.openxmlformats.org/markup-compatibility/2006",
+    "o": "urn:schemas-microsoft-com:office:office",
+    "p": "http://schemas.openxmlformats.org/presentationml/2006/main",
+    "pic": "http://schemas.openxmlformats.org/drawingml/2006/picture",
+    "r": "http://schemas.openxmlformats.org/officeDocument/2006/relationships",
+    "v": "urn:schemas-microsoft-com:vml",
+    "w": "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+    "w14": "http://schemas.microsoft.com/office/word/2010/wordml",
+    "wp": "http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing",
+}
+_STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
+"""ISO/IEC 29500 Strict names the same elements in other namespaces."""
+
+
+def q(name: str) -> str:
+    """Return the full name of `prefix:name`."""
+    prefix, _, local = name.partition(":")
+    return f"{{{_PREFIXES[prefix]}}}{local}"
+
+
+class XmlElement(Protocol):
+    """An element of lxml as far as it is used here; lxml has no types."""
+
+    tag: str
+    text: str | None
+    tail: str | None
+    attrib: Mapping[str, str]
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[XmlElement]: ...
+    def get(self, name: str, default: str, /) -> str: ...
+    def find(self, path: str, /) -> XmlElement | None: ...
+    def findall(self, path: str, /) -> list[XmlElement]: ...
+    def iter(self, *tags: str) -> Iterator[XmlElement]: ...
+    def getparent(self) -> XmlElement | None: ...
+    def index(self, child: XmlElement, /) -> int: ...
+    def insert(self, at: int, child: XmlElement, /) -> None: ...
+    def remove(self, child: XmlElement, /) -> None: ...
+
+
+class Relationship(NamedTuple):
+    """A part that another part names."""
+
+    kind: str
+    target: str
+    external: bool
+
+
+class Package:
+    """An Office file whose archive was checked."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._names = {name.lower(): name for name in archive.namelist()}
+        self._relationships: dict[str, dict[str, Relationship]] = {}
+
+    def get_main_part(self, default: str) -> str:
+        """Return the name of the part that is the document."""
+        found = (each.target for each in self.get_relationships("").values() if each.kind == "officeDocument")
+        return next((name for name in found if self.has(name)), default)
+
+    def has(self, name: str) -> bool:
+        return name.lower() in self._names
+
+    def get_relationships(self, part: str) -> dict[str, Relationship]:
+        """Return the relationships of a part by their ids."""
+        if part not in self._relationships:
+            folder, _, name = part.rpartition("/")
+            path = posixpath.join(folder, "_rels", f"{name}.rels")
+            root = self.parse(path) if self.has(path) else ()
+            self._relationships[part] = {
+                each.get("Id", ""): Relationship(
+                    each.get("Type", "").rpartition("/")[2],
+                    posixpath.normpath(posixpath.join("/", folder, unquote(each.get("Target", "")))).lstrip(
+                        "/"
+                    ),
+                    each.get("TargetMode", "") == "External",
+                )
+                for each in root
+            }
+        return self._relationships[part]
+
+    def find_related(self, part: str, kind: str) -> str | None:
+        """Return the name of the first part that `part` names as a `kind`."""
+        found = (each.target for each in self.get_relationships(part).values() if each.kind == kind)
+        return next((name for name in found if self.has(name)), None)
+
+    def get_target(self, part: str, identity: str) -> str | None:
+        """Return the name of the part behind a relationship id, if it is in the file."""
+        found = self.get_relationships(part).get(identity)
+        return found.target if found and not found.external and self.has(found.target) else None
+
+    def read(self, name: str) -> bytes:
+        return read_entry(self._archive, self._names[name.lower()])
+
+    def parse(self, name: str) -> XmlElement:
+        """Parse a part.
+
+        Raises:
+            UnreadableDocument: The part is damaged.
+        """
+        return parse_part(self.read(name), name)
+
+
+def parse_part(data: bytes, name: str) -> XmlElement:
+    """Parse XML without entities and network, and decide its alternatives.
+
+    Raises:
+        UnreadableDocument: The part is damaged.
+    """
+    library = cast("Any", etree)
+    parser = library.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
+    try:
+        root = cast(
+            "XmlElement",
+            library.fromstring(_STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", data), parser),
+        )
+    except (library.LxmlError, ValueError) as error:
+        raise UnreadableDocument(f"{name[:200]!r} in it is damaged ({error}); save the file anew") from error
+    resolve_alternatives(root)
+    return root
+
+
+_ALTERNATIVES, _CHOICE, _FALLBACK = q("mc:AlternateContent"), q("mc:Choice"), q("mc:Fallback")
+_TEXTS = (q("w:t"), q("a:t"), q("m:t"))
+_SHOWN = (q("a:blip"), q("v:imagedata"), q("c:chart"), q("cx:chart"), q("dgm:relIds"))
+
+
+def resolve_alternatives(root: XmlElement) -> None:
+    """Put the content of one branch in the place of each `mc:AlternateContent`, in a whole tree.
+
+    The first branch with text or a graphic is the one that Office shows. An empty Choice with text in its
+    Fallback comes from programs that keep what an older Office cannot draw as a picture or as text.
+    """
+    for each in list(root.iter(_ALTERNATIVES)):
+        parent = each.getparent()
+        if parent is None:
+            continue
+        branches = [branch for branch in each if branch.tag in {_CHOICE, _FALLBACK}]
+        shown = next(
+            (branch for branch in branches if _shows_something(branch)), branches[0] if branches else ()
+        )
+        at = parent.index(each)
+        for offset, child in enumerate(list(shown)):
+            parent.insert(at + offset, child)
+        parent.remove(each)
+
+
+def _shows_something(branch: XmlElement) -> bool:
+    return (
+        any((text.text or "").strip() for text in branch.iter(*_TEXTS))
+        or next(branch.iter(*_SHOWN), None) is not None
+    )
