@@ -79,7 +79,7 @@ def _read_paragraphs(root: XmlElement, hidden: set[str]) -> Iterator[str]:
         if not each.tag.endswith("}t"):
             _follow_field(codes, _get(each, "fldCharType"))
         elif each.text and not any(codes) and each not in skipped:
-            above = next(up for up in _climb(each) if _name(up) in {"p", "rt", "oMath"})
+            above = next((up for up in _climb(each) if _name(up) in {"p", "rt", "oMath"}), each)
             if above is not owner and pieces:
                 yield "".join(pieces)
                 pieces = []
@@ -124,17 +124,15 @@ def _find_hidden(root: XmlElement, styles: set[str]) -> Iterator[XmlElement]:
     yield from (each for each in root.iter("{*}fld") if each.get("type", "") == "slidenum")
     for each in root.iter("{*}ph", "{*}cNvPr"):
         if each.get("type", "") in _FOOTERS or each.get("hidden", "0") in {"1", "true"}:
-            yield next(up for up in _climb(each) if _name(up) in _SHAPES)
+            yield next((up for up in _climb(each) if _name(up) in _SHAPES), each)
 
 
 def _find_hidden_styles(styles: XmlElement) -> set[str]:
     found = dict[str, tuple[str, str]]()
     for each in styles.iter("{*}style"):
         said = {_name(child): _get(child, "val") for child in each.iter("{*}vanish", "{*}basedOn")}
-        found[_get(each, "styleId")] = (
-            said.get("vanish", "on" if "vanish" in said else ""),
-            said.get("basedOn", ""),
-        )
+        own = (said["vanish"] or "on") if "vanish" in said else ""
+        found[_get(each, "styleId")] = own, said.get("basedOn", "")
     hidden = set[str]()
     while (
         more := {name for name, (own, base) in found.items() if own not in _OFF and (own or base in hidden)}

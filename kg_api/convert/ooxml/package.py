@@ -6,6 +6,7 @@ import posixpath
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, NamedTuple, Protocol, cast
 from urllib.parse import unquote
 
@@ -34,6 +35,7 @@ _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 """ISO/IEC 29500 Strict names the same elements in other namespaces."""
 
 
+@cache
 def q(name: str) -> str:
     """Return the full name of `prefix:name`."""
     prefix, _, local = name.partition(":")
