@@ -123,11 +123,12 @@ class Styles:
 
     def _combine(self, paragraph_style: str, run_style: str) -> Look:
         chains = [list(self._get_runs(each)) for each in (run_style, paragraph_style)]
-        every = [*chains[0], *chains[1], *([] if self._defaults is None else [self._defaults])]
+        defaults = [] if self._defaults is None else [self._defaults]
+        every = [*chains[0], *chains[1], *defaults]
         # A switch that paragraph style and character style both set is off again (ECMA-376, 17.7.3).
         struck, hidden = (
             sum(is_on(_find_first(chain, name)) for chain in chains) == 1
-            or is_on(_find_first(every[-1:], name))
+            or is_on(_find_first(defaults, name))
             for name in (_STRIKE, _VANISH)
         )
         shift, font = _find_first(every, _SHIFT), _find_first(every, _FONTS)

@@ -16,11 +16,12 @@ from lxml import etree  # pyright: ignore[reportAttributeAccessIssue, reportUnkn
 from kg_api.convert.accounting import note_missing
 from kg_api.convert.files.archive import read_entry
 from kg_api.convert.ooxml.package import XmlElement
+from kg_api.convert.ooxml.symbols import is_symbol_font
 
-_WORD_PARTS = re.compile(
+WORD_PARTS = re.compile(
     r"word/(?:document\d*|footnotes|endnotes|charts/chart(?:ex)?\d+|diagrams/data\d+)\.xml", re.IGNORECASE
 )
-_SLIDE_PARTS = re.compile(
+SLIDE_PARTS = re.compile(
     r"ppt/(?:slides/slide|notesSlides/notesSlide|charts/chart(?:ex)?|diagrams/data)\d+\.xml", re.IGNORECASE
 )
 _STYLES = "word/styles.xml"
@@ -31,12 +32,12 @@ _OFF = frozenset({"0", "false", "off"})
 
 def note_missing_words(archive: zipfile.ZipFile, markdown: str) -> tuple[str, ...]:
     """Return a note that names the words of a Word file that `markdown` lacks, or nothing."""
-    return note_missing(list(read_pieces(archive, _WORD_PARTS)), markdown, "the document")
+    return note_missing(list(read_pieces(archive, WORD_PARTS)), markdown, "the document")
 
 
 def note_missing_slides(archive: zipfile.ZipFile, markdown: str) -> tuple[str, ...]:
     """Return a note that names the words of a presentation that `markdown` lacks, or nothing."""
-    return note_missing(list(read_pieces(archive, _SLIDE_PARTS)), markdown, "the slides")
+    return note_missing(list(read_pieces(archive, SLIDE_PARTS)), markdown, "the slides")
 
 
 def read_pieces(archive: zipfile.ZipFile, parts: re.Pattern[str]) -> Iterator[str]:
@@ -121,6 +122,9 @@ def _find_hidden(root: XmlElement, styles: set[str]) -> Iterator[XmlElement]:
         above = list(islice(_climb(each), 2))
         if not shown and _name(above[-1]) in {"r", "p"}:
             yield above[-1]
+    for each in root.iter("{*}rFonts", "{*}latin"):  # letters of a symbol font are signs
+        if is_symbol_font(_get(each, "ascii") or each.get("typeface", "")):
+            yield from islice(_climb(each), 1, 2)
     yield from (each for each in root.iter("{*}fld") if each.get("type", "") == "slidenum")
     for each in root.iter("{*}ph", "{*}cNvPr"):
         if each.get("type", "") in _FOOTERS or each.get("hidden", "0") in {"1", "true"}:

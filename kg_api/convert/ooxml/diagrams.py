@@ -23,9 +23,8 @@ def read_diagram(root: XmlElement) -> list[tuple[int, str]]:
             place = (int(order) if order.isdecimal() else 0, each.get("destId", ""))
             children.setdefault(each.get("srcId", ""), []).append(place)
     below = {identity for places in children.values() for _, identity in places}
-    pending = [
-        (-1, each.get("modelId", "")) for each in root.iter(_POINT) if each.get("modelId", "") not in below
-    ][::-1]
+    roots = [name for each in root.iter(_POINT) if (name := each.get("modelId", "")) not in below]
+    pending = [(0 if texts.get(each) else -1, each) for each in reversed(roots)]
     outline, seen = list[tuple[int, str]](), set[str]()
     while pending:
         level, identity = pending.pop()
@@ -33,6 +32,6 @@ def read_diagram(root: XmlElement) -> list[tuple[int, str]]:
             continue
         seen.add(identity)
         if texts.get(identity):
-            outline.append((min(max(level, 0), _MAX_LEVEL), texts[identity]))
+            outline.append((min(level, _MAX_LEVEL), texts[identity]))
         pending += [(level + 1, child) for _, child in sorted(children.get(identity, ()), reverse=True)]
     return outline

@@ -1,0 +1,195 @@
+"""Automatic numbers as Word shows them."""
+
+# ruff: noqa: E501 - an element stays on one line, as in its file
+
+from __future__ import annotations
+
+import pytest
+
+from kg_api.convert.docx import convert
+from kg_api.convert.ooxml.numbers import format_number, format_slide_number
+from tests.unit.convert.word_files import level, lists, paragraph, run, word_file
+
+CLAUSES = level(0, "decimal", "%1.") + level(1, "decimal", "%1.%2") + level(2, "lowerLetter", "(%3)")
+
+
+def item(text: str, at: int = 0, number: int = 1, style: str = "") -> str:
+    return paragraph(run(text), style, number=(number, at))
+
+
+def read(body: str, numbering: str = "", styles: str = "") -> list[str]:
+    """Lines of the Markdown without its indents."""
+    made = convert(word_file(body, numbering=numbering or lists(CLAUSES), styles=styles))
+    assert made.notes == ()
+    return [line.strip() for line in made.text.splitlines() if line.strip()]
+
+
+def test_headings_and_clauses_have_whole_numbers() -> None:
+    body = item("Scope", style="Heading1") + paragraph(run("Text.")) + item("Terms", 1, style="Heading2")
+    body += item("Cranes", 2) + item("Rails", 2) + item("Liability", style="Heading1") + item("Years", 1)
+    assert read(body) == [
+        "# 1. Scope",
+        "Text.",
+        "## 1.1 Terms",
+        "(a) Cranes",
+        "(b) Rails",
+        "# 2. Liability",
+        "2.1 Years",
+    ]
+
+
+def test_clauses_are_indented_below_markdown_items() -> None:
+    made = convert(word_file(item("One") + item("Sub", 1) + item("Two"), numbering=lists(CLAUSES)))
+    assert made.text == "1. One\n\n   1.1 Sub\n\n2. Two\n"
+
+
+def style(identity: str, numbering: str, base: str = "Normal") -> str:
+    return (
+        f'<w:style w:type="paragraph" w:styleId="{identity}"><w:name w:val="{identity}"/>'
+        f'<w:basedOn w:val="{base}"/><w:pPr><w:numPr>{numbering}</w:numPr></w:pPr></w:style>'
+    )
+
+
+def test_number_of_a_style_and_of_its_base() -> None:
+    styles = style("Clause", '<w:numId w:val="1"/>') + style("Sub", '<w:ilvl w:val="1"/>', "Clause")
+    styles += style("Bare", '<w:numId w:val="0"/>', "Clause")
+    body = "".join(
+        paragraph(run(text), name)
+        for text, name in (("A", "Clause"), ("B", "Sub"), ("C", "Bare"), ("D", "Clause"))
+    )
+    assert read(body, styles=styles) == ["1. A", "1.1 B", "C", "2. D"]
+
+
+def test_level_that_names_a_style_is_its_level() -> None:
+    linked = level(0, "upperRoman", "Article %1", more='<w:pStyle w:val="Article"/>')
+    linked += level(1, "decimal", "§ %2", more='<w:pStyle w:val="Rule"/>')
+    styles = style("Article", '<w:numId w:val="1"/>') + style("Rule", '<w:numId w:val="1"/>')
+    body = "".join(
+        paragraph(run(text), name)
+        for text, name in (("A", "Article"), ("B", "Rule"), ("C", "Rule"), ("D", "Article"), ("E", "Rule"))
+    )
+    assert read(body, lists(linked), styles) == ["Article I A", "§ 1 B", "§ 2 C", "Article II D", "§ 1 E"]
+
+
+def test_style_of_a_list_links_to_its_levels() -> None:
+    numbering = (
+        f'<w:abstractNum w:abstractNumId="0"><w:styleLink w:val="Contract"/>{CLAUSES}</w:abstractNum>'
+        '<w:abstractNum w:abstractNumId="1"><w:numStyleLink w:val="Contract"/></w:abstractNum>'
+        '<w:num w:numId="1"><w:abstractNumId w:val="1"/></w:num>'
+    )
+    assert read(item("A") + item("B", 1), numbering) == ["1. A", "1.1 B"]
+
+
+def overridden(*lines: str) -> str:
+    return lists(CLAUSES) + "".join(
+        f'<w:num w:numId="{at}"><w:abstractNumId w:val="0"/>{line}</w:num>'
+        for at, line in enumerate(lines, 2)
+    )
+
+
+def test_lists_of_one_definition_continue_unless_restarted() -> None:
+    numbering = overridden(
+        "", '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="7"/></w:lvlOverride>',
+        f'<w:lvlOverride w:ilvl="0">{level(0, "upperLetter", "%1)")}</w:lvlOverride>',
+    )  # fmt: skip
+    body = item("A") + item("B", number=2) + item("C", number=3) + item("D", number=3) + item("E", number=1)
+    assert read(body, numbering) == ["1. A", "2. B", "7. C", "8. D", "9. E"]
+    assert read(item("A") + item("B", number=4), numbering) == ["1. A", "B) B"]
+
+
+def test_start_and_levels_that_restart_or_do_not() -> None:
+    running = level(0, "decimal", "%1.", start=4) + level(
+        1, "decimal", "%2)", more='<w:lvlRestart w:val="0"/>'
+    )
+    running += level(2, "decimal", "%3/%2", more='<w:lvlRestart w:val="1"/>')
+    body = (
+        item("A")
+        + item("B", 1)
+        + item("C", 2)
+        + item("D", 1)
+        + item("E", 2)
+        + item("F")
+        + item("G", 1)
+        + item("H", 2)
+    )
+    assert read(body, lists(running)) == ["4. A", "1) B", "1/1 C", "2) D", "2/2 E", "5. F", "3) G", "1/3 H"]
+
+
+def test_level_that_was_passed_over_counts_as_begun() -> None:
+    """Word numbers the first heading 1 with 2 where a heading 2 stands before it (Microsoft KB Q110380)."""
+    assert read(item("A", 1) + item("B", 1) + item("C")) == ["1.1 A", "1.2 B", "2. C"]
+
+
+def test_bullet_level_has_no_number_in_those_below() -> None:
+    mixed = level(0, "decimal", "%1.") + level(1, "bullet", "–") + level(2, "decimal", "%1.%2%3")
+    assert read(item("A") + item("B", 1) + item("C", 2), lists(mixed)) == ["1. A", "- B", "1.1 C"]
+
+
+def test_legal_numbering_is_decimal() -> None:
+    legal = level(0, "upperRoman", "%1.") + level(1, "decimal", "%1.%2", more="<w:isLgl/>")
+    assert read(item("A") + item("B", 1), lists(legal)) == ["I. A", "1.1 B"]
+
+
+def test_numbers_of_empty_cells_are_read() -> None:
+    rows = "".join(
+        f"<w:tr><w:tc>{item('')}</w:tc><w:tc>{paragraph(run(text))}</w:tc></w:tr>" for text in ("Tea", "Milk")
+    )
+    assert read(f"<w:tbl>{rows}</w:tbl>") == ["| 1. | Tea |", "| --- | --- |", "| 2. | Milk |"]
+
+
+def test_deleted_item_is_not_counted() -> None:
+    gone = paragraph(
+        "<w:del><w:r><w:delText>B</w:delText></w:r></w:del>", "", "<w:rPr><w:del/></w:rPr>", number=(1, 0)
+    )
+    made = convert(word_file(item("A") + gone + item("C"), numbering=lists(CLAUSES)))
+    assert made.text == "1. A\n2. C\n"
+
+
+def test_custom_format_pads_and_unknown_one_is_noted() -> None:
+    custom = '<w:lvl w:ilvl="0"><w:start w:val="9"/><mc:AlternateContent><mc:Choice Requires="w14"><w:numFmt w:val="custom" w:format="001, 002, 003, ..."/></mc:Choice><mc:Fallback><w:numFmt w:val="decimal"/></mc:Fallback></mc:AlternateContent><w:lvlText w:val="D-%1"/></w:lvl>'
+    assert read(item("A") + item("B"), lists(custom)) == ["D-009 A", "D-010 B"]
+    made = convert(word_file(item("A"), numbering=lists(level(0, "bahtText", "%1."))))
+    assert (made.text, made.notes) == (
+        "1. A\n",
+        ("numbers shown as decimals, for their format 'bahtText' is not known (1)",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("form", "shown"),
+    [
+        ("decimalZero", {3: "03", 12: "12"}),
+        ("upperRoman", {7: "VII", 1999: "MCMXCIX"}),
+        ("lowerLetter", {1: "a", 26: "z", 27: "aa", 53: "aaa"}),
+        ("ordinal", {1: "1st", 2: "2nd", 3: "3rd", 11: "11th", 22: "22nd", 112: "112th"}),
+        ("cardinalText", {5: "Five", 21: "Twenty-one", 142: "One hundred forty-two", 3000: "Three thousand"}),
+        ("ordinalText", {1: "First", 20: "Twentieth", 22: "Twenty-second", 112: "One hundred twelfth"}),
+        ("chineseCounting", {10: "十", 21: "二十一", 101: "一百〇一", 110: "一百一十"}),
+        ("ideographTraditional", {1: "甲", 10: "癸"}),
+        ("decimalEnclosedCircle", {3: "③", 21: "21"}),
+        ("chicago", {1: "*", 2: "†", 5: "**"}),
+        ("russianLower", {1: "а", 10: "к"}),
+        ("none", {4: ""}),
+        ("hebrew9", {1: None}),
+    ],
+)
+def test_format_number(form: str, shown: dict[int, str | None]) -> None:
+    assert {value: format_number(value, form) for value in shown} == shown
+
+
+def test_words_of_other_languages_are_unknown() -> None:
+    assert (format_number(2, "ordinal", "de-DE"), format_number(2, "ordinal", "en-GB")) == (None, "2nd")
+
+
+@pytest.mark.parametrize(
+    ("form", "shown"),
+    [
+        ("arabicPeriod", "3."),
+        ("alphaLcParenBoth", "(c)"),
+        ("romanUcPeriod", "III."),
+        ("circleNumDbPlain", "③"),
+        ("x", None),
+    ],
+)
+def test_format_slide_number(form: str, shown: str | None) -> None:
+    assert format_slide_number(3, form) == shown

@@ -1,0 +1,302 @@
+"""What Word shows of a document is in its text, number for number."""
+
+# ruff: noqa: E501 - an element stays on one line, as in its file
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+
+from kg_api.convert.docx import convert
+from kg_api.models.library.conversion import Converted
+from tests.support.images import drawn, encoded
+from tests.unit.convert.word_files import NAMESPACES, field, paragraph, run, text_box, word_file
+
+RAISED, LOWERED = '<w:vertAlign w:val="superscript"/>', '<w:vertAlign w:val="subscript"/>'
+CHARACTER_STYLES = "".join(
+    f'<w:style w:type="character" w:styleId="{name}"><w:name w:val="{name}"/>{base}<w:rPr>{looks}</w:rPr></w:style>'
+    for name, base, looks in (
+        ("Secret", "", "<w:vanish/>"),
+        ("Deeper", '<w:basedOn w:val="Secret"/>', ""),
+        ("Shown", '<w:basedOn w:val="Secret"/>', '<w:vanish w:val="0"/>'),
+        ("Gone", "", "<w:strike/>"),
+    )
+)
+GRAPHIC = "<w:r><w:drawing><wp:inline>{}<a:graphic><a:graphicData>{}</a:graphicData></a:graphic></wp:inline></w:drawing></w:r>"
+
+
+def read(body: str, **parts: tuple[str, str]) -> Converted:
+    return convert(word_file(body, styles=CHARACTER_STYLES, parts=parts))
+
+
+def styled(name: str) -> str:
+    return f'<w:rStyle w:val="{name}"/>'
+
+
+def choice(first: str, fallback: str) -> str:
+    return (
+        f'<mc:AlternateContent><mc:Choice Requires="w14">{first}</mc:Choice>'
+        f"<mc:Fallback>{fallback}</mc:Fallback></mc:AlternateContent>"
+    )
+
+
+def control(content: str, properties: str = "") -> str:
+    return f"<w:sdt><w:sdtPr>{properties}</w:sdtPr><w:sdtContent>{content}</w:sdtContent></w:sdt>"
+
+
+def form_field(code: str, data: str) -> str:
+    return (
+        f'<w:r><w:fldChar w:fldCharType="begin"><w:ffData>{data}</w:ffData></w:fldChar></w:r>'
+        f'<w:r><w:instrText>{code}</w:instrText></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r>'
+    )
+
+
+BOX = '<w14:checkbox><w14:checked w14:val="{}"/></w14:checkbox>'
+LIST = (
+    '<w:dropDownList w:lastValue="2"><w:listItem w:displayText="Red" w:value="1"/>'
+    '<w:listItem w:displayText="Blue 5" w:value="2"/></w:dropDownList>'
+)
+LINES: dict[str, tuple[str, str]] = {
+    "power": (run("about 10") + run("6", RAISED) + run(" cells"), "about 10⁶ cells"),
+    "power over two runs": (run("10") + run("1", RAISED) + run("2", RAISED), "10¹²"),
+    "negative power": (run("10") + run("-4", RAISED), "10⁻⁴"),
+    "reference": (run("a ratio of 3.2") + run("[4]", RAISED), "a ratio of 3.2[4]"),
+    "mark at a number": (run("The price is 450") + run("2", RAISED) + run(" dollars."), "The price is 450² dollars."),
+    "subscript": (run("10") + run("2", LOWERED) + run(" is 2"), "10₂ is 2"),
+    "struck": (run("is ") + run("499", "<w:strike/>") + run(" 399"), "is ~~499~~ 399"),
+    "struck twice": (run("499 ", "<w:dstrike/>") + run("399"), "~~499~~ 399"),
+    "struck by style": (run("499", styled("Gone")) + run(" 399"), "~~499~~ 399"),
+    "not struck": (run("499", '<w:strike w:val="false"/>'), "499"),
+    "choice": (run("Limit ") + choice(run("42"), run("42")) + run(" tons"), "Limit 42 tons"),
+    "fallback": (run("Limit ") + choice("<w:r/>", run("43")) + run(" tons"), "Limit 43 tons"),
+    "simple field": (run("No. ") + f'<w:fldSimple w:instr="DOCPROPERTY x">{run("4711")}</w:fldSimple>', "No. 4711"),
+    "field": (run("Page ") + field("PAGEREF x", run("17")), "Page 17"),
+    "nested field": (field(f"IF {{ }} {field('MERGEFIELD x', run('12'))} = 1", run("13")), "13"),
+    "field in control": (control(run("No. ") + field("REF x", run("4712"))), "No. 4712"),
+    "control": (run("Name: ") + control(run("Ann 43")), "Name: Ann 43"),
+    "box of signs": (control(run("☒"), BOX.format(1)) + run(" yes"), "☒ yes"),
+    "box without a sign": (control("", BOX.format(0)) + run(" yes"), "☐ yes"),
+    "box of Wingdings": (
+        control('<w:r><w:sym w:font="Wingdings" w:char="F0FE"/></w:r>', BOX.format(1)) + run(" yes"),
+        "☑ yes",
+    ),
+    "choice of a control": (run("Colour: ") + control("", LIST), "Colour: Blue 5"),
+    "date of a control": (control("", '<w:date w:fullDate="2024-05-06T00:00:00Z"/>'), "2024-05-06"),
+    "form box": (form_field("FORMCHECKBOX", "<w:checkBox><w:checked/></w:checkBox>") + run(" paid"), "☒ paid"),
+    "form box off": (
+        form_field("FORMCHECKBOX", '<w:checkBox><w:default w:val="1"/><w:checked w:val="0"/></w:checkBox>'),
+        "☐",
+    ),
+    "form list": (
+        form_field(
+            "FORMDROPDOWN", '<w:ddList><w:result w:val="1"/><w:listEntry w:val="A"/><w:listEntry w:val="B 7"/></w:ddList>'
+        ),
+        "B 7",
+    ),
+    "directions": (f'<w:bdo w:val="rtl">{run("bidi 47")}</w:bdo><w:dir w:val="ltr">{run(" dir 48")}</w:dir>', "bidi 47 dir 48"),
+    "right to left": (run("שנת 1948", "<w:rtl/>"), "שנת 1948"),
+    "ruby": (
+        f"<w:r><w:ruby><w:rt>{run('とうきょう')}</w:rt><w:rubyBase>{run('東京')}</w:rubyBase></w:ruby></w:r>",
+        "東京(とうきょう)",
+    ),
+    "tags": (
+        f'<w:smartTag w:element="x">{run("smart 49")}</w:smartTag><w:customXml w:element="y">{run(" custom 50")}</w:customXml>',
+        "smart 49 custom 50",
+    ),
+    "link": (f'<w:hyperlink w:anchor="x">{run("there 51")}</w:hyperlink>', "there 51"),
+    "sign": (run("a ") + '<w:r><w:sym w:font="Symbol" w:char="F0B1"/></w:r>' + run("5"), "a ±5"),
+    "symbol font": (run("5 ") + run("m", '<w:rFonts w:ascii="Symbol"/>') + run("g"), "5 μg"),
+    "hyphens, tab, break": (
+        "<w:r><w:t>well</w:t><w:noBreakHyphen/><w:t>known</w:t><w:tab/><w:t>x</w:t><w:cr/><w:t>y</w:t><w:softHyphen/><w:t>z</w:t></w:r>",
+        "well-known x yz",
+    ),
+    "word art": ('<w:r><w:pict><v:shape><v:textpath string="DRAFT 5"/></v:shape></w:pict></w:r>', "DRAFT 5"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_line_reads_as_word_shows_it(name: str) -> None:
+    content, shown = LINES[name]
+    made = read(paragraph(content))
+    assert (made.text, made.notes) == (f"{shown}\n", ())
+
+
+@pytest.mark.parametrize("looks", ["<w:vanish/>", styled("Secret"), styled("Deeper")])
+def test_hidden_text_is_noted_instead(looks: str) -> None:
+    made = read(paragraph(run("The price is 400.") + run(" At worst 250.", looks)))
+    assert (made.text, made.notes) == ("The price is 400.\n", ("left out: hidden words (3)",))
+
+
+def test_style_that_unhides_is_shown() -> None:
+    assert read(paragraph(run("at 250", styled("Shown")))).text == "at 250\n"
+
+
+def test_insertions_are_shown_and_deletions_noted() -> None:
+    made = read(
+        paragraph(
+            f"<w:ins>{run('51 new')}</w:ins><w:del><w:r><w:delText>50 old</w:delText></w:r></w:del>"
+            f"<w:moveTo>{run(' here')}</w:moveTo><w:moveFrom>{run('there')}</w:moveFrom>"
+        )
+    )
+    assert (made.text, made.notes) == ("51 new here\n", ("left out: words of tracked deletions (3)",))
+
+
+def test_field_over_paragraphs_hides_its_code_alone() -> None:
+    begin = '<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>TOC</w:instrText></w:r>'
+    separate, end = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("separate", "end"))
+    body = (
+        paragraph(begin + separate + run("Scope 3")) + paragraph(run("Terms 5")) + paragraph(end + run("Now"))
+    )
+    assert read(body).text == "Scope 3\n\nTerms 5\n\nNow\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>EQ \\f(1,2)</w:instrText></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r>',
+        '<w:fldSimple w:instr=" EQ  \\f(1,2) "/>',
+    ],
+)
+def test_field_without_result_is_noted(content: str) -> None:
+    assert read(paragraph(run("Half: ") + content)).notes == (
+        "left out: fields without a stored result (1), e.g. EQ \\f(1,2)",
+    )
+
+
+def test_text_box_is_read_once_behind_its_paragraph() -> None:
+    group = "<w:r><w:drawing><wp:inline><a:graphic><a:graphicData><wpg:wgp><mc:AlternateContent>{}</mc:AlternateContent></wpg:wgp></a:graphicData></a:graphic></wp:inline></w:drawing></w:r>"
+    inner = f'<mc:Choice Requires="wps"><wps:wsp><wps:txbx><w:txbxContent>{paragraph(run("In a group 41"))}</w:txbxContent></wps:txbx></wps:wsp></mc:Choice>'
+    old = f"<w:r><w:pict><v:rect><v:textbox><w:txbxContent>{paragraph(run('Old 42'))}</w:txbxContent></v:textbox></v:rect></w:pict></w:r>"
+    for box, shown in (
+        (text_box(paragraph(run("Load limit 40")) + paragraph(run("tons"))), "Load limit 40\n\ntons"),
+        (group.format(inner), "In a group 41"),
+        (old, "Old 42"),
+    ):
+        made = read(paragraph(run("Near ") + box + run("by")) + paragraph(run("End")))
+        assert (made.text, made.notes) == (f"Near by\n\n{shown}\n\nEnd\n", ())
+
+
+def test_text_box_in_a_cell_is_part_of_it() -> None:
+    rows = "".join(
+        f"<w:tr><w:tc>{paragraph(run(name))}</w:tc><w:tc>{paragraph(text_box(paragraph(run(value))))}</w:tc></w:tr>"
+        for name, value in (("Name", "Load"), ("Crane", "40 tons"))
+    )
+    assert read(f"<w:tbl>{rows}</w:tbl>").text == "| Name | Load |\n| --- | --- |\n| Crane | 40 tons |\n"
+
+
+def test_table_with_controls_merged_and_deleted_rows() -> None:
+    def cell(text: str, properties: str = "") -> str:
+        return f"<w:tc><w:tcPr>{properties}</w:tcPr>{paragraph(run(text))}</w:tc>"
+
+    wide = cell("Wide", '<w:gridSpan w:val="2"/>')
+    tall, below = cell("Tall", '<w:vMerge w:val="restart"/>'), cell("", "<w:vMerge/>")
+
+    rows = (
+        f"<w:tr>{wide}{tall}</w:tr>",
+        f"<w:tr>{cell('5')}{control(cell('6'))}{below}</w:tr>",
+        control(f"<w:tr>{cell('7')}{cell('8')}{cell('9')}</w:tr>"),
+        f"<w:tr><w:trPr><w:gridBefore w:val='1'/></w:trPr>{cell('10')}{cell('11')}</w:tr>",
+        "<w:tr><w:trPr><w:del/></w:trPr><w:tc><w:p><w:del><w:r><w:delText>12</w:delText></w:r></w:del></w:p></w:tc></w:tr>",
+    )
+    made = read(f"<w:tbl>{''.join(rows)}</w:tbl>")
+    assert made.text == (
+        "| Wide |  | Tall |\n| --- | --- | --- |\n| 5 | 6 |  |\n| 7 | 8 | 9 |\n|  | 10 | 11 |\n"
+    )
+    assert made.notes == ("left out: words of tracked deletions (1)",)
+
+
+def test_table_around_a_table_is_opened() -> None:
+    inner = "".join(
+        f"<w:tr><w:tc>{paragraph(run(a))}</w:tc><w:tc>{paragraph(run(b))}</w:tc></w:tr>"
+        for a, b in ("AB", "12")
+    )
+    outer = f"<w:tbl><w:tr><w:tc>{paragraph(run('Left'))}<w:tbl>{inner}</w:tbl></w:tc><w:tc>{paragraph(run('Right'))}</w:tc></w:tr></w:tbl>"
+    assert read(outer).text == "Left\n\n| A | B |\n| --- | --- |\n| 1 | 2 |\n\nRight\n"
+
+
+def test_notes_have_the_marks_of_word() -> None:
+    def notes(kind: str, *texts: str) -> tuple[str, str]:
+        each = "".join(
+            f'<w:{kind} w:id="{at}">{paragraph(run(text))}</w:{kind}>' for at, text in enumerate(texts, 1)
+        )
+        return f"{kind}s", f"<w:{kind}s {NAMESPACES}>{each}</w:{kind}s>"
+
+    body = paragraph(
+        run("450") + '<w:r><w:footnoteReference w:id="2"/></w:r>' + run(" or 460")
+        + '<w:r><w:endnoteReference w:id="1"/></w:r>' + run(" or 470") + '<w:r><w:footnoteReference w:id="1"/></w:r>'
+    )  # fmt: skip
+    made = read(body, feet=notes("footnote", "gross", "net"), ends=notes("endnote", "by weight"))
+    assert made.text == "450[1] or 460[i] or 470[2]\n\n[1] net\n\n[i] by weight\n\n[2] gross\n"
+    assert made.notes == ()
+
+
+def test_chart_and_diagram_are_read() -> None:
+    def points(kind: str, form: str, *values: str) -> str:
+        each = "".join(f'<c:pt idx="{at}"><c:v>{value}</c:v></c:pt>' for at, value in enumerate(values))
+        return f"<c:{kind}Ref><c:{kind}Cache>{form}{each}</c:{kind}Cache></c:{kind}Ref>"
+
+    def series(name: str, form: str, *values: str) -> str:
+        cat = points("num", "<c:formatCode>m/d/yyyy</c:formatCode>", "45000", "45001")
+        return (
+            f"<c:ser><c:tx>{points('str', '', name)}</c:tx><c:cat>{cat}</c:cat>"
+            f"<c:val>{points('num', f'<c:formatCode>{form}</c:formatCode>', *values)}</c:val></c:ser>"
+        )
+
+    title = "<c:title><c:tx><c:rich><a:p><a:r><a:t>Loads of 2023</a:t></a:r></a:p></c:rich></c:tx></c:title>"
+    plots = f"<c:area3DChart>{series('Tons', 'General', '1234567', '0.5')}{series('Share', '0%', '0.25', '0.3')}</c:area3DChart>"
+    chart = f"<c:chartSpace {NAMESPACES}><c:chart>{title}<c:plotArea>{plots}</c:plotArea></c:chart></c:chartSpace>"
+    model = "".join(
+        f'<dgm:pt modelId="{at}"><dgm:t><a:p><a:r><a:t>{text}</a:t></a:r></a:p></dgm:t></dgm:pt>'
+        for at, text in enumerate(("", "Third 3", "First 1", "Second 2"))
+    )
+    links = "".join(
+        f'<dgm:cxn srcId="{a}" destId="{b}" srcOrd="{order}"/>'
+        for a, b, order in ((0, 1, 1), (0, 2, 0), (2, 3, 0))
+    )
+    diagram = f"<dgm:dataModel {NAMESPACES}><dgm:ptLst>{model}</dgm:ptLst><dgm:cxnLst>{links}</dgm:cxnLst></dgm:dataModel>"
+    body = "".join(
+        paragraph(GRAPHIC.format("", inner))
+        for inner in ('<c:chart r:id="ch"/>', '<dgm:relIds r:dm="dg"/>', '<c:chart r:id="none"/>')
+    )
+    made = read(body, ch=("chart", chart), dg=("diagramData", diagram))
+    assert made.text == (
+        "Loads of 2023\n\n|  | Tons | Share |\n| --- | --- | --- |\n| 2023-03-15 | 1234567 | 25% |\n"
+        "| 2023-03-16 | 0.5 | 30% |\n\n- First 1\n  - Second 2\n- Third 3\n"
+    )
+    assert made.notes == ("left out: charts and diagrams that could not be read (1)",)
+
+
+def test_picture_in_a_choice_is_taken_once() -> None:
+    picture = GRAPHIC.format(
+        '<wp:docPr id="1" name="x" descr="A boat"/>', '<pic:pic><a:blip r:embed="boat"/></pic:pic>'
+    )
+    old = '<w:r><w:pict><v:shape><v:imagedata r:id="boat"/></v:shape></w:pict></w:r>'
+    body = paragraph(choice(picture, old)) + paragraph(choice("<w:r/>", old))
+    made = convert(word_file(body, files={"media/boat.png": encoded(drawn(64, 48))}))
+    assert made.text == "![A boat](image1)\n\n![](image2)\n"
+    assert len(made.images) == 2
+
+
+def test_strict_document_with_another_main_part_is_read() -> None:
+    data, out = word_file(paragraph(run("Load 40"))), io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
+        for name in old.namelist():
+            content = old.read(name).replace(b"word/document.xml", b"word/document2.xml")
+            for kind in (b"wordprocessingml", b"officeDocument"):
+                content = content.replace(
+                    b"http://schemas.openxmlformats.org/%s/2006/" % kind,
+                    b"http://purl.oclc.org/ooxml/%s/" % kind,
+                )
+            new.writestr(name.replace("document.xml", "document2.xml"), content)
+    assert convert(out.getvalue()).text == "Load 40\n"
+
+
+def test_what_is_embedded_is_noted() -> None:
+    thing = '<w:r><w:object><o:OLEObject xmlns:o="urn:schemas-microsoft-com:office:office"/></w:object></w:r>'
+    made = read(paragraph(run("See") + thing) + '<w:altChunk r:id="x"/>')
+    assert made.notes == (
+        "left out: embedded objects (1)",
+        "left out: documents embedded as another format (1)",
+    )

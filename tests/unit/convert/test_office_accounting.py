@@ -1,0 +1,90 @@
+"""Nothing of a Word or PowerPoint file is missing without a note, and no number is made up."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+from defusedxml.ElementTree import fromstring
+
+from kg_api.convert import docx as word
+from kg_api.convert import pptx as slides
+from kg_api.convert.accounting import find_missing
+from kg_api.convert.ooxml.accounting import SLIDE_PARTS, WORD_PARTS, note_missing_words, read_pieces
+from tests.unit.convert.test_docx_numbering import CLAUSES, item
+from tests.unit.convert.test_docx_text import CHARACTER_STYLES, LINES
+from tests.unit.convert.test_pptx import presentation
+from tests.unit.convert.test_pptx_text import LIMIT, box, choice, deck
+from tests.unit.convert.test_pptx_text import paragraph as slide_paragraph
+from tests.unit.convert.test_pptx_text import run as slide_run
+from tests.unit.convert.word_files import lists, paragraph, run, text_box, word_file
+
+FILES = Path(__file__).parents[2] / "data" / "files"
+NUMBERED = item("Scope", style="Heading1") + item("Delivery 30", 1) + item("Rails", 2) + item("Payment")
+
+
+def save(made: object) -> bytes:
+    out = io.BytesIO()
+    made.save(out)  # type: ignore[attr-defined]
+    return out.getvalue()
+
+
+DOCUMENTS = {
+    **{path.name: path.read_bytes() for path in sorted(FILES.glob("*.docx"))},
+    **{name: word_file(paragraph(content), styles=CHARACTER_STYLES) for name, (content, _) in LINES.items()},
+    "numbers": word_file(NUMBERED, numbering=lists(CLAUSES)),
+    "box": word_file(paragraph(run("Near") + text_box(paragraph(run("40 tons"))))),
+    "hidden": word_file(paragraph(run("400") + run(" 250 at worst", "<w:vanish/>"))),
+}
+DECKS = {
+    **{path.name: path.read_bytes() for path in sorted(FILES.glob("*.pptx"))},
+    "slides": presentation(),
+    "choice": save(deck(choice(LIMIT, LIMIT))[0]),
+    "power": save(deck(box(slide_paragraph(slide_run("10") + slide_run("6", 'baseline="30000"'))))[0]),
+}
+COUNTED = {
+    "numbers": {"1", "2"},
+    "form list": {"7"},
+    "choice of a control": {"5"},
+    "date of a control": {"2024", "5", "6"},
+    "word art": {"5"},
+    "sign": {"5"},
+}
+"""Numbers that no text node holds: automatic ones, and states of controls."""
+
+
+def get_numbers(archive: zipfile.ZipFile) -> set[str]:
+    """The numbers of each run and of each value."""
+    nodes = (
+        node.text or ""
+        for name in archive.namelist()
+        if name.endswith(".xml") and re.match(r"(?:word|ppt)/", name)
+        for node in fromstring(archive.read(name)).iter()
+        if str(node.tag).endswith(("}t", "}v"))
+    )
+    return {number.lstrip("0") for text in nodes for number in re.findall(r"\d+", text)}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_document_is_complete(name: str) -> None:
+    check(word.convert(DOCUMENTS[name]).text, DOCUMENTS[name], WORD_PARTS, COUNTED.get(name, set()))
+
+
+@pytest.mark.parametrize("name", DECKS)
+def test_deck_is_complete(name: str) -> None:
+    made = slides.convert(DECKS[name])
+    check(re.sub(r"^## Slide \d+$", "", made.text, flags=re.MULTILINE), DECKS[name], SLIDE_PARTS, set())
+
+
+def check(text: str, data: bytes, parts: re.Pattern[str], counted: set[str]) -> None:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert find_missing(list(read_pieces(archive, parts)), text) is None
+        assert {number.lstrip("0") for number in re.findall(r"\d+", text)} <= get_numbers(archive) | counted
+
+
+def test_text_that_a_converter_loses_is_noted() -> None:
+    with zipfile.ZipFile(io.BytesIO(DOCUMENTS["box"])) as archive:
+        assert note_missing_words(archive, "Near\n") == ('left out: 2 words of the document, e.g. "40 tons"',)
