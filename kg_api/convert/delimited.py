@@ -1,19 +1,22 @@
-"""CSV and TSV: one table."""
+"""CSV and TSV: titles and tables as on a sheet."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
+from collections import Counter
 
 from kg_api.convert.markdown_text import MarkdownWriter
-from kg_api.convert.spreadsheet import MAX_CELLS, trimmed, write_rows
+from kg_api.convert.sheet import MAX_CELLS
+from kg_api.convert.sheet_tables import write_grid
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
 from kg_api.parse.declared import decode
 
 _SAMPLE = 64_000
 _DELIMITERS = ",;\t|"
-_LINES = 50
+_DECLARED = re.compile(r"""\s*"?sep=([^\r\n])"?[ \t]*(?:\r\n|\r|\n|$)""", re.IGNORECASE)
 csv.field_size_limit(16 * 1024 * 1024)
 
 
@@ -27,14 +30,17 @@ def convert(data: bytes) -> Converted:
         raise UnreadableDocument("it is not a CSV file but another kind of file; name it for what it is")
     text, notes = decode(data)
     writer = MarkdownWriter()
-    write_rows(writer, trimmed(_rows(text)))
+    write_grid(writer, _read_rows(text))
     if not writer.text():
         raise UnreadableDocument("it holds no values; nothing was stored")
     return Converted(writer.text(), notes=notes)
 
 
-def _rows(text: str) -> list[list[str]]:
-    delimiter = _delimiter(text[:_SAMPLE])
+def _read_rows(text: str) -> list[list[str]]:
+    delimiter = ""
+    if said := _DECLARED.match(text):  # a line for spreadsheet programs, which do not show it
+        delimiter, text = said[1], text[said.end() :]
+    delimiter = delimiter or _find_delimiter(text[:_SAMPLE])
     rows: list[list[str]] = []
     cells = 0
     try:
@@ -48,17 +54,17 @@ def _rows(text: str) -> list[list[str]]:
     return rows
 
 
-def _delimiter(sample: str) -> str:
-    """The one that parts the first lines into most columns, all alike; csv.Sniffer may take a letter."""
-    best, columns = ",", 1.0
+def _find_delimiter(sample: str) -> str:
+    """Find the one that parts most lines into the same number of columns; csv.Sniffer may take a letter."""
+    best, most = ",", 0.2  # fewer lines than a third are prose with signs in it
     for delimiter in _DELIMITERS:
         try:
-            widths = [
-                len(row) for row in csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter) if row
-            ]
+            rows = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
+            widths = Counter(len(row) for row in rows if row)
         except csv.Error:
             continue
-        alike = sum(width == widths[0] for width in widths) / len(widths) if widths else 0
-        if widths and widths[0] > 1 and widths[0] * alike * alike > columns:
-            best, columns = delimiter, widths[0] * alike * alike
+        for width, count in widths.items():
+            alike = count / widths.total()
+            if width > 1 and width * alike * alike > most:
+                best, most = delimiter, width * alike * alike
     return best

@@ -1,70 +1,295 @@
-"""ODS sheets: their cells as the file shows them, which the library for other workbooks does not tell."""
+"""ODS sheets: their cells as the file shows them, which libraries do not tell."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain, repeat
-from typing import Any
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from itertools import repeat
+from typing import Any, NamedTuple
 
+from kg_api.convert.files.archive import read_entry
+from kg_api.convert.files.office import read_xml
 from kg_api.convert.markdown_text import one_line
+from kg_api.convert.number_format import format_duration, format_number, parse_number_format, write_digits
+from kg_api.convert.sheet import (
+    GridBuilder,
+    Range,
+    Sheet,
+    SheetNotes,
+    join_runs,
+    name_column,
+    name_ranges,
+    strike_text,
+    too_large,
+)
+from kg_api.errors import UnreadableDocument
 
-_UNSHOWN = frozenset({"annotation", "tracked-changes"})
-_TRUE = {"true": "TRUE", "false": "FALSE"}
+_MAX_COLUMNS = 1 << 20
+"""No program has as many."""
+_UNSHOWN = frozenset({"annotation", "tracked-changes", "ruby-text"})
+_FIELDS = {"page-number": "&P", "page-count": "&N"}
 _VALUES = ("string-value", "date-value", "time-value", "boolean-value", "value")
 """What a cell says where no text is written in it, as some programs leave it."""
+_HIDDEN = frozenset({"collapse", "filter"})
+_DURATION = re.compile(r"(-?)P(?:(\d+)D)?T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?")
+_QUOTED_OR_CELLS = re.compile(r'"[^"]*"|\[([^\]]*)\]')
+
+Run = tuple[str, str, bool]
 
 
-def sheets(content: Any, most: int) -> Iterator[tuple[str, list[list[str]] | None]]:
-    """The name and the filled rows of each sheet of a `content.xml`; no rows where cells are too many."""
-    for each in content.iter():
-        if _name(each) == "table" and (name := _attribute(each, "name")) is not None:
-            yield name, _filled(each, most)
+class _Style(NamedTuple):
+    script: str = ""
+    """`super`, `sub`, or nothing."""
+    is_struck: bool = False
+    is_bold: bool = False
+    is_hidden: bool = False
 
 
-def _filled(sheet: Any, most: int) -> list[list[str]] | None:
-    rows, left = list[list[str]](), most
-    for row in sheet.iter():
-        if _name(row) == "table-row" and (cells := _cells(row)):
-            times = _times(row, "number-rows-repeated")
-            left -= times * sum(count for _, count in cells)
-            if left < 0:
-                return None
-            rows += [list(chain.from_iterable(repeat(text, count) for text, count in cells))] * times
-    return rows
+_PLAIN = _Style()
 
 
-def _cells(row: Any) -> list[tuple[str, int]]:
-    """Its texts, each with how often it stands there, to the last: rows end in thousands of empty cells."""
-    cells = [
-        (_cell(each), _times(each, "number-columns-repeated"))
-        for each in row
-        if _name(each) in {"table-cell", "covered-table-cell"}
-    ]
-    return cells[: max((at for at, (text, _) in enumerate(cells) if text), default=-1) + 1]
+def read_ods_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[Sheet]:
+    """Read the sheets of a `content.xml` in their order.
+
+    Raises:
+        UnreadableDocument: it is no spreadsheet, damaged or encrypted, or a sheet has too many cells.
+    """
+    names = archive.namelist()
+    if "META-INF/manifest.xml" in names and b"encryption-data" in read_entry(
+        archive, "META-INF/manifest.xml"
+    ):
+        raise UnreadableDocument("it is encrypted; save it without a password")
+    content = read_xml(read_entry(archive, "content.xml"), "content.xml")
+    roots = [content]
+    if "styles.xml" in names:
+        roots.insert(0, read_xml(read_entry(archive, "styles.xml"), "styles.xml"))
+    styles = _read_styles(roots)
+    for page in (each for root in roots[:-1] for each in root.iter() if _name(each) == "master-page"):
+        for each in page:
+            if _name(each).startswith(("header", "footer")) and _attribute(each, "display") != "false":
+                notes.add_page_text(" ".join(text for text, _, _ in _read_page_text(each)))
+    book = next((each for each in content.iter() if _name(each) == "spreadsheet"), None)
+    if book is None:
+        raise UnreadableDocument("it is an OpenDocument file but not a spreadsheet")
+    for each in book:
+        # A table with a source is a copy of cells of another file.
+        if _name(each) == "table" and not any(_name(part) == "table-source" for part in each):
+            yield _SheetReader(each, styles, notes).read()
 
 
-def _cell(cell: Any) -> str:
-    shown = [one_line("".join(_text(each))) for each in cell if _name(each) == "p"]
-    if text := " ".join(filter(None, shown)):
-        return text
-    said = next(filter(None, (_attribute(cell, name) for name in _VALUES)), "")
-    return one_line(_TRUE.get(said, said))
+def _read_styles(roots: list[Any]) -> dict[str, _Style]:
+    """Return styles by name; a style has what its parent has unless it says otherwise."""
+    found: dict[str, Any] = {}
+    for each in (each for root in roots for each in root.iter() if _name(each) == "style"):
+        found[_attribute(each, "name") or ""] = each
+    styles: dict[str, _Style] = {}
+
+    def resolve(name: str, depth: int = 0) -> _Style:
+        if name in styles or name not in found or depth > 20:  # noqa: PLR2004 - a ring of parents
+            return styles.get(name, _PLAIN)
+        style = resolve(_attribute(found[name], "parent-style-name") or "", depth + 1)
+        said = {key.rpartition("}")[2]: value for part in found[name] for key, value in part.attrib.items()}
+        if (position := said.get("text-position")) is not None:
+            raised = position.split()[0]
+            script = "super" if raised == "super" or re.match(r"[1-9]", raised) else ""
+            style = style._replace(script="sub" if raised.startswith(("sub", "-")) else script)
+        line = said.get("text-line-through-style", said.get("text-line-through-type"))
+        if line is not None:
+            style = style._replace(is_struck=line != "none")
+        if (weight := said.get("font-weight")) is not None:
+            style = style._replace(is_bold=weight == "bold" or weight in {"600", "700", "800", "900"})
+        styles[name] = style._replace(is_hidden=said.get("display") == "false")
+        return styles[name]
+
+    for name in found:
+        resolve(name)
+    return styles
 
 
-def _text(element: Any) -> Iterator[str]:
-    """Words, blanks and line ends; neither notes nor what was deleted."""
+class _SheetReader:
+    def __init__(self, table: Any, styles: Mapping[str, _Style], notes: SheetNotes) -> None:
+        self._table, self._styles, self._notes = table, styles, notes
+        hidden = styles.get(_attribute(table, "style-name") or "", _PLAIN).is_hidden
+        self._sheet = Sheet(_attribute(table, "name") or "", hidden=hidden)
+        self._grid = GridBuilder(self._sheet.name)
+        self._columns: list[tuple[str, bool]] = []
+        """The style of each column's cells, and whether the column is hidden."""
+        self._merges: list[Range] = []
+
+    def read(self) -> Sheet:
+        hidden, bold, number = list[int](), list[int](), 1
+        for each in _iterate_rows(self._table):
+            kind, times = _name(each), _count(each, "number-rows-repeated")
+            if kind == "table-column":
+                style = _attribute(each, "default-cell-style-name") or ""
+                is_hidden = _attribute(each, "visibility") in _HIDDEN
+                columns = min(_count(each, "number-columns-repeated"), _MAX_COLUMNS - len(self._columns))
+                self._columns += repeat((style, is_hidden), columns)
+            elif kind == "table-row":
+                cells, is_bold = self._read_row(each, number)
+                if cells:
+                    self._grid.add_row(number, cells, times)
+                    rows = range(number, number + times)
+                    hidden += rows if _attribute(each, "visibility") in _HIDDEN else ()
+                    bold += rows if is_bold else ()
+                number += times
+            elif kind == "shapes":
+                for shape in each:
+                    self._read_shape(shape)
+        sheet, top, left = self._sheet, self._grid.top, self._grid.left
+        sheet.rows = self._grid.build()
+        sheet.bold = {row - top for row in bold}
+        sheet.merges = [
+            (upper - top, first - left, lower - top, last - left)
+            for upper, first, lower, last in self._merges
+        ]
+        sheet.hidden_rows = name_ranges(hidden)
+        filled = (
+            {left + at for row in sheet.rows for at, cell in enumerate(row) if cell}
+            if self._hides()
+            else set[int]()
+        )
+        columns = [at for at in filled if at < len(self._columns) and self._columns[at][1]]
+        sheet.hidden_columns = name_ranges(columns, name_column)
+        return sheet
+
+    def _hides(self) -> bool:
+        return any(is_hidden for _, is_hidden in self._columns)
+
+    def _read_row(self, row: Any, number: int) -> tuple[dict[int, str], bool]:
+        """Return the filled cells of a row by their columns, and whether all of them are bold."""
+        cells: dict[int, str] = {}
+        column, is_bold = 0, True
+        for each in row:
+            if _name(each) not in {"table-cell", "covered-table-cell"}:
+                continue
+            times = _count(each, "number-columns-repeated")
+            name = _attribute(each, "style-name") or (
+                self._columns[column][0] if column < len(self._columns) else ""
+            )
+            style = self._styles.get(name, _PLAIN)
+            if text := self._read_cell(each, style):
+                if column + times > _MAX_COLUMNS:
+                    raise too_large(self._sheet.name)
+                cells.update(dict.fromkeys(range(column, column + times), text))
+                is_bold = is_bold and style.is_bold
+                down, right = _count(each, "number-rows-spanned"), _count(each, "number-columns-spanned")
+                if max(down, right) > 1:
+                    self._merges.append((number, column, number + down - 1, column + right - 1))
+            column += times
+        return cells, is_bold
+
+    def _read_cell(self, cell: Any, style: _Style) -> str:
+        shown = list[str]()
+        for each in cell:
+            if _name(each) == "p":
+                runs = self._read_runs(each, _PLAIN._replace(is_struck=style.is_struck))
+                shown.append(one_line(join_runs(runs)))
+            elif _name(each) == "annotation":
+                words = " ".join("".join(_read_words(part)) for part in each if _name(part) == "p")
+                self._notes.leave_out("comments on cells", words)
+            else:
+                self._read_shape(each)
+        if text := " ".join(filter(None, shown)):
+            return text
+        if text := _show_value(cell):
+            return strike_text(text) if style.is_struck else text
+        formula = _attribute(cell, "formula")
+        is_empty_text = _attribute(cell, "value-type") == "string" and (
+            _attribute(cell, "string-value") is not None or any(_name(each) == "p" for each in cell)
+        )
+        if not formula or is_empty_text:
+            return ""
+        self._notes.uncomputed += 1
+        return show_formula(formula)
+
+    def _read_runs(self, element: Any, style: _Style) -> Iterator[Run]:
+        """Return words, blanks and line ends with how they stand; neither notes nor what was deleted."""
+        yield element.text or "", style.script, style.is_struck
+        for each in element:
+            name = _name(each)
+            if name in {"s", "tab", "line-break"}:
+                yield " ", style.script, style.is_struck
+            elif name not in _UNSHOWN:
+                own = self._styles.get(_attribute(each, "style-name") or "") if name == "span" else None
+                yield from self._read_runs(each, own or style)
+            yield each.tail or "", style.script, style.is_struck
+
+    def _read_shape(self, shape: Any) -> None:
+        """Read the words of a shape; charts and pictures are counted."""
+        kinds = {_name(each) for each in shape.iter()}
+        if "object" in kinds:
+            self._notes.leave_out("charts and embedded objects")
+            return
+        paragraphs = [each for each in shape.iter() if _name(each) == "p"]
+        texts = [one_line(join_runs(self._read_runs(each, _PLAIN))) for each in paragraphs]
+        self._sheet.texts += filter(None, texts)
+        if "image" in kinds and not any(texts):
+            self._notes.leave_out("pictures")
+
+
+def _iterate_rows(element: Any) -> Iterator[Any]:
+    """Return columns, rows and shapes of a table, whatever groups they are in."""
+    for each in element:
+        if _name(each) in {"table-column", "table-row", "shapes"}:
+            yield each
+        else:
+            yield from _iterate_rows(each)
+
+
+def _read_words(element: Any) -> Iterator[str]:
     yield element.text or ""
     for each in element:
-        if _name(each) in {"s", "tab", "line-break"}:
-            yield " "
-        elif _name(each) not in _UNSHOWN:
-            yield from _text(each)
+        yield from [" "] if _name(each) in {"s", "tab", "line-break"} else _read_words(each)
         yield each.tail or ""
 
 
-def _times(element: Any, name: str) -> int:
+def _read_page_text(element: Any) -> Iterator[Run]:
+    """Return the words of a header; what a program fills in is none."""
+    yield element.text or "", "", False
+    for each in element:
+        if _name(each) in {"p", "span", "region-left", "region-center", "region-right"}:
+            yield from _read_page_text(each)
+        else:
+            yield _FIELDS.get(_name(each), " "), "", False
+        yield each.tail or "", "", False
+
+
+def _show_value(cell: Any) -> str:
+    """Return what a cell says without showing it."""
+    name = next((name for name in _VALUES if _attribute(cell, name)), "")
+    said = (_attribute(cell, name) if name else "") or ""
+    if name == "boolean-value":
+        return said.upper()
+    if name == "value":
+        if _attribute(cell, "value-type") == "percentage":
+            return format_number(said, parse_number_format("0%"))
+        return f"{write_digits(said)} {_attribute(cell, 'currency') or ''}".strip()
+    if name == "time-value" and (found := _DURATION.fullmatch(said)):
+        sign, days, hours, minutes, seconds = found.groups()
+        total = (
+            86_400 * int(days or 0) + 3_600 * int(hours or 0) + 60 * int(minutes or 0) + float(seconds or 0)
+        )
+        return format_duration(-total if sign else total)
+    return one_line(said.replace("T", " ") if name == "date-value" else said)
+
+
+def show_formula(formula: str) -> str:
+    """Return a formula such as `of:=[.B1]*2` as programs show it: `=B1*2`."""
+
+    def show(found: re.Match[str]) -> str:
+        return (
+            found[0] if found[1] is None else ":".join(part.removeprefix(".") for part in found[1].split(":"))
+        )
+
+    body = re.sub(r"^\w+:(?==)", "", one_line(formula))
+    return _QUOTED_OR_CELLS.sub(show, body if body.startswith("=") else f"={body}")
+
+
+def _count(element: Any, name: str) -> int:
     said = _attribute(element, name) or "1"
-    return int(said) if said.isdecimal() else 1
+    return int(said) if said.isdecimal() and int(said) else 1
 
 
 def _attribute(element: Any, name: str) -> str | None:

@@ -56,3 +56,36 @@ def test_bad_bytes_are_refused(data: bytes) -> None:
 def test_too_many_cells_are_refused() -> None:
     with pytest.raises(UnreadableDocument, match="split it"):
         convert(b"," * 2_100_000)
+
+
+SITES = "| Site | Load | Owner |\n| --- | --- | --- |\n| Harbour | 40 | Team A |\n| Airport | 55 | Team B |\n"
+COMMAS = "Site,Load,Owner\nHarbour,40,Team A\nAirport,55,Team B\n"
+DECLARED = {
+    "sep=;\n" + COMMAS.replace(",", ";"): SITES,
+    '\ufeff"SEP=|"\r\n' + COMMAS.replace(",", "|").replace("\n", "\r\n"): SITES,
+    "sep=\t\n" + COMMAS.replace(",", "\t"): SITES,
+    "sep=^\n" + COMMAS.replace(",", "^"): SITES,
+    "sep=;\nName;Amount\nAnn;1,5\n": "| Name | Amount |\n| --- | --- |\n| Ann | 1,5 |\n",
+    "Export of 3 August 2026\n\n" + COMMAS: f"Export of 3 August 2026\n\n{SITES}",
+    "Export of 3 August 2026\n" + COMMAS: f"Export of 3 August 2026\n\n{SITES}",
+    "sep=;\nExport of 3 August 2026\n" + COMMAS.replace(",", ";"): f"Export of 3 August 2026\n\n{SITES}",
+    "Export\n\nName;Amount\nAnn;1,5\n": "Export\n\n| Name | Amount |\n| --- | --- |\n| Ann | 1,5 |\n",
+    "Date: 3 May\nUser: Ann\n" + COMMAS: f"Date: 3 May\n\nUser: Ann\n\n{SITES}",
+    COMMAS + "\n\nPart,Price\nBolt,3\n": f"{SITES}\n| Part | Price |\n| --- | --- |\n| Bolt | 3 |\n",
+    COMMAS + "Total,95,\n": f"{SITES}| Total | 95 |  |\n",
+    COMMAS + "\nTotal,95,\n": f"{SITES}| Total | 95 |  |\n",
+    COMMAS + "\nSource: the port's books\n": f"{SITES}\nSource: the port's books\n",
+    "One note; it has a sign\nAnother\nA third\nA last\n": (
+        "| One note; it has a sign |\n| --- |\n| Another |\n| A third |\n| A last |\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", DECLARED)
+def test_titles_declared_delimiters_and_tables(text: str) -> None:
+    assert convert(text.encode()).text == DECLARED[text]
+
+
+def test_a_declared_delimiter_of_utf_16() -> None:
+    text = "sep=;\n" + COMMAS.replace(",", ";")
+    assert convert(text.encode("utf-16")).text == SITES

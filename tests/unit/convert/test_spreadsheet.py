@@ -9,6 +9,7 @@ import openpyxl
 import pytest
 
 from kg_api.convert.spreadsheet import convert
+from kg_api.convert.xlsx import move_formula
 from kg_api.errors import UnreadableDocument
 from tests.unit.convert.gate import assert_in_order, assert_refuses_bad_bytes, kinds
 
@@ -104,14 +105,15 @@ def test_bombs_are_refused() -> None:
         convert(changed(workbook({"Tea": ROWS}), "xl/styles.xml", rb"^", b" " * 30_000_000))
 
 
-def sheet_of(rows: str) -> bytes:
+def sheet_of(rows: str, styles: str = "", table: str = "") -> bytes:
     """An ODS file with this XML for rows, which only in part uses what LibreOffice writes."""
     namespaces = " ".join(
         f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
-        for name in ("office", "table", "text")
+        for name in ("office", "table", "text", "style", "draw")
     )
     content = (
-        f'<office:document-content {namespaces}><office:body><office:spreadsheet><table:table table:name="S">'
+        f"<office:document-content {namespaces}><office:automatic-styles>{styles}</office:automatic-styles>"
+        f'<office:body><office:spreadsheet><table:table table:name="S" {table}>'
         f"{rows}</table:table></office:spreadsheet></office:body></office:document-content>"
     )
     out = io.BytesIO()
@@ -149,6 +151,383 @@ def test_cells_of_ods_are_as_the_file_shows_them() -> None:
     assert convert(sheet_of(head + shown + said)).text == (
         "## S\n\n| When | Share of all |\n| --- | --- |\n"
         "| 16/08/09 | 50 % |\n| 16/08/09 | 50 % |\n| 2010-01-02 |  |\n"
+    )
+
+
+WORKBOOK = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
+STYLES = f"""<styleSheet xmlns="{WORKBOOK}">
+<numFmts><numFmt numFmtId="164" formatCode="00000"/>
+<numFmt numFmtId="165" formatCode="#,##0.00\\ &quot;€&quot;"/></numFmts>
+<fonts><font/><font><strike/></font><font><b/></font></fonts>
+<cellXfs><xf/><xf numFmtId="164"/><xf numFmtId="165"/><xf numFmtId="9"/><xf numFmtId="14"/><xf numFmtId="46"/>
+<xf fontId="1"/><xf fontId="2"/></cellXfs></styleSheet>"""
+"""Cells by `s`: 1 `00000`, 2 euros, 3 percent, 4 date, 5 duration, 6 struck, 7 bold."""
+
+
+def raw(
+    rows: str,
+    *,
+    around: str = "",
+    book: str = "",
+    sheet: str = "",
+    parts: dict[str, str] | None = None,
+    links: str = "",
+) -> bytes:
+    """An XLSX file with this XML for rows.
+
+    Args:
+        rows: elements of `sheetData`.
+        around: elements behind it.
+        book: elements of the workbook before its sheets.
+        sheet: attributes of the sheet.
+        parts: further parts by their paths.
+        links: relationships of the sheet.
+    """
+    entries = {
+        "_rels/.rels": link("officeDocument", "xl/workbook.xml"),
+        "xl/workbook.xml": f'<workbook xmlns="{WORKBOOK}" xmlns:r="{RELATIONS}">{book}<sheets>'
+        f'<sheet name="Plan" sheetId="1" {sheet} r:id="r1"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": link("worksheet", "worksheets/sheet1.xml")
+        + link("styles", "styles.xml", "r2")
+        + link("sharedStrings", "/xl/sharedStrings.xml", "r3"),
+        "xl/styles.xml": STYLES,
+        "xl/worksheets/_rels/sheet1.xml.rels": links,
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{WORKBOOK}" xmlns:r="{RELATIONS}">'
+        f"{around if around.startswith('<cols') else ''}<sheetData>{rows}</sheetData>"
+        f"{'' if around.startswith('<cols') else around}</worksheet>",
+        **(parts or {}),
+    }
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in entries.items():
+            archive.writestr(
+                name, f"<Relationships>{content}</Relationships>" if "_rels/" in name else content
+            )
+    return out.getvalue()
+
+
+def link(kind: str, target: str, name: str = "r1") -> str:
+    return f'<Relationship Id="{name}" Type="{RELATIONS}/{kind}" Target="{target}"/>'
+
+
+def rows_of(*rows: list[str]) -> str:
+    """Rows of cells: words, or the XML of a cell with `REF` for its place."""
+    return "".join(
+        f'<row r="{down}">'
+        + "".join(
+            (
+                value if value.startswith("<c") else f'<c r="REF" t="inlineStr"><is><t>{value}</t></is></c>'
+            ).replace("REF", f"{'ABCDEFGH'[right]}{down}")
+            for right, value in enumerate(row)
+            if value
+        )
+        + "</row>"
+        for down, row in enumerate(rows, 1)
+    )
+
+
+def number(value: str, style: int = 0) -> str:
+    return f'<c r="REF" s="{style}"><v>{value}</v></c>'
+
+
+def formula(text: str, rest: str = "", attributes: str = "") -> str:
+    return f'<c r="REF" {attributes}><f>{text}</f>{rest}</c>'
+
+
+def body_of(text: str) -> list[str]:
+    """The rows of a text below `## Plan` and a header."""
+    return text.split("\n")[4:-1]
+
+
+UNCOMPUTED = "formulas without a stored result (cells: {}): kg stored the formulas."
+
+
+def test_a_formula_without_a_result_is_stored_itself() -> None:
+    shared = '<c r="REF"><f t="shared" si="0"/></c>'
+    got = convert(
+        raw(
+            rows_of(
+                ["Item", "Sum"],
+                ["Cranes", formula("40+2")],
+                ["Pumps", formula("A1&amp;B1", "<v></v>")],
+                ["Nuts", formula("B3*2", "<v>14</v>")],
+                ["Bolts", '<c r="REF"><f t="shared" ref="B5:B7" si="0">A1*$A$1+"B2"</f></c>'],
+                ["Screws", shared],
+                ["Pins", shared],
+                ["Rings", '<c r="REF"><f t="array" ref="B8">SUM(A1:A2)</f></c>'],
+                ["Washers", formula("_xlfn.CONCAT(A1)")],
+                ["Nothing", formula("A9", "<v></v>", 't="str"')],
+                ["Fault", formula("1/0", "<v>#DIV/0!</v>", 't="e"')],
+            )
+        )
+    )
+    assert body_of(got.text) == [
+        "| Cranes | =40+2 |",
+        "| Pumps | =A1&B1 |",
+        "| Nuts | 14 |",
+        '| Bolts | =A1*$A$1+"B2" |',
+        '| Screws | =A2*$A$1+"B2" |',
+        '| Pins | =A3*$A$1+"B2" |',
+        "| Rings | =SUM(A1:A2) |",
+        "| Washers | =CONCAT(A1) |",
+        "| Nothing |  |",
+        "| Fault | #DIV/0! |",
+    ]
+    assert got.notes[0].startswith(UNCOMPUTED.format(7))
+
+
+def test_a_sheet_of_formulas_is_not_empty() -> None:
+    cells = [[formula('"Site"'), formula('"Load"')], [formula('"Harbour"'), formula("B1")]]
+    got = convert(raw(rows_of(*cells)))
+    assert got.text == '## Plan\n\n| ="Site" | ="Load" |\n| --- | --- |\n| ="Harbour" | =B1 |\n'
+    assert got.notes[0].startswith(UNCOMPUTED.format(4))
+
+
+def test_a_zero_that_nobody_computed_is_no_result() -> None:
+    rows = rows_of(
+        ["Item", "Sum"], ["Cranes", formula("40+2", "<v>0</v>")], ["Pumps", formula("7", "<v>7</v>")]
+    )
+    assert body_of(convert(raw(rows)).text) == ["| Cranes | 0 |", "| Pumps | 7 |"]
+    got = convert(raw(rows, book='<calcPr calcId="1" fullCalcOnLoad="1"/>'))
+    assert body_of(got.text) == ["| Cranes | =40+2 |", "| Pumps | 7 |"]
+
+
+def test_shared_formulas_move_with_their_cells() -> None:
+    moved = move_formula("A1+$B2*C$3-'Q1 data'!D4+Other!E5+\"F6\"+LOG10(G7)+Table1[H8]", 2, 1)
+    assert moved == "B3+$B4*D$3-'Q1 data'!E6+Other!F7+\"F6\"+LOG10(H9)+Table1[H8]"
+
+
+def test_values_of_xlsx_say_what_they_mean() -> None:
+    values = [
+        number("42", 1), number("1234.5", 2), number("0.256", 3), number("45356", 4), number("1.5", 5),
+        number("0.30000000000000004"), number("1234567890123456"), '<c r="REF" t="b"><v>1</v></c>',
+        '<c r="REF" t="e"><v>#N/A</v></c>', '<c r="REF" t="d"><v>2024-03-05T09:30:00</v></c>',
+        '<c r="REF" t="str"><v>a_x000D__x000A_b</v></c>', number("7.0"),
+    ]  # fmt: skip
+    got = convert(raw(rows_of(["Kind", "Value"], *([f"v{at}", value] for at, value in enumerate(values)))))
+    assert [line.split("|")[2].strip() for line in body_of(got.text)] == [
+        "00042", "1234.5 €", "25.6%", "2024-03-05", "36:00:00", "0.3", "1234567890123456", "TRUE", "#N/A",
+        "2024-03-05 09:30:00", "a b", "7",
+    ]  # fmt: skip
+    assert not got.notes
+    old = convert(raw(rows_of(["When", number("43894", 4)]), book='<workbookPr date1904="1"/>'))
+    assert "2024-03-05" in old.text
+
+
+def run(text: str, marks: str = "") -> str:
+    return f'<r>{f"<rPr>{marks}</rPr>" if marks else ""}<t xml:space="preserve">{text}</t></r>'
+
+
+UP, DOWN, STRUCK = '<vertAlign val="superscript"/>', '<vertAlign val="subscript"/>', "<strike/>"
+
+
+def test_raised_lowered_and_struck_text_of_xlsx_stays_apart() -> None:
+    texts = [
+        run("about 10") + run("6", UP) + run(" cells"),
+        run("10") + run("2", DOWN),
+        run("450") + run("[2]", UP),
+        run("499", STRUCK) + run(" 399 euros", "<b/>"),
+        run("東京") + '<rPh sb="0" eb="2"><t>トウキョウ</t></rPh>',
+    ]
+    cells = [f'<c r="REF" t="s"><v>{at}</v></c>' for at in range(len(texts))]
+    struck = '<c r="REF" s="6" t="inlineStr"><is><t>599</t></is></c>'
+    part = '<c r="REF" s="6" t="inlineStr"><is>' + run("old") + run(" new", "<b/>") + "</is></c>"
+    strings = f'<sst xmlns="{WORKBOOK}">{"".join(f"<si>{text}</si>" for text in texts)}</sst>'
+    rows = rows_of(["What", "Text"], *(["a", cell] for cell in [*cells, struck, part, number("7", 6)]))
+    got = convert(raw(rows, parts={"xl/sharedStrings.xml": strings}))
+    assert body_of(got.text) == [
+        "| a | about 10⁶ cells |",
+        "| a | 10₂ |",
+        "| a | 450[2] |",
+        "| a | ~~499~~ 399 euros |",
+        "| a | 東京 |",
+        "| a | ~~599~~ |",
+        "| a | ~~old~~ new |",
+        "| a | ~~7~~ |",
+    ]
+
+
+def test_hidden_rows_columns_and_sheets_are_read_and_noted() -> None:
+    rows = rows_of(["Site", "Load", "Owner"], ["Harbour", number("40"), "A"], ["Dock", number("1"), "B"], [])
+    rows = rows.replace('<row r="2">', '<row r="2" hidden="1">').replace(
+        '<row r="3">', '<row r="3" hidden="true">'
+    )
+    got = convert(
+        raw(rows, around='<cols><col min="3" max="16384" hidden="1"/></cols>', sheet='state="veryHidden"')
+    )
+    assert body_of(got.text) == ["| Harbour | 40 | A |", "| Dock | 1 | B |"]
+    assert got.notes == (
+        "the sheet 'Plan' is hidden in the workbook; it was read all the same",
+        "hidden rows of 'Plan' that were read all the same: 2-3",
+        "hidden columns of 'Plan' that were read all the same: C",
+    )
+
+
+def test_text_boxes_are_read_and_the_rest_of_a_sheet_is_noted() -> None:
+    box = (
+        "<xdr:sp><xdr:txBody><a:p><a:r><a:t>Load limit 10</a:t></a:r>"
+        '<a:r><a:rPr baseline="30000"/><a:t>6</a:t></a:r></a:p></xdr:txBody></xdr:sp>'
+    )
+    chart = (
+        '<xdr:graphicFrame><a:graphic><a:graphicData uri="c"><c:chart xmlns:c="c" r:id="r1"/>'
+        "</a:graphicData></a:graphic></xdr:graphicFrame>"
+    )
+    drawing = (
+        f'<xdr:wsDr xmlns:xdr="x" xmlns:a="{DRAWING}" xmlns:r="{RELATIONS}" xmlns:mc="m"><xdr:twoCellAnchor>'
+        f"<mc:AlternateContent><mc:Choice>{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback></mc:AlternateContent>"
+        f"{chart}<xdr:pic/></xdr:twoCellAnchor></xdr:wsDr>"
+    )
+    words = "<a:p><a:r><a:t>Loads</a:t></a:r></a:p>"
+    title = f'<c:chart xmlns:c="c" xmlns:a="{DRAWING}"><c:title>{words}</c:title></c:chart>'
+    comment = '<comment ref="A1"><text><r><t>Ask Ann</t></r></text></comment>'
+    comments = f'<comments xmlns="{WORKBOOK}">{comment}</comments>'
+    got = convert(
+        raw(
+            rows_of(["Site", "Load"], ["Harbour", number("40")]),
+            around='<headerFooter><oddHeader>&amp;L&amp;"Arial,Bold"&amp;12Draft of May&amp;R'
+            "Page &amp;P of &amp;N</oddHeader>"
+            "<oddFooter>Page &amp;P</oddFooter></headerFooter>",
+            links=link("drawing", "../drawings/drawing1.xml") + link("comments", "../comments1.xml", "r2"),
+            parts={
+                "xl/drawings/drawing1.xml": drawing,
+                "xl/drawings/_rels/drawing1.xml.rels": link("chart", "../charts/chart1.xml"),
+                "xl/charts/chart1.xml": title,
+                "xl/comments1.xml": comments,
+            },
+        )
+    )
+    assert got.text == "## Plan\n\n| Site | Load |\n| --- | --- |\n| Harbour | 40 |\n\nLoad limit 10⁶\n"
+    assert got.notes == (
+        'left out: headers and footers of pages (1), e.g. "Draft of May"',
+        'left out: charts (1), e.g. "Loads"',
+        "left out: pictures (1)",
+        'left out: comments on cells (1), e.g. "Ask Ann"',
+    )
+
+
+def test_a_title_and_two_tables_of_a_sheet_are_apart() -> None:
+    rows = rows_of(
+        ["Report 2025"], [], ["Site", "Load", "Owner"], ["Harbour", number("40"), "Team A"],
+        ["Airport", number("55"), "Team B"], [], [], ["Part", "Price"], ["Bolt", number("3")],
+    )  # fmt: skip
+    expected = (
+        "## Plan\n\nReport 2025\n\n| Site | Load | Owner |\n| --- | --- | --- |\n| Harbour | 40 | Team A |\n"
+        "| Airport | 55 | Team B |\n\n| Part | Price |\n| --- | --- |\n| Bolt | 3 |\n"
+    )
+    assert convert(raw(rows)).text == expected
+    assert convert(raw(rows, around='<mergeCells><mergeCell ref="A1:C1"/></mergeCells>')).text == expected
+    merged = rows_of(["Loads"], [number("1"), number("2")], [number("3"), number("4")])
+    merges = '<mergeCells><mergeCell ref="A1:B1"/></mergeCells>'
+    assert (
+        convert(raw(merged, around=merges)).text
+        == "## Plan\n\nLoads\n\n| 1 | 2 |\n| --- | --- |\n| 3 | 4 |\n"
+    )
+
+
+def test_cells_and_rows_without_places_follow_each_other() -> None:
+    rows = rows_of(["Site", "Load"], ["Harbour", number("40")])
+    assert convert(raw(re.sub(r' r="[A-Z]?[0-9]+"', "", rows))).text == convert(raw(rows)).text
+
+
+def test_ods_formulas_struck_text_and_hidden_parts() -> None:
+    styles = (
+        '<style:style style:name="up"><style:text-properties style:text-position="super 58%"/></style:style>'
+        '<style:style style:name="gone">'
+        '<style:text-properties style:text-line-through-style="solid"/></style:style>'
+        '<style:style style:name="child" style:parent-style-name="gone"/>'
+        '<style:style style:name="off"><style:table-properties table:display="false"/></style:style>'
+    )
+    rows = "".join(
+        (
+            '<table:table-column/><table:table-column table:visibility="collapse"/>',
+            row(cell("<text:p>Item</text:p>"), cell("<text:p>Sum</text:p>")),
+            row(cell("<text:p>a</text:p>"), cell("", 'table:formula="of:=40+2"')),
+            row(
+                cell("<text:p>b</text:p>"),
+                cell("", 'table:formula="of:=SUM([.A1:.B2];[Other.C3])" office:value-type="float"'),
+            ),
+            row(
+                cell("<text:p>c</text:p>"),
+                cell("", 'table:formula="of:=[.B1]" office:value-type="float" office:value="7"'),
+            ),
+            row(
+                cell("<text:p>d</text:p>"),
+                cell("<text:p/>", 'table:formula="of:=[.B9]" office:value-type="string"'),
+            ),
+            row(
+                cell("<text:p>e</text:p>"),
+                cell('<text:p>10<text:span text:style-name="up">6</text:span></text:p>'),
+            ),
+            row(
+                cell("<text:p>f</text:p>"),
+                cell('<text:p><text:span text:style-name="child">499</text:span> 399</text:p>'),
+            ),
+            row(cell("<text:p>g</text:p>"), cell("<text:p>599</text:p>", 'table:style-name="gone"')),
+            row(cell("<text:p>h</text:p>"), cell("", 'office:value-type="percentage" office:value="0.256"')),
+            row(
+                cell("<text:p>i</text:p>"),
+                cell("", 'office:value-type="currency" office:value="1.5" office:currency="EUR"'),
+            ),
+            row(
+                cell("<text:p>j</text:p>"),
+                cell("", 'office:value-type="time" office:time-value="PT36H00M00S"'),
+            ),
+            row(
+                cell("<text:p>k</text:p>"),
+                cell("", 'office:value-type="boolean" office:boolean-value="true"'),
+            ).replace("<table:table-row", '<table:table-row table:visibility="filter"'),
+        )
+    )
+    got = convert(sheet_of(rows, styles=styles, table='table:style-name="off"'))
+    assert got.text.split("\n")[4:-1] == [
+        "| a | =40+2 |",
+        "| b | =SUM(A1:B2;Other.C3) |",
+        "| c | 7 |",
+        "| d |  |",
+        "| e | 10⁶ |",
+        "| f | ~~499~~ 399 |",
+        "| g | ~~599~~ |",
+        "| h | 25.6% |",
+        "| i | 1.5 EUR |",
+        "| j | 36:00:00 |",
+        "| k | TRUE |",
+    ]
+    assert got.notes[:3] == (
+        "the sheet 'S' is hidden in the workbook; it was read all the same",
+        "hidden rows of 'S' that were read all the same: 12",
+        "hidden columns of 'S' that were read all the same: B",
+    )
+    assert got.notes[3].startswith(UNCOMPUTED.format(2))
+
+
+def test_ods_shapes_merges_and_copies_of_other_files() -> None:
+    frame = "<draw:frame><draw:text-box><text:p>Load limit</text:p></draw:text-box></draw:frame>"
+    rows = "".join(
+        (
+            f"<table:shapes>{frame}<draw:frame><draw:object/></draw:frame></table:shapes>",
+            row(
+                cell("<text:p>Report</text:p>", 'table:number-columns-spanned="2"'),
+                "<table:covered-table-cell/>",
+            ),
+            row(cell("<text:p>1</text:p>"), cell("<text:p>2</text:p>")),
+            row(
+                cell("<text:p>3</text:p>"),
+                cell("<office:annotation><text:p>Ask Ann</text:p></office:annotation><text:p>4</text:p>"),
+            ),
+        )
+    )
+    copy = (
+        '<table:table table:name="copy"><table:table-source/>'
+        + row(cell("<text:p>far</text:p>"))
+        + "</table:table>"
+    )
+    got = convert(sheet_of(f'{rows}</table:table>{copy}<table:table table:name="T">'))
+    assert got.text == "## S\n\nReport\n\n| 1 | 2 |\n| --- | --- |\n| 3 | 4 |\n\nLoad limit\n\n## T\n"
+    assert got.notes == (
+        "left out: charts and embedded objects (1)",
+        'left out: comments on cells (1), e.g. "Ask Ann"',
     )
 
 

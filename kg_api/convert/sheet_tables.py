@@ -1,0 +1,402 @@
+"""A sheet's grid as Markdown: titles as paragraphs, each table with its own header.
+
+Sheets and CSV files have no marks for titles and tables, only cells and gaps. An unsure case stays one table
+with the first row as its header, because a wrong title or a wrong cut parts rows from their header.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from itertools import pairwise, zip_longest
+
+from kg_api.convert.markdown_text import MarkdownWriter, paragraph, table
+from kg_api.convert.sheet import Range
+
+_SAMPLE = 20
+"""Rows below a header that show what its columns hold."""
+_JUDGED_ROWS = 2_000
+_MAX_SIDE_BY_SIDE = 50
+_MAX_PREAMBLE = 10
+_LABEL_WORDS = 8
+"""A single cell of more words between blank rows is a remark, not a row of the table around it."""
+_VALUE = re.compile(
+    r"""=.*|\#[A-Z/0!?]+|true|false
+    |[<>≤≥~±]?\s*[+\-−(]?\s*[$€£¥₹]?\s*[+\-−]?[.,]?\d[\d.,\s'’]*(e[+-]?\d+)?\s*(%|‰|[$€£¥₹]|[A-Z]{3}\b)?\s*\)?
+    |\d{1,4}[-./]\d{1,2}([-./]\d{1,4})?([T\s]+\d{1,2}:\d\d(:\d\d)?.{0,8})?|\d{1,4}:\d\d(:\d\d([.,]\d+)?)?(\s?[ap]m)?
+    |[-–—?.…]+|n/?a|nan|none|null|nil|tbd|unknown""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Cells without words: a number, a date, a formula, an error, or a sign for an unknown value."""
+_YEAR_OR_DATE = re.compile(r"(?:1[5-9]|20|21)\d\d(?:-\d\d){0,2}")
+
+Row = Sequence[str]
+
+
+def write_grid(
+    writer: MarkdownWriter,
+    rows: Sequence[Row],
+    merges: Sequence[Range] = (),
+    bold: AbstractSet[int] = frozenset(),
+) -> None:
+    """Write titles and tables of a grid; a table of a single row is a paragraph."""
+    for block in split_tables(rows, merges, bold):
+        if isinstance(block, str):
+            writer.add(paragraph(block))
+        elif len(block) == 1:
+            writer.add(paragraph(" ".join(filter(None, block[0]))))
+        else:
+            writer.add(table(block))
+
+
+def split_tables(
+    rows: Sequence[Row], merges: Sequence[Range] = (), bold: AbstractSet[int] = frozenset()
+) -> Iterator[str | list[Row]]:
+    """Return titles and tables in reading order; side by side, the left one first.
+
+    Args:
+        rows: texts of cells, empty where a cell has none.
+        merges: cells that span several places.
+        bold: rows that the sheet sets off.
+    """
+    spans = {(top, left): (bottom, right) for top, left, bottom, right in merges}
+    yield from _Grid(_repeat_labels(rows, spans), spans, bold).split()
+
+
+def _repeat_labels(rows: Sequence[Row], spans: Mapping[tuple[int, int], tuple[int, int]]) -> Sequence[Row]:
+    """Repeat words that span several rows in each of them, since each row is read alone; not values."""
+    tall = {place: end for place, end in spans.items() if end[0] > place[0]}
+    if not tall:
+        return rows
+    repeated = [list(row) for row in rows]
+    for (top, left), (bottom, _) in tall.items():
+        text = repeated[top][left] if top < len(rows) and left < len(rows[top]) else ""
+        for row in repeated[top + 1 : bottom + 1]:
+            if not is_value(text) and any(row):
+                row.extend([""] * (left + 1 - len(row)))
+                row[left] = row[left] or text
+    return repeated
+
+
+def is_value(cell: str) -> bool:
+    """Whether a cell holds a number, a date or nothing, rather than words."""
+    return not cell or bool(_VALUE.fullmatch(cell.strip("~ ")))
+
+
+@dataclass(slots=True)
+class _Group:
+    """Rows of an area without a blank one between."""
+
+    places: list[int]
+    rows: list[Row]
+    left: int
+    """Column of the sheet at which they begin."""
+    gap: int
+    """Blank rows above."""
+
+    def count_titles(self) -> int:
+        """Count the first rows that have a single cell."""
+        return next((at for at, row in enumerate(self.rows) if _count(row) > 1), len(self.rows))
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    rows: Sequence[Row]
+    spans: Mapping[tuple[int, int], tuple[int, int]]
+    bold: AbstractSet[int]
+
+    def split(self) -> Iterator[str | list[Row]]:
+        places = range(len(self.rows))
+        for left, right in self._find_columns(places, 0, max(map(len, self.rows), default=0)):
+            pending = list[_Group]()
+            for group in self._find_groups(places, left, right):
+                titles = group.count_titles()
+                columns = self._find_columns(group.places[titles:], left, right)
+                if len(columns) == 1:
+                    pending.append(group)
+                    continue
+                yield from self._split_groups(pending)
+                pending = []
+                yield from map(_join, group.rows[:titles])
+                for start, end in columns:
+                    yield from self._split_groups(self._find_groups(group.places[titles:], start, end))
+            yield from self._split_groups(pending)
+
+    def _cut(self, place: int, left: int, right: int) -> Row:
+        row = self.rows[place]
+        return row if left == 0 and right >= len(row) else row[left:right]
+
+    def _find_groups(self, places: Sequence[int], left: int, right: int) -> list[_Group]:
+        """Part rows at blank ones, and above a second header that is set off by bold type."""
+        groups, gap, open_ = list[_Group](), 0, False
+        for place in places:
+            row = self._cut(place, left, right)
+            if not any(row):
+                gap, open_ = gap + 1, False
+                continue
+            if open_ and place in self.bold and self._is_bold_header(place, groups[-1], left, right):
+                group = groups[-1]
+                at = len(group.rows)
+                while at and _count(group.rows[at - 1]) == 1:
+                    at -= 1
+                if at:  # single cells above it are its title
+                    groups.append(_Group(group.places[at:], group.rows[at:], left, 0))
+                    del group.places[at:], group.rows[at:]
+            if not open_:
+                groups.append(_Group([], [], left, gap))
+                gap, open_ = 0, True
+            groups[-1].places.append(place)
+            groups[-1].rows.append(row)
+        if len(groups) > 4 and sum(len(group.rows) == 1 for group in groups) >= 0.8 * len(groups):  # noqa: PLR2004
+            # Every other row is blank: the blank ones part nothing.
+            every = [place for group in groups for place in group.places]
+            return [_Group(every, [self._cut(place, left, right) for place in every], left, 0)]
+        return groups
+
+    def _is_bold_header(self, place: int, above: _Group, left: int, right: int) -> bool:
+        row = self._cut(place, left, right)
+        below = self._cut(place + 1, left, right) if place + 1 < len(self.rows) else ()
+        return (
+            _count(row) > 1
+            and _count(below) > 1
+            and not any(map(is_value, filter(None, row)))
+            and place + 1 not in self.bold
+            and any(
+                _count(each) > 1
+                for each, at in zip(above.rows, above.places, strict=True)
+                if at not in self.bold
+            )
+        )
+
+    def _find_columns(self, places: Sequence[int], left: int, right: int) -> list[tuple[int, int]]:
+        """Find the columns of tables that stand side by side."""
+        blank = set(range(left, right))
+        for place in places:
+            blank.difference_update(
+                [left + at for at, cell in enumerate(self._cut(place, left, right)) if cell]
+            )
+            if not blank:
+                return [(left, right)]
+        found, start = list[tuple[int, int]](), left
+        gaps = [at for at in sorted(blank) if at > left and at - 1 not in blank]
+        for gap in gaps[:_MAX_SIDE_BY_SIDE]:
+            after = next((at for at in range(gap, right) if at not in blank), right)
+            following = next((at for at in gaps if at > after), right)
+            if after < right and self._are_apart(places[:_JUDGED_ROWS], (start, gap), (after, following)):
+                found.append((start, gap))
+                start = after
+        return [*found, (start, right)]
+
+    def _are_apart(self, places: Sequence[int], one: tuple[int, int], other: tuple[int, int]) -> bool:
+        """Whether both sides of a blank column are tables of their own, not one table with a spacer."""
+        sides = list[list[tuple[int, Row]]]()
+        for left, right in (one, other):
+            rows = [(place, self._cut(place, left, right)) for place in places]
+            sides.append([(place, row) for place, row in rows if _count(row) > 1])
+        (first, second) = sides
+        if min(len(first), len(second)) < 2:  # noqa: PLR2004 - a header and a row
+            return False
+        if first[0][0] != second[0][0]:
+            return True
+        lead = _find_extent([row for _, row in second])[0]
+        labels = [row[lead] for _, row in second[1 : _SAMPLE + 1] if len(row) > lead]
+        words = sum(not is_value(label) for label in labels)
+        return (
+            2 * words > len(second[1 : _SAMPLE + 1])
+            or {*filter(None, first[0][1])} >= {*filter(None, second[0][1])}
+            or (len(first) != len(second) and _is_full(first) and _is_full(second))
+        )
+
+    def _split_groups(self, groups: Sequence[_Group]) -> Iterator[str | list[Row]]:
+        """Part groups into titles and tables; a group without its own header continues the table above."""
+        if not groups:
+            return
+        left, right = _find_extent([row for group in groups for row in group.rows])
+        one_column = right - left == 1
+        header, body, held = list[Row](), list[Row](), list[Row]()
+        extent = (left, right)
+        for group in groups:
+            alone = not header and len(group.rows) == 1
+            if alone if one_column else group.count_titles() == len(group.rows):
+                held += group.rows
+                continue
+            begins = not header or (
+                group.gap > 1 and len(group.rows) > 1
+                if one_column
+                else self._begins_table(group, header[0], extent)
+            )
+            if not begins and not any(map(_is_remark, held)):
+                body += [*held, *group.rows]
+                held = []
+                continue
+            if header:
+                yield _trim([*header, *body])
+            yield from map(_join, held)
+            held = []
+            if begins:
+                titles, header, body = self._read_header(group)
+                yield from map(_join, titles)
+                extent = _find_extent([*header, *body])
+            else:
+                body = group.rows
+        if header:
+            yield _trim([*header, *body])
+        yield from map(_join, held)
+
+    def _begins_table(self, group: _Group, header: Row, extent: tuple[int, int]) -> bool:
+        at = group.count_titles()
+        row, below = group.rows[at], group.rows[at + 1 :]
+        if [*filter(None, row)] == [*filter(None, header)]:
+            return True
+        if not below or not _is_header(row, below):
+            return False
+        left, right = _find_extent(group.rows)
+        return (
+            group.gap > 1
+            or group.places[at] in self.bold
+            or _count_contrasts(row, below) > 0
+            or left < extent[0]
+            or right > extent[1]
+        )
+
+    def _read_header(self, group: _Group) -> tuple[list[Row], list[Row], list[Row]]:
+        """Part the rows of a table into titles above it, its header and its body."""
+        rows, titles = group.rows, group.count_titles()
+        if titles == len(rows):  # a single column
+            return [], rows[:1], rows[1:]
+        if titles and not (_is_header(rows[titles], rows[titles + 1 :]) or self._is_wide(group, titles - 1)):
+            titles -= 1  # a header that names one of its columns only
+        for at in range(titles + 1, min(titles + _MAX_PREAMBLE, len(rows) - 1)):
+            if self._ends_preamble(group, titles, at):
+                titles = at
+                break
+        header, at = rows[titles], titles + 1
+        while (
+            at < len(rows) - 1
+            and (names := self._spread(group, at - 1, header))
+            and _is_header(rows[at], rows[at + 1 :])
+        ):
+            pairs = zip_longest(names, rows[at], fillvalue="")
+            header = [" ".join(filter(None, dict.fromkeys(pair))) for pair in pairs]
+            at += 1
+        return rows[:titles], [header], rows[at:]
+
+    def _is_wide(self, group: _Group, at: int) -> bool:
+        """Whether a single cell spans the columns of the rows below it."""
+        column = next(column for column, cell in enumerate(group.rows[at]) if cell)
+        _, last = self.spans.get((group.places[at], group.left + column), (0, 0))
+        left, right = _find_extent(group.rows)
+        return last - group.left + 1 >= right and column <= left
+
+    def _ends_preamble(self, group: _Group, first: int, at: int) -> bool:
+        """Whether rows of several cells before this one, such as `User: | Ann`, stand above a table."""
+        rows = group.rows
+        row, below = rows[at], rows[at + 1 :]
+        if not _is_header(row, below) or not (_count_contrasts(row, below) or group.places[at] in self.bold):
+            return False
+        if self._spread(group, at - 1, rows[at - 1]):
+            return False
+        most = _count(row)
+        return all(
+            2 * _count(each) <= most or (_count(each) < most and not _is_header(each, rows[first + 1 :]))
+            for each in rows[first:at]
+        )
+
+    def _spread(self, group: _Group, at: int, names: Row) -> Row:
+        """Repeat names of a header's upper row over the columns that each spans; empty if none does."""
+        place, left = group.places[at], group.left
+        if _count(names) < 2:  # noqa: PLR2004
+            return ()
+        spread = list(names)
+        if self.spans:
+            for column, name in enumerate(names):
+                _, last = self.spans.get((place, left + column), (0, 0))
+                if name and last > left + column:
+                    spread[column : last - left + 1] = [name] * (last - left + 1 - column)
+            return spread if len([*filter(None, spread)]) > _count(names) else ()
+        row, below = group.rows[at + 1], group.rows[at + 2 :]
+        width = len(row)
+        spread += [""] * (width - len(names))
+        if (
+            all(names[: _find_extent([names])[1]])
+            or 2 * _count(names) > width + 1
+            or _count(row) < width - 1
+            or _count_contrasts(row, below) <= 1
+        ):
+            return ()
+        for column in range(1, width):
+            spread[column] = spread[column] or spread[column - 1]
+        return spread
+
+
+def _count(row: Row) -> int:
+    return len(row) - row.count("")
+
+
+def _join(row: Row) -> str:
+    return " ".join(filter(None, row))
+
+
+def _is_remark(row: Row) -> bool:
+    return len(_join(row).split()) > _LABEL_WORDS
+
+
+def _find_extent(rows: Sequence[Row]) -> tuple[int, int]:
+    """Find the first filled column and the end of the last."""
+    filled = [row for row in rows if any(row)]
+    return (
+        min((next(at for at, cell in enumerate(row) if cell) for row in filled), default=0),
+        max((next(at for at in range(len(row), 0, -1) if row[at - 1]) for row in filled), default=0),
+    )
+
+
+def _trim(rows: list[Row]) -> list[Row]:
+    """Leave out columns without any cell."""
+    blank = set(range(max(map(len, rows))))
+    for row in rows:
+        blank.difference_update([at for at, cell in enumerate(row) if cell])
+        if not blank:
+            return rows
+    return [[cell for at, cell in enumerate(row) if at not in blank] for row in rows]
+
+
+def _is_full(rows: Sequence[tuple[int, Row]]) -> bool:
+    left, right = _find_extent([row for _, row in rows])
+    return all(_count(row) == right - left for _, row in rows)
+
+
+def _is_header(row: Row, below: Sequence[Row]) -> bool:
+    """Whether a row can name columns: words, or years, dates and numbers in order above other values."""
+    cells = [*filter(None, row)]
+    values = [(at, cell) for at, cell in enumerate(row) if cell and is_value(cell)]
+    if len(cells) < 2:  # noqa: PLR2004
+        return False
+    if not values:
+        return True
+    if (row[0] and is_value(row[0])) or [cell for _, cell in values] != [
+        *dict.fromkeys(cell for _, cell in values)
+    ]:
+        return False
+    under = [below[0][at] for at, _ in values if below and at < len(below[0])]
+    dated = all(_YEAR_OR_DATE.fullmatch(cell) for _, cell in values)
+    if dated:
+        ordered = [cell for _, cell in values] in (
+            sorted(cell for _, cell in values),
+            sorted((cell for _, cell in values), reverse=True),
+        )
+        return ordered and not all(_YEAR_OR_DATE.fullmatch(cell) for cell in under)
+    numbers = [int(cell) for _, cell in values if cell.isdecimal()]
+    steps = {after - before for before, after in pairwise(numbers)}
+    return len(numbers) == len(values) > 2 and steps == {1} and under != [cell for _, cell in values]  # noqa: PLR2004
+
+
+def _count_contrasts(row: Row, below: Sequence[Row]) -> int:
+    """Count columns with words in this row and values below."""
+    found = 0
+    for at, cell in enumerate(row):
+        if cell and not is_value(cell):
+            column = [each[at] for each in below[:_SAMPLE] if at < len(each) and each[at]]
+            found += bool(column) and 2 * sum(map(is_value, column)) > len(column)
+    return found

@@ -1,0 +1,241 @@
+"""Titles and tables of grids, as sheets and CSV files have them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.convert.sheet import Range
+from kg_api.convert.sheet_tables import split_tables
+
+Block = str | list[list[str]]
+
+
+def grid(text: str) -> list[list[str]]:
+    """One row for each line; a line without text is a blank row."""
+    return [[cell.strip() for cell in line.split("|")] for line in text.strip("\n").split("\n")]
+
+
+def split(text: str, merges: list[Range] | None = None, bold: set[int] | None = None) -> list[Block]:
+    blocks = split_tables(grid(text), merges or [], bold or set())
+    return [block if isinstance(block, str) else [list(row) for row in block] for block in blocks]
+
+
+SITES = [["Site", "Load", "Owner"], ["Harbour", "40", "Team A"], ["Airport", "55", "Team B"]]
+PARTS = [["Part", "Price"], ["Bolt", "3"], ["Nut", "2"]]
+
+APART: dict[str, tuple[str, list[Block]]] = {
+    "title and two tables": (
+        "Report 2025\n\nSite|Load|Owner\nHarbour|40|Team A\nAirport|55|Team B\n\n\nPart|Price\nBolt|3\nNut|2",
+        ["Report 2025", SITES, PARTS],
+    ),
+    "title without a gap": (
+        "Export of 3 August 2026\nSite|Load|Owner\nHarbour|40|Team A\nAirport|55|Team B",
+        ["Export of 3 August 2026", SITES],
+    ),
+    "several titles": (
+        "ACME\nLoads of sites\n\nSite|Load|Owner\nHarbour|40|Team A\nAirport|55|Team B",
+        ["ACME", "Loads of sites", SITES],
+    ),
+    "title in the middle": (
+        "|Loads|\nSite|Load|Owner\nHarbour|40|Team A\nAirport|55|Team B",
+        ["Loads", SITES],
+    ),
+    "values above the table": (
+        "Date:|2026-08-03\nUser:|Ann\n\nSite|Load|Owner\nHarbour|40|Team A\nAirport|55|Team B",
+        [[["Date:", "2026-08-03"], ["User:", "Ann"]], SITES],
+    ),
+    "values above the table without a gap": (
+        "Export|3 August 2026\nSite|Load|Owner|Since\nHarbour|40|Team A|1999\nAirport|55|Team B|2001",
+        [
+            "Export 3 August 2026",
+            grid("Site|Load|Owner|Since\nHarbour|40|Team A|1999\nAirport|55|Team B|2001"),
+        ],
+    ),
+    "one blank row, another type": (
+        "Site|Load\nHarbour|40\n\nPart|Price\nBolt|3\nNut|2",
+        [[["Site", "Load"], ["Harbour", "40"]], PARTS],
+    ),
+    "one blank row, more columns": (
+        "Name|Role\nAnn|Chief\n\nRoom|Floor|Key\nA1|first|brass",
+        [[["Name", "Role"], ["Ann", "Chief"]], [["Room", "Floor", "Key"], ["A1", "first", "brass"]]],
+    ),
+    "two blank rows, words only": (
+        "Name|Role\nAnn|Chief\n\n\nRoom|Floor\nA1|first",
+        [[["Name", "Role"], ["Ann", "Chief"]], [["Room", "Floor"], ["A1", "first"]]],
+    ),
+    "second title": (
+        "Sites\nSite|Load\nHarbour|40\n\nParts\nPart|Price\nBolt|3\nNut|2",
+        ["Sites", [["Site", "Load"], ["Harbour", "40"]], "Parts", PARTS],
+    ),
+    "the same header again": (
+        "Part|Price\nBolt|3\nNut|2\n\nPart|Price\nBolt|3\nNut|2",
+        [PARTS, PARTS],
+    ),
+    "side by side": (
+        "Site|Load|Owner||Part|Price\nHarbour|40|Team A||Bolt|3\nAirport|55|Team B||Nut|2",
+        [SITES, PARTS],
+    ),
+    "side by side, of different length, below a title": (
+        (
+            "Report\n\nSite|Load|Owner||Part|Price\nHarbour|40|Team A||Bolt|3\nAirport|55|Team B||Nut|2\n"
+            "Dock|1|Team C"
+        ),
+        ["Report", [*SITES, ["Dock", "1", "Team C"]], PARTS],
+    ),
+    "side by side with the same names": (
+        "Year|Tons||Year|Tons\n1999|4||2001|6\n2000|5||2002|7",
+        [[["Year", "Tons"], ["1999", "4"], ["2000", "5"]], [["Year", "Tons"], ["2001", "6"], ["2002", "7"]]],
+    ),
+    "side by side below a title over both": (
+        "|||Report|\nSite|Load|Owner||Part|Price\nHarbour|40|Team A||Bolt|3\nAirport|55|Team B||Nut|2",
+        ["Report", SITES, PARTS],
+    ),
+    "side by side, then one below": (
+        "Site|Load||Part|Price\nHarbour|40||Bolt|3\nAirport|55||Nut|2\n\nA|B|C|D|E\nx|1|2|3|4",
+        [
+            [["Site", "Load"], ["Harbour", "40"], ["Airport", "55"]],
+            PARTS,
+            [["A", "B", "C", "D", "E"], ["x", "1", "2", "3", "4"]],
+        ],
+    ),
+    "remark below": (
+        "Part|Price\nBolt|3\nNut|2\n\nSource: the catalogue of 2025",
+        [PARTS, "Source: the catalogue of 2025"],
+    ),
+    "long remark between rows": (
+        "Part|Price\nBolt|3\n\nAll of the prices below are estimates of last summer\n\nNut|2",
+        [
+            [["Part", "Price"], ["Bolt", "3"]],
+            "All of the prices below are estimates of last summer",
+            [["Part", "Price"], ["Nut", "2"]],
+        ],
+    ),
+    "title over years": (
+        "Loads by year\nSite|2023|2024\nHarbour|40|41",
+        ["Loads by year", [["Site", "2023", "2024"], ["Harbour", "40", "41"]]],
+    ),
+    "title over one year": (
+        "Loads\nSite|2024\nHarbour|40",
+        ["Loads", [["Site", "2024"], ["Harbour", "40"]]],
+    ),
+    "groups of columns": (
+        "|2023||2024|\nSite|Q1|Q2|Q1|Q2\nHarbour|1|2|3|4",
+        [[["Site", "2023 Q1", "2023 Q2", "2024 Q1", "2024 Q2"], ["Harbour", "1", "2", "3", "4"]]],
+    ),
+    "title of a single column": (
+        "Instructions\n\nName\nAnn\nBob",
+        ["Instructions", [["Name"], ["Ann"], ["Bob"]]],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", APART)
+def test_titles_and_tables_are_apart(name: str) -> None:
+    text, expected = APART[name]
+    assert split(text) == expected
+
+
+WHOLE = {
+    "header first": "Site|Load|Owner\nHarbour|40|Team A\nAirport|55|Team B",
+    "sparse columns": "Site|Load|Owner|Remark\nHarbour|40||\nAirport|||closed\nDock|||",
+    "header with a gap": "Site||Owner\nHarbour|x|Team A\nAirport|y|Team B",
+    "years": "2021|2022|2023\n4|5|6",
+    "years with a corner": "|2021|2022\nHarbour|4|5",
+    "numbers only": "1|2\n3|4",
+    "key and value": "Host|a.example\nPort|80\nOwner|Ann",
+    "one column": "Name\nAnn\nBob",
+    "section rows": "Site|Load\nNorth|\nHarbour|40\nSouth|\nAirport|55",
+    "words only": "Name|Role\nAnn|Chief\nBob|Cook",
+    "unknown values": "Site|Load\nHarbour|40\nDock|n/a\nAirport|55",
+    "one name in the header": "Report|\nHarbour|40\nAirport|55",
+    "name of the values only": "|Load\nHarbour|40\nAirport|55",
+    "shorter header": "Name|Role\nAnn|Chief|left\nBob|Cook|",
+    "total": "Site|Load\nHarbour|40\nTotal|40",
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_usual_table_stays_whole(name: str) -> None:
+    rows = grid(WHOLE[name])
+    assert split(WHOLE[name]) == [rows]
+    assert split(f"\n\n{WHOLE[name]}\n\n") == [rows]
+
+
+CONTINUED = {
+    "separator rows": "Site|Load|Owner\nHarbour|40|Team A\n\nAirport|55|Team B",
+    "two separator rows": "Site|Load|Owner\nHarbour|40|Team A\n\n\nAirport|55|Team B",
+    "header apart": "Site|Load|Owner\n\nHarbour|40|Team A\nAirport|55|Team B",
+    "every other row": "Site|Load|Owner\n\nHarbour|40|Team A\n\nAirport|55|Team B",
+    "every other row, words only": "Name|Role\n\nAnn|Chief\n\nBob|Cook\n\nCyd|Nurse\n\nDan|Guard\n\nEve|",
+    "total apart": "Site|Load|Owner\nHarbour|40|Team A\nAirport|55|Team B\n\nTotal|95|",
+    "unknown value after a gap": "Site|Load\nHarbour|40\n\nDock|n/a\nAirport|55",
+    "labels between": (
+        "Site|Load|Owner\n\nNorth||\n\nHarbour|40|Team A\n\nSouth||\n\nAirport|55|Team B\n\nDock|1|Team C"
+    ),
+    "labels of parts": "Site|Load|Owner\n\nNorth||\nHarbour|40|Team A\n\nSouth||\nAirport|55|Team B",
+    "words after a gap": "Name|Role\nAnn|Chief\n\nBob|Cook\nCyd|Nurse",
+    "one column in parts": "Name\nAnn\n\nBob\nCyd",
+    "lines of different length": "a|b|\n\n1||\n2|3|4",
+}
+
+
+@pytest.mark.parametrize("name", CONTINUED)
+def test_blank_rows_within_a_table_do_not_part_it(name: str) -> None:
+    assert split(CONTINUED[name]) == [[row for row in grid(CONTINUED[name]) if any(row)]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Region|Q1|Q2||Q3|Q4\nNorth|1|2||3|4\nSouth|5|6||7|8",
+        "Site|Load||Remark\nHarbour|40||closed\nAirport|55||open",
+    ],
+    ids=["values", "remarks"],
+)
+def test_a_spacer_column_is_left_out_of_its_table(text: str) -> None:
+    assert split(text) == [[[cell for cell in row if cell] for row in grid(text)]]
+
+
+def test_merged_cells_are_titles_names_and_labels() -> None:
+    assert split("Loads\nHarbour|40\nDock|2", [(0, 0, 0, 1)]) == ["Loads", [["Harbour", "40"], ["Dock", "2"]]]
+    assert split(
+        "Site|North||South|\n|a|b|a|b\nHarbour|1|2|3|4", [(0, 0, 1, 0), (0, 1, 0, 2), (0, 3, 0, 4)]
+    ) == [[["Site", "North a", "North b", "South a", "South b"], ["Harbour", "1", "2", "3", "4"]]]
+    assert split("Part|Site|Load\nNorth|Harbour|40\n|Dock|5", [(1, 0, 2, 0)]) == [
+        [["Part", "Site", "Load"], ["North", "Harbour", "40"], ["North", "Dock", "5"]]
+    ]
+    shared = "Site|Load\nHarbour|40\nDock|"
+    assert split(shared, [(1, 1, 2, 1)]) == [grid(shared)]
+
+
+def test_a_bold_row_of_words_is_a_header() -> None:
+    text = "Name|Role\nAnn|Chief\nRooms\nRoom|Floor\nA1|first\nB2|second"
+    assert len(split(text)) == 1
+    assert split(text, bold={0, 3}) == [
+        [["Name", "Role"], ["Ann", "Chief"]],
+        "Rooms",
+        [["Room", "Floor"], ["A1", "first"], ["B2", "second"]],
+    ]
+    total = "Site|Load\nHarbour|40\nTotal|40\nDock|1"
+    assert split(total, bold={0, 2}) == [grid(total)]
+
+
+CELLS = st.sampled_from(["", "", "a", "b c", "12", "2024-01-02", "n/a", " ".join("abcdefghijk")])
+
+
+@given(st.lists(st.lists(CELLS, max_size=7), max_size=14), st.sets(st.integers(0, 13), max_size=4))
+def test_no_cell_is_lost(rows: list[list[str]], bold: set[int]) -> None:
+    blocks = list(split_tables(rows, (), bold))
+    found = Counter(
+        word
+        for block in blocks
+        for cell in ([block] if isinstance(block, str) else [cell for row in block for cell in row])
+        for word in cell.split()
+    )
+    wanted = Counter(word for row in rows for cell in row for word in cell.split())
+    assert not wanted - found
+    assert set(found) <= set(wanted)
