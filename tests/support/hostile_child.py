@@ -23,10 +23,21 @@ def _crash() -> None:
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
+def _hoard(megabytes: str) -> None:
+    """As a library in C that runs out of memory: it cannot raise an error, so it aborts."""
+    kept = b"x" * (int(megabytes) << 20)
+    os.kill(os.getpid(), signal.SIGABRT if kept else 0)
+
+
 def _crash_if_used(before: str) -> None:
     _FILES[0] += 1
     if _FILES[0] > int(before):
         _crash()
+
+
+def _crash_late(seconds: str) -> None:
+    time.sleep(float(seconds))
+    _crash()
 
 
 def _loop() -> None:
@@ -55,7 +66,9 @@ def _die_in_a_program() -> None:
 _DEEDS: dict[str, Callable[..., object]] = {
     "crash": _crash,
     "crash if used": _crash_if_used,
+    "hoard": _hoard,
     "memory": lambda: "x" * (1 << 40),
+    "crash late": _crash_late,
     "loop": _loop,
     "flood": lambda: "x" * (20 << 20),
     "bug": _bug,

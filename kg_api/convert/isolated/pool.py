@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, cast
 
@@ -46,6 +47,13 @@ BUSY = "too many files are being converted; try again in a few seconds"
 IMAGE = "image"
 """The kind of a picture that is a document of its own: it becomes one picture, no less and no more."""
 _Made = Converted | RenderedImage | DrawnPage | list[CodeScope]
+
+
+@dataclass(slots=True)
+class _Spent:
+    """What the requests for one file have taken of its time limit; waiting for a process is not counted."""
+
+    seconds: float = 0
 
 
 class _Queue:
@@ -102,10 +110,11 @@ class ConverterPool:
             UnreadableDocument: it is broken, protected, takes too much or holds no text; the message says
                 what to do.
         """
-        made = cast("Converted", self._answer(data, form))
+        spent = _Spent()
+        made = cast("Converted", self._answer(data, form, spent))
         if form == IMAGE:
-            return self._with_words(data, made)
-        return self._with_pictures(data, made) if made.pictures else made
+            return self._with_words(data, made, spent)
+        return self._with_pictures(data, made, spent) if made.pictures else made
 
     def convert_with(
         self, data: bytes, form: Literal["html", "markdown"], beside: Mapping[str, bytes]
@@ -117,14 +126,14 @@ class ConverterPool:
         """
         return cast("Converted", self._answer(pack(data, beside), f"{BESIDE}{form}"))
 
-    def _with_pictures(self, data: bytes, made: Converted) -> Converted:
+    def _with_pictures(self, data: bytes, made: Converted, spent: _Spent) -> Converted:
         """Asked for by itself: what it takes or breaks costs the other pages nothing."""
         engine, reason = choose(self._settings)
         if engine is None:
             return note_pictures(made, reason)
         try:
             with self._ocr.place():
-                read = cast("Converted", self._answer(data, f"{OCR}{engine}"))
+                read = cast("Converted", self._answer(data, f"{OCR}{engine}", spent))
             return note_pictures(read, "")
         except UnreadableDocument as error:
             return note_pictures(made, f"OCR ({engine}) failed: {error}")
@@ -141,13 +150,13 @@ class ConverterPool:
         """The fingerprint of the OCR that there is now, with its limits."""
         return fingerprint(self._settings)
 
-    def _with_words(self, data: bytes, made: Converted) -> Converted:
+    def _with_words(self, data: bytes, made: Converted, spent: _Spent) -> Converted:
         """What a picture says of itself, and what OCR reads on it, where there is OCR."""
         engine, _ = choose(self._settings)
         if engine is None or not self._settings.ocr_images:
             return made
         try:
-            return with_words(made, cast("Converted", self._answer(data, f"{OCR_IMAGE}{engine}")))
+            return with_words(made, cast("Converted", self._answer(data, f"{OCR_IMAGE}{engine}", spent)))
         except UnreadableDocument as error:
             return replace(made, notes=(*made.notes, f"OCR ({engine}) failed: {error}"))
 
@@ -186,9 +195,9 @@ class ConverterPool:
             answer = self._ask(with_page(wanted, read()), PAGE)
         return cast("DrawnPage", _checked(answer, PAGE))
 
-    def _answer(self, data: bytes, form: str) -> _Made:
+    def _answer(self, data: bytes, form: str, spent: _Spent | None = None) -> _Made:
         with self._queue.place():
-            answer = self._ask(data, form)
+            answer = self._ask(data, form, spent)
         return _checked(answer, form)
 
     def close(self) -> None:
@@ -199,36 +208,41 @@ class ConverterPool:
         for process in idle:
             process.end()
 
-    def _ask(self, data: Content, form: str) -> Answer:
+    def _ask(self, data: Content, form: str, spent: _Spent | None = None) -> Answer:
+        spent = spent or _Spent()
         try:
-            return self._twice(data, form)
+            return self._twice(data, form, spent)
         except ConverterDied as died:
             log.warning("a converter died", format=form, reason=str(died))
-            again = form == "pdf" and self._settings.images_within
-            return self._words_alone(data, form, str(died)) if again else str(died)
+            again = form == "pdf" and self._settings.images_within and not died.late
+            return self._words_alone(data, form, str(died), spent) if again else str(died)
 
-    def _twice(self, data: Content, form: str) -> Answer:
+    def _twice(self, data: Content, form: str, spent: _Spent) -> Answer:
         """A process that has read other files may die of those: then a new one is asked once more."""
         try:
-            return self._once(data, form)
+            return self._once(data, form, spent)
         except ConverterDied as died:
             if not died.again:
                 raise
-        return self._once(data, form, fresh=True)
+        return self._once(data, form, spent, fresh=True)
 
-    def _words_alone(self, data: Content, form: str, reason: str) -> Answer:
+    def _words_alone(self, data: Content, form: str, reason: str, spent: _Spent) -> Answer:
         """What may have been too much are its pictures: PDFium draws them, and stops at nothing."""
         try:
-            made = self._once(data, f"{WORDS_ALONE}{form}", fresh=True)
+            made = self._once(data, f"{WORDS_ALONE}{form}", spent, fresh=True)
         except ConverterDied:
             return reason
         if not isinstance(made, Converted):
             return made
         return replace(made, notes=(*made.notes, f"left out: its pictures, for with them {reason}"))
 
-    def _once(self, data: Content, form: str, *, fresh: bool = False) -> Answer:
+    def _once(self, data: Content, form: str, spent: _Spent, *, fresh: bool = False) -> Answer:
         with self._process(fresh=fresh) as process:
-            return process.ask(data, form)
+            begun = time.monotonic()
+            try:
+                return process.ask(data, form, spent.seconds)
+            finally:
+                spent.seconds += time.monotonic() - begun
 
     @contextmanager
     def _process(self, *, fresh: bool) -> Generator[ConverterProcess]:

@@ -25,6 +25,8 @@ PAGE_SECONDS = 20.0
 OUTPUT_PER_INPUT = 50
 MIN_OUTPUT = 16 * 1024 * 1024
 """Bytes that an answer may have: so many, or so many times the file."""
+_MUCH_MEMORY = 0.5
+"""Of the limit, which counts address space too that is not used: a crash with so much is for lack of memory."""
 _KEPT = (
     "TESSDATA_PREFIX",
     "PATH",
@@ -42,10 +44,16 @@ _KEPT = (
 class ConverterDied(Exception):
     """It ended without an answer, or was ended; the reason is meant for people."""
 
-    def __init__(self, reason: str, *, again: bool) -> None:
-        """Args: why, and whether another process may do better, as this one had read other files before."""
+    def __init__(self, reason: str, *, again: bool, late: bool = False) -> None:
+        """Store the reason and what may help.
+
+        Args:
+            reason: why.
+            again: whether another process may do better, as this one had read other files before.
+            late: whether its time was up.
+        """
         super().__init__(reason)
-        self.again = again
+        self.again, self.late = again, late
 
 
 class ConverterProcess:
@@ -59,7 +67,9 @@ class ConverterProcess:
             module: what it runs.
         """
         self._settings = settings
-        self._megabytes = settings.max_memory_mb
+        self._ending = threading.Lock()
+        self._peak_mb = 0
+        """Memory that it had at most, known once it has ended."""
         self.files = 0
         """How many it was given."""
         given = [str(settings.max_memory_mb * 1024 * 1024), str(IDLE_SECONDS), str(os.getpid())]
@@ -78,8 +88,13 @@ class ConverterProcess:
         """Whether it can be given another file."""
         return self._process.poll() is None and self.files < MAX_FILES
 
-    def ask(self, data: Content, form: str) -> Answer:
+    def ask(self, data: Content, form: str, used: float = 0) -> Answer:
         """What a file became, or why it did not.
+
+        Args:
+            data: the file.
+            form: what is asked for.
+            used: seconds of its time limit that earlier requests for the same file took.
 
         Raises:
             ConverterDied: saying why.
@@ -91,26 +106,26 @@ class ConverterProcess:
             seconds = min(seconds, PAGE_SECONDS)
         if form.startswith((OCR, OCR_IMAGE)):  # it keeps to its own limit, but for the page it is at
             seconds += self._settings.ocr_max_seconds
-        timer = threading.Timer(seconds, self._end_late, [late])
+        timer = threading.Timer(max(0, seconds - used), self._end_late, [late])
         timer.start()
         try:
             return self._ask(data, form)
         except (OSError, ValueError) as error:
             self.end()
             again = self.files > 1 and not late.is_set()
-            raise ConverterDied(
-                self._reason(form, seconds if late.is_set() else None, error), again=again
-            ) from error
+            reason = self._reason(form, seconds if late.is_set() else None, error)
+            raise ConverterDied(reason, again=again, late=late.is_set()) from error
         finally:
             timer.cancel()
 
     def end(self) -> None:
         """End it now."""
-        self._kill()
-        for pipe in (self._process.stdin, self._process.stdout):
-            with contextlib.suppress(OSError):
-                cast("BinaryIO", pipe).close()
-        self._process.wait()
+        with self._ending:
+            self._kill()
+            for pipe in (self._process.stdin, self._process.stdout):
+                with contextlib.suppress(OSError):
+                    cast("BinaryIO", pipe).close()
+            self._wait()
 
     def _ask(self, data: Content, form: str) -> Answer:
         requests, answers = cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)
@@ -127,7 +142,8 @@ class ConverterProcess:
 
     def _end_late(self, late: threading.Event) -> None:
         late.set()
-        self._kill()
+        with self._ending:
+            self._kill()
 
     def _kill(self) -> None:
         """With a program that it may run: both are of a session of their own.
@@ -135,21 +151,39 @@ class ConverterProcess:
         The program is ended also where the process has died by itself; not once that was waited for, when
         its number may be another's.
         """
+        if self._process.returncode is not None:
+            return
         with contextlib.suppress(OSError):
-            if self._process.returncode is None and hasattr(os, "killpg"):
+            if hasattr(os, "killpg"):
                 os.killpg(self._process.pid, signal.SIGKILL)
-        with contextlib.suppress(OSError):
+        if not hasattr(os, "wait4"):
             self._process.kill()
+            return
+        with contextlib.suppress(OSError):  # not Popen.kill: it would wait, and lose what memory was used
+            os.kill(self._process.pid, signal.SIGKILL)
+
+    def _wait(self) -> None:
+        if self._process.returncode is None and hasattr(os, "wait4"):
+            with contextlib.suppress(ChildProcessError):
+                _, status, usage = os.wait4(self._process.pid, 0)
+                self._process.returncode = os.waitstatus_to_exitcode(status)
+                unit = 1 if sys.platform == "darwin" else 1024
+                self._peak_mb = usage.ru_maxrss * unit // (1024 * 1024)
+        self._process.wait()
 
     def _reason(self, form: str, late: float | None, error: Exception) -> str:
         took, then = ("drawing the page", "") if form == PAGE else ("reading it", "; divide it")
         if late is not None:
             setting = "" if form == PAGE else " (KG_CONVERSION__MAX_SECONDS)"
             return f"{took} took more than {late:.0f} s{setting}{then}"
+        limit = self._settings.max_memory_mb
         if self._process.returncode == OUT_OF_MEMORY:
-            return f"{took} took more than {self._megabytes} MB (KG_CONVERSION__MAX_MEMORY_MB){then}"
+            return f"{took} took more than {limit} MB (KG_CONVERSION__MAX_MEMORY_MB){then}"
         if isinstance(error, ValueError):
             return "it becomes far more text than it has bytes; it may be made to fill a disk"
+        if self._peak_mb > _MUCH_MEMORY * limit:  # a library in C crashes where Python raises MemoryError
+            used = f"{self._peak_mb:,} of {limit:,} MB in use"
+            return f"its parser crashed with {used} (KG_CONVERSION__MAX_MEMORY_MB){then}, or raise the limit"
         return "its parser crashed on it; save it again, or in another format"
 
 

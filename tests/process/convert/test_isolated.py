@@ -57,6 +57,8 @@ def test_a_process_converts_one_file_after_the_other(pool: ConverterPool) -> Non
     [
         ("crash", "crashed"),
         ("memory", "KG_CONVERSION__MAX_MEMORY_MB"),
+        ("hoard:560", r"crashed with \d+ of 1,024 MB in use \(KG_CONVERSION__MAX_MEMORY_MB\); divide it"),
+        ("hoard:20", "its parser crashed on it; save it again"),
         ("loop", "KG_CONVERSION__MAX_SECONDS"),
         ("flood", "far more text"),
         ("bug", "RecursionError"),
@@ -80,6 +82,21 @@ def test_a_pdf_whose_pictures_are_too_much_is_read_without_them(pool: ConverterP
     )
     with pytest.raises(UnreadableDocument, match="crashed"):
         pool.convert(b"pictures", "html")
+
+
+def test_retry_without_pictures_stays_within_the_time(pool: ConverterPool) -> None:
+    pool.convert(b"fine", "pdf")
+    begun = time.monotonic()
+    with pytest.raises(UnreadableDocument, match="took more than 2 s"):
+        pool.convert(b"loop", "pdf")
+    assert time.monotonic() - begun < 1.5 * SETTINGS.max_seconds
+
+
+def test_retry_after_a_crash_gets_the_time_left(pool: ConverterPool) -> None:
+    begun = time.monotonic()
+    with pytest.raises(UnreadableDocument, match="crashed"):
+        pool.convert(b"crash late:1.5", "pdf")  # the second try would take as long again
+    assert time.monotonic() - begun < 1.5 * SETTINGS.max_seconds
 
 
 def test_a_parser_reaches_no_network(pool: ConverterPool) -> None:
