@@ -48,6 +48,12 @@ class _PictureConverter(Protocol):
     def convert(self, data: bytes, engine: EngineName, settings: ConversionSettings) -> Converted: ...
 
 
+class _PageConverter(Protocol):
+    def convert(
+        self, data: bytes, engine: EngineName, settings: ConversionSettings, *, every: bool
+    ) -> Converted: ...
+
+
 class _Renderer(Protocol):
     def render(self, data: bytes, rendering: Rendering, settings: ConversionSettings) -> RenderedImage: ...
 
@@ -91,14 +97,22 @@ def convert_with(
     return module.convert(data, settings, beside)
 
 
-def convert_pictures(data: bytes, engine: EngineName, settings: ConversionSettings) -> Converted:
+def convert_pictures(
+    data: bytes, engine: EngineName, settings: ConversionSettings, *, every: bool = False
+) -> Converted:
     """Make Markdown of a PDF with pages that are pictures, in this process.
+
+    Args:
+        data: the file.
+        engine: what reads those pages.
+        settings: bounds of that.
+        every: whether it reads all pages, also those with text.
 
     Raises:
         UnreadableDocument: it is broken or protected, or the engine cannot be used.
     """
-    module = cast("_PictureConverter", import_module("kg_api.convert.pdf.pictures.document"))
-    return module.convert(data, engine, settings)
+    module = cast("_PageConverter", import_module("kg_api.convert.pdf.pictures.document"))
+    return module.convert(data, engine, settings, every=every)
 
 
 def read_words(data: bytes, engine: EngineName, settings: ConversionSettings) -> Converted:

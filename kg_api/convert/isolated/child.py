@@ -87,6 +87,9 @@ _ANSWERS: dict[str, Callable[[bytes, str, ConversionSettings], Answer]] = {
     messages.OCR: lambda content, rest, settings: convert_pictures(
         content, cast("EngineName", rest), settings
     ),
+    messages.OCR_ALL: lambda content, rest, settings: convert_pictures(
+        content, cast("EngineName", rest), settings, every=True
+    ),
     messages.OCR_IMAGE: lambda content, rest, settings: read_words(
         content, cast("EngineName", rest), settings
     ),

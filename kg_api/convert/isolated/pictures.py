@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
 from kg_api.wording.pages import name_pages
+from kg_api.wording.plural import was
 
 
 def note_pictures(made: Converted, reason: str) -> Converted:
-    """Add a note on pages without text.
+    """Add notes on pages without text, and with text that cannot be read.
 
     Args:
         made: what the file became.
@@ -21,17 +23,28 @@ def note_pictures(made: Converted, reason: str) -> Converted:
     """
     if not made.text.strip():
         told = reason or "; ".join(made.notes)
+        if made.unreadable:
+            raise UnreadableDocument(
+                "the fonts of the PDF do not say which letters its text is, and it was not read by OCR: "
+                f"{told}; or run another OCR over it (ocrmypdf --force-ocr, for example), and add that file"
+            )
         raise UnreadableDocument(
             f"the PDF has no text, it seems to be scanned, and it was not read by OCR: {told}; "
             "or run another OCR over it (ocrmypdf, for example), and add that file"
         )
-    if not made.pictures:
-        return made
-    several = len(made.pictures) > 1
-    has, pictures = ("have", "scanned pictures") if several else ("has", "a scanned picture")
-    found = "they are not found" if several else "it is not found"
-    told = f"{name_pages(made.pictures)} {has} no text ({pictures}?): {found}"
-    return replace(made, notes=(*made.notes, f"{told}; {reason}" if reason else told))
+    return replace(made, notes=(*made.notes, *_list_notes(made, reason)))
+
+
+def _list_notes(made: Converted, reason: str) -> Iterator[str]:
+    pictures = [number for number in made.pictures if number not in made.unreadable]
+    if pictures:
+        several = len(pictures) > 1
+        has, scanned = ("have", "scanned pictures") if several else ("has", "a scanned picture")
+        found = "they are not found" if several else "it is not found"
+        told = f"{name_pages(pictures)} {has} no text ({scanned}?): {found}"
+        yield f"{told}; {reason}" if reason else told
+    if made.unreadable and reason:
+        yield f"{name_pages(made.unreadable)} {was(len(made.unreadable))} not read by OCR: {reason}"
 
 
 def with_words(made: Converted, read: Converted) -> Converted:

@@ -16,6 +16,7 @@ from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated.messages import (
     BESIDE,
     OCR,
+    OCR_ALL,
     OCR_IMAGE,
     PAGE,
     PROGRAM,
@@ -33,7 +34,7 @@ from kg_api.convert.ocr.choice import choose, fingerprint
 from kg_api.embed.image.port import Pixels, Rendering
 from kg_api.errors import TooBusy, UnreadableDocument
 from kg_api.models.images import DrawnPage, PageToDraw, ReadImage, RenderedImage
-from kg_api.models.library.conversion import Converted
+from kg_api.models.library.conversion import Converted, OcrMode
 from kg_api.models.library.formats import ConvertedFormat
 from kg_api.models.library.parsing import CodeScope
 
@@ -44,6 +45,8 @@ WAITING_EACH = 4
 BUSY = "too many files are being converted; try again in a few seconds"
 
 
+_NEVER = "OCR was not wanted (ocr: never)"
+PDF = "pdf"
 IMAGE = "image"
 """The kind of a picture that is a document of its own: it becomes one picture, no less and no more."""
 _Made = Converted | RenderedImage | DrawnPage | list[CodeScope]
@@ -102,19 +105,35 @@ class ConverterPool:
         self._idle: list[ConverterProcess] = []
         self._closed = False
 
-    def convert(self, data: bytes, form: ConvertedFormat) -> Converted:
+    def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
         """Make Markdown of a file; waits while as many as may are at work.
+
+        Args:
+            data: the file.
+            form: its kind.
+            ocr: which pages of a PDF are read by OCR, and whether a picture is.
 
         Raises:
             TooBusy: too many others wait already.
-            UnreadableDocument: it is broken, protected, takes too much or holds no text; the message says
-                what to do.
+            UnreadableDocument: it is broken, protected, takes too much or holds no text, or there is no OCR
+                for all of its pages; the message says what to do.
         """
+        if form == PDF and ocr == "always":
+            return self._read_all(data)
         spent = _Spent()
         made = cast("Converted", self._answer(data, form, spent))
         if form == IMAGE:
-            return self._with_words(data, made, spent)
-        return self._with_pictures(data, made, spent) if made.pictures else made
+            return made if ocr == "never" else self._with_words(data, made, spent)
+        if not (made.pictures or made.unreadable):
+            return made
+        return note_pictures(made, _NEVER) if ocr == "never" else self._with_pictures(data, made, spent)
+
+    def _read_all(self, data: bytes) -> Converted:
+        engine, reason = choose(self._settings)
+        if engine is None:
+            raise UnreadableDocument(f"not every page can be read by OCR, as `ocr` asks: {reason}")
+        with self._ocr.place():
+            return note_pictures(cast("Converted", self._answer(data, f"{OCR_ALL}{engine}")), "")
 
     def convert_with(
         self, data: bytes, form: Literal["html", "markdown"], beside: Mapping[str, bytes]
@@ -214,7 +233,7 @@ class ConverterPool:
             return self._twice(data, form, spent)
         except ConverterDied as died:
             log.warning("a converter died", format=form, reason=str(died))
-            again = form == "pdf" and self._settings.images_within and not died.late
+            again = form == PDF and self._settings.images_within and not died.late
             return self._words_alone(data, form, str(died), spent) if again else str(died)
 
     def _twice(self, data: Content, form: str, spent: _Spent) -> Answer:

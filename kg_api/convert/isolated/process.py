@@ -15,7 +15,17 @@ from pydantic import ValidationError
 
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated.child import OUT_OF_MEMORY
-from kg_api.convert.isolated.messages import ANSWERS, OCR, OCR_IMAGE, PAGE, Answer, Content, receive, send
+from kg_api.convert.isolated.messages import (
+    ANSWERS,
+    OCR,
+    OCR_ALL,
+    OCR_IMAGE,
+    PAGE,
+    Answer,
+    Content,
+    receive,
+    send,
+)
 
 IDLE_SECONDS = 60.0
 MAX_FILES = 200
@@ -26,7 +36,7 @@ OUTPUT_PER_INPUT = 50
 MIN_OUTPUT = 16 * 1024 * 1024
 """Bytes that an answer may have: so many, or so many times the file."""
 _MUCH_MEMORY = 0.5
-"""Of the limit, which counts address space too that is not used: a crash with so much is for lack of memory."""
+"""Share of the limit, which counts unused address space too: so much in use means that more was wanted."""
 _KEPT = (
     "TESSDATA_PREFIX",
     "PATH",
@@ -104,7 +114,7 @@ class ConverterProcess:
         seconds = self._settings.max_seconds
         if form == PAGE:
             seconds = min(seconds, PAGE_SECONDS)
-        if form.startswith((OCR, OCR_IMAGE)):  # it keeps to its own limit, but for the page it is at
+        if form.startswith((OCR, OCR_ALL, OCR_IMAGE)):  # it keeps to its own limit, but for the page it is at
             seconds += self._settings.ocr_max_seconds
         timer = threading.Timer(max(0, seconds - used), self._end_late, [late])
         timer.start()

@@ -10,18 +10,23 @@ import pypdfium2 as pdfium
 
 from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.api_settings import ConversionSettings
+from kg_api.convert.accounting import note_missing
+from kg_api.convert.pdf.annotations import Annotations
 from kg_api.convert.pdf.blocks import blocks
-from kg_api.convert.pdf.characters import PageText, read, without_text
+from kg_api.convert.pdf.characters import PageText, put_shown, without_text
 from kg_api.convert.pdf.columns import columns
 from kg_api.convert.pdf.document import metadata, opened, outline, title
 from kg_api.convert.pdf.headings import headings
 from kg_api.convert.pdf.images.places import PlacedPicture, images_of, with_pictures
 from kg_api.convert.pdf.images.reading import PdfImages
-from kg_api.convert.pdf.layout import Column, Line
+from kg_api.convert.pdf.layout import Column, Line, TextRun, rows
 from kg_api.convert.pdf.markdown import markdown
 from kg_api.convert.pdf.pictures.places import place_words
 from kg_api.convert.pdf.repeated import leave_out
+from kg_api.convert.pdf.unreadable import forget_unknown, take_out_unreadable
 from kg_api.models.library.conversion import Converted
+from kg_api.wording.pages import name_pages
+from kg_api.wording.plural import pluralize
 
 
 class Pictures(Protocol):
@@ -47,13 +52,29 @@ def convert(
         pictures: reads the pages that have no text; None: they are only counted.
     """
     with opened(data) as document:
-        images = PdfImages(settings)
-        pages = [_page(document, number, images) for number in range(len(document))]
+        images, annotations = PdfImages(settings), Annotations(document, data)
+        pages = [_page(annotations, number, images) for number in range(len(document))]
+        take_out_unreadable(pages)
+        forget_unknown(pages)
         if pictures:
             pictures.read(document, pages)
-        notes = (*(pictures.notes() if pictures else ()), *_notes(leave_out(pages)))
+        pictured = without_text(pages)
+        put_shown(pages)
+        notes = (
+            *(pictures.notes() if pictures else ()),
+            *_note_unreadable(pages),
+            *annotations.list_notes(),
+            *_notes(leave_out(pages)),
+        )
         made = _converted(document, pages, images.read(document))
-        return replace(made, notes=(*notes, *images.notes()), pictures=without_text(pages))
+        known = "\n".join([made.text, *(text for page in pages for text in page.left_out)])
+        missing = note_missing([page.plain for page in pages], known, "the pages")
+        return replace(
+            made,
+            notes=(*notes, *images.notes(), *missing),
+            pictures=pictured,
+            unreadable=tuple(number for number, page in enumerate(pages, 1) if page.needs_ocr),
+        )
 
 
 def _converted(
@@ -73,15 +94,14 @@ def _converted(
     )
 
 
-def _page(document: pdfium.PdfDocument, number: int, images: PdfImages) -> PageText:
+def _page(annotations: Annotations, number: int, images: PdfImages) -> PageText:
     """Read a page; one that is broken has no text, as if it were a picture."""
     try:
-        page = document[number]
+        page, objects, text = annotations.read_page(number)
     except pdfium.PdfiumError:
         return PageText(0)
     try:
-        text = read(page)
-        images.look(page, number, text.turn)
+        images.look(page, number, objects.images, text.turn)
     except pdfium.PdfiumError:
         return PageText(0)
     else:
@@ -91,10 +111,27 @@ def _page(document: pdfium.PdfDocument, number: int, images: PdfImages) -> PageT
 
 
 def _lines(page: PageText, number: int) -> list[Line]:
-    """Give a page's lines in reading order, at the end what stands across them, each piece by itself."""
+    """Give a page's lines in reading order; what stands across them comes last, each piece by itself.
+
+    The horizontal lines above a vertical text come first.
+    """
     found = [line for column in columns(page.pieces, number) for line in column.lines]
-    aside = [Line([piece], number, Column(piece.left, piece.right)) for piece in page.across]
-    return found + aside
+    top = -min((piece.left for piece in page.pieces), default=0)
+    above = [piece for piece in page.across if page.is_vertical and piece.baseline > top]
+    ids = set(map(id, above))
+    below = [piece for piece in page.across if id(piece) not in ids]
+    return [*_aside(above, number), *found, *_aside(below, number)]
+
+
+def _aside(pieces: Sequence[TextRun], number: int) -> list[Line]:
+    return [Line([piece], number, Column(piece.left, piece.right)) for piece in pieces]
+
+
+def _note_unreadable(pages: Sequence[PageText]) -> tuple[str, ...]:
+    if not (numbers := [number for number, page in enumerate(pages, 1) if page.unreadable]):
+        return ()
+    lines = pluralize(sum(len(rows(page.unreadable)) for page in pages), "line")
+    return (f"left out: {lines} of {name_pages(numbers)}, as the font does not say which letters these are",)
 
 
 def _notes(repeated: tuple[int, int]) -> tuple[str, ...]:

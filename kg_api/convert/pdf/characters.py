@@ -4,22 +4,43 @@ from __future__ import annotations
 
 import ctypes
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pypdfium2 as pdfium
 from pypdfium2 import raw
 
-from kg_api.convert.pdf.fonts import Style, Styles, along
-from kg_api.convert.pdf.layout import TextRun
-from kg_api.convert.pdf.letters import BLANKS, LINE_ENDS, accented, is_from_right, letters, written
+from kg_api.convert.pdf.fonts import DOWN, Style, Styles, along
+from kg_api.convert.pdf.layout import CJK_BLANK, FoundRun, TextRun
+from kg_api.convert.pdf.letters import (
+    BLANKS,
+    LINE_ENDS,
+    MEANINGLESS,
+    UNKNOWN,
+    accented,
+    are_cjk,
+    is_from_right,
+    letters,
+    plain_text,
+    written,
+)
+from kg_api.convert.pdf.objects import PageObjects
+from kg_api.convert.pdf.scripts import SizedText, write_scripts
+from kg_api.convert.pdf.vertical import stack
 
 _WIDE_GAP = 0.9
 """Of the font size: what stands further apart is in another column or cell."""
 _SPACE, _NARROW_SPACE, _WIDER = 0.24, 0.15, 0.1
 """Of the font size: a blank, and one in a line that is set tightly, where the letters before stand closer."""
 _OVERLAP = 0.6
+_THIN = 0.01
+"""Points: PDFium skips text that is less wide."""
+_UNMOVED = raw.FS_MATRIX(1, 0, 0, 1, 0, 0)
+_MIN_UNREADABLE = 8
+"""Letters of a page that are worth reading it by OCR."""
+_ASIDE = 1.2
+"""Of the font size: letters of a column begin at most so far apart."""
 _OTHER_BASELINE = 0.6
 _MONO_SHARE = 0.9
 
@@ -35,6 +56,37 @@ class PageText:
     """There is nothing on it at all, no picture either."""
     turn: int | None = None
     """Quarters against the clock in which most lines are written; None: there are none, or OCR read them."""
+    rotation: int = 0
+    """Quarters with the clock in which the page is shown."""
+    shown: list[FoundRun] = field(default_factory=list[FoundRun])
+    """Text of annotations and values of form fields."""
+    unreadable: list[TextRun] = field(default_factory=list[TextRun])
+    """Taken out of the pieces: nobody can say which letters these are."""
+    breadth: float = 0
+    """Of the page across its lines."""
+    plain: str = ""
+    """All characters of the page as PDFium gives them, without any layout."""
+    left_out: list[str] = field(default_factory=list[str])
+    """Taken out of the pieces on purpose, which a note says."""
+
+    @property
+    def needs_ocr(self) -> bool:
+        """Whether it has more unreadable text than a few signs."""
+        return sum(len(run.text) for run in self.unreadable) >= _MIN_UNREADABLE
+
+    @property
+    def is_vertical(self) -> bool:
+        """Whether it is written from top to bottom; then `across` are horizontal lines, such as a header."""
+        return self.turn == DOWN
+
+
+def put_shown(pages: Iterable[PageText]) -> None:
+    """Put texts of annotations and fields among the pieces of their pages."""
+    for page in pages:
+        usual = page.rotation if page.turn is None else page.turn
+        for turn, run, _ in page.shown:
+            (page.pieces if turn == usual else page.across).append(run)
+        page.shown = []
 
 
 def without_text(pages: Sequence[PageText]) -> tuple[int, ...]:
@@ -45,20 +97,31 @@ def without_text(pages: Sequence[PageText]) -> tuple[int, ...]:
 class _Open:
     """A piece that is being written."""
 
-    def __init__(self, style: Style, text: str, left: float, right: float) -> None:
+    def __init__(self, style: Style, text: str, left: float, right: float, bottom: float) -> None:
         self.style, self.letters = style, [text]
         self.left, self.right = left, right
         self.last_left, self.last_right = left, right
         self.last_gap = float("inf")
+        self.last_bottom = bottom
         self.styles = Counter({style: 1})
-        self.from_right = 0
+        self.from_right = self.unmapped = 0
+        self.starts = [(0, style)]
+        """Where letters of another style begin."""
 
-    def takes(self, style: Style, left: float) -> bool:
+    def takes(self, style: Style, left: float, bottom: float) -> bool:
         size = max(self.style.size, style.size)
         if style is not self.style and not self._is_beside(style, size):
             return False
         gap, step = left - self.last_right, left - self.last_left
-        return -_OVERLAP * size < gap < _WIDE_GAP * size or 0 <= step <= size  # a ligature's share its box
+        if -_OVERLAP * size < gap < _WIDE_GAP * size:
+            return True
+        return 0 <= step <= size and bottom > self.last_bottom - size / 2  # a ligature's share its box
+
+    def is_above(self, style: Style, left: float, top: float) -> bool:
+        """Whether a letter of the same text object stands below: its font is for vertical writing."""
+        size = style.size
+        below = top < self.last_bottom + size / 2 and abs(left - self.last_left) < _ASIDE * size
+        return below and style is self.starts[-1][1] and style.turn == 0
 
     def takes_from_right(self, style: Style, right: float) -> bool:
         size = max(self.style.size, style.size)
@@ -68,13 +131,17 @@ class _Open:
         near = abs(style.baseline - self.style.baseline) < _OTHER_BASELINE * size
         return near and style.turn == self.style.turn
 
-    def is_apart(self, style: Style, left: float) -> bool:
+    def is_apart(self, style: Style, left: float, text: str) -> bool:
         """A blank is left before it, though none is written; letters that are all spread out have none."""
         gap = left - self.last_right
+        if gap < CJK_BLANK * style.size and are_cjk(self.letters[-1], text):
+            return False
         tight = gap > _NARROW_SPACE * style.size and gap > self.last_gap + _WIDER * style.size
         return tight or gap > _SPACE * style.size
 
     def add(self, style: Style, text: str, left: float, right: float, *, space: bool) -> None:
+        if style is not self.starts[-1][1]:
+            self.starts.append((len(self.letters), style))
         over = left < (self.last_left + self.last_right) / 2
         if over and (letter := accented(self.letters[-1], text)):
             self.letters[-1] = letter
@@ -90,23 +157,44 @@ class _Open:
         count = self.styles.total()
         bold = sum(number for style, number in self.styles.items() if style.bold) / count
         mono = sum(number for style, number in self.styles.items() if style.mono) / count
-        text, from_right = written(self.letters), self.from_right * 2 > count
         return TextRun(
-            text, self.left, self.right, most.baseline, most.size, bold, mono >= _MONO_SHARE, from_right
+            written(self._parts()),
+            self.left,
+            self.right,
+            most.baseline,
+            most.size,
+            bold,
+            mono >= _MONO_SHARE,
+            self.from_right * 2 > count,
+            unmapped=self.unmapped,
         )
+
+    def _parts(self) -> Sequence[str]:
+        if len(self.starts) == 1:
+            return self.letters
+        ends = [*(at for at, _ in self.starts[1:]), len(self.letters)]
+        parts = [
+            SizedText("".join(self.letters[at:end]), style.baseline, style.size)
+            for (at, style), end in zip(self.starts, ends, strict=True)
+        ]
+        return write_scripts([part for part in parts if part.text])
 
 
 class _Reader:
     """Reads one page. Calls of PDFium are counted in microseconds here: there are thousands a page."""
 
-    def __init__(self, text_page: pdfium.PdfTextPage) -> None:
+    def __init__(self, text_page: pdfium.PdfTextPage, of_annotations: Container[int]) -> None:
         self.page: Any = text_page.raw
+        self.of_annotations = of_annotations
+        self.styles = Styles(self.page)
+        self.style = Style()
+        self.is_annotation = False
         self.box = raw.FS_RECTF()
         self.open: _Open | None = None
         self.space = False
 
-    def pieces(self) -> Iterator[tuple[int, TextRun]]:
-        page, styles, address, style = self.page, Styles(self.page), 0, Style()
+    def pieces(self) -> Iterator[FoundRun]:
+        page, styles, address = self.page, self.styles, 0
         for i in range(raw.FPDFText_CountChars(page)):
             code = raw.FPDFText_GetUnicode(page, i)
             text_object = raw.FPDFText_GetTextObject(page, i)
@@ -114,29 +202,63 @@ class _Reader:
                 if code in LINE_ENDS and not text_object:  # PDFium puts them in, as it does with some blanks
                     yield from self._close()
                 self.space = True
-            elif text := letters(code):
-                if (here := ctypes.addressof(text_object.contents)) != address:
-                    address, style = here, styles.style(text_object, i)
-                yield from self._add(i, code, text, style)
+                continue
+            if (here := ctypes.addressof(text_object.contents)) != address:
+                address, self.style = here, styles.style(text_object, i)
+                if (here in self.of_annotations) != self.is_annotation:
+                    yield from self._close()
+                    self.is_annotation = not self.is_annotation
+            unmapped = code in MEANINGLESS
+            if styles.font.unchecked and not unmapped:
+                unmapped = self._is_unmapped(i)
+            if text := letters(code) or (UNKNOWN if unmapped else ""):
+                yield from self._add(i, code, text)
+                if unmapped and self.open:
+                    self.open.unmapped += 1
         yield from self._close()
 
-    def _add(self, i: int, code: int, text: str, style: Style) -> Iterator[tuple[int, TextRun]]:
+    def _is_unmapped(self, i: int) -> bool:
+        """Whether the file does not say which letter this is; then every letter of the font is looked at."""
+        if raw.FPDFText_HasUnicodeMapError(self.page, i) == 1:
+            self.styles.font.unchecked = -1
+            return True
+        if self.styles.font.unchecked > 0:
+            self.styles.font.unchecked -= 1
+        return False
+
+    def _add(self, i: int, code: int, text: str) -> Iterator[FoundRun]:
         raw.FPDFText_GetLooseCharBox(self.page, i, self.box)
+        style, last, bottom = self.style, self.open, self.box.bottom
         left, right = along(style.turn, self.box)
-        last = self.open
-        if last and last.takes(style, left):
-            last.add(style, text, left, right, space=self.space or last.is_apart(style, left))
+        if last and last.takes(style, left, bottom):
+            last.add(style, text, left, right, space=self.space or last.is_apart(style, left, text))
+            last.last_bottom = bottom
         elif last and is_from_right(code) and last.takes_from_right(style, right):
             last.add(style, text, left, right, space=self.space)
             last.from_right += 1
+        elif last and last.is_above(style, left, self.box.top):
+            yield from self._turn_down(last, i)
+            yield from self._add(i, code, text)
+            return
         else:
             yield from self._close()
-            self.open = _Open(style, text, left, right)
+            self.open = _Open(style, text, left, right, bottom)
         self.space = False
 
-    def _close(self) -> Iterator[tuple[int, TextRun]]:
+    def _turn_down(self, last: _Open, i: int) -> Iterator[FoundRun]:
+        """Take the rest of a text object, and its first letter, to be written downwards."""
+        self.style = self.styles.downwards(self.style, i)
+        if len(last.letters) > 1:
+            yield from self._close()
+            return
+        bottom, unmapped = last.last_bottom, last.unmapped
+        top = bottom + self.style.size
+        self.open = _Open(self.style, last.letters[0], -top, -bottom, bottom)
+        self.open.unmapped = unmapped
+
+    def _close(self) -> Iterator[FoundRun]:
         if self.open:
-            yield self.open.style.turn, self.open.closed()
+            yield FoundRun(self.open.style.turn, self.open.closed(), self.is_annotation)
             self.open = None
 
 
@@ -150,19 +272,52 @@ def is_ligature(text_page: Any, code: int, number: int) -> bool:
     return bool(box.right - box.left > 0.2 * size)
 
 
-def read(page: pdfium.PdfPage) -> PageText:
-    """Give a page's pieces of text, turned so that most of them are written from left to right."""
-    text_page = page.get_textpage()
+def open_text(page: pdfium.PdfPage, texts: Iterable[Any]) -> pdfium.PdfTextPage:
+    """Open the text of a page with all of its characters.
+
+    PDFium skips text without a width, such as a single letter of a font that is neither embedded nor on this
+    machine. With an outline it has one.
+
+    Args:
+        page: it.
+        texts: its text objects.
+    """
+    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
+    for item in texts:
+        raw.FPDFPageObj_GetBounds(item, left, bottom, right, top)
+        if right.value - left.value < _THIN:
+            raw.FPDFTextObj_SetTextRenderMode(item, raw.FPDF_TEXTRENDERMODE_FILL_STROKE)
+            raw.FPDFPageObj_TransformF(item, _UNMOVED)
+    return page.get_textpage()
+
+
+def read(page: pdfium.PdfPage, objects: PageObjects, of_annotations: Container[int] = ()) -> PageText:
+    """Give a page's pieces of text, turned so that most of them are written from left to right.
+
+    Args:
+        page: it.
+        objects: on it.
+        of_annotations: addresses of the text objects that are no content of the page.
+    """
+    text_page = open_text(page, objects.texts)
     try:
-        found = list(_Reader(text_page).pieces())
+        runs = list(_Reader(text_page, of_annotations).pieces())
+        plain = plain_text(text_page.get_text_range(errors="ignore"))
     finally:
         text_page.close()
+    found = stack([each for each in runs if not each.is_annotation])
     turns: Counter[int] = Counter()
-    for turn, piece in found:
+    for turn, piece, _ in found:
         turns[turn] += len(piece.text)
     most = turns.most_common(1)[0][0] if turns else 0
-    height = page.get_width() if most in {1, 3} else page.get_height()
-    pieces = [piece for turn, piece in found if turn == most]
-    across = [piece for turn, piece in found if turn != most]
-    blank = not raw.FPDFPage_CountObjects(page.raw)
-    return PageText(height, pieces, across, is_blank=blank, turn=most if turns else None)
+    return PageText(
+        page.get_width() if most in {1, 3} else page.get_height(),
+        [piece for turn, piece, _ in found if turn == most],
+        [piece for turn, piece, _ in found if turn != most],
+        is_blank=objects.is_blank,
+        turn=most if turns else None,
+        rotation=page.get_rotation() // 90 % 4,
+        breadth=page.get_height() if most in {1, 3} else page.get_width(),
+        shown=[each for each in runs if each.is_annotation],
+        plain=plain,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pypdfium2 import raw
@@ -15,6 +16,8 @@ _MONO = re.compile(
 )
 _SUBSET = re.compile(r"^[A-Z]{6}\+")
 _MIN_SIZE, _MAX_SIZE = 2, 300
+DOWN = 3
+"""Quarter turns of lines that run from top to bottom and follow each other from right to left."""
 
 
 class Style(NamedTuple):
@@ -27,12 +30,24 @@ class Style(NamedTuple):
     mono: bool = False
 
 
+@dataclass(slots=True)
+class PageFont:
+    """A font as a page uses it."""
+
+    bold: bool = False
+    mono: bool = False
+    unchecked: int = 32
+    """Characters to look at before the font is taken to have a Unicode map. PDFium answers 1 M/s: not all."""
+
+
 class Styles:
     """The styles of a page's text objects; fonts are looked at once."""
 
     def __init__(self, page: Any) -> None:
         self._page = page
-        self._fonts: dict[int, tuple[bool, bool]] = {}
+        self._fonts: dict[int, PageFont] = {}
+        self.font = PageFont()
+        """Of the last style."""
         self._box, self._matrix = raw.FS_RECTF(), raw.FS_MATRIX()
 
     def style(self, text_object: Any, i: int) -> Style:
@@ -45,15 +60,21 @@ class Styles:
             raw.FPDFText_GetLooseCharBox(self._page, i, self._box)
             size = max(1.0, abs(self._box.top - self._box.bottom))
         baseline = (matrix.f, -matrix.e, -matrix.f, matrix.e)[turn]
-        return Style(turn, baseline, round(size, 1), *self._font(text_object))
+        self.font = self._font(text_object)
+        return Style(turn, baseline, round(size, 1), self.font.bold, self.font.mono)
 
-    def _font(self, text_object: Any) -> tuple[bool, bool]:
+    def downwards(self, style: Style, i: int) -> Style:
+        """Return the style of a text object whose letters stand one below the other."""
+        raw.FPDFText_GetMatrix(self._page, i, self._matrix)
+        return style._replace(turn=DOWN, baseline=self._matrix.e)
+
+    def _font(self, text_object: Any) -> PageFont:
         font = raw.FPDFTextObj_GetFont(text_object)
         if not font:
-            return False, False
+            return PageFont()
         address = ctypes.addressof(font.contents)
         if address not in self._fonts:
-            self._fonts[address] = _looks(font)
+            self._fonts[address] = PageFont(*_looks(font))
         return self._fonts[address]
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
+
+from kg_api.convert.pdf.letters import are_cjk
+from kg_api.convert.pdf.scripts import SizedText, write_scripts
 
 _SPACE, _OVERLAP = 0.15, 0.5
 """Of the font size: what is between two pieces of one word at most."""
+CJK_BLANK = 0.8
+"""Of the font size: less is no blank between letters of scripts that have none between words."""
 ASCENT, DESCENT = 0.75, 0.22
 """Of the font size: every line is taken to be so high, whatever its font claims."""
 
@@ -38,6 +44,8 @@ class TextRun:
     """It is written from right to left."""
     words: tuple[PageWord, ...] = ()
     """Where OCR read it."""
+    unmapped: int = 0
+    """Number of its characters for which the file names no letter."""
 
     @property
     def top(self) -> float:
@@ -48,6 +56,15 @@ class TextRun:
     def bottom(self) -> float:
         """Its lower edge."""
         return self.baseline - DESCENT * self.size
+
+
+class FoundRun(NamedTuple):
+    """Text as it is found on a page."""
+
+    turn: int
+    """Quarters against the clock in which it is written."""
+    run: TextRun
+    is_annotation: bool = False
 
 
 @dataclass
@@ -129,12 +146,19 @@ class Line:
     @cached_property
     def text(self) -> str:
         """Its words."""
-        found, last = "", None
+        words: list[list[TextRun]] = []
         for piece in self.pieces:
-            near = last is not None and not piece.from_right and _is_one_word(last, piece)
-            found += piece.text if near or not found else f" {piece.text}"
-            last = piece
-        return found
+            if words and not piece.from_right and _is_one_word(words[-1][-1], piece):
+                words[-1].append(piece)
+            else:
+                words.append([piece])
+        return " ".join(_join(word) for word in words)
+
+
+def _join(pieces: Sequence[TextRun]) -> str:
+    if len(pieces) == 1:
+        return pieces[0].text
+    return "".join(write_scripts([SizedText(each.text, each.baseline, each.size) for each in pieces]))
 
 
 def rows(pieces: Iterable[TextRun]) -> list[list[TextRun]]:
@@ -162,7 +186,8 @@ def _beside(one: TextRun, other: TextRun) -> bool:
 
 def _is_one_word(last: TextRun, piece: TextRun) -> bool:
     size = max(piece.size, last.size)
-    return -_OVERLAP * size < piece.left - last.right < _SPACE * size
+    most = CJK_BLANK if are_cjk(last.text, piece.text) else _SPACE
+    return -_OVERLAP * size < piece.left - last.right < most * size
 
 
 def _in_order(row: list[TextRun]) -> list[TextRun]:

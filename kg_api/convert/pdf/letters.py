@@ -20,18 +20,33 @@ _ACCENTS = {
 _LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
 _TEX = {
     0x0B: "ff", 0x0C: "fi", 0x0D: "fl", 0x0E: "ffi", 0x0F: "ffl", 0x10: "“", 0x11: "”", 0x15: "–", 0x16: "—",
-    0x1B: "ff", 0x1C: "fi", 0x1D: "fl", 0x1E: "ffi", 0x1F: "ffl",
+    0x1B: "ff", 0x1C: "fi", 0x1D: "fl", 0x1E: "ffi", 0x1F: "ffl", 0x84: "†", 0x85: "‡", 0x88: "•",
 }  # fmt: skip
-"""Places in TeX's own encodings (OT1, T1), in files that do not say what their letters are."""
+"""Places in TeX's own encodings (OT1, T1, TS1), in files that do not say what their letters are."""
 _HYPHENS = dict.fromkeys((0x02, 0xFFFE, 0x2010, 0x2011), "-")
-_BULLETS = {0xF0B7: "•", 0xF0A7: "▪", 0xF076: "•", 0xF0D8: "▪"}
+_BULLETS = {
+    0xF0B7: "•", 0xF0A7: "▪", 0xF076: "•", 0xF0D8: "▪", 0xF06C: "●", 0xF06E: "■", 0xF071: "❑", 0xF06F: "□",
+    0xF0A8: "□", 0xF0FC: "✓", 0xF0FB: "✗", 0xF0FD: "☒", 0xF0FE: "☑", 0xF0E0: "→",
+}  # fmt: skip
+"""Places in Symbol and Wingdings, as programs write their bullets."""
 _NOTHING = dict.fromkeys((0x200B, 0xFEFF, 0xFFFF), "")
 _LETTERS = _LIGATURES | _TEX | _HYPHENS | _BULLETS | _NOTHING
+UNKNOWN = "\ufdd0"
+"""Stands for a control code, which some font draws as a letter."""
+MEANINGLESS = frozenset((*range(0x20), *range(0x7F, 0xA0), *range(0xE000, 0xF900), 0xFFFD)) - _LETTERS.keys()
+"""Codes that are no letter of any script."""
+_CJK = re.compile("[\u2e80-\u30ff\u3100-\u312f\u31a0-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef]")
+"""Scripts without blanks between words; Hangul has them."""
 
 
 def letters(code: int) -> str:
     """Give what a reader sees: a ligature is its letters, a control code nothing."""
     return _LETTERS.get(code, chr(code) if _FIRST_PRINTED <= code <= 0x10FFFF else "")  # noqa: PLR2004  # Unicode's last
+
+
+def are_cjk(before: str, after: str) -> bool:
+    """Tell whether a gap between two texts is no blank between words."""
+    return bool(_CJK.match(before[-1:]) and _CJK.match(after[:1]))
 
 
 def is_from_right(code: int) -> bool:
@@ -51,3 +66,8 @@ def written(parts: Sequence[str]) -> str:
     if _SURROGATE.search(text):
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "ignore")
     return text
+
+
+def plain_text(text: str) -> str:
+    """Return PDFium's text of a page with letters as a reader sees them."""
+    return text.replace("\r\n", "\n").translate(_LETTERS)

@@ -29,24 +29,38 @@ def leave_out(pages: Sequence[PageText]) -> tuple[int, int]:
     """Take headers, footers and page numbers out of the pages; say how many lines, of how many pages."""
     if len(pages) < _MIN_PAGES:
         return 0, 0
-    ends = [row for number, page in enumerate(pages) for row in _ends(number, page)]
+    ends = [row for number, page in enumerate(pages) for row in _list_ends(number, page)]
     repeated = [*_same_words(ends), *_with_page_numbers(ends, len(pages))]
     gone: dict[int, set[int]] = defaultdict(set)
     lines: set[tuple[int, int]] = set()
     for row in repeated:
         gone[row.page].update(id(piece) for piece in row.pieces)
         lines.add((row.page, row.place))
-    if all(len(gone[number]) == len(page.pieces) for number, page in enumerate(pages)):
+    if all(len(gone[number]) == len(_list_pieces(page)) for number, page in enumerate(pages)):
         return 0, 0  # there is no other text
     for number, ids in gone.items():
-        pages[number].pieces = [piece for piece in pages[number].pieces if id(piece) not in ids]
+        page = pages[number]
+        page.left_out += [piece.text for piece in _list_pieces(page) if id(piece) in ids]
+        page.pieces = [piece for piece in page.pieces if id(piece) not in ids]
+        page.across = [piece for piece in page.across if id(piece) not in ids]
     return len(lines), len({page for page, _ in lines})
 
 
-def _ends(number: int, page: PageText) -> Iterable[_Row]:
-    top, bottom = page.height * (1 - _ZONE), page.height * _ZONE
-    above = rows(piece for piece in page.pieces if piece.baseline > top)[:_MAX_ROWS]
-    below = rows(piece for piece in page.pieces if piece.baseline < bottom)[-_MAX_ROWS:]
+def _list_pieces(page: PageText) -> list[TextRun]:
+    """Return all pieces that may be a header. Those of a vertical page are mostly written across it."""
+    return [*page.pieces, *page.across] if page.is_vertical else page.pieces
+
+
+def _list_ends(number: int, page: PageText) -> Iterable[_Row]:
+    yield from _ends(number, page.pieces, page.height)
+    if page.is_vertical:
+        yield from _ends(number, page.across, page.breadth)
+
+
+def _ends(number: int, pieces: Sequence[TextRun], height: float) -> Iterable[_Row]:
+    top, bottom = height * (1 - _ZONE), height * _ZONE
+    above = rows(piece for piece in pieces if piece.baseline > top)[:_MAX_ROWS]
+    below = rows(piece for piece in pieces if piece.baseline < bottom)[-_MAX_ROWS:]
     for row in above + below:
         words = " ".join(piece.text for piece in row)
         yield _Row(number, round(row[0].baseline / 4), " ".join(words.split()), row)

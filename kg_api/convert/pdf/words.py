@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from kg_api.convert.pdf.letters import are_cjk
+
 _TORN = re.compile(r"([^\W\d_]+)[-\xad]$")
 _RANGE = re.compile(r"\d[-–]$|\w-$")
 _BEGINNING = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _WORDS = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _LEADERS = re.compile(r"(?:\s?[.·…_]){5,}")
-_CJK = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
 _MARK = re.compile(
     r"(?=#{1,6}(?:\s|$)|[-+*](?:\s|$)|>|<[A-Za-z!/?]|`{3}|~{3}|\||[-*_=](?:\s*[-*_=]){2,}\s*$)"
 )
@@ -42,7 +43,7 @@ class Vocabulary:
             if following and line[0].islower() and not self._is_compound(text, torn[1], following[0]):
                 return text[:-1] + line
             return text + line if following else f"{text} {line}"
-        between = "" if _CJK.match(text[-1]) and _CJK.match(line[0]) else " "
+        between = "" if are_cjk(text, line) else " "
         if text[-1] == "\xad":
             return text[:-1] + line
         return text + between + line

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from kg_api.models.images import FoundImage
 from kg_api.models.library.metadata import MetadataValue
 from kg_api.models.library.word_boxes import WordBox
+
+
+OcrMode = Literal["auto", "always", "never"]
+"""Which pages of a PDF OCR reads: those without text that can be read, all, or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,8 @@ class Converted:
     """What a person should know, such as what was left out and how often."""
     pictures: tuple[int, ...] = ()
     """Pages, from 1, that have something on them but no text; where they are all, `text` is empty."""
+    unreadable: tuple[int, ...] = ()
+    """Pages, from 1, with text that was left out because no program can tell its letters."""
     words: tuple[WordBox, ...] = ()
     """What OCR read, by its place in `text`."""
     images: tuple[FoundImage, ...] = ()

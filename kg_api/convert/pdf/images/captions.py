@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kg_api.convert.pdf.blocks import PdfBlock
-from kg_api.convert.pdf.images.found import Box
 from kg_api.convert.pdf.layout import Line
+from kg_api.convert.pdf.objects import Box
 from kg_api.convert.pdf.words import Vocabulary
 
 _MAX_DISTANCE = 60.0

@@ -7,7 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kg_api.convert.pdf.images.found import Box, FoundPicture
+from kg_api.convert.pdf.images.found import FoundPicture
+from kg_api.convert.pdf.objects import Box
 
 MIN_SIDE = 36.0
 """Points, half an inch: what is smaller both ways is an icon."""

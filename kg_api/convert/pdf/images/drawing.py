@@ -13,7 +13,8 @@ from pypdfium2 import PdfMatrix, raw
 
 from kg_api.convert.image.opening import opened
 from kg_api.convert.image.preview import shown
-from kg_api.convert.pdf.images.found import DrawnObject, filters_of, stored
+from kg_api.convert.pdf.images.found import filters_of, stored
+from kg_api.convert.pdf.objects import DrawnObject
 from kg_api.errors import UnreadableDocument
 
 MAX_DRAWN = 25_000_000

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from kg_api.convert.pdf.blocks import PdfBlock
 from kg_api.convert.pdf.images.captions import Caption, assign, captions
-from kg_api.convert.pdf.images.found import Box
 from kg_api.convert.pdf.layout import Column, Line
+from kg_api.convert.pdf.objects import Box
 from kg_api.models.images import FoundImage, ReadImage
 
 

@@ -11,8 +11,9 @@ from kg_api.api_settings import ConversionSettings
 from kg_api.convert.image.within import ImagesWithin
 from kg_api.convert.pdf.images.choice import PageShape, choose
 from kg_api.convert.pdf.images.drawing import file_of
-from kg_api.convert.pdf.images.found import Box, DrawnObject, FoundPicture, draws, find
+from kg_api.convert.pdf.images.found import FoundPicture, find
 from kg_api.convert.pdf.images.places import PlacedPicture
+from kg_api.convert.pdf.objects import DrawnObject, list_objects, turn_box
 
 _BROKEN = "pictures that are broken or of one colour"
 
@@ -29,18 +30,21 @@ class PdfImages:
         self._turns: dict[int, int] = {}
         self._left_out: Counter[str] = Counter()
 
-    def look(self, page: pdfium.PdfPage, number: int, turn: int | None) -> None:
+    def look(
+        self, page: pdfium.PdfPage, number: int, images: Sequence[DrawnObject], turn: int | None
+    ) -> None:
         """Look what is on a page.
 
         Args:
             page: it.
             number: from 0.
+            images: on it.
             turn: quarters against the clock in which most of its lines are written; None: it has none.
         """
         if not self._wanted:
             return
         try:
-            found = find(page, number)
+            found = find(page, number, images)
         except pdfium.PdfiumError:
             return
         if found:
@@ -68,7 +72,7 @@ class PdfImages:
     ) -> Iterator[PlacedPicture]:
         page = document[number]
         try:
-            items = list(draws(page))
+            items = list_objects(page).images
             for count, each in enumerate(chosen, 1):
                 if not self._within.has_room():
                     continue
@@ -76,7 +80,7 @@ class PdfImages:
                 if image := self._within.read(content):
                     ending = "jpg" if image.content_type == "image/jpeg" else "png"
                     name = f"page-{number + 1}-image-{count}.{ending}"
-                    yield PlacedPicture(number, turned(each.box, self._turns[number]), image, name)
+                    yield PlacedPicture(number, turn_box(each.box, self._turns[number]), image, name)
         finally:
             page.close()
 
@@ -92,11 +96,3 @@ class PdfImages:
             made = b""
         self._left_out[_BROKEN] += not made
         return made or None
-
-
-def turned(box: Box, turn: int) -> Box:
-    """A place as the lines of its page have theirs, which are written with that many quarter turns."""
-    left, bottom, right, top = box
-    return (box, (bottom, -right, top, -left), (-right, -top, -left, -bottom), (-top, left, -bottom, right))[
-        turn
-    ]

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import pypdfium2 as pdfium
 from pypdfium2 import raw
 
-from kg_api.convert.pdf.characters import is_ligature
+from kg_api.convert.pdf.characters import is_ligature, open_text
 from kg_api.convert.pdf.letters import BLANKS, letters
+from kg_api.convert.pdf.objects import list_objects
 from kg_api.convert.pdf.pages.streams import LetterStream
 from kg_api.models.images import PageBox
 
@@ -49,7 +50,7 @@ class PageLetters:
     @classmethod
     def of(cls, page: pdfium.PdfPage, size: tuple[int, int]) -> PageLetters:
         """Read them."""
-        text_page = page.get_textpage()
+        text_page = open_text(page, list_objects(page).texts)
         count = min(raw.FPDFText_CountChars(text_page.raw), MAX_LETTERS)
         stream = LetterStream.of(_letter(text_page.raw, number) for number in range(count))
         return cls(page, text_page, size, stream)

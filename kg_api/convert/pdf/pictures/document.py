@@ -12,14 +12,22 @@ from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
 
 
-def convert(data: bytes, engine: EngineName, settings: ConversionSettings) -> Converted:
+def convert(
+    data: bytes, engine: EngineName, settings: ConversionSettings, *, every: bool = False
+) -> Converted:
     """Make Markdown of it.
+
+    Args:
+        data: the file.
+        engine: what reads its pages.
+        settings: bounds of that.
+        every: whether it reads all pages, also those with text.
 
     Raises:
         UnreadableDocument: it is broken or protected, or the engine cannot be used.
     """
     try:
-        reader = PictureReader(open_engine(engine, settings), settings)
+        reader = PictureReader(open_engine(engine, settings), settings, every)
     except OcrFailed as error:
         raise UnreadableDocument(str(error)) from None
     return convert_pdf(data, settings, reader)

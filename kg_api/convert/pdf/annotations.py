@@ -1,0 +1,308 @@
+"""Text that a page shows besides its content: values of form fields, free text and stamps.
+
+PDFium draws appearances into the page (`FPDFPage_Flatten`), so their text has its place like any other. A
+value replaces the text of its appearance if that is missing, cut off, or spaced for boxes. Comments, which
+a reader opens one by one, are counted.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from textwrap import wrap
+from typing import Any, Literal
+
+import pypdfium2 as pdfium
+from pypdfium2 import raw
+
+from kg_api.convert.pdf.characters import PageText, open_text, read
+from kg_api.convert.pdf.layout import ASCENT, DESCENT, FoundRun, TextRun
+from kg_api.convert.pdf.letters import plain_text
+from kg_api.convert.pdf.objects import Box, PageObjects, list_form_texts, list_objects, turn_box
+from kg_api.wording.pages import name_pages
+from kg_api.wording.plural import pluralize
+
+CHECKED, UNCHECKED = "☒", "☐"
+_MAX_ANNOTATIONS = 20_000
+"""Of a page."""
+_MAX_EXAMPLE = 80
+_HIDDEN, _NO_VIEW = 1 << 1, 1 << 5
+_MULTILINE, _PASSWORD = 1 << 12, 1 << 13
+_NEED_APPEARANCES = re.compile(rb"/NeedAppearances\s+true")
+_FONT_SIZE = re.compile(r"(\d+\.?\d*|\.\d+)\s+Tf")
+_USUAL_SIZE, _ROOM = 12.0, 0.7
+_LETTER_WIDTH = 0.5
+_STAMPS = frozenset(
+    {
+        *("Approved", "AsIs", "Confidential", "Departmental", "Draft", "Experimental", "Expired", "Final"),
+        *("ForComment", "ForPublicRelease", "NotApproved", "NotForPublicRelease", "Sold", "TopSecret"),
+    }
+)
+_NO_TEXT = frozenset(
+    {
+        raw.FPDF_ANNOT_TEXT,
+        raw.FPDF_ANNOT_LINK,
+        raw.FPDF_ANNOT_POPUP,
+        raw.FPDF_ANNOT_HIGHLIGHT,
+        raw.FPDF_ANNOT_UNDERLINE,
+        raw.FPDF_ANNOT_SQUIGGLY,
+        raw.FPDF_ANNOT_STRIKEOUT,
+        raw.FPDF_ANNOT_INK,
+        raw.FPDF_ANNOT_CARET,
+        raw.FPDF_ANNOT_FILEATTACHMENT,
+        raw.FPDF_ANNOT_SOUND,
+    }
+)
+"""Kinds that are drawn as icons or lines only."""
+_NO_COMMENT = frozenset({raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_FREETEXT})
+_CHOICES = frozenset({raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX})
+_BOXES = frozenset({raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON})
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A field, or another annotation, that shows a text."""
+
+    kind: Literal["value", "mark", "text"]
+    """A mark always replaces its appearance, a value where it says more, a text only where there is none."""
+    box: Box
+    value: str
+    size: float = 0
+    is_multiline: bool = False
+
+
+@dataclass(slots=True)
+class _Found:
+    items: list[_Item] = field(default_factory=list[_Item])
+    comments: list[str] = field(default_factory=list[str])
+    is_drawn: bool = False
+    """Something has an appearance that may hold text."""
+
+
+class Annotations:
+    """The forms and annotations of one document."""
+
+    def __init__(self, document: pdfium.PdfDocument, data: bytes) -> None:
+        self._document = document
+        self._xfa = document.get_formtype() in {raw.FORMTYPE_XFA_FULL, raw.FORMTYPE_XFA_FOREGROUND}
+        if document.get_formtype() != raw.FORMTYPE_NONE:
+            document.init_forms()
+        self._form: Any = document.formenv.raw if document.formenv else None
+        self._stale = bool(_NEED_APPEARANCES.search(data))
+        """Appearances are to be made anew of the values."""
+        self._comments: dict[int, list[str]] = {}
+
+    def read_page(self, number: int) -> tuple[pdfium.PdfPage, PageObjects, PageText]:
+        """Read a page with what it shows besides its content.
+
+        Raises:
+            PdfiumError: it is broken.
+        """
+        page = self._document[number]
+        found = self._find(page)
+        if not found.is_drawn:
+            objects = list_objects(page)
+            text, runs = read(page, objects), list[FoundRun]()
+        else:
+            page, objects, text = self._flatten(page, number)
+            runs = text.shown
+        text.shown = list(self._place(found.items, runs, text))
+        said = _letters(" ".join(each.run.text for each in text.shown))
+        if comments := [each for each in found.comments if _letters(each) not in said]:
+            self._comments[number + 1] = comments
+        text.plain = "\n".join([text.plain, *(each.run.text for each in text.shown)])
+        return page, objects, text
+
+    def list_notes(self) -> Iterator[str]:
+        """Return what a person should know."""
+        if self._comments:
+            count = sum(map(len, self._comments.values()))
+            first = " ".join(next(iter(self._comments.values()))[0].split())
+            example = first if len(first) <= _MAX_EXAMPLE else f"{first[: _MAX_EXAMPLE - 1]}…"
+            pages = name_pages(sorted(self._comments))
+            yield f'left out: {pluralize(count, "comment")} on {pages}, e.g. "{example}"'
+        if self._xfa:
+            yield "left out: what its XFA form adds to the pages; print it to a PDF, and add that file"
+        if (count := raw.FPDFDoc_GetAttachmentCount(self._document.raw)) > 0:
+            yield f"left out: {pluralize(count, 'attached file')}; add each as a document of its own"
+
+    def _find(self, page: pdfium.PdfPage) -> _Found:
+        """Look at the annotations of a page, and remove those without text before others are drawn."""
+        found, hidden = _Found(), list[int]()
+        for i in range(min(raw.FPDFPage_GetAnnotCount(page.raw), _MAX_ANNOTATIONS)):
+            annotation: Any = raw.FPDFPage_GetAnnot(page.raw, i)
+            if not annotation:
+                continue
+            try:
+                if not self._look(annotation, found):
+                    hidden.append(i)
+            finally:
+                raw.FPDFPage_CloseAnnot(annotation)
+        if found.is_drawn:
+            for i in reversed(hidden):
+                raw.FPDFPage_RemoveAnnot(page.raw, i)
+        return found
+
+    def _look(self, annotation: Any, found: _Found) -> bool:
+        """Add what an annotation shows; tell whether its appearance is to be drawn."""
+        kind: int = raw.FPDFAnnot_GetSubtype(annotation)
+        if kind in {raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP}:
+            return False
+        if raw.FPDFAnnot_GetFlags(annotation) & (_HIDDEN | _NO_VIEW):
+            return False
+        is_drawn = kind not in _NO_TEXT
+        if kind == raw.FPDF_ANNOT_WIDGET:
+            is_drawn = self._look_at_field(annotation, found)
+        elif contents := _read_string(annotation, b"Contents").strip():
+            box = _read_box(annotation)
+            if kind not in _NO_COMMENT:
+                found.comments.append(contents)
+            if kind in {raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_STAMP}:
+                found.items.append(
+                    _Item("text", box, contents, _read_size(annotation, box), is_multiline=True)
+                )
+        elif kind == raw.FPDF_ANNOT_STAMP and (name := _read_string(annotation, b"Name")) in _STAMPS:
+            words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+            found.items.append(_Item("text", _read_box(annotation), words, _USUAL_SIZE))
+        found.is_drawn = found.is_drawn or (is_drawn and _has_appearance(annotation))
+        return is_drawn
+
+    def _look_at_field(self, annotation: Any, found: _Found) -> bool:
+        kind: int = raw.FPDFAnnot_GetFormFieldType(self._form, annotation) if self._form else -1
+        flags = raw.FPDFAnnot_GetFormFieldFlags(self._form, annotation) if kind > 0 else 0
+        box = _read_box(annotation)
+        if kind in _BOXES:
+            mark = CHECKED if raw.FPDFAnnot_IsChecked(self._form, annotation) else UNCHECKED
+            found.items.append(_Item("mark", box, mark, _fit_size(0, box)))
+            return False
+        if kind == raw.FPDF_FORMFIELD_TEXTFIELD and flags & _PASSWORD:
+            return False
+        if kind == raw.FPDF_FORMFIELD_LISTBOX:
+            found.items.append(_Item("mark", box, self._read_choice(annotation), _read_size(annotation, box)))
+            return False
+        if kind in {raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX}:
+            value = self._read_choice(annotation) or self._read_value(annotation)
+            multiline = kind == raw.FPDF_FORMFIELD_TEXTFIELD and bool(flags & _MULTILINE)
+            if value.strip():
+                size = _read_size(annotation, box)
+                found.items.append(_Item("value", box, value, size, is_multiline=multiline))
+        return True
+
+    def _read_value(self, annotation: Any) -> str:
+        return _read_wide(partial(raw.FPDFAnnot_GetFormFieldValue, self._form, annotation))
+
+    def _read_choice(self, annotation: Any) -> str:
+        """Return the chosen options as the form shows them, which may be stored by other values."""
+        count = raw.FPDFAnnot_GetOptionCount(self._form, annotation)
+        chosen = (i for i in range(count) if raw.FPDFAnnot_IsOptionSelected(self._form, annotation, i))
+        return ", ".join(
+            _read_wide(partial(raw.FPDFAnnot_GetOptionLabel, self._form, annotation, i)) for i in chosen
+        )
+
+    def _flatten(self, page: pdfium.PdfPage, number: int) -> tuple[pdfium.PdfPage, PageObjects, PageText]:
+        before = list_objects(page)
+        text_page = open_text(page, before.texts)
+        plain = plain_text(text_page.get_text_range(errors="ignore"))
+        text_page.close()
+        count = raw.FPDFPage_CountObjects(page.raw)
+        raw.FPDFPage_Flatten(page.raw, raw.FLAT_NORMALDISPLAY)
+        page.close()
+        page = self._document[number]
+        objects, added = list_objects(page), set[int]()
+        for i in range(count, raw.FPDFPage_CountObjects(page.raw)):
+            item: Any = raw.FPDFPage_GetObject(page.raw, i)
+            if raw.FPDFPageObj_GetType(item) == raw.FPDF_PAGEOBJ_FORM:
+                added.update(ctypes.addressof(each.contents) for each in list_form_texts(item))
+        text = read(page, objects, added)
+        text.plain, text.is_blank = plain, before.is_blank
+        return page, objects, text
+
+    def _place(self, items: Sequence[_Item], drawn: Sequence[FoundRun], text: PageText) -> Iterator[FoundRun]:
+        left = list(drawn)
+        for item in items:
+            own = [each for each in left if _is_within(each.run, turn_box(item.box, each.turn))]
+            taken = set(map(id, own))
+            left = [each for each in left if id(each) not in taken]
+            turn = own[0].turn if own else text.rotation if text.turn is None else text.turn
+            shown = own if own and not self._says_more(item, own) else list(_write(item, own, turn))
+            yield from () if _is_there(shown, item.box, text) else shown
+        yield from left
+
+    def _says_more(self, item: _Item, own: Sequence[FoundRun]) -> bool:
+        """Whether the value is to be read, and not its appearance."""
+        if item.kind != "value":
+            return item.kind == "mark"
+        shown, value = " ".join(each.run.text for each in own), _letters(item.value)
+        if _letters(shown) == value:
+            return shown.split() != item.value.split()  # each letter in a box of its own
+        return self._stale or _letters(shown) in value
+
+
+def _has_appearance(annotation: Any) -> bool:
+    return raw.FPDFAnnot_GetAP(annotation, raw.FPDF_ANNOT_APPEARANCEMODE_NORMAL, None, 0) > 2  # noqa: PLR2004 - bytes of the final zero
+
+
+def _read_box(annotation: Any) -> Box:
+    rect = raw.FS_RECTF()
+    raw.FPDFAnnot_GetRect(annotation, rect)
+    low, high = min(rect.left, rect.right), max(rect.left, rect.right)
+    return low, min(rect.bottom, rect.top), high, max(rect.bottom, rect.top)
+
+
+def _read_string(annotation: Any, key: bytes) -> str:
+    return _read_wide(partial(raw.FPDFAnnot_GetStringValue, annotation, key))
+
+
+def _read_wide(call: Callable[[Any, int], int]) -> str:
+    length = call(None, 0)
+    if length <= 2:  # noqa: PLR2004 - the final zero
+        return ""
+    buffer = ctypes.create_string_buffer(length)
+    call(ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
+    return buffer.raw[: length - 2].decode("utf-16-le", "ignore").replace("\0", "")
+
+
+def _read_size(annotation: Any, box: Box) -> float:
+    match = _FONT_SIZE.search(_read_string(annotation, b"DA"))
+    return _fit_size(float(match[1]) if match else 0, box)
+
+
+def _fit_size(size: float, box: Box) -> float:
+    return max(1.0, min(size or _USUAL_SIZE, _ROOM * min(box[3] - box[1], box[2] - box[0])))
+
+
+def _is_within(run: TextRun, box: Box) -> bool:
+    across, along = (run.top + run.bottom) / 2, (run.left + run.right) / 2
+    return box[0] <= along <= box[2] and box[1] <= across <= box[3]
+
+
+def _letters(text: str) -> str:
+    return "".join(each for each in text.casefold() if each.isalnum()) or "".join(text.split())
+
+
+def _is_there(shown: Sequence[FoundRun], box: Box, text: PageText) -> bool:
+    """Whether the page's content has the same text at the same place."""
+    place = turn_box(box, text.turn or 0)
+    there = " ".join(each.text for each in text.pieces if _is_within(each, place))
+    return bool(there) and _letters(" ".join(each.run.text for each in shown)) in _letters(there)
+
+
+def _write(item: _Item, own: Sequence[FoundRun], turn: int) -> Iterator[FoundRun]:
+    """Put a value into its box, where its appearance has it if there is one."""
+    left, bottom, right, top = turn_box(item.box, turn)
+    size = own[0].run.size if own else item.size
+    lines = [each.strip() for each in item.value.splitlines() if each.strip()]
+    if item.is_multiline:
+        width = max(1, int((right - left) / (_LETTER_WIDTH * size)))
+        lines = [part for line in lines for part in wrap(line, width, break_long_words=False)]
+    middle = (bottom + top) / 2 - (ASCENT - DESCENT) / 2 * size
+    first = middle if len(lines) == 1 else top - size
+    if own:
+        first = max(each.run.baseline for each in own)
+    step = min(1.2 * size, (top - bottom) / max(1, len(lines)))
+    for number, line in enumerate(lines):
+        end = min(right, left + _LETTER_WIDTH * size * len(line))
+        yield FoundRun(turn, TextRun(line, left, end, first - number * step, size))

@@ -1,0 +1,84 @@
+"""Text whose letters a program cannot tell, though a page draws them rightly.
+
+A font may name no letter for its characters: no ToUnicode map, and glyph names that are made up. PDFium
+then returns bare character codes. They are letters only if they happen to be the codes of ASCII, as in old
+files of TeX, which is judged by the words that they make. Codes of other scripts are never right by chance.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from kg_api.convert.pdf.characters import PageText
+from kg_api.convert.pdf.layout import TextRun
+from kg_api.convert.pdf.letters import UNKNOWN
+
+_MOST, _FEW = 0.5, 3
+"""Characters of a piece, as a share and at least: fewer are signs within text that can be read."""
+_MIN_LETTERS, _MIN_WORDS = 60, 20
+"""Of a page that is judged by itself, and of a text that is judged by its common words."""
+_LETTER_SHARE, _NUMBER_SHARE = 0.5, 0.7
+_COMMON_SHARE = 0.08
+# Short words that texts are full of: en, de, fr, es, pt, it, nl, sv, da, no, fi, pl, cs, hu, ro, tr.
+_COMMON_WORDS = """
+the of and to in is it for on that as with be by are at this from or an not was have you if can will
+der die das und ist von zu den mit im dem des ein eine auf nicht sich es auch
+le la les et de du un une en est que pour dans par sur au il qui pas ne ce
+el los las por con se su al lo no más una como para os do da em não um uma na dos das ao com
+di che non del della si sono gli nel van het een dat te op voor zijn met niet aan er
+och att som på är av för det till ett inte har til af ikke jeg ja ei että oli kun
+nie że jest je že za po az egy hogy nem és și nu cu din ce bir ve bu için
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_NUMBER = re.compile(r"[-+(]?\d[\d.,:/]*[%)]?")
+_VOWELS = frozenset("aeiouy")
+_VOWEL_SHARES = (0.25, 0.6)
+
+
+def take_out_unreadable(pages: Sequence[PageText]) -> None:
+    """Move the pieces that nobody can read from the text of the pages to `unreadable`."""
+    suspects = [[run for run in (*page.pieces, *page.across) if _is_suspect(run)] for page in pages]
+    if not any(suspects) or _says_words(run for some in suspects for run in some):
+        return
+    for page, some in zip(pages, suspects, strict=True):
+        letters = sum(len(run.text) for run in some)
+        if some and not (letters >= _MIN_LETTERS and _says_words(some)):
+            page.unreadable = [run for run in (*page.pieces, *page.across) if _is_suspect(run, 1)]
+            page.left_out += [run.text for run in page.unreadable]
+            taken = set(map(id, page.unreadable))
+            page.pieces = [run for run in page.pieces if id(run) not in taken]
+            page.across = [run for run in page.across if id(run) not in taken]
+
+
+def _is_suspect(run: TextRun, few: int = _FEW) -> bool:
+    return run.unmapped >= max(few, _MOST * len(run.text.replace(" ", "")))
+
+
+def _says_words(runs: Iterable[TextRun]) -> bool:
+    """Tell a language in ASCII's codes, or numbers, from codes that mean nothing."""
+    tokens = " ".join(run.text for run in runs).split()
+    rest = [token for token in tokens if not _NUMBER.fullmatch(token)]
+    if len(rest) <= (1 - _NUMBER_SHARE) * len(tokens):
+        return True
+    words = [word.casefold() for word in _WORD.findall(" ".join(rest))]
+    letters = sum(map(len, words))
+    if letters < _LETTER_SHARE * sum(map(len, rest)):
+        return False
+    common = sum(word in _COMMON for word in words)
+    if len(words) >= _MIN_WORDS:
+        return common >= _COMMON_SHARE * len(words)
+    vowels = sum(letter in _VOWELS for word in words for letter in word)
+    low, high = _VOWEL_SHARES
+    return common > 0 or low * letters <= vowels <= high * letters
+
+
+def forget_unknown(pages: Iterable[PageText]) -> None:
+    """Leave out the few control codes within text that can be read: no letter is known for them."""
+    for page in pages:
+        for run in (*page.pieces, *page.across):
+            if UNKNOWN in run.text:
+                run.text = run.text.replace(UNKNOWN, "")
+        page.pieces = [run for run in page.pieces if run.text]
+        page.across = [run for run in page.across if run.text]

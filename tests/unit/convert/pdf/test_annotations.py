@@ -1,0 +1,176 @@
+"""Values of form fields, free text, stamps and comments: the text that a page shows, at its place."""
+
+from __future__ import annotations
+
+import pytest
+
+from kg_api.convert.pdf import convert
+from tests.unit.convert.pdf.raw_pdf import annotation, appearance, page, shows, widget
+
+TEXT = ["The licence of the crane:", "Name:", "It ends in May."]
+DRAWN = "/AP << /N 8 0 R >>"
+FIELDS = "/Fields [7 0 R]"
+
+
+def field(entries: str, *more: bytes, form: str = FIELDS, rect: str = "150 676 350 696") -> str:
+    """Return the text of a page with one field in its second line."""
+    made = convert(page(TEXT, [7], [widget(entries, rect), *more], form=form))
+    assert made.notes == ()
+    return made.text.replace("\n\n", " | ")
+
+
+def line(value: str) -> str:
+    return f"The licence of the crane: | Name: {value} | It ends in May."
+
+
+@pytest.mark.parametrize(
+    ("entries", "drawn", "value"),
+    [
+        ("/FT /Tx /T (a) /V (Sample Ltd 42)", "Sample Ltd 42", "Sample Ltd 42"),
+        ("/FT /Tx /T (a) /V (Sample Ltd 42)", None, "Sample Ltd 42"),
+        ("/FT /Tx /T (a) /V (1234.5)", "1,234.50 EUR", "1,234.50 EUR"),  # as a format writes it
+        ("/FT /Tx /T (a) /V (Sample Ltd 42, harbour 7)", "Sample Ltd 42, har", "Sample Ltd 42, harbour 7"),
+        ("/FT /Ch /Ff 131072 /T (a) /Opt [(Lisbon) (Porto)] /V (Porto)", "Porto", "Porto"),
+        ("/FT /Ch /Ff 131072 /T (a) /Opt [[(1) (Lisbon)] [(2) (Porto)]] /V (2)", None, "Porto"),
+        ("/FT /Ch /Ff 393216 /T (a) /Opt [(Lisbon)] /V (Faro)", None, "Faro"),
+        (
+            "/FT /Ch /Ff 2097152 /T (a) /Opt [(Lisbon) (Porto) (Faro)] /V [(Lisbon) (Faro)]",
+            None,
+            "Lisbon, Faro",
+        ),
+    ],
+)
+def test_value_stands_in_its_line(entries: str, drawn: str | None, value: str) -> None:
+    more = () if drawn is None else (shows(drawn),)
+    assert field(f"{entries} {DRAWN if more else ''}", *more) == line(value)
+
+
+def test_need_appearances_prefers_the_value() -> None:
+    form = f"{FIELDS} /NeedAppearances true"
+    assert field("/FT /Tx /T (a) /V (New 43)", form=form) == line("New 43")
+    assert field(f"/FT /Tx /T (a) /V (New 43) {DRAWN}", shows("Old 42"), form=form) == line("New 43")
+
+
+def test_value_is_inherited_from_the_field() -> None:
+    parent = b"<< /FT /Tx /T (a) /V (Sample Ltd 42) /Kids [7 0 R] >>"
+    assert field("/Parent 8 0 R", parent, form="/Fields [8 0 R]") == line("Sample Ltd 42")
+
+
+def test_letters_in_boxes_are_one_number() -> None:
+    boxes = " ".join(f"BT /F1 12 Tf {20 * at + 4} 5 Td ({digit}) Tj ET" for at, digit in enumerate("47114"))
+    entries = "/FT /Tx /Ff 16777216 /MaxLen 10 /T (a) /V (47114)"
+    assert field(f"{entries} {DRAWN}", appearance(boxes)) == line("47114")
+    assert field(entries) == line("47114")
+
+
+def test_lines_of_a_field_are_a_paragraph() -> None:
+    long = "The crane lifts 40 tons and stands on the pier near the old lighthouse, which is closed today."
+    for value, words in (
+        (long, long),
+        (r"Berth 9 of the harbour,\rpier 12", "Berth 9 of the harbour, pier 12"),
+    ):
+        shown = widget(f"/FT /Tx /Ff 4096 /T (a) /V ({value})", "150 560 350 700")
+        assert convert(page(TEXT[:1], [7], [shown], form=FIELDS)).text == f"{TEXT[0]}\n\n{words}"
+
+
+def test_password_is_not_shown() -> None:
+    assert "secret" not in field("/FT /Tx /Ff 8192 /T (a) /V (secret)")
+    assert "*" not in field(f"/FT /Tx /Ff 8192 /T (a) /V (secret) {DRAWN}", shows("******"))
+
+
+@pytest.mark.parametrize("flags", [2, 32])
+def test_hidden_field_is_left_out(flags: int) -> None:
+    data = page(
+        TEXT, [7], [widget(f"/FT /Tx /T (a) /V (hidden 42) {DRAWN}"), shows("hidden 42")], form=FIELDS
+    )
+    assert "42" not in convert(data.replace(b"/F 4 ", b"/F %d " % flags)).text
+
+
+def test_value_that_the_page_shows_is_not_doubled() -> None:
+    shown = widget("/FT /Tx /T (a) /V (Sample Ltd 42)", "100 716 300 736")
+    made = convert(page(["Name:            Sample Ltd 42"], [7], [shown], form=FIELDS))
+    assert made.text.count("42") == 1
+
+
+@pytest.mark.parametrize(("state", "mark"), [("Yes", "☒"), ("Off", "☐")])
+def test_box_is_checked_or_not(state: str, mark: str) -> None:
+    drawn = "/AP << /N << /Yes 8 0 R /Off 9 0 R >> >>"
+    entries = f"/FT /Btn /T (a) /V /{state} /AS /{state} {drawn}"
+    made = field(entries, shows("4"), appearance(""), rect="110 676 122 688")
+    assert made == line(mark)
+
+
+def test_chosen_radio_button_is_marked() -> None:
+    button = "/Parent 9 0 R /AS /{} /AP << /N << /{} 10 0 R >> >>"
+    objects = [
+        widget(button.format("a", "a"), "110 676 122 688"),
+        widget(button.format("Off", "b"), "110 636 122 648"),
+        b"<< /FT /Btn /Ff 49152 /T (pier) /V /a /Kids [7 0 R 8 0 R] >>",
+        shows("l"),
+    ]
+    text = convert(page(["Pier", "East", "West"], [7, 8], objects, form="/Fields [9 0 R]")).text
+    assert [each for each in text.replace("\n\n", "\n").split("\n") if each] == ["Pier", "East ☒", "West ☐"]
+
+
+def test_signature_and_button_show_their_appearance() -> None:
+    assert field(f"/FT /Sig /T (a) {DRAWN}", shows("Signed by Ada on 7 May")) == line(
+        "Signed by Ada on 7 May"
+    )
+    assert field(f"/FT /Btn /Ff 65536 /T (a) {DRAWN}", shows("Print form 9")) == line("Print form 9")
+
+
+@pytest.mark.parametrize(
+    ("kind", "entries", "drawn"),
+    [
+        ("FreeText", "/Contents (Moved to sheet 9) /DA (/F1 12 Tf 0 g)", "Moved to sheet 9"),
+        ("FreeText", "/Contents (Moved to sheet 9) /DA (/F1 12 Tf 0 g)", None),
+        ("Stamp", "", "Moved to sheet 9"),
+        ("Stamp", "/Contents (Moved to sheet 9)", None),
+        ("Line", "/Contents (Moved to sheet 9) /Cap true", "Moved to sheet 9"),
+    ],
+)
+def test_text_on_the_page_is_read(kind: str, entries: str, drawn: str | None) -> None:
+    shown = annotation(kind, f"{entries} {DRAWN if drawn else ''}", "72 690 272 710")
+    made = convert(page(["Plan of the harbour", "approved by the board"], [7], [shown, shows(drawn or "")]))
+    assert " ".join(made.text.split()) == "Plan of the harbour Moved to sheet 9 approved by the board"
+    assert made.notes == ()
+
+
+def test_standard_stamp_is_read_by_its_name() -> None:
+    made = convert(page(["Plan"], [7], [annotation("Stamp", "/Name /NotApproved")]))
+    assert made.text == "Plan\n\nNot Approved"
+
+
+def test_comments_are_counted_with_an_example() -> None:
+    objects = [
+        annotation("Text", "/Contents (It must be 7 May)"),
+        annotation("Highlight", "/Contents (Ask the board)"),
+        annotation("Highlight", ""),
+        annotation("Popup", "/Contents (It must be 7 May)"),
+        annotation("Text", "/Contents (deleted) /F 2"),
+        annotation("Link", "/Contents (a link)"),
+    ]
+    made = convert(page(["The meeting is on 6 May"], range(7, 13), objects))
+    assert made.text == "The meeting is on 6 May"
+    assert made.notes == ('left out: 2 comments on page 1, e.g. "It must be 7 May"',)
+
+
+def test_xfa_form_is_told() -> None:
+    made = convert(page(["Please wait"], [], [b"(x)"], form="/Fields [] /XFA 7 0 R"))
+    assert [each.partition(";")[0] for each in made.notes] == [
+        "left out: what its XFA form adds to the pages"
+    ]
+
+
+def test_value_tells_its_page_on_a_turned_page() -> None:
+    """The page is shown turned; its text and its field are drawn sideways."""
+    content = b"BT /F1 12 Tf 0 1 -1 0 100 72 Tm (Name:) Tj ET"
+    shown = widget("/FT /Tx /T (a) /V (Sample Ltd 42) /MK << /R 90 >>", "86 120 106 320")
+    made = convert(page(content, [7], [shown], form=FIELDS, about="/Rotate 90"))
+    assert made.text == "Name: Sample Ltd 42"
+
+
+def test_scan_with_a_field_is_still_a_scan() -> None:
+    content = b"q 600 0 0 700 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID \x80 EI Q"
+    made = convert(page(content, [7], [widget("/FT /Tx /T (a) /V (Sample Ltd 42)")], form=FIELDS))
+    assert (made.text, made.pictures) == ("Sample Ltd 42", (1,))
