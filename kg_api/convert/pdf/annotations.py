@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from textwrap import wrap
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import pypdfium2 as pdfium
 from pypdfium2 import raw
@@ -249,7 +249,7 @@ def _read_box(annotation: Any) -> Box:
     rect = raw.FS_RECTF()
     raw.FPDFAnnot_GetRect(annotation, rect)
     low, high = min(rect.left, rect.right), max(rect.left, rect.right)
-    return low, min(rect.bottom, rect.top), high, max(rect.bottom, rect.top)
+    return cast("Box", (low, min(rect.bottom, rect.top), high, max(rect.bottom, rect.top)))
 
 
 def _read_string(annotation: Any, key: bytes) -> str:

@@ -131,11 +131,20 @@ class _Open:
         near = abs(style.baseline - self.style.baseline) < _OTHER_BASELINE * size
         return near and style.turn == self.style.turn
 
-    def is_apart(self, style: Style, left: float, text: str) -> bool:
-        """A blank is left before it, though none is written; letters that are all spread out have none."""
+    def is_apart(self, style: Style, left: float, text: str, *, inserted: bool) -> bool:
+        """A blank is left before it, though none is written; letters that are all spread out have none.
+
+        Args:
+            style: of the letter.
+            left: where it begins.
+            text: what it is.
+            inserted: whether PDFium has put in a blank.
+        """
         gap = left - self.last_right
         if gap < CJK_BLANK * style.size and are_cjk(self.letters[-1], text):
             return False
+        if inserted:
+            return True
         tight = gap > _NARROW_SPACE * style.size and gap > self.last_gap + _WIDER * style.size
         return tight or gap > _SPACE * style.size
 
@@ -191,7 +200,7 @@ class _Reader:
         self.is_annotation = False
         self.box = raw.FS_RECTF()
         self.open: _Open | None = None
-        self.space = False
+        self.space = self.inserted = False
 
     def pieces(self) -> Iterator[FoundRun]:
         page, styles, address = self.page, self.styles, 0
@@ -201,7 +210,10 @@ class _Reader:
             if not text_object or (code in BLANKS and not is_ligature(page, code, i)):
                 if code in LINE_ENDS and not text_object:  # PDFium puts them in, as it does with some blanks
                     yield from self._close()
-                self.space = True
+                if text_object:
+                    self.space = True
+                else:
+                    self.inserted = True
                 continue
             if (here := ctypes.addressof(text_object.contents)) != address:
                 address, self.style = here, styles.style(text_object, i)
@@ -231,10 +243,16 @@ class _Reader:
         style, last, bottom = self.style, self.open, self.box.bottom
         left, right = along(style.turn, self.box)
         if last and last.takes(style, left, bottom):
-            last.add(style, text, left, right, space=self.space or last.is_apart(style, left, text))
+            last.add(
+                style,
+                text,
+                left,
+                right,
+                space=self.space or last.is_apart(style, left, text, inserted=self.inserted),
+            )
             last.last_bottom = bottom
         elif last and is_from_right(code) and last.takes_from_right(style, right):
-            last.add(style, text, left, right, space=self.space)
+            last.add(style, text, left, right, space=self.space or self.inserted)
             last.from_right += 1
         elif last and last.is_above(style, left, self.box.top):
             yield from self._turn_down(last, i)
@@ -243,7 +261,7 @@ class _Reader:
         else:
             yield from self._close()
             self.open = _Open(style, text, left, right, bottom)
-        self.space = False
+        self.space = self.inserted = False
 
     def _turn_down(self, last: _Open, i: int) -> Iterator[FoundRun]:
         """Take the rest of a text object, and its first letter, to be written downwards."""

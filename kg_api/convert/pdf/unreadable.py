@@ -33,8 +33,8 @@ nie że jest je že za po az egy hogy nem és și nu cu din ce bir ve bu için
 _COMMON = frozenset(_COMMON_WORDS.split())
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _NUMBER = re.compile(r"[-+(]?\d[\d.,:/]*[%)]?")
-_VOWELS = frozenset("aeiouy")
-_VOWEL_SHARES = (0.25, 0.6)
+_SAID = re.compile(r"(?=.*[aeiouy\u00c0-\uffff])(?!.*[b-df-hj-np-tv-xz]{5})(?!.*[aeiou]{4}).*")
+_SAID_SHARE, _MAX_WORD = 0.8, 20
 
 
 def take_out_unreadable(pages: Sequence[PageText]) -> None:
@@ -62,16 +62,20 @@ def _says_words(runs: Iterable[TextRun]) -> bool:
     rest = [token for token in tokens if not _NUMBER.fullmatch(token)]
     if len(rest) <= (1 - _NUMBER_SHARE) * len(tokens):
         return True
-    words = [word.casefold() for word in _WORD.findall(" ".join(rest))]
+    words = _WORD.findall(" ".join(rest))
     letters = sum(map(len, words))
     if letters < _LETTER_SHARE * sum(map(len, rest)):
         return False
-    common = sum(word in _COMMON for word in words)
+    common = sum(word.casefold() in _COMMON for word in words)
     if len(words) >= _MIN_WORDS:
         return common >= _COMMON_SHARE * len(words)
-    vowels = sum(letter in _VOWELS for word in words for letter in word)
-    low, high = _VOWEL_SHARES
-    return common > 0 or low * letters <= vowels <= high * letters
+    return sum(map(_can_be_said, words)) >= _SAID_SHARE * len(words)
+
+
+def _can_be_said(word: str) -> bool:
+    """Tell a word by its vowels, for a text with too few words to have common ones."""
+    is_case_usual = word[1:].islower() or word.isupper()
+    return is_case_usual and len(word) <= _MAX_WORD and bool(_SAID.fullmatch(word.casefold()))
 
 
 def forget_unknown(pages: Iterable[PageText]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import cast
 
@@ -13,7 +13,7 @@ import pypdfium2 as pdfium
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.ocr.records import OcrEngine, OcrFailed, PixelLine, mean_confidence
 from kg_api.convert.pdf.characters import PageText, without_text
-from kg_api.convert.pdf.layout import FoundRun
+from kg_api.convert.pdf.layout import FoundRun, TextRun
 from kg_api.convert.pdf.objects import Box, turn_box
 from kg_api.convert.pdf.pictures.drawing import draw
 from kg_api.convert.pdf.pictures.lines import PictureScale, move_run
@@ -93,7 +93,7 @@ class PictureReader:
             raise OcrFailed("no text was found on it")
         found = scale.read_page(lines)
         if is_part:
-            before.pieces += [move_run(run, left, bottom) for run in found.pieces]
+            before.pieces += [_fit(move_run(run, left, bottom), before.unreadable) for run in found.pieces]
             before.unreadable = []
         else:
             found.shown = [FoundRun(0, run) for run in shown]
@@ -118,3 +118,9 @@ class PictureReader:
         by_reason = sorted((reason, number) for number, reason in self.reasons.items())
         for reason, pairs in groupby(by_reason, key=lambda pair: pair[0]):
             yield f"{name_pages([number for _, number in pairs])} could not be read by OCR: {reason}"
+
+
+def _fit(run: TextRun, unreadable: Sequence[TextRun]) -> TextRun:
+    """Return what OCR read with the size and baseline of the text that it stands for."""
+    near = min(unreadable, key=lambda each: abs(each.baseline - run.baseline))
+    return replace(run, size=near.size, baseline=near.baseline, bold=near.bold)

@@ -1,0 +1,148 @@
+"""Japanese and Chinese in columns from right to left, and raised digits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.cidfonts import UnicodeCIDFont
+from reportlab.pdfgen.canvas import Canvas
+
+from kg_api.convert.pdf import convert
+from tests.unit.convert.pdf.files import drawn
+
+COLUMNS = ("港には三つのクレーンがある。", "四つ目は五月に来る。", "風が強い日は止める。")
+TEXT = "".join(COLUMNS)
+ACROSS, DOWN = "HeiseiKakuGo-W5", "HeiseiMin-W3"
+Draw = Callable[[Canvas, Sequence[str]], None]
+
+
+@pytest.fixture(autouse=True)
+def fonts() -> None:
+    pdfmetrics.registerFont(UnicodeCIDFont(DOWN, isVertical=True))
+    pdfmetrics.registerFont(UnicodeCIDFont(ACROSS))
+    pdfmetrics.registerFont(UnicodeCIDFont("STSong-Light"))
+
+
+def by_font(canvas: Canvas, columns: Sequence[str] = COLUMNS) -> None:
+    canvas.setFont(DOWN, 14)
+    for at, column in enumerate(columns):
+        canvas.drawString(500 - 25 * at, 780, column)
+
+
+def by_letter(canvas: Canvas, columns: Sequence[str] = COLUMNS, font: str = ACROSS, step: float = 16) -> None:
+    canvas.setFont(font, 14)
+    for at, column in enumerate(columns):
+        for row, letter in enumerate(column):
+            canvas.drawString(500 - 25 * at, 780 - step * row, letter)
+
+
+@pytest.mark.parametrize("draw", [by_font, by_letter])
+def test_columns_are_read_from_right_to_left(draw: Draw) -> None:
+    made = convert(drawn(lambda canvas: draw(canvas, COLUMNS)))
+    assert (made.text, made.pictures, made.notes) == (TEXT, (), ())
+
+
+@pytest.mark.parametrize("step", [14, 18, 24])
+def test_spread_letters_are_one_column(step: float) -> None:
+    columns = ("起重機有三台。", "第四台五月到。")
+    made = convert(drawn(lambda canvas: by_letter(canvas, columns, "STSong-Light", step)))
+    assert made.text == "".join(columns)
+
+
+@pytest.mark.parametrize("draw", [by_font, by_letter])
+def test_header_comes_first_and_page_numbers_are_left_out(draw: Draw) -> None:
+    def page(number: int) -> Callable[[Canvas], None]:
+        def draw_page(canvas: Canvas) -> None:
+            draw(
+                canvas,
+                [
+                    f"{'一二三四'[number]}番の{'港町川山'[number]}にある。",
+                    f"{'春夏秋冬'[number]}に来る。",
+                    TEXT[:20],
+                ],
+            )
+            canvas.setFont(ACROSS, 10)
+            canvas.drawString(60, 810, f"{'春夏秋冬'[number]}の巻の話")
+            canvas.setFont("Helvetica", 10)
+            canvas.drawString(290, 30, str(number + 1))
+
+        return draw_page
+
+    made = convert(drawn(*map(page, range(4))))
+    assert made.notes == ("4 repeated headers, footers and page numbers on 4 pages are left out",)
+    begins = ("春の巻の話", "一番の港", "春に来る。", "夏の巻の話", "二番の町", "四番の山")
+    places = [made.text.index(each) for each in begins]
+    assert places == sorted(places)
+    assert made.text.count(TEXT[:20]) == 4
+
+
+def test_number_across_a_column_is_read_in_it() -> None:
+    def draw(canvas: Canvas) -> None:
+        by_font(canvas, ["日付は五月", *COLUMNS[1:]])
+        canvas.setFont("Helvetica", 12)
+        canvas.drawCentredString(500, 780 - 14 * 6 + 2, "12")
+        canvas.setFont(DOWN, 14)
+        canvas.drawString(500, 780 - 14 * 6, "日である。")
+
+    assert convert(drawn(draw)).text.replace(" ", "").startswith("日付は五月12日である。")
+
+
+def test_stacked_label_stays_at_its_place() -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont(ACROSS, 12)
+        for row, letter in enumerate("申請者"):
+            canvas.drawString(60, 700 - 14 * row, letter)
+        canvas.drawString(100, 686, "港の会社の名前はサンプルである。")
+        canvas.drawString(100, 640, "住所は港の三番である。")
+
+    assert (
+        convert(drawn(draw)).text.replace(" ", "")
+        == "申請者港の会社の名前はサンプルである。\n\n住所は港の三番である。"
+    )
+
+
+def test_letters_of_a_line_that_is_spread_are_one_word() -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont(ACROSS, 12)
+        for at, letter in enumerate("クレーンがある。"):
+            canvas.drawString(60 + 18 * at, 700, letter)
+
+    assert convert(drawn(draw)).text == "クレーンがある。"
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        ([("10", 0, 12), ("6", 5, 8)], "10⁶"),
+        ([("10", 0, 12), ("-4", 5, 8), (" m", 0, 12)], "10⁻⁴ m"),
+        ([("costs 450", 0, 12), ("2", 5, 7), (" in all", 0, 12)], "costs 450² in all"),
+        ([("1010", 0, 12), ("2", -3, 8)], "1010₂"),
+        ([("1", 5, 7), ("2013 was dry", 0, 12)], "¹2013 was dry"),
+        ([("the 4", 0, 12), ("th", 5, 8), (" of May", 0, 12)], "the 4th of May"),
+        ([("word", 0, 12), ("2", 5, 8)], "word2"),
+        ([("10", 0, 12), ("6", 0, 12)], "106"),
+        ([("10", 0, 12), ("6", 1, 11)], "106"),
+    ],
+)
+def test_raised_digit_does_not_join_a_number(parts: Sequence[tuple[str, float, float]], text: str) -> None:
+    def draw(canvas: Canvas, order: Sequence[tuple[str, float, float]] = parts) -> None:
+        at = 72.0
+        for words, rise, size in order:
+            canvas.setFont("Helvetica", size)
+            canvas.drawString(at, 700 + rise, words)
+            at += canvas.stringWidth(words, "Helvetica", size)
+
+    assert convert(drawn(draw)).text == text
+
+
+def test_raised_digit_that_is_drawn_later_does_not_join_a_number() -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont("Helvetica", 12)
+        canvas.drawString(72, 700, "About 10")
+        canvas.drawString(72, 680, "cranes")
+        canvas.setFont("Helvetica", 8)
+        canvas.drawString(72 + canvas.stringWidth("About 10", "Helvetica", 12), 705, "6")
+
+    assert convert(drawn(draw)).text == "About 10⁶ cranes"
