@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kg_api.errors import InvalidInput
 from kg_api.models.embedding.spaces import SpaceIdentity
 
 Vectors = NDArray[np.float32]
@@ -29,6 +30,15 @@ class TextPart:
     def alone(self) -> str:
         """The part as it is read by itself."""
         return self.before + self.text[self.start : self.end]
+
+
+class RejectedTexts(InvalidInput):
+    """Some of the texts are rejected, each by itself; the others were accepted."""
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        """`reasons`: by text. The message is the first, without a text."""
+        super().__init__(next(iter(reasons.values())))
+        self.reasons = reasons
 
 
 class Embedder(Protocol):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import cast
+from urllib.parse import urlsplit
 
 from kg_api.errors import ConfigurationError
 from kg_api.provider.redaction import detail
@@ -24,6 +25,7 @@ model works at all before it sets that text aside."""
 _REASONS = {429: "limit", **dict.fromkeys((401, 403, 498), "key"), 402: "account", 404: "not_found"}
 _SETTINGS = {"model", "dimensions", "encoding_format"}
 """Parameters of a request that settings decide, not texts."""
+_WITHOUT_PATH = " ({address} has no path: many servers need one, such as /v1)"
 _CODE = re.compile(r"[a-z_]{1,40}")
 _A_DAY = 86_400.0
 
@@ -70,13 +72,14 @@ def classify(
     """
     code = f" {reply.code}" if _CODE.fullmatch(reply.code) else ""
     said = f"{provider.address} answered {reply.status}{code}"
+    more = detail(reply.message, sent=sent, key=provider.key)
     if is_retryable(reply.status):
-        return RetryableError(said, retry_after(reply.headers))
+        is_limit = reply.status < _SERVERS_OWN
+        return RetryableError(f"{said}{more}", retry_after(reply.headers), is_limit=is_limit)
     if reply.status in {401, 403, 498}:
         return ConfigurationError(
             f"{said}: it does not take the key; set {provider.variables.key} to a valid one"
         )
-    more = detail(reply.message, sent=sent, key=provider.key)
     if reply.status in _REJECTED and reply.parameter not in _SETTINGS:
         return RejectedText(f"{said}: {provider.service.rejection.format(model=_named(provider))}{more}")
     return ConfigurationError(f"{said}: {_what_to_correct(reply, provider)}{more}")
@@ -88,11 +91,29 @@ def _what_to_correct(reply: ErrorReply, provider: Provider) -> str:
         case 402:
             return f"its account has no credit left; add some there, or set {key} to the key of another"
         case 404:
-            return f"there is no such model{_named(provider)} or address; correct {model} or {address}"
+            hint = "" if urlsplit(provider.address).path.strip("/") else _WITHOUT_PATH.format(address=address)
+            return f"there is no such model{_named(provider)} or address; correct {model} or {address}{hint}"
         case _ if reply.parameter in _SETTINGS:
             return f"it does not take this {reply.parameter}; correct {model} and what belongs to it"
         case _:
             return f"that is not {provider.service.name}; correct {address}"
+
+
+def read_error_body(headers: Mapping[str, str], body: object) -> ErrorReply | None:
+    """Read a reply of status 200 whose body is an error; None if the body is an answer.
+
+    Proxies keep the status of their own success: the error's code counts, and without one the server failed.
+    """
+    fields = fields_of(body)
+    error = fields.get("error")
+    if not error or any(isinstance(each, list) for each in fields.values()):
+        return None
+    of_error = fields_of(error)
+    codes = (str(each.get(name)) for each in (of_error, fields) for name in ("code", "status"))
+    status = next((int(code) for code in codes if re.fullmatch(r"[45]\d\d", code)), None)
+    if status is None:
+        status = 400 if "invalid" in str(of_error.get("type")) else _SERVERS_OWN
+    return ErrorReply.read(status, headers, body)
 
 
 def fields_of(body: object) -> dict[str, object]:

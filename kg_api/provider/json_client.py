@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import httpx
 
-from kg_api.provider.classify import ErrorReply
+from kg_api.provider.classify import ErrorReply, read_error_body
 from kg_api.provider.edge import Edge
 from kg_api.provider.http import bounded_client
 from kg_api.provider.service import Provider
@@ -43,8 +43,13 @@ class JsonClient:
             body: object = response.json()
         except (ValueError, RecursionError):  # brackets within brackets
             body = None
-        if not response.is_success:
-            raise self._edge.refusal(ErrorReply.read(response.status_code, response.headers, body), sent)
+        failure = (
+            read_error_body(response.headers, body)
+            if response.is_success
+            else ErrorReply.read(response.status_code, response.headers, body)
+        )
+        if failure is not None:
+            raise self._edge.refusal(failure, sent)
         return body
 
     def close(self) -> None:

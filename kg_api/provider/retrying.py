@@ -25,10 +25,12 @@ MAX_WAIT_SECONDS = 60.0
 class RetryableError(Exception):
     """A failure that may pass by itself. The message never holds a key or a text."""
 
-    def __init__(self, reason: str, retry_after: float | None = None) -> None:
+    def __init__(self, reason: str, retry_after: float | None = None, *, is_limit: bool = False) -> None:
         super().__init__(reason)
         self.retry_after = retry_after
         """Seconds that the provider asked to be left alone, if it said so."""
+        self.is_limit = is_limit or retry_after is not None
+        """Whether the provider wants fewer or later requests, whatever they contain."""
 
 
 GiveUp = Callable[[str, float | None], Exception]

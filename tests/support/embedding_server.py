@@ -60,6 +60,8 @@ class EmbeddingServer:
         """What to do when nothing is told for the next request; None: work."""
         self.chat: Callable[[dict[str, Any]], str] = lambda body: f"echo: {body['messages'][-1]['content']}"
         """Makes the answer to a chat."""
+        self.shortens = True
+        """Whether it heeds `dimensions`."""
         self.streams = True
         """Whether a chat that asks for it is answered piece by piece."""
         self.tells_usage = True
@@ -134,7 +136,7 @@ class EmbeddingServer:
 
     def _openai(self, body: dict[str, Any]) -> dict[str, Any]:
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
-        found = self.vectors(body["model"], texts, body.get("dimensions"))
+        found = self.vectors(body["model"], texts, body.get("dimensions") if self.shortens else None)
         packed = body.get("encoding_format") == "base64" and self.knows_base64
         data = [
             {"object": "embedding", "index": i, "embedding": _base64(each) if packed else each}

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain
 from typing import Protocol
 from urllib.parse import urlsplit
 
 import numpy as np
+import structlog
 
 from kg_api.embed.known import RemoteModel, price_of
-from kg_api.embed.port import Vectors
+from kg_api.embed.port import RejectedTexts, Vectors
+from kg_api.embed.remote.traits import ServerTraits, traits_of
 from kg_api.embed.tally import spend
 from kg_api.embed.text.spans import Span, cut
 from kg_api.embed.text.tokenizers import tokenizer_of
 from kg_api.embed.text.tokens import Tokenizer, fits, measure, query_pieces, total
 from kg_api.embed.vectors import mean_of_pieces, require_text, too_long
-from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable
+from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable, InvalidInput, KgError
 from kg_api.metrics.spending import spend_tokens
 from kg_api.models.embedding.spaces import ModelChoice, SpaceIdentity
 from kg_api.models.vocabulary import Provider
 from kg_api.provider.http import MIB, reply_of_at_most
 from kg_api.provider.pace import Pace
-from kg_api.provider.retrying import RetryPolicy
+from kg_api.provider.retrying import RetryableError, RetryPolicy
 from kg_api.provider.service import Service
 from kg_api.sections import ProviderSettings
 from kg_api.settings import Settings
 
+log = structlog.get_logger()
+
+KNOWN_GOOD = "The library on the hill opens at nine in the morning."
+"""A text that every server embeds which embeds at all."""
+MAX_AT_FAULT = 20
+"""Texts that a server fails on before it embeds any: more are no matter of single texts."""
 BYTES_A_NUMBER = 32
 MAX_BYTES = 256 * MIB
 MILLION = 1_000_000
@@ -84,8 +92,31 @@ class EmbeddingLimits:
     """For a whole question, tries and waits included."""
 
 
+@dataclass(slots=True)
+class _Call:
+    """Texts to embed, and what has become of them so far."""
+
+    texts: Sequence[str]
+    sizes: Sequence[int]
+    """Tokens of each."""
+    probes: int
+    """So many at the end are probes, whose tokens are not counted as spent."""
+    query: bool
+    until: float | None
+    vectors: Vectors
+    accepted: int = 0
+    is_sound: bool = False
+    """Whether the server was seen to embed another text after a failure."""
+    rejected: dict[str, str] = field(default_factory=dict[str, str])
+    """Reason by text."""
+
+
 class RemoteEmbedder:
-    """A model behind HTTP."""
+    """A model behind HTTP.
+
+    A request that fails for good is divided until each text that the server fails on is alone: the others are
+    embedded, and the size that the server accepts is remembered (`ServerTraits`).
+    """
 
     def __init__(
         self,
@@ -96,6 +127,7 @@ class RemoteEmbedder:
         policy: RetryPolicy,
         *,
         pace: Pace,
+        traits: ServerTraits,
         bill: Callable[[int], None] = lambda _: None,
     ) -> None:
         """Nothing is asked yet.
@@ -107,6 +139,7 @@ class RemoteEmbedder:
             limits: of one request.
             policy: when to ask again.
             pace: of requests for passages; a question is asked at once, and has its own time.
+            traits: what the process has learned of the server.
             bill: is given the tokens of each request, probes too.
         """
         self._endpoint = endpoint
@@ -115,6 +148,7 @@ class RemoteEmbedder:
         self._limits = limits
         self._policy = policy
         self._pace = pace
+        self._traits = traits
         self._bill = bill
 
     @property
@@ -122,11 +156,17 @@ class RemoteEmbedder:
         """The provider's name for the model, its size and its prefixes, whoever puts them there."""
         return self._identity
 
+    @property
+    def notes(self) -> list[str]:
+        """What the server has shown of its limits."""
+        return self._traits.notes
+
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """See `Embedder`.
 
         Raises:
             InvalidInput: a text is blank or too long; none was sent.
+            RejectedTexts: the server fails on some texts and embeds others.
             ConfigurationError: the key, the model or the address is wrong.
             EmbeddingUnavailable: the provider does not answer, after all tries; with the time for which it
                 asks to be left alone, if it does.
@@ -168,17 +208,110 @@ class RemoteEmbedder:
 
     def _rows(self, texts: Sequence[str], *, query: bool, probes: int = 0) -> Vectors:
         """Embed texts, of which so many at the end are probes, in as many requests as it takes."""
-        until = self._policy.clock() + self._limits.query_seconds if query else None
         prefix = self._identity.query_prefix if query else self._identity.passage_prefix
-        sizes = [self._size(text, prefix) for text in texts]
-        own = [*sizes[: len(sizes) - probes], *[0] * probes]
-        vectors = np.empty((len(texts), self._identity.dimensions), dtype=np.float32)
-        for batch in self._batches(sizes):
-            answer = self._ask(texts[batch], sum(sizes[batch]), query=query, until=until)
-            vectors[batch] = answer.vectors
-            self._bill(sum(sizes[batch]) if answer.tokens is None else answer.tokens)
-            spend(_share(answer.tokens, sum(own[batch]), sum(sizes[batch])))
-        return vectors
+        call = _Call(
+            texts,
+            [self._size(text, prefix) for text in texts],
+            probes,
+            query,
+            self._policy.clock() + self._limits.query_seconds if query else None,
+            np.empty((len(texts), self._identity.dimensions), dtype=np.float32),
+        )
+        self._embed(call, 0, len(texts))
+        if call.rejected:
+            raise RejectedTexts(call.rejected)
+        return call.vectors
+
+    def _embed(self, call: _Call, begin: int, end: int, *, dividing: bool = False) -> None:
+        """Embed the texts between two places, in as many requests as the server takes."""
+        while begin < end:
+            stop = self._fit(call.sizes, begin, end)
+            failure = self._request(call, slice(begin, stop), is_part=dividing and stop - begin > 1)
+            if isinstance(failure, InvalidInput) and stop - begin > 1:
+                with self._traits.learning:
+                    self._divide(call, begin, stop, failure)
+            elif failure is not None:
+                self._divide(call, begin, stop, failure)
+            begin = stop
+
+    def _divide(
+        self, call: _Call, begin: int, stop: int, failure: InvalidInput | EmbeddingUnavailable
+    ) -> None:
+        """Embed what a failed request had in smaller ones: its size, a text or the server is at fault."""
+        sizes, is_rejected = call.sizes[begin:stop], isinstance(failure, InvalidInput)
+        if is_rejected and len(sizes) > 1:
+            has_learned = self._fit(call.sizes, begin, stop) < stop  # another thread, meanwhile
+            if has_learned or self._traits.learn_named_limit(_words_of(failure), sizes):
+                self._embed(call, begin, stop)
+                return
+        is_text_alone = is_rejected and len(sizes) == 1
+        if not (is_text_alone or call.is_sound or self._is_sound()):
+            raise failure
+        call.is_sound = call.is_sound or not is_text_alone
+        if len(sizes) == 1:
+            call.rejected[call.texts[begin]] = str(failure)
+            if not (is_rejected or call.accepted) and len(call.rejected) >= MAX_AT_FAULT:
+                raise failure
+            return
+        log.info("request divided", texts=len(sizes), reason=str(failure))
+        before, middle = len(call.rejected), begin + (len(sizes) + 1) // 2
+        self._embed(call, begin, middle, dividing=True)
+        self._embed(call, middle, stop, dividing=True)
+        if is_rejected and len(call.rejected) == before:
+            self._traits.learn(max_texts=middle - begin)
+
+    def _request(
+        self, call: _Call, part: slice, *, is_part: bool
+    ) -> InvalidInput | EmbeddingUnavailable | None:
+        """Send a request and keep its vectors; give the failure that a text in it, or its size, may explain.
+
+        `is_part`: the server has just failed on what this is a part of, so it is asked once.
+        """
+        texts, sizes = call.texts[part], call.sizes[part]
+        last: RetryableError | None = None
+
+        def once(left: float | None) -> EmbeddingReply:
+            nonlocal last
+            seconds = self._limits.seconds if left is None else min(left, self._limits.seconds)
+            try:
+                return self._send(texts, sum(sizes), query=call.query, seconds=seconds)
+            except RetryableError as error:
+                last = error
+                raise
+
+        policy = replace(self._policy, tries=1) if is_part else self._policy
+        try:
+            answer = policy.call(once, EMBEDDING.give_up, call.until, kind=EMBEDDING.kind)
+        except InvalidInput as failure:
+            return failure
+        except EmbeddingUnavailable as failure:
+            if call.query or last is None or last.is_limit:
+                raise
+            return failure
+        call.vectors[part] = answer.vectors
+        call.accepted += len(texts)
+        self._bill(sum(sizes) if answer.tokens is None else answer.tokens)
+        own = sum(call.sizes[part.start : min(part.stop, len(call.texts) - call.probes)])
+        spend(_share(answer.tokens, own, sum(sizes)))
+        return None
+
+    def _is_sound(self) -> bool:
+        """Whether the server embeds a text that is known to be good; it is asked once, and briefly."""
+        tokens = self._tokenizer.count(KNOWN_GOOD)
+        seconds = min(self._limits.seconds, self._limits.query_seconds)
+        try:
+            answer = self._send([KNOWN_GOOD], tokens, query=False, seconds=seconds)
+        except (RetryableError, KgError):
+            return False
+        self._bill(tokens if answer.tokens is None else answer.tokens)
+        return True
+
+    def _send(self, texts: Sequence[str], tokens: int, *, query: bool, seconds: float) -> EmbeddingReply:
+        with (
+            reply_of_at_most(max_reply_bytes(len(texts), self._identity.dimensions)),
+            nullcontext() if query else self._pace.turn(tokens),
+        ):
+            return self._endpoint.ask(texts, query=query, seconds=seconds)
 
     def _cut(self, text: str, before: str) -> list[Span]:
         return cut(text, measure(self._tokenizer, self._identity.max_tokens, before))
@@ -189,27 +322,15 @@ class RemoteEmbedder:
             raise too_long(self._identity.max_tokens)
         return self._tokenizer.count(prefix + text) + self._tokenizer.special
 
-    def _batches(self, sizes: Sequence[int]) -> Iterator[slice]:
-        """As many texts in a row as one request may hold."""
-        begin = used = 0
-        for at, size in enumerate(sizes):
-            if at > begin and (at - begin == self._limits.texts or used + size > self._limits.tokens):
-                yield slice(begin, at)
-                begin, used = at, 0
-            used += size
-        if sizes:
-            yield slice(begin, len(sizes))
-
-    def _ask(self, texts: Sequence[str], tokens: int, *, query: bool, until: float | None) -> EmbeddingReply:
-        def once(left: float | None) -> EmbeddingReply:
-            seconds = self._limits.seconds if left is None else min(left, self._limits.seconds)
-            with (
-                reply_of_at_most(max_reply_bytes(len(texts), self._identity.dimensions)),
-                nullcontext() if query else self._pace.turn(tokens),
-            ):
-                return self._endpoint.ask(texts, query=query, seconds=seconds)
-
-        return self._policy.call(once, EMBEDDING.give_up, until, kind=EMBEDDING.kind)
+    def _fit(self, sizes: Sequence[int], begin: int, end: int) -> int:
+        """Where a request ends that begins at a place: it has as many texts as the server takes."""
+        texts = min(self._limits.texts, self._traits.max_texts or self._limits.texts)
+        tokens = min(self._limits.tokens, self._traits.max_tokens or self._limits.tokens)
+        stop, used = begin + 1, sizes[begin]
+        while stop < end and stop - begin < texts and used + sizes[stop] <= tokens:
+            used += sizes[stop]
+            stop += 1
+        return stop
 
 
 def remote_embedder(
@@ -241,7 +362,21 @@ def remote_embedder(
     pace = Pace(settings.embedding.requests_at_once, policy.first_wait)
     bill = _bill_of(own.base_url, price_of(ModelChoice(provider, model.name), settings))
     tokenizer = tokenizer_of(facts, settings)
-    return RemoteEmbedder(endpoint, identity, tokenizer, limits, policy, pace=pace, bill=bill)
+    return RemoteEmbedder(
+        endpoint,
+        identity,
+        tokenizer,
+        limits,
+        policy,
+        pace=pace,
+        traits=traits_of_model(provider, own, model),
+        bill=bill,
+    )
+
+
+def traits_of_model(provider: Provider, own: ProviderSettings, model: RemoteModel) -> ServerTraits:
+    """What the process has learned of the server of a provider's model."""
+    return traits_of(own.base_url, model.name, f"{provider.upper()}_BATCH_SIZE")
 
 
 def _bill_of(address: str, price: float | None) -> Callable[[int], None]:
@@ -258,6 +393,11 @@ def _bill_of(address: str, price: float | None) -> Callable[[int], None]:
 def max_reply_bytes(texts: int, dimensions: int) -> int:
     """How long a reply with so many vectors can be: a number has up to 25 characters in JSON."""
     return min(texts * dimensions * BYTES_A_NUMBER + MIB, MAX_BYTES)
+
+
+def _words_of(rejection: Exception) -> str:
+    """The server's own words in a rejection."""
+    return str(rejection).partition(EMBEDDING.rejection)[2]
 
 
 def _share(billed: int | None, own: int, of: int) -> int:

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from kg_api.embed.known import RemoteModel, remote_model
-from kg_api.embed.remote.embedder import EMBEDDING, EmbeddingReply, RemoteEmbedder, remote_embedder
-from kg_api.embed.remote.replies import in_order, plain_vector, unit_rows
+from kg_api.embed.port import Vectors
+from kg_api.embed.remote.embedder import (
+    EMBEDDING,
+    EmbeddingReply,
+    RemoteEmbedder,
+    remote_embedder,
+    traits_of_model,
+)
+from kg_api.embed.remote.replies import in_order, plain_vector, unit_rows, vector_size
 from kg_api.errors import ConfigurationError
 from kg_api.models.embedding.spaces import ModelChoice
-from kg_api.provider.openai_sdk import omit, open_sdk, sdk_edge
+from kg_api.provider.classify import read_error_body
+from kg_api.provider.openai_sdk import StatusError, omit, open_sdk, sdk_edge
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.provider.service import Provider, Variables
 from kg_api.sections import OpenAISettings
 from kg_api.settings import Settings
 
 VARIABLES = Variables("OPENAI_EMBED_MODEL", "OPENAI_BASE_URL", "OPENAI_API_KEY")
+_REJECTS_A_PARAMETER = {400, 422, 500, 501}
+"""Statuses of servers that do not know a parameter, or fail on its value."""
+_NAMES_ENCODING = re.compile(r"encoding[_ ]format|base64")
+_NAMES_DIMENSIONS = re.compile(r"dimension|matryoshka")
 
 
 def open_openai(settings: Settings, choice: ModelChoice, policy: RetryPolicy | None = None) -> RemoteEmbedder:
@@ -35,45 +49,130 @@ def open_openai(settings: Settings, choice: ModelChoice, policy: RetryPolicy | N
     return remote_embedder("openai", OpenAIEndpoint(own, model), model, own, settings, policy=policy)
 
 
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """Parameters of a request that not every server takes."""
+
+    base64: bool
+    """Vectors as base64 of float32, a quarter of the size of plain numbers."""
+    dimensions: int | None
+    """Requested size of the vectors; None: the parameter is not sent."""
+
+
+class _OtherForm(Exception):
+    """The reply shows that another form of the request may work."""
+
+    def __init__(self, form: _Form) -> None:
+        super().__init__()
+        self.form = form
+
+
 class OpenAIEndpoint:
-    """POST /embeddings."""
+    """POST /embeddings.
+
+    Servers with this interface differ in the parameters that they take. If a reply shows that base64 or
+    `dimensions` is at fault, the request is sent once more without it; vectors of another size are requested
+    again with `dimensions`. What worked is kept in the server's traits.
+    """
 
     def __init__(self, settings: OpenAISettings, model: RemoteModel) -> None:
         self._model = model
         self._provider = Provider(EMBEDDING, VARIABLES, model.name, settings.base_url, settings.api_key)
         self._edge = sdk_edge(self._provider)
         self._client = open_sdk(self._provider)
+        self._traits = traits_of_model("openai", settings, model)
 
     def ask(self, texts: Sequence[str], *, query: bool, seconds: float) -> EmbeddingReply:
         """See `EmbeddingEndpoint`."""
-        facts = self._model.facts
-        prefix = facts.query_prefix if query else facts.passage_prefix
-
-        def request() -> object:
-            return self._client.embeddings.create(
-                model=self._model.name,
-                input=[prefix + text for text in texts],
-                dimensions=self._model.asks_for or omit,
-                encoding_format="base64",
-                timeout=seconds,
-            )
-
-        return self._read(self._edge.send(request, texts), len(texts))
+        size, traits = self._model.dimensions, self._traits
+        is_sent = traits.sends_dimensions.get(size, self._model.asks_for is not None)
+        form = _Form(traits.takes_base64, size if is_sent else None)
+        tried = set[_Form]()
+        while True:
+            tried.add(form)
+            try:
+                answer = self._ask(texts, form, tried, query=query, seconds=seconds)
+            except _OtherForm as other:
+                form = other.form
+            else:
+                if len(tried) > 1:
+                    traits.learn_form(size, base64=form.base64, sends_dimensions=form.dimensions is not None)
+                return answer
 
     def close(self) -> None:
         """See `EmbeddingEndpoint`."""
         self._client.close()
 
-    def _read(self, reply: object, texts: int) -> EmbeddingReply:
+    def _ask(
+        self, texts: Sequence[str], form: _Form, tried: Collection[_Form], *, query: bool, seconds: float
+    ) -> EmbeddingReply:
+        """Send the request in one form.
+
+        Raises:
+            _OtherForm: one that was not tried yet may work.
+            As `ask`.
+        """
+        facts = self._model.facts
+        prefix = facts.query_prefix if query else facts.passage_prefix
+
+        def request() -> object:
+            try:
+                return self._client.embeddings.create(
+                    model=self._model.name,
+                    input=[prefix + text for text in texts],
+                    dimensions=form.dimensions or omit,
+                    encoding_format="base64" if form.base64 else "float",
+                    timeout=seconds,
+                )
+            except StatusError as error:
+                if error.status_code in _REJECTS_A_PARAMETER:
+                    _leave_out(str(error.body), form, tried)
+                raise
+
+        reply = self._edge.send(request, texts)
         data = getattr(reply, "data", None)
         if not isinstance(data, list):
+            body = {"error": getattr(reply, "error", None)}
+            if (failure := read_error_body({}, body)) is not None:
+                _leave_out(str(body), form, tried)
+                raise self._edge.refusal(failure, texts)
             raise self._provider.no_service()
         items = cast("list[Any]", data)
         places = in_order([getattr(item, "index", None) for item in items])
-        found = [plain_vector(getattr(items[at], "embedding", None)) for at in places]
-        hint = "set OPENAI_EMBED_DIMS to what the model gives, or leave it out for a model that kg knows"
+        found = [getattr(items[at], "embedding", None) for at in places]
+        vectors = self._read(found, len(texts), form, tried)
         usage = getattr(getattr(reply, "usage", None), "total_tokens", None)
-        return EmbeddingReply(
-            unit_rows(found, texts, self._model.dimensions, hint),
-            usage if type(usage) is int and usage > 0 else None,
-        )
+        return EmbeddingReply(vectors, usage if type(usage) is int and usage > 0 else None)
+
+    def _read(self, found: Sequence[object], texts: int, form: _Form, tried: Collection[_Form]) -> Vectors:
+        size = self._model.dimensions
+        sizes = {vector_size(each) for each in found}
+        has_asked = any(each.dimensions for each in tried)
+        if form.base64 and sizes & {None, 0, 2 * size, size / 2}:  # unreadable, or of float64 or float16
+            _change_to(replace(form, base64=False), tried)
+        if sizes != {size} and len(sizes) == 1 and not has_asked:
+            _change_to(replace(form, dimensions=size), tried)
+        if sizes != {size} and form.base64:
+            _change_to(replace(form, base64=False), tried)
+        hint = "set OPENAI_EMBED_DIMS, or the space's dimensions, to the size that the model returns"
+        if has_asked:
+            hint += " (the server does not shorten its vectors by `dimensions`)"
+        return unit_rows([plain_vector(each) for each in found], texts, size, hint)
+
+
+def _leave_out(said: str, form: _Form, tried: Collection[_Form]) -> None:
+    """Go on without the parameter that a server blames.
+
+    Raises:
+        _OtherForm: it names one that was sent.
+    """
+    words = said.casefold()
+    if form.base64 and _NAMES_ENCODING.search(words):
+        _change_to(replace(form, base64=False), tried)
+    if form.dimensions is not None and _NAMES_DIMENSIONS.search(words):
+        _change_to(replace(form, dimensions=None), tried)
+
+
+def _change_to(form: _Form, tried: Collection[_Form]) -> None:
+    if form not in tried:
+        raise _OtherForm(form)

@@ -38,6 +38,11 @@ def unit_rows(
     rows = np.empty((texts, dimensions), dtype=np.float32)
     for i, each in enumerate(found):
         vector = _numbers(each)
+        if vector.ndim > 1:
+            raise EmbeddingFailed(
+                f"the reply has {len(vector)} vectors for one of the {what}, perhaps one for each token: "
+                "set the server's pooling so that it returns one"
+            )
         if vector.shape != (dimensions,):
             raise EmbeddingFailed(f"the vectors have {vector.size} numbers, not {dimensions}; {hint}")
         rows[i] = unit(vector, dimensions)
@@ -47,12 +52,24 @@ def unit_rows(
 def in_order(indexes: Sequence[object]) -> list[int]:
     """Where each text's vector stands in a reply whose vectors carry their text's index.
 
+    A single missing index is the one that the others leave: servers written in Go omit zeros. With several
+    missing, the list is in the order of the texts, which the others must confirm.
+
     Raises:
-        EmbeddingFailed: an index is missing, or there twice.
+        EmbeddingFailed: an index is no number of a text, is there twice, or the order cannot be known.
     """
+    known = [index for index in indexes if index is not None]
+    missing = len(indexes) - len(known)
+    if missing == 1:
+        absent = set(range(len(indexes))).difference(each for each in known if type(each) is int)
+        indexes = [min(absent) if index is None else index for index in indexes]
+    elif missing:
+        indexes = [at if index is None else index for at, index in enumerate(indexes)]
     places = {index: at for at, index in enumerate(indexes) if type(index) is int}
     if sorted(places) != list(range(len(indexes))):
         raise EmbeddingFailed("the vectors' indexes are not those of the texts")
+    if missing > 1 and any(places[i] != i for i in places):
+        raise EmbeddingFailed("the vectors' indexes are not those of the texts: several are missing")
     return [places[i] for i in range(len(indexes))]
 
 
@@ -70,9 +87,21 @@ def plain_vector(embedding: object) -> object:
         raise EmbeddingFailed("a vector in the reply is not base64 of float32 numbers") from None
 
 
+def vector_size(embedding: object) -> int | None:
+    """How many numbers a vector in a reply has; None if it is none."""
+    try:
+        return _numbers(plain_vector(embedding)).size
+    except EmbeddingFailed:
+        return None
+
+
 def _numbers(value: object) -> NDArray[np.float64]:
+    """A vector as numbers; some servers put it into a list of its own."""
     try:
         with np.errstate(over="ignore"):
-            return np.asarray(value, dtype=np.float64)
+            found = np.asarray(value, dtype=np.float64)
     except (ValueError, TypeError, OverflowError):
         raise EmbeddingFailed("a vector in the reply is not a list of numbers") from None
+    if found.ndim == 0:
+        raise EmbeddingFailed("a vector in the reply is not a list of numbers")
+    return found[0] if found.ndim > 1 and len(found) == 1 else found

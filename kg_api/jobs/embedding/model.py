@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kg_api.embed.known import IN_PROCESS
+from kg_api.embed.port import RejectedTexts
 from kg_api.errors import EmbeddingFailed, InvalidInput
 from kg_api.graph.spaces.chunks import check_vector
 from kg_api.graph.spaces.registry import Space
@@ -115,13 +116,16 @@ class SpaceModel(OpenedModel[OpenSpace]):
         """Embed passages, not from the cache where they shall be `fresh`; shape (len(passages), dimensions).
 
         Raises:
-            RejectedText: one of them is.
+            RejectedTexts: these are.
+            RejectedText: one of them is, and which is not known.
             EmbeddingUnavailable, ConfigurationError: the model does not answer.
         """
         opened = self.opened
         try:
             with self._alone:
                 return self._checked(self._passages.embed(opened, passages, fresh=fresh or self.fresh))
+        except RejectedTexts:
+            raise
         except (EmbeddingFailed, InvalidInput) as error:
             raise RejectedText(str(error)) from error
 

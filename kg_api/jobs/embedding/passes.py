@@ -8,7 +8,7 @@ from typing import Any, Generic
 import structlog
 
 from kg_api.jobs.batches import ItemT, cursor_at, place_of, read_on
-from kg_api.jobs.embedding.target import EmbeddingTarget, LostItem
+from kg_api.jobs.embedding.target import EmbeddingTarget, LostItem, RejectedItems
 from kg_api.jobs.flight import BatchT, Flight
 from kg_api.jobs.run import JobRun
 from kg_api.provider.service import RejectedText
@@ -105,9 +105,15 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         due: Sequence[ItemT],
         embedded: Callable[[], BatchT],
     ) -> None:
-        """Write a batch; one with a text that is rejected is halved until that one stands alone."""
+        """Write a batch without its rejected items; if those are not known, halve it until each is alone."""
         try:
             batch = embedded()
+        except RejectedItems as error:
+            if rest := [each for each in due if each.identity not in error.reasons]:
+                self._take(target, rest, lambda: target.embed(rest))
+            for item in due:  # after the others: what is rejected first says nothing of the model
+                if item.identity in error.reasons:
+                    self._set_aside(target, item, RejectedText(error.reasons[item.identity]))
         except RejectedText as error:
             if len(due) == 1:
                 self._set_aside(target, due[0], error)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from kg_api.chunk.context import contextual
+from kg_api.embed.port import RejectedTexts
 from kg_api.errors import LlmFailed
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.spaces.chunks import (
@@ -20,7 +21,7 @@ from kg_api.graph.spaces.chunks import (
 )
 from kg_api.graph.spaces.due import SourceText, Wanted, count_due, due_sources, reading_place
 from kg_api.jobs.embedding.model import SpaceModel
-from kg_api.jobs.embedding.target import EmbeddingTarget
+from kg_api.jobs.embedding.target import EmbeddingTarget, blame_items
 from kg_api.planning.contexts import Contexts
 from kg_api.planning.planner import PlannedChunk, Planner
 from kg_api.provider.service import RejectedText
@@ -85,7 +86,12 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         ]
         texts = (*alone.values(), *(each for each, _ in new))
         passages = [each.within or contextual(each.before, each.text) for each in texts]
-        vectors = self.model.embed(passages, fresh=fresh)
+        try:
+            vectors = self.model.embed(passages, fresh=fresh)
+        except RejectedTexts as error:
+            pairs = zip(texts, passages, strict=True)
+            named = ((source.source_id, passage) for each, passage in pairs for source in each.sources)
+            raise blame_items(error, named) from error
         parents = _parents(chunks, key)
         return EmbeddedBatch(
             ontology=self._plan.ontology,

@@ -3,17 +3,43 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Generic, Protocol
 
+from kg_api.embed.port import RejectedTexts
 from kg_api.graph.database import Transaction
 from kg_api.jobs.batches import ItemT
 from kg_api.jobs.flight import BatchT
 from kg_api.provider.service import RejectedText
+from kg_api.spaces.cached import Passage
 
 
 class LostItem(RejectedText):
     """What stands for an item cannot be had any more, whatever its model takes."""
+
+
+class RejectedItems(RejectedText):
+    """Some items of a batch are rejected; the others were accepted."""
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        """`reasons`: by the item's identity."""
+        super().__init__(next(iter(reasons.values())))
+        self.reasons = reasons
+
+
+def blame_items(error: RejectedTexts, passages: Iterable[tuple[str, Passage]]) -> RejectedText:
+    """Turn rejected texts into the rejection of the items that they stand for.
+
+    Args:
+        error: of the model.
+        passages: what was embedded, each with the identity of an item.
+    """
+    reasons = {
+        identity: error.reasons[each]
+        for identity, each in passages
+        if isinstance(each, str) and each in error.reasons
+    }
+    return RejectedItems(reasons) if reasons else RejectedText(str(error))
 
 
 class TargetModel(Protocol):
@@ -74,7 +100,8 @@ class EmbeddingTarget(ABC, Generic[ItemT, BatchT]):
         """Embed some; several threads may do so at once.
 
         Raises:
-            RejectedText: the model does not take one of them.
+            RejectedItems: the model does not take these.
+            RejectedText: the model does not take one of them, and which is not known.
             EmbeddingUnavailable, ConfigurationError: it does not answer, or is another one.
         """
 

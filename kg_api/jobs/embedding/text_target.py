@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.embed.port import Embedder
+from kg_api.embed.port import Embedder, RejectedTexts
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.spaces.due import DueText, Wanted, count_due
 from kg_api.graph.spaces.marks import reject
 from kg_api.graph.spaces.registry import Space
 from kg_api.jobs.embedding.model import SpaceModel
-from kg_api.jobs.embedding.target import EmbeddingTarget
+from kg_api.jobs.embedding.target import EmbeddingTarget, blame_items
 
 EmbeddedTexts = Sequence[tuple[DueText, NDArray[np.float32]]]
 
@@ -44,7 +44,12 @@ class TextTarget(EmbeddingTarget[DueText, EmbeddedTexts]):
             RejectedText: one of the texts is refused.
         """
         embedder = self._model.opened.embedder()
-        vectors = self._model.embed([_fitting(embedder, each.text) for each in items])
+        texts = [_fitting(embedder, each.text) for each in items]
+        try:
+            vectors = self._model.embed(texts)
+        except RejectedTexts as error:
+            named = zip((each.identity for each in items), texts, strict=True)
+            raise blame_items(error, named) from error
         return list(zip(items, vectors, strict=True))
 
     def characters(self, items: Sequence[DueText]) -> int:

@@ -137,11 +137,14 @@ def best_of(scores: Sequence[float], counts: Sequence[int]) -> list[float]:
 def in_order(items: Sequence[tuple[object, object]], texts: int) -> list[float]:
     """Put a reply's (index, score) pairs into the order of the texts.
 
+    A missing index is 0: servers written in Go omit zeros.
+
     Raises:
-        RerankUnavailable: an index is missing, foreign or there twice, or a score is no finite number.
+        RerankUnavailable: an index is out of range or there twice, or a score is no finite number.
     """
     found = dict[int, float]()
-    for index, score in items:
+    for given, score in items:
+        index = 0 if given is None else given
         if type(index) is not int or not 0 <= index < texts or index in found:
             raise RerankUnavailable(f"the reranker's reply has a wrong index; {texts} passages were sent")
         found[index] = _number(score)

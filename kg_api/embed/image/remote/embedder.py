@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kg_api.embed.image.pixels import require_rendered
 from kg_api.embed.image.port import Pixels, Rendering
+from kg_api.embed.image.probe import probe_picture
 from kg_api.embed.image.remote.encoding import as_jpeg
 from kg_api.embed.image.remote.known import RemoteImageModel
 from kg_api.embed.port import Vectors
@@ -19,11 +20,11 @@ from kg_api.embed.remote.embedder import EMBEDDING, max_reply_bytes
 from kg_api.embed.text.spans import cut
 from kg_api.embed.text.tokens import Bytes, measure, query_pieces
 from kg_api.embed.vectors import mean_of_pieces, require_text
-from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable
+from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable, KgError
 from kg_api.models.embedding.spaces import SpaceIdentity
 from kg_api.provider.http import reply_of_at_most
 from kg_api.provider.pace import Pace
-from kg_api.provider.retrying import RetryPolicy
+from kg_api.provider.retrying import RetryableError, RetryPolicy
 from kg_api.provider.service import RejectedText, Service
 from kg_api.settings import Settings
 
@@ -133,10 +134,38 @@ class RemoteImageEmbedder:
         self._endpoint.close()
 
     def _ask_pictures(self, pictures: Sequence[bytes]) -> Vectors:
-        def once(seconds: float) -> Vectors:
-            return self._endpoint.ask_pictures(pictures, seconds)
+        """Embed pictures; a server that fails on them and embeds another one rejects them.
 
-        return self._call(once, len(pictures), PICTURES, None)
+        Raises:
+            RejectedText: it does.
+            As `ImageEndpoint.ask_pictures`.
+        """
+        is_limit = False
+
+        def once(seconds: float) -> Vectors:
+            nonlocal is_limit
+            try:
+                return self._endpoint.ask_pictures(pictures, seconds)
+            except RetryableError as error:
+                is_limit = error.is_limit
+                raise
+
+        try:
+            return self._call(once, len(pictures), PICTURES, None)
+        except EmbeddingUnavailable as failure:
+            if is_limit or not self._is_sound():
+                raise
+            reason = str(failure)
+        raise RejectedText(reason)
+
+    def _is_sound(self) -> bool:
+        """Whether the server embeds a drawn picture; it is asked once, and briefly."""
+        seconds = min(self._limits.seconds, self._limits.query_seconds)
+        try:
+            self._endpoint.ask_pictures([as_jpeg(probe_picture(RENDERING))], seconds)
+        except (RetryableError, KgError):
+            return False
+        return True
 
     def _call(
         self, ask: Callable[[float], Vectors], rows: int, service: Service, until: float | None

@@ -1,0 +1,400 @@
+"""Servers that are not OpenAI: smaller requests, other parameters, single texts that they fail on."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kg_api.embed.deterministic import DeterministicEmbedder
+from kg_api.embed.port import RejectedTexts
+from kg_api.embed.remote.embedder import KNOWN_GOOD
+from kg_api.embed.remote.replies import in_order
+from kg_api.embed.remote.traits import ServerTraits, traits_of
+from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable, InvalidInput
+from kg_api.models.embedding.spaces import ModelChoice
+from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
+from tests.support.embedding_server import EmbeddingServer
+from tests.support.providers import Asking
+
+SIZE = 64
+CHOICE = ModelChoice("openai", "m", SIZE)
+MANY = [f"text number {n} of all" for n in range(300)]
+
+
+class OtherServer(EmbeddingServer):
+    """Says of each request what it does with it."""
+
+    def __init__(self) -> None:
+        super().__init__(dimensions={"m": SIZE})
+        self.rule: Callable[[dict[str, Any]], Behaviour | None] = lambda _: None
+
+    def next_behaviour(self, body: dict[str, Any]) -> Behaviour | None:
+        return self.rule(body)
+
+    @property
+    def batches(self) -> list[int]:
+        return [len(each.body["input"]) for each in self.requests]
+
+
+@pytest.fixture
+def other() -> Iterator[OtherServer]:
+    with OtherServer() as running:
+        yield running
+
+
+@pytest.fixture
+def asking(other: OtherServer) -> Iterator[Asking]:
+    with Asking("openai", other, embed_model="m", embed_dims=SIZE, timeout=2) as opened:
+        yield opened
+
+
+def assert_vectors(found: np.ndarray, texts: Sequence[str], size: int = SIZE) -> None:
+    np.testing.assert_allclose(found, DeterministicEmbedder(size).embed_passages(texts), atol=1e-6)
+
+
+def at_most(texts: int, status: int = 400, message: str = "") -> Callable[[dict[str, Any]], Behaviour | None]:
+    return lambda body: Status(status, message=message) if len(body["input"]) > texts else None
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "batch size is invalid, it should not be larger than 10",
+        "batch size 100 > maximum allowed batch size 10",
+        "Invalid 'input': array too long. Expected an array with maximum length 10, but got 100 instead.",
+        "Too many inputs. The max number of inputs is 10.",
+        "List should have at most 10 items after validation, not 100",
+        "total number of texts must be at most 10 but 100 given",
+        "The batch size limit is 10. Your batch size is 100.",
+        "input数组最大不得超过10条",
+    ],
+)
+def test_named_limit_costs_one_rejected_request(other: OtherServer, asking: Asking, message: str) -> None:
+    other.rule = at_most(10, message=message)
+    assert_vectors(asking.embedder.embed_passages(MANY), MANY)
+    assert other.batches == [100] + [10] * 30
+    (note,) = asking.embedder.notes
+    assert "at most 10 texts per request; set OPENAI_BATCH_SIZE=10" in note
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+@pytest.mark.parametrize("limit", [1, 2, 10])
+def test_unnamed_limit_is_found_by_halving_and_kept(
+    other: OtherServer, asking: Asking, status: int, limit: int
+) -> None:
+    other.rule = at_most(limit, status, "bad request")
+    texts = MANY[:60]
+    assert_vectors(asking.embedder.embed_passages(texts), texts)
+    other.requests.clear()
+    assert_vectors(asking.embedder.embed_passages(texts), texts)
+    assert max(other.batches) <= limit, "none is rejected any more"
+
+
+def test_limit_is_found_once_for_all_threads_and_spaces(other: OtherServer) -> None:
+    other.rule = at_most(10, message="too many inputs, split into more batches")
+    with (
+        Asking("openai", other, embed_model="m", embed_dims=SIZE, timeout=5) as one,
+        ThreadPoolExecutor(5) as pool,
+    ):
+        parts = [MANY[at : at + 60] for at in range(0, 300, 60)]
+        for found, part in zip(pool.map(one.embedder.embed_passages, parts), parts, strict=True):
+            assert_vectors(found, part)
+        rejected = sum(each > 10 for each in other.batches)
+        assert rejected <= 5 + 3
+        another = one.opener(one.settings, CHOICE)
+        other.requests.clear()
+        another.embed_passages(MANY[:20])
+        assert max(other.batches) <= 10
+        another.close()
+
+
+def test_questions_reach_a_server_of_one_text_per_request(other: OtherServer, asking: Asking) -> None:
+    other.rule = at_most(1)
+    rows = asking.embedder.embed_probed(["where is it?"], "the probe", query=True)
+    assert_vectors(rows, ["where is it?", "the probe"])
+
+
+def test_limit_of_tokens_is_heeded(other: OtherServer, asking: Asking) -> None:
+    def rule(body: dict[str, Any]) -> Behaviour | None:
+        total = sum(map(len, body["input"]))
+        said = f"Your request has {total} tokens in total, the maximum is 500 tokens per batch."
+        return Status(400, message=said) if total > 500 else None
+
+    other.rule = rule
+    assert_vectors(asking.embedder.embed_passages(MANY), MANY)
+    assert sum(sum(map(len, each.body["input"])) > 500 for each in other.requests) == 1
+    assert "at most 500 tokens" in asking.embedder.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("message", "learned"),
+    [
+        ("This model's maximum context length is 8192 tokens, you requested 9000 tokens", False),
+        ("input must have less than 512 tokens", False),
+        ("text 3 is 7 characters too long", False),
+        ("at most 96 texts per request", True),
+    ],
+)
+def test_words_on_one_text_are_no_limit_of_a_request(message: str, learned: bool) -> None:
+    traits = ServerTraits("http://s", "m", "OPENAI_BATCH_SIZE")
+    assert traits.learn_named_limit(message, [100] * 100) is learned
+
+
+FAULTS: list[Behaviour] = [
+    Status(500, message="failed to encode response: json: unsupported value: NaN"),
+    Status(502),
+    Status(503),
+    Status(504),
+    Drop(mid_body=False),
+    Drop(mid_body=True),
+    Hang(),
+    Status(400, message="no"),
+    Raw(b'{"error": {"message": "boom", "code": 500}}'),
+    Raw(b'{"error": "boom"}'),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+@pytest.mark.parametrize("bad", [{24}, {0, 1}, {49}], ids=str)
+def test_texts_that_the_server_fails_on_are_named(
+    other: OtherServer, fault: Behaviour, bad: set[int]
+) -> None:
+    texts = MANY[:50]
+    at_fault = {texts[n] for n in bad}
+    other.rule = lambda body: fault if at_fault & set(body["input"]) else None
+    timeout = 0.3 if isinstance(fault, Hang) else 5
+    with Asking("openai", other, embed_model="m", embed_dims=SIZE, timeout=timeout) as asking:
+        with pytest.raises(RejectedTexts) as raised:
+            asking.embedder.embed_passages(texts)
+        assert set(raised.value.reasons) == at_fault
+        assert all(other.url in reason for reason in raised.value.reasons.values())
+        assert len(other.requests) <= 1 + 3 + len(bad) * (2 * 6 + 3)
+        rest = [text for text in texts if text not in at_fault]
+        assert_vectors(asking.embedder.embed_passages(rest), rest)
+        assert asking.embedder.notes == []
+
+
+def test_the_server_s_words_are_in_the_reason(other: OtherServer, asking: Asking) -> None:
+    other.rule = lambda body: FAULTS[0] if MANY[3] in body["input"] else None
+    for texts in (MANY[:9], [MANY[3]]):
+        with pytest.raises(RejectedTexts, match=r"500.*unsupported value: NaN") as raised:
+            asking.embedder.embed_passages(texts)
+        assert list(raised.value.reasons) == [MANY[3]]
+
+
+@pytest.mark.parametrize("fault", [Status(500), Status(503), Drop(mid_body=False), Status(400)], ids=str)
+def test_a_dead_server_gets_one_more_small_request(
+    other: OtherServer, asking: Asking, fault: Behaviour
+) -> None:
+    other.rule = lambda _: fault
+    with pytest.raises((EmbeddingUnavailable, InvalidInput)) as raised:
+        asking.embedder.embed_passages(MANY[:50])
+    assert not isinstance(raised.value, RejectedTexts)
+    assert other.requests[-1].body["input"] == [KNOWN_GOOD]
+    assert len(other.requests) == (2 if fault == Status(400) else 4)
+
+
+@pytest.mark.parametrize("fault", [Status(429), Status(503, retry_after="0.01"), Status(408)], ids=str)
+def test_a_limit_of_rate_is_no_fault_of_a_text(other: OtherServer, asking: Asking, fault: Behaviour) -> None:
+    other.rule = lambda body: fault if len(body["input"]) > 1 else None
+    with pytest.raises(EmbeddingUnavailable):
+        asking.embedder.embed_passages(MANY[:50])
+    assert other.batches == [50] * 3
+
+
+def test_a_server_that_fails_on_every_text_is_waited_for(other: OtherServer, asking: Asking) -> None:
+    other.rule = lambda body: None if body["input"] == [KNOWN_GOOD] else Status(500)
+    with pytest.raises(EmbeddingUnavailable):
+        asking.embedder.embed_passages(MANY[:50])
+
+
+def test_a_question_that_fails_is_not_divided(other: OtherServer, asking: Asking) -> None:
+    other.rule = lambda _: Status(500)
+    with pytest.raises(EmbeddingUnavailable):
+        asking.embedder.embed_probed(["where?"], "probe", query=True)
+    assert other.batches == [2] * 3
+
+
+def set_vectors(value: object) -> Spoil:
+    def spoil(reply: dict[str, Any]) -> None:
+        for item in reply["data"]:
+            item["embedding"] = value
+
+    return Spoil(spoil)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Status(400, message="encoding_format: only float is supported"),
+        Status(422, param="encoding_format"),
+        Status(400, message="extra fields not permitted: base64"),
+        Status(500, message="unknown encoding_format base64"),
+        Raw(b'{"error": {"message": "base64 is not supported", "code": 400}}'),
+        set_vectors(""),
+        set_vectors([]),
+        set_vectors(None),
+        set_vectors("[0.1, 0.2]"),
+        set_vectors(base64.b64encode(bytes(8 * SIZE)).decode()),
+    ],
+    ids=str,
+)
+def test_plain_numbers_are_requested_where_base64_fails(
+    other: OtherServer, asking: Asking, answer: Behaviour
+) -> None:
+    other.rule = lambda body: answer if body["encoding_format"] == "base64" else None
+    for _ in range(2):
+        assert_vectors(asking.embedder.embed_passages(MANY[:3]), MANY[:3])
+    formats = [each.body["encoding_format"] for each in other.requests]
+    assert formats == ["base64", "float", "float"]
+    assert "plain numbers" in asking.embedder.notes[0]
+
+
+def test_a_server_that_spoils_both_forms_is_not_remembered(other: OtherServer, asking: Asking) -> None:
+    other.rule = lambda _: set_vectors("")
+    with pytest.raises(EmbeddingFailed):
+        asking.embedder.embed_passages(["a"])
+    assert asking.embedder.notes == []
+
+
+def test_a_size_that_differs_is_requested(other: OtherServer) -> None:
+    other.dimensions["m"] = 256
+    with Asking("openai", other, embed_model="m", embed_dims=SIZE) as asking:
+        for _ in range(2):
+            assert_vectors(asking.embedder.embed_passages(MANY[:3]), MANY[:3])
+    assert "dimensions" not in other.requests[0].body
+    assert [each.body.get("dimensions") for each in other.requests] == [None, SIZE, SIZE]
+    assert {each.body["encoding_format"] for each in other.requests} == {"base64"}
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_dimensions_are_left_out_where_the_server_rejects_them(other: OtherServer, status: int) -> None:
+    said = "Model does not support matryoshka representation, changing output dimensions"
+    other.rule = lambda body: Status(status, message=said) if "dimensions" in body else None
+    other.dimensions["text-embedding-3-small"] = 256
+    with Asking("openai", other, embed_dims=256) as asking:
+        for _ in range(2):
+            assert_vectors(asking.embedder.embed_passages(["a"]), ["a"], 256)
+        assert ["dimensions" in each.body for each in other.requests] == [True, False, False]
+    other.dimensions["text-embedding-3-small"] = 1536
+    with (
+        Asking("openai", other, embed_dims=256) as asking,
+        pytest.raises(EmbeddingFailed, match="1536 numbers, not 256; set OPENAI_EMBED_DIMS"),
+    ):
+        asking.embedder.embed_passages(["a"])
+
+
+def nest(reply: dict[str, Any]) -> None:
+    for item in reply["data"]:
+        item["embedding"] = [item["embedding"]]
+
+
+def per_token(reply: dict[str, Any]) -> None:
+    for item in reply["data"]:
+        item["embedding"] = [item["embedding"], item["embedding"]]
+
+
+def test_vectors_within_a_list_are_taken_and_those_of_tokens_are_not(
+    other: OtherServer, asking: Asking
+) -> None:
+    other.knows_base64 = False
+    other.rule = lambda _: Spoil(nest)
+    assert_vectors(asking.embedder.embed_passages(MANY[:3]), MANY[:3])
+    other.rule = lambda _: Spoil(per_token)
+    with pytest.raises(EmbeddingFailed, match="one for each token"):
+        asking.embedder.embed_passages(MANY[:3])
+
+
+def echo_another(reply: dict[str, Any]) -> None:
+    reply["model"] = "provider/m-0501"
+    del reply["usage"], reply["object"]
+    for item in reply["data"]:
+        del item["object"]
+
+
+def test_what_else_differs_does_not_matter(other: OtherServer, asking: Asking) -> None:
+    other.rule = lambda _: Spoil(echo_another)
+    assert_vectors(asking.embedder.embed_passages(MANY[:3]), MANY[:3])
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "said"),
+    [
+        (
+            b'{"error": "Unexpected endpoint or method. (POST /embeddings)"}',
+            EmbeddingUnavailable,
+            "Unexpected",
+        ),
+        (b'{"error": {"message": "no", "code": 401}}', ConfigurationError, "OPENAI_API_KEY"),
+        (b'{"error": {"message": "no", "type": "invalid_request_error"}}', InvalidInput, "no"),
+    ],
+)
+def test_an_error_with_status_200_is_one(
+    other: OtherServer, asking: Asking, body: bytes, error: type[Exception], said: str
+) -> None:
+    other.rule = lambda _: Raw(body)
+    with pytest.raises(error, match=said):
+        asking.embedder.embed_passages(["a"])
+
+
+def test_an_address_without_a_path_is_asked_about(other: OtherServer) -> None:
+    with Asking("openai", other) as asking:
+        settings = asking.settings.model_copy(
+            update={"openai": asking.settings.openai.model_copy(update={"base_url": other.url})}
+        )
+        embedder = asking.opener(settings, CHOICE)
+        with pytest.raises(ConfigurationError, match=r"OPENAI_BASE_URL has no path.*such as /v1"):
+            embedder.embed_passages(["a"])
+        embedder.close()
+
+
+def test_a_slash_at_the_end_of_the_address_does_not_matter(other: OtherServer) -> None:
+    with Asking("openai", other) as asking:
+        settings = asking.settings.model_copy(
+            update={"openai": asking.settings.openai.model_copy(update={"base_url": f"{other.openai_url}/"})}
+        )
+        embedder = asking.opener(settings, CHOICE)
+        assert_vectors(embedder.embed_passages(["a"]), ["a"])
+        embedder.close()
+
+
+@pytest.mark.parametrize(
+    ("indexes", "order"),
+    [
+        ([None, None, None], [0, 1, 2]),
+        ([None, 1, 2], [0, 1, 2]),
+        ([2, None, 1], [1, 2, 0]),
+        ([None, 1, None], [0, 1, 2]),
+        ([0, None], [0, 1]),
+        ([None], [0]),
+    ],
+)
+def test_missing_indexes_are_filled(indexes: list[int | None], order: list[int]) -> None:
+    assert in_order(indexes) == order
+
+
+@pytest.mark.parametrize(
+    "indexes",
+    [
+        [None, 1, 1],
+        [None, 3, 1],
+        [None, -1, 1],
+        [1, None, None, 2],
+        [1, 0, None, None],
+        [None, True],
+        [0, "1"],
+    ],
+)
+def test_indexes_that_contradict_each_other_are_rejected(indexes: list[object]) -> None:
+    with pytest.raises(EmbeddingFailed, match="indexes"):
+        in_order(indexes)
+
+
+def test_traits_are_one_record_for_a_model_at_an_address() -> None:
+    assert traits_of("http://s", "m", "X") is traits_of("http://s", "m", "X")
+    assert traits_of("http://s", "m", "X") is not traits_of("http://s", "n", "X")
