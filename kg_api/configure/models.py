@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 
+from kg_api.embed.remote.traits import list_learned
 from kg_api.errors import ConfigurationError, Conflict, InvalidInput, KgError
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces.configuration import StoredConfiguration, read_configurations, spaces_of_new
@@ -75,7 +76,7 @@ class ModelService:
         with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
             found = list(pool.map(_check_space, opened))
         good = all(each.status == "ok" for each in found)
-        return EmbeddingHealth(status="ok" if good else "error", spaces=found)
+        return EmbeddingHealth(status="ok" if good else "error", spaces=found, notes=list_learned())
 
     def _info(self, space: Space, uses: dict[str, Uses], of_new: Mapping[Modality, str]) -> SpaceInfo:
         use = uses.get(space.slug, Uses())

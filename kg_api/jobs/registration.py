@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import structlog
 
+from kg_api.embed.remote.traits import list_learned
 from kg_api.errors import DatabaseUnavailable
 from kg_api.graph.database import Graph
 from kg_api.graph.jobs import workers
@@ -32,7 +33,8 @@ class WorkerRegistration:
         try:
             with self._telling:
                 if not self._ended:
-                    workers.sign_of_life(self._graph, self._name, host=socket.gethostname(), pid=os.getpid())
+                    host, notes = socket.gethostname(), list_learned()
+                    workers.sign_of_life(self._graph, self._name, host=host, pid=os.getpid(), notes=notes)
             self._report_unknown()
         except DatabaseUnavailable as error:
             log.warning("no sign of life", reason=str(error))

@@ -22,6 +22,8 @@ class WorkerInfo(Answer):
     """Whether its last sign of life is recent: one comes every few seconds."""
     job: str | None
     """Id of the job it has."""
+    notes: list[str] = Field(default_factory=list[str])
+    """Limits of embedding servers that it has met, each with the setting that spares rejected requests."""
 
 
 class JobWaiting(Answer):

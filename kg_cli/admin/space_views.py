@@ -36,6 +36,7 @@ def print_health(found: EmbeddingHealth) -> None:
         for each in found.spaces
     ]
     print_table(["space", "status", "latency", "error"], rows)
+    note(*found.notes)
 
 
 def print_builds(made: SpaceBuilding, *, dry_run: bool) -> None:

@@ -79,7 +79,7 @@ def busy(graph: Graph, driver: neo4j.Driver, http: httpx.Client) -> dict[str, st
     later = a_job(graph, "mended")
     for job_id, state in ((ids["done"], "completed"), (ids["cancelled"], "cancelled"), (later, "completed")):
         change(driver, job_id, state=state, finished_at_seconds=-1, unique_key=None)
-    sign_of_life(graph, "w1", host="here", pid=7)
+    sign_of_life(graph, "w1", host="here", pid=7, notes=["a limit"])
     sign_of_life(graph, "w2", host="there", pid=8)
     with driver.session() as session:
         session.run(
@@ -97,6 +97,7 @@ def test_every_job_is_counted_where_it_belongs(http: httpx.Client, busy: dict[st
     workers = [(each["name"], each["alive"], each["job"]) for each in found["workers"]]
     assert workers == [("w1", True, busy["running"]), ("w2", False, busy["stalled"])]
     assert [each["seen_seconds_ago"] >= 70 for each in found["workers"]] == [False, True]
+    assert [each["notes"] for each in found["workers"]] == [["a limit"], []]
 
 
 def test_the_queue_the_lists_and_the_gauges_agree(http: httpx.Client, busy: dict[str, str]) -> None:

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from kg_api.embed.remote.embedder import RemoteEmbedder
 from kg_api.embed.remote.nomic import open_nomic
 from kg_api.embed.remote.openai import open_openai
-from kg_api.embed.remote.traits import traits_of
+from kg_api.embed.remote.traits import forget_servers
 from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.sections import NomicSettings, OpenAISettings
@@ -54,7 +54,7 @@ class Asking:
         choice: ModelChoice | None = None,
         **settings: Any,
     ) -> None:
-        traits_of.cache_clear()  # a port may be that of another test's server
+        forget_servers()  # a port may be that of another test's server
         self.provider = provider
         self.server = server
         self.opener: Callable[..., RemoteEmbedder] = {"openai": open_openai, "nomic": open_nomic}[provider]

@@ -6,13 +6,11 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 import structlog
 
 log = structlog.get_logger()
 
-MAX_SERVERS = 256
 _BOUND = (
     r"at most|no more than|more than|larger than|greater than|less than or equal to|exceed\w*|max\w*|limit\w*"
     r"|up to|<=|最大|不得超过|不能超过"
@@ -101,10 +99,22 @@ class ServerTraits:
         return told
 
 
-@lru_cache(MAX_SERVERS)
+_known: dict[tuple[str, str], ServerTraits] = {}
+
+
 def traits_of(address: str, model: str, batch_setting: str) -> ServerTraits:
     """Get the record of a model at an address; all embedders of the process share it."""
-    return ServerTraits(address, model, batch_setting)
+    return _known.setdefault((address, model), ServerTraits(address, model, batch_setting))
+
+
+def list_learned() -> list[str]:
+    """List what the process has learned of all servers."""
+    return [note for each in list(_known.values()) for note in each.notes]
+
+
+def forget_servers() -> None:
+    """Forget all of them, as tests do whose servers share ports."""
+    _known.clear()
 
 
 def _named_numbers(said: str) -> Iterator[int]:

@@ -10,9 +10,9 @@ ALIVE_SECONDS = 20.0
 """A worker that was not seen for so long counts as gone."""
 
 
-def sign_of_life(graph: Graph, name: str, *, host: str, pid: int) -> None:
+def sign_of_life(graph: Graph, name: str, *, host: str, pid: int, notes: Sequence[str] = ()) -> None:
     """Say that a worker is there."""
-    graph.write("workers/seen", name=name, host=host, pid=pid)
+    graph.write("workers/seen", name=name, host=host, pid=pid, notes=list(notes))
 
 
 def forget_worker(graph: Graph, name: str) -> None:

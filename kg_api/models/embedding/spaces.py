@@ -187,3 +187,5 @@ class EmbeddingHealth(Answer):
     age_seconds: float = Field(default=0, ge=0)
     """How long ago they were asked."""
     spaces: list[SpaceHealth]
+    notes: list[str] = Field(default_factory=list[str])
+    """Limits of the servers that the service has met, each with the setting that spares rejected requests."""

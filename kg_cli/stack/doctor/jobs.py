@@ -66,6 +66,8 @@ def examine_jobs(
 
 def _examine(client: KgClient, queue: QueueStatus, settings: Settings, start: str) -> Iterator[DoctorFinding]:
     yield _workers(queue, settings, start)
+    for note in dict.fromkeys(note for worker in queue.workers for note in worker.notes):
+        yield DoctorFinding("embedding server", "ok", note)
     troubles = [
         *_dead(client, queue),
         *_waiting(client, queue),

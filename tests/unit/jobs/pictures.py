@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kg_api.embed.deterministic import DeterministicEmbedder
+from kg_api.embed.port import RejectedTexts
 from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable
 from kg_api.graph.database import Transaction
 from kg_api.graph.jobs import ClaimedJob, Owner
 from kg_api.graph.spaces.registry import Space
 from kg_api.jobs.embedding.model import SpaceModel
-from kg_api.jobs.embedding.target import EmbeddingTarget
+from kg_api.jobs.embedding.target import EmbeddingTarget, blame_items
 from kg_api.jobs.run import JobRun
 from kg_api.spaces.cached import CachedPassages
 from kg_api.spaces.registry import SpaceRegistry
@@ -66,7 +67,10 @@ class PictureTarget(EmbeddingTarget[Picture, Vectors]):
 
     def embed(self, items: Sequence[Picture]) -> Vectors:
         """Embed captions."""
-        vectors = self._model.embed([each.caption for each in items])
+        try:
+            vectors = self._model.embed([each.caption for each in items])
+        except RejectedTexts as error:
+            raise blame_items(error, ((each.identity, each.caption) for each in items)) from error
         return list(zip(items, vectors, strict=True))
 
     def write(self, tx: Transaction, batch: Vectors) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from kg_api.embed.port import RejectedTexts
 from kg_api.errors import EmbeddingUnavailable
 from kg_api.jobs.embedding.job import TextEmbeddingJob
 from kg_api.jobs.embedding.passes import MAX_REJECTED, EmbeddingPass, left
@@ -74,6 +75,31 @@ def test_a_refused_one_is_found_by_halving_and_set_aside() -> None:
     assert [each.vector is None for each in all_of_them] == [False, False, True, False, False]
     assert model.asked == [4, 2, 2, 1, 1, 1]
     assert (made.written, sum(job.told("done")), sum(job.told("set_aside"))) == (5, 5, 1)
+
+
+class Naming(Model):
+    """Names the captions that it does not take."""
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if named := {text: f"400: {text}" for text in texts if "poison" in text}:
+            self.asked.append(len(texts))
+            raise RejectedTexts(named)
+        return super().embed_passages(texts)
+
+
+def test_named_ones_are_set_aside_without_halving() -> None:
+    all_of_them, job, model = album("a", "poison", "b", "poison two", "e"), Job(), Naming()
+    made = go_over(all_of_them, job, model)
+    assert [each.refused for each in all_of_them] == [None, "400: poison", None, "400: poison two", None]
+    assert model.asked == [4, 2, 1]
+    assert (made.written, sum(job.told("set_aside"))) == (5, 2)
+
+
+def test_a_model_that_names_all_sets_nothing_aside() -> None:
+    all_of_them = album(*["poison"] * (MAX_REJECTED + 5))
+    with pytest.raises(RejectedText, match="400: poison"):
+        go_over(all_of_them, Job(), Naming())
+    assert all(each.refused is None for each in all_of_them)
 
 
 def test_what_follows_a_batch_is_done_before_the_place_goes_back_to_what_is_set_aside(
