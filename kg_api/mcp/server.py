@@ -31,6 +31,7 @@ from kg_api.graph.retrying import read_whole
 from kg_api.mcp.answers import InlineImage, ToolAnswer
 from kg_api.mcp.catalogue import INSTRUCTIONS, TOOLS
 from kg_api.mcp.library import Library
+from kg_api.mcp.phrasing import phrase_for_agents
 from kg_api.mcp.tool import Tool
 
 log = structlog.get_logger()
@@ -90,7 +91,7 @@ def _outcome(
     try:
         return _to_result(read_whole(tool.call)(library, arguments)), None
     except KgError as error:
-        return _to_error(str(error)), type(error).__name__
+        return _to_error(phrase_for_agents(str(error))), type(error).__name__
     except Exception as error:  # the border of a request: a bug is logged, and gives nothing away
         log.exception("unexpected error", tool=tool.name)
         return _to_error(str(KgError())), type(error).__name__
@@ -99,6 +100,8 @@ def _outcome(
 def _to_result(answer: ToolAnswer) -> CallToolResult:
     """As structured content, and the same as text for clients that know no other; then what is to be seen."""
     said = answer.model_dump(mode="json", exclude_none=True)
+    for each in said["degraded"]:
+        each["effect"] = phrase_for_agents(each["effect"])
     said |= {name: said.pop(name) for name in ToolAnswer.model_fields if name in said}
     text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
     content: list[ContentBlock] = [TextContent(text=text), *map(_to_block, answer.shown)]

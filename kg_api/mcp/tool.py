@@ -13,6 +13,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import NullableSchema, WithDefaultSchema
 
 from kg_api.mcp.answers import ToolAnswer
+from kg_api.mcp.lenient import read_arguments
 from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Paged
 from kg_api.models.problems import valid
@@ -45,7 +46,7 @@ class Tool(Generic[ArgumentsT]):
             InvalidInput: the arguments are not those of the input schema.
             KgError: what went wrong in kg.
         """
-        return self.run(library, valid(self.arguments, arguments))
+        return self.run(library, valid(self.arguments, read_arguments(self.arguments, arguments)))
 
     def described(self) -> Described:
         """As the protocol lists it, without the schema of its answers: they were three fifths of the list."""
@@ -78,6 +79,7 @@ def schema_of(model: type[BaseModel]) -> dict[str, Any]:
     """The JSON schema; fields with a default may be missing, for what is unset is not sent."""
     schema = model.model_json_schema(schema_generator=_Terse, mode="validation")
     schema.pop("description", None)  # the tool's own says what it is for
+    schema.pop("additionalProperties", None)  # a client fails on it; kg rejects unknown ones
     for each in (schema, *schema.get("$defs", {}).values()):
         each.pop("title", None)
         for of_field in each.get("properties", {}).values():

@@ -65,8 +65,6 @@ class HybridService:
 
 
 def _of_sources(request: HybridSearch) -> SourceSearch:
-    if not request.query_text.strip():
-        raise InvalidInput("query_text is blank")
     if request.mode == "text" and request.min_similarity is not None:
         raise InvalidInput("min_similarity needs vectors, and mode 'text' searches without; leave one out")
     return SourceSearch(

@@ -159,7 +159,7 @@ def create_app(
         app.include_router(module.router)
     app.include_router(metrics.router, dependencies=[Depends(check_scope)])
     mount(app, [Depends(check_scope)])
-    app.router.routes.append(Route(PATH, mcp))
+    app.router.routes += [Route(PATH, mcp), Route(f"{PATH}/", mcp)]
     openapi.complete_description(app)
     modules = (*WITH_PARAMETERS, start, health, metrics, *PAGES, *WITHOUT_KEY)
     problems.install(app, [route for module in modules for route in module.router.routes])

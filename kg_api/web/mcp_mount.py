@@ -67,7 +67,16 @@ class McpMount:
         except HTTPException as error:
             await _unread(error)(scope, receive, send)
             return
-        await self._manager.handle_request(scope, _replay(body, receive), send)
+        await self._manager.handle_request(_accepting(scope), _replay(body, receive), send)
+
+
+def _accepting(scope: Scope) -> Scope:
+    """The request with an Accept header: without one anything is accepted, which the SDK does not know."""
+    headers: list[tuple[bytes, bytes]] = scope["headers"]
+    if any(name == b"accept" and value.strip() for name, value in headers):
+        return scope
+    others = [(name, value) for name, value in headers if name != b"accept"]
+    return {**scope, "headers": [*others, (b"accept", b"*/*")]}
 
 
 def _unread(error: HTTPException) -> JSONResponse:

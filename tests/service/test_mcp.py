@@ -141,6 +141,32 @@ def test_an_unknown_ontology_or_source_is_an_error_that_helps(target: Target) ->
     assert "Traceback" not in said
 
 
+LOOSE: list[dict[str, Any]] = [
+    {"ontologies": '["nature"]'},
+    {"ontologies": "nature"},
+    {"ontologies": ["nature"], "limit": "10", "all_copies": "false", "token_budget": "6000"},
+    {"ontologies": "nature", "documents": [], "where": [], "cursor": "", "kind": None, "limit": None},
+    {"ontologies": "nature", "documents": "", "where": "[]", "cursor": "null", "kind": "", "mode": None},
+    {"ontologies": ["nature"], "where": "format=markdown"},
+]
+
+
+@pytest.mark.usefixtures("document_id")
+def test_arguments_of_clients_that_are_not_strict(target: Target) -> None:
+    async def session(client: Client) -> None:
+        strict = await client.call_tool("search_sources", {"query": "dance 1904", "ontologies": ["nature"]})
+        for loose in LOOSE:
+            found = await client.call_tool("search_sources", {"query": "dance 1904", **loose})
+            assert answer(found) == answer(strict), loose
+        assert answer(await client.call_tool("search_sources", {"query": 1904}))["hits"]
+        assert "limit" in failure(await client.call_tool("search_sources", {"query": "x", "limit": "few"}))
+        said = failure(await client.call_tool("get_source_context", {"citation": "nope"}))
+        assert "`list_documents`" in said
+        assert "`kg " not in said
+
+    talk(target, session)
+
+
 @pytest.mark.usefixtures("document_id")
 def test_many_sessions_at_once(service: Service) -> None:
     expected = text_of(call(f"{service.url}/mcp", "search_sources", query="dance", limit=3))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from kg_api.models.base import Answer, Body, Called, Text
+from kg_api.models.base import Answer, Body, Called, Text, visible
 from kg_api.models.queries.fields import DocumentNames, Limit, Ontologies, Similarity
 from kg_api.models.queries.filters import Where
 from kg_api.models.queries.places import DescribedPlace, Place
@@ -37,7 +37,9 @@ class ImageScope(Body):
 class ImageSearch(ImageScope):
     """A search for pictures, by words or by a picture that is stored."""
 
-    query_text: Annotated[Text, StringConstraints(max_length=MAX_QUERY_CHARACTERS)] | None = None
+    query_text: (
+        Annotated[Text, StringConstraints(max_length=MAX_QUERY_CHARACTERS), AfterValidator(visible)] | None
+    ) = None
     """What to look for, in plain words."""
     source_id: Called | None = None
     """A picture to look for the like of: its id, or `ONTOLOGY/DOCUMENT#PARAGRAPH`."""
@@ -46,8 +48,6 @@ class ImageSearch(ImageScope):
     def _asks_one_thing(self) -> ImageSearch:
         if (self.query_text is None) == (self.source_id is None):
             raise ValueError("give query_text or source_id, one of them; or send a picture as a file")
-        if self.query_text is not None and not self.query_text.strip():
-            raise ValueError("query_text is blank")
         return self
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
-from kg_api.models.base import Answer, Body, Flag, Text
+from kg_api.models.base import Answer, Body, Flag, Text, visible
 from kg_api.models.concepts.queries import ConceptHit
 from kg_api.models.queries.fields import (
     DocumentNames,
@@ -27,7 +27,9 @@ from kg_api.models.vocabulary import DEFAULT_WINDOW, MAX_LIMIT, MAX_QUERY_CHARAC
 class HybridSearch(Body):
     """A search for concepts and sources."""
 
-    query_text: Annotated[Text, StringConstraints(min_length=1, max_length=MAX_QUERY_CHARACTERS)]
+    query_text: Annotated[
+        Text, StringConstraints(min_length=1, max_length=MAX_QUERY_CHARACTERS), AfterValidator(visible)
+    ]
     """What to look for, in plain words; no query language."""
     ontology: Ontologies | None = None
     """Search only these; unset or null: all."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from kg_api.models.base import Answer, Body, Flag, NodeId, Text
+from kg_api.models.base import Answer, Body, Flag, NodeId, Text, visible
 from kg_api.models.queries.fields import (
     DocumentNames,
     HitsCursor,
@@ -38,7 +38,9 @@ MAX_DIMENSIONS = 4096
 class SourceSearch(Body):
     """A search for sources."""
 
-    query_text: Annotated[Text, StringConstraints(max_length=MAX_QUERY_CHARACTERS)] | None = None
+    query_text: (
+        Annotated[Text, StringConstraints(max_length=MAX_QUERY_CHARACTERS), AfterValidator(visible)] | None
+    ) = None
     """What to look for, in plain words; no query language."""
     query_vector: Annotated[list[Number], Field(min_length=1, max_length=MAX_DIMENSIONS)] | None = None
     """A vector made by the client, instead of embedding `query_text`; needs `space`."""
@@ -125,8 +127,6 @@ class SourceSearch(Body):
             raise ValueError("query_vector is zero; it has no direction")
         if self.query_text is None and self.mode != "vector":
             raise ValueError(f"mode {self.mode!r} needs query_text")
-        if self.query_text is not None and not self.query_text.strip():
-            raise ValueError("query_text is blank")
         if self.mode == "text" and self.min_similarity is not None and self.query_vector is None:
             raise ValueError("min_similarity needs vectors, and mode 'text' searches without; leave one out")
         if self.hyde and self.hyde != "auto" and (self.mode == "text" or self.query_vector is not None):

@@ -126,7 +126,7 @@ def test_the_pictures_of_an_upload_are_named_by_their_references() -> None:
         ({"limit": 0}, "limit"),
         ({"ontology": "a`"}, "ontology: letters and digits"),
         ({"min_similarity": float("nan")}, "min_similarity"),
-        ({"query_text": ""}, "query_text is blank"),
+        ({"query_text": ""}, "query_text: is blank"),
         ({"query_text": None}, "query_text is missing"),
         ({"mode": "colour"}, "mode"),
     ],

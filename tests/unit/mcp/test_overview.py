@@ -32,7 +32,7 @@ def test_why_there_are_no_communities_is_told(server: Server[Any]) -> None:
         ({}, "ontology"),
         ({"ontology": ""}, "ontology"),
         ({"ontology": "a/b"}, "ontology"),
-        ({"ontology": "a", "parent": ""}, "parent"),
+        ({"ontology": "a", "parent": "p" * 101}, "parent"),
     ],
 )
 def test_wrong_names_are_told(server: Server[Any], asked: dict[str, str], wrong: str) -> None:

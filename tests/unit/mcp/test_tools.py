@@ -203,12 +203,12 @@ def test_a_citation_of_nothing_says_so(server: Server[Any], citation: str) -> No
     ("tool", "arguments", "said"),
     [
         ("search_sources", {}, "query: Field required"),
-        ("search_sources", {"query": "  "}, "query_text is blank"),
+        ("search_sources", {"query": "  "}, "query: is blank"),
         ("search_sources", {"query": "x", "limit": 0}, "limit: "),
-        ("search_sources", {"query": "x", "limit": "5"}, "limit: "),
+        ("search_sources", {"query": "x", "limit": "5.5"}, "limit: "),
         ("search_sources", {"query": "x", "limits": 5}, "limits: Extra inputs"),
         ("search_sources", {"query": "x", "mode": "best"}, "mode: "),
-        ("search_sources", {"query": "x", "ontologies": ["a/b"]}, "ontology"),
+        ("search_sources", {"query": "x", "ontologies": ["a/b"]}, "ontologies.0: "),
         ("search_sources", {"query": "x", "token_budget": 1}, "token_budget: "),
         ("search_sources", {"query": "a\x00b"}, "U+0000"),
         ("get_source_context", {"citation": "x", "window": 21}, "window: "),
@@ -231,7 +231,9 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(server: Server[Any], mode: 
 
 def test_an_error_of_kg_says_what_to_do(server: Server[Any], library: MemoryLibrary) -> None:
     library.failing = DatabaseUnavailable()
-    assert failure(call(server, "list_ontologies")) == "Neo4j does not answer; `kg doctor` says why."
+    assert failure(call(server, "list_ontologies")) == (
+        "Neo4j does not answer; `kg doctor` says why. (You have no shell: the user runs `kg` commands.)"
+    )
 
 
 def test_a_fault_gives_nothing_away(server: Server[Any], library: MemoryLibrary) -> None:

@@ -123,7 +123,7 @@ def test_problems_name_fields_as_a_person_would_and_never_repeat_values() -> Non
 @pytest.mark.parametrize(
     ("model", "body", "told"),
     [
-        (SourceSearch, {"query_text": ""}, "query_text is blank"),
+        (SourceSearch, {"query_text": ""}, "query_text: is blank"),
         (
             SourceSearch,
             {"query_text": "a", "hyde": 9},

@@ -70,18 +70,21 @@ def test_the_sdk_knows_other_names_and_pages_too(given: ApiSettings) -> None:
     assert ask_the_sdk(given, "localhost", "https://evil.example") == 403
 
 
-def post(body: bytes) -> httpx.Response:
+USUAL = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+
+
+def post(body: bytes, path: str = "/mcp", headers: dict[str, str] = USUAL) -> httpx.Response:
     """Ask the whole app, whose database is not open."""
 
     async def asked() -> httpx.Response:
         app = create_app(load_settings(), lambda _: None)
-        (mount,) = (
+        (mount,) = {
             each.app for each in app.routes if isinstance(each, Route) and isinstance(each.app, McpMount)
-        )
+        }
         transport = httpx.ASGITransport(app)
         async with mount.running(), httpx.AsyncClient(transport=transport, base_url="http://localhost") as to:
-            headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-            return await to.post("/mcp", content=body, headers=headers)
+            del to.headers["accept"]
+            return await to.post(path, content=body, headers=headers)
 
     return asyncio.run(asked())
 
@@ -119,6 +122,17 @@ def test_an_ordinary_call_is_answered(params: dict[str, Any]) -> None:
     response = post(call(params=params))
     assert response.status_code == 200
     assert "hybrid_search" in {tool["name"] for tool in response.json()["result"]["tools"]}
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/"])
+@pytest.mark.parametrize(
+    "accept", [None, "", "*/*", "application/json", "application/*", "text/html, */*;q=.8"]
+)
+def test_any_accept_header_and_a_slash_will_do(path: str, accept: str | None) -> None:
+    given = {} if accept is None else {"Accept": accept}
+    response = post(call(), path, {"Content-Type": "application/json", **given})
+    assert response.status_code == 200, response.text
+    assert response.json()["result"]["tools"]
 
 
 def test_behind_the_body_the_sdk_sees_that_the_client_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,194 @@
+"""Arguments as clients send them that are not strict."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+import pytest
+from mcp.server.lowlevel import Server
+from pydantic import BaseModel, Field
+
+from kg_api.mcp.catalogue import TOOLS
+from kg_api.mcp.lenient import read_arguments
+from kg_api.mcp.phrasing import phrase_for_agents
+from kg_api.mcp.tool import Tool
+from kg_api.mcp.tools.search import SearchArguments
+from tests.support.library import MemoryLibrary
+from tests.support.mcp import answer, call, failure
+
+
+class Arguments(BaseModel):
+    query: Annotated[str, Field(min_length=1)]
+    names: Annotated[list[str], Field(min_length=1)] | None = None
+    numbers: list[int] | None = None
+    name: str | None = None
+    limit: Annotated[int, Field(strict=True, ge=1)] = 10
+    share: Annotated[float, Field(ge=0)] | None = None
+    flag: Annotated[bool, Field(strict=True)] = False
+    mode: Literal["a", "b"] = "a"
+
+
+def read(**given: Any) -> dict[str, Any]:
+    return read_arguments(Arguments, given)
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "meant"),
+    [
+        ("names", '["peps"]', ["peps"]),
+        ("names", ' ["peps", "notes"] ', ["peps", "notes"]),
+        ("names", "peps", ["peps"]),
+        ("names", '"peps"', ["peps"]),
+        ("names", "[draft] notes.md", ["[draft] notes.md"]),
+        ("names", "true", ["true"]),
+        ("names", ["null"], ["null"]),
+        ("names", ["", "peps"], ["", "peps"]),
+        ("names", 2024, ["2024"]),
+        ("names", [2024, "a"], ["2024", "a"]),
+        ("names", "2024", ["2024"]),
+        ("names", "[2024]", ["2024"]),
+        ("numbers", '["1", 2]', [1, 2]),
+        ("numbers", "7", [7]),
+        ("limit", "5", 5),
+        ("limit", " +5 ", 5),
+        ("limit", "5.0", 5),
+        ("share", "0.5", 0.5),
+        ("share", "1e-1", 0.1),
+        ("share", "1", 1.0),
+        ("flag", "false", False),
+        ("flag", "True", True),
+        ("name", 2024, "2024"),
+        ("name", 2024.0, "2024"),
+        ("name", 20.5, "20.5"),
+        ("name", True, "true"),
+        ("name", ["notes"], "notes"),
+        ("mode", ["b"], "b"),
+        ("query", 2024, "2024"),
+    ],
+)
+def test_what_is_meant_is_taken(name: str, sent: object, meant: object) -> None:
+    found = read(**{"query": "x", name: sent})[name]
+    assert found == meant
+    assert type(found) is type(meant)
+    Arguments.model_validate(read(**{"query": "x", name: sent}))
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    ["", " ", [], {}, None, "null", "None", "undefined", "[]", [""], [None], '""', '[""]', "[null]"],
+    ids=repr,
+)
+@pytest.mark.parametrize("name", [name for name in Arguments.model_fields if name != "query"])
+def test_nothing_for_an_optional_argument_is_not_given(name: str, nothing: object) -> None:
+    assert read(**{"query": "x", name: nothing}) == {"query": "x"}
+
+
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [
+        ("names", "['peps']"),
+        ("names", '["peps"'[:-1] + ", ]"),
+        ("names", {"a": "b"}),
+        ("names", True),
+        ("limit", "5.5"),
+        ("limit", "five"),
+        ("limit", True),
+        ("limit", "1" * 30),
+        ("limit", [5]),
+        ("share", "nan"),
+        ("share", "half"),
+        ("flag", "maybe"),
+        ("flag", 1),
+        ("mode", "c"),
+        ("name", ["a", "b"]),
+        ("name", {"a": 1}),
+        ("query", ""),
+        ("query", None),
+        ("query", []),
+        ("other", ""),
+    ],
+)
+def test_what_is_not_meant_so_stays_for_the_model_to_reject(name: str, sent: object) -> None:
+    given = {"query": "x", name: sent}
+    assert read_arguments(Arguments, given) == given
+
+
+GIVEN = {
+    "query": "dance",
+    "citation": "nothing",
+    "document": "bees.txt",
+    "concept": "bee",
+    "ontology": "nature",
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_every_optional_argument_may_be_nothing(server: Server[Any], tool: Tool[Any]) -> None:
+    fields = tool.arguments.model_fields
+    required = {name for name, field in fields.items() if field.is_required()} or fields.keys() & {"query"}
+    least = {name: GIVEN[name] for name in required}
+    plain = call(server, tool.name, **least)
+    for nothing in (None, "", [], "null"):
+        assert call(server, tool.name, **{**dict.fromkeys(fields, nothing), **least}) == plain
+
+
+def test_the_schema_stays_strict_and_small() -> None:
+    for tool in TOOLS:
+        schema = tool.described().input_schema
+        assert "additionalProperties" not in json.dumps(schema)
+        assert all("anyOf" not in each for each in schema.get("properties", {}).values())
+    limit = next(each for each in TOOLS if each.arguments is SearchArguments).described().input_schema
+    assert limit["properties"]["limit"]["type"] == "integer"
+
+
+def test_a_search_takes_text_for_all_and_walks_on(server: Server[Any], library: MemoryLibrary) -> None:
+    library.add("nature", "many.txt", [f"Bees dance {'and dance ' * 30}{n}.\n" for n in range(20)])
+    strict = {
+        "query": "dance",
+        "ontologies": ["nature"],
+        "limit": 20,
+        "all_copies": True,
+        "token_budget": 600,
+    }
+    loose = {
+        "query": "dance",
+        "ontologies": '["nature"]',
+        "limit": "20",
+        "all_copies": "true",
+        "token_budget": "600",
+        "cursor": "null",
+        "where": "[]",
+    }
+    first = answer(call(server, "search_sources", **strict))
+    assert answer(call(server, "search_sources", **loose)) == first
+    cursor = {"cursor": first["more"]["cursor"]}
+    assert answer(call(server, "search_sources", **{**loose, **cursor})) == answer(
+        call(server, "search_sources", **strict, **cursor)
+    )
+
+
+@pytest.mark.parametrize("tool", ["search_sources", "hybrid_search", "search_images"])
+@pytest.mark.parametrize("blank", [" ", "\t\u3000"])
+def test_a_blank_query_names_the_argument(server: Server[Any], tool: str, blank: str) -> None:
+    if tool == "search_images":
+        blank = "\ufeff"  # a blank optional argument is not given
+    assert failure(call(server, tool, query=blank)) == "query: is blank"
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("there is no 'x'; `kg documents` lists them", "there is no 'x'; `list_documents` lists them"),
+        ("`kg communities list --ontology o` shows them", "`list_communities` shows them"),
+        ("`kg concept search` finds it", "`hybrid_search` finds it"),
+        (
+            "`kg doctor` says why",
+            "`kg doctor` says why (You have no shell: the user runs `kg` commands.)",
+        ),
+        ("ontology.0: letters; query_text: is blank", "ontologies.0: letters; query: is blank"),
+        ("nothing to say of it", "nothing to say of it"),
+    ],
+)
+def test_agents_are_told_of_tools(message: str, said: str) -> None:
+    assert phrase_for_agents(message) == said
