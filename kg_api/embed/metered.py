@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import TypeVar
 
 import structlog
@@ -16,6 +15,7 @@ from kg_api.embed.probed import embed_probed
 from kg_api.embed.tally import counting
 from kg_api.errors import EmbeddingUnavailable, KgError
 from kg_api.metrics.files import reserve_room
+from kg_api.metrics.once import once_per_process
 from kg_api.models.embedding.spaces import ModelChoice, SpaceIdentity
 from kg_api.settings import Settings
 
@@ -148,7 +148,7 @@ def open_metered(settings: Settings, choice: ModelChoice | None) -> Embedder:
     return meter(open_embedder(settings, choice), metrics_of_process())
 
 
-@cache
+@once_per_process
 def metrics_of_process() -> EmbeddingMetrics:
     """One for all embedders of the process."""
     reserve_room()

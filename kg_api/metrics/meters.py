@@ -8,11 +8,11 @@ from __future__ import annotations
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from functools import cache
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
 
 from kg_api.metrics.files import reserve_room
+from kg_api.metrics.once import once_per_process
 
 BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15)
 """Seconds: a statement takes 1 ms, a search 15, a large one a second; beyond 15 s one is given up."""
@@ -199,7 +199,7 @@ class Meters:
         self.providers = ProviderMeter(registry)
 
 
-@cache
+@once_per_process
 def meters() -> Meters:
     """Those of this process."""
     reserve_room()
