@@ -5,13 +5,14 @@ from __future__ import annotations
 import ssl
 import sys
 from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
 
 from kg_api.client.call import Call
 from kg_api.errors import ConfigurationError, ServiceUnreachable
-from kg_api.wording.hosts import is_loopback
+from kg_api.wording.hosts import HOME_HEADER, is_loopback
 
 DEFAULT_TIMEOUT_SECONDS = 60.0
 MAX_SILENCE_SECONDS = 45.0
@@ -27,20 +28,56 @@ KeySource = str | Callable[[str, str], str] | None
 """An API key, or what makes one of a request's method and path; None: none is sent."""
 
 
-class BearerAuth(httpx.Auth):
-    """Sends a key with each request, also of an address that brings a name and a password."""
+@dataclass(frozen=True, slots=True)
+class ExpectedHome:
+    """The home whose service is to answer, for an address that another kg can have by now."""
 
-    def __init__(self, key: Callable[[str, str], str]) -> None:
+    instance: str
+    describe_other: Callable[[], str]
+    """Says who answers instead, and what to do."""
+
+
+class ClientAuth(httpx.Auth):
+    """Sends a key with each request, and checks that a service of the expected home answers.
+
+    The service rejects a request that is meant for another home. A program that is not kg would not, so a
+    request that carries data is preceded by one without, until the home has answered.
+    """
+
+    def __init__(self, key: Callable[[str, str], str] | None, expected: ExpectedHome | None) -> None:
         self._key = key
+        self._expected = expected
+        self._is_proven = False
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response]:
-        """Add the header."""
-        path = request.url.raw_path.partition(b"?")[0].decode("ascii")
-        request.headers["Authorization"] = f"Bearer {self._key(request.method, path)}"
-        yield request
+        """Add the headers; raise ServiceUnreachable if another home's service answers."""
+        if self._expected is not None and not self._is_proven and request.method not in {"GET", "HEAD"}:
+            self._check((yield self._probe(request, self._expected)), self._expected)
+        if self._key is not None:
+            path = request.url.raw_path.partition(b"?")[0].decode("ascii")
+            request.headers["Authorization"] = f"Bearer {self._key(request.method, path)}"
+        if self._expected is not None:
+            request.headers[HOME_HEADER] = self._expected.instance
+        response = yield request
+        if self._expected is not None:
+            self._check(response, self._expected)
+
+    def _probe(self, request: httpx.Request, expected: ExpectedHome) -> httpx.Request:
+        headers = {HOME_HEADER: expected.instance, "Host": request.headers["Host"]}
+        url = request.url.copy_with(path="/health", query=None)
+        return httpx.Request("HEAD", url, headers=headers, extensions=request.extensions)
+
+    def _check(self, response: httpx.Response, expected: ExpectedHome) -> None:
+        answered = response.headers.get(HOME_HEADER)
+        if answered == expected.instance:
+            self._is_proven = True
+        elif answered is not None or not self._is_proven:  # what uvicorn answers itself has no headers of kg
+            raise ServiceUnreachable(expected.describe_other())
 
 
-def options(base_url: str, api_key: KeySource, timeout_seconds: float) -> dict[str, Any]:
+def options(
+    base_url: str, api_key: KeySource, timeout_seconds: float, expected_home: ExpectedHome | None = None
+) -> dict[str, Any]:
     """What an httpx client is opened with. No proxy of the environment stands before this machine itself.
 
     Raises:
@@ -49,7 +86,7 @@ def options(base_url: str, api_key: KeySource, timeout_seconds: float) -> dict[s
     url = _address(base_url)
     return {
         "base_url": url,
-        "auth": _auth(api_key),
+        "auth": _auth(api_key, expected_home),
         "timeout": timeout_seconds,
         "trust_env": not is_loopback(url.host),
         "verify": _verification(url),
@@ -66,14 +103,14 @@ def traced(headers: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _auth(api_key: KeySource) -> httpx.Auth | None:
-    if callable(api_key):
-        return BearerAuth(api_key)
-    if not api_key:
-        return None
-    if not (api_key.isascii() and api_key.isprintable()):
+def _auth(api_key: KeySource, expected_home: ExpectedHome | None) -> httpx.Auth | None:
+    if isinstance(api_key, str) and not (api_key.isascii() and api_key.isprintable()):
         raise ConfigurationError("KG_API_KEY contains characters that no API key has")
-    return BearerAuth(lambda _method, _path: api_key)
+    if not api_key and expected_home is None:
+        return None
+    if callable(api_key) or not api_key:
+        return ClientAuth(api_key or None, expected_home)
+    return ClientAuth(lambda _method, _path: api_key, expected_home)
 
 
 def patience(usual: httpx.Timeout, call: Call[Any]) -> dict[str, Any]:

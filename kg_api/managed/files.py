@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,6 +27,22 @@ def write_text(path: Path, text: str) -> None:
         OSError: the folder is missing or not writable, or the disk is full.
     """
     write_whole(path, text.encode(), prefix=f".{path.name}.")
+
+
+def create_text(path: Path, text: str) -> None:
+    """Write a file with mode 0600 unless another process creates it first.
+
+    Raises:
+        OSError: as in `write_text`.
+    """
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        if not read_text(path):  # a process was killed between creating and writing it
+            write_text(path, text)
+        return
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def keep_text(path: Path, text: str) -> None:

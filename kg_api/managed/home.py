@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import secrets
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
 from kg_api.errors import ConfigurationError
 from kg_api.managed import files
 
 PASSWORD_BYTES = 24
 FOLDER_KEY_BYTES = 32
+HOME_ID_BYTES = 16
 
 
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what is listened on, not by this
@@ -19,6 +24,20 @@ def near_host(host: str) -> str:
     """Give the host under which this machine reaches a listener, as it stands in an URL."""
     near = _EVERYWHERE.get(host, host)
     return f"[{near}]" if ":" in near else near
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceAddress:
+    """Where a service listens."""
+
+    host: str
+    """In lower case, as the service was told to listen; empty if unknown."""
+    port: int
+
+    @property
+    def url(self) -> str | None:
+        """The address at which this machine reaches the service; None if the host is unknown."""
+        return f"http://{near_host(self.host)}:{self.port}" if self.host else None
 
 
 class Home:
@@ -39,6 +58,7 @@ class Home:
         self.ports_file = self.run / "ports.json"
         self.password_file = self.path / "neo4j-password"
         self.folder_key_file = self.path / "folder-key"
+        self.id_file = self.path / "home-id"
         self.service_file = self.run / "service.json"
         self.evaluations = self.path / "evaluations"
         self.backups = self.path / "backups"
@@ -62,6 +82,7 @@ class Home:
             for folder in (self.path, self.neo4j, self.neo4j_conf, self.neo4j_data, self.logs, self.run):
                 files.make_folder(folder)
             files.make_folder(self.metrics)
+            self._ensure_id()
         except OSError as error:
             raise ConfigurationError(
                 f"{self.path} cannot be used: {error.strerror}. Name another folder with KG_HOME or --home."
@@ -111,32 +132,50 @@ class Home:
             return None
         return text.strip() if text and text.strip() else None
 
-    def announce_service(self, host: str, port: int) -> None:
-        """Let commands on this machine know that the service at this address is of this home.
+    def prepare_service(self) -> None:
+        """Create what a service and the commands of this home recognise each other by.
 
         Raises:
             OSError: the home cannot be written.
         """
         for folder in (self.path, self.run):
             files.make_folder(folder)
+        self._ensure_id()
         if self.folder_key() is None:
             files.write_text(self.folder_key_file, secrets.token_hex(FOLDER_KEY_BYTES) + "\n")
-        files.write_json(self.service_file, {"host": host, "port": port})
 
-    def service_port(self) -> int | None:
-        """Give the port at which this home's service listened last; None when it never ran."""
-        port = files.read_json(self.service_file).get("port")
-        return port if isinstance(port, int) else None
+    def instance(self) -> str | None:
+        """Return the id that a service of this home shows to its commands; None before the first start.
 
-    def service_host(self) -> str | None:
-        """Give the host, in small letters, on which the service listened last; None when it never ran."""
-        host = files.read_json(self.service_file).get("host")
-        return host.lower() if isinstance(host, str) else None
+        It proves nothing and grants nothing: it keeps a command from the service of another home. The path
+        is part of it, because a copy of a home is another home.
+        """
+        try:
+            text = files.read_text(self.id_file)
+        except OSError:
+            return None
+        if not text:
+            return None
+        return hashlib.sha256(f"{text.strip()}\0{os.path.realpath(self.path)}".encode()).hexdigest()[:32]
 
-    def service_url(self) -> str | None:
-        """Give the address at which this machine reaches the service that listened last; None: none ever."""
-        port, host = self.service_port(), self.service_host()
-        return None if port is None or not host else f"http://{near_host(host)}:{port}"
+    def service_entries(self) -> list[dict[str, Any]]:
+        """Return the records that `services.announce` has written, the latest last."""
+        entries: object = files.read_json(self.service_file).get("services")
+        if not isinstance(entries, list):
+            return []
+        return [entry for entry in cast("list[Any]", entries) if isinstance(entry, dict)]
+
+    def services(self) -> list[ServiceAddress]:
+        """Return where services of this home listen, or listened last; the latest is the last one."""
+        return [
+            ServiceAddress(str(entry.get("host") or "").lower(), entry["port"])
+            for entry in self.service_entries()
+            if isinstance(entry.get("port"), int)
+        ]
+
+    def _ensure_id(self) -> None:
+        if self.instance() is None:
+            files.create_text(self.id_file, secrets.token_hex(HOME_ID_BYTES) + "\n")
 
     def has_data(self) -> bool:
         """Whether a Neo4j has run here: its system database exists."""

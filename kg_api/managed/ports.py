@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import socket
@@ -18,17 +19,40 @@ _TRIED = 50
 
 def is_free(port: int, host: str = LOOPBACK) -> bool:
     """Whether a server could listen there now."""
-    if _answers(port, host):
+    try:
+        _bind(host, port).close()
+    except OSError:
         return False
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        if os.name == "posix":  # else a port that was just closed seems taken for a minute
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError:
-            return False
     return True
+
+
+def listen_on(host: str, port: int) -> socket.socket:
+    """Return a socket that listens: from now on no other process can take the port.
+
+    Raises:
+        OSError: EADDRINUSE if another process has the port.
+    """
+    bound = _bind(host, port)
+    try:
+        bound.listen()
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    if _answers(port, host):  # some systems let two servers share a port under different addresses
+        raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        if os.name == "posix":  # else a port that was just closed seems taken for a minute
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host, port))
+    except OSError:
+        bound.close()
+        raise
+    return bound
 
 
 def free_port() -> int:
@@ -70,18 +94,39 @@ def choose_port(
 
 
 def holder(port: int) -> str:
-    """Say who listens on a port, as far as this user may know."""
+    """Say who listens on a port, as far as this user may know; of a kg, whose home it serves."""
+    if (process := _listener(port)) is None:
+        return "another process"
+    home = holder_home(port)
+    name = f"the kg of the home {home}" if home else process.name()
+    return f"{name} (pid {process.pid})"
+
+
+def holder_home(port: int) -> str | None:
+    """Return the home of the kg that listens on a port; None if it is no kg, or of another user."""
+    try:
+        process = _listener(port)
+        return process and (_home_of(process) or _home_of(process.parent()))
+    except psutil.Error:
+        return None
+
+
+def _listener(port: int) -> psutil.Process | None:
     try:
         for connection in psutil.net_connections("tcp"):
-            if (
-                connection.status == psutil.CONN_LISTEN
-                and connection.pid
-                and connection.laddr[1:2] == (port,)
-            ):
-                return f"{psutil.Process(connection.pid).name()} (pid {connection.pid})"
+            listens = connection.status == psutil.CONN_LISTEN and connection.laddr[1:2] == (port,)
+            if listens and connection.pid:
+                return psutil.Process(connection.pid)
     except psutil.Error:  # macOS shows other users' sockets to root only
         pass
-    return "another process"
+    return None
+
+
+def _home_of(process: psutil.Process | None) -> str | None:
+    """The home of a process of kg; one that serves beside it has other arguments, and it as its parent."""
+    if process is None or not any("kg_cli" in each or each.endswith("/kg") for each in process.cmdline()):
+        return None
+    return process.environ().get("KG_HOME", "of this user")
 
 
 def _answers(port: int, host: str) -> bool:

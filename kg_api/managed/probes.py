@@ -10,6 +10,9 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
+from kg_api.managed.ports import holder
+from kg_api.wording.hosts import HOME_HEADER
+
 MAX_READ = 8_000_000
 """Bytes of an answer."""
 
@@ -27,26 +30,49 @@ class ApiAnswer:
     """Whether it was there and did not answer in time: it may be busy, and nothing is known."""
 
 
-def ask_ready(url: str, *, timeout: float = 3.0) -> ApiAnswer:
-    """Ask GET /ready; one that cannot be reached is not ready."""
+class OtherHomeError(OSError):
+    """Another program answers than a service of the expected home."""
+
+
+def ask_ready(url: str, *, instance: str | None = None, timeout: float = 3.0) -> ApiAnswer:
+    """Ask GET /ready; a service that cannot be reached is not ready.
+
+    Args:
+        url: of the service.
+        instance: of the home whose service it has to be; None: any will do.
+        timeout: of each step, in seconds.
+    """
     try:
-        return _understand(*exchange(url, "/ready", {"Accept": "application/json"}, timeout=timeout))
+        headers = {"Accept": "application/json"}
+        return _understand(*exchange(url, "/ready", headers, timeout=timeout, instance=instance))
     except TimeoutError:
         return ApiAnswer(
             reached=False,
             waiting_for=f"the service at {url}, which did not answer within {timeout:g} s; it may be busy",
             slow=True,
         )
+    except OtherHomeError:
+        return ApiAnswer(
+            reached=False,
+            waiting_for=f"the service at {url}, where {holder(urlsplit(url).port or 0)} answers instead",
+        )
     except (OSError, http.client.HTTPException):
         return ApiAnswer(reached=False, waiting_for=f"the service to answer at {url}")
 
 
 def exchange(
-    url: str, path: str, headers: Mapping[str, str], *, timeout: float, body: bytes | None = None
+    url: str,
+    path: str,
+    headers: Mapping[str, str],
+    *,
+    timeout: float,
+    body: bytes | None = None,
+    instance: str | None = None,
 ) -> tuple[int, bytes]:
     """Send one request, a POST where there is a body; give the status and what came, at most 8 MB of it.
 
     Raises:
+        OtherHomeError: `instance` names another home than the one that answers.
         OSError, http.client.HTTPException: nothing answers, or not as HTTP does.
     """
     parts = urlsplit(url)
@@ -54,8 +80,11 @@ def exchange(
     connection = kind(parts.hostname or "127.0.0.1", parts.port, timeout=timeout)
     try:
         method = "GET" if body is None else "POST"
-        connection.request(method, f"{parts.path.rstrip('/')}{path}", body, dict(headers))
+        expected = {HOME_HEADER: instance} if instance else {}
+        connection.request(method, f"{parts.path.rstrip('/')}{path}", body, {**headers, **expected})
         response = connection.getresponse()
+        if instance and response.headers.get(HOME_HEADER) != instance:
+            raise OtherHomeError(url)
         return response.status, response.read(MAX_READ)
     finally:
         connection.close()

@@ -12,6 +12,8 @@ class Health(Answer):
 
     status: str = "ok"
     version: str
+    instance: str | None = None
+    """The home that it serves, as an id that grants nothing."""
     notes: list[str] = Field(default_factory=list[str])
     """What is wrong around it, such as a full disk."""
 

@@ -30,6 +30,7 @@ from kg_api.web.health.models import ModelHealth
 from kg_api.web.health.queue import QueueWatch
 from kg_api.web.health.surroundings import Surroundings
 from kg_api.web.limits.body_size import BodyLimit
+from kg_api.web.limits.home_check import HomeCheck
 from kg_api.web.limits.origin import OriginCheck, allowed_hosts
 from kg_api.web.limits.strict_json import LARGE_AT_ONCE
 from kg_api.web.mcp_mount import PATH, McpMount
@@ -145,8 +146,9 @@ def create_app(
     app.state.opening = opening
     app.state.model_health = ModelHealth()
     app.state.queue = QueueWatch(opening)
-    app.state.results = SavedResults(Home(settings.home).evaluations)
-    app.state.measuring = Measuring(Home(settings.home).evaluations)
+    home = Home(settings.home)
+    app.state.results = SavedResults(home.evaluations)
+    app.state.measuring = Measuring(home.evaluations)
     app.state.surroundings = Surroundings(settings)
     app.state.large_bodies = CapacityLimiter(LARGE_AT_ONCE)
     app.state.streams = Streams(settings.api.share(settings.api.event_streams))
@@ -176,15 +178,20 @@ def create_app(
     app.add_middleware(OnceMore)
     app.add_middleware(BodyLimit, limit_of=limit_of, together=together)
     app.add_middleware(AuditLog, writer=writer)
-    door = Doorkeeper(KeyCheck(lambda: opening.container().graph), Home(settings.home).folder_key)
+    door = Doorkeeper(KeyCheck(lambda: opening.container().graph), home.folder_key)
     app.state.door, app.state.sign_in_rate = door, SignInRate()
-    rate = RequestRate(settings.api.requests_per_minute)
-    tokens = TokenRate(settings.api.provider_tokens_per_day)
-    app.add_middleware(AccessControl, door=door, rate=rate, tokens=tokens, required=app.state.keys_required)
+    app.add_middleware(
+        AccessControl,
+        door=door,
+        rate=RequestRate(settings.api.requests_per_minute),
+        tokens=TokenRate(settings.api.provider_tokens_per_day),
+        required=app.state.keys_required,
+    )
     app.add_middleware(OwnAnswers)
     if pages := settings.api.allowed_web_pages:
         app.add_middleware(CORSMiddleware, allow_origins=pages, allow_methods=["*"], allow_headers=["*"])
     app.add_middleware(OriginCheck, hosts=allowed_hosts(settings.api), origins=pages)
     app.add_middleware(RequestLog)
     app.add_middleware(ErrorPages)
+    app.add_middleware(HomeCheck, instance=home.instance)
     return app

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import signal
+import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
+from itertools import chain
 from socket import socket
 from types import FrameType
 
@@ -15,44 +18,54 @@ from fastapi import FastAPI
 
 from kg_api.errors import ConfigurationError, KgError
 from kg_api.logs import configure_logs
-from kg_api.managed.home import Home
+from kg_api.managed import services
+from kg_api.managed.home import Home, near_host
+from kg_api.managed.ports import free_port, holder, holder_home, is_free, listen_on
 from kg_api.settings import Settings
 from kg_api.tracing.export import tracing
 from kg_api.web.access.required import warn_if_open
 from kg_api.web.app import create_app
 from kg_api.web.limits.connection import Connection
 from kg_api.web.limits.connections import ConnectionLimits, connections_and_backlog
-from kg_api.web.siblings import Siblings
+from kg_api.web.siblings import ORPHAN_SECONDS, Siblings
 from kg_api.wording.hosts import is_loopback
 
 log = structlog.get_logger()
 
 DEFAULT_PORT = 8420
 GRACE_SECONDS = 10
+PORTS_TRIED = 10
+EARLIER_POLL_SECONDS = 0.5
 SERVICE = "kg-api"
 """What traces call it."""
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: Settings, *, managed: bool = False) -> None:
     """Serve until SIGTERM or SIGINT, in as many processes as the settings say.
+
+    Args:
+        settings: of the service.
+        managed: whether `kg up` started it: if no port is set, it takes a free one and records that.
 
     Raises:
         ConfigurationError: the service can never become ready; the message says what to change.
     """
     configure_logs(settings.log)
-    hopeless: list[KgError] = []
+    home, hopeless = Home(settings.home), list[KgError]()
 
     def give_up(error: KgError) -> None:
         hopeless.append(error)
         server.should_exit = True
 
-    host, port = settings.api.host, settings.api.port or DEFAULT_PORT
     server = _server(settings, create_app(settings, give_up))
-    if not is_loopback(host):
-        log.info("listening beyond this machine: who sends no key is refused", host=host)
+    if not is_loopback(settings.api.host):
+        log.info("listening beyond this machine: who sends no key is refused", host=settings.api.host)
     warn_if_open(settings.api)
-    _announce(settings, host, port)
-    with closing(_listen(server.config)) as listening:
+    with closing(_listen(settings, home, managed=managed)) as listening:
+        port = listening.getsockname()[1]
+        if managed:
+            home.remember(api=port, api_host=near_host(settings.api.host))
+        announced = _announce(home, settings.api.host, port)
         siblings = Siblings(partial(serve_beside, settings), listening, settings.api.process_count - 1)
         server.end_others = siblings.end
         siblings.start()
@@ -61,6 +74,9 @@ def serve(settings: Settings) -> None:
                 server.run(sockets=[listening])
         finally:
             siblings.join(GRACE_SECONDS)
+            if announced:
+                with suppress(OSError):  # the home was deleted, or its disk is full
+                    services.withdraw(home)
     if hopeless:
         raise hopeless[0]
 
@@ -111,27 +127,55 @@ def _server(settings: Settings, app: FastAPI) -> _Server:
     return server
 
 
-def _listen(config: uvicorn.Config) -> socket:
-    try:
-        return config.bind_socket()
-    except SystemExit:  # uvicorn's way to say that it cannot listen
-        raise ConfigurationError(
-            f"port {config.port} on {config.host} cannot be used, it may be taken; set KG_API__PORT to "
-            "another"
-        ) from None
+def _listen(settings: Settings, home: Home, *, managed: bool) -> socket:
+    """Take the first port that is free, by listening on it: a check before could be outdated.
+
+    Raises:
+        ConfigurationError: no port can be used.
+    """
+    host, asked = settings.api.host, settings.api.port
+    if asked or not managed:
+        candidates = iter((asked or DEFAULT_PORT,))
+    else:
+        known = dict.fromkeys((home.api_port() or DEFAULT_PORT, DEFAULT_PORT))
+        candidates = chain(known, (free_port() for _ in range(PORTS_TRIED)))
+    port = DEFAULT_PORT
+    for port in candidates:
+        if managed:
+            _wait_for_earlier(home, host, port)
+        try:
+            return listen_on(host, port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise ConfigurationError(
+                    f"kg cannot listen on {host}, port {port} (KG_API__HOST, KG_API__PORT): {error.strerror}"
+                ) from None
+    raise ConfigurationError(
+        f"port {port} on {host} is taken by {holder(port)}. Stop that process, or set KG_API__PORT to "
+        "another port."
+    )
 
 
-def _announce(settings: Settings, host: str, port: int) -> None:
-    """Without it, folders below KG_SYNC__ROOTS can be followed all the same."""
+def _wait_for_earlier(home: Home, host: str, port: int) -> None:
+    """Wait for the end of processes that a killed service of this home has left at its port."""
+    until = time.monotonic() + ORPHAN_SECONDS
+    while not is_free(port, host) and holder_home(port) == str(home.path) and time.monotonic() < until:
+        time.sleep(EARLIER_POLL_SECONDS)
+
+
+def _announce(home: Home, host: str, port: int) -> bool:
+    """Record the service in its home; whether that was possible."""
     try:
-        Home(settings.home).announce_service(host, port)
+        services.announce(home, host, port)
     except OSError as error:
         log.warning(
             "KG_HOME cannot be written: `kg folders add` can name folders below KG_SYNC__ROOTS only, and "
             "where keys are required, no command can make the first one",
-            home=str(settings.home),
+            home=str(home.path),
             reason=error.strerror,
         )
+        return False
+    return True
 
 
 def _end_on_signals(server: uvicorn.Server) -> None:

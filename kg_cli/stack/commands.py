@@ -99,7 +99,13 @@ def supervise(*, home: HomeOption = None) -> None:
     watch.supervise(_settings(home))
 
 
-def serve() -> None:
+def serve(
+    *,
+    managed: Annotated[
+        bool,
+        typer.Option("--managed", hidden=True, help="Started by the supervisor: find a port, and record it."),
+    ] = False,
+) -> None:
     """Run the REST service in the foreground (`kg up` does it for you).
 
     Example: KG_NEO4J__URI=bolt://127.0.0.1:7687 KG_NEO4J__PASSWORD=... kg serve
@@ -111,7 +117,7 @@ def serve() -> None:
     with shared_metrics(settings.api.process_count):
         from kg_api.web.serve import serve as run
 
-        run(settings)
+        run(settings, managed=managed)
 
 
 def worker() -> None:

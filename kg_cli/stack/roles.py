@@ -89,10 +89,12 @@ def api_role(home: Home, settings: Settings, *after: str) -> Role:
     """Give the REST service, started after the roles named."""
 
     def reason() -> str | None:
-        answer = probes.ask_ready(home.api_url() or "")
+        if (url := home.api_url()) is None:
+            return "the service to choose a port"
+        answer = probes.ask_ready(url, instance=home.instance())
         return None if answer.reached else answer.waiting_for
 
-    return _own_role(home, settings, "api", "serve", reason, after=after)
+    return _own_role(home, settings, "api", "serve", reason, after=after, options=("--managed",))
 
 
 def _worker_role(home: Home, settings: Settings, *after: str) -> Role:
@@ -113,10 +115,11 @@ def _own_role(
     *,
     after: tuple[str, ...] = (),
     grace_seconds: float = 30,
+    options: tuple[str, ...] = (),
 ) -> Role:
     return Role(
         name=name,
-        argv=(sys.executable, "-m", "kg_cli.main", command),
+        argv=(sys.executable, "-m", "kg_cli.main", command, *options),
         env=own_environment(home, settings),
         cwd=home.path,
         log=home.log_file(name),
@@ -131,12 +134,11 @@ def _own_role(
 
 def own_environment(home: Home, settings: Settings) -> dict[str, str]:
     """Give a process of kg its whole environment: ours, what was chosen, and paths made absolute."""
-    chosen: dict[str, Path | int | None] = {
+    chosen: dict[str, Path | None] = {
         "KG_HOME": home.path,
         "PROMETHEUS_MULTIPROC_DIR": home.metrics,  # /metrics of the service tells of the worker too
         "KG_CACHE": settings.cache.absolute(),
         "KG_BACKUP__FOLDER": settings.backup.folder and settings.backup.folder.absolute(),
-        "KG_API__PORT": home.api_port() or settings.api.port,
         "KG_EMBEDDING__MODEL_FOLDER": settings.embedding.model_folder
         and settings.embedding.model_folder.absolute(),
     }

@@ -90,7 +90,8 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
     starting = known.waiting_for() if supervisor and not remote else None
     gone = f"`kg up`: {missing[0]} does not run" if missing and not remote else None
     waited = starting or gone  # without one of its parts the service says no more, and after seconds
-    answer = probes.ask_ready(url, timeout=READY_SECONDS) if url and not waited else None
+    instance = None if remote else home.instance()
+    answer = probes.ask_ready(url, instance=instance, timeout=READY_SECONDS) if url and not waited else None
     reason = waited or (answer.waiting_for if answer else "`kg up`")
     asked = with_jobs and url and answer and answer.serves
     jobs, to_review, refusal = _waiting(settings, url) if asked and url else (None, None, None)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kg_api.client import KgClient
-    from kg_api.client.connection import KeySource
+    from kg_api.client.connection import ExpectedHome, KeySource
     from kg_api.managed.home import Home
     from kg_api.settings import Settings
 
@@ -27,12 +27,14 @@ def open_client() -> KgClient:
     from kg_api.settings import load_settings
 
     settings = load_settings()
+    if settings.api_url:
+        return client_of(settings.api_url, settings)
     home = Home(settings.home)
-    url = settings.api_url or home.api_url() or home.service_url()
-    if url is None:
+    url = home.api_url() or next((each.url for each in reversed(home.services()) if each.url), None)
+    if url is None or home.instance() is None:
         raise ServiceUnreachable(
-            f"kg was never started with the home {settings.home}. Start it with `kg up`, or say where it is: "
-            "KG_API_URL for a service elsewhere, KG_HOME for another home."
+            f"kg was never started with the home {settings.home}, or by an older version. Start it with "
+            "`kg up`, or say where it is: KG_API_URL for a service elsewhere, KG_HOME for another home."
         )
     return client_of(url, settings)
 
@@ -44,10 +46,36 @@ def shown_address(url: str) -> str:
 
 
 def client_of(url: str, settings: Settings, **options: Any) -> KgClient:
-    """Give a client of the service at an address, with the key of the settings; else with this home's."""
+    """Return a client with the key of the settings, or else of this home.
+
+    An address that is not KG_API_URL comes from a record of this home: only a service of this home may
+    answer there, because another one can have the port by now.
+    """
     from kg_api.client import KgClient
 
-    return KgClient(url, api_key=key_for(url, settings), **options)
+    expected = None if url == settings.api_url else _expected_home(url, settings)
+    return KgClient(url, api_key=key_for(url, settings), expected_home=expected, **options)
+
+
+def _expected_home(url: str, settings: Settings) -> ExpectedHome | None:
+    from kg_api.client.connection import ExpectedHome
+    from kg_api.managed.home import Home
+
+    home = Home(settings.home)
+    instance = home.instance()
+    if instance is None:
+        return None
+
+    def describe_other() -> str:
+        from kg_api.managed.ports import holder
+
+        return (
+            f"port {urlsplit(url).port} of this home's kg ({home.path}) is taken by "
+            f"{holder(urlsplit(url).port or 0)}. Run `kg up` (if kg was updated: `kg down` first), or name "
+            "another service with KG_API_URL."
+        )
+
+    return ExpectedHome(instance, describe_other)
 
 
 def key_for(url: str, settings: Settings) -> KeySource:
@@ -62,7 +90,7 @@ def _local_key(url: str, settings: Settings) -> Callable[[str, str], str] | None
 
     home = Home(settings.home)
     key = home.folder_key()
-    if key is None or url.rstrip("/").lower() != home.service_url():
+    if key is None or url.rstrip("/").lower() not in {each.url for each in home.services()}:
         return None
     return lambda method, path: make_proof(key, time.time(), method, path)
 
@@ -85,11 +113,12 @@ def grant_to_follow(path: str, ontology: str) -> str | None:
 
 
 def _is_of_home(url: str, home: Home) -> bool:
-    """Whether an address is of the service that this home's key belongs to, on this machine."""
+    """Whether an address belongs to a service of this home, on this machine."""
     from kg_api.wording.hosts import is_loopback
 
     parts = urlsplit(url)
-    host = parts.hostname or ""
-    if not is_loopback(host) and (not host or host != home.service_host()):
-        return False
-    return (parts.port or 80) == home.service_port()
+    host, port = parts.hostname or "", parts.port or 80
+    return any(
+        port == each.port and (is_loopback(host) or (bool(host) and host == each.host))
+        for each in home.services()
+    )

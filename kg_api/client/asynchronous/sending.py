@@ -26,8 +26,10 @@ class AsyncSending:
         *,
         api_key: connection.KeySource = None,
         timeout_seconds: float = connection.DEFAULT_TIMEOUT_SECONDS,
+        expected_home: connection.ExpectedHome | None = None,
     ) -> None:
-        self._http = httpx.AsyncClient(**connection.options(base_url, api_key, timeout_seconds))
+        options = connection.options(base_url, api_key, timeout_seconds, expected_home)
+        self._http = httpx.AsyncClient(**options)
 
     async def __aenter__(self) -> Self:
         return self

@@ -27,8 +27,10 @@ class Sending:
         *,
         api_key: connection.KeySource = None,
         timeout_seconds: float = connection.DEFAULT_TIMEOUT_SECONDS,
+        expected_home: connection.ExpectedHome | None = None,
     ) -> None:
-        self._http = httpx.Client(**connection.options(base_url, api_key, timeout_seconds))
+        options = connection.options(base_url, api_key, timeout_seconds, expected_home)
+        self._http = httpx.Client(**options)
 
     def __enter__(self) -> Self:
         return self

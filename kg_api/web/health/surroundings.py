@@ -27,6 +27,10 @@ class Surroundings:
         """What is known of the processes and of the disk; nothing where there is nothing to know."""
         return [check for check in (self._processes(), self._disk()) if check is not None]
 
+    def instance(self) -> str | None:
+        """The id of this service's home; None if it cannot be written."""
+        return self._home.instance()
+
     def notes(self) -> list[str]:
         """What is wrong, in words for a person."""
         return [check.detail for check in self.checks() if not check.ok]

@@ -217,7 +217,8 @@ def _of_process(home: Home, name: str, process: ProcessId | None, known: RoleSta
 def _service(
     url: str, settings: Settings, *, fix: str, start: str, patience: float = 0.0
 ) -> Iterator[DoctorFinding]:
-    answer = probes.ask_ready(url)
+    instance = None if url == settings.api_url else Home(settings.home).instance()
+    answer = probes.ask_ready(url, instance=instance)
     if not answer.serves:
         yield DoctorFinding("service", "fail", f"waits for {answer.waiting_for}", fix)
         return

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from kg_api.client.connection import ExpectedHome
+from kg_api.managed import services
 from kg_api.managed.home import Home
 from kg_api.settings import load_settings
-from kg_cli.terminal.connect import client_of, grant_to_follow, open_client, shown_address
+from kg_cli.terminal.connect import client_of, grant_to_follow, key_for, open_client, shown_address
 
 PORT = 8420
 
@@ -31,7 +34,7 @@ PORT = 8420
 def test_a_folder_is_granted_to_the_service_of_this_home_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listens: str, address: str, is_ours: bool
 ) -> None:
-    Home(tmp_path).announce_service(listens, PORT)
+    services.announce(Home(tmp_path), listens, PORT)
     monkeypatch.setenv("KG_HOME", str(tmp_path))
     monkeypatch.setenv("KG_API_URL", address)
     assert (grant_to_follow("/notes", "notes") is not None) == is_ours
@@ -39,7 +42,7 @@ def test_a_folder_is_granted_to_the_service_of_this_home_alone(
 
 def test_the_address_that_kg_up_remembers_is_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = Home(tmp_path)
-    home.announce_service("192.168.0.5", PORT)
+    services.announce(home, "192.168.0.5", PORT)
     home.remember(api=PORT, api_host="192.168.0.5")
     monkeypatch.setenv("KG_HOME", str(tmp_path))
     monkeypatch.delenv("KG_API_URL", raising=False)
@@ -50,8 +53,8 @@ def test_a_home_whose_service_said_no_host_grants_to_loopback_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = Home(tmp_path)
-    home.announce_service("", PORT)
-    home.service_file.write_text('{"port": 8420}')
+    services.announce(home, "", PORT)
+    home.service_file.write_text('{"services": [{"port": 8420}]}')
     monkeypatch.setenv("KG_HOME", str(tmp_path))
     for address, is_ours in (("http://127.0.0.1:8420", True), ("http://:8420", False)):
         monkeypatch.setenv("KG_API_URL", address)
@@ -76,10 +79,10 @@ def test_what_lets_in_is_sent_to_the_very_address_of_the_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listens: str, address: str, *, is_sent: bool
 ) -> None:
     """Whoever listens at another one of this machine would be given it."""
-    Home(tmp_path).announce_service(listens, PORT)
+    services.announce(Home(tmp_path), listens, PORT)
     monkeypatch.setenv("KG_HOME", str(tmp_path))
     sent: list[object] = []
-    monkeypatch.setattr("kg_api.client.KgClient", lambda _url, api_key: sent.append(api_key))
+    monkeypatch.setattr("kg_api.client.KgClient", lambda _url, api_key, **_: sent.append(api_key))
     client_of(address, load_settings())
     assert (sent != [None]) == is_sent
 
@@ -88,13 +91,51 @@ def test_the_service_of_a_home_that_nobody_brought_up_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in a container, where `kg serve` runs by itself."""
-    Home(tmp_path).announce_service("0.0.0.0", PORT)
+    services.announce(Home(tmp_path), "0.0.0.0", PORT)
     monkeypatch.setenv("KG_HOME", str(tmp_path))
     monkeypatch.delenv("KG_API_URL", raising=False)
     found: list[str] = []
     monkeypatch.setattr("kg_api.client.KgClient", lambda url, **_: found.append(url))
     open_client()
     assert found == ["http://127.0.0.1:8420"]
+
+
+def test_second_service_leaves_first_its_rights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Home(tmp_path)
+    services.announce(home, "127.0.0.1", PORT)
+    services.announce(home, "127.0.0.1", PORT + 1)
+    monkeypatch.setenv("KG_HOME", str(tmp_path))
+    for port in (PORT, PORT + 1):
+        address = f"http://127.0.0.1:{port}"
+        monkeypatch.setenv("KG_API_URL", address)
+        assert grant_to_follow("/notes", "notes")
+        assert key_for(address, load_settings()) is not None
+
+
+def test_dead_service_is_forgotten_by_next_one(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    services.announce(home, "127.0.0.1", PORT)
+    [entry] = home.service_entries()
+    home.service_file.write_text(json.dumps({"services": [entry | {"pid": 2**22}]}))
+    services.announce(home, "127.0.0.1", PORT + 1)
+    assert [each.port for each in home.services()] == [PORT + 1]
+
+
+def test_only_recorded_addresses_must_prove_their_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path).create()
+    home.remember(api=PORT, api_host="127.0.0.1")
+    monkeypatch.setenv("KG_HOME", str(tmp_path))
+    monkeypatch.delenv("KG_API_URL", raising=False)
+    expected: list[ExpectedHome | None] = []
+    monkeypatch.setattr(
+        "kg_api.client.KgClient", lambda _url, expected_home, **_: expected.append(expected_home)
+    )
+    open_client()
+    monkeypatch.setenv("KG_API_URL", f"http://127.0.0.1:{PORT}")
+    open_client()
+    assert [each and each.instance for each in expected] == [home.instance(), None]
 
 
 @pytest.mark.parametrize(

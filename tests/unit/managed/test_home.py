@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -94,3 +95,19 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_other(
         files.write_text(path, "new")
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
     assert path.read_text(encoding="utf-8") == "old"
+
+
+def test_instance_differs_between_homes_and_copies(home: Home, tmp_path: Path) -> None:
+    assert home.instance() == Home(home.path).create().instance()
+    assert Home(tmp_path / "never").instance() is None
+    copied = Home(shutil.copytree(home.path, tmp_path / "copy"))
+    other = Home(tmp_path / "other").create()
+    assert len({home.instance(), copied.instance(), other.instance()}) == 3
+    (tmp_path / "link").symlink_to(home.path)
+    assert Home(tmp_path / "link").instance() == home.instance()
+
+
+def test_empty_id_of_interrupted_start_is_replaced(home: Home) -> None:
+    home.id_file.write_text("")
+    assert home.instance() is None
+    assert Home(home.path).create().instance()

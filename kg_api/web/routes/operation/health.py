@@ -31,7 +31,8 @@ router = APIRouter(tags=["health"])
 @router.get("/health", summary="Liveness check")
 async def health(request: Request) -> Health:
     """Answer as long as the process does; what is wrong around it is told in `notes`."""
-    return Health(version=__version__, notes=request.app.state.surroundings.notes())
+    around = request.app.state.surroundings
+    return Health(version=__version__, instance=around.instance(), notes=around.notes())
 
 
 @router.head("/ready", include_in_schema=False)
