@@ -60,6 +60,15 @@ class ApiSettings(Section):
             "A key that is sent is checked all the same."
         ),
     )
+    root_path: str | None = Field(
+        default=None,
+        pattern=r"^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?$",
+        description=(
+            "Path below which a reverse proxy serves kg, such as `/kg`; the proxy may remove the path from "
+            "requests or keep it. Unset: none, or the `X-Forwarded-Prefix` of a proxy on this machine or in "
+            "`FORWARDED_ALLOW_IPS`."
+        ),
+    )
     requests_per_minute: int | None = Field(
         default=None,
         ge=1,
@@ -123,6 +132,11 @@ class ApiSettings(Section):
     event_streams: int = Field(
         default=50, ge=0, le=10_000, description="Maximum number of concurrent Server-Sent Events streams."
     )
+
+    @field_validator("root_path")
+    @classmethod
+    def _without_final_slash(cls, value: str | None) -> str | None:
+        return (value or "").rstrip("/") or None
 
     @field_validator("allowed_hosts")
     @classmethod

@@ -13,6 +13,7 @@ from kg_api.models.jobs import Job
 from kg_api.models.problems import Problem
 from kg_api.models.queries.answering import Answered, AnswerEvent
 from kg_api.web.access.scopes import PUBLIC, can_be_held, scope_of
+from kg_api.web.forwarded import path_prefix
 
 MEDIA_TYPE = "application/problem+json"
 _SCHEMAS = "#/components/schemas/"
@@ -76,6 +77,6 @@ def complete_description(app: FastAPI) -> None:
         for name, schema in extra["$defs"].items():
             schemas.setdefault(name, schema)
         _describe_keys(document)
-        return document
+        return {**document, "servers": [{"url": prefix}]} if (prefix := path_prefix()) else document
 
     app.openapi = openapi  # pyright: ignore[reportAttributeAccessIssue] - the way FastAPI's documentation shows

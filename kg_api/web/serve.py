@@ -25,6 +25,7 @@ from kg_api.settings import Settings
 from kg_api.tracing.export import tracing
 from kg_api.web.access.required import warn_if_open
 from kg_api.web.app import create_app
+from kg_api.web.forwarded import Forwarded
 from kg_api.web.limits.connection import Connection
 from kg_api.web.limits.connections import ConnectionLimits, connections_and_backlog
 from kg_api.web.siblings import ORPHAN_SECONDS, Siblings
@@ -118,10 +119,12 @@ def _server(settings: Settings, app: FastAPI) -> _Server:
         backlog=backlog,
         timeout_keep_alive=settings.api.idle_seconds,  # pyright: ignore[reportArgumentType] - for call_later
         access_log=False,
+        proxy_headers=False,  # Forwarded applies them
         log_config=None,
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
+    config.app = Forwarded(app, settings.api.root_path or "", config.forwarded_allow_ips)
     server = _Server(config)
     _end_on_signals(server)
     return server

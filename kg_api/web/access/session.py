@@ -19,12 +19,15 @@ from kg_api.access.token import SessionToken, parse_session_token
 from kg_api.errors import Forbidden
 from kg_api.models.vocabulary import KeyScope
 from kg_api.web.access.scopes import is_page
+from kg_api.web.forwarded import path_prefix
 
 COOKIE: Final = "kg_session"
 """How its name begins. The port comes behind: a browser keeps the cookies of all ports of a host together,
 and another kg may be on another port."""
 HTTPS: Final = "__Host-"
 """What has a name that begins so, browsers keep only from the service itself, by https."""
+BELOW_PATH: Final = "__Secure-"
+"""The same for a cookie that browsers send below one path alone, which HTTPS excludes."""
 _PORT: Final = re.compile(r":(\d{1,5})$")
 CSRF_HEADER: Final = "X-CSRF-Token"
 CSRF_FIELD: Final = "csrf_token"
@@ -85,7 +88,7 @@ def sent_session(scope: Scope) -> SessionToken | None:
     connection = HTTPConnection(scope)
     cookies, name = connection.cookies, _name(connection)
     plain = "" if scope["scheme"] == "https" else cookies.get(name, "")
-    return parse_session_token(cookies.get(HTTPS + name) or plain)
+    return parse_session_token(cookies.get(_security() + name) or plain)
 
 
 def usable_session(scope: Scope) -> SessionToken | None:
@@ -130,10 +133,10 @@ def keep_cookie(request: Request, response: Response, token: SessionToken) -> No
     """Have a browser keep a session."""
     secure = _is_https(request)
     response.set_cookie(
-        f"{HTTPS if secure else ''}{_name(request)}",
+        f"{_security() if secure else ''}{_name(request)}",
         token.text,
         max_age=SESSION_SECONDS,
-        path="/",
+        path=path_prefix() or "/",
         secure=secure,
         httponly=True,
         samesite="strict",
@@ -142,10 +145,16 @@ def keep_cookie(request: Request, response: Response, token: SessionToken) -> No
 
 def drop_cookies(request: Request, response: Response) -> None:
     """Have a browser forget its session."""
-    for name in (_name(request), HTTPS + _name(request)):
+    for name in (_name(request), _security() + _name(request)):
         if name in request.cookies:
-            secure = name.startswith(HTTPS)
-            response.delete_cookie(name, path="/", secure=secure, httponly=True, samesite="strict")
+            secure = name.startswith(_security())
+            path = path_prefix() or "/"
+            response.delete_cookie(name, path=path, secure=secure, httponly=True, samesite="strict")
+
+
+def _security() -> str:
+    """How the name of a cookie by https begins. Below a path, other services of the host must not get it."""
+    return BELOW_PATH if path_prefix() else HTTPS
 
 
 def _name(connection: HTTPConnection) -> str:

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from kg_api.errors import ConfigurationError
 from kg_api.settings import ApiSettings
 from kg_api.web.access.scopes import is_page
+from kg_api.web.forwarded import FORWARDED_HOST
 from kg_api.web.problems import problem
 from kg_api.wording.hosts import is_loopback
 
@@ -69,7 +70,7 @@ class OriginCheck:
     def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str, str, str] | None:
         host = headers.get("host", "")
         name = _authority(f"http://{host}")[0]
-        if not is_loopback(name) and name not in self._hosts:
+        if not self._is_known(name):
             told = (
                 f"this service does not answer to the name {name[:MAX_SHOWN_NAME]!r} of the Host header: "
                 "where it is one of its names, add it to KG_API__ALLOWED_HOSTS and start the service anew"
@@ -78,11 +79,19 @@ class OriginCheck:
         origin = headers.get("origin")
         if origin in self._origins:
             return None
-        foreign = origin is not None and not _is_same(origin, host)
+        foreign = origin is not None and not any(_is_same(origin, each) for each in self._own(scope, host))
         if foreign or (headers.get("sec-fetch-site", "none") not in OURS and not _is_visit(scope, headers)):
             told = "requests of other web pages are refused; KG_API__ALLOWED_ORIGINS can allow some"
             return 403, "http", "Forbidden", told
         return None
+
+    def _is_known(self, name: str) -> bool:
+        return is_loopback(name) or name in self._hosts
+
+    def _own(self, scope: Scope, host: str) -> list[str]:
+        """The hosts whose pages are ours: the one asked for, and the one that a proxy was asked for."""
+        forwarded: str = scope.get(FORWARDED_HOST, "").partition(",")[0].strip()
+        return [host, *([forwarded] if self._is_known(_authority(f"http://{forwarded}")[0]) else [])]
 
 
 def _is_visit(scope: Scope, headers: Headers) -> bool:

@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from kg_api import __version__
 from kg_api.web.access.session import may, viewer
+from kg_api.web.forwarded import page_below_prefix, pieces_below_prefix
 from kg_api.web.ui.assets import address_of
 from kg_api.web.ui.audit.deeds import deed_of
 from kg_api.web.ui.conditions import condition_of
@@ -106,7 +107,8 @@ def render(template: str, shown: Mapping[str, Any], status: int = 200) -> HTMLRe
         shown: what the template shows, by its names there.
         status: of HTTP.
     """
-    return HTMLResponse(_templates.get_template(template).render(shown), status, HEADERS)
+    page = _templates.get_template(template).render(shown)
+    return HTMLResponse(page_below_prefix(page), status, HEADERS)
 
 
 def render_pieces(template: str, shown: Mapping[str, Any]) -> Iterator[str]:
@@ -116,4 +118,4 @@ def render_pieces(template: str, shown: Mapping[str, Any]) -> Iterator[str]:
         template: its file in `templates/`.
         shown: what the template shows, by its names there; what it goes through may be still to come.
     """
-    return _templates.get_template(template).generate(shown)
+    return pieces_below_prefix(_templates.get_template(template).generate(shown))

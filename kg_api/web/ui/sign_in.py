@@ -12,6 +12,7 @@ from fastapi.responses import RedirectResponse
 from starlette.routing import BaseRoute, Match
 
 from kg_api.web.access.scopes import PAGES, is_page
+from kg_api.web.forwarded import own_path
 from kg_api.web.ui.links import SEARCH, address
 from kg_api.web.ui.rendering import render, wants_part
 
@@ -91,7 +92,8 @@ def _to_show_then(request: Request) -> str:
     if request.method == "GET" and not wants_part(request):
         return page_to_show(request, _own_address(request))
     shown = urlsplit(request.headers.get("HX-Current-URL") or request.headers.get("Referer", ""))
-    return page_to_show(request, f"{shown.path}?{shown.query}" if shown.query else shown.path)
+    path = own_path(shown.path)
+    return page_to_show(request, f"{path}?{shown.query}" if shown.query else path)
 
 
 def _own_path(request: Request) -> str:

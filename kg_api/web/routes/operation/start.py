@@ -12,6 +12,7 @@ from fastapi.responses import FileResponse, JSONResponse, RedirectResponse
 
 from kg_api import __version__
 from kg_api.models.health import Start
+from kg_api.web.forwarded import below_prefix
 from kg_api.web.routes.operation.health import readiness_of
 from kg_api.web.ui.links import SEARCH
 
@@ -52,7 +53,7 @@ def start(request: Request) -> Response:
         version=__version__,
         ready=readiness.ready,
         waiting_for=readiness.waiting_for,
-        links=LINKS,
+        links={below_prefix(path): what for path, what in LINKS.items()},
     )
     return JSONResponse(told.model_dump(), headers={**HEADERS, "Vary": "Accept"})
 

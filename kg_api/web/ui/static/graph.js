@@ -24,7 +24,7 @@ function draw(box) {
   const ends = concepts.filter((each) => each[3]);
   if (ends.length > 1) downwards(graph, ends[0][0]);
   else sidewards(graph, box);
-  graph.on("tap", "node", (event) => { location.href = `/ui/concepts/${encodeURIComponent(event.target.id())}`; });
+  graph.on("tap", "node", (event) => { location.href = `${box.dataset.below}/${encodeURIComponent(event.target.id())}`; });
   graph.on("mouseover", "node", (event) => event.target.connectedEdges().addClass("near"));
   graph.on("mouseout", "node", (event) => event.target.connectedEdges().removeClass("near"));
   box.dataset.drawn = String(graph.nodes().length);

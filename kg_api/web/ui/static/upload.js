@@ -46,7 +46,7 @@ async function send(files) {
   for (const each of files) await sendOne(each, ontology.value);
   sending -= 1;
   lead(ontology.value);
-  htmx.ajax("GET", `/ui/documents?ontology=${encodeURIComponent(ontology.value)}`, { target: "#list" });
+  htmx.ajax("GET", `${new URL(form.action).pathname}?ontology=${encodeURIComponent(ontology.value)}`, { target: "#list" });
 }
 
 function lead(ontology) {
