@@ -191,7 +191,14 @@ def open_graph(settings: Settings) -> Graph:
     neo4j, most_queued = settings.neo4j, settings.worker.most_queued
     if neo4j.uri is not None and neo4j.password is not None:
         password = neo4j.password.get_secret_value()
-        return Graph(neo4j.uri, neo4j.user, password, neo4j.database, most_queued=most_queued)
+        return Graph(
+            neo4j.uri,
+            neo4j.user,
+            password,
+            neo4j.database,
+            most_queued=most_queued,
+            connection_seconds=neo4j.connection_seconds,
+        )
     home = Home(settings.home)
     uri, password = home.bolt_uri(), home.password()
     if uri is None or password is None:

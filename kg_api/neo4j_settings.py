@@ -30,6 +30,13 @@ class Neo4jSettings(Section):
     user: str = Field(default="neo4j", description="Username for `KG_NEO4J__URI`.")
     password: SecretStr | None = Field(default=None, description="Password for `KG_NEO4J__URI`; required.")
     database: str = Field(default="neo4j", description="Name of the database.")
+    connection_seconds: Seconds = Field(
+        default=10,
+        description=(
+            "Age at which a connection to Neo4j is replaced instead of used again; set it below the time "
+            "after which a firewall in between forgets idle connections."
+        ),
+    )
     port: int | None = Field(default=None, ge=1, le=65535, description="Bolt port of the managed Neo4j.")
     heap_mb: int | None = Field(default=None, ge=256, description="Heap size of the managed Neo4j, MiB.")
     pagecache_mb: int | None = Field(default=None, ge=64, description="Page cache of the managed Neo4j, MiB.")

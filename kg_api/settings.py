@@ -29,6 +29,7 @@ from kg_api.model_settings.communities import CommunitySettings
 from kg_api.model_settings.embedding import EmbeddingSettings, ImageEmbeddingSettings
 from kg_api.model_settings.proposals import ProposalSettings
 from kg_api.neo4j_settings import BackupSettings, Neo4jSettings
+from kg_api.secret_files import FILE, with_secrets_of_files
 from kg_api.sections import (
     CohereSettings,
     ConceptsSettings,
@@ -179,8 +180,9 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - nor such a folder
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Add the providers' own variables."""
-        environment = cast("EnvSettingsSource", env_settings).env_vars
-        return init_settings, _TheirOwnNames(settings_cls, environment), env_settings
+        source = cast("EnvSettingsSource", env_settings)
+        source.env_vars = with_secrets_of_files(source.env_vars, secret_variables())
+        return init_settings, _TheirOwnNames(settings_cls, source.env_vars), source
 
 
 class _TheirOwnNames(PydanticBaseSettingsSource):
@@ -216,9 +218,15 @@ def variables(
             yield variable_of((*path, name)), field
 
 
+def secret_variables() -> list[str]:
+    """The variables of secrets, each of which can come from a file instead."""
+    return [name for name, field in variables() if field.annotation == SecretStr | None]
+
+
 def given_variables() -> set[str]:
-    """The names of all variables of the environment, in capitals."""
-    return {name.upper() for name in EnvSettingsSource(Settings).env_vars}
+    """The names of all variables of the environment, in capitals; of a secret's file also the secret's."""
+    names = {name.upper() for name in EnvSettingsSource(Settings).env_vars}
+    return names | {name for name in secret_variables() if name + FILE in names}
 
 
 def variable_of(path: tuple[int | str, ...]) -> str:
@@ -236,7 +244,8 @@ def load_settings(**overrides: object) -> Settings:
         ConfigurationError: naming each variable that is wrong, and why.
     """
     environment = EnvSettingsSource(Settings).env_vars
-    unknown = [*misspelt.complaints(environment, (name for name, _ in variables()))]
+    known = [*(name for name, _ in variables()), *(name + FILE for name in secret_variables())]
+    unknown = [*misspelt.complaints(environment, known)]
     if unknown:
         raise ConfigurationError("invalid settings:\n  " + "\n  ".join(unknown))
     try:

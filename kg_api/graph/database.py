@@ -50,6 +50,9 @@ ROWS_A_STATEMENT = 2000
 """Where nothing else is said."""
 
 CONNECT_SECONDS = 5.0
+CONNECTION_SECONDS = 10.0
+"""A firewall can drop an idle connection without a sign. To use it costs the 16 s after which the driver
+gives up, and the driver's own check of idle connections waits as long. A new one costs a few milliseconds."""
 SEARCH_SECONDS = 15.0
 """How long one statement of a search may take: a database that is warming up is told of, not waited for."""
 _OF_SEARCHES = (
@@ -128,6 +131,7 @@ class Graph:
         database: str = "neo4j",
         *,
         most_queued: int = 10_000,
+        connection_seconds: float = CONNECTION_SECONDS,
         require_room: Callable[[], None] = lambda: None,
     ) -> None:
         """Connects when first used.
@@ -138,6 +142,7 @@ class Graph:
             password: of the user.
             database: which of the server's.
             most_queued: so many jobs may wait, when somebody asks for another.
+            connection_seconds: age at which a connection is replaced.
             require_room: called before each write; raises StorageFull when the database's disk is full.
 
         Raises:
@@ -153,6 +158,7 @@ class Graph:
                 auth=(user, password),
                 connection_timeout=CONNECT_SECONDS,
                 connection_acquisition_timeout=CONNECT_SECONDS * 2,
+                max_connection_lifetime=connection_seconds,
                 max_transaction_retry_time=RETRY_SECONDS,
                 notifications_min_severity=neo4j.NotificationMinimumSeverity.OFF,
             )

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 PREFIX = "KG_"
 OF_OTHERS = ("KG_TEST_",)
 """Read by the tests."""
 NEAR = 0.8
-"""How like a known name one without a group must be: other programs may have variables that begin so, and
-Kubernetes sets KG_SERVICE_HOST and the like for a service named kg. Not by `nearest`: it finds one word of
-several too, so that it would take KG_LOG or KG_WORKER_1_HOST for misspelt settings."""
-_OF_KUBERNETES = "tcp://"
+"""How like a known name one without a group must be: other programs may have variables that begin so. Not by
+`nearest`: it finds one word of several too, so that it would take KG_LOG or KG_WORKER_1_HOST for misspelt
+settings."""
+_OF_KUBERNETES = re.compile(
+    r"\w+_SERVICE_(HOST|PORT(_\w+)?)=.*"
+    r"|\w+_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?=.*"
+    r"|\w+_PORT=(tcp|udp|sctp)://.*"
+)
+"""Kubernetes sets these for each Service: for one named kg-api, KG_API_PORT is an address."""
 
 
 def complaints(environment: Mapping[str, str | None], known: Iterable[str]) -> Iterator[str]:
@@ -30,8 +36,8 @@ def complaints(environment: Mapping[str, str | None], known: Iterable[str]) -> I
             continue
         group, _, rest = variable.partition("__")
         unknown_group = bool(rest) and group not in groups  # a known group tells of its own wrong names
-        resembles = not rest and bool(_nearest(variable, names))
-        near_miss = resembles and not (value or "").startswith(_OF_KUBERNETES)
+        injected = _OF_KUBERNETES.fullmatch(f"{variable}={value or ''}")
+        near_miss = not rest and not injected and bool(_nearest(variable, names))
         if unknown_group or near_miss:
             yield describe_unknown(variable, names)
 

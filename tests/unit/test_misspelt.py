@@ -41,3 +41,44 @@ def test_a_misspelt_group_is_refused_with_the_nearest_name(
 def test_variables_of_others_are_left_alone(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(name, value)
     load_settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("KG_NEO4J_SERVICE_HOST", "10.0.0.1"),
+        ("KG_NEO4J_SERVICE_PORT", "7687"),
+        ("KG_NEO4J_SERVICE_PORT_BOLT", "7687"),
+        ("KG_WORKER_SERVICE_PORT", "80"),
+        ("KG_API_SERVICE_PORT_HTTP", "80"),
+        ("KG_NEO4J_PORT", "tcp://10.0.0.1:7687"),
+        ("KG_API_PORT", "udp://10.0.0.1:80"),
+        ("KG_NEO4J_PORT_7687_TCP", "tcp://10.0.0.1:7687"),
+        ("KG_NEO4J_PORT_7687_TCP_PROTO", "tcp"),
+        ("KG_NEO4J_PORT_7687_TCP_PORT", "7687"),
+        ("KG_NEO4J_PORT_7687_TCP_ADDR", "10.0.0.1"),
+        ("KG_API_PORT_53_UDP", "udp://10.0.0.1:53"),
+    ],
+)
+def test_variables_of_kubernetes_services_are_ignored(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    load_settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("KG_API_PORT", "8420"),
+        ("KG_NEO4J_PORT", "7687"),
+        ("KG_API__SERVICE_PORT", "80"),
+        ("KG_API_HOST", "x"),
+    ],
+)
+def test_misspelt_settings_of_other_form_are_rejected(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigurationError, match=name):
+        load_settings()
