@@ -31,7 +31,7 @@ class Neo4jSettings(Section):
     password: SecretStr | None = Field(default=None, description="Password for `KG_NEO4J__URI`; required.")
     database: str = Field(default="neo4j", description="Name of the database.")
     connection_seconds: Seconds = Field(
-        default=10,
+        default=5,
         description=(
             "Age at which a connection to Neo4j is replaced instead of used again; set it below the time "
             "after which a firewall in between forgets idle connections."

@@ -50,7 +50,7 @@ ROWS_A_STATEMENT = 2000
 """Where nothing else is said."""
 
 CONNECT_SECONDS = 5.0
-CONNECTION_SECONDS = 10.0
+CONNECTION_SECONDS = 5.0
 """A firewall can drop an idle connection without a sign. To use it costs the 16 s after which the driver
 gives up, and the driver's own check of idle connections waits as long. A new one costs a few milliseconds."""
 SEARCH_SECONDS = 15.0

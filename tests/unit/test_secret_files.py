@@ -11,16 +11,8 @@ from kg_api.errors import ConfigurationError
 from kg_api.settings import given_variables, load_settings, secret_variables
 
 PASSWORDS = [
-    "a/b:c@d",
-    " two words ",
-    "$HOME`x`\"'\\",
-    "pässwörd-密码",
-    "#%&?=+;",
-    '{"json": 1}',
-    "[1]",
-    "null",
-    "-dash",
-    "1e5",
+    *("a/b:c@d", " two words ", "$HOME`x`\"'", "pässwörd-密码", "#%&?=+;", '{"json": 1}'),
+    *("back\\slash", "[1]", "null", "-dash", "1e5"),
 ]
 CANARY = "canary-4711"
 
@@ -42,10 +34,8 @@ def test_password_is_read_as_it_is(
 
 def test_every_secret_can_come_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = secret_variables()
-    assert {"KG_API_KEY", "KG_NEO4J__PASSWORD", "OPENAI_API_KEY", "NOMIC_API_KEY", "COHERE_API_KEY"} <= {
-        *names
-    }
-    assert {"KG_LLM__API_KEY", "KG_RERANK__API_KEY"} <= {*names}
+    assert {"KG_API_KEY", "KG_NEO4J__PASSWORD", "KG_LLM__API_KEY", "KG_RERANK__API_KEY"} <= {*names}
+    assert {"OPENAI_API_KEY", "NOMIC_API_KEY", "COHERE_API_KEY"} <= {*names}
     for name in names:
         file = tmp_path / name
         file.write_text(f"sk-{name.replace('_', '-').lower()}\n")
@@ -58,12 +48,8 @@ def test_every_secret_can_come_from_a_file(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_unusable_file_is_rejected_with_its_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, content in {
-        "empty": b"\n",
-        "binary": b"\xff\xfe",
-        "large": b"x" * 70_000,
-        "zero": b"a\0b",
-    }.items():
+    contents = {"empty": b"\n", "binary": b"\xff\xfe", "large": b"x" * 70_000, "zero": b"a\0b"}
+    for name, content in contents.items():
         (tmp_path / name).write_bytes(content)
     unusable = [str(tmp_path / each) for each in ("none", "empty", "binary", "large", "zero", "")]
     for path in [*unusable, "relative/file"]:

@@ -26,6 +26,8 @@ WRONG = [
     *(("KG_NEO4J__URI", value) for value in ("http://127.0.0.1", "neo4j:7687", "bolt+s+s://x")),
     *(("KG_NEO4J__PORT", value) for value in ("0", "65536", "-1", "bolt", "7687.5")),
     *(("KG_NEO4J__HEAP_MB", "255"), ("KG_NEO4J__PAGECACHE_MB", "63")),
+    *(("KG_API__ROOT_PATH", each) for each in ("kg", "//kg", "/a/../b", "/a b", "https://x.example/kg")),
+    ("KG_NEO4J__CONNECTION_SECONDS", "0"),
     *(("KG_NEO4J__START_TIMEOUT_SECONDS", "0"), *(("KG_NEO4J__DISK_RESERVE_MB", v) for v in ("-1", "much"))),
     *(("KG_NEO4J__CONF", value) for value in ("db.format=block", "[1]", "{")),
     ("KG_NEO4J__CONF", '{"dbms.security.auth_enabled": "false"}'),
