@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import shutil
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Final
 
 from kg_api.backup import manifest as manifests
 from kg_api.backup.copying import MIB, copy_file, require_room
 from kg_api.backup.database import running_database
+from kg_api.backup.keys import RestoredKeys, limit_restored_keys
 from kg_api.backup.making import NAME_OF_DATABASE, BackupProgress
 from kg_api.backup.manifest import BLOBS, DATABASE, BackupCounts, BackupManifest
 from kg_api.errors import Conflict, ManagedProcessError, SchemaTooNew
@@ -21,6 +22,7 @@ from kg_api.managed.home import Home
 from kg_api.managed.neo4j import jars
 from kg_api.managed.neo4j.role import neo4j_role
 from kg_api.managed.roles import OnWait
+from kg_api.models.keys import ApiKey
 from kg_api.settings import Settings
 
 _PLACES: Final = {
@@ -94,8 +96,15 @@ class Restorer:
                     f"{backup / each.path} is damaged: its checksum is another one. Nothing was changed."
                 )
 
-    def try_out(self, manifest: BackupManifest, on_wait: OnWait) -> BackupCounts:
-        """Start Neo4j with what was restored, count what it holds, and stop it.
+    def try_out(
+        self, manifest: BackupManifest, current_keys: Sequence[ApiKey] | None, on_wait: OnWait
+    ) -> tuple[BackupCounts, RestoredKeys]:
+        """Start Neo4j with what was restored, count what it holds, limit its API keys, and stop it.
+
+        Args:
+            manifest: of the backup.
+            current_keys: keys of the database that is replaced; None if they are unknown.
+            on_wait: called with what is being waited for.
 
         Raises:
             ManagedProcessError: it does not start.
@@ -107,16 +116,16 @@ class Restorer:
         try:
             with running_database(self._aside, settings, on_wait, lambda: False) as database:
                 schema, counts = database.schema_version(), database.count()
+                if schema != manifest.schema_version or (manifest.counts_exact and counts != manifest.counts):
+                    raise Conflict(
+                        f"the restored database has {counts!r} and the schema {schema!r}, not what the "
+                        "backup says. Nothing was changed."
+                    )
+                return counts, limit_restored_keys(database.graph, current_keys)
         except ManagedProcessError as error:
             raise ManagedProcessError(
                 f"Neo4j does not start with what was restored, so nothing was changed: {error}"
             ) from error
-        if schema != manifest.schema_version or (manifest.counts_exact and counts != manifest.counts):
-            raise Conflict(
-                f"the restored database has {counts!r} and the schema {schema!r}, not what the backup says. "
-                "Nothing was changed."
-            )
-        return counts
 
     def _place(self, path: str) -> Path:
         for begin, place in _PLACES.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from kg_api.backup.keys import RestoredKeys, read_current_keys
 from kg_api.backup.listing import find_backup
 from kg_api.backup.manifest import BackupCounts, BackupManifest
 from kg_api.backup.restoring import Restorer, read_backup
@@ -12,6 +13,7 @@ from kg_api.backup.swapping import finish_swap, holds_data, refuse_mounts, swap
 from kg_api.errors import Conflict, InvalidInput
 from kg_api.managed import roles
 from kg_api.managed.home import Home
+from kg_api.managed.neo4j.role import NAME, neo4j_role
 from kg_api.settings import Settings
 from kg_cli.backup.bars import showing
 from kg_cli.backup.making import folder_of, managed_settings
@@ -55,14 +57,18 @@ def restore_backup(named: Path, *, replace: bool, agreed: bool) -> RestoredBacku
         confirm(f"Replace the database in {home.path} by that of {manifest.made_at:%Y-%m-%d %H:%M} UTC?")
     try:
         with changing(home):
-            counts = _restore(home, settings, backup, manifest)
+            counts, keys = _restore(home, settings, backup, manifest)
     except OSError as error:
         raise InvalidInput(f"{error.filename or home.path}: {error.strerror}; nothing was lost") from None
-    return RestoredBackup(home.path, backup, manifest, counts, _notes(settings, manifest, counts))
+    notes = [*keys.describe(), *_notes(settings, manifest, counts)]
+    return RestoredBackup(home.path, backup, manifest, counts, notes)
 
 
-def _restore(home: Home, settings: Settings, backup: Path, manifest: BackupManifest) -> BackupCounts:
+def _restore(
+    home: Home, settings: Settings, backup: Path, manifest: BackupManifest
+) -> tuple[BackupCounts, RestoredKeys]:
     _refuse_running(home, settings)
+    roles.stop(neo4j_role(home, settings))
     if finished := finish_swap(home):
         console.note(f"an interrupted restore of {finished} was finished first")
     fetch_parts(settings)
@@ -70,13 +76,17 @@ def _restore(home: Home, settings: Settings, backup: Path, manifest: BackupManif
         restorer = Restorer(home, settings, progress)
         with restorer.aside():
             restorer.copy(backup, manifest)
-            counts = restorer.try_out(manifest, progress.on_wait)
+            current = read_current_keys(home, settings, progress.on_wait)
+            counts, keys = restorer.try_out(manifest, current, progress.on_wait)
             swap(home, backup)
-    return counts
+    return counts, keys
 
 
 def _refuse_running(home: Home, settings: Settings) -> None:
-    if any(map(roles.running, [supervisor_role(home, settings), *stack_roles(home, settings)])):
+    parts = [supervisor_role(home, settings), *stack_roles(home, settings)]
+    running = [role.name for role in parts if roles.running(role)]
+    was_killed = running == [NAME] and home.restoring.exists()  # a restore that read the keys
+    if running and not was_killed:
         raise Conflict(f"kg runs in {home.path}: run `kg down` first")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -90,6 +91,19 @@ def revoke_stored(tx: Transaction, key_id: str) -> None:
 def expire_key(tx: Transaction, key_id: str, valid_seconds: int) -> None:
     """Let a key be good for so long, or for as long as it is anyhow, if that is less."""
     tx.run("keys/expire", key_id=key_id, valid_seconds=valid_seconds)
+
+
+def limit_keys(graph: Graph, current: Sequence[ApiKey]) -> None:
+    """Revoke and expire stored keys at the latest when `current` says so."""
+    told = [
+        {"key_id": key.key_id, "revoked_at": key.revoked_at, "expires_at": key.expires_at} for key in current
+    ]
+    graph.write("keys/limit", keys=told)
+
+
+def end_all_sessions(graph: Graph) -> None:
+    """End every session of the pages."""
+    graph.write("keys/end_sessions")
 
 
 def _key(row: Row, now: datetime) -> ApiKey:

@@ -1,0 +1,3 @@
+// Everybody signs in again.
+MATCH (s:PageSession)
+DETACH DELETE s
