@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from kg_api.errors import FolderEmptied, FolderUnusable, KgError, LeaseLost, Unavailable
 from kg_api.graph.database import Graph, Transaction, portions
@@ -26,6 +27,7 @@ from kg_api.parse.rules import EMPTY
 from kg_api.sync.cursor import Phase, ScanPosition
 from kg_api.sync.listing import FolderListing
 from kg_api.sync.look import FileInspection, name_taken
+from kg_api.sync.mounts import MountCheck, read_mounts
 from kg_api.sync.outcome import (
     RESULT_OF_CHANGE,
     FileOutcome,
@@ -64,6 +66,7 @@ class Scan:
         self._done = 0
         self._total = 0
         self._gone = self._empty = frozenset[str]()
+        self._mounts = dict[str, int]()
         before = folder.last_scan.refusals if folder.last_scan else ()
         self._extract = extract
         self._looking = FileInspection(
@@ -92,6 +95,7 @@ class Scan:
         if self._place.phase == "end":
             return done
         stored = self._stored()
+        self._check_mounts(stored)
         gone = self._listing.gone(stored)
         self._gone = frozenset(gone)
         self._empty = self._new_and_empty(stored)
@@ -120,6 +124,29 @@ class Scan:
                 f"kg folders scan {self._folder.folder_id} --allow-empty"
             )
         return stored
+
+    def _check_mounts(self, stored: Sequence[str]) -> None:
+        """Keep the documents of a file system that is not mounted.
+
+        Raises:
+            FolderEmptied: it is the one of the folder itself.
+        """
+        before = self._folder.last_scan.mounts if self._folder.last_scan else {}
+        self._mounts = read_mounts(self._listing.root)
+        if self._folder.allow_empty:
+            return
+        check = MountCheck(self._listing, before, self._mounts, stored)
+        try:
+            check.refuse_absent_root()
+        except FolderEmptied as error:
+            raise FolderEmptied(f"{error}. {self._if_meant()}") from None
+        if absent := check.list_absent():
+            told = [each._replace(reason=f"{each.reason}. {self._if_meant()}") for each in absent]
+            self._listing = replace(self._listing, problems=[*self._listing.problems, *told])
+        self._mounts = check.to_remember(absent)
+
+    def _if_meant(self) -> str:
+        return f"If that is meant: kg folders scan {self._folder.folder_id} --allow-empty"
 
     def _new_and_empty(self, stored: Iterable[str]) -> frozenset[str]:
         """Files that say nothing and never did: `__init__.py` and their like are no fault of anybody."""
@@ -229,7 +256,7 @@ class Scan:
         results: list[Result] = ["refused" for _ in refusals]
         tally = add_up(self._tally, results, refusals)
         empty = {EMPTY: len(self._empty)} if self._empty else {}
-        whole = tally.model_copy(update={"left_out": self._listing.left_out | empty})
+        whole = tally.model_copy(update={"left_out": self._listing.left_out | empty, "mounts": self._mounts})
 
         def work(tx: Transaction) -> None:
             store.hold_folder(tx, self._folder.folder_id)

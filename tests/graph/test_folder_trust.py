@@ -18,6 +18,7 @@ from kg_api.models.identity import document_id
 from kg_api.models.library.folders import Folder
 from kg_api.models.vocabulary import JobState
 from kg_api.sync import handler, look
+from kg_api.sync import scan as scanning
 from kg_api.sync.access import FolderAccess
 from kg_api.sync.handler import FolderSync
 from tests.support.records import record
@@ -121,6 +122,32 @@ def test_a_folder_that_is_empty_all_at_once_removes_nothing_unless_that_is_meant
     cleared = scan(graph, followed, allow_empty=True)
     assert (counts(cleared), cleared.error, documents(graph)) == ({"removed": 2}, None, {})
     assert state(graph, scan(graph, followed)) is JobState.COMPLETED, "there is nothing left to lose"
+
+
+def test_absent_mount_removes_no_document(
+    graph: Graph, folder: Path, followed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until a person says that it is meant, in every scan."""
+    root, below = str(folder.parent), str(folder / "below")
+    mounts = {root: 1, below: 2}
+    monkeypatch.setattr(scanning, "read_mounts", lambda _: dict(mounts))
+    scan(graph, followed)
+    (folder / "below" / "two.md").unlink()
+    del mounts[below]
+    for _ in range(2):
+        after = scan(graph, followed)
+        assert after.last_scan is not None
+        [told] = after.last_scan.refusals
+        assert "not mounted" in told.reason
+        assert f"kg folders scan {followed} --allow-empty" in told.reason
+        assert sorted(documents(graph)) == ["below/two.md", "one.md"]
+    mounts.clear()
+    mounts["/"] = 3
+    assert "is not mounted" in (scan(graph, followed).error or "")
+    assert sorted(documents(graph)) == ["below/two.md", "one.md"]
+    scan(graph, followed, allow_empty=True)
+    assert sorted(documents(graph)) == ["one.md"]
+    assert scan(graph, followed).error is None
 
 
 def test_a_folder_that_is_replaced_in_the_middle_removes_nothing(

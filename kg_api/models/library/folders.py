@@ -55,7 +55,7 @@ class ScanRequest(Body):
     """A scan, asked for by a person."""
 
     allow_empty: bool = False
-    """Whether a folder that holds no file any more may be taken as cleared on purpose."""
+    """Whether documents are deleted even if the folder is empty, or a file system of it is not mounted."""
 
 
 class RefusedFile(BaseModel):
@@ -89,6 +89,8 @@ class ScanTally(BaseModel):
     duplicate_files: list[DuplicateFile] = Field(default_factory=list[DuplicateFile])
     refusals: list[RefusedFile] = Field(default_factory=list[RefusedFile])
     left_out: dict[str, int] = Field(default_factory=dict[str, int])
+    mounts: dict[str, int] = Field(default_factory=dict[str, int])
+    """Mount points of the folder and below it, each with its device; of whole scans alone."""
 
 
 class Refusal(Answer):
