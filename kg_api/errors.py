@@ -12,6 +12,7 @@
     │   └── FilesCollected         409   exit 5    files of a document went before it was stored
     ├── ConfigurationError         500   exit 78   settings, schema or model do not fit: a person must act
     │   ├── SchemaTooNew           500   exit 78
+    │   ├── ProviderMissing        500   exit 78   this process has no key or model of a provider; others may
     │   ├── BudgetSpent            500   exit 78   what a language model may cost is used up
     │   ├── OtherModel             500   exit 78   another model answers under the name of a space's
     │   └── FolderUnusable         500   exit 78   a followed folder is not there, or looks as if it were not
@@ -126,6 +127,10 @@ class ConfigurationError(KgError):
 
 class SchemaTooNew(ConfigurationError):
     """The database was written by a newer kg; install that version or a later one."""
+
+
+class ProviderMissing(ConfigurationError):
+    """This process lacks the settings of a provider; set them and start again."""
 
 
 class BudgetSpent(ConfigurationError):

@@ -13,9 +13,11 @@ from kg_api.errors import (
     ConfigurationError,
     DatabaseUnavailable,
     InvalidInput,
+    KgError,
     LeaseLost,
     ModelUnavailable,
     NotFound,
+    ProviderMissing,
     TooBusy,
     Unavailable,
 )
@@ -33,6 +35,8 @@ log = structlog.get_logger()
 
 MAX_DELAY_SECONDS = 300.0
 MIN_DELAY_SECONDS = 1.0
+OTHER_WORKER_SECONDS = 5.0
+"""A job of a provider that this worker has no settings for is left for so long: another may have them."""
 MAX_ERROR_LENGTH = 500
 """Characters of an error that are kept on its job."""
 
@@ -142,7 +146,12 @@ class Runner:
         except DatabaseUnavailable:
             raise
         except Unavailable as error:
-            outcome = self._waits(job, owner, error)
+            delay = retry_delay(job.waits, random.random())  # noqa: S311 - spreads retries, no secret
+            if isinstance(error, ModelUnavailable | TooBusy):
+                delay = max(delay, error.retry_after_seconds or 0)
+            outcome = self._waits(job, owner, error, delay)
+        except ProviderMissing as error:
+            outcome = self._waits(job, owner, error, OTHER_WORKER_SECONDS)
         except Exception as error:  # noqa: BLE001 - the border of a job: whatever it is, it is recorded on the job
             outcome = self._handle_failure(job, owner, error)
         return outcome
@@ -172,10 +181,7 @@ class Runner:
         except NotFound:
             return None
 
-    def _waits(self, job: jobs.ClaimedJob, owner: jobs.Owner, error: Unavailable) -> str:
-        delay = retry_delay(job.waits, random.random())  # noqa: S311 - spreads retries, no secret
-        if isinstance(error, ModelUnavailable | TooBusy):
-            delay = max(delay, error.retry_after_seconds or 0)
+    def _waits(self, job: jobs.ClaimedJob, owner: jobs.Owner, error: KgError, delay: float) -> str:
         told = f"waiting: {error}"[:MAX_ERROR_LENGTH]
         jobs.wait(self._graph, owner, told, delay_seconds=delay)
         log.warning("job waits", job_id=job.job_id, kind=job.kind, seconds=round(delay, 1), reason=str(error))

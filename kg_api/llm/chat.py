@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from kg_api.errors import ConfigurationError, LlmFailed, LlmUnavailable
+from kg_api.errors import LlmFailed, LlmUnavailable, ProviderMissing
 from kg_api.llm.missing import RESTART, no_model
 from kg_api.llm.money import Reply, price_of
 from kg_api.llm.prompts import Prompt
@@ -61,7 +61,7 @@ def provider_of(settings: Settings) -> Provider:
         "OPENAI_API_KEY" if shared else "KG_LLM__API_KEY",
     )
     if key is None and openais.model_copy(update={"base_url": address}).needs_key:
-        raise ConfigurationError(
+        raise ProviderMissing(
             f"{variables.key} is not set; set it, or KG_LLM__BASE_URL to a server that wants none; {RESTART}"
         )
     return Provider(CHAT, variables, own.model, address, key)

@@ -11,8 +11,10 @@ import neo4j
 import pytest
 from structlog.testing import capture_logs
 
+from kg_api.errors import ProviderMissing
 from kg_api.graph import jobs
 from kg_api.graph.database import Graph
+from kg_api.jobs import runner as running
 from kg_api.jobs.run import JobRun
 from kg_api.jobs.runner import Runner
 from kg_api.models.vocabulary import JobState
@@ -211,3 +213,18 @@ def test_a_lost_job_is_not_called_cancelled(graph: Graph, driver: neo4j.Driver, 
     with capture_logs() as logs:
         runner(graph, work).run_one()
     assert events(logs)[-1] == "job lost to another worker"
+
+
+def test_job_of_unset_provider_is_left_to_other_worker(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "OTHER_WORKER_SECONDS", 0.0)
+    job_id = request(graph, "notes")
+
+    def without_key(_: JobRun) -> None:
+        raise ProviderMissing("OPENAI_API_KEY is not set")
+
+    for _ in range(WorkerSettings().max_stumbles + 1):
+        runner(graph, without_key).run_one()
+    left = jobs.find_job(graph, job_id)
+    assert (left.state, left.error) == (JobState.QUEUED, "waiting: OPENAI_API_KEY is not set")
+    runner(graph, lambda run: through(run, 1)).run_one()
+    assert jobs.find_job(graph, job_id).state is JobState.COMPLETED

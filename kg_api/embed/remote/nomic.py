@@ -12,7 +12,7 @@ from typing import Any, cast
 from kg_api.embed.known import RemoteModel, remote_model
 from kg_api.embed.remote.embedder import EMBEDDING, EmbeddingReply, RemoteEmbedder, remote_embedder
 from kg_api.embed.remote.replies import unit_rows
-from kg_api.errors import ConfigurationError
+from kg_api.errors import ProviderMissing
 from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.provider.classify import fields_of
 from kg_api.provider.json_client import JsonClient
@@ -34,7 +34,7 @@ def open_nomic(settings: Settings, choice: ModelChoice, policy: RetryPolicy | No
     own = settings.nomic
     model = remote_model(choice, settings)
     if own.api_key is None:
-        raise ConfigurationError("NOMIC_API_KEY is not set where kg runs; set it, then `kg down` and `kg up`")
+        raise ProviderMissing("NOMIC_API_KEY is not set where kg runs; set it, then `kg down` and `kg up`")
     return remote_embedder("nomic", NomicEndpoint(own, model), model, own, settings, policy=policy)
 
 

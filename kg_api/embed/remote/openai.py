@@ -17,7 +17,7 @@ from kg_api.embed.remote.embedder import (
     traits_of_model,
 )
 from kg_api.embed.remote.replies import in_order, plain_vector, unit_rows, vector_size
-from kg_api.errors import ConfigurationError
+from kg_api.errors import ProviderMissing
 from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.provider.classify import read_error_body
 from kg_api.provider.openai_sdk import StatusError, omit, open_sdk, sdk_edge
@@ -42,7 +42,7 @@ def open_openai(settings: Settings, choice: ModelChoice, policy: RetryPolicy | N
     own = settings.openai
     model = remote_model(choice, settings)
     if own.api_key is None and own.needs_key:
-        raise ConfigurationError(
+        raise ProviderMissing(
             "OPENAI_API_KEY is not set where kg runs; set it, or OPENAI_BASE_URL to a server without, "
             "then `kg down` and `kg up`"
         )

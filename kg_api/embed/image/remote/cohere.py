@@ -16,7 +16,7 @@ from kg_api.embed.image.remote.encoding import data_url
 from kg_api.embed.image.remote.known import COHERE, RemoteImageModel, remote_image_model
 from kg_api.embed.port import Vectors
 from kg_api.embed.remote.replies import unit_rows
-from kg_api.errors import ConfigurationError
+from kg_api.errors import ProviderMissing
 from kg_api.models.embedding.spaces import ImageModelChoice
 from kg_api.provider.cohere_sdk import CohereSdk, cohere_edge, request_options
 from kg_api.provider.retrying import RetryPolicy
@@ -45,9 +45,7 @@ def open_cohere_images(
     own = settings.cohere
     model = remote_image_model(choice, settings, COHERE)
     if own.api_key is None:
-        raise ConfigurationError(
-            "COHERE_API_KEY is not set where kg runs; set it, then `kg down` and `kg up`"
-        )
+        raise ProviderMissing("COHERE_API_KEY is not set where kg runs; set it, then `kg down` and `kg up`")
     policy = policy or RetryPolicy()
     endpoint = CohereImageEndpoint(own, model)
     return remote_image_embedder("cohere", endpoint, model, settings, seconds=seconds, policy=policy)

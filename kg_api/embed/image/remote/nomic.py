@@ -18,7 +18,7 @@ from kg_api.embed.image.remote.embedder import (
 from kg_api.embed.image.remote.known import NOMIC, RemoteImageModel, remote_image_model
 from kg_api.embed.port import Vectors
 from kg_api.embed.remote.replies import unit_rows
-from kg_api.errors import ConfigurationError
+from kg_api.errors import ProviderMissing
 from kg_api.models.embedding.spaces import ImageModelChoice
 from kg_api.provider.classify import fields_of
 from kg_api.provider.json_client import JsonClient
@@ -41,7 +41,7 @@ def open_nomic_images(
     own = settings.nomic
     model = remote_image_model(choice, settings, NOMIC)
     if own.api_key is None:
-        raise ConfigurationError("NOMIC_API_KEY is not set where kg runs; set it, then `kg down` and `kg up`")
+        raise ProviderMissing("NOMIC_API_KEY is not set where kg runs; set it, then `kg down` and `kg up`")
     policy = policy or RetryPolicy(tries=own.max_retries + 1)
     endpoint = NomicImageEndpoint(own, model)
     return remote_image_embedder("nomic", endpoint, model, settings, seconds=own.timeout, policy=policy)
