@@ -6,7 +6,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
@@ -77,7 +77,7 @@ def test_a_database_that_stands_still_is_given_up(server: Neo4jServer, migrated_
     still = threading.Event()
     with closing(socket.create_server(("127.0.0.1", 0))) as listening:
         there = (address.hostname or "", address.port or 0)
-        threading.Thread(target=forward, args=(listening, there, still), daemon=True).start()
+        threading.Thread(target=forward, args=(listening, there, [still]), daemon=True).start()
         uri = f"bolt://127.0.0.1:{listening.getsockname()[1]}"
         with Graph(uri, "neo4j", server.password) as far:
             far.read("spaces/all")
@@ -88,21 +88,42 @@ def test_a_database_that_stands_still_is_given_up(server: Neo4jServer, migrated_
     assert time.monotonic() - begun < 45
 
 
-def forward(listening: socket.socket, there: tuple[str, int], still: threading.Event) -> None:
-    """Hand on what comes, both ways, until all shall stand still."""
+def test_connection_that_firewall_forgot_is_replaced(server: Neo4jServer, migrated_graph: Graph) -> None:
+    """Reading from it would cost the 16 s after which the driver gives up."""
+    del migrated_graph
+    address = urlsplit(server.uri)
+    stills = [threading.Event()]
+    with closing(socket.create_server(("127.0.0.1", 0))) as listening:
+        there = (address.hostname or "", address.port or 0)
+        threading.Thread(target=forward, args=(listening, there, stills), daemon=True).start()
+        uri = f"bolt://127.0.0.1:{listening.getsockname()[1]}"
+        with Graph(uri, "neo4j", server.password, connection_seconds=0.5) as far:
+            with ThreadPoolExecutor(4) as pool:
+                list(pool.map(far.read, ["spaces/all"] * 4))
+            stills.append(threading.Event())
+            stills[0].set()
+            time.sleep(0.5)
+            begun = time.monotonic()
+            far.read("spaces/all")
+    assert time.monotonic() - begun < 8
+
+
+def forward(listening: socket.socket, there: tuple[str, int], stills: Sequence[threading.Event]) -> None:
+    """Hand on what comes, both ways, until the event that was the last at its beginning is set."""
     with suppress(OSError):
         while True:
             here, far = listening.accept()[0], socket.create_connection(there)
             for source, target in ((here, far), (far, here)):
-                threading.Thread(target=hand_on, args=(source, target, still), daemon=True).start()
+                threading.Thread(target=hand_on, args=(source, target, stills[-1]), daemon=True).start()
 
 
 def hand_on(source: socket.socket, target: socket.socket, still: threading.Event) -> None:
-    with suppress(OSError):
+    with source, target, suppress(OSError):
         while piece := source.recv(65536):
-            if still.is_set():
-                continue
-            target.sendall(piece)
+            if not still.is_set():
+                target.sendall(piece)
+        for each in (source, target):
+            each.shutdown(socket.SHUT_RDWR)  # so that the other direction ends
 
 
 def test_a_uri_that_is_none_is_a_wrong_setting() -> None:
