@@ -82,6 +82,11 @@ class Home:
             for folder in (self.path, self.neo4j, self.neo4j_conf, self.neo4j_data, self.logs, self.run):
                 files.make_folder(folder)
             files.make_folder(self.metrics)
+            if not os.access(self.run, os.W_OK):
+                raise ConfigurationError(
+                    f"{self.path} cannot be written; its disk may be mounted read-only. Set KG_HOME to a "
+                    "folder of yours, or mount the disk for writing."
+                )
             self._ensure_id()
         except OSError as error:
             raise ConfigurationError(

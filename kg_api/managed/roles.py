@@ -13,6 +13,8 @@ from kg_api.managed import files, logfiles, processes
 from kg_api.managed.processes import ProcessId
 
 POLL_SECONDS = 0.1
+COMPLAINT, COMPLAINT_LINES = "kg: ", 50
+"""What the error of a command begins with, and how far from the end of a log it is looked for."""
 OnWait = Callable[[str], None]
 """Called again and again with what is being waited for."""
 
@@ -124,6 +126,13 @@ def stop(role: Role, *, grace_seconds: float | None = None) -> bool:
         process.end(role.grace_seconds if grace_seconds is None else grace_seconds)
     role.pid_file.unlink(missing_ok=True)
     return process is not None
+
+
+def read_complaint(role: Role) -> str | None:
+    """Return the error that a command of kg printed when it ended; None if its log has none."""
+    lines = logfiles.tail(role.log, COMPLAINT_LINES)
+    begins = [at for at, line in enumerate(lines) if line.startswith(COMPLAINT)]
+    return "\n".join(lines[begins[-1] :]).removeprefix(COMPLAINT) if begins else None
 
 
 def describe_death(role: Role, how: str = "") -> str:

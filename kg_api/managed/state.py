@@ -24,6 +24,10 @@ class State:
         """Say why a role does not come up by itself any more, as far as one can tell; None when all may."""
         return next((status.message for status in self.roles.values() if _seems_hopeless(status)), None)
 
+    def refused(self) -> str | None:
+        """Say why a role cannot start until a person changes something; None if all can."""
+        return next((each.message for each in self.roles.values() if each.state == "failed"), None)
+
     def waiting_for(self) -> str | None:
         """Say what the first role that does not work waits for; None when all work."""
         for name, status in self.roles.items():

@@ -170,9 +170,11 @@ class Watch:
             self.deaths = 0
         self.process = None
         self._last_exit = end_of(code)
-        self._handle_death(
-            roles.describe_death(self.role, self._last_exit), permanent=code == ConfigurationError.exit_code
-        )
+        why = roles.describe_death(self.role, self._last_exit)
+        permanent = code == ConfigurationError.exit_code
+        if permanent and (complaint := roles.read_complaint(self.role)):
+            why = f"{complaint}\n{self.role.name} ended with {self._last_exit}; its log is {self.role.log}"
+        self._handle_death(why, permanent=permanent)
 
     def _handle_death(self, why: str, *, permanent: bool) -> None:
         self.deaths += 1

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Generator
 
+from kg_api.errors import ConfigurationError
 from kg_api.managed.home import Home
+from kg_api.managed.roles import OnWait
 from kg_api.settings import Settings, given_variables
 from kg_cli.stack import processes, report, started_with, status, watch
 from kg_cli.stack.fetching import fetch_parts
@@ -24,12 +28,24 @@ def in_background(settings: Settings) -> None:
         processes.choose_ports(home, settings)  # before 200 MB are fetched for a port that is taken
         fetch_parts(settings)
         processes.launch(home, settings)
-        with console.waiting_line() as show:
+        ran = bool(found.processes)
+        with console.waiting_line() as show, _stopping_all(home, settings, show, unless=ran):
             watch.wait_until_ready(home, settings, show)
         found = status.look(settings)
     report.print_up(found)
     report.warn_of_other_version(found)
     report.warn_of_settings(started_with.differing(home, settings, given_variables()))
+
+
+@contextlib.contextmanager
+def _stopping_all(home: Home, settings: Settings, on_stop: OnWait, *, unless: bool) -> Generator[None]:
+    """Leave nothing running if kg cannot start as it is configured, unless something ran before."""
+    try:
+        yield
+    except ConfigurationError:
+        if not unless:
+            processes.stop_all(home, settings, lambda name: on_stop(f"{name} to stop"))
+        raise
 
 
 def in_foreground(settings: Settings) -> None:

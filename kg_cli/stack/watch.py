@@ -12,7 +12,7 @@ from types import FrameType
 import filelock
 
 from kg_api import __version__
-from kg_api.errors import Conflict, ManagedProcessError
+from kg_api.errors import ConfigurationError, Conflict, ManagedProcessError
 from kg_api.logs import configure_logs
 from kg_api.managed import logfiles, roles, state
 from kg_api.managed.home import Home
@@ -39,6 +39,7 @@ def wait_until_ready(
         stop: ends the waiting early.
 
     Raises:
+        ConfigurationError: one cannot start until a person changes something.
         ManagedProcessError: one was given up, with the end of its log; the supervisor died; the time is up.
     """
     deadline = time.monotonic() + 2 * settings.neo4j.start_timeout_seconds
@@ -102,6 +103,8 @@ def supervising(home: Home, settings: Settings) -> Generator[tuple[Supervisor, t
 
 
 def _raise_when_hopeless(home: Home, settings: Settings) -> None:
+    if refused := state.read(home).refused():
+        raise ConfigurationError(refused)
     if failed := state.read(home).failed():
         raise ManagedProcessError(failed)
     supervisor = supervisor_role(home, settings)

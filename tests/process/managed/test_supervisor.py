@@ -120,6 +120,14 @@ def test_wrong_settings_wait_the_longest_at_once_and_say_that_a_person_is_needed
     assert "a person has to change its settings" in (told or "")
 
 
+def test_wrong_settings_are_told_before_anything_else(home: Home) -> None:
+    told = "a line of the log\nkg: the port is taken.\n  Set another"
+    script = f"print({told!r}); raise SystemExit({ConfigurationError.exit_code})"
+    with Running(home, script_role(home, "wrong", ("-c", script)), policy=replace(FAST, max_pause=60)):
+        until(lambda: state.read(home).refused(), "the end")
+    assert (state.read(home).refused() or "").startswith("the port is taken.\n  Set another\nwrong ended")
+
+
 def test_wrong_settings_are_tried_again_all_the_same(home: Home) -> None:
     script = f"raise SystemExit({ConfigurationError.exit_code})"
     with Running(home, script_role(home, "wrong", ("-c", script))):

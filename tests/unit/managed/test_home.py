@@ -111,3 +111,9 @@ def test_empty_id_of_interrupted_start_is_replaced(home: Home) -> None:
     home.id_file.write_text("")
     assert home.instance() is None
     assert Home(home.path).create().instance()
+
+
+def test_home_that_cannot_be_written_names_its_variable(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(ConfigurationError, match=r"cannot be written.*KG_HOME"):
+        home.create()
