@@ -42,7 +42,7 @@ class Access:
     @property
     def is_key(self) -> bool:
         """Whether somebody was given a key for it."""
-        return self not in {LOCAL, ANYONE}
+        return self not in {LOCAL, ANYONE, STRANGER}
 
     def allows(self, scope: KeyScope) -> bool:
         """Whether what needs a scope may be done."""
@@ -53,6 +53,8 @@ LOCAL: Final = Access("local", "admin")
 """A command of this home."""
 ANYONE: Final = Access("anyone", "admin")
 """Whoever reaches a service that requires no keys."""
+STRANGER: Final = Access("anyone", "read", frozenset())
+"""A request without a valid key for a public path, at a service that requires keys."""
 
 
 Token = KeyToken | SessionToken

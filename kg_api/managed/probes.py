@@ -34,17 +34,24 @@ class OtherHomeError(OSError):
     """Another program answers than a service of the expected home."""
 
 
-def ask_ready(url: str, *, instance: str | None = None, timeout: float = 3.0) -> ApiAnswer:
+def ask_ready(
+    url: str,
+    headers: Mapping[str, str] | None = None,
+    *,
+    instance: str | None = None,
+    timeout: float = 3.0,
+) -> ApiAnswer:
     """Ask GET /ready; a service that cannot be reached is not ready.
 
     Args:
         url: of the service.
+        headers: such as a key: a service that requires keys lists its checks only for one of all ontologies.
         instance: of the home whose service it has to be; None: any will do.
         timeout: of each step, in seconds.
     """
+    sent = {"Accept": "application/json", **(headers or {})}
     try:
-        headers = {"Accept": "application/json"}
-        return _understand(*exchange(url, "/ready", headers, timeout=timeout, instance=instance))
+        return _understand(*exchange(url, "/ready", sent, timeout=timeout, instance=instance))
     except TimeoutError:
         return ApiAnswer(
             reached=False,

@@ -19,6 +19,8 @@ _OF_KUBERNETES = re.compile(
     r"|\w+_PORT=(tcp|udp|sctp)://.*"
 )
 """Kubernetes sets these for each Service: for one named kg-api, KG_API_PORT is an address."""
+PROVIDERS = ("OPENAI_", "NOMIC_", "COHERE_")
+"""The SDKs of these providers read further names, so only a name that resembles a setting is rejected."""
 
 
 def complaints(environment: Mapping[str, str | None], known: Iterable[str]) -> Iterator[str]:
@@ -32,6 +34,8 @@ def complaints(environment: Mapping[str, str | None], known: Iterable[str]) -> I
     groups = {name.split("__")[0] for name in names if "__" in name}
     for name, value in sorted(environment.items()):
         variable = name.upper()
+        if variable.startswith(PROVIDERS) and variable not in names:
+            yield from _describe_provider_typo(variable, names)
         if not variable.startswith(PREFIX) or variable in names or variable.startswith(OF_OTHERS):
             continue
         group, _, rest = variable.partition("__")
@@ -40,6 +44,14 @@ def complaints(environment: Mapping[str, str | None], known: Iterable[str]) -> I
         near_miss = not rest and not injected and bool(_nearest(variable, names))
         if unknown_group or near_miss:
             yield describe_unknown(variable, names)
+
+
+def _describe_provider_typo(variable: str, names: Sequence[str]) -> Iterator[str]:
+    """Compare without the shared prefix, which would make all names of a provider look alike."""
+    prefix, _, rest = variable.partition("_")
+    own = [name.removeprefix(f"{prefix}_") for name in names if name.startswith(f"{prefix}_")]
+    for meant in _nearest(rest, own):
+        yield f"{variable}: there is no such setting; did you mean {prefix}_{meant}?"
 
 
 def describe_unknown(variable: str, known: Iterable[str]) -> str:

@@ -16,7 +16,7 @@ from kg_api.settings import Settings
 from kg_cli.stack.backups import describe_last
 from kg_cli.stack.processes import neo4j_uri
 from kg_cli.stack.roles import stack_roles, supervisor_role
-from kg_cli.terminal.connect import client_of, shown_address
+from kg_cli.terminal.connect import client_of, headers_for, shown_address
 
 T = TypeVar("T")
 
@@ -91,7 +91,12 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
     gone = f"`kg up`: {missing[0]} does not run" if missing and not remote else None
     waited = starting or gone  # without one of its parts the service says no more, and after seconds
     instance = None if remote else home.instance()
-    answer = probes.ask_ready(url, instance=instance, timeout=READY_SECONDS) if url and not waited else None
+    headers = headers_for(url, settings, "GET", "/ready") if url else None
+    answer = (
+        probes.ask_ready(url, headers, instance=instance, timeout=READY_SECONDS)
+        if url and not waited
+        else None
+    )
     reason = waited or (answer.waiting_for if answer else "`kg up`")
     asked = with_jobs and url and answer and answer.serves
     jobs, to_review, refusal = _waiting(settings, url) if asked and url else (None, None, None)

@@ -83,6 +83,13 @@ def key_for(url: str, settings: Settings) -> KeySource:
     return settings.api_key.get_secret_value() if settings.api_key else _local_key(url, settings)
 
 
+def headers_for(url: str, settings: Settings, method: str, path: str) -> dict[str, str]:
+    """Return the headers that authenticate one request without a client; none for an impossible key."""
+    key = key_for(url, settings)
+    sent = key(method, path) if callable(key) else key
+    return {"Authorization": f"Bearer {sent}"} if sent and sent.isascii() and sent.isprintable() else {}
+
+
 def _local_key(url: str, settings: Settings) -> Callable[[str, str], str] | None:
     """What lets this home's own user in; None for what is not the very address of this home's service."""
     from kg_api.access.local import make_proof

@@ -17,12 +17,14 @@ from kg_api.client import KgClient
 from kg_api.errors import Conflict, Forbidden, NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.keys.stored import read_keys
+from kg_api.graph.spaces.registry import ensure_space
 from kg_api.managed.home import Home
 from kg_api.models.keys import KeyRotation, NewKey
 from kg_api.models.vocabulary import KeyScope
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import knock
 from tests.support.cypher import rows
+from tests.support.embedders import small_embedder
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import quoting
 from tests.support.running import Service, serve, wait_until
@@ -50,6 +52,27 @@ def test_a_command_of_this_home_needs_no_key(
     ):
         assert knock(door, "GET /keys", proof).status_code == 401
     assert key not in guarded.output(), "a log tells no secret"
+
+
+def test_readiness_names_parts_only_for_keys_of_all(
+    door: httpx.Client, graph: Graph, guarded_home: Home
+) -> None:
+    ensure_space(graph, small_embedder().identity)
+    limited = keys.create_key(graph, NewKey(name="l", scope="admin", ontologies=["lx"]), "local").key
+    proof = make_proof(guarded_home.folder_key() or "", time.time(), "GET", "/ready")
+    for key in (make(graph, "read"), proof):
+        told = knock(door, "GET /ready", key)
+        assert {"source_words", "worker"} <= {each["name"] for each in told.json()["checks"]}
+    for key in (limited, None, "kg_" + "0" * 72):
+        told = knock(door, "GET /ready", key)
+        assert told.json() == {
+            "ready": told.is_success,
+            "waiting_for": told.json()["waiting_for"],
+            "checks": [],
+        }
+        assert "passage_embedding" not in told.text
+        assert told.headers["cache-control"] == "private, no-cache"
+        assert knock(door, "GET /", key).json()["ready"] is told.is_success
 
 
 def test_a_key_is_sent_in_one_way(door: httpx.Client, graph: Graph) -> None:

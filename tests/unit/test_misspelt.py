@@ -82,3 +82,35 @@ def test_misspelt_settings_of_other_form_are_rejected(
     monkeypatch.setenv(name, value)
     with pytest.raises(ConfigurationError, match=name):
         load_settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    {
+        "OPENAI_EMBED_DIM": "OPENAI_EMBED_DIMS",
+        "OPENAI_BASEURL": "OPENAI_BASE_URL",
+        "openai_embedding_model": "OPENAI_EMBED_MODEL",
+        "NOMIC_API_KY": "NOMIC_API_KEY",
+        "COHERE_BASE_URI": "COHERE_BASE_URL",
+    }.items(),
+)
+def test_misspelt_provider_variable_is_rejected(
+    monkeypatch: pytest.MonkeyPatch, name: str, meant: str
+) -> None:
+    monkeypatch.setenv(name, "1")
+    with pytest.raises(ConfigurationError, match=rf"{name.upper()}: .* did you mean {meant}\?"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("OPENAI_ORG_ID", "OPENAI_PROJECT", "OPENAI_PROJECT_ID", "OPENAI_LOG", "OPENAI_ORGANIZATION"),
+        *("OPENAI_WEBHOOK_SECRET", "OPENAI_ADMIN_KEY", "OPENAI_API_TYPE", "OPENAI_API_VERSION"),
+        *("OPENAI_API_BASE", "OPENAI_PROXY", "OPENAI_MODEL", "OPENAI_API_KEY_PATH", "NOMIC_TOKEN"),
+        *("COHERE_API_URL", "COHERE_MODEL"),
+    ],
+)
+def test_variables_of_provider_sdks_are_accepted(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "x")
+    load_settings()

@@ -11,7 +11,14 @@ from kg_api.graph.documents.metadata import TIMES, VALUES
 from kg_api.models.identity import document_name, spellings
 from kg_api.models.library.moments import Moment, moment, year
 from kg_api.models.queries.facets import INTERVALS
-from kg_api.models.queries.filters import KNOWN_FIELDS, Clause, Condition, alternatives_of, conditions_of
+from kg_api.models.queries.filters import (
+    KNOWN_FIELDS,
+    Clause,
+    Condition,
+    alternatives_of,
+    conditions_of,
+    field_of,
+)
 from kg_api.models.queries.search import Degradation
 from kg_api.wording.nearest import spelt_nearly
 
@@ -86,10 +93,19 @@ def describe_missing_keys(asked: Sequence[str], known: Sequence[str]) -> list[De
     unknown = [key for key in dict.fromkeys(asked) if key not in known]
     for key in unknown:
         _refuse_interval(key, [*known, *KNOWN_FIELDS])
-        if near := spelt_nearly(key, [*known, *KNOWN_FIELDS]):
+        if near := _nearest_fields(key, known):
             names = ", ".join(map(repr, near))
-            raise InvalidInput(f"no document has the field {key!r}; the nearest: {names}")
-    return [Degradation(part="query", effect=f"no document has the field {key!r}") for key in unknown]
+            raise InvalidInput(f"no document has the field {field_of(key)!r}; the nearest: {names}")
+    effects = [f"no document has the field {field_of(key)!r}" for key in unknown]
+    return [Degradation(part="query", effect=effect) for effect in effects]
+
+
+def _nearest_fields(key: str, known: Sequence[str]) -> list[str]:
+    """Compare bare names, and return each as a condition writes it: `metadata.title` is not `title`."""
+    written = {name: [name] for name in KNOWN_FIELDS}
+    for each in known:
+        written.setdefault(each, []).append(field_of(each))
+    return [field for name in spelt_nearly(key, written) for field in written[name]]
 
 
 def _refuse_interval(key: str, fields: Sequence[str]) -> None:

@@ -34,6 +34,12 @@ OF_TIME: Final = ("date", "updated_at")
 METADATA: Final = "metadata."
 """In front of a key that is called like one of them."""
 
+
+def field_of(key: str) -> str:
+    """Return the field that conditions name a metadata key by."""
+    return f"{METADATA}{key}" if key in KNOWN_FIELDS or key.startswith(METADATA) else key
+
+
 _WRITTEN = re.compile(
     r"\s*(?P<field>'[^']+'|[^\s=!<>]+)\s*(?P<op>!=|<=|>=|=|<|>|(?<=\s)(?:in|contains)(?=\s))\s*(?P<value>.*?)\s*",
     re.DOTALL,

@@ -7,7 +7,7 @@ from typing import Final
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kg_api.web.access.scopes import is_public
+from kg_api.web.access.scopes import DESCRIBING_KG, is_public
 
 OWN: Final = "private, no-cache"
 """A proxy keeps nothing, and a browser asks before it shows again what it kept."""
@@ -21,7 +21,7 @@ class OwnAnswers:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request (ASGI)."""
-        if scope["type"] != "http" or is_public(scope["path"]):
+        if scope["type"] != "http" or (is_public(scope["path"]) and scope["path"] not in DESCRIBING_KG):
             await self.app(scope, receive, send)
             return
 

@@ -198,6 +198,8 @@ PUBLIC: Final = frozenset(
     }
 )
 """Paths that tell no text, name or count of what is stored: they are answered without a key, too."""
+DESCRIBING_KG: Final = frozenset({"/", "/ready"})
+"""Public paths that name parts of kg, such as spaces, only to a sender who may see all ontologies."""
 PUBLIC_BELOW: Final = ("/.well-known/", "/ui/assets/")
 """Below the first there is nothing, and a client of MCP that looks for more than a key is to be told that by
 404; below the other are scripts and styles of the pages."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kg_api.models.queries.facets import FacetCounts, FacetValue
-from kg_api.models.queries.filters import KNOWN_FIELDS, METADATA, OF_TIME, parse_conditions
+from kg_api.models.queries.filters import OF_TIME, parse_conditions
 
 ORDERED: Final = (">=", "<=")
 """By which also dates are compared."""
@@ -21,11 +21,6 @@ def condition_of(facet: FacetCounts, value: FacetValue) -> str | None:
         return None
     same = str(read.get("value")) == value.value if facet.by else read.get("value") == value.value
     return written if same and (read.get("field"), read.get("op")) == (facet.field, "=") else None
-
-
-def field_of(key: str) -> str:
-    """How a key of the metadata is called where fields are, which every document has."""
-    return f"{METADATA}{key}" if key in KNOWN_FIELDS or key.startswith(METADATA) else key
 
 
 def begun_conditions(fields: Sequence[str]) -> list[str]:

@@ -27,7 +27,7 @@ from kg_cli.stack.doctor.findings import DoctorFinding
 from kg_cli.stack.doctor.jobs import examine_jobs, examine_models
 from kg_cli.stack.doctor.watching import examine_metrics, examine_tracing
 from kg_cli.stack.roles import database_trouble, stack_roles, supervisor_role
-from kg_cli.terminal.connect import shown_address
+from kg_cli.terminal.connect import headers_for, shown_address
 
 GIB = 1024**3
 DISK_FAIL_GIB = 0.5
@@ -218,7 +218,7 @@ def _service(
     url: str, settings: Settings, *, fix: str, start: str, patience: float = 0.0
 ) -> Iterator[DoctorFinding]:
     instance = None if url == settings.api_url else Home(settings.home).instance()
-    answer = probes.ask_ready(url, instance=instance)
+    answer = probes.ask_ready(url, headers_for(url, settings, "GET", "/ready"), instance=instance)
     if not answer.serves:
         yield DoctorFinding("service", "fail", f"waits for {answer.waiting_for}", fix)
         return

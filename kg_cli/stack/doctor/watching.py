@@ -13,7 +13,7 @@ from kg_api.settings import Settings
 from kg_api.tracing.export import PATH, is_installed
 from kg_cli.stack.doctor.findings import DoctorFinding
 from kg_cli.stack.doctor.jobs import SEND_A_KEY, SEND_A_KEY_OF_ALL
-from kg_cli.terminal.connect import key_for, shown_address
+from kg_cli.terminal.connect import headers_for, shown_address
 
 METRICS_SECONDS = 10.0
 COLLECTOR_SECONDS = 3.0
@@ -23,10 +23,8 @@ _VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 def examine_metrics(url: str, settings: Settings) -> Iterator[DoctorFinding]:
     """Read the metrics of a service that answers, as Prometheus would with the same key."""
-    shown, key = f"{shown_address(url)}/metrics", key_for(url, settings)
-    key = key("GET", "/metrics") if callable(key) else key
+    shown, headers = f"{shown_address(url)}/metrics", headers_for(url, settings, "GET", "/metrics")
     try:
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
         status, body = exchange(url, "/metrics", headers, timeout=METRICS_SECONDS)
     except _NO_ANSWER as error:
         fix = "look into the service's log"

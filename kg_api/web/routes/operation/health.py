@@ -11,6 +11,7 @@ from kg_api.bootstrap import Container
 from kg_api.errors import KgError
 from kg_api.graph.database import Graph
 from kg_api.graph.indexes import index_states
+from kg_api.graph.naming.reach import reaching
 from kg_api.graph.search.passages import TEXT_INDEX
 from kg_api.graph.spaces.registry import Space, all_spaces
 from kg_api.models.health import Check, Health, Readiness
@@ -18,6 +19,7 @@ from kg_api.spaces.first import space_of_new
 from kg_api.spaces.images.open_space import OpenImageSpace
 from kg_api.spaces.open_space import OpenSpace
 from kg_api.spaces.plans import EmbeddingState, read_embedding_states
+from kg_api.web.access.door import asking
 from kg_api.web.health.queue import QueueWatch
 from kg_api.web.opening import Opening
 
@@ -41,13 +43,32 @@ def ready(request: Request, response: Response) -> Readiness:
     """Check database, schema, indexes, model and worker, the processes beside this one, and the disk.
 
     503 until all that searches need is there, when work waits that no worker takes, and while a process dies
-    again and again.
+    again and again. If keys are required, only a key for all ontologies sees the checks. Other requests get
+    `ready` and the kind of part in `waiting_for`.
     """
     around = request.app.state.surroundings.checks()
-    readiness = readiness_of(request.app.state.opening, request.app.state.queue, around)
+    readiness = shown_readiness(request, around)
     if not readiness.ready:
         response.status_code = 503
     return readiness
+
+
+def shown_readiness(request: Request, around: Sequence[Check] = ()) -> Readiness:
+    """Check all parts, and hide the names of spaces and models unless the sender may see all ontologies."""
+    with reaching(None):  # whether the service is ready does not depend on the key
+        readiness = readiness_of(request.app.state.opening, request.app.state.queue, around)
+    return readiness if asking(request).ontologies is None else without_names(readiness)
+
+
+def without_names(readiness: Readiness) -> Readiness:
+    blocking = next((each.name for each in readiness.checks if _blocks(each)), None)
+    part = {None: "the service to open", "worker": "a worker", "processes": "a process that keeps dying"}
+    waiting_for = None if readiness.ready else part.get(blocking, "an index")
+    return Readiness(ready=readiness.ready, waiting_for=waiting_for)
+
+
+def _blocks(check: Check) -> bool:
+    return not check.ok and check.name not in DEGRADING
 
 
 def readiness_of(opening: Opening, queue: QueueWatch, around: Sequence[Check] = ()) -> Readiness:
@@ -65,7 +86,7 @@ def readiness_of(opening: Opening, queue: QueueWatch, around: Sequence[Check] = 
         checks += [queue.check(), *around]
     except KgError as error:
         return Readiness(ready=False, waiting_for=str(error), checks=[*around])
-    blocking = [check for check in checks if not check.ok and check.name not in DEGRADING]
+    blocking = [*filter(_blocks, checks)]
     waiting_for = blocking[0].detail if blocking else None
     return Readiness(ready=not blocking, waiting_for=waiting_for, checks=checks)
 

@@ -13,7 +13,7 @@ from fastapi.responses import FileResponse, JSONResponse, RedirectResponse
 from kg_api import __version__
 from kg_api.models.health import Start
 from kg_api.web.forwarded import below_prefix
-from kg_api.web.routes.operation.health import readiness_of
+from kg_api.web.routes.operation.health import shown_readiness
 from kg_api.web.ui.links import SEARCH
 
 router = APIRouter(tags=["health"])
@@ -47,7 +47,7 @@ def start(request: Request) -> Response:
     """Give name, version, whether it is ready and where to go; a browser is led to the search page."""
     if "text/html" in request.headers.get("accept", ""):
         return RedirectResponse(SEARCH, 303, {"Vary": "Accept"})
-    readiness = readiness_of(request.app.state.opening, request.app.state.queue)
+    readiness = shown_readiness(request)
     told = Start(
         description=DESCRIPTION,
         version=__version__,

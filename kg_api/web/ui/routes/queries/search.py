@@ -17,7 +17,7 @@ from kg_api.graph.filters.matching import read_keys
 from kg_api.graph.judgements.library import relevances
 from kg_api.graph.naming.ontologies import names_of_ontologies, searched
 from kg_api.models.queries.facets import FacetCounts, FacetRequest
-from kg_api.models.queries.filters import KNOWN_FIELDS
+from kg_api.models.queries.filters import KNOWN_FIELDS, field_of
 from kg_api.models.queries.judgements import question_text
 from kg_api.models.queries.search import SourceHits
 from kg_api.models.vocabulary import MAX_CURSOR_CHARACTERS, MAX_FACETS, MAX_PAGED_HITS
@@ -25,7 +25,7 @@ from kg_api.spaces.providers import is_paid
 from kg_api.web.dependencies import Open
 from kg_api.web.limits.strict_json import valid
 from kg_api.web.routes.library.documents import list_ontologies
-from kg_api.web.ui.conditions import begun_conditions, field_of
+from kg_api.web.ui.conditions import begun_conditions
 from kg_api.web.ui.links import SEARCH
 from kg_api.web.ui.questions import KINDS, WAYS, AskedQuestion, Question
 from kg_api.web.ui.rendering import render, wants_part
