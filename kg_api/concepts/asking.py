@@ -37,17 +37,17 @@ def question(
 
     Args:
         text: what is looked for.
-        wanted: ontologies to look into; None: all. One that is not there finds nothing, and is told.
+        wanted: ontologies to look into; None: all.
         known: all ontologies.
         spaces: the models.
+
+    Raises:
+        NotFound: one of those wanted does not exist.
     """
+    known.require_known(wanted)
     embedding_states = known.embedding_states
-    names = [
-        name
-        for name in (embedding_states if wanted is None else dict.fromkeys(wanted))
-        if name in embedding_states
-    ]
-    asked = ConceptQuery(names, [], known.describe_unknown(wanted))
+    names = [*(embedding_states if wanted is None else dict.fromkeys(wanted))]
+    asked = ConceptQuery(names, [])
     by_space: dict[str, tuple[Space, list[str]]] = {}
     for name in names:
         space = embedding_states[name].answering.space

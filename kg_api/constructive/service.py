@@ -16,7 +16,6 @@ from kg_api.constructive.seeding import Seeder
 from kg_api.errors import TookTooLong
 from kg_api.graph.database import SEARCH_SECONDS, Graph, limit_time
 from kg_api.graph.filters.remembered import RememberedFilters
-from kg_api.graph.naming.ontologies import unknown_ontology
 from kg_api.models.constructive.query import (
     ConstructiveQuery,
     ExpandStep,
@@ -30,7 +29,7 @@ from kg_api.models.constructive.subgraph import StepReport, Subgraph
 from kg_api.search.plan.chosen import choose
 from kg_api.search.service import SearchService
 from kg_api.search.timing import Stopwatch
-from kg_api.spaces.plans import OntologySnapshot, PlanWatch
+from kg_api.spaces.plans import PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
 from kg_api.wording.plural import pluralize
 
@@ -66,7 +65,7 @@ class ConstructiveService:
         """Do the steps, and give what they built. What was left out is told of each step.
 
         Raises:
-            NotFound: a concept, a source, or all ontologies that the query names are not there.
+            NotFound: a concept, a source, a document or an ontology that the query names is not there.
             Conflict: several are called like one that it names.
             InvalidInput: a seed is of an ontology or a document that the query leaves out, or a condition is
                 of a field that no document has, and another one is called nearly so.
@@ -96,21 +95,16 @@ class ConstructiveService:
 
     def _begin(self, query: ConstructiveQuery, until: float) -> QueryProgress:
         known = self._plans.known(query.ontologies or (), new_too=query.ontologies is None)
-        there = self._require_any(query, known)
+        known.require_known(query.ontologies)
+        there = known.there(query.ontologies)
         asked = Narrowed(query.ontologies, query.documents, query.where)
         chosen = choose(self._graph, self._remembered, asked, there)
         ids = chosen.filters.document_ids
         within = None if ids is None else frozenset(ids)
         progress = QueryProgress(query, known, frozenset(there), chosen.filters, until, within)
-        progress.note_degraded([*known.describe_unknown(query.ontologies), *chosen.notes])
+        progress.note_degraded(chosen.notes)
         progress.unseen += [] if ids or ids is None else [each.effect for each in chosen.notes]
         return progress
-
-    def _require_any(self, query: ConstructiveQuery, known: OntologySnapshot) -> list[str]:
-        there = known.there(query.ontologies)
-        if not there and query.ontologies:
-            raise unknown_ontology(self._graph, query.ontologies)
-        return there
 
     def _report(self, step: Step, number: int, progress: QueryProgress) -> StepReport:
         started = time.monotonic()

@@ -99,4 +99,4 @@ class Page(Answer):
     offset: int = Field(ge=0)
     limit: int = Field(ge=1)
     notes: list[str] = Field(default_factory=list[str])
-    """Why there is nothing, such as an ontology that is not there, and the names nearest to it."""
+    """Why there is nothing, such as a field that no document has."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.naming.ontologies import note_on_ontology, unknown_ontology
+from kg_api.graph.naming.ontologies import require_ontologies, unknown_ontology
 from kg_api.graph.naming.reach import reaches
 from kg_api.graph.proposals.configuration import (
     StoredProposals,
@@ -52,8 +52,9 @@ class ProposalService:
         found, total = page_of_proposals(
             self._graph, ontology=ontology, kind=kind, state=state, offset=offset, limit=limit
         )
-        notes = [] if total else note_on_ontology(self._graph, ontology)
-        stored = [] if notes else self._stored(ontology)
+        if not total:
+            require_ontologies(self._graph, ontology)
+        stored, notes = self._stored(ontology), list[str]()
         dropped = sum(each.dropped for each in stored)
         if state in {None, "open"}:
             notes += [_left_out(dropped)] if dropped else []

@@ -51,20 +51,21 @@ def choose_nodes(
     """The sources that a request names, or those that are like them; of the documents that fit.
 
     Raises:
-        NotFound: one of the sources to begin with is not there.
+        NotFound: an ontology, a document or a source that the request names is not there.
         Conflict: several are called as one that is named.
         InvalidInput: the filters name too many documents, or a field that no document has.
     """
+    known.require_known(request.ontologies)
     if request.source_ids is not None:
         fitting = _fitting(remembered, request, None)
         return _around(graph, request, sources_called(graph, request.source_ids), known, fitting)
     wanted = list(known.embedding_states) if request.ontologies is None else request.ontologies
     named = request.documents
     called = None if named is None else documents_called(graph, named, known.there(request.ontologies))
-    fitting = _fitting(remembered, request, None if called is None else called.ids)
+    ids = None if called is None else [each for of_ontology in called.values() for each in of_ontology]
+    fitting = _fitting(remembered, request, ids)
     places, total = places_in(graph, wanted, fitting.filters.document_ids, request.max_nodes)
-    told = known.describe_unknown(request.ontologies) or ([] if called is None else [*called.unknown])
-    return ChosenSources(places, total, [*told, *fitting.notes])
+    return ChosenSources(places, total, [*fitting.notes])
 
 
 def _fitting(remembered: RememberedFilters, request: GraphRequest, ids: Sequence[str] | None) -> Chosen:

@@ -23,7 +23,7 @@ class Comparable:
     elsewhere: list[str]
     """Ontologies that another model answers."""
     unknown: list[Degradation] = field(default_factory=list[Degradation])
-    """That ontologies which are asked for are not there, or that no document fits."""
+    """That no document fits."""
     documents: Sequence[str] | None = None
     """Only these; None: all but the one that is compared."""
 
@@ -49,9 +49,13 @@ def comparable(space: Space, wanted: Sequence[str] | None, known: OntologySnapsh
 
     Args:
         space: whose vectors they are, in either slot.
-        wanted: ontologies to look into; None: all. One that is not there finds nothing.
+        wanted: ontologies to look into; None: all.
         known: all ontologies.
+
+    Raises:
+        NotFound: one of those wanted does not exist.
     """
+    known.require_known(wanted)
     spaces = known.answering
     names = [name for name in (spaces if wanted is None else wanted) if name in spaces]
     slots: dict[str, tuple[Space, list[str]]] = {}
@@ -59,7 +63,7 @@ def comparable(space: Space, wanted: Sequence[str] | None, known: OntologySnapsh
         if spaces[name].slug == space.slug:
             slots.setdefault(spaces[name].key, (spaces[name], []))[1].append(name)
     elsewhere = sorted(name for name in names if spaces[name].slug != space.slug)
-    return Comparable(space, list(slots.values()), elsewhere, known.describe_unknown(wanted))
+    return Comparable(space, list(slots.values()), elsewhere)
 
 
 def under_way(

@@ -31,10 +31,9 @@ from kg_api.graph.spaces.marks import MARK_DIGITS, Mark, mark_of
 from kg_api.graph.spaces.registry import Space, all_spaces
 from kg_api.models.embedding.configuration import EmbeddingConfig
 from kg_api.models.identity import digest
-from kg_api.models.queries.search import Degradation
 from kg_api.models.vocabulary import Selection
 from kg_api.spaces.first import space_of_new
-from kg_api.wording.nearest import no_ontology, not_searched
+from kg_api.wording.nearest import MAX_NAMED, no_ontology
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,11 +245,15 @@ class OntologySnapshot:
         known = self.embedding_states
         return [*known] if wanted is None else [name for name in wanted if name in known]
 
-    def describe_unknown(self, wanted: Sequence[str] | None) -> list[Degradation]:
-        """That ontologies which a request names are not there, and which are nearest; nothing if all are."""
-        unknown = [name for name in wanted or () if name not in self.embedding_states]
-        note = not_searched(wanted or (), self.embedding_states)
-        return [Degradation(part="query", effect=note + self.waiting(unknown))] if note else []
+    def require_known(self, wanted: Sequence[str] | None) -> None:
+        """Require that every ontology which a request names exists.
+
+        Raises:
+            NotFound: one does not; the message suggests the closest names.
+        """
+        if unknown := [name for name in wanted or () if name not in self.embedding_states]:
+            told = no_ontology(unknown[:MAX_NAMED], self.embedding_states) + self.waiting(unknown)
+            raise NotFound(f"{told}; `kg ontologies` lists the existing ones")
 
 
 class PlanWatch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from rapidfuzz import process, utils
 from rapidfuzz.distance import OSA
@@ -71,15 +71,6 @@ def suggestion(wanted: str | Sequence[str], names: Iterable[str]) -> str:
     wanted = [wanted] if isinstance(wanted, str) else wanted
     found = list(dict.fromkeys(name for each in wanted for name in nearest(each, known)))
     return f"; the nearest: {', '.join(map(repr, found[:MAX_SUGGESTIONS]))}" if found else ""
-
-
-def not_searched(wanted: Sequence[str], there: Collection[str]) -> str | None:
-    """The sentence that ontologies a search names are not there; None where all are."""
-    unknown = [name for name in wanted if name not in there]
-    if not unknown:
-        return None
-    searched = "nothing was searched" if len(unknown) == len(wanted) else "not all was searched"
-    return f"{searched}: {no_ontology(unknown[:MAX_NAMED], there)}"
 
 
 def no_ontology(wanted: str | Sequence[str], names: Iterable[str]) -> str:

@@ -86,9 +86,8 @@ def test_filters_and_limits(album: Album) -> None:
     cut = like(album, plain("yellow"), min_similarity=0.999)
     assert (cut.images, cut.note) == ([], cut.note)
     assert "no picture is as similar as 0.999: the nearest has 0." in (cut.note or "")
-    none = like(album, red, ontology="nowhere")
-    assert none.images == []
-    assert "nowhere" in effects(none)
+    with pytest.raises(NotFound, match="nowhere"):
+        like(album, red, ontology="nowhere")
 
 
 def test_pictures_that_are_not_embedded_yet_are_compared_by_looks_and_words(album: Album) -> None:

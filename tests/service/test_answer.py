@@ -103,7 +103,7 @@ def test_below_the_threshold_nobody_is_asked(web: httpx.Client, writer: Embeddin
     assert told["counts"]["below_similarity"] == told["counts"]["found"] == 2
     assert told["thresholds"] == [{"space": "default", "min_similarity": 0.99, "source": "request"}]
     assert "min_similarity" in told["reason"]
-    assert answer(web, ontology="nowhere", **NEAR)["refusal"] == "nothing_found"
+    assert answer(web, where=["document=none.md"], **NEAR)["refusal"] == "nothing_found"
     assert writer.requests == []
 
 

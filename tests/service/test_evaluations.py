@@ -63,7 +63,8 @@ def test_what_is_not_there_or_not_comparable_is_said(kg: KgClient, http: httpx.C
 
 def test_there_is_nothing_where_nothing_was_measured(kg: KgClient) -> None:
     assert kg.evaluations().total == 0
-    assert "there is no ontology" in kg.evaluations("beez").notes[0]
+    with pytest.raises(NotFound, match="there is no ontology 'beez'"):
+        kg.evaluations("beez")
 
 
 @pytest.mark.usefixtures("evaluations")

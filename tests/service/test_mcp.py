@@ -63,8 +63,9 @@ def test_a_document_that_is_listed_is_opened_by_its_name(service: Service, docum
         assert (read["document_id"], read["paragraphs"][0]["paragraph"]) == (document_id, 0)
     said = failure(call(f"{service.url}/mcp", "get_source_context", citation="the bees.md"))
     assert "nearest: 'bees.md'" in said
-    listed = answer(call(f"{service.url}/mcp", "list_documents", ontology="natur"))
-    assert listed["notes"] == ["there is no ontology 'natur'; the nearest: 'nature', 'nature-2'"]
+    missing = "there is no ontology 'natur'; the nearest: 'nature', 'nature-2'"
+    assert missing in failure(call(f"{service.url}/mcp", "list_documents", ontology="natur"))
+    assert missing in failure(call(f"{service.url}/mcp", "search_sources", query="x", ontologies=["natur"]))
 
 
 def quoted(text: str, citation: str) -> str:

@@ -9,7 +9,7 @@ from kg_api.client import KgClient
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_documents
-from tests.service.asking import ingest, search
+from tests.service.asking import ingest, problem, search
 from tests.support.embedding import run_jobs
 from tests.support.records import record
 
@@ -102,12 +102,25 @@ def test_what_is_nearest_in_the_ontology_asked_is_named_or_nothing(kg: KgClient)
         assert "nearest" not in str(told.value)
 
 
-@pytest.mark.parametrize("where", ["documents", "jobs"])
-def test_an_empty_list_of_an_unknown_ontology_names_the_nearest(http: httpx.Client, where: str) -> None:
+NO_HANDBOK = "there is no ontology 'handbok'; the nearest: 'handbook'"
+
+
+def test_lists_of_an_unknown_ontology_are_not_found(http: httpx.Client) -> None:
     ingest(http, "text", ontology="handbook")
-    told = http.get(f"/{where}", params={"ontology": "handbok"}).json()
-    assert told["notes"] == ["there is no ontology 'handbok'; the nearest: 'handbook'"]
-    assert http.get(f"/{where}", params={"ontology": "handbook"}).json()["notes"] == []
+    for path in ("documents", "jobs", "images", "proposals", "evaluations", "waiting"):
+        missing = http.get(f"/{path}", params={"ontology": "handbok"})
+        assert (missing.status_code, NO_HANDBOK in missing.json()["detail"]) == (404, True), path
+        assert http.get(f"/{path}", params={"ontology": "handbook"}).is_success, path
+    missing = http.get("/documents", params={"ontology": "handbok", "where": "author=Ada"})
+    assert (missing.status_code, NO_HANDBOK in missing.json()["detail"]) == (404, True)
+    for ontology in ("handbok", ["handbook", "handbok"]):
+        for path, body in (
+            ("/documents/delete", {"where": ["document=a.txt"]}),
+            ("/queries/facets", {"fields": ["format"]}),
+        ):
+            missing = http.post(path, json={**body, "ontology": ontology})
+            assert (missing.status_code, NO_HANDBOK in missing.json()["detail"]) == (404, True), path
+    assert http.get("/documents").json()["total"] == 1
 
 
 def test_every_question_to_an_unknown_document_names_the_nearest(http: httpx.Client) -> None:
@@ -118,11 +131,10 @@ def test_every_question_to_an_unknown_document_names_the_nearest(http: httpx.Cli
         ("augment", {"text": "lease"}),
         ("sources/graph", {}),
     ):
-        for documents, notes in ((["pep-584.rst"], [said]), (["pep-0584.rst"], [])):
-            answer = http.post(f"/queries/{path}", json={**question, "documents": documents})
-            assert answer.status_code == 200, answer.text
-            told = [each["effect"] for each in answer.json()["degraded"]]
-            assert [each for each in told if "no document" in each] == notes, path
+        for documents in (["pep-584.rst"], ["pep-0584.rst", "pep-584.rst"]):
+            missing = http.post(f"/queries/{path}", json={**question, "documents": documents})
+            assert (missing.status_code, said in missing.json()["detail"]) == (404, True), path
+        assert http.post(f"/queries/{path}", json={**question, "documents": ["pep-0584.rst"]}).is_success
 
 
 def test_documents_are_chosen_by_name_ontology_and_name_and_the_digits_of_their_ids(
@@ -149,9 +161,9 @@ def test_documents_are_chosen_by_name_ontology_and_name_and_the_digits_of_their_
             assert {each["document_id"] for each in hits} == meant, (path, called)
         graph = http.post("/queries/sources/graph", json={"documents": called}).json()
         assert {each["document_id"] for each in graph["nodes"]} == meant, called
-    within = search(http, "lease", mode="text", ontology="a", documents=["b/x/same.md"])
-    assert within["sources"] == []
-    assert "there is no document 'b/x/same.md'" in within["degraded"][0]["effect"]
+    asked = {"query_text": "lease", "mode": "text", "ontology": "a", "documents": ["b/x/same.md"]}
+    missing = problem(http.post("/queries/sources/search", json=asked), 404)
+    assert "there is no document 'b/x/same.md'" in missing["detail"]
 
 
 def test_sources_go_by_their_place_in_a_document(kg: KgClient, graph: Graph) -> None:
@@ -180,10 +192,12 @@ def test_sources_go_by_their_place_in_a_document(kg: KgClient, graph: Graph) -> 
 def test_every_question_to_an_unknown_ontology_names_the_nearest(http: httpx.Client, graph: Graph) -> None:
     ingest(http, "A worker renews its lease.", ontology="handbook")
     run_jobs(graph)
-    said = "there is no ontology 'handbok'; the nearest: 'handbook'"
     source = search(http, "lease")["sources"][0]["source_id"]
-    wrong = {"ontology": "handbok"}
+    wrong, partly = {"ontology": "handbok"}, {"ontology": ["handbook", "handbok"]}
     asked = [
+        http.post("/queries/sources/search", json={"query_text": "lease", **partly}),
+        http.post("/queries/images/search", json={"source_id": source, **wrong}),
+        http.post(f"/queries/sources/{source}/related", json=wrong),
         http.post("/queries/sources/search", json={"query_text": "lease", **wrong}),
         http.post("/queries/hybrid", json={"query_text": "lease", **wrong}),
         http.post("/queries/augment", json={"text": "lease", **wrong}),
@@ -193,13 +207,10 @@ def test_every_question_to_an_unknown_ontology_names_the_nearest(http: httpx.Cli
         http.get("/concepts/search", params={"query_text": "lease", **wrong}),
     ]
     for answer in asked:
-        assert answer.status_code == 200, answer.text
-        assert any(each["effect"] == f"nothing was searched: {said}" for each in answer.json()["degraded"]), (
-            answer.text
-        )
+        assert (answer.status_code, NO_HANDBOK in answer.json()["detail"]) == (404, True), answer.url
     for path in ("embedding-config", "extraction-config", "embedding-status", "concepts", "refused"):
         missing = http.get(f"/ontologies/handbok/{path}")
-        assert (missing.status_code, said in missing.json()["detail"]) == (404, True), path
+        assert (missing.status_code, NO_HANDBOK in missing.json()["detail"]) == (404, True), path
 
 
 def test_a_job_goes_by_the_digits_of_its_id_and_a_wrong_one_names_the_nearest(kg: KgClient) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.wording.nearest import nearest, no_ontology, not_searched, spelt_nearly, suggestion
+from kg_api.wording.nearest import nearest, no_ontology, spelt_nearly, suggestion
 from kg_api.wording.plural import are, pluralize
 
 NAMES = ["handbook", "notes", "guide/install.md", "Büro 2", "本棚"]
@@ -36,14 +36,6 @@ def test_what_is_like_nothing_names_nothing() -> None:
     assert suggestion("zzzz", NAMES) == ""
     assert no_ontology("zzzz", NAMES) == "there is no ontology 'zzzz'"
     assert no_ontology(["note", "handbok"], NAMES).endswith("; the nearest: 'notes', 'handbook'")
-
-
-def test_a_search_says_whether_anything_was_searched() -> None:
-    assert not_searched([], NAMES) is None
-    assert not_searched(["notes"], NAMES) is None
-    told = "there is no ontology 'note'; the nearest: 'notes'"
-    assert not_searched(["note"], NAMES) == f"nothing was searched: {told}"
-    assert not_searched(["notes", "note"], NAMES) == f"not all was searched: {told}"
 
 
 def test_one_is_no_plural() -> None:

@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
-from kg_api.errors import InvalidInput
+from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.database import Graph, Row
 from kg_api.graph.naming.documents import by_prefix, ids_of_full_name, name_nearest
 from kg_api.models.identity import document_id, spellings
-from kg_api.models.queries.search import Degradation
 
 MAX_SCOPES = 5000
 """Ontologies, or documents of all ontologies searched, that one search may name: ten full-text queries."""
 MAX_TOLD = 5
 
 
-@dataclass(frozen=True, slots=True)
-class CalledDocuments:
-    """Which documents are meant."""
-
-    of: Mapping[str, Sequence[str]] = field(default_factory=dict[str, list[str]])
-    """By ontology: their ids."""
-    unknown: Sequence[Degradation] = ()
-    """That some are not there, with the nearest that are."""
-
-    @property
-    def ids(self) -> list[str]:
-        """Of all of them."""
-        return [each for of_ontology in self.of.values() for each in of_ontology]
-
-
-def documents_called(graph: Graph, called: Sequence[str], ontologies: Sequence[str]) -> CalledDocuments:
+def documents_called(graph: Graph, called: Sequence[str], ontologies: Sequence[str]) -> dict[str, list[str]]:
     """Find what a filter names; a name is of all documents that have it in the ontologies looked into.
 
     Args:
@@ -39,7 +22,11 @@ def documents_called(graph: Graph, called: Sequence[str], ontologies: Sequence[s
         called: names, `ONTOLOGY/NAME`, ids, or at least eight digits that only one id begins with.
         ontologies: those looked into.
 
+    Returns:
+        The ids of the documents, by ontology.
+
     Raises:
+        NotFound: one is not there; the message suggests the closest names.
         InvalidInput: they are more than one search can take.
         Conflict: several ids begin with the digits given.
     """
@@ -48,8 +35,6 @@ def documents_called(graph: Graph, called: Sequence[str], ontologies: Sequence[s
             f"documents: {len(called)} names in {len(ontologies)} ontologies are more than {MAX_SCOPES:,} "
             "documents: name fewer of them, or the ontology they are in"
         )
-    if not ontologies:
-        return CalledDocuments()
     ways = {each: [*_ways(each, ontologies)] for each in called}
     ids = [one for of_each in ways.values() for way in of_each for one in way]
     rows = graph.read("documents/identify", document_ids=ids)
@@ -60,7 +45,9 @@ def documents_called(graph: Graph, called: Sequence[str], ontologies: Sequence[s
         fitting = _first(of_each, there) or by_prefix(graph, each, ontologies)
         found.update((row["document_id"], row) for row in fitting)
         unknown += [] if fitting else [each]
-    return CalledDocuments(_by_ontology(found), _describe(graph, unknown, ontologies))
+    if unknown:
+        raise _unknown_documents(graph, unknown, ontologies)
+    return _by_ontology(found)
 
 
 def _ways(called: str, ontologies: Sequence[str]) -> Iterator[list[str]]:
@@ -85,11 +72,9 @@ def _by_ontology(found: Mapping[str, Row]) -> dict[str, list[str]]:
     return of
 
 
-def _describe(graph: Graph, unknown: Sequence[str], ontologies: Sequence[str]) -> list[Degradation]:
+def _unknown_documents(graph: Graph, unknown: Sequence[str], ontologies: Sequence[str]) -> NotFound:
     told = unknown[:MAX_TOLD]
-    if not told:
-        return []
     near = name_nearest(graph, told, ontologies)
     more = f" nor {len(unknown) - MAX_TOLD} more" if len(unknown) > MAX_TOLD else ""
-    effect = f"there is no document {', '.join(map(repr, told))}{more}{near}"
-    return [Degradation(part="query", effect=effect)]
+    there_is_none = f"there is no document {', '.join(map(repr, told))}{more}{near}"
+    return NotFound(f"{there_is_none}; `kg documents` lists the existing ones")

@@ -14,7 +14,7 @@ from kg_api.graph.filters.matching import (
     matching_documents,
 )
 from kg_api.graph.naming.documents import identify_document, is_whole_id
-from kg_api.graph.naming.ontologies import note_on_ontologies, note_on_ontology
+from kg_api.graph.naming.ontologies import note_on_ontologies, require_ontologies
 from kg_api.graph.review.waiting import forget_waiting_of
 from kg_api.graph.search.similar import count_sources
 from kg_api.models.identity import digest
@@ -63,7 +63,7 @@ def delete_ontology(graph: Graph, name: str) -> Deleted:
     """
     graph.write("folders/remove_of_ontology", ontology=name)
     forget_waiting_of(graph, name)
-    missing = note_on_ontology(graph, name)
+    missing = note_on_ontologies(graph, [name])
     gone = Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {each}" for each in missing])
     while rows := graph.read("ontologies/document_ids", name=name, limit=DOCUMENTS_A_PORTION):
         for row in rows:
@@ -101,9 +101,11 @@ def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
     Interrupted, some of them are left: what a dry run said of all does not hold for these.
 
     Raises:
+        NotFound: an ontology that the request names does not exist.
         Conflict: other documents fit than were expected; nothing was deleted.
         InvalidInput: a condition is of a field that no document has, and another one is called nearly so.
     """
+    require_ontologies(graph, request.ontologies)
     matching = matching_documents(graph, request.where, request.ontologies, in_order=True)
     ids = [each for of_ontology in matching.values() for each in of_ontology]
     notes = _notes(graph, request, ids)
@@ -165,10 +167,10 @@ def _delete_one(graph: Graph, document_id: str, where: Sequence[Clause]) -> Dele
 
 
 def _notes(graph: Graph, request: DocumentDeletion, ids: Sequence[str]) -> list[str]:
-    names = request.ontologies
-    notes = note_on_ontologies(graph, names)
+    notes: list[str] = []
     if not ids or asks_for_absence(request.where):
-        notes += [each.effect for each in describe_unknown_fields(graph, request.where, names)]
+        unknown = describe_unknown_fields(graph, request.where, request.ontologies)
+        notes += [each.effect for each in unknown]
     if not ids:
         notes.append("nothing was deleted: no document fits the conditions of the filter")
     return notes

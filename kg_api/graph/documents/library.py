@@ -13,7 +13,7 @@ from kg_api.graph.documents.changing import change_document, note_same_words
 from kg_api.graph.filters.matching import asks_for_absence, describe_unknown_fields, matching_documents
 from kg_api.graph.naming.documents import identify_document, is_whole_id
 from kg_api.graph.naming.nodes import identify_source, unknown_source
-from kg_api.graph.naming.ontologies import note_on_ontology
+from kg_api.graph.naming.ontologies import require_ontologies
 from kg_api.graph.naming.reach import reach, reaches, within
 from kg_api.graph.retrying import without_deleted
 from kg_api.graph.spaces.marks import Mark
@@ -87,16 +87,18 @@ def page_of_documents(
 def list_documents(
     graph: Graph, *, ontology: str | None, offset: int, limit: int, where: Sequence[Clause] = ()
 ) -> DocumentPage:
-    """One page of documents as it is answered, with a note where the ontology is not there.
+    """Return one page of documents.
 
     Raises:
+        NotFound: the ontology does not exist.
         InvalidInput: a condition is of a field that no document has, and another one is called nearly so.
     """
     if where:
         return _list_matching(graph, ontology, where, offset, limit)
     found, total = page_of_documents(graph, ontology=ontology, offset=offset, limit=limit)
-    notes = [] if total else note_on_ontology(graph, ontology)
-    return DocumentPage(documents=found, total=total, offset=offset, limit=limit, notes=notes)
+    if not total:
+        require_ontologies(graph, ontology)
+    return DocumentPage(documents=found, total=total, offset=offset, limit=limit)
 
 
 def _list_matching(
@@ -104,8 +106,10 @@ def _list_matching(
 ) -> DocumentPage:
     matching = matching_documents(graph, where, within(ontology), in_order=True)
     ids = [each for of_ontology in matching.values() for each in of_ontology]
-    notes = [] if ids else note_on_ontology(graph, ontology)
-    if not notes and (not ids or asks_for_absence(where)):
+    notes: list[str] = []
+    if not ids:
+        require_ontologies(graph, ontology)
+    if not ids or asks_for_absence(where):
         notes = [each.effect for each in describe_unknown_fields(graph, where, within(ontology))]
     found = summaries(graph, ids[offset : offset + limit])
     return DocumentPage(documents=found, total=len(ids), offset=offset, limit=limit, notes=notes)

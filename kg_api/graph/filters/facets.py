@@ -12,7 +12,7 @@ from kg_api.graph.filters.matching import (
     describe_unknown_keys,
     matching_documents,
 )
-from kg_api.graph.naming.ontologies import note_on_ontologies
+from kg_api.graph.naming.ontologies import require_ontologies
 from kg_api.models.queries.facets import Facet, FacetCounts, FacetRequest, Facets
 
 
@@ -20,9 +20,11 @@ def count_facets(graph: Graph, request: FacetRequest) -> Facets:
     """Count the values of fields among the documents that fit.
 
     Raises:
+        NotFound: an ontology that the request names does not exist.
         InvalidInput: no document has a field, and another one is called nearly so.
     """
     names, ids = request.ontologies, None
+    require_ontologies(graph, names)
     if request.where:
         ids = [each for found in matching_documents(graph, request.where, names).values() for each in found]
     rows = graph.read(
@@ -58,7 +60,7 @@ def _counts(facet: Facet, row: Row) -> FacetCounts:
 
 def _notes(graph: Graph, request: FacetRequest, counted: Sequence[FacetCounts], documents: int) -> list[str]:
     names = request.ontologies
-    notes = note_on_ontologies(graph, names)
+    notes: list[str] = []
     if request.where and (not documents or asks_for_absence(request.where)):
         notes += [each.effect for each in describe_unknown_fields(graph, request.where, names)]
     if request.where and not documents:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.naming.nodes import identify_source
-from kg_api.graph.naming.ontologies import note_on_ontology
+from kg_api.graph.naming.ontologies import require_ontologies
 from kg_api.graph.naming.reach import reaches, within
 from kg_api.models.images import ImageType
 from kg_api.models.queries.places import ImagePage, Place
@@ -39,12 +39,17 @@ def find_image(graph: Graph, called: str) -> ImageKeys:
 
 
 def list_images(graph: Graph, *, ontology: str | None, offset: int, limit: int) -> ImagePage:
-    """One page of them."""
+    """Return one page of images.
+
+    Raises:
+        NotFound: the ontology does not exist.
+    """
     rows = graph.read("images/page", ontologies=within(ontology), offset=offset, limit=limit)
     total = graph.read("images/count", ontologies=within(ontology))[0]["images"]
     images = [Place.model_validate(row) for row in rows]
-    notes = [] if total else note_on_ontology(graph, ontology)
-    return ImagePage(images=images, total=total, offset=offset, limit=limit, notes=notes)
+    if not total:
+        require_ontologies(graph, ontology)
+    return ImagePage(images=images, total=total, offset=offset, limit=limit)
 
 
 def having_images(graph: Graph, ontologies: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Final
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.documents.library import find_source
-from kg_api.graph.naming.ontologies import note_on_ontologies
+from kg_api.graph.naming.ontologies import require_ontologies
 from kg_api.graph.naming.reach import require
 from kg_api.models.identity import judged_question_id, judgement_id
 from kg_api.models.queries.judgements import (
@@ -55,10 +55,9 @@ def list_judgements(
     chosen = _range(ontology, question)
     rows = graph.read("judgements/page", ontology=ontology, **chosen, offset=offset, limit=limit)
     total = graph.read("judgements/count", ontology=ontology, **chosen)[0]["judgements"]
-    notes = [] if total else note_on_ontologies(graph, [ontology])
-    return Judgements(
-        judgements=list(map(_to_judgement, rows)), total=total, offset=offset, limit=limit, notes=notes
-    )
+    if not total:
+        require_ontologies(graph, ontology)
+    return Judgements(judgements=list(map(_to_judgement, rows)), total=total, offset=offset, limit=limit)
 
 
 def read_judged_places(graph: Graph, ontology: str) -> list[JudgedPlace]:
@@ -79,8 +78,9 @@ def list_questions(graph: Graph, ontology: str, *, offset: int, limit: int) -> J
     rows = graph.read("judgements/questions", ontology=ontology, offset=offset, limit=limit)
     total = count_questions(graph, ontology)
     found = [JudgedQuestion(**{**row, "judged_at": row["judged_at"].to_native()}) for row in rows]
-    notes = [] if total else note_on_ontologies(graph, [ontology])
-    return JudgedQuestions(questions=found, total=total, offset=offset, limit=limit, notes=notes)
+    if not total:
+        require_ontologies(graph, ontology)
+    return JudgedQuestions(questions=found, total=total, offset=offset, limit=limit)
 
 
 def delete_judgements(graph: Graph, ontology: str, question: str, source_id: str | None) -> JudgementsDeleted:

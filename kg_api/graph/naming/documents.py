@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph, Row
-from kg_api.graph.naming.ontologies import names_of_ontologies, note_on_ontology
+from kg_api.graph.naming.ontologies import names_of_ontologies, require_ontologies
 from kg_api.graph.naming.reach import looked_into, reaches, within
 from kg_api.models.identity import ID_DIGITS, document_id, spellings
 from kg_api.wording.nearest import nearest, suggestion
@@ -129,8 +129,7 @@ def _full_name(row: Row) -> str:
 
 
 def _unknown_document(graph: Graph, called: str, ontology: str | None, sought: str) -> NotFound:
-    if note := note_on_ontology(graph, ontology):
-        return NotFound(f"{note[0]}; `kg ontologies` lists the existing ones")
+    require_ontologies(graph, ontology)
     place = "" if ontology is None else f" in {ontology!r}"
     near = "" if is_whole_id(called) else name_nearest(graph, [called], within(ontology))
     return NotFound(f"there is no {sought} {called!r}{place}{near}; `kg documents` lists the existing ones")

@@ -37,13 +37,20 @@ def unknown_ontology(graph: Reader, ontology: str | Sequence[str]) -> NotFound:
     return NotFound(f"{told}; `kg ontologies` lists the existing ones")
 
 
-def note_on_ontology(graph: Graph, ontology: str | None) -> list[str]:
-    """The note of an empty list: none where the ontology it was filtered by is there."""
-    return note_on_ontologies(graph, None if ontology is None else [ontology])
+def require_ontologies(graph: Reader, ontologies: str | Sequence[str] | None) -> None:
+    """Require that every ontology which a list or a deletion is filtered by exists; None: no filter.
+
+    Raises:
+        NotFound: one does not; the message suggests the closest names.
+    """
+    wanted = [ontologies] if isinstance(ontologies, str) else ontologies
+    names = names_of_ontologies(graph) if wanted else []
+    if missing := [each for each in wanted or () if each not in names]:
+        raise unknown_ontology(graph, missing)
 
 
 def note_on_ontologies(graph: Graph, ontologies: Sequence[str] | None) -> list[str]:
-    """The notes of an empty list: of each ontology it was filtered by that is not there."""
+    """Describe the ontologies that do not exist, for requests to which that is no error."""
     names = names_of_ontologies(graph) if ontologies else []
     missing = [each for each in ontologies or () if each not in names]
     return [no_ontology(each, names) + describe_waiting(graph, [each]) for each in missing]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from kg_api.graph.database import Graph
@@ -71,16 +71,15 @@ def choose(
         ontologies: those that are there of the ones that are searched.
 
     Raises:
+        NotFound: a document that the request names is not there.
         InvalidInput: a condition is of a field that no document has, and another one is called nearly so; or
             the request names too many documents.
         Conflict: several documents' ids begin with digits that it names.
     """
     named = None if request.documents is None else documents_called(graph, request.documents, ontologies)
-    within = Filters(request.ontologies, None if named is None else named.ids)
-    if not request.where:
-        return Chosen(within) if named is None else Chosen(within, named.of, named.unknown)
-    fitting = choose_documents(remembered, request.where, within)
-    return fitting if named is None else replace(fitting, notes=[*named.unknown, *fitting.notes])
+    ids = None if named is None else [each for of_ontology in named.values() for each in of_ontology]
+    within = Filters(request.ontologies, ids)
+    return choose_documents(remembered, request.where, within) if request.where else Chosen(within, named)
 
 
 def choose_documents(remembered: RememberedFilters, where: Sequence[Clause], within: Filters) -> Chosen:

@@ -101,11 +101,12 @@ class SearchPlanner:
         """
         page = read_page(request, concepts_alone=concepts_alone)
         known, watch = self._known(request), Stopwatch()
-        words, told = terms(request.query_text or ""), known.describe_unknown(request.ontologies)
+        known.require_known(request.ontologies)
+        words = terms(request.query_text or "")
         with watch.stage("filter") if request.documents or request.where else nullcontext():
             chosen = choose(self._graph, self._remembered, request, known.there(request.ontologies))
         filters = chosen.filters
-        scope = scope_of(request, filters, known, [*told, *chosen.notes], chosen.matching)
+        scope = scope_of(request, filters, known, chosen.notes, chosen.matching)
         require_space(request, scope.slugs)
         self._require_few(request, known, chosen)
         populating = self._populating(request, scope)

@@ -93,10 +93,9 @@ class ImageSearchService:
         watch = Stopwatch("images")
         known = self._plans.known(request.ontologies or (), fresh=bool(request.documents))
         names = known.there(request.ontologies)
-        told = known.describe_unknown(request.ontologies)
+        known.require_known(request.ontologies)
         with watch.stage("filter") if request.documents or request.where else nullcontext():
             chosen = choose(self._graph, self._remembered, request, names)
-        told += chosen.notes
         depth = max(DEPTH, 3 * request.limit)
         with watch.stage("pictures"):
             lanes = self._lanes.find(picture, known, names, chosen.filters.document_ids, depth)
@@ -107,7 +106,7 @@ class ImageSearchService:
             spaces=[lane.space for lane in lanes.found if lane.space and lane.name == "picture_space"],
             images=self._join(picture, lanes.found, request),
             note=_note_less_similar(lanes.found, request.min_similarity),
-            degraded=[*told, *lanes.degraded, *_not_measured(by, request)],
+            degraded=[*chosen.notes, *lanes.degraded, *_not_measured(by, request)],
             timings_ms=watch.milliseconds(),
         )
 

@@ -55,18 +55,18 @@ class RelatedService:
         """Find what goes with a source. What could not be done is told.
 
         Raises:
-            NotFound: there is no such source.
+            NotFound: there is no such source, or an ontology that the request names is not there.
             Conflict: several begin like that.
             InvalidInput: a condition is of a field that no document has, and another is called nearly so.
         """
         watch, told = Stopwatch("related"), list[Degradation]()
         own = find_source(self._graph, source_id)
         known = self._plans.known([own.ontology, *(request.ontologies or ())])
+        known.require_known(request.ontologies)
         kinds: list[SourceKind] = [*dict.fromkeys(request.kinds or [_other(own.kind)])]
         with watch.stage("filter") if request.where else nullcontext():
             within = self._within(own, request, kinds, told)
         asked = RelatedQuery(own, within, max(DEPTH, 3 * request.limit))
-        told += known.describe_unknown(request.ontologies)
         with watch.stage("document"):
             lanes = [in_document(self._graph, asked), linked(self._graph, asked)]
         with watch.stage("concepts"):

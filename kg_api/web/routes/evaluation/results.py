@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import AfterValidator, StringConstraints
 
-from kg_api.graph.naming.ontologies import note_on_ontology
+from kg_api.graph.naming.ontologies import require_ontologies
 from kg_api.models.base import storable
 from kg_api.models.evaluation import Comparison, EvalResult, EvalSummaries, ResultDeleted
 from kg_api.models.vocabulary import MAX_COMPARED
@@ -54,8 +54,9 @@ def list_evaluations(
     `unreadable`.
     """
     found = results.page(ontology, offset, limit)
-    notes = [] if found.total else note_on_ontology(container.graph, ontology)
-    return found.model_copy(update={"notes": notes})
+    if not found.total:
+        require_ontologies(container.graph, ontology)
+    return found
 
 
 @router.get("/evaluations/compare", summary="Compare saved results of evaluations")

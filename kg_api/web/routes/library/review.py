@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body
 from fastapi.openapi.models import Example
 
+from kg_api.graph.naming.ontologies import require_ontologies
 from kg_api.graph.review.waiting import list_waiting
 from kg_api.models.library.review import Approval, Approved, Rejected, Review, WaitingDocuments
 from kg_api.web.dependencies import Offset, OntologyFilter, Open, PageSize
@@ -28,7 +29,10 @@ def list_waiting_documents(
     container: Open, ontology: OntologyFilter = None, offset: Offset = 0, limit: PageSize = 100
 ) -> WaitingDocuments:
     """Give what was sent with `review`, by ontology and name; nothing of it is embedded, read or found."""
-    return list_waiting(container.graph, ontology=ontology, offset=offset, limit=limit)
+    found = list_waiting(container.graph, ontology=ontology, offset=offset, limit=limit)
+    if not found.total:
+        require_ontologies(container.graph, ontology)
+    return found
 
 
 @router.post("/waiting/approve", summary="Approve documents that wait")

@@ -10,7 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from kg_api.graph.jobs import cancel_job, find_job, page_of_jobs
 from kg_api.graph.jobs.queue import queue_status
 from kg_api.graph.naming.nodes import identify_job
-from kg_api.graph.naming.ontologies import note_on_ontology
+from kg_api.graph.naming.ontologies import require_ontologies
 from kg_api.models.jobs import Job, JobPage
 from kg_api.models.queue import QueueStatus
 from kg_api.models.vocabulary import JobState
@@ -46,8 +46,9 @@ def list_jobs(
     found, total = page_of_jobs(
         container.graph, state=state, kind=kind, ontology=ontology, offset=offset, limit=limit
     )
-    notes = [] if total else note_on_ontology(container.graph, ontology)
-    return JobPage(jobs=found, total=total, offset=offset, limit=limit, notes=notes)
+    if not total:
+        require_ontologies(container.graph, ontology)
+    return JobPage(jobs=found, total=total, offset=offset, limit=limit)
 
 
 @router.get(

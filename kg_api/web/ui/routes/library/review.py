@@ -8,7 +8,7 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from kg_api.bootstrap import Container
-from kg_api.graph.review.waiting import count_waiting
+from kg_api.graph.review.waiting import count_waiting, list_waiting
 from kg_api.ingest.review import APPROVED_A_REQUEST
 from kg_api.models.library.review import MAX_REVIEWED, Approval, Approved, Rejected, Review
 from kg_api.web.access.audit import note_outcome
@@ -16,7 +16,6 @@ from kg_api.web.dependencies import Offset, Open
 from kg_api.web.limits.strict_json import valid
 from kg_api.web.routes.library.review import (
     approve_documents,
-    list_waiting_documents,
     reject_documents,
 )
 from kg_api.web.ui.links import REVIEW, address
@@ -36,7 +35,7 @@ def review_page(
     container: Open, ontology: Annotated[str, Query(max_length=1000)] = "", offset: Offset = 0
 ) -> HTMLResponse:
     """Show documents that wait, by ontology and name."""
-    found = list_waiting_documents(container, ontology or None, offset, PAGE_SIZE)
+    found = list_waiting(container.graph, ontology=ontology or None, offset=offset, limit=PAGE_SIZE)
     waiting = count_waiting(container.graph)
     return render(
         "review/page.html",
@@ -59,7 +58,7 @@ def rejection_page(container: Open, ontology: Annotated[str, Query(max_length=10
 def _before(container: Container, decision: str, ontology: str) -> Response:
     if not ontology:  # as where a form's address is opened
         return RedirectResponse(REVIEW, 303)
-    found = list_waiting_documents(container, ontology, 0, PAGE_SIZE)
+    found = list_waiting(container.graph, ontology=ontology, offset=0, limit=PAGE_SIZE)
     shown = {"decision": decision, "ontology": ontology, "found": found}
     return render("review/all.html", {**shown, "portion": APPROVED_A_REQUEST, "most": MAX_REVIEWED})
 
