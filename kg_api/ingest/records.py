@@ -13,7 +13,7 @@ from kg_api.models.identity import content_hash, digest, document_id, source_ids
 from kg_api.models.images import PlacedImage, StoredImage
 from kg_api.models.library.documents import DocumentRecord, DocumentUpload, Duplicates, SourceRecord
 from kg_api.models.library.formats import CONVERTED, Format
-from kg_api.models.library.metadata import MetadataValue
+from kg_api.models.library.metadata import MetadataValue, with_file_time
 from kg_api.models.library.parsing import CodeScope, ParsedDocument, SourceSpan
 from kg_api.models.library.word_boxes import WordBox
 from kg_api.parse.documents import parse
@@ -32,6 +32,8 @@ class Incoming:
     uri: str | None = None
     title: str | None = None
     metadata: dict[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
+    modified: str | None = None
+    """When its file was last changed."""
     own_title: str = ""
     """What the file says; the text may say nothing of it."""
     pages: tuple[int, ...] = ()
@@ -54,7 +56,9 @@ class Incoming:
 
 def incoming_of(upload: DocumentUpload, text: str) -> Incoming:
     """A document as a request brings it."""
-    about = upload.model_dump(include={"format", "uri", "title", "metadata", "duplicates", "review"})
+    about = upload.model_dump(
+        include={"format", "uri", "title", "metadata", "modified", "duplicates", "review"}
+    )
     return Incoming(upload.ontology, upload.document, text, **about)
 
 
@@ -79,6 +83,7 @@ def _record(incoming: Incoming, parsed: ParsedDocument) -> DocumentRecord:
         raise UnreadableDocument("it holds no text; nothing was stored")
     given = {**parsed.metadata, **incoming.metadata}
     metadata = json.dumps(given, ensure_ascii=False, sort_keys=True)
+    dated = json.dumps(with_file_time(given, incoming.modified), ensure_ascii=False, sort_keys=True)
     return DocumentRecord(
         document_id=identity,
         ontology=incoming.ontology,
@@ -89,7 +94,8 @@ def _record(incoming: Incoming, parsed: ParsedDocument) -> DocumentRecord:
         content_hash=_content_hash(incoming, parsed.format, metadata),
         characters=len(parsed.text),
         preface=parsed.text[: parsed.body],
-        metadata=metadata,
+        metadata=dated,
+        has_file_time=dated != metadata,
         sources=sources,
         skip_duplicate=incoming.duplicates == "skip",
         original=incoming.original,

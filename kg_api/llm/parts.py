@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from kg_api.models.library.metadata import MetadataValue
+from kg_api.models.library.metadata import MODIFIED, MetadataValue
 
 WHOLE = 16_000
 """Bytes of a document that is shown as a whole: about 4,000 tokens of English."""
@@ -96,7 +96,10 @@ def short_metadata(metadata: Mapping[str, MetadataValue]) -> tuple[tuple[str, Me
     short = (
         (key, value)
         for key, value in sorted(metadata.items())
-        if len(key) <= _MAX_VALUE_LENGTH and value not in (None, "") and len(str(value)) <= _MAX_VALUE_LENGTH
+        if key != MODIFIED
+        and len(key) <= _MAX_VALUE_LENGTH
+        and value not in (None, "")
+        and len(str(value)) <= _MAX_VALUE_LENGTH
     )
     return tuple(islice(short, _MAX_METADATA))
 

@@ -95,7 +95,7 @@ class FileInspection:
         settled = found.stamp is not None and pictures.stamp is not None
         stamp = f"{self._as_read(file, found.stamp or '')}{pictures.stamp}" if settled else None
         file_hash = self._as_read(file, found.file_hash) + pictures.file_hash
-        return Content(found.data, stamp, file_hash), pictures.files
+        return Content(found.data, stamp, file_hash, found.modified), pictures.files
 
     @property
     def _pictures(self) -> FolderPictures:
@@ -108,9 +108,8 @@ class FileInspection:
         self, document: str, content: Content, uri: str, beside: Mapping[str, bytes]
     ) -> DocumentRecord:
         _check_name(document, uri)
-        incoming, _ = self.reader.from_bytes(
-            content.data, Incoming(self.ontology, document, "", uri=uri, review=self.review), beside
-        )
+        named = Incoming(self.ontology, document, "", uri=uri, modified=content.modified, review=self.review)
+        incoming, _ = self.reader.from_bytes(content.data, named, beside)
         return to_record(incoming)[0]
 
 

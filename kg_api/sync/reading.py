@@ -12,6 +12,7 @@ from pathlib import Path
 
 from kg_api import __version__
 from kg_api.errors import TooLarge, UnreadableDocument
+from kg_api.models.library.metadata import file_time
 from kg_api.parse.split import SPLITTER_VERSION
 
 SETTLED_SECONDS = 2.0
@@ -34,6 +35,8 @@ class Content:
     """What it looked like; None when it changed so lately that it may change again and look the same."""
     file_hash: str
     """Of what it says, to the byte, as this kg would split it."""
+    modified: str | None = None
+    """When it was last written."""
 
 
 def inside(path: Path, root: Path, is_private: Callable[[Path], bool]) -> Path:
@@ -96,7 +99,9 @@ def read_settled(path: Path, max_bytes: int) -> Content:
     if stamp_of(before) != stamp_of(after) or len(data) != after.st_size:
         raise UnsettledFile
     stamp = stamp_of(after) if _is_settled(after) else None
-    return Content(data, stamp, f"{SPLITTER_VERSION}:{hashlib.sha256(data).hexdigest()}")
+    return Content(
+        data, stamp, f"{SPLITTER_VERSION}:{hashlib.sha256(data).hexdigest()}", file_time(after.st_mtime)
+    )
 
 
 def _is_that_file(path: Path, opened: os.stat_result) -> bool:

@@ -13,7 +13,7 @@ from kg_api.errors import Forbidden, KgError, TooLarge, Unauthorized, Unavailabl
 from kg_api.models.library.batches import DocumentOutcome
 from kg_api.models.library.documents import Ingested
 from kg_api.models.library.formats import CONVERTED_SUFFIXES
-from kg_api.models.library.metadata import MetadataValue
+from kg_api.models.library.metadata import MetadataValue, file_time
 from kg_api.models.problems import PASSING
 from kg_api.parse.files import FileToIngest
 from kg_cli.jobs.waiting import patiently
@@ -47,6 +47,7 @@ class Destination:
         }
         told = {
             "metadata": self.metadata,
+            "modified": file_time(file.path.stat().st_mtime),
             "duplicates": "skip" if self.skip_duplicates else None,
             "review": self.review,
         }

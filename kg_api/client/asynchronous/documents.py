@@ -39,6 +39,7 @@ class AsyncDocumentMethods(AsyncSending):
         title: str | None = None,
         uri: str | None = None,
         metadata: dict[str, MetadataValue] | None = None,
+        modified: str | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
         duplicates: Duplicates = "keep",
         review: bool = False,
@@ -56,6 +57,7 @@ class AsyncDocumentMethods(AsyncSending):
         title: str | None = None,
         uri: str | None = None,
         metadata: dict[str, MetadataValue] | None = None,
+        modified: str | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
         duplicates: Duplicates = "keep",
         review: bool = False,
@@ -64,7 +66,8 @@ class AsyncDocumentMethods(AsyncSending):
         """Store a file's content; its encoding is found out, and its format, if it is not given.
 
         `images` are files that a Markdown text or a page names, by its relative references, such as
-        `img/boat.png`.
+        `img/boat.png`. `modified` (ISO 8601) is when the file was last changed; hits show it if the
+        document states no date.
         """
         form, files = form_of(locals()), files_of(content, images)
         return await self._send(post(Ingested, "documents", data=form, files=files))
@@ -110,6 +113,7 @@ class AsyncDocumentMethods(AsyncSending):
         title: str | None = None,
         uri: str | None = None,
         metadata: dict[str, MetadataValue] | None = None,
+        modified: str | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
         duplicates: Duplicates = "keep",
         review: bool = False,
@@ -127,6 +131,7 @@ class AsyncDocumentMethods(AsyncSending):
         title: str | None = None,
         uri: str | None = None,
         metadata: dict[str, MetadataValue] | None = None,
+        modified: str | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
         duplicates: Duplicates = "keep",
         review: bool = False,

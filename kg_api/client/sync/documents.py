@@ -40,6 +40,7 @@ class DocumentMethods(Sending):
         title: str | None = None,
         uri: str | None = None,
         metadata: dict[str, MetadataValue] | None = None,
+        modified: str | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
         duplicates: Duplicates = "keep",
         review: bool = False,
@@ -57,6 +58,7 @@ class DocumentMethods(Sending):
         title: str | None = None,
         uri: str | None = None,
         metadata: dict[str, MetadataValue] | None = None,
+        modified: str | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
         duplicates: Duplicates = "keep",
         review: bool = False,
@@ -65,7 +67,8 @@ class DocumentMethods(Sending):
         """Store a file's content; its encoding is found out, and its format, if it is not given.
 
         `images` are files that a Markdown text or a page names, by its relative references, such as
-        `img/boat.png`.
+        `img/boat.png`. `modified` (ISO 8601) is when the file was last changed; hits show it if the
+        document states no date.
         """
         form, files = form_of(locals()), files_of(content, images)
         return self._send(post(Ingested, "documents", data=form, files=files))
@@ -111,6 +114,7 @@ class DocumentMethods(Sending):
         title: str | None = None,
         uri: str | None = None,
         metadata: dict[str, MetadataValue] | None = None,
+        modified: str | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
         duplicates: Duplicates = "keep",
         review: bool = False,
@@ -128,6 +132,7 @@ class DocumentMethods(Sending):
         title: str | None = None,
         uri: str | None = None,
         metadata: dict[str, MetadataValue] | None = None,
+        modified: str | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
         duplicates: Duplicates = "keep",
         review: bool = False,

@@ -12,6 +12,7 @@ from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.documents.applying import look_again, write_blocks, write_sources
 from kg_api.graph.documents.changes import with_changes
 from kg_api.graph.documents.difference import DocumentDifference, document_row, find_difference, unchanged
+from kg_api.graph.documents.metadata import metadata_properties
 from kg_api.graph.documents.same_text import (
     find_left_out,
     find_same_texts,
@@ -156,6 +157,7 @@ class _Call:
         known = [(with_changes(record, row["changes"]), row) for record, row in rows]
         same = [row for record, row in known if row["content_hash"] == record.content_hash]
         outcomes = {row["document_id"]: StoreResult(unchanged(row), None) for row in same}
+        _write_file_times(tx, known)
         changed = [(record, row) for record, row in known if record.document_id not in outcomes]
         for identity, names in (left_out := find_left_out(tx, changed)).items():
             outcomes[identity] = StoreResult(skipped(names), None)
@@ -196,6 +198,25 @@ class _Call:
             )
             for identity, each in ((each.record.document_id, each) for each in differences)
         }
+
+
+def _write_file_times(tx: Transaction, known: Sequence[tuple[DocumentRecord, Row]]) -> None:
+    """Store the time of files whose documents are unchanged, without touching anything else of them."""
+    rows = [
+        {
+            "document_id": record.document_id,
+            "properties": {
+                "metadata": record.metadata,
+                **metadata_properties(record.metadata, row["metadata"]),
+            },
+        }
+        for record, row in known
+        if record.has_file_time
+        and row["content_hash"] == record.content_hash
+        and row["metadata"] != record.metadata
+    ]
+    if rows:
+        tx.run("documents/write_properties", rows=rows)
 
 
 def _refuse_reviewed(records: Sequence[DocumentRecord]) -> None:

@@ -13,6 +13,7 @@ from kg_api.mcp.paging import Paged, Pager, list_page
 from kg_api.mcp.tool import Tool
 from kg_api.models.base import Answer, Body, OntologyName
 from kg_api.models.library.documents import DocumentSummary
+from kg_api.models.library.metadata import date_of
 from kg_api.models.problems import valid
 
 NAME = "list_documents"
@@ -79,8 +80,7 @@ def documents(library: Library, arguments: DocumentsArguments) -> DocumentsAnswe
 
 
 def _entry(found: DocumentSummary) -> DocumentEntry:
-    date = found.metadata.get("date")
-    return DocumentEntry.model_validate({**found.model_dump(), "date": str(date) if date else None})
+    return DocumentEntry.model_validate({**found.model_dump(), "date": date_of(found.metadata)})
 
 
 TOOL = Tool(NAME, "List documents", DESCRIPTION, DocumentsArguments, DocumentsAnswer, documents)

@@ -12,6 +12,7 @@ from kg_api.mcp.citation import called
 from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool
+from kg_api.models.library.metadata import date_of
 from kg_api.models.queries.places import Place
 from kg_api.models.queries.reading import DocumentReading
 from kg_api.models.vocabulary import MAX_PARAGRAPH, MAX_TOKEN_BUDGET, SourceKind
@@ -77,7 +78,7 @@ def read(library: Library, arguments: ReadArguments) -> ReadAnswer:
         document=about.document,
         document_id=about.document_id,
         title=None if about.title == about.document else about.title,
-        date=str(about.metadata["date"]) if about.metadata.get("date") else None,
+        date=date_of(about.metadata),
         uri=about.uri,
         paragraphs=[],
         degraded=part.degraded,

@@ -11,6 +11,7 @@ from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool
 from kg_api.models.base import Flag
+from kg_api.models.library.metadata import date_of
 from kg_api.models.problems import valid
 from kg_api.models.queries.fields import Limit
 from kg_api.models.queries.search import MatchedChunk, SourceHit, SourceSearch
@@ -116,7 +117,7 @@ def hit_of(found: SourceHit) -> PassageHit:
         document=found.document,
         heading=found.heading,
         title=None if found.title in found.heading else found.title,
-        date=str(found.metadata["date"]) if found.metadata.get("date") else None,
+        date=date_of(found.metadata),
         page=found.page,
         last_page=None if found.last_page == found.page else found.last_page,
         kind=kind_of(found),

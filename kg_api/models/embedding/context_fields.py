@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from kg_api.models.library.metadata import MetadataValue
+from kg_api.models.library.metadata import MODIFIED, MetadataValue
 
 _DATES = ("date", "published", "updated", "created")
 _PEOPLE = ("author", "authors", "by")
@@ -59,7 +59,7 @@ def used_in_context(
 ) -> tuple[object, ...]:
     """What a context says of a document, beside its headings: when this changes, its chunks are stale."""
     if context == "llm":
-        return title, dict(metadata)
+        return title, {key: value for key, value in metadata.items() if key != MODIFIED}
     if context not in {"template", "late_template"}:
         return ()
     date, people = date_and_people(metadata)

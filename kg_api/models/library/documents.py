@@ -12,7 +12,7 @@ from pydantic import Field, StringConstraints
 from kg_api.models.base import Answer, Body, DocumentName, OntologyName, Page, Text
 from kg_api.models.identity import text_hash
 from kg_api.models.images import StoredImage
-from kg_api.models.library.metadata import Metadata, MetadataValue
+from kg_api.models.library.metadata import FileTime, Metadata, MetadataValue
 from kg_api.models.library.parsing import Format, SourceBlock
 
 Change = Literal["created", "updated", "unchanged", "skipped", "waiting"]
@@ -71,6 +71,8 @@ class DocumentRecord:
     """The key of the file that it was made of, where that is kept."""
     hold: str | None = None
     """What keeps its files until it is stored or waits."""
+    has_file_time: bool = False
+    """Whether `metadata` has the time of its file, which `content_hash` is not of."""
 
     @property
     def text_hash(self) -> str:
@@ -108,6 +110,10 @@ class DocumentUpload(Body):
     uri: Annotated[Text, StringConstraints(max_length=4000)] | None = None
     """Where it came from."""
     metadata: Metadata = Field(default_factory=dict)
+    modified: FileTime | None = None
+    """When its file was last changed (ISO 8601). It is stored in the metadata as `modified`, unless the
+    document or `metadata` states a date (`date`, `modified`, `published`, `updated`, `created`). Another
+    time alone does not make the document a changed one."""
     duplicates: Duplicates = "keep"
     """Of a new document that says what another of the ontology says: keep it, or skip it."""
     review: bool = False

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field, StringConstraints
 
 from kg_api.models.base import Text, storable
+from kg_api.models.library.moments import moment, moments_of, year
 
 Scalar = str | int | float | bool
 MetadataValue = Scalar | list[str] | list[int] | list[float] | list[bool] | None
@@ -15,6 +18,10 @@ MAX_METADATA_KEYS = 64
 MAX_METADATA_CHARACTERS = 65_536
 MAX_METADATA_LIST = 100
 INT64 = 2**63
+MODIFIED: Final = "modified"
+"""When a document or its file was last changed. No prompt and no context of a chunk has it: a change of one
+paragraph would renew all of them."""
+_OWN_DATES: Final = ("date", MODIFIED, "published", "updated", "created")
 
 
 def _storable(metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
@@ -50,3 +57,42 @@ Metadata = Annotated[
     AfterValidator(_storable),
 ]
 """What a client says about a document."""
+
+
+def _to_utc(text: str) -> str:
+    if (found := moment(text)) is None:
+        raise ValueError(f"{text[:100]!r} is no time; write 2025-03-31T09:30:00Z")
+    return _iso_utc(found.start)
+
+
+def _iso_utc(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+FileTime = Annotated[str, AfterValidator(_to_utc)]
+"""A time as ISO 8601; without a zone it is UTC. It is stored in UTC, to the second."""
+
+
+def file_time(seconds: float) -> str | None:
+    """Return the time of a file as a `FileTime`; None if it is beyond the calendar."""
+    try:
+        return _iso_utc(datetime.fromtimestamp(seconds, UTC))
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def with_file_time(metadata: dict[str, MetadataValue], modified: str | None) -> dict[str, MetadataValue]:
+    """Add when the file was written, unless the document or its sender states a date."""
+    stated = any(_is_date(metadata.get(key)) for key in _OWN_DATES)
+    return metadata if modified is None or stated else {**metadata, MODIFIED: modified}
+
+
+def _is_date(value: MetadataValue) -> bool:
+    is_year = isinstance(value, int) and not isinstance(value, bool) and year(value) is not None
+    return is_year or bool(moments_of(value))
+
+
+def date_of(metadata: Mapping[str, MetadataValue]) -> str | None:
+    """Return the date to show with a document: its own, or when its file was written."""
+    found = metadata.get("date") or metadata.get(MODIFIED)
+    return str(found) if found else None

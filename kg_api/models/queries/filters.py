@@ -29,7 +29,7 @@ MAX_ALTERNATIVES = 20
 MAX_IN_ALL = 100
 KNOWN_FIELDS: Final = ("document", "ontology", "title", "format", "uri", "updated_at")
 """Fields of every document; all others are keys of its metadata."""
-OF_TIME: Final = ("date", "updated_at")
+OF_TIME: Final = ("date", "modified", "updated_at")
 """Fields that nothing is before or behind but a date."""
 METADATA: Final = "metadata."
 """In front of a key that is called like one of them."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from kg_api.models.library.metadata import date_of
 from kg_api.models.queries.hybrid import HybridHits
 from kg_api.models.queries.places import ContextWindow, DescribedPlace, SourcePlace
 from kg_api.models.queries.search import LeftOut, SourceHit, SourceHits
@@ -152,7 +153,7 @@ def _explain(hit: SourceHit) -> str:
 def title_of(place: SourcePlace) -> Text:
     """A line that says where a source is."""
     name = f"{place.ontology} / {place.document}"
-    date = place.metadata.get("date") if isinstance(place, DescribedPlace) else None
+    date = date_of(place.metadata) if isinstance(place, DescribedPlace) else None
     dated = f"  {date}" if date else ""
     return Text.assemble((name, "bold"), "  ", (_where(place), "cyan"), (dated, "dim"), "\n")
 

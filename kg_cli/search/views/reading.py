@@ -7,6 +7,7 @@ import shlex
 from rich.markup import escape
 from rich.text import Text
 
+from kg_api.models.library.metadata import date_of
 from kg_api.models.queries.reading import DocumentReading
 from kg_api.wording.plural import pluralize
 from kg_cli.terminal import console
@@ -16,7 +17,7 @@ def print_reading(part: DocumentReading) -> None:
     """Print paragraphs as they stand in the text, under what the document is, and how to go on."""
     console.note(*(each.effect for each in part.degraded))
     about = part.document
-    known = [about.title if about.title != about.document else "", str(about.metadata.get("date") or "")]
+    known = [about.title if about.title != about.document else "", date_of(about.metadata) or ""]
     told = ", ".join([f"{about.ontology} / {about.document}", *(each for each in known if each)])
     console.stdout().print(Text(told + "\n", style="bold"))
     console.stdout().print(Text("".join(each.full_text for each in part.sources).rstrip()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -82,6 +83,16 @@ def test_files_are_divided_by_count_and_by_bytes(tmp_path: Path) -> None:
     )
     assert [[each.document for each in batch] for batch in divide(large)] == [["a"], ["b"], ["c", "d"], ["e"]]
     assert list(divide([])) == []
+
+
+def test_files_are_sent_with_their_modification_time(tmp_path: Path) -> None:
+    given = files(tmp_path, **{"a.md": b"one", "b.md": b"two", "c.pdf": b"%PDF-1.7"})
+    for each in given:
+        os.utime(each.path, (0, 1740821400))
+    service = Service(stored)
+    send(service, given)
+    assert [each["modified"] for each in service.batches[0]] == ["2025-03-01T09:30:00Z"] * 2
+    assert Destination("notes").about(given[2])["modified"] == "2025-03-01T09:30:00Z"
 
 
 def test_files_are_read_as_the_service_would_with_the_same_notes(tmp_path: Path) -> None:

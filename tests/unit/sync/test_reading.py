@@ -44,6 +44,11 @@ def test_a_file_is_read_with_what_it_looks_like(file: Path, monkeypatch: pytest.
     assert content.stamp == stamp_of(file.stat())
 
 
+def test_read_file_has_its_modification_time(file: Path) -> None:
+    os.utime(file, (0, 1740821400))
+    assert read_settled(file, 100).modified == "2025-03-01T09:30:00Z"
+
+
 def test_what_a_young_file_looks_like_proves_nothing(file: Path) -> None:
     assert read_settled(file, 100).stamp is None
 

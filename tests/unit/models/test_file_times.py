@@ -1,0 +1,90 @@
+"""The time of a file as metadata of its document."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from kg_api.ingest.records import Incoming, incoming_of, to_record
+from kg_api.llm.parts import short_metadata
+from kg_api.models.embedding.context_fields import used_in_context
+from kg_api.models.library.documents import DocumentRecord, DocumentUpload
+from kg_api.models.library.metadata import MetadataValue, date_of, file_time
+
+FILE = "2025-03-01T09:30:00Z"
+OTHER = "2026-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        (FILE, FILE),
+        ("2025-03-01T10:30:00.75+01:00", FILE),
+        ("2025-03-01 09:30", FILE),
+        ("2025-03-01", "2025-03-01T00:00:00Z"),
+    ],
+)
+def test_file_time_is_stored_in_utc(given: str, stored: str) -> None:
+    upload = DocumentUpload.model_validate({"ontology": "o", "document": "d", "modified": given})
+    assert upload.modified == incoming_of(upload, "").modified == stored
+
+
+@pytest.mark.parametrize("given", ["yesterday", "2025", "2025-02-30", 1740821400, ""])
+def test_file_time_that_is_no_time_is_rejected(given: object) -> None:
+    with pytest.raises(ValidationError, match="modified"):
+        DocumentUpload.model_validate({"ontology": "o", "document": "d", "modified": given})
+
+
+def test_file_time_beyond_the_calendar_is_none() -> None:
+    assert file_time(1740821400.9) == FILE
+    assert file_time(-1) == "1969-12-31T23:59:59Z"
+    assert [file_time(each) for each in (1e18, -1e18, float("inf"), float("nan"))] == [None] * 4
+
+
+def recorded(text: str, metadata: dict[str, MetadataValue], modified: str | None = FILE) -> DocumentRecord:
+    return to_record(Incoming("o", "d.md", text, metadata=metadata, modified=modified))[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "metadata", "stored"),
+    [
+        ("Plain.", {}, {"modified": FILE}),
+        (
+            "Plain.",
+            {"author": "Ada", "date": "someday"},
+            {"author": "Ada", "date": "someday", "modified": FILE},
+        ),
+        ("---\ndate: 2020-02-01\n---\nText.", {}, {"date": "2020-02-01"}),
+        ("---\nmodified: 2020-02-01\n---\nText.", {}, {"modified": "2020-02-01"}),
+        ("Plain.", {"date": 2024}, {"date": 2024}),
+        ("Plain.", {"created": "2019-05"}, {"created": "2019-05"}),
+    ],
+)
+def test_file_time_is_kept_unless_a_date_is_stated(
+    text: str, metadata: dict[str, MetadataValue], stored: dict[str, MetadataValue]
+) -> None:
+    assert json.loads(recorded(text, metadata).metadata) == stored
+
+
+def test_file_time_does_not_change_a_document() -> None:
+    same = [recorded("Text.", {"a": 1}, modified) for modified in (None, FILE, OTHER)]
+    assert len({each.content_hash for each in same}) == 1
+    assert [each.has_file_time for each in same] == [False, True, True]
+    assert recorded("Text.", {"a": 2}).content_hash != same[0].content_hash
+
+
+def test_file_time_is_in_no_prompt_and_no_context() -> None:
+    known: dict[str, MetadataValue] = {"author": "Ada", "modified": FILE}
+    assert used_in_context("llm", None, "T", known) == used_in_context("llm", None, "T", {"author": "Ada"})
+    assert used_in_context("template", None, "T", known) == used_in_context(
+        "template", None, "T", {"author": "Ada"}
+    )
+    assert short_metadata(known) == (("author", "Ada"),)
+
+
+def test_date_of_falls_back_to_the_file() -> None:
+    assert date_of({"date": "2020", "modified": FILE}) == "2020"
+    assert date_of({"modified": FILE}) == FILE
+    assert date_of({"updated": FILE}) is None
