@@ -86,8 +86,10 @@ def test_the_own_document_and_filters_never_shrink_the_answer(kg: Kg) -> None:
     store(kg, "big", [f"{APPLES} count {n}" for n in range(100)], "big")
     one = similar(kg, "own", 7, limit=12, ontology="small", group_duplicates=False)
     assert [ontology for ontology, _, _ in places(one)] == ["small"] * 12
-    both = similar(kg, "own", 7, limit=100, group_duplicates=False, ontology=["big", "there is none"])
+    both = similar(kg, "own", 7, limit=100, group_duplicates=False, ontology=["big"])
     assert len(both.sources) == 100
+    with pytest.raises(NotFound, match="there is no ontology 'there is none'"):
+        similar(kg, "own", 7, ontology=["big", "there is none"])
     choices: list[dict[str, Any]] = [{}, {"same_document": True}, {"ontology": "small"}]
     for asked in choices:
         near, exact = (
