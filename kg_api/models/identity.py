@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from kg_api.wording.normal_form import normalise_text
+
 ID_DIGITS = 32
 _BETWEEN_WORDS = re.compile(r"(?<![\w+#])[+#]+|!(?!=)|(?<=\w)-|-(?!\d)|[^\w+#=<>%$@!-]+")
 """What makes another meaning is kept: C, C++ and C#; P = NP and P != NP; -1 and 1; $5 and 5%."""
@@ -75,6 +77,11 @@ def scope_of_ontology(name: str) -> str:
 def scope_of_document(identity: str) -> str:
     """One full-text token that stands for a document."""
     return "kgd" + identity
+
+
+def scope_of_alias(alias: str) -> str:
+    """One full-text token that stands for an alias of documents; case and blanks do not count."""
+    return "kga" + digest("alias", " ".join(normalise_text(alias).casefold().split()))
 
 
 @lru_cache(maxsize=8192)  # the names of a batch are asked for again and again, by each step of writing it

@@ -35,7 +35,7 @@ def write_texts(tx: Transaction, ontology: str, texts: Mapping[str, Text]) -> No
             "description": text.description,
             "search_terms": list(text.terms),
             "text_hash": text.text_hash,
-            "scope": scope_of_concept(ontology, text.label, text.terms),
+            "scope": scope_of_concept(ontology, text.label, text.terms, text.description),
         }
         for identity, text in texts.items()
     ]

@@ -19,6 +19,7 @@ from kg_api.graph.documents.difference import (
     scope_of,
     source_row,
 )
+from kg_api.graph.fulltext.scopes import aliases_at
 from kg_api.graph.spaces.configuration import StoredConfiguration
 
 SOURCES_A_STATEMENT = 1000
@@ -88,11 +89,12 @@ def _delete(tx: Transaction, gone: Sequence[str]) -> set[str]:
 
 
 def _title_rows(differences: Sequence[DocumentDifference]) -> Iterator[Row]:
-    """The new titles of the sources that stay; new ones have them."""
+    """The new titles and aliases of the sources that stay; new ones have them."""
     for each in differences:
-        title = each.record.title
-        if each.kept and each.before["title"] != title:
-            for source in each.kept:
+        title, metadata = each.record.title, each.record.metadata
+        for source in each.kept:
+            was = each.before["title"], aliases_at(source.paragraph, each.before["metadata"])
+            if was != (title, aliases_at(source.paragraph, metadata)):
                 scope = scope_of(each.record, source, each.language)
                 yield {"source_id": source.source_id, "title": title, "scope": scope}
 

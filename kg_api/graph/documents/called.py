@@ -1,4 +1,4 @@
-"""The documents that a filter calls by their names, by `ONTOLOGY/NAME`, by ids or beginnings of those."""
+"""The documents that a filter calls by names, `ONTOLOGY/NAME`, aliases, ids or beginnings of those."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.database import Graph, Row
-from kg_api.graph.naming.documents import by_prefix, ids_of_full_name, name_nearest
+from kg_api.graph.naming.documents import by_alias, by_prefix, ids_of_full_name, name_nearest, require_one
 from kg_api.models.identity import document_id, spellings
 
 MAX_SCOPES = 5000
@@ -17,9 +17,11 @@ MAX_TOLD = 5
 def documents_called(graph: Graph, called: Sequence[str], ontologies: Sequence[str]) -> dict[str, list[str]]:
     """Find what a filter names; a name is of all documents that have it in the ontologies looked into.
 
+    An alias is of one document in each ontology.
+
     Args:
         graph: where they are.
-        called: names, `ONTOLOGY/NAME`, ids, or at least eight digits that only one id begins with.
+        called: names, `ONTOLOGY/NAME`, aliases, ids, or at least eight digits that only one id begins with.
         ontologies: those looked into.
 
     Returns:
@@ -28,7 +30,7 @@ def documents_called(graph: Graph, called: Sequence[str], ontologies: Sequence[s
     Raises:
         NotFound: one is not there; the message suggests the closest names.
         InvalidInput: they are more than one search can take.
-        Conflict: several ids begin with the digits given.
+        Conflict: several ids begin with the digits given, or several documents of an ontology have the alias.
     """
     if len(ontologies) * len(called) > MAX_SCOPES:
         raise InvalidInput(
@@ -42,7 +44,8 @@ def documents_called(graph: Graph, called: Sequence[str], ontologies: Sequence[s
     found: dict[str, Row] = {}
     unknown: list[str] = []
     for each, of_each in ways.items():
-        fitting = _first(of_each, there) or by_prefix(graph, each, ontologies)
+        fitting = _first(of_each, there) or _aliased(graph, each, ontologies)
+        fitting = fitting or by_prefix(graph, each, ontologies)
         found.update((row["document_id"], row) for row in fitting)
         unknown += [] if fitting else [each]
     if unknown:
@@ -56,6 +59,15 @@ def _ways(called: str, ontologies: Sequence[str]) -> Iterator[list[str]]:
     forms = spellings(called)
     yield [document_id(ontology, form) for ontology in ontologies for form in forms]
     yield [one for form in forms for one in ids_of_full_name(form)]
+
+
+def _aliased(graph: Graph, called: str, ontologies: Sequence[str]) -> list[Row]:
+    """The document of each ontology that has an alias."""
+    rows = by_alias(graph, called, ontologies)
+    return [
+        require_one(called, [row for row in rows if row["ontology"] == ontology])
+        for ontology in dict.fromkeys(row["ontology"] for row in rows)
+    ]
 
 
 def _first(ways: Sequence[Sequence[str]], there: Mapping[str, Row]) -> list[Row]:

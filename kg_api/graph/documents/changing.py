@@ -11,7 +11,7 @@ from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.documents.changes import change_metadata, join_changes
 from kg_api.graph.documents.metadata import metadata_properties
 from kg_api.graph.fulltext.language import require_language
-from kg_api.graph.fulltext.scopes import scope_of_source
+from kg_api.graph.fulltext.scopes import aliases_at, scope_of_source
 from kg_api.graph.jobs import request_job
 from kg_api.graph.jobs.records import SOURCE_EMBEDDING
 from kg_api.graph.spaces.configuration import StoredConfiguration, read_configuration
@@ -60,7 +60,9 @@ def _change(tx: Transaction, document_id: str, change: DocumentChange) -> str | 
         **({"written_by": uuid.uuid4().hex} if touched else {}),
     }
     tx.run("documents/change", document_id=document_id, properties=properties)
-    if after["title"] != before["title"]:
+    if after["title"] != before["title"] or aliases_at(0, after["metadata"]) != aliases_at(
+        0, before["metadata"]
+    ):
         _write_titles(tx, document_id, {**before, **after})
         held = tx.run("ontologies/hold_language", name=before["ontology"])
         require_language(held, before["language"])
@@ -92,7 +94,7 @@ def _metadata(row: Row) -> dict[str, MetadataValue]:
 
 
 def _write_titles(tx: Transaction, document_id: str, about: Row) -> None:
-    """The title on each source, where full text looks for it."""
+    """The title on each source and the aliases on the first, where full text looks for them."""
     found = tx.run("documents/source_places", document_ids=[document_id])
     rows = [
         {"source_id": row["source_id"], "title": about["title"], "scope": _scope(document_id, about, row)}
@@ -103,7 +105,8 @@ def _write_titles(tx: Transaction, document_id: str, about: Row) -> None:
 
 def _scope(document_id: str, about: Row, source: Row) -> list[str]:
     texts = (source["full_text"], *source["heading"], about["title"], about["document"])
-    return scope_of_source(about["ontology"], document_id, texts, about["language"])
+    aliases = aliases_at(source["paragraph"], about["metadata"])
+    return scope_of_source(about["ontology"], document_id, texts, about["language"], aliases=aliases)
 
 
 def _embed_anew(tx: Transaction, document_id: str, ontology: str, stored: StoredConfiguration) -> str | None:

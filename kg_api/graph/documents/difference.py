@@ -9,7 +9,7 @@ from typing import Any
 
 from kg_api.graph.database import Row
 from kg_api.graph.documents.metadata import metadata_properties
-from kg_api.graph.fulltext.scopes import scope_of_source
+from kg_api.graph.fulltext.scopes import aliases_at, scope_of_source
 from kg_api.models.embedding.context_fields import used_in_context
 from kg_api.models.library.documents import DocumentRecord, SourceRecord, StoredChange
 
@@ -157,7 +157,8 @@ def _of_file(record: DocumentRecord, file: Row | None) -> Row:
 def scope_of(record: DocumentRecord, source: SourceRecord, language: str | None) -> list[str]:
     """What full text finds a source by, beside its own words, in its ontology's language if it has one."""
     texts = (source.full_text, *source.heading, record.title, record.document)
-    return scope_of_source(record.ontology, record.document_id, texts, language)
+    aliases = aliases_at(source.paragraph, record.metadata)
+    return scope_of_source(record.ontology, record.document_id, texts, language, aliases=aliases)
 
 
 def document_row(record: DocumentRecord, before: Row, mark: str) -> Row:

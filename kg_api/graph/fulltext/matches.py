@@ -14,18 +14,20 @@ from typing import NamedTuple
 
 from kg_api.graph.fulltext.forms import KNOWN_FORMS, OMITTED, word_form
 from kg_api.graph.fulltext.queries import MAX_TERMS, terms
+from kg_api.graph.fulltext.spacing import find_spacings
 from kg_api.graph.fulltext.stopwords import stop_words_of
-from kg_api.graph.fulltext.tokens import EXTENDING, SINGLE, parts
+from kg_api.graph.fulltext.tokens import EXTENDING, PIECES, SYMBOLS, parts
+from kg_api.wording.normal_form import normalise_text
 
 MAX_MATCHES = 50
 """Places of one text that are told: the first ones."""
 MAX_SCANNED = 200_000
 """Characters that are looked through: 20 ms."""
 
-_WORD = re.compile(rf"[^\W_]+(?:[{EXTENDING}]+[^\W_]*)*")
+_LETTERS = rf"(?:[^\W_]|[{SYMBOLS}])"
+_WORD = re.compile(rf"{_LETTERS}+(?:[{EXTENDING}]+{_LETTERS}*)*")
 _PLAIN_WORD = re.compile("[a-zA-Z0-9]+")
-_PART = re.compile(rf"[{SINGLE}][{EXTENDING}]*|[^{SINGLE}]+")
-_JOINT = re.compile(r"\s*|_+|[-'’＇.:/·]")
+_JOINT = re.compile(r"\s*|_+|\s?°\s?|[-^'’＇.:/·]")
 _POSSESSIVE = re.compile(r"(?<=[^\W_])['’＇][sS](?![^\W_])")
 
 
@@ -46,12 +48,15 @@ class QuestionWords:
 
     def __init__(self, question: str) -> None:
         asked = [_POSSESSIVE.sub("", word) for word in terms(question)[:MAX_TERMS]]
-        telling = [_forms(word) for word in _telling(asked)]
+        spacings = [_forms(each.words) for each in find_spacings(question)]
+        telling = [*map(_forms, _telling(asked)), *spacings]
         self._telling = frozenset(form for forms in telling for form in forms)
         self._alone = frozenset(forms[0] for forms in telling if len(forms) == 1)
         known = frozenset(form for word in asked for form in _forms(word))
-        every = _forms(_POSSESSIVE.sub("", question)) if asked else []
-        self._pairs = frozenset(pair for pair in pairwise(every) if known.issuperset(pair))
+        every = _forms(_POSSESSIVE.sub("", normalise_text(question))) if asked else []
+        self._pairs = frozenset(pair for pair in pairwise(every) if known.issuperset(pair)).union(
+            pair for forms in spacings for pair in pairwise(forms)
+        )
         self._wanted = self._alone.union(*self._pairs)
         self._begin = frozenset(form[:2] for form in self._wanted)
         self._seen: dict[str, tuple[IndexToken, ...]] = {}
@@ -60,7 +65,8 @@ class QuestionWords:
         """Start and end of each place, in order, none overlapping; no more than the first 50."""
         found: list[tuple[int, int]] = []
         for phrase in self._phrases(text[:MAX_SCANNED]):
-            if self._says(phrase):
+            is_behind = not found or phrase[0].start >= found[-1][1]  # one word may have several parts
+            if is_behind and self._says(phrase):
                 found.append((phrase[0].start, phrase[-1].end))
                 if len(found) == MAX_MATCHES:
                     break
@@ -112,7 +118,7 @@ def _split(word: str) -> tuple[IndexToken, ...]:
         return (IndexToken(0, len(word), word_form(word)),)
     return tuple(
         IndexToken(part.start(), part.end(), word_form(said))
-        for part in _PART.finditer(word)
+        for part in PIECES.finditer(word)
         for said in parts(part[0]).split()
     )
 

@@ -4,25 +4,26 @@ Lucene's own syntax would make errors of `foo/bar`, `AND` and `(`, match all wit
 other fields (measured on Neo4j 2026.08.1: HARDENING section 4). A quoted word is one clause, whatever the
 index's analyzer makes of it, so the server's limit of 1,024 clauses is never met.
 
-What that analyzer does not tell apart is indexed beside the text, in the field `scope`, and asked for there
-(kg_api.graph.fulltext.tokens).
+Words are asked for in normal form. The normal form of words that a text writes otherwise is indexed beside it,
+in the field `scope`, as are parts that the analyzer does not tell apart (kg_api.graph.fulltext.tokens).
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from kg_api.graph.database import portions
-from kg_api.graph.fulltext.tokens import EXTENDING, SINGLE, find_hidden_parts, parts, runs
+from kg_api.graph.fulltext.spacing import Spacing
+from kg_api.graph.fulltext.tokens import EXTENDING, PIECES, SINGLE, TURNS, find_hidden_parts, parts, runs
 from kg_api.models.identity import scope_of_document, scope_of_ontology
+from kg_api.wording.normal_form import normalise_text
 
 MAX_TERMS = 64
 MAX_STEMS = 64
 SCOPES_A_QUERY = 366
-"""64 words, in two forms in four fields and once in `scope`, 64 stems, 366 scopes: 1,006 of 1,024 clauses."""
+"""64 words and 32 spacings in four fields and `scope`, 64 stems, a name, 366 scopes: 911 of 1,024 clauses."""
 FIELDS = {"full_text": 1.0, "heading": 1.0, "title": 1.0, "document": 0.5}
 """The fields of sources that are searched and their weights."""
 CONCEPT_FIELDS = {"label": 2.0, "search_terms": 1.0, "description": 0.5}
@@ -33,10 +34,11 @@ STEMS_WEIGHT = 1.0
 """Of stems in the language of a text: ADR 57 has what others give."""
 PARTS_WEIGHT = 1.0
 """Of words that only their parts are found by."""
+NAME_WEIGHT = 2.0
+"""Of a document whose alias is the whole question."""
 
 _WORD = rf"\w[\w{EXTENDING}]*"
 _WORDS = re.compile(rf"{_WORD}(?:['’.]{_WORD})*")
-_PARTS = re.compile(rf"[{SINGLE}][{EXTENDING}]*|[^{SINGLE}]+")
 _RESERVED = re.compile(r'(["\\])')
 
 
@@ -44,13 +46,17 @@ def terms(text: str) -> list[str]:
     """The words of a text, each once whatever its case, in order; empty when there are none.
 
     What the analyzer may have stored as one word goes before its parts: `title:secret`, `title`, `secret`.
-    They keep their case: the analyzer folds it as it did for what is stored, which Python's rules would not.
+    They are in normal form, and keep their case: the analyzer folds it as it did for what is stored, which
+    Python's rules would not.
     """
-    composed = unicodedata.normalize("NFC", text)
+    normal = normalise_text(text)
     separate = (
-        (found.start(), part) for found in _WORDS.finditer(composed) for part in _PARTS.findall(found[0])
+        (found.start(), each)
+        for found in _WORDS.finditer(normal)
+        for part in PIECES.findall(found[0])
+        for each in dict.fromkeys([part, *TURNS.split(part)])
     )
-    at = sorted([*_split_joined(composed), *separate], key=lambda each: each[0])
+    at = sorted([*_split_joined(normal), *separate], key=lambda each: each[0])
     first: dict[str, str] = {}
     for _, word in at:
         first.setdefault(word.lower(), word)
@@ -62,7 +68,7 @@ def word_pairs(text: str) -> list[str]:
 
     Words that the index leaves out are among them: `who is on call` has `on call`.
     """
-    words = [found[0].lower() for found in _WORDS.finditer(unicodedata.normalize("NFC", text))]
+    words = [found[0].lower() for found in _WORDS.finditer(normalise_text(text))]
     return [*dict.fromkeys(map(" ".join, pairwise(words[:MAX_TERMS])))]
 
 
@@ -81,16 +87,31 @@ def lucene_queries(
     *,
     light: Container[str] = (),
     stems: Sequence[str] = (),
+    spacings: Sequence[Spacing] = (),
+    name: str | None = None,
 ) -> list[str]:
     """Queries in Lucene syntax for any of the words, in some ontologies or documents only.
 
     Words that are `light`, told in lower case, count half.
     Words beyond the first 64 are left out: the caller says so. There are several queries when the scopes are
     too many for one, and their scores can be compared; none when there is nothing to look for.
+
+    Args:
+        words: of a question.
+        ontologies: where to look; None: everywhere.
+        document_ids: where to look; None: everywhere.
+        fields: to look through, with their weights.
+        light: words that say little.
+        stems: of the words in other languages.
+        spacings: other ways to write the question's numbers and letters.
+        name: the token of the documents whose alias is the question.
     """
     if not words:
         return []
-    asked = _to_lucene(words[:MAX_TERMS], fields, light, stems[:MAX_STEMS])
+    weighed = [(word, LIGHT if word.lower() in light else "") for word in words[:MAX_TERMS]]
+    weighed += [(each.words, "" if each.weight == 1 else f"^{each.weight}") for each in spacings]
+    beside = [(" ".join(map(_quote, stems[:MAX_STEMS])), STEMS_WEIGHT), (name or "", NAME_WEIGHT)]
+    asked = _to_lucene(weighed, fields, beside)
     return [" ".join(filter(None, (asked, scope))) for scope in _within(ontologies, document_ids)]
 
 
@@ -100,7 +121,8 @@ def fuzzy_queries(
     document_ids: Sequence[str] | None = None,
 ) -> list[str]:
     """Queries for texts with words like one (kg_api.graph.fulltext.spelling), where a search looks."""
-    asked = f"+({' '.join(f'{name}:({clauses})^{weight}' for name, weight in FIELDS.items())})"
+    searched = {**FIELDS, "scope": PARTS_WEIGHT}
+    asked = f"+({' '.join(f'{name}:({clauses})^{weight}' for name, weight in searched.items())})"
     return [" ".join(filter(None, (asked, scope))) for scope in _within(ontologies, document_ids)]
 
 
@@ -113,18 +135,14 @@ def _within(ontologies: Sequence[str] | None, document_ids: Sequence[str] | None
 
 
 def _to_lucene(
-    words: Sequence[str], fields: Mapping[str, float], light: Container[str], stems: Sequence[str]
+    weighed: Sequence[tuple[str, str]], fields: Mapping[str, float], beside: Sequence[tuple[str, float]]
 ) -> str:
-    weights = [LIGHT if word.lower() in light else "" for word in words]
-    weighed = [*zip(words, weights, strict=True)]
-    forms = " ".join(_quote(form) + weight for word, weight in weighed for form in _forms(word))
+    """Each word with its weight in each field, and what is asked of `scope` besides."""
+    plain = " ".join(_quote(word) + weight for word, weight in weighed)
     hidden = " ".join(_quote(parts(word)) + weight for word, weight in weighed if _may_be_hidden(word))
-    asked = [(name, forms, weight) for name, weight in fields.items()]
-    if hidden:
-        asked.append(("scope", hidden, PARTS_WEIGHT))
-    if stems:
-        asked.append(("scope", " ".join(map(_quote, stems)), STEMS_WEIGHT))
-    return f"+({' '.join(f'{name}:({each})^{weight}' for name, each, weight in asked)})"
+    asked = [(field, plain, weight) for field, weight in fields.items()]
+    asked += [("scope", each, weight) for each, weight in [(hidden, PARTS_WEIGHT), *beside] if each]
+    return f"+({' '.join(f'{field}:({each})^{weight}' for field, each, weight in asked)})"
 
 
 def _may_be_hidden(word: str) -> bool:
@@ -133,11 +151,6 @@ def _may_be_hidden(word: str) -> bool:
     There it would count as a rare word does: nDCG@10 of Chinese beside other languages 94.5, and 96.5 so.
     """
     return not re.fullmatch(f"[{SINGLE}]", word) or bool(find_hidden_parts([word]))
-
-
-def _forms(word: str) -> list[str]:
-    """A word as composed and as decomposed characters: stored text keeps whichever its author used."""
-    return list(dict.fromkeys([word, unicodedata.normalize("NFD", word)]))
 
 
 def _quote(word: str) -> str:

@@ -1,27 +1,34 @@
 """The property `scope` of sources and concepts: what the full-text index holds of them beside their text.
 
-One token each for ontology and document, which filters ask for, the parts of words that the index's analyzer
-does not tell apart (kg_api.graph.fulltext.tokens), and stems of languages (kg_api.graph.fulltext.stems).
+One token each for ontology and document, which filters ask for, the normal form of words and parts that the
+index's analyzer does not tell apart (kg_api.graph.fulltext.tokens), and stems of languages
+(kg_api.graph.fulltext.stems). The first source of a document also has its aliases.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Final, LiteralString
+from typing import Final
 
 from kg_api.graph.database import Row, Transaction
 from kg_api.graph.fulltext.stems import stems_of_texts
-from kg_api.graph.fulltext.tokens import find_hidden_parts
-from kg_api.models.identity import scope_of_document, scope_of_ontology
+from kg_api.graph.fulltext.tokens import find_hidden_parts, parts, runs
+from kg_api.models.identity import scope_of_alias, scope_of_document, scope_of_ontology
+from kg_api.models.library.metadata import find_aliases
 
 PORTION: Final = 1000
 """Sources of one transaction that indexes them in another language."""
 
 
 def scope_of_source(
-    ontology: str, document_id: str, texts: Iterable[str], language: str | None = None
+    ontology: str,
+    document_id: str,
+    texts: Iterable[str],
+    language: str | None = None,
+    *,
+    aliases: Iterable[str] = (),
 ) -> list[str]:
     """What is indexed of a source beside the texts that a reader sees of it, its own text first.
 
@@ -30,10 +37,21 @@ def scope_of_source(
         document_id: of its document.
         texts: that a reader sees of it.
         language: of its ontology, as `ontologies/set_language` stores it; None: the text's own.
+        aliases: of its document, if it is the first one.
     """
     seen = [*texts]
     scopes = [scope_of_ontology(ontology), scope_of_document(document_id)]
-    return [*scopes, *find_hidden_parts(seen), *stems_of_texts(seen, language)]
+    return [*scopes, *find_hidden_parts(seen), *stems_of_texts(seen, language), *_index_aliases(aliases)]
+
+
+def aliases_at(paragraph: int, metadata: str | None) -> list[str]:
+    """Return the aliases that the source at a place is found by: those of its document, at the first place.
+
+    Args:
+        paragraph: its place.
+        metadata: of its document, a JSON object.
+    """
+    return find_aliases(json.loads(metadata or "{}")) if paragraph == 0 else []
 
 
 def index_in(tx: Transaction, ontology: str, language: str | None, after: tuple[str, int]) -> list[Row]:
@@ -46,54 +64,70 @@ def index_in(tx: Transaction, ontology: str, language: str | None, after: tuple[
     return found
 
 
-def scope_of_concept(ontology: str, label: str, search_terms: Iterable[str]) -> list[str]:
-    """What is indexed of a concept beside its text; its description is no name of it."""
-    return [scope_of_ontology(ontology), *find_hidden_parts([label, *search_terms])]
+def scope_of_concept(ontology: str, label: str, search_terms: Iterable[str], description: str) -> list[str]:
+    """What is indexed of a concept beside its text."""
+    return [scope_of_ontology(ontology), *find_hidden_parts([label, *search_terms, description])]
 
 
-def _fill_sources(tx: Transaction, after: str, *, name: LiteralString) -> str | None:
-    found = tx.run(name, after=after)
-    _write_sources(tx, found, lambda row: row.get("language"))
-    return found[-1]["source_id"] if found else None
+def _index_aliases(aliases: Iterable[str]) -> Iterator[str]:
+    """Of each its token, for it may be the whole question, and its words."""
+    for alias in aliases:
+        yield scope_of_alias(alias)
+        yield " ".join(filter(None, (parts(run[0]) for run in runs(alias))))
 
 
 def _write_sources(tx: Transaction, found: Iterable[Row], language: Callable[[Row], str | None]) -> None:
     """Index some sources anew, each in its ontology's language, in the order in which all lock them."""
-    rows = [{**_to_known(row), "scope": _source(row, language(row))} for row in found]
-    tx.run("sources/write_scopes", rows=sorted(_find_changed(rows), key=lambda row: row["source_id"]))
-
-
-def _fill_concepts(tx: Transaction, after: str) -> str | None:
-    found = tx.run("schema/042_concept_scope", after=after)
-    rows = [
-        {**row, "scope": scope_of_concept(row["ontology"], row["label"], row["search_terms"])}
-        for row in found
-    ]
-    tx.run("concepts/write_scopes", rows=_find_changed(rows))
-    return found[-1]["concept_id"] if found else None
+    rows = [{**row, "scope": _source(row, language(row))} for row in found]
+    changed = [{name: row[name] for name in _COMPARED} for row in rows if row["scope"] != row["before"]]
+    tx.run("sources/write_scopes", rows=sorted(changed, key=lambda row: row["source_id"]))
 
 
 def _source(row: Row, language: str | None) -> list[str]:
     texts = (row["full_text"], *row["heading"], row["title"], row["document"])
-    return scope_of_source(row["ontology"], row["document_id"], texts, language)
+    aliases = aliases_at(row["paragraph"], row["metadata"])
+    return scope_of_source(row["ontology"], row["document_id"], texts, language, aliases=aliases)
 
 
-def _to_known(row: Row) -> Row:
-    return {name: row[name] for name in ("source_id", "content_hash", "heading", "title", "before")}
+_COMPARED: Final = ("source_id", "content_hash", "heading", "title", "paragraph", "metadata", "scope")
+"""What is compared with a source that is held, and what is written then."""
+_CONCEPTS: Final = "concepts "
+"""In front of ids of concepts: they come behind all sources."""
 
 
-def _find_changed(rows: Iterable[Row]) -> list[Row]:
-    return [row for row in rows if row["scope"] != row["before"]]
+def _refill(tx: Transaction, after: str) -> str | None:
+    """Index the next portion of all sources, then of all concepts; the place where the next one begins."""
+    if not after.startswith(_CONCEPTS):
+        found = tx.run("schema/128_normal_form", after=after)
+        _write_sources(tx, found, lambda row: row["language"])
+        return found[-1]["source_id"] if found else _CONCEPTS
+    found = tx.run("concepts/to_index", after=after.removeprefix(_CONCEPTS))
+    rows = [
+        {
+            "ontology": row["ontology"],
+            "concept_id": row["concept_id"],
+            "text_hash": row["text_hash"],
+            "scope": scope_of_concept(row["ontology"], row["label"], row["search_terms"], row["description"]),
+            "before": row["before"],
+        }
+        for row in found
+    ]
+    tx.run("concepts/write_scopes", rows=[row for row in rows if row["scope"] != row["before"]])
+    return _CONCEPTS + found[-1]["concept_id"] if found else None
+
+
+def _leave(tx: Transaction, after: str) -> None:
+    """Write nothing: `_refill` comes behind, and writes all that these migrations wrote."""
+    del tx, after
 
 
 FILL: Final[Mapping[str, Callable[[Transaction, str], str | None]]] = MappingProxyType(
     {
-        "schema/041_source_scope": partial(_fill_sources, name="schema/041_source_scope"),
-        "schema/042_concept_scope": _fill_concepts,
-        "schema/077_source_stems": partial(_fill_sources, name="schema/077_source_stems"),
-        "schema/094_source_stems_of_letters": partial(
-            _fill_sources, name="schema/094_source_stems_of_letters"
-        ),
+        "schema/041_source_scope": _leave,
+        "schema/042_concept_scope": _leave,
+        "schema/077_source_stems": _leave,
+        "schema/094_source_stems_of_letters": _leave,
+        "schema/128_normal_form": _refill,
     }
 )
-"""Migrations that this module computes: each takes the next portion and gives the id that it came to."""
+"""Migrations that this module computes: each takes the next portion and gives the place that it came to."""

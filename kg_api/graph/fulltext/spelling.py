@@ -15,6 +15,7 @@ from itertools import chain, takewhile
 from rapidfuzz.distance import OSA
 
 from kg_api.graph.fulltext.stemming import stem
+from kg_api.wording.normal_form import normalise_text
 
 MIN_WORD = 3
 """Characters of a word that is looked for otherwise: of three, only its accents are."""
@@ -31,15 +32,15 @@ ENDING = 5
 MAX_MEANT = 3
 """Words that take the place of one."""
 
-_MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u064b-\u0652\u0670]+")
-"""Accents, and the vowel signs of Hebrew and Arabic; those of Hindi and Thai are letters to a reader."""
+_MARKS = re.compile("[\u0300-\u036f]+")
+"""Accents. Vowel signs of Hindi and Thai are letters to a reader; those of Hebrew and Arabic are gone."""
 _OTHERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"})
 _WORDS = re.compile(r"[^\W\d_]+")
 
 
 def fold(word: str) -> str:
     """A word without case and accents: `Kürbis` and `Kurbis` are one, `ß` is `ss`."""
-    plain = _MARKS.sub("", unicodedata.normalize("NFD", word.casefold()))
+    plain = _MARKS.sub("", unicodedata.normalize("NFD", normalise_text(word).casefold()))
     return unicodedata.normalize("NFC", plain.translate(_OTHERS))
 
 

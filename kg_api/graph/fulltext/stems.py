@@ -17,6 +17,7 @@ from kg_api.graph.fulltext.spelling import fold, words_in
 from kg_api.graph.fulltext.stemming import stem
 from kg_api.graph.fulltext.stopwords import words_that_say_little
 from kg_api.graph.fulltext.tokens import SINGLE
+from kg_api.wording.normal_form import normalise_text
 
 MARK = "kgs"
 """In front of a stem: no word of a text is asked for by it."""
@@ -101,7 +102,7 @@ def _guessed(words: Sequence[str]) -> Sequence[str]:
 
 
 def _words(text: str) -> list[str]:
-    return [word.lower() for word in words_in(text)]
+    return [word.lower() for word in words_in(normalise_text(text))]
 
 
 def _has_stem(word: str) -> bool:

@@ -10,6 +10,8 @@ from functools import cache
 
 from stop_words import AVAILABLE_LANGUAGES, get_stop_words
 
+from kg_api.wording.normal_form import normalise_text
+
 ENGLISH = frozenset(
     """
     i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself
@@ -28,7 +30,7 @@ _FEWEST = 2
 
 
 def stop_words_of(words: Iterable[str], languages: Iterable[str | None] = ()) -> frozenset[str]:
-    """Those of the words, in lower case, that are stop words of the language with most of them.
+    """Those of the words, in normal form and lower case, that are stop words of the language with most.
 
     None where no language has two: a few keywords are no sentence, and each of them counts. Those of
     languages that are told, by their English names, are stop words in any case.
@@ -43,12 +45,20 @@ def stop_words_of(words: Iterable[str], languages: Iterable[str | None] = ()) ->
 
 @cache
 def words_that_say_little() -> Mapping[str, frozenset[str]]:
-    """The stop words of each language, by its English name.
+    """The stop words of each language, by its English name; not the digits that a few lists have.
 
     English first: it is taken where several have as many.
     """
     others = sorted(set(AVAILABLE_LANGUAGES) - {"english"})
-    return {"english": ENGLISH, **{each: frozenset(get_stop_words(each)) for each in others}}
+    return {
+        "english": ENGLISH,
+        **{each: _read_list(each) for each in others},
+    }
+
+
+def _read_list(language: str) -> frozenset[str]:
+    words = map(normalise_text, get_stop_words(language))
+    return frozenset(word for word in words if not word.isdecimal())
 
 
 def _lists() -> Collection[frozenset[str]]:

@@ -1,5 +1,7 @@
 """The words that a reader sees and the index's analyzer does not tell apart: indexed beside the text.
 
+So is the normal form of words that are written otherwise (kg_api.wording.normal_form), as it is asked for.
+
 Neo4j's `english` analyzer cuts by the rules of Unicode (UAX #29, version 12.1): `title:secret`, `1,000`,
 `x·y`, `l'homme` and `snake_case` are one token each, a soft hyphen stays within its word, and `½` is none.
 None of them can be asked for by its parts. What each character does was measured with that analyzer; to take
@@ -13,6 +15,8 @@ import unicodedata
 from collections.abc import Container, Iterable, Iterator
 from fractions import Fraction
 
+from kg_api.wording.normal_form import normalise_text
+
 
 def _class_of(categories: Container[str]) -> str:
     """The characters of some categories for a class in a pattern, as ranges, which are quick."""
@@ -25,7 +29,12 @@ def _class_of(categories: Container[str]) -> str:
 
 EXTENDING = _class_of({"Mn", "Mc", "Me", "Cf"})
 """Marks and format characters: they belong to the character on their left and never end a word."""
-_FORMAT = _class_of({"Cf"})
+SYMBOLS = "".join(
+    chr(code)
+    for code in (*range(0x2100, 0x2150), *range(0x3200, 0x3400), *range(0x1F100, 0x1F300))
+    if not chr(code).isalnum() and any(map(str.isalnum, normalise_text(chr(code))))
+)
+"""Signs such as ㎏, ℃ and ㈱: words to a reader, which the analyzer leaves out."""
 _GLUE = (
     r"_\u02c2-\u02c5\u02d2-\u02d7\u02de\u02df\u02ed\u02ef-\u02ff\u055b\u055c\u055e\u05f3\u066b\u202f\u203f\u2040"
     r"\u2054\u24b6-\u24e9\ua720\ua721\ua789\ua78a\uab5b\ufe33\ufe34\ufe4d-\ufe4f\uff3f\U0001f130-\U0001f189"
@@ -61,16 +70,26 @@ def _run(piece: str) -> re.Pattern[str]:
     return re.compile(rf"{piece}(?:{joint}{piece})*(?:(?<=[{_HEBREW}])')?")
 
 
-_ANY_RUN = _run(rf"[\w{EXTENDING}{_GLUE}]+")
+_ANY_RUN = _run(rf"[\w{EXTENDING}{_GLUE}{SYMBOLS}]+")
 _ASCII_RUN = _run(r"\w+")
-_BETWEEN_PARTS = re.compile(rf"[^\w{EXTENDING}]+|_+")
-_FORMATS = re.compile(rf"[{_FORMAT}]+")
+LATIN = "a-zA-Z\u00aa-\u03ff\u1e00-\u1fff"
+"""Letters that codes and units are made of, Latin and Greek: next to a digit, they belong to its word."""
+_OTHER_LETTER = rf"[^\W\d_{LATIN}\u2100-\u2bff\ua720-\ua7ff\u30a0-\u30ff{SINGLE}]"
+"""Another letter begins another word there. The analyzer itself parts Chinese and Japanese from digits."""
+_TURN = rf"(?<=\d)(?={_OTHER_LETTER})|(?<={_OTHER_LETTER})(?=\d)|(?<={_OTHER_LETTER}[{EXTENDING}])(?=\d)"
+_BETWEEN_PARTS = re.compile(rf"[^\w{EXTENDING}]+|_+|{_TURN}")
+TURNS = re.compile(_TURN)
+PIECES = re.compile(f"[{SINGLE}][{EXTENDING}]*|[^{SINGLE}]+")
 _POSSESSIVE = re.compile(r"[^\W_]+['’＇][sS]")
 _WITHOUT_TOKEN = re.compile(rf"[{_class_of({'No'})}{_UNKNOWN}]")
 """Numbers that are no digits, and unknown letters."""
-_COMPOSED = re.compile("[^\u0e33\u0eb3]+")
-"""All but two vowels of Thai and Lao, which NFKC takes apart and everybody writes as one."""
-_SCOPE = re.compile(r"kg[od][0-9a-f]{16}", re.IGNORECASE)
+MAX_NUMBER = 16
+"""Characters of a number that is indexed with its unit."""
+_UNIT = r"[a-zA-Z\u00b5\u0370-\u03ff]{1,5}\d?"
+_IS_UNIT = re.compile(_UNIT)
+_UNIT_BEHIND = re.compile(rf"\s{_UNIT}(?!\w)")
+_NUMBER_BEFORE = re.compile(r"(?<!\w)\d[\d.,]*\s\Z")
+_SCOPE = re.compile(r"kg[oda][0-9a-f]{16}", re.IGNORECASE)
 
 
 def runs(text: str) -> Iterator[re.Match[str]]:
@@ -79,13 +98,11 @@ def runs(text: str) -> Iterator[re.Match[str]]:
 
 
 def parts(word: str) -> str:
-    """The parts of a word between punctuation, as they are indexed and asked for, a blank between them.
+    """The parts of a word in normal form, as they are indexed and asked for, a blank between them.
 
-    Characters are taken for what they mean: a ligature for its letters, a digit in a circle for the digit.
+    Punctuation parts a word, and so do digits next to letters other than Latin ones: `2022년`.
     """
-    visible = (_FORMATS.sub("", part) for part in _BETWEEN_PARTS.split(word))
-    plain = _COMPOSED.sub(lambda found: unicodedata.normalize("NFKC", found[0]), " ".join(visible))
-    return " ".join(_token(part) for part in _BETWEEN_PARTS.split(plain) if _says(part))
+    return " ".join(_token(part) for part in _BETWEEN_PARTS.split(normalise_text(word)) if _says(part))
 
 
 def find_hidden_parts(texts: Iterable[str]) -> list[str]:
@@ -94,14 +111,38 @@ def find_hidden_parts(texts: Iterable[str]) -> list[str]:
 
 
 def _find_hidden(text: str) -> Iterator[str]:
-    """The analyzer takes `'s` away itself, so that only the `s` is missing."""
-    is_plain = unicodedata.is_normalized("NFKC", text) and not _WITHOUT_TOKEN.search(text)
+    normal = normalise_text(text)
+    if normal != text or _WITHOUT_TOKEN.search(text):
+        yield from _find_written_otherwise(text)
+        return
+    has_turns = not text.isascii() and TURNS.search(text) is not None
     for run in (found[0] for found in runs(text)):
-        if is_plain and run.isalnum() and not _SCOPE.match(run):
+        if run.isalnum() and not _SCOPE.match(run) and not (has_turns and TURNS.search(run)):
             continue
         seen = parts(run)
-        if seen and run not in {seen, unicodedata.normalize("NFD", seen)}:
-            yield seen.rpartition(" ")[2] if is_plain and _POSSESSIVE.fullmatch(run) else seen
+        if seen and run != seen:  # the analyzer takes `'s` away itself, so that only the `s` is missing
+            yield seen.rpartition(" ")[2] if _POSSESSIVE.fullmatch(run) else seen
+
+
+def _find_written_otherwise(text: str) -> Iterator[str]:
+    """The hidden parts of a text that is not in normal form.
+
+    A number and its unit stay together, for they are asked for as a phrase: `٥ kg` and `5 ㎏`.
+    """
+    for run in runs(text):
+        for piece in PIECES.finditer(run[0]):
+            seen = parts(piece[0])
+            if not seen or piece[0] == seen:
+                continue
+            start, end = run.start() + piece.start(), run.start() + piece.end()
+            if piece[0].isdecimal() and (unit := _UNIT_BEHIND.match(text, end)):
+                yield f"{seen} {parts(unit[0])}"
+            elif _IS_UNIT.fullmatch(seen) and (
+                number := _NUMBER_BEFORE.search(text[max(0, start - MAX_NUMBER) : start])
+            ):
+                yield f"{parts(number[0])} {seen}"
+            else:
+                yield seen
 
 
 def _says(part: str) -> bool:

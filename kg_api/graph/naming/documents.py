@@ -1,4 +1,4 @@
-"""Which document is meant: by its id, a beginning of that, or a name."""
+"""Which document is meant: by its id, a beginning of that, a name, or an alias."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph, Row
 from kg_api.graph.naming.ontologies import names_of_ontologies, require_ontologies
 from kg_api.graph.naming.reach import looked_into, reaches, within
-from kg_api.models.identity import ID_DIGITS, document_id, spellings
+from kg_api.models.identity import ID_DIGITS, document_id, scope_of_alias, spellings
 from kg_api.wording.nearest import nearest, suggestion
 
 MIN_PREFIX_DIGITS = 8
 MAX_NAMES_READ = 5000
 """Names of documents that are looked through for one that is like a wrong one."""
 MAX_OFFERED = 5
+MAX_ALIASED = 1000
+"""Documents of one alias that are looked through for those of an ontology."""
 _PREFIX = re.compile(rf"[0-9a-f]{{{MIN_PREFIX_DIGITS},{ID_DIGITS}}}")
 _ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
 
@@ -33,11 +35,12 @@ def may_begin(called: str) -> bool:
 def identify_document(
     graph: Graph, called: str, ontology: str | None = None, *, sought: str = "document"
 ) -> str:
-    """The id of a document that is called by its id, by a beginning of that, or by its name.
+    """The id of a document that is called by its id, by a beginning of that, by its name, or by an alias.
 
     Args:
         graph: where it is.
-        called: an id, at least eight digits that only one id begins with, `NAME`, or `ONTOLOGY/NAME`.
+        called: an id, at least eight digits that only one id begins with, `NAME`, or `ONTOLOGY/NAME`; in the
+            place of a name, an alias that only one document has.
         ontology: which it is in; None: any.
         sought: what the message says there is none of.
 
@@ -53,10 +56,10 @@ def identify_document(
 
 
 def by_name(graph: Graph, called: str, ontology: str | None) -> Row | None:
-    """What has the very id, or the very name: in one ontology, or in any that can be seen.
+    """What has the very id, the very name, or the alias: in one ontology, or in any that can be seen.
 
     Raises:
-        Conflict: several have the name.
+        Conflict: several have the name, or no name fits and several have the alias.
     """
     owners = names_of_ontologies(graph) if ontology is None else [ontology]
     forms = spellings(called)
@@ -67,14 +70,27 @@ def by_name(graph: Graph, called: str, ontology: str | None) -> Row | None:
     fitting = [row for row in found if ontology in {None, row["ontology"]} and reaches(row["ontology"])]
     for ids in ways:
         if rows := [row for row in fitting if row["document_id"] in ids]:
-            return _one(called, rows)
-    return None
+            return require_one(called, rows)
+    aliased = by_alias(graph, called, within(ontology))
+    return require_one(called, aliased) if aliased else None
 
 
 def ids_of_full_name(called: str) -> list[str]:
     """The ids that `ONTOLOGY/NAME` may mean; none where it is not of that form."""
     owner, slash, name = called.partition("/")
     return [document_id(owner.strip(), each) for each in (name, name.strip())] if slash else []
+
+
+def by_alias(graph: Graph, called: str, ontologies: Sequence[str] | None) -> list[Row]:
+    """The documents that have an alias, or of an ontology where it stands in front: `ONTOLOGY/ALIAS`."""
+    owner, slash, name = called.partition("/")
+    ways = [(called, ontologies), *([(name, [owner.strip()])] if slash else [])]
+    for alias, owners in ways:
+        query = f"scope:{scope_of_alias(alias)}"
+        rows = graph.read("documents/aliased", query=query, ontologies=owners, limit=MAX_ALIASED)
+        if found := [row for row in rows if ontologies is None or row["ontology"] in ontologies]:
+            return found
+    return []
 
 
 def by_prefix(graph: Graph, called: str, ontologies: Sequence[str] | None) -> list[Row]:
@@ -87,10 +103,15 @@ def by_prefix(graph: Graph, called: str, ontologies: Sequence[str] | None) -> li
         return []
     looked_into = None if ontologies is None else list(ontologies)
     rows = graph.read("documents/begin_with", prefix=called, ontologies=looked_into, limit=MAX_OFFERED)
-    return [_one(called, rows)] if rows else []
+    return [require_one(called, rows)] if rows else []
 
 
-def _one(called: str, rows: Sequence[Row]) -> Row:
+def require_one(called: str, rows: Sequence[Row]) -> Row:
+    """The only one of some documents.
+
+    Raises:
+        Conflict: there are several.
+    """
     if len(rows) > 1:
         offered = ", ".join(f"{row['ontology']}/{row['document']} ({row['document_id']})" for row in rows)
         raise Conflict(f"several documents are called {called!r}: {offered}; give one's id, or ONTOLOGY/NAME")

@@ -22,6 +22,8 @@ MODIFIED: Final = "modified"
 """When a document or its file was last changed. No prompt and no context of a chunk has it: a change of one
 paragraph would renew all of them."""
 _OWN_DATES: Final = ("date", MODIFIED, "published", "updated", "created")
+ALIASES: Final = ("aliases", "alias")
+"""Keys of metadata whose values are further names of a document."""
 
 
 def _storable(metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
@@ -96,3 +98,15 @@ def date_of(metadata: Mapping[str, MetadataValue]) -> str | None:
     """Return the date to show with a document: its own, or when its file was written."""
     found = metadata.get("date") or metadata.get(MODIFIED)
     return str(found) if found else None
+
+
+def find_aliases(metadata: Mapping[str, MetadataValue]) -> list[str]:
+    """Return the further names of a document, each once, from a list or a text with commas between them."""
+    given = (metadata.get(key) for key in ALIASES)
+    names = (
+        str(name).strip()
+        for value in given
+        if value is not None and not isinstance(value, bool)
+        for name in (value if isinstance(value, list) else str(value).split(","))
+    )
+    return [*dict.fromkeys(name for name in names if name)]

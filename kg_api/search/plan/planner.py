@@ -12,12 +12,14 @@ from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph
 from kg_api.graph.filters.remembered import RememberedFilters
 from kg_api.graph.fulltext.queries import terms, word_pairs
+from kg_api.graph.fulltext.spacing import find_spacings
 from kg_api.graph.fulltext.stopwords import stop_words_of
 from kg_api.graph.fulltext.synonyms import synonyms_in
 from kg_api.graph.readiness import IndexWatch
 from kg_api.graph.search.passages import TEXT_INDEX
 from kg_api.graph.search.similar import count_sources
 from kg_api.graph.spaces.registry import Space
+from kg_api.models.identity import scope_of_alias
 from kg_api.models.queries.search import SourceSearch
 from kg_api.search.plan.chosen import Chosen, choose
 from kg_api.search.plan.degradations import describe_degradations
@@ -119,7 +121,16 @@ class SearchPlanner:
         synonyms = synonyms_in(request.query_text or "", known.synonyms_of(filters.ontologies))
         languages = known.languages_of(filters.ontologies)
         light = stop_words_of(words, languages)
-        wording = Wording(words, light, filters.ontologies, chosen.in_queries, synonyms, languages)
+        wording = Wording(
+            words,
+            light,
+            filters.ontologies,
+            chosen.in_queries,
+            synonyms,
+            languages,
+            spacings=find_spacings(request.query_text or ""),
+            name=scope_of_alias(request.query_text or ""),
+        )
         plan = SearchPlan(
             request=request,
             known=known,

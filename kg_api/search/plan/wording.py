@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kg_api.graph.fulltext.queries import MAX_TERMS, fuzzy_queries, lucene_queries
+from kg_api.graph.fulltext.spacing import Spacing
 from kg_api.graph.fulltext.spelling import fuzzy_clauses, may_be_misspelt
 from kg_api.graph.fulltext.stems import stems_of_question
 from kg_api.graph.fulltext.stopwords import ENGLISH
@@ -25,6 +26,10 @@ class Wording:
     """What searches of an ontology take for some of them, added at half weight."""
     languages: frozenset[str | None] = frozenset({None})
     """Of the ontologies that are searched; None: some have none."""
+    spacings: Sequence[Spacing] = ()
+    """Other ways to write its numbers and letters."""
+    name: str | None = None
+    """The token of the documents whose alias it is."""
     respelt: tuple[Respelling, ...] = ()
     """What takes the place of words that no text has."""
 
@@ -47,7 +52,15 @@ class Wording:
         light = self.light | {word.lower() for word in meant}
         words = [*self.words[:MAX_TERMS], *meant]
         stems = stems_of_question(words, self.languages)
-        return lucene_queries(words, self.ontologies, self.document_ids, light=light, stems=stems)
+        return lucene_queries(
+            words,
+            self.ontologies,
+            self.document_ids,
+            light=light,
+            stems=stems,
+            spacings=self.spacings,
+            name=self.name,
+        )
 
     def queries_for(self, word: str) -> list[str]:
         """For one of the words alone."""

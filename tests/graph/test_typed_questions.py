@@ -1,0 +1,334 @@
+"""A question finds its text however both are typed: each row is asked of one database with the real index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+import neo4j
+import pytest
+
+from kg_api.errors import Conflict, NotFound
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.called import documents_called
+from kg_api.graph.documents.changing import change_document
+from kg_api.graph.documents.writes import store_document
+from kg_api.graph.fulltext.language import choose_language
+from kg_api.graph.migrations import migrate
+from kg_api.graph.naming.documents import identify_document
+from kg_api.graph.spaces.registry import ensure_space
+from kg_api.models.identity import document_id
+from kg_api.models.library.documents import DocumentChange, DocumentRecord
+from kg_api.models.queries.search import SourceHit, SourceSearch
+from kg_api.search.service import SearchService
+from kg_api.spaces.registry import SpaceRegistry
+from tests.conftest import wipe
+from tests.support.concepts import extraction, found, write
+from tests.support.cypher import rows
+from tests.support.embedders import small_embedder
+from tests.support.records import record
+
+SETS = {
+    "forms": {
+        "year": "The bridge was opened in 2024.",
+        "iso": "Form ISO 9001 applies.",
+        "micro": "The layer is 5 \u03bcm thick.",
+        "apples": "There are 5 apples.",
+        "kana": "カタカナの説明書がある。",
+        "pump": "ポンプの故障について。",
+        "wide": "記録は２０１９年のもの。",
+        "half": "ｱﾝﾃﾅの説明。",
+        "wide letters": "The ＣＯＶＩＤ ward is closed.",
+        "power": "The plant makes 10⁶ of them a year.",
+        "plain": "In 106 cases out of 10 the plant was closed.",
+        "area": "A field of 30 ㎡ behind the house.",
+        "gas": "Emissions of CO₂ have fallen.",
+        "ligature": "The oﬃce is on the ﬁrst floor.",
+        "roman": "Chapter Ⅳ ends here.",
+        "circle": "See remark ⑤ below.",
+        "trademark": "It runs on Java™ servers.",
+        "number": "Meet at gate №7 tonight.",
+    },
+    "digits": {
+        "arab": "افتتح الجسر عام ٢٠٢١",
+        "persian": "پل در سال ۱۴۰۲ باز شد",
+        "hindi": "पुल २०२३ में खुला।",
+        "thai": "สะพานเปิดปี๒๕๖๗แล้ว",
+        "korean": "날짜는 2022년 5월이다.",
+        "russian": "Мост открыт в 2017г. после ремонта",
+        "hebrew": "הגשר נפתח ב2016 בצפון",
+        "greek": "Η γέφυρα άνοιξε το 2015",
+        "decimal": "النسبة ٣٫٧ بالمئة",
+    },
+    "points": {
+        "pointed": "זה תִּקּוּן של המכונה",
+        "unpointed": "הספר החדש על השולחן",
+        "vowels": "هذا كِتَابٌ جديد",
+        "plain": "القلم على الطاولة",
+        "stretched": "وصل القطـــار متأخرا",
+        "alef": "سافر أحمد إلى المدرسة",
+        "persian": "می\u200cخواهم به خانه بروم",
+    },
+    "units": {
+        "hook": "The hook takes a load of 5kg at most.",
+        "chain": "The chain takes a load of 7 kg at most.",
+        "motor": "The motor draws 230V and 16A.",
+        "pump": "The pump needs 400 V and 32 A of current.",
+        "sack": "A sack of 12㎏ is too heavy.",
+        "box": "A box of 15 ㎏ is too heavy.",
+        "resistor": "Put in a resistor of 47Ω here.",
+        "car": "The car does 100km/h uphill.",
+        "lorry": "The lorry does 80 km/h uphill.",
+        "share": "A share of 20% is kept.",
+        "oven": "Bake at 180°C for an hour.",
+        "fridge": "Keep at 4 °C for a week.",
+        "foil": "The foil is 9µm thick.",
+        "gram": "The letter weighs ٢٥ g without a stamp.",
+        "beam": "The beam is 2.5m long.",
+    },
+    "codes": {
+        "valve": "Valve QX-17 is closed.",
+        "other": "The other valve has number 17.",
+        "sales": "We sell B2B only.",
+        "music": "Each mp3 is tagged.",
+        "certificate": "The certificate ISO9001 hangs here.",
+        "standard": "The standard ISO 14001 is about waste.",
+        "hex": "The colour is 7f3a9c in hex.",
+        "python": "It needs Python 3.11 at least.",
+        "three": "There are 3 or 11 of them, and 2 b.",
+        "paper": "Print it on A4 paper.",
+        "four": "Take 4 of a kind.",
+    },
+}
+FIRST = [
+    *(("forms", asked, "year") for asked in ("２０２４", "𝟐𝟎𝟐𝟒", "٢٠٢٤", "ｂｒｉｄｇｅ")),
+    *(("forms", asked, "iso") for asked in ("９００１", "ISO9001", "ｉｓｏ　９００１", "iso9001")),
+    *(("forms", asked, "micro") for asked in ("µm", "μm", "5µm", "5 µm", "５㎛", "5 ΜM")),
+    *(("forms", asked, "kana") for asked in ("ｶﾀｶﾅ", "カタカナ")),
+    *(("forms", asked, "pump") for asked in ("ﾎﾟﾝﾌﾟ", "ポンプ", "ホ\u309aンフ\u309a")),
+    *(("forms", asked, "wide") for asked in ("2019", "２０１９", "2019年")),
+    *(("forms", asked, "half") for asked in ("アンテナ", "ｱﾝﾃﾅ")),
+    *(("forms", asked, "wide letters") for asked in ("covid", "ＣＯＶＩＤ", "Covid")),
+    *(("forms", asked, "power") for asked in ("10⁶", "10^6")),
+    ("forms", "106", "plain"),
+    *(("forms", asked, "area") for asked in ("30㎡", "30 m²", "30m2", "30 m2")),
+    *(("forms", asked, "gas") for asked in ("CO2", "co₂", "CO₂")),
+    *(("forms", asked, "ligature") for asked in ("office", "oﬃce", "ﬁrst", "FIRST")),
+    *(("forms", asked, "roman") for asked in ("IV", "Ⅳ", "ⅳ")),
+    *(("forms", asked, "circle") for asked in ("remark 5", "⑤ remark")),
+    *(("forms", asked, "trademark") for asked in ("Java", "Java™", "java ™")),
+    *(("forms", asked, "number") for asked in ("№7", "№ 7", "gate 7")),
+    *(("digits", asked, "arab") for asked in ("2021", "٢٠٢١", "２０２１", "۲۰۲۱")),
+    *(("digits", asked, "persian") for asked in ("1402", "۱۴۰۲", "١٤٠٢")),
+    *(("digits", asked, "hindi") for asked in ("2023", "२०२३")),
+    *(("digits", asked, "thai") for asked in ("2567", "๒๕๖๗")),
+    *(("digits", asked, "korean") for asked in ("2022", "2022년", "2022 년", "٢٠٢٢", "5월")),
+    *(("digits", asked, "russian") for asked in ("2017", "2017г", "2017 г")),
+    *(("digits", asked, "hebrew") for asked in ("2016", "ב2016", "ב-2016")),
+    *(("digits", asked, "greek") for asked in ("2015", "٢٠١٥", "２０１５")),
+    *(("digits", asked, "decimal") for asked in ("3.7", "٣٫٧")),
+    *(("points", asked, "pointed") for asked in ("תקון", "תִּקּוּן", "תִקון")),
+    *(("points", asked, "unpointed") for asked in ("הַסֵּפֶר", "הספר")),
+    *(("points", asked, "vowels") for asked in ("كتاب", "كِتَابٌ", "کتاب")),
+    *(("points", asked, "plain") for asked in ("القَلَم", "القلم", "القلـم")),
+    *(("points", asked, "stretched") for asked in ("القطار", "القطـــار", "القِطار")),
+    *(("points", asked, "alef") for asked in ("احمد", "أحمد", "أَحْمَد", "المدرسه")),
+    *(("points", asked, "persian") for asked in ("می\u200cخواهم", "ميخواهم", "میخواهم")),
+    *(("units", asked, "hook") for asked in ("5 kg", "5kg", "5 KG", "５㎏", "5-kg", "load of 5 kg")),
+    *(("units", asked, "chain") for asked in ("7kg", "7 kg", "7㎏", "7 Kg", "٧ kg")),
+    *(("units", asked, "motor") for asked in ("230 V", "230V", "230v", "16 A", "16A")),
+    *(("units", asked, "pump") for asked in ("400V", "400 V", "32A", "32 A")),
+    *(("units", asked, "sack") for asked in ("12kg", "12 kg", "12㎏", "12 ㎏")),
+    *(("units", asked, "box") for asked in ("15kg", "15 kg", "15㎏")),
+    *(("units", asked, "resistor") for asked in ("47 Ω", "47Ω", "47 \u2126", "47ω")),
+    *(("units", asked, "car") for asked in ("100 km/h", "100km/h", "100 KM/H")),
+    *(("units", asked, "lorry") for asked in ("80km/h", "80 km/h")),
+    *(("units", asked, "share") for asked in ("20 %", "20%", "２０％")),
+    *(("units", asked, "oven") for asked in ("180 °C", "180°C", "180℃", "180 ℃", "180 c")),
+    *(("units", asked, "fridge") for asked in ("4°C", "4 °C", "4℃")),
+    *(("units", asked, "foil") for asked in ("9 µm", "9µm", "9 μm", "9μm")),
+    *(("units", asked, "gram") for asked in ("25g", "25 g", "٢٥g")),
+    *(("units", asked, "beam") for asked in ("2.5 m", "2.5m", "٢٫٥ m")),
+    *(("codes", asked, "valve") for asked in ("QX-17", "qx17", "QX 17")),
+    *(("codes", asked, "sales") for asked in ("B2B", "b2b")),
+    *(("codes", asked, "music") for asked in ("mp3", "MP3", "mp 3")),
+    *(("codes", asked, "certificate") for asked in ("ISO 9001", "ISO9001", "iso-9001")),
+    *(("codes", asked, "standard") for asked in ("ISO14001", "ISO 14001")),
+    ("codes", "7f3a9c", "hex"),
+    *(("codes", asked, "python") for asked in ("Python 3.11", "3.11", "python3.11")),
+    *(("codes", asked, "paper") for asked in ("A4", "a4", "A 4")),
+]
+ONLY = [
+    ("units", "5kg", ["hook"]),
+    ("units", "230V", ["motor"]),
+    ("codes", "QX17", ["valve"]),
+    ("codes", "B2B", ["sales"]),
+    ("codes", "mp3", ["music"]),
+    ("codes", "A4", ["paper"]),
+    ("codes", "7f3a9d", []),
+    ("codes", "ISO9002", []),
+    ("codes", "3.12", []),
+]
+"""A word of numbers and letters finds no text that has only a part of it."""
+MARKED = [
+    ("forms", "２０２４", "year", ["2024"]),
+    ("forms", "2019", "wide", ["２０１９"]),
+    ("forms", "アンテナ", "half", ["ｱﾝﾃﾅ"]),
+    ("forms", "30m2", "area", ["30 ㎡"]),
+    ("forms", "10^6", "power", ["10⁶"]),
+    ("digits", "2021", "arab", ["٢٠٢١"]),
+    ("digits", "2022", "korean", ["2022년"]),
+    ("points", "תקון", "pointed", ["תִּקּוּן"]),
+    ("points", "كتاب", "vowels", ["كِتَابٌ"]),
+    ("units", "5 kg", "hook", ["5kg"]),
+    ("units", "7kg", "chain", ["7 kg"]),
+    ("units", "12 kg", "sack", ["12㎏"]),
+    ("units", "400V", "pump", ["400 V"]),
+]
+
+
+class Library:
+    """A database that is searched by words."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        ensure_space(graph, small_embedder().identity)
+        self.service = SearchService(graph, SpaceRegistry(graph, lambda _: small_embedder()))
+
+    def ask(self, ontology: str, question: str, mode: str = "text") -> list[SourceHit]:
+        asked = {"query_text": question, "ontology": ontology, "mode": mode}
+        return self.service.search(SourceSearch.model_validate(asked)).sources
+
+    def names(self, ontology: str, question: str, mode: str = "text") -> list[str]:
+        return [hit.document for hit in self.ask(ontology, question, mode)]
+
+
+@pytest.fixture(scope="module")
+def library(migrated_graph: Graph, driver: neo4j.Driver) -> Iterator[Library]:
+    wipe(driver)
+    for ontology, texts in SETS.items():
+        for name, text in texts.items():
+            store_document(migrated_graph, titled(name, [text], ontology))
+    made = Library(migrated_graph)
+    yield made
+    made.service.close()
+
+
+@pytest.fixture
+def empty(graph: Graph) -> Iterator[Library]:
+    made = Library(graph)
+    yield made
+    made.service.close()
+
+
+def titled(name: str, texts: list[str], ontology: str, **metadata: object) -> DocumentRecord:
+    """A document whose title has none of the words that are asked for."""
+    made = record(name, texts, ontology)
+    about = json.dumps(metadata)
+    return replace(made, title="Sheet", metadata=about, content_hash=made.content_hash + about)
+
+
+@pytest.mark.parametrize(("ontology", "question", "name"), FIRST)
+def test_question_finds_its_text_first(library: Library, ontology: str, question: str, name: str) -> None:
+    assert library.names(ontology, question)[:1] == [name]
+
+
+@pytest.mark.parametrize(
+    ("ontology", "question", "name"), [("forms", "２０２４", "year"), ("units", "7kg", "chain")]
+)
+def test_hybrid_question_finds_its_text_first(
+    library: Library, ontology: str, question: str, name: str
+) -> None:
+    assert library.names(ontology, question, "hybrid")[:1] == [name]
+
+
+@pytest.mark.parametrize(("ontology", "question", "names"), ONLY)
+def test_joined_word_finds_no_part_of_it(
+    library: Library, ontology: str, question: str, names: list[str]
+) -> None:
+    assert library.names(ontology, question) == names
+
+
+@pytest.mark.parametrize(("ontology", "question", "name", "marked"), MARKED)
+def test_found_words_are_marked(
+    library: Library, ontology: str, question: str, name: str, marked: list[str]
+) -> None:
+    (hit,) = [hit for hit in library.ask(ontology, question) if hit.document == name]
+    assert hit.full_text.strip() == SETS[ontology][name], "as it is in the file"
+    assert [hit.full_text[each.start : each.end] for each in hit.matches] == marked
+
+
+def test_migration_indexes_stored_texts_and_aliases(empty: Library, driver: neo4j.Driver) -> None:
+    graph = empty.graph
+    stored = titled("hook", ["Ein ㎏ Zucker für ٢٠٢٤", "zweiter Absatz"], "old", aliases=["K8s"])
+    store_document(graph, stored)
+    write(graph, extraction(stored, 0, found("Größe Ⅳ", description="aus ２０１９")))
+    wanted = scopes(driver)
+    rows(driver, "MATCH (n) WHERE n:Source OR n:Concept SET n.scope = n.scope[..1]")
+    rows(driver, "MATCH (m:Migration {name: 'schema/128_normal_form'}) DELETE m")
+    assert empty.names("old", "2024") == []
+    assert migrate(graph) == ["schema/128_normal_form"]
+    assert scopes(driver) == wanted
+    assert empty.names("old", "2024") == empty.names("old", "kg") == empty.names("old", "k8s") == ["hook"]
+
+
+def scopes(driver: neo4j.Driver) -> list[object]:
+    found = rows(driver, "MATCH (n) WHERE n.scope IS NOT NULL RETURN elementId(n) AS id, n.scope AS scope")
+    return sorted((row["id"], row["scope"]) for row in found)
+
+
+def test_alias_finds_the_first_passage(empty: Library) -> None:
+    aliases = ["K8s", "kube", "container crane", "集装箱"]
+    texts = ["Our cluster has three nodes.", "It grows.", "It shrinks."]
+    store_document(empty.graph, titled("note.md", texts, "case", aliases=aliases))
+    store_document(empty.graph, titled("other.md", ["A crane for ships.", "Something else."], "case"))
+    store_document(empty.graph, titled("text.md", ["K3s, an alias in a text."], "case", alias="Ｋ９ｓ, K10s"))
+    found_first = {
+        "K8s": 0,
+        "k8s": 0,
+        "Ｋ８ｓ": 0,
+        "how do I grow kube": 1,
+        "container crane": 0,
+        "集装箱": 0,
+    }
+    for question, paragraph in found_first.items():
+        hits = empty.ask("case", question)
+        assert "note.md" in [hit.document for hit in hits], question
+        assert [hit.paragraph for hit in hits if hit.document == "note.md"][:1] == [paragraph], question
+        if paragraph == 0:
+            assert hits[0].document == "note.md", question
+    assert empty.names("case", "K9s") == empty.names("case", "k10s") == ["text.md"]
+
+
+def test_alias_follows_changes_of_metadata_and_language(empty: Library) -> None:
+    graph, identity = empty.graph, document_id("case", "note.md")
+    store_document(graph, titled("note.md", ["Three nodes.", "It grows."], "case", aliases=["K8s"]))
+    change_document(graph, identity, DocumentChange(metadata={"aliases": ["swarm"]}))
+    assert [empty.names("case", each) for each in ("K8s", "swarm")] == [[], ["note.md"]]
+    choose_language(graph, "case", "de")
+    assert empty.names("case", "swarm") == ["note.md"]
+    for texts in (["Three nodes.", "It grows."], ["A preface.", "Three nodes."]):
+        store_document(graph, titled("other.md", texts, "case", aliases=["nomad"]))
+        assert [hit.full_text.strip() for hit in empty.ask("case", "nomad")] == texts[:1]
+    store_document(graph, titled("other.md", texts, "case", aliases=["k3s"]))
+    assert [empty.names("case", each) for each in ("nomad", "k3s")] == [[], ["other.md"]]
+
+
+def test_alias_names_one_document(empty: Library) -> None:
+    graph = empty.graph
+    for name, aliases in {"a.md": ["K8s", "both"], "b.md": ["both", "a.md"]}.items():
+        store_document(graph, titled(name, [f"text of {name}"], "case", aliases=aliases))
+    store_document(graph, titled("c.md", ["text of c"], "more", aliases="K8s"))
+    a = document_id("case", "a.md")
+    assert identify_document(graph, "k8s", "case") == identify_document(graph, "case/K8s") == a
+    assert identify_document(graph, "a.md") == a, "a name goes before an alias"
+    for called, ontology in (("K8s", None), ("both", "case")):
+        with pytest.raises(Conflict, match=r"several documents are called"):
+            identify_document(graph, called, ontology)
+    with pytest.raises(NotFound):
+        identify_document(graph, "K9s")
+    assert documents_called(graph, ["K8S"], ["case"]).ids == [a]
+    assert [*documents_called(graph, ["K8S"], ["case", "more"]).of] == ["case", "more"]
+    with pytest.raises(Conflict):
+        documents_called(graph, ["both"], ["case"])
