@@ -4,8 +4,8 @@ Lucene's own syntax would make errors of `foo/bar`, `AND` and `(`, match all wit
 other fields (measured on Neo4j 2026.08.1: HARDENING section 4). A quoted word is one clause, whatever the
 index's analyzer makes of it, so the server's limit of 1,024 clauses is never met.
 
-Words are asked for in normal form. The normal form of words that a text writes otherwise is indexed beside it,
-in the field `scope`, as are parts that the analyzer does not tell apart (kg_api.graph.fulltext.tokens).
+Words are asked for in normal form. That of words which a text writes otherwise is indexed beside it, in the
+field `scope`, as are parts that the analyzer does not tell apart (kg_api.graph.fulltext.tokens).
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ JOINED = 2.0
 _NUMBER = r"\d+(?:[.,]\d+)*"
 _LETTER = rf"(?:(?=[{LATIN}])[^\W\d_])"
 _WORD = re.compile(rf"(?<![^\W_])(?:{_NUMBER}|{_LETTER}+)+(?![^\W_])")
+_IS_NUMBER = re.compile(_NUMBER)
 _QUANTITY = re.compile(rf"({_NUMBER})({_LETTER}.*)")
 _CODE = re.compile(rf"({_LETTER}+)(\d.*)")
 _FORMULA = re.compile(rf"(?<![\w.,])({_NUMBER})[/^]({_NUMBER})(?![\w/^])")
@@ -59,7 +60,9 @@ def _part(word: str) -> Iterator[Spacing]:
 
 
 def _may_join(text: str, first: re.Match[str], last: re.Match[str]) -> bool:
-    if first[0][-1].isdecimal() == last[0][0].isdecimal():
+    if _BETWEEN.fullmatch(text, first.end(), last.start()) is None:
         return False
-    is_said = first[0].lower() in OMITTED and len(first[0]) > 1  # `in 2024` is no code
-    return not is_said and _BETWEEN.fullmatch(text, first.end(), last.start()) is not None
+    if _IS_NUMBER.fullmatch(first[0]):
+        return not last[0][0].isdecimal()
+    is_said = len(first[0]) > 1 and first[0].lower() in OMITTED  # `in 2024` is no code
+    return first[0].isalpha() and not is_said and _IS_NUMBER.fullmatch(last[0]) is not None

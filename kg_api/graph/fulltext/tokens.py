@@ -88,7 +88,7 @@ MAX_NUMBER = 16
 _UNIT = r"[a-zA-Z\u00b5\u0370-\u03ff]{1,5}\d?"
 _IS_UNIT = re.compile(_UNIT)
 _UNIT_BEHIND = re.compile(rf"\s{_UNIT}(?!\w)")
-_NUMBER_BEFORE = re.compile(r"(?<!\w)\d[\d.,]*\s\Z")
+_NUMBER_BEFORE = re.compile(r"(?<!\w)\d+(?:[.,]\d+)*\s\Z")
 _SCOPE = re.compile(r"kg[oda][0-9a-f]{16}", re.IGNORECASE)
 
 

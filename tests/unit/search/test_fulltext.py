@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from kg_api.graph.fulltext.queries import (
     FIELDS,
+    MAX_STEMS,
     MAX_TERMS,
     SCOPES_A_QUERY,
     lucene_queries,
     terms,
     word_pairs,
 )
+from kg_api.graph.fulltext.spacing import MAX_SPACINGS, find_spacings
 from kg_api.graph.fulltext.stopwords import stop_words_of
 from kg_api.graph.fulltext.tokens import SINGLE, find_hidden_parts, parts
 from kg_api.models.identity import scope_of_document, scope_of_ontology
@@ -42,7 +44,10 @@ WITHOUT_WORDS = re.compile(
         ("'quoted' ...end. .start", ["quoted", "end", "start"]),
         ("snake_case x2", ["snake_case", "x2"]),
         ("一 测试 テスト て", ["一", "测", "试", "テスト", "て"]),
-        ("हिन्दी น้ำ می\u200cخواهم", ["हिन्दी", "น้ำ", "می\u200cخواهم"]),
+        ("हिन्दी น้ำ می\u200cخواهم", ["हिन्दी", "น้ำ", "ميخواهم"]),
+        ("２０２４ ｶﾀｶﾅ 12㎏ תִּקּוּן", ["2024", "カタカナ", "12kg", "תקון"]),
+        ("2022년 ב2016", ["2022년", "2022", "년", "ב2016", "ב", "2016"]),
+        ("QX-17 B2B mp3 ISO9001 7f3a", ["QX", "17", "B2B", "mp3", "ISO9001", "7f3a"]),
         ("one\u200btwo", ["one", "two"]),
         ("👩‍👩‍👧 🦊", []),
         ("title:secret x·y", ["title:secret", "title", "secret", "x·y", "x", "y"]),
@@ -92,17 +97,34 @@ def test_each_field_is_asked_for_the_same_words_and_the_scope_for_their_parts(te
         assert QUOTED.findall(scope) == [parts(word) for word in hidden]
 
 
-def test_a_word_is_looked_for_in_both_of_its_forms() -> None:
-    (query,) = lucene_queries(["café", "tea"])
-    assert QUOTED.findall(query)[:3] == ["café", "cafe\u0301", "tea"]
+def test_question_is_asked_in_normal_form() -> None:
+    (query,) = lucene_queries(terms("cafe\u0301 ｔｅａ"))
+    assert QUOTED.findall(query)[:2] == ["café", "tea"]
+
+
+def test_spacings_are_asked_in_each_field() -> None:
+    (query,) = lucene_queries(["5", "kg"], spacings=find_spacings("5 kg"))
+    assert query.count('"5kg"^2.0') == len(FIELDS) + 1
+    (query,) = lucene_queries(["5kg"], spacings=find_spacings("5kg"))
+    assert query.count('"5 kg"') == len(FIELDS) + 1
 
 
 @given(st.integers(0, 300), st.integers(0, 2300))
 def test_a_query_never_has_too_many_clauses(words: int, documents: int) -> None:
-    queries = lucene_queries([f"é{n}" for n in range(words)], None, [f"{n:032x}" for n in range(documents)])
+    asked = [f"é{n}kg" for n in range(words)]
+    queries = lucene_queries(
+        asked,
+        None,
+        [f"{n:032x}" for n in range(documents)],
+        stems=[f"kgs{word}" for word in asked],
+        spacings=find_spacings(" ".join(f"{n}kg" for n in range(words))),
+        name="kga",
+    )
     for query in queries:
-        assert len(QUOTED.findall(query)) <= MAX_TERMS * (2 * len(FIELDS) + 1)
-        assert len(QUOTED.findall(query)) + query.count("kgd") + 10 < LUCENE_CLAUSES
+        most = (MAX_TERMS + MAX_SPACINGS) * (len(FIELDS) + 1) + MAX_STEMS
+        assert len(QUOTED.findall(query)) <= most
+        assert most + 1 + SCOPES_A_QUERY < LUCENE_CLAUSES
+        assert query.count("kgd") <= SCOPES_A_QUERY
     assert sum(query.count("kgd") for query in queries) == (documents if words else 0)
 
 
