@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from kg_api.graph.database import Graph
 from kg_api.graph.fulltext.queries import CONCEPT_FIELDS, lucene_queries
-from kg_api.graph.fulltext.spacing import Spacing
+from kg_api.graph.fulltext.variants import Variant
 from kg_api.graph.search.concepts import Meaning, concepts_by_text
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.concepts.queries import ConceptHit
@@ -31,7 +31,7 @@ def with_fits(
     words: Sequence[str],
     meanings: Sequence[Meaning],
     *,
-    spacings: Sequence[Spacing] = (),
+    variants: Sequence[Variant] = (),
 ) -> list[ConceptHit]:
     """The same hits, each with what makes it fit.
 
@@ -41,7 +41,7 @@ def with_fits(
         called: ids of those that go by the very name.
         words: those of the question; none: full text is not asked.
         meanings: the question's vectors, whose spaces say which similarity is near.
-        spacings: other ways to write the question's numbers and letters.
+        variants: other ways to write the question's numbers and letters.
     """
     floors = {name: min_similarity_of(each.space) for each in meanings for name in each.ontologies}
     near = {
@@ -50,7 +50,7 @@ def with_fits(
         if hit.similarity is not None and hit.ontology in floors and hit.similarity >= floors[hit.ontology]
     }
     unsure = {hit.ontology for hit in hits if hit.concept_id not in {*called, *near}}
-    queries = lucene_queries(words, sorted(unsure), fields=NAME_FIELDS, spacings=spacings) if unsure else []
+    queries = lucene_queries(words, sorted(unsure), fields=NAME_FIELDS, variants=variants) if unsure else []
     worded = {each.concept.concept_id for each in concepts_by_text(graph, queries, (), DEPTH)}
     return [_annotate(hit, called, worded, near) for hit in hits]
 

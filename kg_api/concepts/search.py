@@ -12,7 +12,7 @@ from kg_api.concepts.ranks import reciprocal_rank_fusion
 from kg_api.errors import Unavailable
 from kg_api.graph.database import Graph
 from kg_api.graph.fulltext.queries import CONCEPT_FIELDS, MAX_TERMS, lucene_queries, terms
-from kg_api.graph.fulltext.spacing import find_spacings
+from kg_api.graph.fulltext.variants import find_variants
 from kg_api.graph.search.concepts import (
     WORDS_INDEX,
     ConceptLaneHit,
@@ -68,13 +68,13 @@ def find_concepts(
     if WORDS_INDEX in populating and not usable:
         raise Unavailable("the indexes of concepts are still being filled; try again in a moment")
     asked = () if WORDS_INDEX in populating else words
-    spacings = find_spacings(query_text)
-    queries = lucene_queries(asked, ontologies, fields=CONCEPT_FIELDS, spacings=spacings)
+    variants = find_variants(query_text)
+    queries = lucene_queries(asked, ontologies, fields=CONCEPT_FIELDS, variants=variants)
     names = [name_id(ontology, query_text) for ontology in ontologies] if query_text.strip() else []
     *lanes, named = _ask(graph, usable, queries, names, depth)
     lanes.append([*named, *_also_called(query_text, chain(*lanes), named)])
     called = {each.concept.concept_id for each in lanes[-1]}
-    hits = with_fits(graph, _fuse(lanes, usable)[:limit], called, asked, usable, spacings=spacings)
+    hits = with_fits(graph, _fuse(lanes, usable)[:limit], called, asked, usable, variants=variants)
     told = list(_describe_degradation(meanings, words, lanes, hits, populating))
     return FoundConcepts(hits, told if hits else [*told, *none_yet(graph, ontologies)])
 

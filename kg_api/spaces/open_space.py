@@ -27,6 +27,7 @@ from kg_api.graph.spaces.registry import (
 from kg_api.spaces.calibration import calibrate_labels, calibrate_similarity
 from kg_api.spaces.model_watch import FAULTS, WatchedModel
 from kg_api.spaces.probe import PROBE_TEXT, check_probe
+from kg_api.wording.normal_form import normalise_width
 
 log = structlog.get_logger()
 
@@ -132,6 +133,8 @@ class OpenSpace(WatchedModel[Embedder]):
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Embed a question; a model that just failed is not asked again for a few seconds.
 
+        Models know digits and letters in their plain width: the question is embedded so.
+
         Raises:
             EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: it cannot be embedded, or another model
                 answers; the caller goes on with full text.
@@ -139,7 +142,7 @@ class OpenSpace(WatchedModel[Embedder]):
         if failure := self._watch.rests:
             raise failure.again()
         try:
-            return self._question(text)
+            return self._question(normalise_width(text))
         except FAULTS as error:
             self._leave_alone(error)
             raise

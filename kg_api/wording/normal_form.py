@@ -28,8 +28,9 @@ _ARABIC: Final = (
 )
 """Vowel signs, tatweel, and signs of the Quran."""
 _UNSAID: Final = re.compile(f"[{_FORMATS}{_HEBREW}{_ARABIC}]+")
-_ALIKE: Final = str.maketrans("أإآٱىیےکةۀہ٫٬⁄", "ااااييي" + "كههه" + ".,/")
-"""Letters that typists of Arabic, Persian and Urdu interchange, folded as in Lucene; signs within numbers."""
+_SIGNS: Final = str.maketrans("٫٬⁄", ".,/")
+_LETTERS: Final = str.maketrans("أإآٱىیےکةۀہ", "ااااييي" + "كههه")
+"""As Lucene's analyzers of Arabic and Persian fold them."""
 
 
 def normalise_width(text: str) -> str:
@@ -46,8 +47,16 @@ def normalise_text(text: str) -> str:
     """Return the form in which words are compared: also without vowel signs and invisible characters."""
     if text.isascii():
         return text
-    said = _UNSAID.sub("", normalise_width(text)).translate(_ALIKE)
+    said = _UNSAID.sub("", normalise_width(text)).translate(_SIGNS)
     return unicodedata.normalize("NFC", said)
+
+
+def fold_letters(text: str) -> str:
+    """Return a normal text with one of the letters that typists of Arabic, Persian and Urdu interchange.
+
+    Questions are asked in both forms: this one alone ranks Arabic worse (nDCG@10 of xquad 86.9 instead of 89.8).
+    """
+    return text if text.isascii() else text.translate(_LETTERS)
 
 
 def _compose(text: str) -> str:

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from kg_api.graph.fulltext.forms import KNOWN_FORMS, OMITTED, word_form
 from kg_api.graph.fulltext.queries import MAX_TERMS, terms
-from kg_api.graph.fulltext.spacing import find_spacings
 from kg_api.graph.fulltext.stopwords import stop_words_of
 from kg_api.graph.fulltext.tokens import EXTENDING, PIECES, SYMBOLS, parts
+from kg_api.graph.fulltext.variants import find_variants
 from kg_api.wording.normal_form import normalise_text
 
 MAX_MATCHES = 50
@@ -48,14 +48,14 @@ class QuestionWords:
 
     def __init__(self, question: str) -> None:
         asked = [_POSSESSIVE.sub("", word) for word in terms(question)[:MAX_TERMS]]
-        spacings = [_forms(each.words) for each in find_spacings(question)]
-        telling = [*map(_forms, _telling(asked)), *spacings]
+        variants = [_forms(each.words) for each in find_variants(question)]
+        telling = [*map(_forms, _telling(asked)), *variants]
         self._telling = frozenset(form for forms in telling for form in forms)
         self._alone = frozenset(forms[0] for forms in telling if len(forms) == 1)
         known = frozenset(form for word in asked for form in _forms(word))
         every = _forms(_POSSESSIVE.sub("", normalise_text(question))) if asked else []
         self._pairs = frozenset(pair for pair in pairwise(every) if known.issuperset(pair)).union(
-            pair for forms in spacings for pair in pairwise(forms)
+            pair for forms in variants for pair in pairwise(forms)
         )
         self._wanted = self._alone.union(*self._pairs)
         self._begin = frozenset(form[:2] for form in self._wanted)

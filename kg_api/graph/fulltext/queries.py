@@ -15,15 +15,15 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from kg_api.graph.database import portions
-from kg_api.graph.fulltext.spacing import Spacing
 from kg_api.graph.fulltext.tokens import EXTENDING, PIECES, SINGLE, TURNS, find_hidden_parts, parts, runs
+from kg_api.graph.fulltext.variants import MAX_VARIANTS, Variant
 from kg_api.models.identity import scope_of_document, scope_of_ontology
-from kg_api.wording.normal_form import normalise_text
+from kg_api.wording.normal_form import fold_letters, normalise_text
 
 MAX_TERMS = 64
 MAX_STEMS = 64
 SCOPES_A_QUERY = 366
-"""64 words and 32 spacings in four fields and `scope`, 64 stems, a name, 366 scopes: 911 of 1,024 clauses."""
+"""64 words and 32 variants in four fields and `scope`, 64 stems, a name, 366 scopes: 911 of 1,024 clauses."""
 FIELDS = {"full_text": 1.0, "heading": 1.0, "title": 1.0, "document": 0.5}
 """The fields of sources that are searched and their weights."""
 CONCEPT_FIELDS = {"label": 2.0, "search_terms": 1.0, "description": 0.5}
@@ -87,7 +87,7 @@ def lucene_queries(
     *,
     light: Container[str] = (),
     stems: Sequence[str] = (),
-    spacings: Sequence[Spacing] = (),
+    variants: Sequence[Variant] = (),
     name: str | None = None,
 ) -> list[str]:
     """Queries in Lucene syntax for any of the words, in some ontologies or documents only.
@@ -103,13 +103,15 @@ def lucene_queries(
         fields: to look through, with their weights.
         light: words that say little.
         stems: of the words in other languages.
-        spacings: other ways to write the question's numbers and letters.
+        variants: other ways to write the question's numbers and letters.
         name: the token of the documents whose alias is the question.
     """
     if not words:
         return []
     weighed = [(word, LIGHT if word.lower() in light else "") for word in words[:MAX_TERMS]]
-    weighed += [(each.words, "" if each.weight == 1 else f"^{each.weight}") for each in spacings]
+    others = [(each.words, "" if each.weight == 1 else f"^{each.weight}") for each in variants]
+    others += [(folded, weight) for word, weight in weighed if (folded := fold_letters(word)) != word]
+    weighed += others[:MAX_VARIANTS]
     beside = [(" ".join(map(_quote, stems[:MAX_STEMS])), STEMS_WEIGHT), (name or "", NAME_WEIGHT)]
     asked = _to_lucene(weighed, fields, beside)
     return [" ".join(filter(None, (asked, scope))) for scope in _within(ontologies, document_ids)]
@@ -139,7 +141,11 @@ def _to_lucene(
 ) -> str:
     """Each word with its weight in each field, and what is asked of `scope` besides."""
     plain = " ".join(_quote(word) + weight for word, weight in weighed)
-    hidden = " ".join(_quote(parts(word)) + weight for word, weight in weighed if _may_be_hidden(word))
+    once: dict[str, str] = {}
+    for word, weight in weighed:
+        if _may_be_hidden(word):
+            once.setdefault(_quote(parts(word)), weight)
+    hidden = " ".join(word + weight for word, weight in once.items())
     asked = [(field, plain, weight) for field, weight in fields.items()]
     asked += [("scope", each, weight) for each, weight in [(hidden, PARTS_WEIGHT), *beside] if each]
     return f"+({' '.join(f'{field}:({each})^{weight}' for field, each, weight in asked)})"

@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Container, Iterable, Iterator
 from fractions import Fraction
 
-from kg_api.wording.normal_form import normalise_text
+from kg_api.wording.normal_form import fold_letters, normalise_text
 
 
 def _class_of(categories: Container[str]) -> str:
@@ -102,7 +102,8 @@ def parts(word: str) -> str:
 
     Punctuation parts a word, and so do digits next to letters other than Latin ones: `2022년`.
     """
-    return " ".join(_token(part) for part in _BETWEEN_PARTS.split(normalise_text(word)) if _says(part))
+    normal = fold_letters(normalise_text(word))
+    return " ".join(_token(part) for part in _BETWEEN_PARTS.split(normal) if _says(part))
 
 
 def find_hidden_parts(texts: Iterable[str]) -> list[str]:
@@ -111,8 +112,7 @@ def find_hidden_parts(texts: Iterable[str]) -> list[str]:
 
 
 def _find_hidden(text: str) -> Iterator[str]:
-    normal = normalise_text(text)
-    if normal != text or _WITHOUT_TOKEN.search(text):
+    if fold_letters(normalise_text(text)) != text or _WITHOUT_TOKEN.search(text):
         yield from _find_written_otherwise(text)
         return
     has_turns = not text.isascii() and TURNS.search(text) is not None

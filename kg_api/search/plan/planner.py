@@ -12,9 +12,9 @@ from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph
 from kg_api.graph.filters.remembered import RememberedFilters
 from kg_api.graph.fulltext.queries import terms, word_pairs
-from kg_api.graph.fulltext.spacing import find_spacings
 from kg_api.graph.fulltext.stopwords import stop_words_of
 from kg_api.graph.fulltext.synonyms import synonyms_in
+from kg_api.graph.fulltext.variants import find_variants
 from kg_api.graph.readiness import IndexWatch
 from kg_api.graph.search.passages import TEXT_INDEX
 from kg_api.graph.search.similar import count_sources
@@ -128,7 +128,7 @@ class SearchPlanner:
             chosen.in_queries,
             synonyms,
             languages,
-            spacings=find_spacings(request.query_text or ""),
+            variants=find_variants(request.query_text or ""),
             name=scope_of_alias(request.query_text or ""),
         )
         plan = SearchPlan(

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kg_api.graph.fulltext.queries import MAX_TERMS, fuzzy_queries, lucene_queries
-from kg_api.graph.fulltext.spacing import Spacing
 from kg_api.graph.fulltext.spelling import fuzzy_clauses, may_be_misspelt
 from kg_api.graph.fulltext.stems import stems_of_question
 from kg_api.graph.fulltext.stopwords import ENGLISH
+from kg_api.graph.fulltext.variants import Variant
 from kg_api.models.queries.search import Respelling
 
 
@@ -26,7 +26,7 @@ class Wording:
     """What searches of an ontology take for some of them, added at half weight."""
     languages: frozenset[str | None] = frozenset({None})
     """Of the ontologies that are searched; None: some have none."""
-    spacings: Sequence[Spacing] = ()
+    variants: Sequence[Variant] = ()
     """Other ways to write its numbers and letters."""
     name: str | None = None
     """The token of the documents whose alias it is."""
@@ -58,7 +58,7 @@ class Wording:
             self.document_ids,
             light=light,
             stems=stems,
-            spacings=self.spacings,
+            variants=self.variants,
             name=self.name,
         )
 

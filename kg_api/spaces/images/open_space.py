@@ -14,6 +14,7 @@ from kg_api.graph.database import Graph
 from kg_api.graph.spaces.registry import Space, find_space, remember_probe
 from kg_api.spaces.model_watch import FAULTS, WatchedModel
 from kg_api.spaces.probe import check_probe
+from kg_api.wording.normal_form import normalise_width
 
 
 class OpenImageSpace(WatchedModel[ImageEmbedder]):
@@ -86,7 +87,7 @@ class OpenImageSpace(WatchedModel[ImageEmbedder]):
         Raises:
             As `ImageEmbedder.embed_query`; ConfigurationError also when another model answers.
         """
-        return self._asked(lambda: self.embedder().embed_query(text))
+        return self._asked(lambda: self.embedder().embed_query(normalise_width(text)))
 
     def _asked(self, ask: Callable[[], NDArray[np.float32]]) -> NDArray[np.float32]:
         """What a model answers that is as it was; one that just failed is left alone for a few seconds."""

@@ -16,9 +16,9 @@ from kg_api.graph.fulltext.queries import (
     terms,
     word_pairs,
 )
-from kg_api.graph.fulltext.spacing import MAX_SPACINGS, find_spacings
 from kg_api.graph.fulltext.stopwords import stop_words_of
 from kg_api.graph.fulltext.tokens import SINGLE, find_hidden_parts, parts
+from kg_api.graph.fulltext.variants import MAX_VARIANTS, find_variants
 from kg_api.models.identity import scope_of_document, scope_of_ontology
 
 LUCENE_CLAUSES = 1024
@@ -44,7 +44,7 @@ WITHOUT_WORDS = re.compile(
         ("'quoted' ...end. .start", ["quoted", "end", "start"]),
         ("snake_case x2", ["snake_case", "x2"]),
         ("一 测试 テスト て", ["一", "测", "试", "テスト", "て"]),
-        ("हिन्दी น้ำ می\u200cخواهم", ["हिन्दी", "น้ำ", "ميخواهم"]),
+        ("हिन्दी น้ำ می\u200cخواهم", ["हिन्दी", "น้ำ", "میخواهم"]),
         ("２０２４ ｶﾀｶﾅ 12㎏ תִּקּוּן", ["2024", "カタカナ", "12kg", "תקון"]),
         ("2022년 ב2016", ["2022년", "2022", "년", "ב2016", "ב", "2016"]),
         ("QX-17 B2B mp3 ISO9001 7f3a", ["QX", "17", "B2B", "mp3", "ISO9001", "7f3a"]),
@@ -102,10 +102,10 @@ def test_question_is_asked_in_normal_form() -> None:
     assert QUOTED.findall(query)[:2] == ["café", "tea"]
 
 
-def test_spacings_are_asked_in_each_field() -> None:
-    (query,) = lucene_queries(["5", "kg"], spacings=find_spacings("5 kg"))
+def test_variantss_are_asked_in_each_field() -> None:
+    (query,) = lucene_queries(["5", "kg"], variants=find_variants("5 kg"))
     assert query.count('"5kg"^2.0') == len(FIELDS) + 1
-    (query,) = lucene_queries(["5kg"], spacings=find_spacings("5kg"))
+    (query,) = lucene_queries(["5kg"], variants=find_variants("5kg"))
     assert query.count('"5 kg"') == len(FIELDS) + 1
 
 
@@ -117,11 +117,11 @@ def test_a_query_never_has_too_many_clauses(words: int, documents: int) -> None:
         None,
         [f"{n:032x}" for n in range(documents)],
         stems=[f"kgs{word}" for word in asked],
-        spacings=find_spacings(" ".join(f"{n}kg" for n in range(words))),
+        variants=find_variants(" ".join(f"{n}kg" for n in range(words))),
         name="kga",
     )
     for query in queries:
-        most = (MAX_TERMS + MAX_SPACINGS) * (len(FIELDS) + 1) + MAX_STEMS
+        most = (MAX_TERMS + MAX_VARIANTS) * (len(FIELDS) + 1) + MAX_STEMS
         assert len(QUOTED.findall(query)) <= most
         assert most + 1 + SCOPES_A_QUERY < LUCENE_CLAUSES
         assert query.count("kgd") <= SCOPES_A_QUERY

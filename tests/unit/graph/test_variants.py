@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.graph.fulltext.forms import OMITTED
-from kg_api.graph.fulltext.spacing import MAX_SPACINGS, Spacing, find_spacings
+from kg_api.graph.fulltext.variants import MAX_VARIANTS, Variant, find_variants
 
 
 @pytest.mark.parametrize(
@@ -35,19 +35,19 @@ from kg_api.graph.fulltext.spacing import MAX_SPACINGS, Spacing, find_spacings
         ("", []),
     ],
 )
-def test_spacings_are_the_other_way_to_write(question: str, expected: list[str]) -> None:
-    assert [each.words for each in find_spacings(question)] == expected
+def test_variantss_are_the_other_way_to_write(question: str, expected: list[str]) -> None:
+    assert [each.words for each in find_variants(question)] == expected
 
 
 def test_unit_that_the_index_leaves_out_weighs_half() -> None:
-    assert find_spacings("16A") == [Spacing("16", 0.5)]
-    assert find_spacings("16 A") == [Spacing("16A", 2.0)]
+    assert find_variants("16A") == [Variant("16", 0.5)]
+    assert find_variants("16 A") == [Variant("16A", 2.0)]
 
 
 @given(st.text())
-def test_spacings_are_few_words_of_letters_and_digits(question: str) -> None:
-    found = find_spacings(question)
-    assert len(found) <= MAX_SPACINGS
+def test_variantss_are_few_words_of_letters_and_digits(question: str) -> None:
+    found = find_variants(question)
+    assert len(found) <= MAX_VARIANTS
     assert all(
         part.replace(",", "").replace(".", "").isalnum() for each in found for part in each.words.split()
     )
@@ -56,5 +56,5 @@ def test_spacings_are_few_words_of_letters_and_digits(question: str) -> None:
 @given(st.integers(0, 10**6), st.from_regex("[b-z]{1,4}", fullmatch=True))
 def test_joined_and_apart_ask_for_each_other(number: int, unit: str) -> None:
     if unit not in OMITTED:
-        assert [each.words for each in find_spacings(f"{number}{unit}")] == [f"{number} {unit}"]
-    assert [each.words for each in find_spacings(f"{number} {unit}")] == [f"{number}{unit}"]
+        assert [each.words for each in find_variants(f"{number}{unit}")] == [f"{number} {unit}"]
+    assert [each.words for each in find_variants(f"{number} {unit}")] == [f"{number}{unit}"]

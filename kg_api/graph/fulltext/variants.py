@@ -14,7 +14,7 @@ from kg_api.graph.fulltext.forms import OMITTED
 from kg_api.graph.fulltext.tokens import LATIN
 from kg_api.wording.normal_form import normalise_text
 
-MAX_SPACINGS = 32
+MAX_VARIANTS = 32
 JOINED = 2.0
 """The weight of one word that stands for two of the question."""
 
@@ -28,7 +28,7 @@ _FORMULA = re.compile(rf"(?<![\w.,])({_NUMBER})[/^]({_NUMBER})(?![\w/^])")
 _BETWEEN = re.compile(r"\s?[-°^]?\s?")
 
 
-class Spacing(NamedTuple):
+class Variant(NamedTuple):
     """Another way to write a part of a question."""
 
     words: str
@@ -36,27 +36,27 @@ class Spacing(NamedTuple):
     weight: float = 1.0
 
 
-def find_spacings(question: str) -> list[Spacing]:
+def find_variants(question: str) -> list[Variant]:
     """Return the other ways to write a question's numbers and the letters next to them, the first 32."""
     normal = normalise_text(question)
     words = [*_WORD.finditer(normal)]
     apart = [each for word in words for each in _part(word[0])]
-    apart += [Spacing(" ".join(found.groups())) for found in _FORMULA.finditer(normal)]
+    apart += [Variant(" ".join(found.groups())) for found in _FORMULA.finditer(normal)]
     joined = (
-        Spacing(first[0] + last[0], JOINED)
+        Variant(first[0] + last[0], JOINED)
         for first, last in pairwise(words)
         if _may_join(normal, first, last)
     )
-    return [*islice(dict.fromkeys([*apart, *joined]), MAX_SPACINGS)]
+    return [*islice(dict.fromkeys([*apart, *joined]), MAX_VARIANTS)]
 
 
-def _part(word: str) -> Iterator[Spacing]:
+def _part(word: str) -> Iterator[Variant]:
     """The index has no `a` and `in`: of `16 A` only the number can be found."""
     if quantity := _QUANTITY.fullmatch(word):
         number, unit = quantity.groups()
-        yield Spacing(number, 0.5) if unit.lower() in OMITTED else Spacing(f"{number} {unit}")
+        yield Variant(number, 0.5) if unit.lower() in OMITTED else Variant(f"{number} {unit}")
     elif (code := _CODE.fullmatch(word)) and code[1].lower() not in OMITTED:
-        yield Spacing(f"{code[1]} {code[2]}")
+        yield Variant(f"{code[1]} {code[2]}")
 
 
 def _may_join(text: str, first: re.Match[str], last: re.Match[str]) -> bool:
