@@ -126,6 +126,7 @@ class _Deck:
         elif (part := _find_graphic(shape)) is not None:
             self._write_graphic(shape, part)
         else:
+            self.left_out["embedded objects"] += next(shape.element.iter(q("p:oleObj")), None) is not None
             described = _alternative(shape)
             if (found := self.images.read(_picture(shape))) is not None:
                 self.writer.image(found, described, shape.image.filename or f"image.{shape.image.ext}")

@@ -14,6 +14,8 @@ from kg_api.convert.docx.fields import read_control_state
 from kg_api.convert.docx.numbering import Numbering, ParagraphNumber
 from kg_api.convert.docx.styles import VALUE, Styles, is_on
 from kg_api.convert.docx.text import (
+    DELETED,
+    HIDDEN,
     Anchored,
     FoundGraphic,
     FoundPicture,
@@ -103,8 +105,9 @@ class _Document:
 
     def write(self) -> None:
         """Write the body, and the footnotes and endnotes behind it."""
-        body = self._package.parse(self._main).find(q("w:body"))
-        if body is not None:
+        root = self._package.parse(self._main)
+        self._reader.fields.find_unmatched(root)
+        for body in root.findall(q("w:body")):
             self._write_blocks(body)
         self._close()
         for reference, mark in self._references:
@@ -267,10 +270,7 @@ class _Document:
         anchored = list[tuple[Anchored, str]]()
         lines = list[list[str]]()
         for row, parts in zip(rows, cells, strict=True):
-            settings = row.find(q("w:trPr"))
-            if settings is not None and settings.find(q("w:del")) is not None:
-                for cell in parts:
-                    self._read_cell(cell)  # counts its words as deleted
+            if self._leave_out_row(row):
                 continue
             line, found = self._read_row(row, parts)
             if any(line):
@@ -283,6 +283,19 @@ class _Document:
             self._writer.add(paragraph(" ".join(cell for line in lines for cell in line)))
         for each, said in anchored:
             self._write_anchored([each], said)
+
+    def _leave_out_row(self, row: XmlElement) -> bool:
+        """Whether nobody sees a row, which is counted then."""
+        settings = row.find(q("w:trPr"))
+        if settings is None:
+            return False
+        hidden, deleted = is_on(settings.find(q("w:hidden"))), settings.find(q("w:del")) is not None
+        if hidden or deleted:
+            words = row.iter(q("w:t"), q("w:delText"))
+            self._left_out[DELETED if deleted else HIDDEN] += sum(
+                len((each.text or "").split()) for each in words
+            )
+        return hidden or deleted
 
     def _find(self, container: XmlElement, tag: str) -> Iterator[XmlElement]:
         """Rows or cells, also those that content controls, tags and insertions enclose."""

@@ -10,7 +10,8 @@ from kg_api.convert.docx.styles import VALUE, is_on
 from kg_api.convert.ooxml.package import XmlElement, q
 from kg_api.convert.ooxml.symbols import translate_symbols
 
-_KIND, _DATA = q("w:fldCharType"), q("w:ffData")
+_MARK, _KIND, _DATA = q("w:fldChar"), q("w:fldCharType"), q("w:ffData")
+_DELETED = (q("w:del"), q("w:moveFrom"))
 _CHECKED, _UNCHECKED = "☒", "☐"
 _MAX_EXAMPLE = 60
 _SILENT = frozenset(
@@ -32,8 +33,22 @@ class Fields:
 
     def __init__(self) -> None:
         self._open: list[_Field] = []
+        self._unmatched: set[XmlElement] = set()
         self.without_result: Counter[str] = Counter()
         """Codes of fields that Word computes anew and stores no result of."""
+
+    def find_unmatched(self, root: XmlElement) -> None:
+        """Find fields of a part that begin and never end: their code must not hide what follows."""
+        deleted = {each for gone in root.iter(*_DELETED) for each in gone.iter(_MARK)}
+        begun = list[XmlElement]()
+        for each in root.iter(_MARK):
+            if each in deleted:
+                continue
+            if each.get(_KIND, "") == "begin":
+                begun.append(each)
+            elif begun and each.get(_KIND, "") == "end":
+                begun.pop()
+        self._unmatched.update(begun)
 
     @property
     def in_code(self) -> bool:
@@ -51,7 +66,7 @@ class Fields:
     def switch(self, element: XmlElement) -> str:
         """Begin, divide or end a field; return the text of a form field that stores its state alone."""
         kind = element.get(_KIND, "")
-        if kind == "begin":
+        if kind == "begin" and element not in self._unmatched:
             self._open.append(_Field(element.find(_DATA)))
         elif kind == "separate" and self._open:
             self._open[-1].in_result = True

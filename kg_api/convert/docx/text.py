@@ -84,6 +84,11 @@ class ParagraphText:
         return self.inline.render()
 
 
+def count_words(element: XmlElement) -> int:
+    """Count the words below an element, deleted ones included."""
+    return sum(len((each.text or "").split()) for each in element.iter(_TEXT, q("w:delText")))
+
+
 class NoteReference(NamedTuple):
     """A place of a footnote or an endnote."""
 
@@ -159,9 +164,7 @@ class TextReader:
                 self._read_children(child)
 
     def _leave_out_deleted(self, element: XmlElement) -> None:
-        self._left_out[DELETED] += sum(
-            len((each.text or "").split()) for each in element.iter(q("w:delText"), _TEXT)
-        )
+        self._left_out[DELETED] += count_words(element)
 
     def _read_control(self, element: XmlElement) -> None:
         before = self._text.inline.size
@@ -190,7 +193,7 @@ class TextReader:
             elif self.fields.in_code or tag in _SKIPPED:
                 continue
             elif look.hidden:
-                self._left_out[HIDDEN] += sum(len((each.text or "").split()) for each in child.iter(_TEXT))
+                self._left_out[HIDDEN] += count_words(child)
             elif tag in self._signs:
                 self._text.inline.add(self._signs[tag], look.script, struck=look.struck)
             elif handler := self._in_run.get(tag):

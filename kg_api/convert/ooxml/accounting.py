@@ -1,6 +1,6 @@
 """A simple reader of all text nodes of Word and PowerPoint files, to find text that their converters lost.
 
-It shares nothing with the converters but the parser: it knows no fields, lists, styles or positions.
+It shares nothing with the converters but the parser, and knows no lists, looks or positions.
 """
 
 from __future__ import annotations
@@ -75,11 +75,9 @@ def _read_chart(root: XmlElement) -> set[str]:
 
 def _read_paragraphs(root: XmlElement, hidden: set[str]) -> Iterator[str]:
     skipped = set(_find_skipped(root, hidden))
-    codes, owner, pieces = list[bool](), None, list[str]()
-    for each in root.iter("{*}t", "{*}fldChar"):
-        if not each.tag.endswith("}t"):
-            _follow_field(codes, _get(each, "fldCharType"))
-        elif each.text and not any(codes) and each not in skipped:
+    owner, pieces = None, list[str]()
+    for each in root.iter("{*}t"):
+        if each.text and each not in skipped:
             above = next((up for up in _climb(each) if _name(up) in {"p", "rt", "oMath"}), each)
             if above is not owner and pieces:
                 yield "".join(pieces)
@@ -90,18 +88,25 @@ def _read_paragraphs(root: XmlElement, hidden: set[str]) -> Iterator[str]:
         yield "".join(pieces)
 
 
-def _follow_field(codes: list[bool], kind: str) -> None:
-    """Keep for each open field whether its code is being read."""
-    if kind == "begin":
-        codes.append(True)
-    elif codes and kind == "separate":
-        codes[-1] = False
-    elif codes and kind == "end":
-        codes.pop()
+def _find_codes(root: XmlElement) -> Iterator[XmlElement]:
+    """Text within the codes of fields, such as a field that another one compares."""
+    begun = list[list[XmlElement] | None]()  # the text of each code so far; None: its result has begun
+    for each in root.iter("{*}t", "{*}fldChar"):
+        kind = _get(each, "fldCharType")
+        if each.tag.endswith("}t"):
+            for code in begun:
+                if code is not None:
+                    code.append(each)
+        elif kind == "begin":
+            begun.append([])
+        elif begun and kind in {"separate", "end"}:
+            yield from begun.pop() or ()
+            begun += [None] if kind == "separate" else []
 
 
 def _find_skipped(root: XmlElement, hidden: set[str]) -> Iterator[XmlElement]:
     """Text nodes that nobody sees: other branches, deleted and hidden text, what each slide repeats."""
+    yield from _find_codes(root)
     for holder in (
         *_find_other_branches(root),
         *root.iter("{*}del", "{*}moveFrom"),
@@ -112,7 +117,12 @@ def _find_skipped(root: XmlElement, hidden: set[str]) -> Iterator[XmlElement]:
 
 def _find_other_branches(root: XmlElement) -> Iterator[XmlElement]:
     for each in root.iter("{*}AlternateContent"):
-        said = [any((text.text or "").strip() for text in branch.iter("{*}t")) for branch in each]
+        graphics = ("{*}chart", "{*}relIds", "{*}blip")
+        said = [
+            any((text.text or "").strip() for text in branch.iter("{*}t"))
+            or next(branch.iter(*graphics), None) is not None
+            for branch in each
+        ]
         yield from (branch for at, branch in enumerate(each) if any(said) and at != said.index(True))
 
 
@@ -125,6 +135,9 @@ def _find_hidden(root: XmlElement, styles: set[str]) -> Iterator[XmlElement]:
     for each in root.iter("{*}rFonts", "{*}latin"):  # letters of a symbol font are signs
         if is_symbol_font(_get(each, "ascii") or each.get("typeface", "")):
             yield from islice(_climb(each), 1, 2)
+    for each in root.iter("{*}trPr"):
+        if any(_name(child) in {"hidden", "del"} for child in each):
+            yield from islice(_climb(each), 1)
     yield from (each for each in root.iter("{*}fld") if each.get("type", "") == "slidenum")
     for each in root.iter("{*}ph", "{*}cNvPr"):
         if each.get("type", "") in _FOOTERS or each.get("hidden", "0") in {"1", "true"}:

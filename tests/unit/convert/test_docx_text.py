@@ -165,6 +165,40 @@ def test_field_without_result_is_noted(content: str) -> None:
     )
 
 
+def test_field_that_never_ends_hides_nothing() -> None:
+    begin = '<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>REF x</w:instrText></w:r>'
+    made = read(paragraph(run("Limit ") + begin + run("40")) + paragraph(field("REF y", run("50"))))
+    assert (made.text, made.notes) == ("Limit 40\n\n50\n", ())
+
+
+def test_hidden_row_is_noted() -> None:
+    rows = "".join(
+        f"<w:tr>{about}<w:tc>{paragraph(run(text))}</w:tc></w:tr>"
+        for about, text in (("", "A"), ("<w:trPr><w:hidden/></w:trPr>", "Secret 250"), ("", "B"))
+    )
+    made = read(f"<w:tbl>{rows}</w:tbl>")
+    assert (made.text, made.notes) == ("| A |\n| --- |\n| B |\n", ("left out: hidden words (2)",))
+
+
+def test_chart_of_office_2016_is_read() -> None:
+    def level(kind: str, form: str, *values: str) -> str:
+        return f'<cx:{kind}><cx:lvl formatCode="{form}">{"".join(f"<cx:pt>{value}</cx:pt>" for value in values)}</cx:lvl></cx:{kind}>'
+
+    data = f'<cx:chartData><cx:data id="0">{level("strDim", "", "May", "June")}{level("numDim", "General", "40", "-12.5")}</cx:data></cx:chartData>'
+    series = (
+        '<cx:series><cx:tx><cx:txData><cx:v>Tons</cx:v></cx:txData></cx:tx><cx:dataId val="0"/></cx:series>'
+    )
+    title = "<cx:title><cx:tx><cx:txData><cx:v>Loads</cx:v></cx:txData></cx:tx></cx:title>"
+    chart = f"<cx:chartSpace {NAMESPACES}>{data}<cx:chart>{title}{series}</cx:chart></cx:chartSpace>"
+    other = run("This chart is not available in your version of Word.")
+    body = paragraph(choice(GRAPHIC.format("", '<cx:chart r:id="chartEx1"/>'), other))
+    made = read(body, chartEx1=("chartEx", chart))
+    assert (made.text, made.notes) == (
+        "Loads\n\n|  | Tons |\n| --- | --- |\n| May | 40 |\n| June | -12.5 |\n",
+        (),
+    )
+
+
 def test_text_box_is_read_once_behind_its_paragraph() -> None:
     group = "<w:r><w:drawing><wp:inline><a:graphic><a:graphicData><wpg:wgp><mc:AlternateContent>{}</mc:AlternateContent></wpg:wgp></a:graphicData></a:graphic></wp:inline></w:drawing></w:r>"
     inner = f'<mc:Choice Requires="wps"><wps:wsp><wps:txbx><w:txbxContent>{paragraph(run("In a group 41"))}</w:txbxContent></wps:txbx></wps:wsp></mc:Choice>'
