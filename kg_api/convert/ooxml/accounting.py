@@ -117,10 +117,9 @@ def _find_skipped(root: XmlElement, hidden: set[str]) -> Iterator[XmlElement]:
 
 def _find_other_branches(root: XmlElement) -> Iterator[XmlElement]:
     for each in root.iter("{*}AlternateContent"):
-        graphics = ("{*}chart", "{*}relIds", "{*}blip")
         said = [
             any((text.text or "").strip() for text in branch.iter("{*}t"))
-            or next(branch.iter(*graphics), None) is not None
+            or next(branch.iter("{*}chart", "{*}relIds", "{*}blip"), None) is not None
             for branch in each
         ]
         yield from (branch for at, branch in enumerate(each) if any(said) and at != said.index(True))
