@@ -236,7 +236,7 @@ class _Grid:
             yield from map(_join, held)
             held = []
             if begins:
-                titles, header, body = self._read_header(group)
+                titles, header, body = self._read_header(group, is_last=group is groups[-1])
                 yield from map(_join, titles)
                 extent = _find_extent([*header, *body])
             else:
@@ -261,7 +261,7 @@ class _Grid:
             or right > extent[1]
         )
 
-    def _read_header(self, group: _Group) -> tuple[list[Row], list[Row], list[Row]]:
+    def _read_header(self, group: _Group, *, is_last: bool) -> tuple[list[Row], list[Row], list[Row]]:
         """Part the rows of a table into titles above it, its header and its body."""
         rows, titles = group.rows, group.count_titles()
         if titles == len(rows):  # a single column
@@ -274,7 +274,7 @@ class _Grid:
                 break
         header, at = rows[titles], titles + 1
         while (
-            at < len(rows) - 1
+            at < len(rows) - is_last  # values may stand below a blank row
             and (names := self._spread(group, at - 1, header))
             and _is_header(rows[at], rows[at + 1 :])
         ):

@@ -26,8 +26,8 @@ _KIND = "a spreadsheet (XLSX, XLS or ODS)"
 _OLE = b"\xd0\xcf\x11\xe0"
 _EXACT = 2**53
 _VALUES_ONLY = (
-    "old Excel file (.xls): kg read values only. Errors, number formats such as percent, struck text, hidden "
-    "rows, comments and text boxes are missing. Save it as .xlsx to keep them"
+    "old Excel file (.xls): kg read values only. Number formats such as percent, errors, formulas without a "
+    "result, struck text, hidden rows, comments and text boxes are missing. Save it as .xlsx to keep them"
 )
 
 

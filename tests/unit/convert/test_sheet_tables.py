@@ -205,6 +205,9 @@ def test_merged_cells_are_titles_names_and_labels() -> None:
     assert split(
         "Site|North||South|\n|a|b|a|b\nHarbour|1|2|3|4", [(0, 0, 1, 0), (0, 1, 0, 2), (0, 3, 0, 4)]
     ) == [[["Site", "North a", "North b", "South a", "South b"], ["Harbour", "1", "2", "3", "4"]]]
+    assert split("|North||South\n|a|b|a\n\nHarbour|1|2|3", [(0, 1, 0, 2)]) == [
+        [["", "North a", "North b", "South a"], ["Harbour", "1", "2", "3"]]
+    ]
     assert split("Part|Site|Load\nNorth|Harbour|40\n|Dock|5", [(1, 0, 2, 0)]) == [
         [["Part", "Site", "Load"], ["North", "Harbour", "40"], ["North", "Dock", "5"]]
     ]
