@@ -88,10 +88,10 @@ def read_xlsx_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[Sh
         raise UnreadableDocument(f"it is not a spreadsheet: {main} in it is no workbook")
     links = _read_links(archive, names, main)
     book = _Book(archive, notes, names)
-    parts = {kind: part for kind, part in links.values() if part in names}
-    if part := parts.get("styles"):
+    parts = {"styles": "xl/styles.xml", "sharedStrings": "xl/sharedStrings.xml", **dict(links.values())}
+    if (part := parts["styles"]) in names:
         book.styles = _read_styles(read_xml(read_entry(archive, part), part))
-    if part := parts.get("sharedStrings"):
+    if (part := parts["sharedStrings"]) in names:
         book.strings = list(_read_strings(archive, part))
     said = {_name(each): each.attrib for each in root.iter()}
     book.since_1904 = said.get("workbookPr", {}).get("date1904") in _ON
