@@ -14,6 +14,8 @@ _PEOPLE = ("author", "authors", "by")
 CONTEXT_FIELDS = ("title", "heading", "date", "author")
 _FIELD = re.compile(r"\{([^{}]*)\}")
 _OPTIONAL = re.compile(r"\[[^\[\]]*\]")
+_PART = re.compile(r"(\[[^\[\]]*\]|\{[^{}]*\})")
+_SEPARATORS = " ,;:.|/>-–—·•"
 
 
 def checked_template(template: str) -> str:
@@ -38,19 +40,31 @@ def _known() -> str:
 
 
 def fill_template(template: str, values: Mapping[str, str]) -> str:
-    """A line by a template; a part in square brackets needs all its fields, the line one of them."""
+    """Return a line by a template, or nothing if none of its fields has a value.
 
-    def filled(text: str) -> str:
-        return _FIELD.sub(lambda field: values[field[1]], text)
-
-    def optional(part: re.Match[str]) -> str:
-        inner = part[0][1:-1]
-        return filled(inner) if all(values[each] for each in _FIELD.findall(inner)) else ""
-
-    if not any(values[each] for each in _FIELD.findall(template)):
+    A part in square brackets needs all its fields. Signs before an empty field, such as ` > `, go with it. At
+    the beginning of the line or of round brackets, the signs behind it go.
+    """
+    if not any(values[field] for field in _FIELD.findall(template)):
         return ""
-    pieces = zip(_OPTIONAL.split(template), [*_OPTIONAL.finditer(template), None], strict=True)
-    line = "".join(filled(plain) + (optional(part) if part else "") for plain, part in pieces)
+    parts = _PART.split(template)  # texts at even places
+    line = ""
+    for at in range(0, len(parts), 2):
+        line += parts[at]
+        if at + 1 == len(parts):
+            break
+        inner = parts[at + 1].removeprefix("[").removesuffix("]")
+        if all(values[name] for name in _FIELD.findall(inner)):
+            line += _FIELD.sub(lambda found: values[found[1]], inner)
+        elif inner == parts[at + 1] and not re.search(r"\w", parts[at]):
+            signs, after = parts[at], parts[at + 2]
+            if signs.endswith("(") and not after.startswith(")"):
+                parts[at + 2] = after.lstrip(_SEPARATORS)
+            else:
+                line = line[: len(line) - len(signs)]
+                parts[at + 2] = after.removeprefix(")") if signs.endswith("(") else after
+        if not line.strip():
+            parts[at + 2] = parts[at + 2].lstrip(_SEPARATORS)
     return " ".join(line.split())
 
 

@@ -6,7 +6,7 @@ from pydantic import ValidationError
 from kg_api.chunk.context import MAX_LINE_LENGTH, by_template
 from kg_api.models.embedding.chunking import Chunking
 from kg_api.models.embedding.configuration import EmbeddingConfig, EmbeddingConfigChange
-from kg_api.models.embedding.context_fields import used_in_context
+from kg_api.models.embedding.context_fields import fill_template, used_in_context
 
 LINE = "{date}[, {author}]: {title} > {heading}"
 
@@ -18,6 +18,27 @@ def test_fields_are_filled_in_and_optional_parts_need_theirs() -> None:
     assert by_template("{title}[ ({date})]", "Handbook", (), {}) == "Handbook"
     assert by_template("Of the handbook[ of {date}]", "Handbook", (), {}) == ""
     assert by_template("{title}: {author}", "{author} [x]", (), {"author": "Ada"}) == "{author} [x]: Ada"
+
+
+@pytest.mark.parametrize(
+    ("template", "missing", "line"),
+    [
+        ("{title} > {heading}[ ({date})]", {"heading"}, "Handbook (2024-05-01)"),
+        ("{title} > {heading}[ ({date})]", {"heading", "date"}, "Handbook"),
+        ("{title} > {heading} ({date})", {"date"}, "Handbook > Setup"),
+        ("{title} > {heading} ({date}, {author})", {"date"}, "Handbook > Setup (Ada)"),
+        ("{title} > {heading} ({date}, {author})", {"author"}, "Handbook > Setup (2024-05-01)"),
+        ("{heading} | {title} | {author}", {"heading"}, "Handbook | Ada"),
+        ("{title} / {heading} / {author}", {"heading"}, "Handbook / Ada"),
+        ("{title} / {heading} / {author}", {"author", "heading"}, "Handbook"),
+        ("{date}[, {author}]: {title}", {"date", "author"}, "Handbook"),
+        ("{date}: {title}, by {author}", {"date"}, "Handbook, by Ada"),
+        ("{title}: {heading}", {"title"}, "Setup"),
+    ],
+)
+def test_signs_before_an_empty_field_are_left_out(template: str, missing: set[str], line: str) -> None:
+    values = {"title": "Handbook", "heading": "Setup", "date": "2024-05-01", "author": "Ada"}
+    assert fill_template(template, {**values, **dict.fromkeys(missing, "")}) == line
 
 
 def test_it_is_short_and_repeats_no_heading_of_the_text() -> None:
