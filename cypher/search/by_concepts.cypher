@@ -82,6 +82,7 @@ CALL (starts, leading) {
       RETURN beside
     }
     ELSE [] END AS s
+  WITH s, near, weight, a WHERE fits(s)
   WITH s, sum(weight) AS score, collect([near, weight, a.verified]) AS ways
   ORDER BY score DESC, s.source_id LIMIT $limit
   WITH s, score, COLLECT {

@@ -1,15 +1,15 @@
 // Of the best sources that full text finds those of some documents, which are too many to be asked for within the
-// index, or of one kind; else as in by_text. The first row says how many were looked at: fewer than candidates are all there are.
+// index, or that fit conditions of sources; else as in by_text. The first row says how many were looked at: fewer than candidates are all there are.
 CYPHER 25
 CALL () {
   CALL db.index.fulltext.queryNodes('source_words', $query, {limit: $candidates}) YIELD node AS s, score
   WITH s, score, score > 0 AND ($document_ids IS NULL OR s.document_id IN $document_ids)
-       AND ($image IS NULL OR s:Image = $image) AS fits
-  WITH s, score, fits,
-       CASE WHEN fits AND ($pairs <> [] OR $watched <> []) THEN ' ' + replace(toLower(s.full_text), '\n', ' ') + ' ' ELSE '' END AS said
-  WITH s, fits, said, score * (1 + $weight * size([pair IN $pairs WHERE said CONTAINS pair])) AS score
+       AND ($image IS NULL OR s:Image = $image) AND fits(s) AS fitting
+  WITH s, score, fitting,
+       CASE WHEN fitting AND ($pairs <> [] OR $watched <> []) THEN ' ' + replace(toLower(s.full_text), '\n', ' ') + ' ' ELSE '' END AS said
+  WITH s, fitting, said, score * (1 + $weight * size([pair IN $pairs WHERE said CONTAINS pair])) AS score
   ORDER BY score DESC, s.source_id
-  RETURN count(s) AS looked, collect(CASE WHEN fits THEN {s: s, score: score, said: said} END)[..$limit] AS best
+  RETURN count(s) AS looked, collect(CASE WHEN fitting THEN {s: s, score: score, said: said} END)[..$limit] AS best
 }
 CALL (best) {
   UNWIND best AS each

@@ -6,11 +6,13 @@ CALL (ask) {
     MATCH (n:Source)
     WHERE n.ontology IN $ontologies AND n.document_id > ask.after AND n.document_id < ask.before AND n.paragraph >= 0
       AND n[$property] IS NOT NULL AND ($document_ids IS NULL OR n.document_id IN $document_ids)
+      AND ($image IS NULL OR n:Image = $image) AND fits(n)
     RETURN n
     UNION ALL
     MATCH (n:Chunk)
     WHERE n.space = $key AND n.ontology IN $ontologies AND n.document_id > ask.after AND n.document_id < ask.before
       AND n[$property] IS NOT NULL AND ($document_ids IS NULL OR n.document_id IN $document_ids)
+      AND EXISTS { MATCH (n)-[:CHUNK_OF]->(s:Source) WHERE ($image IS NULL OR s:Image = $image) AND fits(s) }
     RETURN n
   }
   WITH n, 2 * vector.similarity.cosine(n[$property], ask.vector) - 1 AS similarity
@@ -29,7 +31,8 @@ WITH source, more, each.n AS n, each.part AS part, each.similarity AS similarity
 WITH source, more, n, part, similarity, CASE WHEN n:Source THEN [n] ELSE COLLECT {
        MATCH (n)-[:CHUNK_OF]->(covered:Source) RETURN covered ORDER BY covered.paragraph
      } END AS covers
-WITH source, more, n, part, similarity, covers, covers[0] AS s
+WITH source, more, n, part, similarity, covers,
+     [each IN covers WHERE ($image IS NULL OR each:Image = $image) AND fits(each)][0] AS s
 WHERE s IS NOT NULL
 RETURN source, part, more, similarity, s.source_id AS source_id, s.ontology AS ontology, s.document AS document,
        s.document_id AS document_id, s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.page AS page,

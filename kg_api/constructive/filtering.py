@@ -55,7 +55,9 @@ class NodeFilter:
         if not step.where and step.documents is None:
             return None
         asked = Narrowed(progress.query.ontologies, step.documents, step.where)
-        chosen = choose(self._graph, self._remembered, asked, sorted(progress.ontologies))
+        chosen = choose(
+            self._graph, self._remembered, asked, sorted(progress.ontologies), whole_documents=True
+        )
         progress.note_degraded(chosen.notes)
         if not chosen.filters.document_ids:
             progress.unfitting[number] = [each.effect for each in chosen.notes]

@@ -98,7 +98,7 @@ class ConstructiveService:
         known.require_known(query.ontologies)
         there = known.there(query.ontologies)
         asked = Narrowed(query.ontologies, query.documents, query.where)
-        chosen = choose(self._graph, self._remembered, asked, there)
+        chosen = choose(self._graph, self._remembered, asked, there, whole_documents=True)
         ids = chosen.filters.document_ids
         within = None if ids is None else frozenset(ids)
         progress = QueryProgress(query, known, frozenset(there), chosen.filters, until, within)

@@ -21,6 +21,15 @@ FIRST_TIME: Final = "embedded_at"
 FIRST_REFUSAL: Final = "refused_because"
 FIRST_NEAR: Final = "linked_at"
 
+_FITS = re.compile(r"\bfits\((\w+)\)")
+_FITTING: Final = """all(any_of IN $fits WHERE any(group IN any_of WHERE
+  (group.documents IS NULL OR s.document_id IN group.documents)
+  AND (group.without IS NULL OR NOT s.document_id IN group.without)
+  AND (group.image IS NULL OR s:Image = group.image)
+  AND all(pages IN group.pages WHERE pages.wanted = any(span IN pages.spans WHERE
+    coalesce(s.page <= span.last AND coalesce(s.last_page, s.page) >= span.first, false)))))"""
+"""What `fits(s)` in a statement stands for: whether a source fits the conditions on sources in `$fits`
+(kg_api.graph.filters.sources). Without conditions, all do."""
 _PARAMETER = re.compile(r"\$(\w+)")
 _PREAMBLE = re.compile(r"^(?://.*|CYPHER 25)\n", re.MULTILINE)
 _INDEXES = (FIRST_INDEX, FIRST_CONCEPT_INDEX, FIRST_IMAGE_INDEX, FIRST_RELATION_INDEX)
@@ -60,6 +69,7 @@ def statement(name: str, space: str = FIRST_SLUG) -> LiteralString:
     type checking.
     """
     text = folder().joinpath(f"{name}.cypher").read_text(encoding="utf-8")
+    text = _FITS.sub(lambda found: re.sub(r"\bs\b", found[1], _FITTING), text)
     return cast("LiteralString", _OF_A_SPACE.sub(lambda found: of_space(found[1], space), text))
 
 

@@ -23,7 +23,7 @@ from kg_api.graph.search.similar import (
 from kg_api.models.queries.places import Place
 from kg_api.models.queries.search import Degradation
 from kg_api.models.queries.similarity import GraphRequest
-from kg_api.search.plan.chosen import Chosen, choose_documents
+from kg_api.search.plan.chosen import Chosen, choose_sources
 from kg_api.similarity.grouping import each_once
 from kg_api.similarity.scope import Comparable, comparable
 from kg_api.spaces.plans import OntologySnapshot
@@ -57,21 +57,24 @@ def choose_nodes(
     """
     known.require_known(request.ontologies)
     if request.source_ids is not None:
-        fitting = _fitting(remembered, request, None)
+        fitting = _fitting(graph, remembered, request, None)
         return _around(graph, request, sources_called(graph, request.source_ids), known, fitting)
     wanted = list(known.embedding_states) if request.ontologies is None else request.ontologies
     named = request.documents
     called = None if named is None else documents_called(graph, named, known.there(request.ontologies))
     ids = None if called is None else [each for of_ontology in called.values() for each in of_ontology]
-    fitting = _fitting(remembered, request, ids)
-    places, total = places_in(graph, wanted, fitting.filters.document_ids, request.max_nodes)
+    fitting = _fitting(graph, remembered, request, ids)
+    filters = fitting.filters
+    places, total = places_in(graph, wanted, filters.document_ids, request.max_nodes, filters.sources)
     return ChosenSources(places, total, [*fitting.notes])
 
 
-def _fitting(remembered: RememberedFilters, request: GraphRequest, ids: Sequence[str] | None) -> Chosen:
-    """The documents, of some or of all, that fit the conditions."""
+def _fitting(
+    graph: Graph, remembered: RememberedFilters, request: GraphRequest, ids: Sequence[str] | None
+) -> Chosen:
+    """What fits the conditions, of some documents or of all."""
     within = Filters(request.ontologies, ids)
-    return choose_documents(remembered, request.where, within) if request.where else Chosen(within)
+    return choose_sources(graph, remembered, request.where, within) if request.where else Chosen(within)
 
 
 def _around(
@@ -91,7 +94,9 @@ def _around(
     found: list[NearSource] = []
     degraded = [*fitting.notes]
     for space in scopes.values():
-        scope = replace(comparable(space, request.ontologies, known), documents=fitting.filters.document_ids)
+        filters = fitting.filters
+        compared = comparable(space, request.ontologies, known)
+        scope = replace(compared, documents=filters.document_ids, sources=filters.sources)
         own = [place for place in seeds if known.space_of(place.ontology).slug == space.slug]
         found += _neighbours(graph, _to_queries(own, parts, request), scope, request)
         degraded += scope.degradations()
@@ -122,7 +127,9 @@ def _neighbours(
         found = [
             near
             for space, names in scope.slots
-            for near in nearest(graph, some, space, names, depth, document_ids=among)[0]
+            for near in nearest(graph, some, space, names, depth, document_ids=among, sources=scope.sources)[
+                0
+            ]
         ]
         for number, each in enumerate(some):
             own = sorted((near for near in found if near.asked == number), key=lambda near: -near.similarity)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kg_api.graph.filters.sources import SourceFilter
 from kg_api.graph.jobs import Progress
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.queries.search import Degradation
@@ -26,6 +27,8 @@ class Comparable:
     """That no document fits."""
     documents: Sequence[str] | None = None
     """Only these; None: all but the one that is compared."""
+    sources: SourceFilter = field(default_factory=SourceFilter)
+    """Which of their sources."""
 
     @property
     def ontologies(self) -> list[str]:

@@ -22,7 +22,6 @@ from kg_api.graph.search.similar import (
     vectors_of,
 )
 from kg_api.models.communities.communities import Community
-from kg_api.models.queries.filters import Clause
 from kg_api.models.queries.places import Place
 from kg_api.models.queries.search import Degradation
 from kg_api.models.queries.similarity import (
@@ -35,7 +34,7 @@ from kg_api.models.queries.similarity import (
     SimilarSources,
     SourceGraph,
 )
-from kg_api.search.plan.chosen import choose_documents
+from kg_api.search.plan.chosen import Chosen, choose_documents, choose_sources
 from kg_api.search.plan.planner import MAX_EXACT
 from kg_api.search.timing import Stopwatch
 from kg_api.similarity.documents import similar_documents
@@ -80,8 +79,7 @@ class SimilarityService:
             parts = self._parts(own, known)
         scope = comparable(known.space_of(own.ontology), request.ontologies, known)
         with watch.stage("filter") if request.where else nullcontext():
-            left_out = None if request.same_document else own.document_id
-            scope = self._among(request.where, request.ontologies, scope, left_out)
+            scope = self._narrow(request, scope, own.document_id)
         if not parts:
             return self._by_words(own, request, scope, watch)
         with watch.stage("nearest"):
@@ -105,7 +103,10 @@ class SimilarityService:
         known = self._plans.known(request.ontologies or ())
 
         def among(scope: Comparable, own: str) -> Comparable:
-            return self._among(request.where, request.ontologies, scope, own)
+            if not request.where:
+                return scope
+            chosen = choose_documents(self._remembered, request.where, Filters(request.ontologies, None))
+            return _within(chosen, scope, own)
 
         watches = (self._indexes, self._progress)
         return similar_documents(self._graph, document_id, request, known, watches=watches, among=among)
@@ -145,19 +146,13 @@ class SimilarityService:
         found = vectors_of(self._graph, [own.source_id], known.answering, known.new)
         return evenly(found.get(own.source_id, []), MAX_PARTS)
 
-    def _among(
-        self,
-        where: Sequence[Clause] | None,
-        ontologies: Sequence[str] | None,
-        scope: Comparable,
-        left_out: str | None,
-    ) -> Comparable:
-        """Look only into the documents that fit, without the one that is compared."""
-        if not where:
+    def _narrow(self, request: SimilarSearch, scope: Comparable, own: str) -> Comparable:
+        """Look only at what fits, without the document that is compared."""
+        if not request.where:
             return scope
-        chosen = choose_documents(self._remembered, where, Filters(ontologies, None))
-        ids = [each for each in chosen.filters.document_ids or () if each != left_out]
-        return replace(scope, documents=ids, unknown=[*scope.unknown, *chosen.notes])
+        within = Filters(request.ontologies, None)
+        chosen = choose_sources(self._graph, self._remembered, request.where, within)
+        return _within(chosen, scope, None if request.same_document else own)
 
     def _by_vectors(
         self, own: Place, parts: list[VectorPart], scope: Comparable, request: SimilarSearch
@@ -184,7 +179,7 @@ class SimilarityService:
         """
         if not (request.exact or waiting):
             return
-        sources = count_sources(self._graph, scope.ontologies, scope.documents)
+        sources = count_sources(self._graph, scope.ontologies, scope.documents, scope.sources)
         if sources > MAX_EXACT and request.exact:
             raise InvalidInput(
                 f"exact compares every vector, and {sources:,} sources are more than {MAX_EXACT:,}: name "
@@ -209,7 +204,8 @@ class SimilarityService:
                 return groups, more
             depth = min(MAX_COMPARED, 4 * depth)
             if depth > MAX_BY_INDEX and not exact:
-                if count_sources(self._graph, scope.ontologies, scope.documents) > MAX_EXACT:
+                left = count_sources(self._graph, scope.ontologies, scope.documents, scope.sources)
+                if left > MAX_EXACT:
                     return groups, more
                 exact = True
 
@@ -218,7 +214,16 @@ class SimilarityService:
     ) -> tuple[list[NearSource], bool]:
         """In both slots of the space, where both answer."""
         slots = [
-            nearest(self._graph, [asked], space, names, depth, exact=exact, document_ids=scope.documents)
+            nearest(
+                self._graph,
+                [asked],
+                space,
+                names,
+                depth,
+                exact=exact,
+                document_ids=scope.documents,
+                sources=scope.sources,
+            )
             for space, names in scope.slots
         ]
         found = [near for nears, _ in slots for near in nears]
@@ -235,7 +240,7 @@ class SimilarityService:
                 "try again in a moment"
             )
         with watch.stage("text"):
-            sources = similar_by_words(self._graph, own, request, scope.documents)
+            sources = similar_by_words(self._graph, own, request, scope)
         return SimilarSources(
             source=own,
             by="text",
@@ -244,3 +249,14 @@ class SimilarityService:
             degraded=[*why(own, request), *scope.unknown],
             timings_ms=watch.milliseconds(),
         )
+
+
+def _within(chosen: Chosen, scope: Comparable, left_out: str | None) -> Comparable:
+    """Narrow what is compared to what a filter chose, without one document."""
+    ids = chosen.filters.document_ids
+    return replace(
+        scope,
+        documents=None if ids is None else [each for each in ids if each != left_out],
+        sources=chosen.filters.sources,
+        unknown=[*scope.unknown, *chosen.notes],
+    )

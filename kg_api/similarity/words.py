@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from kg_api.graph.database import Graph
+from kg_api.graph.filters.sources import SourceFilter
 from kg_api.graph.fulltext.queries import MAX_TERMS, SCOPES_A_QUERY, lucene_queries, terms
 from kg_api.graph.search.passages import Filters, LaneHit, SpaceVectors
 from kg_api.graph.search.words import WordedAmong, by_text
@@ -16,6 +17,7 @@ from kg_api.models.queries.similarity import SimilarSearch, SimilarSource
 from kg_api.search.places import PlaceReader
 from kg_api.similarity.grouping import duplicate_of, together_by_words
 from kg_api.similarity.parts import to_matched_chunk
+from kg_api.similarity.scope import Comparable
 
 NO_VECTORS = SpaceVectors(vectors={}, properties={}, spaces={})
 MAX_HITS = 1000
@@ -25,12 +27,13 @@ Scored = tuple[Place, float]
 
 
 def similar_by_words(
-    graph: Graph, own: Place, request: SimilarSearch, documents: Sequence[str] | None = None
+    graph: Graph, own: Place, request: SimilarSearch, scope: Comparable
 ) -> list[SimilarSource]:
-    """The sources that share most words with one, the best first; of some documents, or of all."""
+    """The sources that share most words with one, the best first; of those that are looked at."""
+    within = Filters(request.ontologies, scope.documents, scope.sources)
     limit = max(50, 3 * request.limit)
     while True:
-        found = _find(graph, own, request, limit, documents)
+        found = _find(graph, own, request, limit, within)
         groups = _groups(own, found, together=request.group_duplicates)
         if len(groups) >= request.limit or len(found) < limit - 1 or limit >= MAX_HITS:
             return groups[: request.limit]
@@ -50,10 +53,7 @@ def why(own: Place, request: SimilarSearch) -> list[Degradation]:
     return told
 
 
-def _find(
-    graph: Graph, own: Place, request: SimilarSearch, limit: int, documents: Sequence[str] | None
-) -> list[Scored]:
-    within = Filters(request.ontologies, documents)
+def _find(graph: Graph, own: Place, request: SimilarSearch, limit: int, within: Filters) -> list[Scored]:
     besides = None if request.same_document else own.document_id
     best = sharing_words(graph, own, within, limit, besides=besides)
     scores = {each.source.source_id: each.score for each in best}
@@ -79,17 +79,17 @@ def sharing_words(
     if besides is not None:
         queries = [f"{query} -scope:{scope_of_document(besides)}" for query in queries]
     among = documents if behind else None
-    every = chain.from_iterable(_by_text(graph, query, limit, among, within.image) for query in queries)
+    every = chain.from_iterable(_by_text(graph, query, limit, among, within.sources) for query in queries)
     best = sorted(every, key=lambda each: (-each.score, each.source.source_id))[:limit]
     return [each for each in best if each.source.source_id != own.source_id]
 
 
 def _by_text(
-    graph: Graph, query: str, limit: int, documents: Sequence[str] | None, image: bool | None
+    graph: Graph, query: str, limit: int, documents: Sequence[str] | None, sources: SourceFilter
 ) -> Sequence[LaneHit]:
-    if documents is None and image is None:
+    if documents is None and not sources:
         return by_text(graph, query, NO_VECTORS, limit)
-    among = WordedAmong(query, NO_VECTORS, limit, documents, image=image)
+    among = WordedAmong(query, NO_VECTORS, limit, documents, sources=sources)
     (found,) = graph.look_up([among.lookup])
     return among.hits(graph, found).found
 

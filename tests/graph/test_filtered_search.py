@@ -23,7 +23,7 @@ DOCUMENTS = 600
 
 def numbered(number: int) -> DocumentRecord:
     text = f"the keeper counts ships word{number % 7} number{number}"
-    told = json.dumps({"number": number, "kind": "even" if number % 2 == 0 else "odd"})
+    told = json.dumps({"number": number, "parity": "even" if number % 2 == 0 else "odd"})
     return replace(
         record(f"{number:03}.md", [text], ontology="harbour"), metadata=told, content_hash=digest(text, told)
     )
@@ -56,17 +56,17 @@ def test_no_fewer_hits_than_there_are(harbour: Kg, mode: str) -> None:
 
 
 def test_words_find_what_stands_far_behind(harbour: Kg) -> None:
-    found = search(harbour, "number1 ships", mode="text", limit=1, where=["number>100", "kind=even"])
+    found = search(harbour, "number1 ships", mode="text", limit=1, where=["number>100", "parity=even"])
     assert len(found.sources) == 1
-    exact = search(harbour, "keeper ships word3", mode="vector", limit=20, where=["kind=odd"], exact=True)
-    near = search(harbour, "keeper ships word3", mode="vector", limit=20, where=["kind=odd"])
+    exact = search(harbour, "keeper ships word3", mode="vector", limit=20, where=["parity=odd"], exact=True)
+    near = search(harbour, "keeper ships word3", mode="vector", limit=20, where=["parity=odd"])
     assert [hit.similarity for hit in near.sources] == pytest.approx(
         [hit.similarity for hit in exact.sources]
     )
 
 
 def test_a_misspelt_field_is_an_error(harbour: Kg) -> None:
-    with pytest.raises(InvalidInput, match="nearest: 'kind'"):
-        search(harbour, "keeper", where=["kinds=odd"])
+    with pytest.raises(InvalidInput, match="nearest: 'parity'"):
+        search(harbour, "keeper", where=["parityy=odd"])
     told = search(harbour, "keeper", where=["zzzz=1"])
     assert "no document has the field 'zzzz'" in [each.effect for each in told.degraded]

@@ -22,7 +22,7 @@ from tests.support.kg import Kg
 from tests.support.records import record
 
 DOCUMENTS = 45
-WHERE = ["number<10 && kind=even || number>=36", "number!=38"]
+WHERE = ["number<10 && parity=even || number>=36", "number!=38"]
 
 
 def fits(document: str) -> bool:
@@ -34,7 +34,7 @@ def fits(document: str) -> bool:
 
 def numbered(number: int) -> DocumentRecord:
     texts = [f"the keeper counts ships word{number % 7} number{number} and part{at}" for at in range(2)]
-    told = json.dumps({"number": number, "kind": "odd" if number % 2 else "even"})
+    told = json.dumps({"number": number, "parity": "odd" if number % 2 else "even"})
     new = record(str(number), texts, ontology="harbour")
     return replace(new, metadata=told, content_hash=digest(new.content_hash, told))
 

@@ -14,6 +14,7 @@ from kg_api.graph.filters.matching import (
 )
 from kg_api.graph.naming.ontologies import require_ontologies
 from kg_api.models.queries.facets import Facet, FacetCounts, FacetRequest, Facets
+from kg_api.models.queries.filters import KIND
 
 
 def count_facets(graph: Graph, request: FacetRequest) -> Facets:
@@ -27,15 +28,20 @@ def count_facets(graph: Graph, request: FacetRequest) -> Facets:
     require_ontologies(graph, names)
     if request.where:
         ids = [each for found in matching_documents(graph, request.where, names).values() for each in found]
+    within = {"ontologies": names, "document_ids": ids}
     rows = graph.read(
         "documents/facets",
-        ontologies=names,
-        document_ids=ids,
+        **within,
         facets=[{"property": _property(each), "by": each.by} for each in request.fields],
         limit=request.limit,
     )
-    counted = [_counts(facet, row) for facet, row in zip(request.fields, rows, strict=True)]
     documents = rows[0]["documents"]
+    if any(each.field == KIND for each in request.fields):
+        of_kind = _of_kind(graph.read("documents/facet_of_kind", **within)[0], documents, request.limit)
+        rows = [
+            of_kind if facet.field == KIND else row for facet, row in zip(request.fields, rows, strict=True)
+        ]
+    counted = [_counts(facet, row) for facet, row in zip(request.fields, rows, strict=True)]
     return Facets(documents=documents, facets=counted, notes=_notes(graph, request, counted, documents))
 
 
@@ -43,6 +49,18 @@ def _property(facet: Facet) -> str:
     if facet.key is None:
         return facet.field
     return f"{TIMES if facet.by else VALUES}{facet.key}"
+
+
+def _of_kind(numbers: Row, documents: int, limit: int) -> Row:
+    """Return the counts of kinds as `documents/facets` has those of a property."""
+    found = sorted(numbers.items(), key=lambda each: (-each[1], each[0]))
+    values = [{"value": kind, "documents": number} for kind, number in found if number]
+    return {
+        "documents": documents,
+        "having": documents,
+        "distinct_values": len(values),
+        "counted": values[:limit],
+    }
 
 
 def _counts(facet: Facet, row: Row) -> FacetCounts:

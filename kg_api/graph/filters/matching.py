@@ -8,6 +8,7 @@ from typing import Any, Final
 from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph, Reader, Row
 from kg_api.graph.documents.metadata import TIMES, VALUES
+from kg_api.graph.filters.sources import SourceFilter, documents_having, filter_sources, split_clauses
 from kg_api.models.identity import document_name, spellings
 from kg_api.models.library.moments import Moment, moment, year
 from kg_api.models.queries.facets import INTERVALS
@@ -35,7 +36,7 @@ def matching_documents(
     *,
     in_order: bool = False,
 ) -> dict[str, list[str]]:
-    """The ids of documents that fit a filter, by ontology.
+    """The ids of documents that fit a filter, by ontology; see `kg_api.graph.filters.sources`.
 
     Args:
         graph: where they are.
@@ -44,8 +45,19 @@ def matching_documents(
         document_ids: only these; None: all.
         in_order: whether they are in the order of their names, which takes as long again.
     """
+    of_documents, of_sources = split_clauses(where)
+    if of_sources:
+
+        def matching(clauses: Sequence[Clause]) -> list[str]:
+            found = matching_documents(graph, clauses, ontologies, document_ids)
+            return [each for ids in found.values() for each in ids]
+
+        def having(sources: SourceFilter) -> list[str]:
+            return documents_having(graph, sources, ontologies, document_ids)
+
+        document_ids = having(filter_sources(of_sources, matching, having))
     within = {"ontologies": _listed(ontologies), "document_ids": _listed(document_ids)}
-    conditions = [[[*map(_parameters, group)] for group in alternatives_of(each)] for each in where]
+    conditions = [[[*map(_parameters, group)] for group in alternatives_of(each)] for each in of_documents]
     rows = graph.read("documents/matching", conditions=conditions, in_order=in_order, **within)
     known = {row["ontology"]: row["document_ids"] for row in rows}
     return {name: ids for name, ids in known.items() if ontologies is None or name in ontologies}
@@ -117,9 +129,7 @@ def _refuse_interval(key: str, fields: Sequence[str]) -> None:
 
 def asks_for_absence(where: Sequence[Clause]) -> bool:
     """Whether a document without a field may fit."""
-    return any(
-        each.op == "!=" or (each.op == "exists" and each.value is False) for each in conditions_of(where)
-    )
+    return any(each.is_negative for each in conditions_of(where))
 
 
 def _listed(names: Sequence[str] | None) -> list[str] | None:

@@ -105,8 +105,7 @@ def by_concepts(
         nearness: what is near in meaning, by space.
     """
     begin = _begin(seeds, passages)
-    within = {**filters.scope(), "image": filters.image}
-    given = {**begin, **within, **asked.parameters(), **_bounds(), "limit": limit}
+    given = {**begin, **filters.scope(), **asked.parameters(), **_bounds(), "limit": limit}
     given["near_of"] = {name: of for each in nearness for name, of in each.links().items()}
     given["near_spaces"] = [each.space.slug for each in nearness]
     (row,) = graph.read("search/by_concepts", near=None, **given)

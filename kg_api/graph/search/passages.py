@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from neo4j.vector import Vector
 from numpy.typing import NDArray
 
 from kg_api.graph.database import Graph, Lookup, Row
+from kg_api.graph.filters.sources import SourceFilter, keep_fitting
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.queries.search import CarriedConcept
 
@@ -74,14 +75,20 @@ class Filters:
 
     ontologies: Sequence[str] | None = None
     document_ids: Sequence[str] | None = None
-    image: bool | None = None
-    """Only pictures, or only what is none; None: both."""
+    sources: SourceFilter = field(default_factory=SourceFilter)
+    """Which of their sources."""
+
+    @property
+    def image(self) -> bool | None:
+        """Only images, or only passages; None: both."""
+        return self.sources.image
 
     def scope(self) -> Row:
-        """Ontologies and documents as parameters of a statement; null: everywhere."""
+        """Return the parameters of statements; null: everywhere."""
         return {
             "ontologies": None if self.ontologies is None else list(self.ontologies),
             "document_ids": None if self.document_ids is None else list(self.document_ids),
+            **self.sources.parameters(),
         }
 
 
@@ -133,25 +140,57 @@ class NearestPassages:
     @property
     def lookup(self) -> Lookup:
         """What is asked first."""
-        return _exactly(self, MAX_CHUNKS) if self._scans else _nearest(self, self.limit)
+        if self._scans and not self.filters.sources:
+            return _exactly(self, MAX_CHUNKS)
+        return _exactly_fitting(self, self._first) if self._compares else _nearest(self, self._first)
 
     @property
     def _scans(self) -> bool:
-        """Whether one scan gives all; pictures alone are scanned in any case, for as many as are wanted."""
+        """Whether one scan returns all."""
         return self.exact and not self.filters.image
 
+    @property
+    def _compares(self) -> bool:
+        """Whether each vector is compared from the start, as for images alone."""
+        return bool(self.filters.image) or (self.exact and bool(self.filters.sources))
+
+    @property
+    def _first(self) -> int:
+        """How many chunks to fetch at first; of all that the index returns, few may fit conditions."""
+        return MAX_CHUNKS if self._scans or (self.filters.sources.fits and not self._compares) else self.limit
+
     def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
-        """What it found, and more where that is of too few sources."""
-        limit = MAX_CHUNKS if self._scans else self.limit  # one scan, whatever is asked for
+        """Return what was found, and look further if that is of too few sources.
+
+        If what fits is behind all that the index returns, each fitting vector is compared.
+        """
+        limit, compares = self._first, self._compares or self.exact
         while True:
-            fitting = [
-                row for row in found if self.filters.image is None or row["image"] is self.filters.image
-            ]
+            fitting = found if compares else self._fitting(graph, found)
             hits = [to_lane_hit(row) for row in fitting] if self.each_chunk else _best_of_each(fitting)
-            if len(hits) >= self.wanted or len(found) < limit or limit >= MAX_CHUNKS:
+            if len(hits) >= self.wanted or len(found) < limit or (limit >= MAX_CHUNKS and compares):
                 return LaneHits(hits, cut=len(found) >= limit)
-            limit = min(MAX_CHUNKS, 4 * limit)
-            (found,) = graph.look_up([_nearest(self, limit)])
+            if limit < MAX_CHUNKS:
+                limit = min(MAX_CHUNKS, 4 * limit)
+            elif self.filters.sources:
+                compares = True
+            else:
+                return LaneHits(hits, cut=True)
+            further = _exactly_fitting(self, limit) if compares else _nearest(self, limit)
+            (found,) = graph.look_up([further])
+
+    def _fitting(self, graph: Graph, found: Sequence[Row]) -> Sequence[Row]:
+        """Return what fits of the index's answer: each chunk by the first source it covers that fits."""
+        sources = self.filters.sources
+        if not sources.fits:
+            return [row for row in found if sources.image is None or row["image"] is sources.image]
+        kept = keep_fitting(graph, sources, (each for row in found for each in _covered(row)))
+        fitting = ((row, [each for each in _covered(row) if each in kept]) for row in found)
+        return [{**row, "source_id": own[0]} for row, own in fitting if own]
+
+
+def _covered(row: Row) -> list[str]:
+    return row["covers"] or [row["source_id"]]
 
 
 def by_vector(graph: Graph, nearest: NearestPassages) -> LaneHits:
@@ -181,15 +220,13 @@ def _exactly(asked: NearestPassages, limit: int) -> Lookup:
     return Lookup("search/exactly", given)
 
 
-def _exact_images(asked: NearestPassages, limit: int) -> Lookup:
-    """Pictures alone are compared one by one: the index would give passages, a picture now and then."""
+def _exactly_fitting(asked: NearestPassages, limit: int) -> Lookup:
+    """Compare each vector whose source fits."""
     given = {**_parameters(asked, limit), **asked.filters.scope(), "space": asked.space.key}
-    return Lookup("search/exactly_images", given)
+    return Lookup("search/exactly_fitting", given)
 
 
 def _nearest(asked: NearestPassages, limit: int) -> Lookup:
-    if asked.filters.image:
-        return _exact_images(asked, limit)
     given, slug = _parameters(asked, limit), asked.space.key
     given["candidates"] = max(limit, asked.candidates)
     if asked.filters.document_ids is not None:

@@ -10,7 +10,8 @@ from neo4j.vector import Vector
 from numpy.typing import NDArray
 
 from kg_api.graph.database import Graph, Lookup, Row
-from kg_api.graph.search.passages import LaneHits, SpaceVectors, to_lane_hit
+from kg_api.graph.filters.sources import SourceFilter
+from kg_api.graph.search.passages import Filters, LaneHits, SpaceVectors, to_lane_hit
 from kg_api.graph.spaces.registry import Space
 
 NO_WORDS = SpaceVectors(vectors={}, properties={}, spaces={})
@@ -28,6 +29,7 @@ class NearestPictures:
     limit: int
     words: SpaceVectors = field(default=NO_WORDS)
     """What the pictures' words are measured by."""
+    sources: SourceFilter = field(default_factory=SourceFilter)
 
     @property
     def lookup(self) -> Lookup:
@@ -39,6 +41,9 @@ class NearestPictures:
             "limit": self.limit,
             **self.words.parameters(),
         }
+        if self.sources.fits:
+            within = Filters(None, self.document_ids, self.sources).scope()
+            return Lookup("search/images_fitting", {**within, **given}, self.space.key)
         if self.document_ids is None:
             return Lookup("search/images_by_vector", given, self.space.key)
         ids = list(self.document_ids)
@@ -53,16 +58,17 @@ class NearestPictures:
 def hashes_of(
     graph: Graph,
     ontologies: Sequence[str],
-    document_ids: Sequence[str] | None,
+    filters: Filters,
     limit: int,
     *,
     without: Space | None = None,
 ) -> dict[str, int]:
-    """The perceptual hashes of pictures, by id; of all, or of those without a vector in a space."""
+    """The perceptual hashes of images that fit, by id; of all, or of those without a vector in a space."""
     rows = graph.read(
         "images/hashes",
         ontologies=list(ontologies),
-        document_ids=None if document_ids is None else list(document_ids),
+        document_ids=filters.scope()["document_ids"],
+        fits=list(filters.sources.fits),
         limit=limit,
         property=None if without is None else without.vector_property,
     )

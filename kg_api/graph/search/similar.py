@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from neo4j.vector import Vector
 from numpy.typing import NDArray
 
 from kg_api.graph.database import Graph, Row, portions
+from kg_api.graph.filters.sources import SourceFilter, keep_fitting
 from kg_api.graph.naming.reach import reaches
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.queries.places import DescribedPlace, Place
 
 PORTION = 1000
 """Sources whose vectors are read at once."""
+INDEX_DEPTH = 1000
+"""Passages of the index of which those that fit are looked for; if too few do, each vector is compared."""
 FIRST, LAST = "", "~"
 """Before and behind all ids of documents, which are hexadecimal."""
 
@@ -85,6 +89,7 @@ def nearest(
     *,
     exact: bool = False,
     document_ids: Sequence[str] | None = None,
+    sources: SourceFilter | None = None,
 ) -> tuple[list[NearSource], bool]:
     """What is nearest to some sources in one slot of a space; a filter never shrinks it.
 
@@ -96,11 +101,18 @@ def nearest(
         limit: most passages for each source.
         exact: compare with every vector instead of asking the index.
         document_ids: only these, whatever `same_document` says; None: all.
+        sources: which of their sources; None: all.
 
     Returns:
         By source the nearest first, and whether there may be more of them.
     """
+    sources = sources or SourceFilter()
     among = document_ids is not None
+    if sources and not exact:
+        found = nearest(graph, asked, space, ontologies, INDEX_DEPTH, document_ids=document_ids)
+        return _fitting(graph, found, sources, limit) or nearest(
+            graph, asked, space, ontologies, limit, exact=True, document_ids=document_ids, sources=sources
+        )
     given = {
         "asked": [row for number, each in enumerate(asked) for row in each.rows(number, among=among)],
         "ontologies": list(ontologies),
@@ -109,7 +121,7 @@ def nearest(
         "document_ids": None if document_ids is None else list(document_ids),
     }
     if exact:
-        rows = graph.read("similar/nearest_exact", **given, key=space.key)
+        rows = graph.read("similar/nearest_exact", **given, key=space.key, **sources.parameters())
     elif among:
         rows = graph.read("similar/nearest_among", space.key, **given)
     else:
@@ -117,11 +129,41 @@ def nearest(
     return [_near(row) for row in rows], any(row["more"] for row in rows)
 
 
-def count_sources(graph: Graph, ontologies: Sequence[str], document_ids: Sequence[str] | None = None) -> int:
-    """How many sources some ontologies have, or some documents of them."""
+def _fitting(
+    graph: Graph, found: tuple[list[NearSource], bool], sources: SourceFilter, limit: int
+) -> tuple[list[NearSource], bool] | None:
+    """Return what fits of the index's answer; None if more may fit than that and it is not enough.
+
+    A passage over several sources is that of the first one that fits.
+    """
+    every, more = found
+    kept = keep_fitting(graph, sources, (each for near in every for each in _covered(near)))
+    own = [(near, next((each for each in _covered(near) if each in kept), None)) for near in every]
+    counts = Counter(near.asked for near, first in own if first)
+    if more and any(counts[number] < limit for number in {near.asked for near in every}):
+        return None
+    moved = {first for near, first in own if first and first != near.place.source_id}
+    places = {place.source_id: place for place in places_of(graph, moved)} if moved else {}
+    fitting = [replace(near, place=places.get(first, near.place)) for near, first in own if first]
+    cut = more or any(count > limit for count in counts.values())
+    return [each for number in counts for each in [n for n in fitting if n.asked == number][:limit]], cut
+
+
+def _covered(near: NearSource) -> tuple[str, ...]:
+    return near.covers or (near.place.source_id,)
+
+
+def count_sources(
+    graph: Graph,
+    ontologies: Sequence[str],
+    document_ids: Sequence[str] | None = None,
+    sources: SourceFilter | None = None,
+) -> int:
+    """How many sources some ontologies have, or some documents of them; of those that fit."""
     where = {
         "ontologies": list(ontologies),
         "document_ids": None if document_ids is None else list(document_ids),
+        **(sources or SourceFilter()).parameters(),
     }
     return graph.read("similar/count_in_scope", **where)[0]["sources"]
 
@@ -164,13 +206,18 @@ def places_of(graph: Graph, source_ids: Iterable[str]) -> list[DescribedPlace]:
 
 
 def places_in(
-    graph: Graph, ontologies: Sequence[str], document_ids: Sequence[str] | None, limit: int
+    graph: Graph,
+    ontologies: Sequence[str],
+    document_ids: Sequence[str] | None,
+    limit: int,
+    sources: SourceFilter | None = None,
 ) -> tuple[list[Place], int]:
     """The first sources of some ontologies, or of some documents, and how many there are in all."""
     documents = None if document_ids is None else list(document_ids)
     where = {"ontologies": list(ontologies), "document_ids": documents}
-    rows = graph.read("similar/in_scope", **where, limit=limit)
-    total = len(rows) if len(rows) < limit else graph.read("similar/count_in_scope", **where)[0]["sources"]
+    fitting = (sources or SourceFilter()).parameters()
+    rows = graph.read("similar/in_scope", **where, **fitting, limit=limit)
+    total = len(rows) if len(rows) < limit else count_sources(graph, ontologies, document_ids, sources)
     return [Place.model_validate(row) for row in rows], total
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 
 from kg_api.graph.database import Graph, Lookup, Row
+from kg_api.graph.filters.sources import SourceFilter
 from kg_api.graph.search.passages import LaneHit, LaneHits, SpaceVectors, to_lane_hit
 
 FIRST_LOOK = 20
@@ -59,7 +60,7 @@ class WordedPassages:
 
 @dataclass(frozen=True, slots=True)
 class WordedAmong:
-    """The sources that a full-text query finds in documents, too many for the query itself, or of a kind.
+    """The sources that a full-text query finds in documents, too many for the query itself, or by conditions.
 
     What is found is filtered, and more is asked for until it is enough or all has been looked at.
     """
@@ -71,8 +72,7 @@ class WordedAmong:
     """None: all."""
     pairs: Sequence[str] = ()
     watched: Sequence[str] = ()
-    image: bool | None = None
-    """Only pictures, or only what is none; None: both."""
+    sources: SourceFilter = field(default_factory=SourceFilter)
 
     @property
     def lookup(self) -> Lookup:
@@ -91,7 +91,7 @@ class WordedAmong:
     def _lookup(self, candidates: int) -> Lookup:
         given: Row = {"query": self.query, "limit": self.limit, "candidates": candidates}
         given["document_ids"] = None if self.document_ids is None else list(self.document_ids)
-        given |= {"image": self.image, "watched": list(self.watched)}
+        given |= {**self.sources.parameters(), "watched": list(self.watched)}
         given |= {**_alike(self.pairs), **self.asked.parameters()}
         return Lookup("search/by_text_in_documents", given)
 

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from kg_api.models.base import Answer, Body, Text
 from kg_api.models.queries.fields import Ontologies
-from kg_api.models.queries.filters import KNOWN_FIELDS, METADATA, Where
+from kg_api.models.queries.filters import KNOWN_FIELDS, METADATA, PAGE, Where
 from kg_api.models.vocabulary import MAX_FACET_VALUES, MAX_FACETS
 
 Interval = Literal["year", "month", "day"]
@@ -21,7 +21,8 @@ class Facet(Body):
 
     field: Annotated[Text, StringConstraints(min_length=1, max_length=210)]
     """A key of the metadata, such as `author`, `language`, `tags`; or `ontology`, `format`, `title`, `uri`,
-    `document`, `updated_at`. `metadata.KEY` for a key that is called like these."""
+    `document`, `updated_at`, `kind` (documents with passages and with images). `metadata.KEY` for a key that
+    is called like these."""
     by: Interval | None = None
     """Count dates by `year`, `month` or `day` (UTC); unset: each value as it is."""
 
@@ -32,6 +33,8 @@ class Facet(Body):
 
     @model_validator(mode="after")
     def _fits(self) -> Facet:
+        if self.field == PAGE:
+            raise ValueError(f"pages are not counted; for a key of the metadata write {METADATA}{PAGE}")
         if self.field == POINT_IN_TIME and self.by is None:
             raise ValueError(f"{POINT_IN_TIME} is counted by year, month or day: {POINT_IN_TIME}:month")
         if self.key is None and self.field != POINT_IN_TIME and self.by is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -19,6 +19,7 @@ from pydantic import (
 from kg_api.models.base import Body, Text
 from kg_api.models.library.metadata import INT64
 from kg_api.models.library.moments import LIKE_A_DAY, moment
+from kg_api.models.vocabulary import SourceKind
 
 Operator = Literal["=", "!=", "<", "<=", ">", ">=", "in", "contains", "exists"]
 Compared = Annotated[Text, StringConstraints(max_length=1000)] | int | float | bool
@@ -27,8 +28,11 @@ MAX_CONDITIONS = 20
 MAX_CHOICES = 100
 MAX_ALTERNATIVES = 20
 MAX_IN_ALL = 100
-KNOWN_FIELDS: Final = ("document", "ontology", "title", "format", "uri", "updated_at")
-"""Fields of every document; all others are keys of its metadata."""
+PAGE: Final = "page"
+KIND: Final = "kind"
+KNOWN_FIELDS: Final = ("document", "ontology", "title", "format", "uri", "updated_at", PAGE, KIND)
+"""Fields of every document, and of its sources; all others are keys of the metadata."""
+MAX_PAGE: Final = 2**31
 OF_TIME: Final = ("date", "modified", "updated_at")
 """Fields that nothing is before or behind but a date."""
 METADATA: Final = "metadata."
@@ -56,7 +60,9 @@ class Condition(Body):
 
     field: Annotated[Text, StringConstraints(min_length=1, max_length=210)]
     """`document`, `ontology`, `title`, `format`, `uri`, `updated_at`, or a key of the metadata;
-    `metadata.KEY` for one that is called like these."""
+    `metadata.KEY` for one that is called like these. `page` and `kind` (`passage`, `image`) are fields of
+    each source; a source over two pages is on both. A document fits them if one of its sources does, and
+    with `!=` if none is so."""
     op: Operator = "="
     """`=`, and `in` with several values: the field is one of them, or a list that has one. `!=`: it is not,
     or is missing. `contains`: a list has the value, or a text has these characters. `exists`: with value
@@ -75,6 +81,16 @@ class Condition(Body):
             return None
         return self.field.removeprefix(METADATA) or self.field
 
+    @property
+    def is_of_source(self) -> bool:
+        """Whether sources have the field, not their document."""
+        return self.field in {PAGE, KIND}
+
+    @property
+    def is_negative(self) -> bool:
+        """Whether the field must not be something."""
+        return self.op == "!=" or (self.op == "exists" and self.value is False)
+
     @model_validator(mode="after")
     def _fits(self) -> Condition:
         if isinstance(self.value, list) and self.op != "in":
@@ -83,10 +99,26 @@ class Condition(Body):
             raise ValueError("exists takes true or false")
         if any(not abs(each) < INT64 for each in self.values if not isinstance(each, str)):
             raise ValueError("a number does not fit 64 bits")
+        if self.is_of_source and self.op != "exists":
+            _require_source_value(self)
         for each in self.values:
             if isinstance(each, str):
                 _require_date(self, each)
         return self
+
+
+def _require_source_value(condition: Condition) -> None:
+    key = f"for a key of the metadata write {METADATA}{condition.field}"
+    if condition.field == PAGE:
+        for each in condition.values:
+            if isinstance(each, bool) or not isinstance(each, int) or not abs(each) <= MAX_PAGE:
+                raise ValueError(f"{each!r} is no page: write page=2, page>=3 or page in 2,5; {key}")
+        return
+    if condition.op in {"<", "<=", ">", ">="}:
+        raise ValueError(f"kinds have no order: write kind=image; {key}")
+    for each in condition.values:
+        if each not in get_args(SourceKind):
+            raise ValueError(f"{each!r} is no kind of source: write kind=passage or kind=image; {key}")
 
 
 def _require_date(condition: Condition, value: str) -> None:

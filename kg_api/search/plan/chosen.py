@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.called import documents_called
 from kg_api.graph.filters.matching import asks_for_absence
 from kg_api.graph.filters.remembered import RememberedFilters
+from kg_api.graph.filters.sources import filter_sources, has_fitting, split_clauses
 from kg_api.graph.fulltext.queries import SCOPES_A_QUERY
 from kg_api.graph.search.passages import Filters
 from kg_api.models.queries.filters import Clause
@@ -60,15 +61,21 @@ class Chosen:
 
 
 def choose(
-    graph: Graph, remembered: RememberedFilters, request: Narrowing, ontologies: Sequence[str]
+    graph: Graph,
+    remembered: RememberedFilters,
+    request: Narrowing,
+    ontologies: Sequence[str],
+    *,
+    whole_documents: bool = False,
 ) -> Chosen:
-    """Find the documents that a request names, and those of them for which its conditions hold.
+    """Find the documents that a request names, and what of them fits its conditions.
 
     Args:
         graph: where they are.
         remembered: what filters chose a moment ago.
         request: what is asked for.
         ontologies: those that are there of the ones that are searched.
+        whole_documents: whether conditions on sources select documents.
 
     Raises:
         NotFound: a document that the request names is not there.
@@ -79,7 +86,11 @@ def choose(
     named = None if request.documents is None else documents_called(graph, request.documents, ontologies)
     ids = None if named is None else [each for of_ontology in named.values() for each in of_ontology]
     within = Filters(request.ontologies, ids)
-    return choose_documents(remembered, request.where, within) if request.where else Chosen(within, named)
+    if not request.where:
+        return Chosen(within, named)
+    if whole_documents:
+        return choose_documents(remembered, request.where, within)
+    return choose_sources(graph, remembered, request.where, within, named)
 
 
 def choose_documents(remembered: RememberedFilters, where: Sequence[Clause], within: Filters) -> Chosen:
@@ -96,3 +107,42 @@ def choose_documents(remembered: RememberedFilters, where: Sequence[Clause], wit
     if not ids and within.document_ids != []:
         notes.append(Degradation(part="query", effect="no document fits the conditions of the filter"))
     return Chosen(Filters(within.ontologies, ids), matching, notes)
+
+
+def choose_sources(
+    graph: Graph,
+    remembered: RememberedFilters,
+    where: Sequence[Clause],
+    within: Filters,
+    named: Mapping[str, Sequence[str]] | None = None,
+) -> Chosen:
+    """Find the documents that fit conditions, and which of their sources are wanted.
+
+    Args:
+        graph: where they are.
+        remembered: what filters chose a moment ago.
+        where: the conditions, of which there is one at least.
+        within: where to look.
+        named: by ontology, the documents of `within`, if it names any.
+
+    Raises:
+        InvalidInput: a condition is of a field that no document has, and another one is called nearly so.
+    """
+    of_documents, of_sources = split_clauses(where)
+
+    def matching(clauses: Sequence[Clause]) -> list[str]:
+        found = remembered.matching(clauses, within.ontologies, within.document_ids)
+        return [each for ids in found.values() for each in ids]
+
+    chosen = choose_documents(remembered, of_documents, within) if of_documents else Chosen(within, named)
+    if not of_sources:
+        return chosen
+    notes = [*chosen.notes]
+    if asks_for_absence(of_sources):
+        notes += remembered.describe_unknown_fields(of_sources, within.ontologies)
+    sources, ids = filter_sources(of_sources, matching), chosen.filters.document_ids
+    if ids != [] and not has_fitting(graph, sources, within.ontologies, ids):
+        notes += remembered.describe_unknown_fields(of_sources, within.ontologies)
+        notes.append(Degradation(part="query", effect="no passage fits the conditions of the filter"))
+    unique = [each for at, each in enumerate(notes) if each not in notes[:at]]
+    return Chosen(replace(chosen.filters, sources=sources), chosen.matching, unique)

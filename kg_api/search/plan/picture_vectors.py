@@ -12,6 +12,7 @@ from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph
 from kg_api.graph.images.reads import having_images
 from kg_api.graph.readiness import IndexWatch
+from kg_api.graph.search.passages import Filters
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.queries.search import Degradation, SourceSearch
 from kg_api.search.plan.scope import Scope
@@ -52,13 +53,12 @@ class PictureQuestions:
         self._indexes = indexes
 
     def spaces(
-        self, request: SourceSearch, known: OntologySnapshot, scope: Scope
+        self, request: SourceSearch, known: OntologySnapshot, scope: Scope, filters: Filters
     ) -> list[tuple[Space, list[str]]]:
         """The spaces that words can be looked for in, with their ontologies."""
-        kinds = request.kinds
         if self._images is None or not request.query_text or request.mode == "text":
             return []
-        return [] if kinds is not None and "image" not in kinds else self.reading(scope.names, known)
+        return [] if filters.image is False else self.reading(scope.names, known)
 
     def reading(self, names: Sequence[str], known: OntologySnapshot) -> list[tuple[Space, list[str]]]:
         """The spaces of some ontologies' pictures whose models read text, with the ontologies."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from contextvars import copy_context
+from dataclasses import replace
 
 from kg_api.embed.known import IN_PROCESS
 from kg_api.errors import InvalidInput
@@ -16,12 +17,12 @@ from kg_api.graph.fulltext.stopwords import stop_words_of
 from kg_api.graph.fulltext.synonyms import synonyms_in
 from kg_api.graph.fulltext.variants import find_variants
 from kg_api.graph.readiness import IndexWatch
-from kg_api.graph.search.passages import TEXT_INDEX
+from kg_api.graph.search.passages import TEXT_INDEX, Filters
 from kg_api.graph.search.similar import count_sources
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.identity import scope_of_alias
 from kg_api.models.queries.search import SourceSearch
-from kg_api.search.plan.chosen import Chosen, choose
+from kg_api.search.plan.chosen import choose
 from kg_api.search.plan.degradations import describe_degradations
 from kg_api.search.plan.hyde import Hyde
 from kg_api.search.plan.page import read_page
@@ -107,14 +108,15 @@ class SearchPlanner:
         words = terms(request.query_text or "")
         with watch.stage("filter") if request.documents or request.where else nullcontext():
             chosen = choose(self._graph, self._remembered, request, known.there(request.ontologies))
-        filters = chosen.filters
+        of_kinds = chosen.filters.sources.of_kinds(request.kinds)
+        filters = replace(chosen.filters, sources=of_kinds)
         scope = scope_of(request, filters, known, chosen.notes, chosen.matching)
         require_space(request, scope.slugs)
-        self._require_few(request, known, chosen)
+        self._require_few(request, known, filters)
         populating = self._populating(request, scope)
         with watch.stage("hyde") if request.hyde else nullcontext():
             hypothetical, hyde_fault = self._hyde.generate(request)
-        pictures = [] if concepts_alone else self._pictures.spaces(request, known, scope)
+        pictures = [] if concepts_alone else self._pictures.spaces(request, known, scope, filters)
         with watch.stage("embed"):
             seeing = self._see(request.query_text or "", pictures)
             vectors = self._vectors(request, scope, populating, hypothetical)
@@ -167,12 +169,12 @@ class SearchPlanner:
         new_too = request.follows_concepts and request.ontologies is None  # concepts are named in ontologies
         return self._plans.known(request.ontologies or (), fresh=named, new_too=new_too)
 
-    def _require_few(self, request: SourceSearch, known: OntologySnapshot, chosen: Chosen) -> None:
+    def _require_few(self, request: SourceSearch, known: OntologySnapshot, filters: Filters) -> None:
         """Raise InvalidInput where comparing every vector would take too long."""
         if not request.exact or (request.documents is not None and not request.where):
             return
-        ids = chosen.filters.document_ids
-        sources = count_sources(self._graph, request.ontologies or list(known.embedding_states), ids)
+        names = request.ontologies or list(known.embedding_states)
+        sources = count_sources(self._graph, names, filters.document_ids, filters.sources)
         if sources > MAX_EXACT:
             raise InvalidInput(
                 f"exact compares every vector, and {sources:,} sources are more than {MAX_EXACT:,}: name "

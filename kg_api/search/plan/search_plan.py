@@ -66,8 +66,7 @@ class SearchPlan:
     @property
     def image(self) -> bool | None:
         """Whether only pictures are wanted, or only what is none; None: both."""
-        kinds = set(self.request.kinds or ())
-        return "image" in kinds if len(kinds) == 1 else None
+        return self.filters.image
 
     @property
     def text(self) -> str:

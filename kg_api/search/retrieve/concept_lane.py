@@ -77,7 +77,7 @@ class ConceptLane:
             for rank, found in enumerate(best[:BEST_PASSAGES], start=1)
             if not plan.image  # nobody looks for the picture of what another picture's words mention
         ]
-        within = Filters(plan.scope.names, plan.filters.document_ids, plan.image)
+        within = Filters(plan.scope.names, plan.filters.document_ids, plan.filters.sources)
         near = [*self._nearness(plan)]
         asked = plan.space_vectors
         found = by_concepts(self._graph, seeds, passages, within, asked, limit=plan.depth, nearness=near)

@@ -56,9 +56,9 @@ def word_lanes(plan: SearchPlan) -> Iterator[Lane]:
 
 def _worded(plan: SearchPlan, query: str, asked: SpaceVectors) -> Passages:
     pairs, watched = plan.word_pairs, plan.wording.watched
-    if plan.words_among is None and plan.image is None:
+    if plan.words_among is None and not plan.filters.sources:
         return WordedPassages(query, asked, plan.depth, pairs, watched)
-    return WordedAmong(query, asked, plan.depth, plan.words_among, pairs, watched, plan.image)
+    return WordedAmong(query, asked, plan.depth, plan.words_among, pairs, watched, plan.filters.sources)
 
 
 def _nearest(plan: SearchPlan) -> Iterator[NearestPassages]:
@@ -70,9 +70,9 @@ def _nearest(plan: SearchPlan) -> Iterator[NearestPassages]:
         yield NearestPassages(
             known.vector,
             each.space,
-            replace(each.filters, image=plan.image),
+            replace(each.filters, sources=plan.filters.sources),
             plan.depth,
-            wanted=request.limit,
+            wanted=plan.depth if plan.filters.sources else request.limit,
             exact=request.exact,
             each_chunk=request.group_by == "chunk",
             candidates=plan.candidates(each.filters),
@@ -84,7 +84,13 @@ def _pictured(plan: SearchPlan) -> Iterator[NearestPictures]:
         if each.vector is not None:
             within = plan.filters.document_ids
             yield NearestPictures(
-                each.vector, each.space, each.ontologies, within, plan.depth, plan.space_vectors
+                each.vector,
+                each.space,
+                each.ontologies,
+                within,
+                plan.depth,
+                plan.space_vectors,
+                plan.filters.sources,
             )
 
 

@@ -67,7 +67,7 @@ class _Scope:
     """Where to look."""
 
     known: OntologySnapshot
-    documents: Sequence[str] | None
+    filters: Filters
     depth: int
 
 
@@ -84,11 +84,13 @@ class ImageLanes:
         picture: AskedPicture,
         known: OntologySnapshot,
         names: Sequence[str],
-        documents: Sequence[str] | None,
+        filters: Filters,
         depth: int,
     ) -> LanesFound:
-        """What is like a picture, in some ontologies, or some documents of them."""
-        scope, lanes = _Scope(known, documents, depth), LanesFound()
+        """What is like a picture, in some ontologies, of what a filter chose there."""
+        scope, lanes = _Scope(known, filters, depth), LanesFound()
+        if filters.image is False:
+            return lanes
         there = having_images(self._graph, names) if names else []
         spaces = known.image_spaces
         if blind := [name for name in there if name not in spaces]:
@@ -113,14 +115,17 @@ class ImageLanes:
             reason = f"the picture could not be embedded in the space {space.slug!r} ({error})"
             lanes.without.setdefault(reason, []).extend(names)
             return
-        nearest = NearestPictures(vector, space, names, scope.documents, scope.depth + 1)
+        filters = scope.filters
+        nearest = NearestPictures(
+            vector, space, names, filters.document_ids, scope.depth + 1, sources=filters.sources
+        )
         (rows,) = self._graph.look_up([nearest.lookup])
         measured = [(hit.source.source_id, hit.score) for hit in nearest.hits(self._graph, rows).found]
         found = _ranked("picture_space", _without(picture, measured), space.slug)
         if measured:
             lanes.found.append(ImageLaneFound("picture_space", found, space.slug))
             self._note_under_way(scope, space, names, lanes)
-        elif hashes_of(self._graph, names, scope.documents, limit=1):
+        elif hashes_of(self._graph, names, filters, limit=1):
             reason = f"no picture there has a vector in the space {space.slug!r} yet"
             lanes.without.setdefault(reason, []).extend(names)
 
@@ -128,14 +133,14 @@ class ImageLanes:
         """Some have a vector already; the others are compared by their looks."""
         progress = self._progress.read()
         waiting = [name for name in names if name in progress]
-        if waiting and (left := hashes_of(self._graph, waiting, scope.documents, MAX_HASHED, without=space)):
+        if waiting and (left := hashes_of(self._graph, waiting, scope.filters, MAX_HASHED, without=space)):
             lanes.hashes |= left
             lanes.degraded += under_way(progress, waiting, "are compared by their looks")
 
     def _otherwise(self, picture: AskedPicture, scope: _Scope, lanes: LanesFound) -> None:
         """By looks, and a stored picture by its words."""
         if names := [name for each in lanes.without.values() for name in each]:
-            lanes.hashes |= hashes_of(self._graph, names, scope.documents, MAX_HASHED)
+            lanes.hashes |= hashes_of(self._graph, names, scope.filters, MAX_HASHED)
         alike = _without(picture, [(each, None) for each in look_alike(picture.looks, lanes.hashes)])
         if names or alike:
             found = _ranked("perceptual_hash", alike[: scope.depth])
@@ -157,7 +162,9 @@ class ImageLanes:
             return ImageLaneFound("words", {})
         known = scope.known
         parts = vectors_of(self._graph, [own.source_id], known.answering, known.new).get(own.source_id, [])
-        asked = RelatedQuery(own, Filters(names, scope.documents, image=True), scope.depth)
+        sources = scope.filters.sources.of_kinds(["image"])
+        within = Filters(names, scope.filters.document_ids, sources)
+        asked = RelatedQuery(own, within, scope.depth)
         slots = comparable(known.space_of(own.ontology), names, known).slots
         near = near_vectors(self._graph, asked, evenly(parts, MAX_PARTS), slots, "words")
         found = {

@@ -98,7 +98,7 @@ class ImageSearchService:
             chosen = choose(self._graph, self._remembered, request, names)
         depth = max(DEPTH, 3 * request.limit)
         with watch.stage("pictures"):
-            lanes = self._lanes.find(picture, known, names, chosen.filters.document_ids, depth)
+            lanes = self._lanes.find(picture, known, names, chosen.filters, depth)
         by: list[ImageLane] = [*dict.fromkeys(lane.name for lane in lanes.found)]
         return ImageHits(
             source=picture.own,

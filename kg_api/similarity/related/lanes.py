@@ -43,7 +43,7 @@ def in_document(graph: Graph, asked: RelatedQuery) -> Found:
         ontology=own.ontology,
         document_id=own.document_id,
         paragraph=own.paragraph,
-        image=within.image,
+        **within.sources.parameters(),
         limit=asked.depth,
     )
     return {
@@ -60,7 +60,7 @@ def linked(graph: Graph, asked: RelatedQuery) -> Found:
         source_id=asked.own.source_id,
         ontologies=within.ontologies,
         document_ids=within.document_ids,
-        image=within.image,
+        **within.sources.parameters(),
         limit=asked.depth,
     )
     return {
@@ -108,7 +108,7 @@ def near_vectors(
         NearestPassages(
             part.vector,
             space,
-            Filters(names, filters.document_ids, filters.image),
+            Filters(names, filters.document_ids, filters.sources),
             asked.depth + 1,
             wanted=asked.depth + 1,
         )

@@ -76,6 +76,7 @@ class SeenLane:
             question.ontologies,
             asked.within.document_ids,
             asked.depth + 1,  # a picture may find itself
+            sources=asked.within.sources,
         )
         (rows,) = self._graph.look_up([nearest.lookup])
         for hit in nearest.hits(self._graph, rows).found:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 
 from kg_api.concepts.asking import none_yet
 from kg_api.concepts.ranks import reciprocal_rank_fusion
@@ -14,10 +15,11 @@ from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
 from kg_api.graph.search.passages import TEXT_INDEX, Filters
 from kg_api.graph.search.similar import places_of, vectors_of
 from kg_api.models.pictures.related import RelatedSearch, RelatedSource, RelatedSources
+from kg_api.models.queries.filters import KIND, conditions_of
 from kg_api.models.queries.places import Place
 from kg_api.models.queries.search import Degradation
 from kg_api.models.vocabulary import SourceKind
-from kg_api.search.plan.chosen import choose_documents
+from kg_api.search.plan.chosen import choose_sources
 from kg_api.search.timing import Stopwatch
 from kg_api.similarity.parts import evenly
 from kg_api.similarity.related.lanes import (
@@ -63,9 +65,8 @@ class RelatedService:
         own = find_source(self._graph, source_id)
         known = self._plans.known([own.ontology, *(request.ontologies or ())])
         known.require_known(request.ontologies)
-        kinds: list[SourceKind] = [*dict.fromkeys(request.kinds or [_other(own.kind)])]
         with watch.stage("filter") if request.where else nullcontext():
-            within = self._within(own, request, kinds, told)
+            within = self._within(own, request, told)
         asked = RelatedQuery(own, within, max(DEPTH, 3 * request.limit))
         with watch.stage("document"):
             lanes = [in_document(self._graph, asked), linked(self._graph, asked)]
@@ -77,24 +78,23 @@ class RelatedService:
             lanes.extend(self._seeing.find(asked, known, told))
         return RelatedSources(
             source=own,
-            kinds=kinds,
+            kinds=within.sources.kinds,
             sources=self._join(lanes, request.limit),
             degraded=told,
             timings_ms=watch.milliseconds(),
         )
 
-    def _within(
-        self, own: Place, request: RelatedSearch, kinds: Sequence[SourceKind], told: list[Degradation]
-    ) -> Filters:
-        """Where to look."""
-        document_ids: Sequence[str] | None = [own.document_id] if request.same_document else None
+    def _within(self, own: Place, request: RelatedSearch, told: list[Degradation]) -> Filters:
+        """Where to look: for sources of the other kind, unless the request names kinds."""
+        within = Filters(request.ontologies, [own.document_id] if request.same_document else None)
         if request.where:
-            within = Filters(request.ontologies, document_ids)
-            chosen = choose_documents(self._remembered, request.where, within)
-            document_ids = chosen.filters.document_ids
+            chosen = choose_sources(self._graph, self._remembered, request.where, within)
+            within = chosen.filters
             told += chosen.notes
-        image = kinds[0] == "image" if len(kinds) == 1 else None
-        return Filters(request.ontologies, document_ids, image)
+        kinds: Collection[SourceKind] | None = request.kinds
+        if kinds is None and not any(each.field == KIND for each in conditions_of(request.where or ())):
+            kinds = [_other(own.kind)]
+        return replace(within, sources=within.sources.of_kinds(kinds))
 
     def _through_concepts(
         self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]

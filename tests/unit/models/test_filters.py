@@ -73,6 +73,24 @@ def test_alternatives_that_cannot_be(given: object, why: str) -> None:
         WHERE.validate_python([given])
 
 
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("page=two", r"'two' is no page: write page=2"),
+        ("page>=2.5", r"2.5 is no page"),
+        ("page in 1, x", r"'x' is no page"),
+        ("page=true", r"metadata\.page"),
+        ("kind=note", r"'note' is no kind of source: .* write metadata\.kind"),
+        ("kind>image", r"kinds have no order"),
+        ("kind in image, note", r"'note' is no kind"),
+    ],
+)
+def test_conditions_on_sources_are_checked(line: str, why: str) -> None:
+    with pytest.raises(ValidationError, match=why):
+        WHERE.validate_python([line])
+    WHERE.validate_python([line.replace("page", "metadata.page").replace("kind", "metadata.kind")])
+
+
 @pytest.mark.parametrize("line", ["", "author", "=x", "author=", "author ~ x", "author in ", "two words=x"])
 def test_lines_that_are_no_condition(line: str) -> None:
     with pytest.raises(ValidationError, match="is no condition"):

@@ -1,0 +1,197 @@
+"""Conditions on the page and the kind of sources, in every kind of request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.deleting import delete_matching
+from kg_api.graph.documents.library import list_documents
+from kg_api.graph.documents.writes import store_document
+from kg_api.graph.filters.facets import count_facets
+from kg_api.graph.images.blobs import hold_blobs
+from kg_api.models.library.deletion import DocumentDeletion
+from kg_api.models.library.documents import DocumentRecord
+from kg_api.models.pictures.related import RelatedSearch
+from kg_api.models.queries.facets import FacetRequest
+from kg_api.models.queries.filters import DocumentFilter
+from kg_api.models.queries.search import SourceHits, SourceSearch
+from kg_api.models.queries.similarity import GraphRequest, SimilarDocumentSearch, SimilarSearch
+from kg_api.search.service import SearchService
+from kg_api.similarity.related.service import RelatedService
+from kg_api.similarity.service import SimilarityService
+from tests.graph.test_kinds import pictured
+from tests.support.concepts import labelled, write
+from tests.support.kg import Kg
+from tests.support.records import record
+
+MANY = 1200
+"""Passages without a page, all nearer to the question: more than an index is asked for."""
+QUESTION = "the red boat of the harbour"
+DECK = ["The red boat one.", "The red boat two.", "A red boat figure.", "The red boat four.", "Harbour five."]
+PAGES = [(1, 1), (2, 3), (3, 3), (4, 4), (5, 5)]
+
+
+def paged(made: DocumentRecord, pages: list[tuple[int, int]] = PAGES) -> DocumentRecord:
+    sources = [
+        replace(each, page=page, last_page=last)
+        for each, (page, last) in zip(made.sources, pages, strict=True)
+    ]
+    return replace(made, sources=tuple(sources))
+
+
+@pytest.fixture
+def harbour(graph: Graph) -> Iterator[Kg]:
+    hold_blobs(graph, ["0" * 64])
+    made = Kg(graph)
+    deck = pictured(paged(record("deck.pdf", DECK)), 2)
+    store_document(graph, deck)
+    store_document(graph, record("plain.md", ["The red boat of the plain harbour."]))
+    store_document(graph, pictured(record("photo.png", ["A boat photo of the harbour."]), 0))
+    write(graph, labelled(deck, 0, "boat"))
+    write(graph, labelled(deck, 3, "boat"))
+    made.work()
+    yield made
+    made.spaces.close()
+
+
+def search(kg: Kg, *where: str, text: str = QUESTION, **asked: Any) -> SourceHits:
+    service = SearchService(kg.graph, kg.spaces)
+    try:
+        return service.search(
+            SourceSearch.model_validate({"query_text": text, "where": list(where) or None, **asked})
+        )
+    finally:
+        service.close()
+
+
+def found(answer: Any) -> set[tuple[str, int]]:
+    return {(each.document, each.paragraph) for each in answer.sources}
+
+
+def deck(*paragraphs: int) -> set[tuple[str, int]]:
+    return {("deck.pdf", each) for each in paragraphs}
+
+
+PLAIN, PHOTO = {("plain.md", 0)}, {("photo.png", 0)}
+CASES: dict[tuple[str, ...], set[tuple[str, int]]] = {
+    ("page=3",): deck(1, 2),
+    ("page>=3",): deck(1, 2, 3, 4),
+    ("page<2",): deck(0),
+    ("page in 1, 5",): deck(0, 4),
+    ("page!=3",): deck(0, 3, 4) | PLAIN | PHOTO,
+    ("page exists", "page<=2"): deck(0, 1),
+    ("page does not exist",): PLAIN | PHOTO,
+    ("page=99",): set(),
+    ("kind=image",): deck(2) | PHOTO,
+    ("kind=image", "page=3"): deck(2),
+    ("kind=passage", "page in 3, 4"): deck(1, 3),
+    ("kind!=image", "document=deck.pdf"): deck(0, 1, 3, 4),
+    ("page=1 || document=plain.md || kind=image && page exists",): deck(0, 2) | PLAIN,
+}
+
+
+@pytest.mark.parametrize("mode", ["vector", "text", "hybrid"])
+def test_searches_select_sources(harbour: Kg, mode: str) -> None:
+    for where, there in CASES.items():
+        answer = search(harbour, *where, mode=mode, ontology="notes")
+        assert found(answer) == there, (mode, where)
+        told = [each.effect for each in answer.degraded if "filter" in each.effect]
+        assert told == ([] if there else ["no passage fits the conditions of the filter"])
+    for more in ({"exact": True}, {"documents": ["deck.pdf"]}, {"kinds": ["image"]}):
+        assert found(search(harbour, "page=3", "kind=image", mode=mode, **more)) == deck(2)
+
+
+def test_concepts_lead_only_to_sources_that_fit(harbour: Kg) -> None:
+    for way in ({"concepts": True}, {"graph": True}):
+        answer = search(harbour, "page=4", text="boat", **way)
+        assert found(answer) == deck(3)
+    assert [each.label for each in search(harbour, "page=4", text="boat", concepts=True).sources[0].through]
+
+
+def test_few_sources_that_fit_are_found_behind_many(harbour: Kg) -> None:
+    texts = [f"{QUESTION}, number{n}" for n in range(MANY)]
+    store_document(harbour.graph, record("many.md", texts))
+    harbour.work()
+    for mode in ("vector", "hybrid"):
+        assert found(search(harbour, "page>=4", mode=mode)) == deck(3, 4)
+        assert found(search(harbour, "page=5 || kind=image && page=3", mode=mode)) == deck(2, 4)
+    assert len(search(harbour, "page does not exist", mode="vector", limit=50).sources) == 50
+    own = next(iter(search(harbour, "document=plain.md").sources)).source_id
+    similar = SimilarityService(harbour.graph).similar(own, asked(SimilarSearch, "page>=4"))
+    assert found(similar) == deck(3, 4)
+
+
+def asked(kind: Any, *where: str, **more: Any) -> Any:
+    return kind.model_validate({"where": list(where), **more})
+
+
+def test_similar_and_related_sources_are_selected(harbour: Kg) -> None:
+    own = next(iter(search(harbour, "document=plain.md").sources)).source_id
+    similarity, related = SimilarityService(harbour.graph), RelatedService(harbour.graph)
+    for more in ({}, {"exact": True}, {"ontology": "notes"}):
+        assert found(similarity.similar(own, asked(SimilarSearch, "page=3", **more))) == deck(1, 2)
+    assert found(similarity.similar(own, asked(SimilarSearch, "kind=image"))) == deck(2) | PHOTO
+    assert found(related.related(own, asked(RelatedSearch, "page=3"))) == deck(2), "the other kind"
+    passages = related.related(own, asked(RelatedSearch, "page=3", "kind=passage"))
+    assert (found(passages), passages.kinds) == (deck(1), ["passage"])
+    inside = related.related("deck.pdf#0", asked(RelatedSearch, "page>=3", kinds=["passage", "image"]))
+    assert found(inside) == deck(1, 2, 3, 4)
+
+
+def test_graph_of_sources_has_those_that_fit(harbour: Kg) -> None:
+    similarity = SimilarityService(harbour.graph)
+
+    def nodes(*where: str, **more: Any) -> set[tuple[str, int]]:
+        answer = similarity.graph(asked(GraphRequest, *where, **more))
+        return {(each.document, each.paragraph) for each in answer.nodes}
+
+    assert nodes("page>=3") == deck(1, 2, 3, 4)
+    assert nodes("kind=image", documents=["deck.pdf"]) == deck(2)
+    assert similarity.graph(asked(GraphRequest, "page exists", max_nodes=2)).total == 5
+    assert nodes("page=5", source_ids=["plain.md#0"]) == PLAIN | deck(4)
+
+
+def test_documents_are_selected_by_their_sources(harbour: Kg) -> None:
+    cases = {
+        ("page=3",): ["deck.pdf"],
+        ("page>9",): [],
+        ("page!=3",): ["photo.png", "plain.md"],
+        ("page does not exist",): ["photo.png", "plain.md"],
+        ("kind=image",): ["deck.pdf", "photo.png"],
+        ("kind!=image",): ["plain.md"],
+        ("kind=image", "page=4"): [],
+        ("page=4 || document=plain.md && kind=passage",): ["deck.pdf", "plain.md"],
+        ("kind=passage", "document!=deck.pdf"): ["plain.md"],
+    }
+    for where, names in cases.items():
+        conditions = DocumentFilter.model_validate({"where": list(where)}).where
+        page = list_documents(harbour.graph, ontology="notes", offset=0, limit=10, where=conditions)
+        assert [each.document for each in page.documents] == names, where
+    similar = SimilarityService(harbour.graph).documents
+    alike = similar("plain.md", asked(SimilarDocumentSearch, "page exists"))
+    assert [each.document for each in alike.documents] == ["deck.pdf"]
+
+
+def test_facets_count_kinds_and_documents_that_fit(harbour: Kg) -> None:
+    request = FacetRequest.model_validate({"fields": ["kind", "format"]})
+    kinds = count_facets(harbour.graph, request).facets[0]
+    assert {each.value: each.documents for each in kinds.values} == {"image": 2, "passage": 2}
+    narrowed = FacetRequest.model_validate({"fields": ["kind"], "where": ["page exists"], "limit": 1})
+    (one,) = count_facets(harbour.graph, narrowed).facets
+    assert ([each.value for each in one.values], one.left_out, one.having) == (["image"], 1, 1)
+    with pytest.raises(ValueError, match=r"metadata\.page"):
+        FacetRequest.model_validate({"fields": ["page"]})
+
+
+def test_deletion_takes_documents_with_a_source_that_fits(harbour: Kg) -> None:
+    done = delete_matching(harbour.graph, asked(DocumentDeletion, "kind!=image", dry_run=False))
+    assert done.documents == 1
+    done = delete_matching(harbour.graph, asked(DocumentDeletion, "page=3", "kind=image", dry_run=False))
+    assert (done.documents, done.sources) == (1, 5)
+    left = list_documents(harbour.graph, ontology="notes", offset=0, limit=10).documents
+    assert [each.document for each in left] == ["photo.png"]
