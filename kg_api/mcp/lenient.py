@@ -41,6 +41,8 @@ def _is_nothing(value: object) -> bool:
         if text.casefold() in _NOTHING:
             return True
         value = _from_json(text) if text.startswith("[") else value
+        if value is None:  # no JSON
+            return False
     if isinstance(value, list):
         items = cast("list[object]", value)
         return all(each is None or (isinstance(each, str) and not each.strip()) for each in items)

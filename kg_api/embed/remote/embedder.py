@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -156,11 +156,6 @@ class RemoteEmbedder:
         """The provider's name for the model, its size and its prefixes, whoever puts them there."""
         return self._identity
 
-    @property
-    def notes(self) -> list[str]:
-        """What the server has shown of its limits."""
-        return self._traits.notes
-
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """See `Embedder`.
 
@@ -227,7 +222,9 @@ class RemoteEmbedder:
         while begin < end:
             stop = self._fit(call.sizes, begin, end)
             failure = self._request(call, slice(begin, stop), is_part=dividing and stop - begin > 1)
-            if isinstance(failure, InvalidInput) and stop - begin > 1:
+            if failure is not None and stop - begin == 1:
+                self._reject(call, begin, failure)
+            elif isinstance(failure, InvalidInput) and not call.query:
                 with self._traits.learning:
                     self._divide(call, begin, stop, failure)
             elif failure is not None:
@@ -239,20 +236,14 @@ class RemoteEmbedder:
     ) -> None:
         """Embed what a failed request had in smaller ones: its size, a text or the server is at fault."""
         sizes, is_rejected = call.sizes[begin:stop], isinstance(failure, InvalidInput)
-        if is_rejected and len(sizes) > 1:
+        if is_rejected:
             has_learned = self._fit(call.sizes, begin, stop) < stop  # another thread, meanwhile
             if has_learned or self._traits.learn_named_limit(_words_of(failure), sizes):
                 self._embed(call, begin, stop)
                 return
-        is_text_alone = is_rejected and len(sizes) == 1
-        if not (is_text_alone or call.is_sound or self._is_sound()):
+        if not (call.is_sound or self._is_sound(query=call.query)):
             raise failure
-        call.is_sound = call.is_sound or not is_text_alone
-        if len(sizes) == 1:
-            call.rejected[call.texts[begin]] = str(failure)
-            if not (is_rejected or call.accepted) and len(call.rejected) >= MAX_AT_FAULT:
-                raise failure
-            return
+        call.is_sound = True
         log.info("request divided", texts=len(sizes), reason=str(failure))
         before, middle = len(call.rejected), begin + (len(sizes) + 1) // 2
         self._embed(call, begin, middle, dividing=True)
@@ -260,12 +251,21 @@ class RemoteEmbedder:
         if is_rejected and len(call.rejected) == before:
             self._traits.learn(max_texts=middle - begin)
 
+    def _reject(self, call: _Call, place: int, failure: InvalidInput | EmbeddingUnavailable) -> None:
+        """Note that a text is at fault which failed alone; raise its failure if the server is."""
+        is_unanswered = isinstance(failure, EmbeddingUnavailable)
+        if is_unanswered and not self._is_sound(query=call.query):
+            raise failure
+        call.rejected[call.texts[place]] = str(failure)
+        if is_unanswered and not call.accepted and len(call.rejected) >= MAX_AT_FAULT:
+            raise failure
+
     def _request(
         self, call: _Call, part: slice, *, is_part: bool
     ) -> InvalidInput | EmbeddingUnavailable | None:
         """Send a request and keep its vectors; give the failure that a text in it, or its size, may explain.
 
-        `is_part`: the server has just failed on what this is a part of, so it is asked once.
+        `is_part`: the server has just failed on what this is a part of, so it is asked once (but for limits).
         """
         texts, sizes = call.texts[part], call.sizes[part]
         last: RetryableError | None = None
@@ -277,11 +277,12 @@ class RemoteEmbedder:
                 return self._send(texts, sum(sizes), query=call.query, seconds=seconds)
             except RetryableError as error:
                 last = error
+                if is_part and not error.is_limit:
+                    raise EMBEDDING.give_up(str(error), None) from None
                 raise
 
-        policy = replace(self._policy, tries=1) if is_part else self._policy
         try:
-            answer = policy.call(once, EMBEDDING.give_up, call.until, kind=EMBEDDING.kind)
+            answer = self._policy.call(once, EMBEDDING.give_up, call.until, kind=EMBEDDING.kind)
         except InvalidInput as failure:
             return failure
         except EmbeddingUnavailable as failure:
@@ -295,12 +296,12 @@ class RemoteEmbedder:
         spend(_share(answer.tokens, own, sum(sizes)))
         return None
 
-    def _is_sound(self) -> bool:
+    def _is_sound(self, *, query: bool) -> bool:
         """Whether the server embeds a text that is known to be good; it is asked once, and briefly."""
         tokens = self._tokenizer.count(KNOWN_GOOD)
         seconds = min(self._limits.seconds, self._limits.query_seconds)
         try:
-            answer = self._send([KNOWN_GOOD], tokens, query=False, seconds=seconds)
+            answer = self._send([KNOWN_GOOD], tokens, query=query, seconds=seconds)
         except (RetryableError, KgError):
             return False
         self._bill(tokens if answer.tokens is None else answer.tokens)

@@ -63,11 +63,11 @@ class ServerTraits:
     def learn(self, *, max_texts: int | None = None, max_tokens: int | None = None) -> None:
         """Remember a limit of one request, and log the setting that spares the rejected requests."""
         with self.learning:
-            if max_texts is not None and (self.max_texts is None or max_texts < self.max_texts):
-                self.max_texts = max_texts
-            if max_tokens is not None and (self.max_tokens is None or max_tokens < self.max_tokens):
-                self.max_tokens = max_tokens
-            log.warning("embedding server has a smaller limit", notes=self.notes)
+            known = (self.max_texts, self.max_tokens)
+            self.max_texts = min(filter(None, (self.max_texts, max_texts)), default=None)
+            self.max_tokens = min(filter(None, (self.max_tokens, max_tokens)), default=None)
+            if (self.max_texts, self.max_tokens) != known:
+                log.warning("embedding server has a smaller limit", notes=self.notes)
 
     def learn_form(self, size: int, *, base64: bool, sends_dimensions: bool) -> None:
         """Remember the parameters with which the server returned vectors of a size."""

@@ -14,7 +14,7 @@ from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.embed.port import RejectedTexts
 from kg_api.embed.remote.embedder import KNOWN_GOOD
 from kg_api.embed.remote.replies import in_order
-from kg_api.embed.remote.traits import ServerTraits, traits_of
+from kg_api.embed.remote.traits import ServerTraits, list_learned, traits_of
 from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable, InvalidInput
 from kg_api.models.embedding.spaces import ModelChoice
 from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
@@ -78,7 +78,7 @@ def test_named_limit_costs_one_rejected_request(other: OtherServer, asking: Aski
     other.rule = at_most(10, message=message)
     assert_vectors(asking.embedder.embed_passages(MANY), MANY)
     assert other.batches == [100] + [10] * 30
-    (note,) = asking.embedder.notes
+    (note,) = list_learned()
     assert "at most 10 texts per request; set OPENAI_BATCH_SIZE=10" in note
 
 
@@ -128,7 +128,7 @@ def test_limit_of_tokens_is_heeded(other: OtherServer, asking: Asking) -> None:
     other.rule = rule
     assert_vectors(asking.embedder.embed_passages(MANY), MANY)
     assert sum(sum(map(len, each.body["input"])) > 500 for each in other.requests) == 1
-    assert "at most 500 tokens" in asking.embedder.notes[0]
+    assert "at most 500 tokens" in list_learned()[0]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_texts_that_the_server_fails_on_are_named(
         assert len(other.requests) <= 1 + 3 + len(bad) * (2 * 6 + 3)
         rest = [text for text in texts if text not in at_fault]
         assert_vectors(asking.embedder.embed_passages(rest), rest)
-        assert asking.embedder.notes == []
+        assert list_learned() == []
 
 
 def test_the_server_s_words_are_in_the_reason(other: OtherServer, asking: Asking) -> None:
@@ -211,6 +211,29 @@ def test_a_server_that_fails_on_every_text_is_waited_for(other: OtherServer, ask
     other.rule = lambda body: None if body["input"] == [KNOWN_GOOD] else Status(500)
     with pytest.raises(EmbeddingUnavailable):
         asking.embedder.embed_passages(MANY[:50])
+
+
+def test_a_server_that_dies_meanwhile_is_at_fault_and_no_text(other: OtherServer, asking: Asking) -> None:
+    def rule(_: dict[str, Any]) -> Behaviour | None:
+        return Status(500) if other.batches[0] == 50 and len(other.batches) != 4 else None
+
+    other.rule = rule  # alive for the known good text only
+    with pytest.raises(EmbeddingUnavailable) as raised:
+        asking.embedder.embed_passages(MANY[:50])
+    assert not isinstance(raised.value, RejectedTexts)
+    assert len(other.requests) <= 20
+
+
+def test_a_limit_of_rate_while_dividing_is_waited_for(other: OtherServer, asking: Asking) -> None:
+    def rule(body: dict[str, Any]) -> Behaviour | None:
+        if MANY[3] in body["input"]:
+            return Status(500)
+        return Status(429) if len(other.batches) == 6 else None
+
+    other.rule = rule
+    with pytest.raises(RejectedTexts) as raised:
+        asking.embedder.embed_passages(MANY[:9])
+    assert list(raised.value.reasons) == [MANY[3]]
 
 
 def test_a_question_that_fails_is_not_divided(other: OtherServer, asking: Asking) -> None:
@@ -252,14 +275,14 @@ def test_plain_numbers_are_requested_where_base64_fails(
         assert_vectors(asking.embedder.embed_passages(MANY[:3]), MANY[:3])
     formats = [each.body["encoding_format"] for each in other.requests]
     assert formats == ["base64", "float", "float"]
-    assert "plain numbers" in asking.embedder.notes[0]
+    assert "plain numbers" in list_learned()[0]
 
 
 def test_a_server_that_spoils_both_forms_is_not_remembered(other: OtherServer, asking: Asking) -> None:
     other.rule = lambda _: set_vectors("")
     with pytest.raises(EmbeddingFailed):
         asking.embedder.embed_passages(["a"])
-    assert asking.embedder.notes == []
+    assert list_learned() == []
 
 
 def test_a_size_that_differs_is_requested(other: OtherServer) -> None:

@@ -74,11 +74,10 @@ def test_what_is_meant_is_taken(name: str, sent: object, meant: object) -> None:
     Arguments.model_validate(read(**{"query": "x", name: sent}))
 
 
-@pytest.mark.parametrize(
-    "nothing",
-    ["", " ", [], {}, None, "null", "None", "undefined", "[]", [""], [None], '""', '[""]', "[null]"],
-    ids=repr,
-)
+NOTHING = ["", " ", [], {}, None, "null", "None", "undefined", "[]", [""], [None], '""', '[""]', "[null]"]
+
+
+@pytest.mark.parametrize("nothing", NOTHING, ids=repr)
 @pytest.mark.parametrize("name", [name for name in Arguments.model_fields if name != "query"])
 def test_nothing_for_an_optional_argument_is_not_given(name: str, nothing: object) -> None:
     assert read(**{"query": "x", name: nothing}) == {"query": "x"}
