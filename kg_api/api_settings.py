@@ -188,7 +188,7 @@ class ConversionSettings(Section):
     ocr: Literal["auto", "off", "tesseract", "rapidocr"] = Field(
         default="auto",
         description=(
-            "What reads pages of PDFs that are pictures: `tesseract` (a program), `rapidocr` "
+            "What reads pages of PDFs that have no readable text: `tesseract` (a program), `rapidocr` "
             "(the extra `ocr`), `auto` (the first of the two that is installed) or `off`. A page takes "
             "seconds."
         ),

@@ -13,7 +13,7 @@ from kg_api.images.keeping import ImageKeeper, LookingKeeper
 from kg_api.ingest.images import place_images, with_words
 from kg_api.ingest.records import Incoming
 from kg_api.models.library.conversion import Converted
-from kg_api.models.library.formats import CONVERTED, IN_TEXT, ConvertedFormat, Format
+from kg_api.models.library.formats import CONVERTED, IN_TEXT, ConvertedFormat, Format, OcrMode
 from kg_api.models.library.parsing import CodeScope
 from kg_api.parse.beside.inline import take_inline_images
 from kg_api.parse.beside.naming import references_of
@@ -31,7 +31,7 @@ _SHOWN, _MAX_SHOWN = 3, 100
 class Converters(Protocol):
     """What reads files that may be hostile. Each method raises UnreadableDocument where it cannot."""
 
-    def convert(self, data: bytes, form: ConvertedFormat) -> Converted:
+    def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
         """Make Markdown of a file."""
         ...
 
@@ -120,7 +120,7 @@ class DocumentReader:
         if incoming.format == "html" and beside:
             made = self.converters.convert_with(content, "html", beside)
         else:
-            made = self.converters.convert(content, cast("ConvertedFormat", incoming.format))
+            made = self.converters.convert(content, cast("ConvertedFormat", incoming.format), incoming.ocr)
         if incoming.format == "image":
             made = with_words(made, incoming.document, incoming.title, incoming.metadata)
         original = content if self.keep_pdfs and incoming.format == "pdf" else None

@@ -12,7 +12,7 @@ from kg_api.ingest.pages import DocumentPages
 from kg_api.models.identity import content_hash, digest, document_id, source_ids
 from kg_api.models.images import PlacedImage, StoredImage
 from kg_api.models.library.documents import DocumentRecord, DocumentUpload, Duplicates, SourceRecord
-from kg_api.models.library.formats import CONVERTED, Format
+from kg_api.models.library.formats import CONVERTED, Format, OcrMode
 from kg_api.models.library.metadata import MetadataValue, with_file_time
 from kg_api.models.library.parsing import CodeScope, ParsedDocument, SourceSpan
 from kg_api.models.library.word_boxes import WordBox
@@ -50,6 +50,8 @@ class Incoming:
     """Pictures in it, in reading order."""
     original: str | None = None
     """The key of the file itself, where it is kept."""
+    ocr: OcrMode = "auto"
+    """Which of its pages are read by OCR."""
     hold: str | None = None
     """What keeps its files until the document is stored or waits."""
 
@@ -57,7 +59,7 @@ class Incoming:
 def incoming_of(upload: DocumentUpload, text: str) -> Incoming:
     """A document as a request brings it."""
     about = upload.model_dump(
-        include={"format", "uri", "title", "metadata", "modified", "duplicates", "review"}
+        include={"format", "uri", "title", "metadata", "modified", "duplicates", "review", "ocr"}
     )
     return Incoming(upload.ontology, upload.document, text, **about)
 

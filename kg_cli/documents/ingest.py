@@ -15,6 +15,7 @@ from kg_cli.documents.options import (
     IntoOntologyOption,
     ListsOption,
     MetadataOption,
+    OcrOption,
     PrefixOption,
     ReviewOption,
     SkipDuplicatesOption,
@@ -47,6 +48,7 @@ def ingest(
     gitignore: GitignoreOption = True,
     skip_duplicates: SkipDuplicatesOption = False,
     review: ReviewOption = False,
+    ocr: OcrOption = "auto",
     as_json: OwnJsonOption = False,
 ) -> None:
     """Ingest text, PDF, web pages, office files, e-mail. Unchanged files cost nothing, changed ones little.
@@ -58,6 +60,8 @@ def ingest(
 
     A file whose text another document has already is stored all the same, and that is said;
     --skip-duplicates leaves it out, unless its own name is stored already.
+
+    If letters of a PDF come out wrong, --ocr always reads all of its pages as images.
 
     With --review files wait, neither embedded nor found, until kg documents approve.
 
@@ -78,7 +82,11 @@ def ingest(
     from kg_cli.documents.upload import Destination
 
     into = Destination(
-        ontology, read_metadata(metadata or [], several or []), skip_duplicates=skip_duplicates, review=review
+        ontology,
+        read_metadata(metadata or [], several or []),
+        skip_duplicates=skip_duplicates,
+        review=review,
+        ocr=ocr,
     )
     rules = FolderRules(include or (), exclude or (), gitignore=gitignore)
     selection = select(paths, SUFFIXES, prefix, rules=rules)

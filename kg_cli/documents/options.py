@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from kg_api.models.library.formats import OcrMode
+
 
 def named_path(text: str) -> Path:
     """A path that a person named; an empty one, as of a variable that is not set, would be this folder."""
@@ -40,6 +42,10 @@ ExcludeOption = Annotated[
 ]
 ReviewOption = Annotated[
     bool, typer.Option("--review", help="Let new and changed files wait until they are approved.")
+]
+OcrOption = Annotated[
+    OcrMode,
+    typer.Option("--ocr", help="PDF pages that OCR reads: those without readable text, all, or none."),
 ]
 SkipDuplicatesOption = Annotated[
     bool,

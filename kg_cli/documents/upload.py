@@ -12,7 +12,7 @@ from kg_api.client import KgClient
 from kg_api.errors import Forbidden, KgError, TooLarge, Unauthorized, Unavailable
 from kg_api.models.library.batches import DocumentOutcome
 from kg_api.models.library.documents import Ingested
-from kg_api.models.library.formats import CONVERTED_SUFFIXES
+from kg_api.models.library.formats import CONVERTED_SUFFIXES, OcrMode
 from kg_api.models.library.metadata import MetadataValue, file_time
 from kg_api.models.problems import PASSING
 from kg_api.parse.files import FileToIngest
@@ -37,6 +37,7 @@ class Destination:
     metadata: dict[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
     skip_duplicates: bool = False
     review: bool = False
+    ocr: OcrMode = "auto"
 
     def about(self, file: FileToIngest) -> dict[str, Any]:
         """What a document of a file is made with, besides its text."""
@@ -50,6 +51,7 @@ class Destination:
             "modified": file_time(file.path.stat().st_mtime),
             "duplicates": "skip" if self.skip_duplicates else None,
             "review": self.review,
+            "ocr": None if self.ocr == "auto" else self.ocr,
         }
         return {**known, **{name: value for name, value in told.items() if value}}
 

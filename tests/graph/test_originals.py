@@ -27,7 +27,7 @@ from kg_api.ingest.review import ReviewService
 from kg_api.models.identity import document_id
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.documents import DocumentRecord
-from kg_api.models.library.formats import ConvertedFormat
+from kg_api.models.library.formats import ConvertedFormat, OcrMode
 from kg_api.models.library.parsing import CodeScope
 from kg_api.models.library.review import Approval
 from kg_api.sync.handler import FolderSync
@@ -41,8 +41,8 @@ PDF, OTHER = pdf_of_pages(3), pdf_of_pages(4)
 class InThisProcess:
     """Converts PDFs that the tests made themselves."""
 
-    def convert(self, data: bytes, form: ConvertedFormat) -> Converted:
-        assert form == "pdf"
+    def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
+        assert (form, ocr) == ("pdf", "auto")
         return convert(data)
 
     def convert_with(self, data: bytes, form: str, beside: Mapping[str, bytes]) -> Converted:

@@ -101,11 +101,13 @@ def _find_scopes(data: bytes, suffix: str) -> object:
     return _convert(data, suffix, ConversionSettings())
 
 
-def _read_pictures(data: bytes, engine: str, settings: ConversionSettings) -> Converted:
+def _read_pictures(
+    data: bytes, engine: str, settings: ConversionSettings, *, every: bool = False
+) -> Converted:
     """For as long as the file says."""
     del settings
     time.sleep(float(data.decode().partition(":")[2]))
-    return Converted(engine)
+    return Converted(f"{engine}, every page" if every else engine)
 
 
 def _pixels(data: bytes, _rendering: object = None, _settings: object = None) -> object:

@@ -19,15 +19,15 @@ from kg_api.ingest.reading import DocumentReader
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.documents import DocumentRecord
-from kg_api.models.library.formats import ConvertedFormat
+from kg_api.models.library.formats import ConvertedFormat, OcrMode
 from kg_api.models.library.parsing import CodeScope
 
 
 class InThisProcess:
     """Converts pictures that the tests made themselves."""
 
-    def convert(self, data: bytes, form: ConvertedFormat) -> Converted:
-        assert form == "image"
+    def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
+        assert (form, ocr) == ("image", "auto")
         return convert(data, ConversionSettings())
 
     def convert_with(self, data: bytes, form: str, beside: Mapping[str, bytes]) -> Converted:

@@ -21,6 +21,7 @@ from kg_api.models.library.documents import (
     Duplicates,
     Ingested,
 )
+from kg_api.models.library.formats import OcrMode
 from kg_api.models.library.metadata import MetadataValue
 from kg_api.models.library.parsing import Format
 from kg_api.models.queries.facets import Facet, FacetRequest, Facets
@@ -61,13 +62,14 @@ class AsyncDocumentMethods(AsyncSending):
         format: Format | None = None,  # noqa: A002 - the field's name
         duplicates: Duplicates = "keep",
         review: bool = False,
+        ocr: OcrMode = "auto",
         images: Mapping[str, bytes] | None = None,
     ) -> Ingested:
         """Store a file's content; its encoding is found out, and its format, if it is not given.
 
         `images` are files that a Markdown text or a page names, by its relative references, such as
         `img/boat.png`. `modified` (ISO 8601) is when the file was last changed; hits show it if the
-        document states no date.
+        document states no date. `ocr` says which pages of a PDF are read by OCR.
         """
         form, files = form_of(locals()), files_of(content, images)
         return await self._send(post(Ingested, "documents", data=form, files=files))
@@ -135,6 +137,7 @@ class AsyncDocumentMethods(AsyncSending):
         format: Format | None = None,  # noqa: A002 - the field's name
         duplicates: Duplicates = "keep",
         review: bool = False,
+        ocr: OcrMode = "auto",
         images: Mapping[str, bytes] | None = None,
     ) -> DocumentPreview:
         """Say what storing a file's content would make and cost; nothing is stored or paid."""

@@ -34,8 +34,8 @@ from kg_api.convert.ocr.choice import choose, fingerprint
 from kg_api.embed.image.port import Pixels, Rendering
 from kg_api.errors import TooBusy, UnreadableDocument
 from kg_api.models.images import DrawnPage, PageToDraw, ReadImage, RenderedImage
-from kg_api.models.library.conversion import Converted, OcrMode
-from kg_api.models.library.formats import ConvertedFormat
+from kg_api.models.library.conversion import Converted
+from kg_api.models.library.formats import ConvertedFormat, OcrMode
 from kg_api.models.library.parsing import CodeScope
 
 log = structlog.get_logger()

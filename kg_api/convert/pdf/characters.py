@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -201,33 +201,35 @@ class _Reader:
         self.box = raw.FS_RECTF()
         self.open: _Open | None = None
         self.space = self.inserted = False
+        self.found: list[FoundRun] = []
 
-    def pieces(self) -> Iterator[FoundRun]:
+    def read(self) -> list[FoundRun]:
+        """Return the pieces in the order of the page's content."""
         page, styles, address = self.page, self.styles, 0
+        unicode_of, object_of = raw.FPDFText_GetUnicode, raw.FPDFText_GetTextObject
         for i in range(raw.FPDFText_CountChars(page)):
-            code = raw.FPDFText_GetUnicode(page, i)
-            text_object = raw.FPDFText_GetTextObject(page, i)
+            code = unicode_of(page, i)
+            text_object = object_of(page, i)
             if not text_object or (code in BLANKS and not is_ligature(page, code, i)):
-                if code in LINE_ENDS and not text_object:  # PDFium puts them in, as it does with some blanks
-                    yield from self._close()
                 if text_object:
                     self.space = True
-                else:
-                    self.inserted = True
+                    continue
+                if code in LINE_ENDS:  # PDFium puts them in, as it does with some blanks
+                    self._close()
+                self.inserted = True
                 continue
             if (here := ctypes.addressof(text_object.contents)) != address:
                 address, self.style = here, styles.style(text_object, i)
                 if (here in self.of_annotations) != self.is_annotation:
-                    yield from self._close()
+                    self._close()
                     self.is_annotation = not self.is_annotation
-            unmapped = code in MEANINGLESS
-            if styles.font.unchecked and not unmapped:
-                unmapped = self._is_unmapped(i)
+            unmapped = code in MEANINGLESS or (styles.font.unchecked and self._is_unmapped(i))
             if text := letters(code) or (UNKNOWN if unmapped else ""):
-                yield from self._add(i, code, text)
+                self._add(i, code, text)
                 if unmapped and self.open:
                     self.open.unmapped += 1
-        yield from self._close()
+        self._close()
+        return self.found
 
     def _is_unmapped(self, i: int) -> bool:
         """Whether the file does not say which letter this is; then every letter of the font is looked at."""
@@ -238,45 +240,39 @@ class _Reader:
             self.styles.font.unchecked -= 1
         return False
 
-    def _add(self, i: int, code: int, text: str) -> Iterator[FoundRun]:
+    def _add(self, i: int, code: int, text: str) -> None:
         raw.FPDFText_GetLooseCharBox(self.page, i, self.box)
         style, last, bottom = self.style, self.open, self.box.bottom
         left, right = along(style.turn, self.box)
         if last and last.takes(style, left, bottom):
-            last.add(
-                style,
-                text,
-                left,
-                right,
-                space=self.space or last.is_apart(style, left, text, inserted=self.inserted),
-            )
+            space = self.space or last.is_apart(style, left, text, inserted=self.inserted)
+            last.add(style, text, left, right, space=space)
             last.last_bottom = bottom
         elif last and is_from_right(code) and last.takes_from_right(style, right):
             last.add(style, text, left, right, space=self.space or self.inserted)
             last.from_right += 1
         elif last and last.is_above(style, left, self.box.top):
-            yield from self._turn_down(last, i)
-            yield from self._add(i, code, text)
-            return
+            self._turn_down(last, i)
+            self._add(i, code, text)
         else:
-            yield from self._close()
+            self._close()
             self.open = _Open(style, text, left, right, bottom)
         self.space = self.inserted = False
 
-    def _turn_down(self, last: _Open, i: int) -> Iterator[FoundRun]:
+    def _turn_down(self, last: _Open, i: int) -> None:
         """Take the rest of a text object, and its first letter, to be written downwards."""
         self.style = self.styles.downwards(self.style, i)
         if len(last.letters) > 1:
-            yield from self._close()
+            self._close()
             return
         bottom, unmapped = last.last_bottom, last.unmapped
         top = bottom + self.style.size
         self.open = _Open(self.style, last.letters[0], -top, -bottom, bottom)
         self.open.unmapped = unmapped
 
-    def _close(self) -> Iterator[FoundRun]:
+    def _close(self) -> None:
         if self.open:
-            yield FoundRun(self.open.style.turn, self.open.closed(), self.is_annotation)
+            self.found.append(FoundRun(self.open.style.turn, self.open.closed(), self.is_annotation))
             self.open = None
 
 
@@ -319,7 +315,7 @@ def read(page: pdfium.PdfPage, objects: PageObjects, of_annotations: Container[i
     """
     text_page = open_text(page, objects.texts)
     try:
-        runs = list(_Reader(text_page, of_annotations).pieces())
+        runs = _Reader(text_page, of_annotations).read()
         plain = plain_text(text_page.get_text_range(errors="ignore"))
     finally:
         text_page.close()

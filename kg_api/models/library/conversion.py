@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from kg_api.models.images import FoundImage
 from kg_api.models.library.metadata import MetadataValue
 from kg_api.models.library.word_boxes import WordBox
-
-OcrMode = Literal["auto", "always", "never"]
-"""Which pages of a PDF OCR reads: those without text that can be read, all, or none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from pydantic import Field, StringConstraints
 from kg_api.models.base import Answer, Body, DocumentName, OntologyName, Page, Text
 from kg_api.models.identity import text_hash
 from kg_api.models.images import StoredImage
+from kg_api.models.library.formats import OcrMode
 from kg_api.models.library.metadata import FileTime, Metadata, MetadataValue
 from kg_api.models.library.parsing import Format, SourceBlock
 
@@ -118,6 +119,8 @@ class DocumentUpload(Body):
     """Of a new document that says what another of the ontology says: keep it, or skip it."""
     review: bool = False
     """Whether it waits until it is approved: nothing of it is embedded, read for concepts or found."""
+    ocr: OcrMode = "auto"
+    """Pages of a PDF that OCR reads: `auto` those without readable text, `always` all, `never` none."""
 
 
 class DocumentChange(Body):

@@ -13,6 +13,8 @@ ConvertedFormat = Literal[
 ]
 """Converted to Markdown in a process apart; offsets are those of that Markdown."""
 Format = TextFormat | ConvertedFormat
+OcrMode = Literal["auto", "always", "never"]
+"""Pages of a PDF that OCR reads: those without readable text, all, or none."""
 
 
 def _suffixes(names: str) -> frozenset[str]:

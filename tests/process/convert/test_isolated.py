@@ -25,6 +25,7 @@ from kg_api.errors import TooBusy, UnreadableDocument
 from kg_api.ingest.reading import DocumentReader
 from kg_api.ingest.records import Incoming
 from kg_api.models.images import PageToDraw
+from kg_api.models.library.formats import OcrMode
 from tests.support.hostile_files import pdf_of_pages
 
 SETTINGS = ConversionSettings(processes=1, max_seconds=2, max_memory_mb=1024)
@@ -180,6 +181,30 @@ def test_pictures_leave_a_process_to_other_files(monkeypatch: pytest.MonkeyPatch
             assert [each.result().text for each in scans] == ["tesseract"] * 3
     finally:
         pool.close()
+
+
+@pytest.mark.parametrize(("ocr", "text"), [("auto", "tesseract"), ("always", "tesseract, every page")])
+def test_request_says_which_pages_ocr_reads(
+    pool: ConverterPool, monkeypatch: pytest.MonkeyPatch, ocr: OcrMode, text: str
+) -> None:
+    monkeypatch.setattr(pool_module, "choose", lambda _: ("tesseract", ""))
+    assert pool.convert(b"scan:0", "pdf", ocr).text == text
+
+
+def test_request_without_ocr_leaves_pages_out(pool: ConverterPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "choose", lambda _: ("tesseract", ""))
+    made = pool.convert(b"scan:0", "pdf", "never")
+    assert made.text.startswith("pdf:")
+    assert made.notes == (
+        "page 1 has no text (a scanned picture?): it is not found; OCR was not wanted (ocr: never)",
+    )
+
+
+def test_ocr_of_every_page_needs_an_engine(pool: ConverterPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "choose", lambda _: (None, "no OCR is installed"))
+    with pytest.raises(UnreadableDocument, match="as `ocr` asks: no OCR is installed"):
+        pool.convert(b"scan:0", "pdf", "always")
+    assert pool.convert(b"fine", "html", "always").text.startswith("html:")
 
 
 def test_a_process_ends_with_the_one_that_started_it() -> None:
