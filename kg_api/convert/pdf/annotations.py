@@ -26,7 +26,7 @@ from kg_api.wording.pages import name_pages
 from kg_api.wording.plural import pluralize
 
 CHECKED, UNCHECKED = "☒", "☐"
-_MAX_ANNOTATIONS = 20_000
+_MAX_ANNOTATIONS = 5000
 """Of a page."""
 _MAX_EXAMPLE = 80
 _HIDDEN, _NO_VIEW = 1 << 1, 1 << 5
@@ -94,6 +94,7 @@ class Annotations:
         self._stale = bool(_NEED_APPEARANCES.search(data))
         """Appearances are to be made anew of the values."""
         self._comments: dict[int, list[str]] = {}
+        self._beyond = 0
 
     def read_page(self, number: int) -> tuple[pdfium.PdfPage, PageObjects, PageText]:
         """Read a page with what it shows besides its content.
@@ -124,6 +125,8 @@ class Annotations:
             example = first if len(first) <= _MAX_EXAMPLE else f"{first[: _MAX_EXAMPLE - 1]}…"
             pages = name_pages(sorted(self._comments))
             yield f'left out: {pluralize(count, "comment")} on {pages}, e.g. "{example}"'
+        if self._beyond:
+            yield f"left out: annotations of a page beyond {_MAX_ANNOTATIONS:,} ({self._beyond:,})"
         if self._xfa:
             yield "left out: what its XFA form adds to the pages; print it to a PDF, and add that file"
         if (count := raw.FPDFDoc_GetAttachmentCount(self._document.raw)) > 0:
@@ -132,7 +135,9 @@ class Annotations:
     def _find(self, page: pdfium.PdfPage) -> _Found:
         """Look at the annotations of a page, and remove those without text before others are drawn."""
         found, hidden = _Found(), list[int]()
-        for i in range(min(raw.FPDFPage_GetAnnotCount(page.raw), _MAX_ANNOTATIONS)):
+        count = raw.FPDFPage_GetAnnotCount(page.raw)
+        self._beyond += max(0, count - _MAX_ANNOTATIONS)
+        for i in range(min(count, _MAX_ANNOTATIONS)):
             annotation: Any = raw.FPDFPage_GetAnnot(page.raw, i)
             if not annotation:
                 continue

@@ -34,7 +34,7 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _NUMBER = re.compile(r"[-+(]?\d[\d.,:/]*[%)]?")
 _SAID = re.compile(r"(?=.*[aeiouy\u00c0-\uffff])(?!.*[b-df-hj-np-tv-xz]{5})(?!.*[aeiou]{4}).*")
-_SAID_SHARE, _MAX_WORD = 0.8, 20
+_SAID_SHARE, _NEARLY_ALL, _MAX_WORD = 0.8, 0.95, 20
 
 
 def take_out_unreadable(pages: Sequence[PageText]) -> None:
@@ -67,13 +67,14 @@ def _says_words(runs: Iterable[TextRun]) -> bool:
     if letters < _LETTER_SHARE * sum(map(len, rest)):
         return False
     common = sum(word.casefold() in _COMMON for word in words)
-    if len(words) >= _MIN_WORDS:
-        return common >= _COMMON_SHARE * len(words)
-    return sum(map(_can_be_said, words)) >= _SAID_SHARE * len(words)
+    said = sum(map(_can_be_said, words))
+    if len(words) < _MIN_WORDS:
+        return said >= _SAID_SHARE * len(words)
+    return common >= _COMMON_SHARE * len(words) or said >= _NEARLY_ALL * len(words)
 
 
 def _can_be_said(word: str) -> bool:
-    """Tell a word by its vowels, for a text with too few words to have common ones."""
+    """Tell a word by its vowels: a text may be short, or in a language whose common words are not listed."""
     is_case_usual = word[1:].islower() or word.isupper()
     return is_case_usual and len(word) <= _MAX_WORD and bool(_SAID.fullmatch(word.casefold()))
 

@@ -188,3 +188,10 @@ def test_a_file_that_names_pictures_goes_alone_with_those_of_its_folder(tmp_path
     alone = select([given / "docs" / "a.md"], {".md"}).files
     send(service, alone)
     assert service.images["a.md"] == {}, "its own folder is all that was given"
+
+
+def test_ocr_option_is_sent_with_each_file(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-")
+    (file,) = select([tmp_path / "a.pdf"], {".pdf"}).files
+    assert Destination("notes", ocr="always").about(file)["ocr"] == "always"
+    assert "ocr" not in Destination("notes").about(file)

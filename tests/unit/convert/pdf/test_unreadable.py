@@ -129,8 +129,14 @@ def test_ocr_of_every_page_replaces_its_text() -> None:
 
 READABLE = {
     "words": LINES,
+    "code": ["for (i = 0; i < n; i++) { total += row[i] * 2; }", "return total / count;"],
     "numbers": ["1.5 2.25 3", "47 11 12,5", "2024 2025 -7"],
     "one word": ["Overview"],
+    "Swahili": [
+        "Pampu ya maji iliharibika usiku wa Jumanne katika bandari kubwa.",
+        "Meneja aliamua kununua pampu mpya kutoka kampuni nyingine mjini.",
+        "Bodi ilikubali gharama katika mkutano wake wa mwezi uliopita.",
+    ],
     "German": ["Die Pumpe fiel in der Nacht aus.", "Sie wurde ersetzt."],
 }
 

@@ -1,0 +1,37 @@
+"""Which pages OCR reads, from the request to the converter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from kg_api.ingest.reading import DocumentReader
+from kg_api.ingest.records import incoming_of
+from kg_api.models.library.conversion import Converted
+from kg_api.models.library.documents import DocumentUpload
+from kg_api.models.library.formats import ConvertedFormat, OcrMode
+from kg_api.models.library.parsing import CodeScope
+
+
+class Asked:
+    """Says what it was asked for."""
+
+    def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
+        return Converted(f"{form} {ocr} {len(data)}")
+
+    def convert_with(self, data: bytes, form: str, beside: Mapping[str, bytes]) -> Converted:
+        raise NotImplementedError
+
+    def pictures_read_by(self) -> str:
+        return ""
+
+    def find_scopes(self, data: bytes, suffix: str) -> list[CodeScope]:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("sent", [{}, {"ocr": "always"}, {"ocr": "never"}])
+def test_ocr_field_reaches_the_converter(sent: dict[str, str]) -> None:
+    upload = DocumentUpload.model_validate({"ontology": "notes", "document": "a.pdf", **sent})
+    read, _ = DocumentReader(Asked()).from_bytes(b"%PDF-", incoming_of(upload, ""))
+    assert read.text == f"pdf {sent.get('ocr', 'auto')} 5"
