@@ -11,7 +11,8 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from kg_api.settings import load_settings, variables
+from kg_api.secret_files import FILE
+from kg_api.settings import load_settings, secret_variables, variables
 from kg_api.web.app import create_app
 
 HERE = Path(__file__).parent
@@ -28,6 +29,8 @@ def cli() -> str:
 def settings() -> str:
     """Every variable with its default."""
     head = "# Settings\n\nAll are environment variables; the defaults are for one machine, offline.\n"
+    secrets = ", ".join(f"`{name}`" for name in secret_variables())
+    head += f"\nA secret ({secrets}) can come from a file: `NAME{FILE}` is its absolute path.\n"
     rows = ["| variable | default | meaning |", "| --- | --- | --- |", *_rows()]
     return "\n".join([NOTE, head, *rows, ""])
 

@@ -88,7 +88,8 @@ def scan(
     allow_empty: Annotated[
         bool,
         typer.Option(
-            "--allow-empty", help="Confirm that the folder was emptied on purpose: remove its documents."
+            "--allow-empty",
+            help="Delete documents even if the folder is empty, or a drive of it is not mounted.",
         ),
     ] = False,
     wait: ScanWaitOption = False,
