@@ -61,7 +61,7 @@ def describe_embedding(
 def _code(package: Path) -> str:
     files = [path for name in _DECIDING for path in (package / name).rglob("*.py")]
     for folder in (package / "cypher", package.parent / "cypher"):
-        files += folder.rglob("*.cypher")
+        files += folder.glob("*.cypher")
     digest = hashlib.sha256()
     for path in sorted(files):
         digest.update(path.name.encode() + path.read_bytes())

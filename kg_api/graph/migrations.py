@@ -21,7 +21,7 @@ from kg_api.graph.fulltext.scopes import FILL
 from kg_api.graph.indexes import index_states
 from kg_api.graph.relations.migration import RELATIONS
 from kg_api.graph.retrying import while_schema_changes
-from kg_api.graph.statements import names, statement
+from kg_api.graph.statements import area, statement
 
 log = structlog.get_logger()
 
@@ -32,7 +32,7 @@ COMPUTED = {**FILL, **PROJECT, **SAID, **RELATIONS}
 
 def list_known() -> list[LiteralString]:
     """The names of all migrations of this version, in order."""
-    return cast("list[LiteralString]", names("schema"))
+    return cast("list[LiteralString]", [*area("schema")])
 
 
 def migrate(graph: Graph) -> list[str]:

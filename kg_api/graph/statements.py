@@ -1,8 +1,9 @@
-"""Cypher statements: one a file, below `cypher/`; a statement's name is its path without the suffix."""
+"""Cypher statements, one file per area: `documents/hold` is `// name: hold` in `cypher/documents.cypher`."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -31,6 +32,7 @@ _FITTING: Final = """all(any_of IN $fits WHERE any(group IN any_of WHERE
 """What `fits(s)` in a statement stands for: whether a source fits the conditions on sources in `$fits`
 (kg_api.graph.filters.sources). Without conditions, all do."""
 _PARAMETER = re.compile(r"\$(\w+)")
+_HEAD = re.compile(r"^// name: ([\w/]+)\n", re.MULTILINE)
 _PREAMBLE = re.compile(r"^(?://.*|CYPHER 25)\n", re.MULTILINE)
 _INDEXES = (FIRST_INDEX, FIRST_CONCEPT_INDEX, FIRST_IMAGE_INDEX, FIRST_RELATION_INDEX)
 _NAMES = "|".join((*_INDEXES, rf"n\.{FIRST_PROPERTY}"))
@@ -38,7 +40,7 @@ _OF_A_SPACE = re.compile(rf"\b({_NAMES})\b")
 
 
 def folder() -> Traversable:
-    """Where the statements are: beside the package in a wheel, at the repository's root in a checkout."""
+    """Return the folder of all areas: in the package of a wheel, at the root of a checkout."""
     packaged = resources.files("kg_api") / "cypher"
     return packaged if packaged.is_dir() else Path(__file__).parents[2] / "cypher"
 
@@ -59,6 +61,19 @@ def of_space(name: str, key: str) -> str:
 
 
 @cache
+def area(name: str) -> Mapping[str, str]:
+    """Return the statements of an area by their full names, in the order of the file."""
+    text = folder().joinpath(f"{name}.cypher").read_text(encoding="utf-8")
+    _, *parts = _HEAD.split(text)
+    found = {
+        f"{name}/{head}": f"{body.strip()}\n" for head, body in zip(parts[::2], parts[1::2], strict=True)
+    }
+    if len(found) != len(parts) // 2:
+        raise ValueError(f"cypher/{name}.cypher has two statements of one name")
+    return found
+
+
+@cache
 def statement(name: str, space: str = FIRST_SLUG) -> LiteralString:
     """The text of a statement, for one space.
 
@@ -68,7 +83,7 @@ def statement(name: str, space: str = FIRST_SLUG) -> LiteralString:
     The one cast to LiteralString: the driver takes no other text, so a query put together at run time fails
     type checking.
     """
-    text = folder().joinpath(f"{name}.cypher").read_text(encoding="utf-8")
+    text = area(name.partition("/")[0])[name]
     text = _FITS.sub(lambda found: re.sub(r"\bs\b", found[1], _FITTING), text)
     return cast("LiteralString", _OF_A_SPACE.sub(lambda found: of_space(found[1], space), text))
 
@@ -87,9 +102,3 @@ def together(*parts: tuple[str, str]) -> LiteralString:
         lines.append(f"CALL () {{\n{body}}}\nWITH {known}found AS found_{at}")
     lines.append(f"RETURN [{', '.join(f'found_{at}' for at in range(len(parts)))}] AS found")
     return cast("LiteralString", "\n".join(lines))
-
-
-def names(below: str) -> list[str]:
-    """The names of all statements in one folder, in alphabetical order."""
-    files = folder().joinpath(below).iterdir()
-    return sorted(f"{below}/{file.name.removesuffix('.cypher')}" for file in files)

@@ -18,7 +18,7 @@ from kg_api.graph.documents.writes import store_document
 from kg_api.graph.traversal import edges
 from tests.support.concept_graph import store_concepts
 from tests.support.constructive import ALL, ask, cuts, expand, names, seed
-from tests.support.cypher import FILES, explain, explained_with
+from tests.support.cypher import STATEMENTS, explain, explained_with
 from tests.support.kg import Kg
 from tests.support.records import record
 
@@ -156,7 +156,7 @@ def test_nothing_of_another_ontology_is_seen(
 
 
 PLANNED = sorted(
-    each for each in FILES if each.startswith("constructive/") or each == "relations/search_in_documents"
+    each for each in STATEMENTS if each.startswith("constructive/") or each == "relations/search_in_documents"
 )
 
 
@@ -165,7 +165,7 @@ def test_each_statement_begins_at_an_index_and_scans_nothing(
     name: str, graph: Graph, driver: neo4j.Driver
 ) -> None:
     assert graph  # emptied: plans depend on how many nodes there are
-    text = FILES[name].read_text()
+    text = STATEMENTS[name]
     with driver.session() as session:
         planned = session.run(cast("LiteralString", explain(text)), explained_with(text))
         plan = planned.consume().plan

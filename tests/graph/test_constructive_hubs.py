@@ -16,7 +16,7 @@ from kg_api.models.constructive.subgraph import Subgraph
 from kg_api.models.identity import concept_id
 from tests.support.concept_graph import store_concepts
 from tests.support.constructive import ask, cuts, expand, names, seed, triples
-from tests.support.cypher import FILES, explained_with, rows
+from tests.support.cypher import STATEMENTS, explained_with, rows
 from tests.support.kg import Kg
 from tests.support.records import record
 
@@ -165,7 +165,7 @@ def told(found: Subgraph, step: int) -> list[str]:
 
 def hits(driver: neo4j.Driver, name: str, given: dict[str, Any]) -> int:
     """How often a statement asked the database for something; planned for what is there now."""
-    text = FILES[name].read_text()
+    text = STATEMENTS[name]
     version = "CYPHER 25" if "CYPHER 25\n" in text else "CYPHER"
     planned = f"{version} replan=force PROFILE {text.replace('CYPHER 25', '', 1)}"
     with driver.session() as session:

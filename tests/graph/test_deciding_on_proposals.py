@@ -23,7 +23,7 @@ from kg_api.models.identity import concept_id
 from kg_api.models.proposals.configuration import ProposalConfig
 from kg_api.models.vocabulary import LINKED, ProposalState
 from tests.support.concepts import extraction, found, labelled, quote, write
-from tests.support.cypher import FILES, explain, explained_with, rows
+from tests.support.cypher import STATEMENTS, explain, explained_with, rows
 from tests.support.proposals import EARS, LEASE, OWLS, RENT, Proposing
 from tests.support.records import record
 
@@ -201,7 +201,7 @@ def test_a_frequent_concept_connects_nothing_on_any_step(graph: Graph, driver: n
 @pytest.mark.parametrize("name", ["count_due", "due_sources", "due_concepts"])
 def test_what_waits_elsewhere_is_not_looked_through(name: str, graph: Graph, driver: neo4j.Driver) -> None:
     assert graph
-    text = FILES[f"proposals/{name}"].read_text()
+    text = STATEMENTS[f"proposals/{name}"]
     with driver.session() as session:
         planned = session.run(cast("LiteralString", explain(text)), explained_with(text))
         assert ":Unlinked(ontology)" in str(planned.consume().plan)

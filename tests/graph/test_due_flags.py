@@ -20,7 +20,7 @@ from kg_api.graph.spaces.due import BEGINNING, Wanted, count_due, due_sources
 from kg_api.graph.spaces.flags import flag, is_noted
 from kg_api.graph.spaces.marks import retry_refused
 from kg_api.spaces.plans import read_embedding_state
-from tests.support.cypher import FILES, rows
+from tests.support.cypher import STATEMENTS, rows
 from tests.support.embedding import configure_in_place, run_jobs, status
 from tests.support.records import record
 
@@ -53,7 +53,7 @@ def wanted(graph: Graph) -> Wanted:
 
 def reads(driver: neo4j.Driver, name: str, **parameters: Any) -> int:
     """How many pieces of the database a statement of the product reads."""
-    text = FILES[name].read_text().replace("CYPHER 25\n", "CYPHER 25 PROFILE\n", 1)
+    text = STATEMENTS[name].replace("CYPHER 25\n", "CYPHER 25 PROFILE\n", 1)
     with driver.session() as session:
         summary = session.run(cast("LiteralString", text), parameters).consume()
     assert summary.profile is not None
@@ -167,7 +167,7 @@ def test_a_batch_of_another_mark_that_lands_late_leaves_the_flag(
     given = {**plan.mark.parameters(), "property": plan.space.vector_property}
     (source,) = rows(driver, "MATCH (s:Source) WHERE s.unembedded RETURN s.source_id AS id")
     late = {**given, "mark": "older", "rows": [{"source_id": source["id"], "has_chunks": False}]}
-    text = FILES["sources/mark"].read_text()
+    text = STATEMENTS["sources/mark"]
     rows(driver, text, **{name: late.get(name) for name in late.keys() | {"time_property"}})
     assert due(embedded) == {"one"}
 

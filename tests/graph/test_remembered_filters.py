@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import neo4j
@@ -21,7 +20,7 @@ from kg_api.graph.filters.remembered import KEPT_SECONDS, SETTLED_SECONDS, Remem
 from kg_api.models.identity import digest
 from kg_api.models.library.documents import DocumentChange, DocumentRecord
 from kg_api.models.queries.filters import DocumentFilter
-from tests.support.cypher import rows
+from tests.support.cypher import STATEMENTS, rows
 from tests.support.records import record
 
 WHERE = DocumentFilter.model_validate({"where": ["tags=ops || version>2"]}).where
@@ -95,10 +94,8 @@ def test_what_was_asked_right_behind_a_write_is_not_kept_however_long_it_took(
 
 
 def test_every_statement_that_writes_what_is_compared_is_counted() -> None:
-    folder = Path(__file__).parents[2] / "cypher"
     found = set[str]()
-    for file in folder.rglob("*.cypher"):
-        text, name = file.read_text(encoding="utf-8"), str(file.relative_to(folder))[: -len(".cypher")]
+    for name, text in STATEMENTS.items():
         if "Document" in text and WRITES_DOCUMENTS.search(text) and not COUNTED.search(text):
             found.add(name)
     assert found == FILTERED_BY_NOTHING

@@ -6,7 +6,7 @@ import neo4j
 
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import storing
-from tests.support.cypher import FILES
+from tests.support.cypher import STATEMENTS
 from tests.support.records import record
 
 
@@ -20,7 +20,7 @@ def test_a_first_batch_is_not_compared_with_all_documents(graph: Graph, driver: 
         "ours": [each.document_id for each in records],
         "limit": 3,
     }
-    statement = FILES["documents/of_same_text"].read_text(encoding="utf-8").partition("\n")[2]
+    statement = STATEMENTS["documents/of_same_text"].partition("\n")[2]
     with driver.session() as session:
         told = session.run("CYPHER replan=force PROFILE " + statement, asked).consume()  # pyright: ignore[reportArgumentType]
     plan = str(told.profile["args"]["string-representation"] if told.profile else "")

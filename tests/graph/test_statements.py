@@ -19,7 +19,7 @@ from kg_api.graph.statements import FIRST_IMAGE_INDEX, together
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.support.cypher import (
-    FILES,
+    STATEMENTS,
     explain,
     explained_with,
     make_image_index,
@@ -73,16 +73,16 @@ CALLS = calls()
 
 
 def parameters(name: str) -> frozenset[str]:
-    return parameters_of(FILES[name].read_text())
+    return parameters_of(STATEMENTS[name])
 
 
 def test_every_name_that_is_called_has_a_file() -> None:
-    assert {name for name, _, _ in CALLS} - FILES.keys() == set()
+    assert {name for name, _, _ in CALLS} - STATEMENTS.keys() == set()
 
 
 def test_every_file_is_called() -> None:
     called = {name for name, _, _ in CALLS}
-    assert {name for name in FILES if not name.startswith("schema/")} - called == set()
+    assert {name for name in STATEMENTS if not name.startswith("schema/")} - called == set()
 
 
 @pytest.mark.parametrize(("name", "_", "keywords"), CALLS, ids=lambda value: id_of(value)[:40])
@@ -93,17 +93,17 @@ def test_keywords_of_a_call_are_the_parameters_of_its_statement(
         assert keywords == parameters(name)
 
 
-@pytest.mark.parametrize("name", sorted(FILES))
+@pytest.mark.parametrize("name", sorted(STATEMENTS))
 def test_a_file_is_one_statement_that_says_why(name: str) -> None:
-    text = FILES[name].read_text()
+    text = STATEMENTS[name]
     assert text.startswith("// ")
     assert ";" not in re.sub(r"//.*", "", text)
     assert text.endswith("\n")
 
 
-@pytest.mark.parametrize("name", sorted(FILES))
+@pytest.mark.parametrize("name", sorted(STATEMENTS))
 def test_labels_and_relationship_types_are_of_the_vocabulary(name: str) -> None:
-    text = re.sub(r"//.*", "", FILES[name].read_text())
+    text = re.sub(r"//.*", "", STATEMENTS[name])
     labels = {label for found in re.findall(r"\(\w*:([\w|]+)", text) for label in found.split("|")}
     types = set(re.findall(r"\[\w*:(\w+)\]", text))
     assert labels <= LABELS
@@ -135,7 +135,7 @@ def make_tokens(driver: neo4j.Driver) -> None:
 @cache
 def planned(driver: neo4j.Driver, name: str) -> neo4j.ResultSummary:
     """What the server tells of a statement, with its plan: each is planned once."""
-    text = FILES[name].read_text()
+    text = STATEMENTS[name]
     return summary_of(driver, explain(text), explained_with(text))
 
 
@@ -144,12 +144,12 @@ def test_a_misspelt_name_would_be_seen(explained: neo4j.Driver) -> None:
     assert statuses(explained, "EXPLAIN MATCH (s:Sauce) RETURN s.full_text", {}) >= {"01N50"}
 
 
-@pytest.mark.parametrize("name", sorted(FILES))
+@pytest.mark.parametrize("name", sorted(STATEMENTS))
 def test_the_server_accepts_it(name: str, explained: neo4j.Driver) -> None:
     assert statuses_of(planned(explained, name)) & FAILING_STATUSES.keys() == set()
 
 
-@pytest.mark.parametrize("first", sorted(name for name in FILES if name.startswith("search/by_vector")))
+@pytest.mark.parametrize("first", sorted(name for name in STATEMENTS if name.startswith("search/by_vector")))
 def test_the_server_accepts_lookups_as_one_statement(first: str, explained: neo4j.Driver) -> None:
     text = together((first, "default"), ("search/exactly", "default"), ("search/by_text", "default"))
     values = {name: 1 if name.startswith(("limit", "candidates")) else None for name in parameters_of(text)}
@@ -161,7 +161,7 @@ def test_the_server_accepts_lookups_as_one_statement(first: str, explained: neo4
 @pytest.mark.parametrize("name", sorted({name for name, _, _ in CALLS}))
 def test_the_method_fits_the_statement(name: str) -> None:
     methods = {method for called, method, _ in CALLS if called == name}
-    text = FILES[name].read_text()
+    text = STATEMENTS[name]
     writes = re.search(
         r"^\s*(?:MERGE|CREATE|DROP|SET|DELETE|DETACH|REMOVE|FOREACH|CALL db\.create\.\w+)\b",
         text,
@@ -244,7 +244,7 @@ chunks of a space have no index by their ontology."""
 
 
 @pytest.mark.parametrize(
-    "name", sorted(name for name in FILES if not name.startswith(("schema/", "migrations/")))
+    "name", sorted(name for name in STATEMENTS if not name.startswith(("schema/", "migrations/")))
 )
 def test_no_statement_reads_all_there_is_of_a_large_kind(name: str, explained: neo4j.Driver) -> None:
     """Planned for an empty database, as it is at the beginning."""

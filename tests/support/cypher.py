@@ -8,13 +8,13 @@ from typing import Any, LiteralString, cast
 
 import neo4j
 
-from kg_api.graph.statements import FIRST_IMAGE_INDEX
+from kg_api.graph.statements import FIRST_IMAGE_INDEX, area, statement
 
 ROOT = Path(__file__).parents[2]
-FILES = {
-    str(path.relative_to(ROOT / "cypher").with_suffix("")): path for path in ROOT.glob("cypher/**/*.cypher")
+STATEMENTS = {
+    name: statement(name) for path in sorted(ROOT.glob("cypher/*.cypher")) for name in area(path.stem)
 }
-"""The product's statements, by name."""
+"""The text of each statement of the product as the server gets it, by name."""
 
 
 def rows(driver: neo4j.Driver, text: str, **parameters: Any) -> list[dict[str, Any]]:
@@ -26,7 +26,7 @@ def rows(driver: neo4j.Driver, text: str, **parameters: Any) -> list[dict[str, A
 def make_image_index(driver: neo4j.Driver) -> None:
     """Make the index of a first space of pictures, which statements are written for; kg makes others only."""
     config = {"vector.dimensions": 4, "vector.similarity_function": "cosine"}
-    made = FILES["spaces/create_image_index"].read_text(encoding="utf-8")
+    made = STATEMENTS["spaces/create_image_index"]
     rows(driver, made, name=FIRST_IMAGE_INDEX, options={"indexConfig": config})
 
 

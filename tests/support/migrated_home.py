@@ -16,7 +16,7 @@ from kg_api.managed.home import Home
 from kg_api.managed.neo4j.jars import LOCK
 from kg_api.models.identity import digest
 from kg_api.settings import load_settings
-from tests.support.cypher import FILES, ROOT
+from tests.support.cypher import ROOT, STATEMENTS
 
 if TYPE_CHECKING:
     from tests.neo4j_server import Neo4jServer
@@ -26,7 +26,7 @@ STEPS = ROOT / "kg_api/graph/migrations.py"
 
 def kept() -> Path:
     """Where it is, or is to be: another one for each set of jars and of statements."""
-    texts = [path.read_text(encoding="utf-8") for path in (LOCK, STEPS, *sorted(FILES.values()))]
+    texts = [LOCK.read_text(encoding="utf-8"), STEPS.read_text(encoding="utf-8"), *STATEMENTS.values()]
     return load_settings().cache / "tests" / f"home-{digest('migrated home', *texts)[:16]}"
 
 

@@ -19,7 +19,7 @@ from kg_api.managed.neo4j.jars import LOCK
 from kg_api.managed.neo4j.java import environment, java
 from kg_api.models.identity import digest
 from kg_api.settings import load_settings
-from tests.support.cypher import FILES, explain, explained_with, make_image_index, statuses
+from tests.support.cypher import STATEMENTS, explain, explained_with, make_image_index, statuses
 from tests.support.embedders import small_embedder
 
 if TYPE_CHECKING:
@@ -84,6 +84,5 @@ def _plan_some(server: Neo4jServer) -> None:
         ensure_space(graph, small_embedder().identity)
     with neo4j.GraphDatabase.driver(server.uri, auth=where[1:], notifications_min_severity=off) as driver:
         make_image_index(driver)
-        for path in [*FILES.values()][::EVERY]:
-            text = path.read_text(encoding="utf-8")
+        for text in [*STATEMENTS.values()][::EVERY]:
             statuses(driver, explain(text), explained_with(text))

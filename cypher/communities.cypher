@@ -1,0 +1,235 @@
+// name: begin
+// A generation of communities is being made: what another job makes meanwhile counts no more.
+MATCH (o:Ontology {name: $ontology})
+SET o.communities_building = $generation
+RETURN o.name AS ontology
+
+// name: concepts
+// The next concepts of an ontology, in the order of their ids: whether each has so many ties, and to which concepts
+// relationships or links go from it, with how many.
+MATCH (c:Concept)
+USING INDEX SEEK c:Concept(ontology, concept_id)
+WHERE c.ontology = $ontology AND c.concept_id > $after
+WITH c ORDER BY c.ontology, c.concept_id LIMIT $limit
+WITH c, COUNT { (c)-[:APPEARS_IN]->() } + COUNT { (c)-[:RELATED_TO|LINKED_TO]-() } >= $least AS tied
+RETURN c.concept_id AS concept_id, tied,
+       CASE WHEN tied THEN COLLECT {
+         MATCH (c)-[:RELATED_TO|LINKED_TO]->(o:Concept)
+         WITH o, count(*) AS times ORDER BY o.concept_id
+         RETURN [o.concept_id, times]
+       } ELSE [] END AS related
+ORDER BY concept_id
+
+// name: discard
+// Communities of generations that are neither shown nor being made, whose memberships have gone.
+MATCH (o:Ontology {name: $ontology})
+CALL (o) {
+  MATCH (c:Community)
+  WHERE c.ontology = o.name AND c.generation >= ''
+    AND NOT c.generation IN [coalesce(o.communities_generation, ''), coalesce(o.communities_building, '')]
+  WITH c LIMIT $limit
+  DETACH DELETE c
+  RETURN count(*) AS discarded
+}
+RETURN discarded
+
+// name: discard_members
+// Memberships of generations that are neither shown nor being made.
+MATCH (o:Ontology {name: $ontology})
+CALL (o) {
+  MATCH (c:Community)
+  WHERE c.ontology = o.name AND c.generation >= ''
+    AND NOT c.generation IN [coalesce(o.communities_generation, ''), coalesce(o.communities_building, '')]
+  MATCH (c)-[m:MEMBER_OF|NAMED_BY]-()
+  WITH m LIMIT $limit
+  DELETE m
+  RETURN count(*) AS discarded
+}
+RETURN discarded
+
+// name: documents
+// The documents that say most of what a community is about: by the weights of its first concepts that their sources carry.
+MATCH (:Community {generation: $generation, community_id: $community_id})<-[m:MEMBER_OF]-(k:Concept)
+WITH m, k ORDER BY m.place, k.concept_id LIMIT $most_concepts
+MATCH (k)-[:APPEARS_IN]->(s:Source)
+WITH s.document_id AS document_id, k, m, count(DISTINCT s) AS sources
+WITH document_id, sum(m.weight) AS weight, count(k) AS concepts, max(sources) AS sources
+ORDER BY weight DESC, sources DESC, document_id LIMIT $limit
+MATCH (d:Document {document_id: document_id})
+RETURN document_id, d.document AS document, d.title AS title, weight, concepts
+ORDER BY weight DESC, document_id
+
+// name: find
+// The communities of the generation that is shown whose id begins so; more than one is no answer.
+MATCH (o:Ontology {name: $ontology})
+CALL (o) {
+  MATCH (c:Community)
+  USING INDEX SEEK c:Community(generation, community_id)
+  WHERE c.ontology = o.name AND c.generation = o.communities_generation AND c.community_id STARTS WITH $prefix
+  RETURN c LIMIT $limit
+}
+RETURN o.communities_at AS at, c {.community_id, .generation, .level, .parent_id, .inside,
+  size: COUNT { (c)<-[:MEMBER_OF]-() },
+  parts: COUNT {
+    MATCH (p:Community {ontology: c.ontology, generation: c.generation, parent_id: c.community_id})
+    USING INDEX SEEK p:Community(ontology, generation, parent_id)
+  },
+  labels: COLLECT { MATCH (c)-[n:NAMED_BY]->(k) RETURN k.label ORDER BY n.place, k.concept_id }} AS community
+ORDER BY community.community_id
+
+// name: hold
+// Locks an ontology while a part of a generation is written, so that it is not deleted meanwhile; nothing where it has
+// gone, is another of that name, or another generation is being made.
+MATCH (o:Ontology {name: $ontology})
+SET o.held_at = datetime.realtime()
+WITH o
+WHERE o.communities_building = $generation
+RETURN o.name AS ontology
+
+// name: members
+// The concepts of a community, those that are most its own first.
+MATCH (:Community {generation: $generation, community_id: $community_id})<-[m:MEMBER_OF]-(k:Concept)
+WITH m, k ORDER BY m.place, k.concept_id SKIP $offset LIMIT $limit
+RETURN k.concept_id AS concept_id, k.ontology AS ontology, k.label AS label, k.description AS description,
+       k.search_terms AS search_terms, COUNT { (k)-[:APPEARS_IN]->() } AS sources,
+       EXISTS { (k)-[:EVIDENCED_BY]->() } AS verified, m.weight AS weight
+ORDER BY m.place, concept_id
+
+// name: of_sources
+// Of some sources the community of the coarsest level that their concepts are most of, of the generation that is shown.
+UNWIND $source_ids AS id
+MATCH (o:Ontology {name: $ontology})
+MATCH (s:Source {source_id: id})
+MATCH (s)<-[:APPEARS_IN]-(:Concept)-[m:MEMBER_OF]->(c:Community)
+WHERE c.ontology = o.name AND c.generation = o.communities_generation AND c.level = 0
+WITH s, c, sum(m.weight) AS weight ORDER BY weight DESC, c.community_id
+RETURN s.source_id AS source_id, collect(c.community_id)[0] AS community_id
+ORDER BY source_id
+
+// name: page
+// Communities of the generation that is shown, of a level or of a parent, the largest first; each with what it is named by.
+// The indexes are named: without statistics Neo4j reads all communities, once for each that is listed.
+MATCH (o:Ontology {name: $ontology})
+CALL (o) {
+  CALL (o) {
+    MATCH (c:Community {ontology: o.name, generation: o.communities_generation, level: $level})
+    USING INDEX SEEK c:Community(ontology, generation, level, place)
+    WHERE c.place IS NOT NULL AND $parent_id IS NULL
+    RETURN c
+    UNION ALL
+    MATCH (c:Community {ontology: o.name, generation: o.communities_generation, parent_id: $parent_id})
+    USING INDEX SEEK c:Community(ontology, generation, parent_id)
+    RETURN c
+  }
+  WITH c, COUNT { (c)<-[:MEMBER_OF]-() } AS size
+  WHERE size > 0
+  ORDER BY size DESC, c.place
+  RETURN collect({community: c, size: size}) AS found
+}
+WITH o, size(found) AS total, found[$offset..$offset + $limit] AS some
+RETURN o.name AS ontology, o.communities AS communities, o.communities_at AS at, total,
+       COLLECT {
+         UNWIND some AS each
+         WITH each.community AS c, each.size AS size
+         RETURN c {.community_id, .level, .parent_id, .inside, size: size,
+           parts: COUNT {
+             MATCH (p:Community {ontology: c.ontology, generation: c.generation, parent_id: c.community_id})
+             USING INDEX SEEK p:Community(ontology, generation, parent_id)
+           },
+           labels: COLLECT { MATCH (c)-[n:NAMED_BY]->(k) RETURN k.label ORDER BY n.place, k.concept_id }}
+       } AS found
+
+// name: passages
+// The sources that say most of what a community is about: by the weights of its first concepts that each carries.
+MATCH (:Community {generation: $generation, community_id: $community_id})<-[m:MEMBER_OF]-(k:Concept)
+WITH m, k ORDER BY m.place, k.concept_id LIMIT $most_concepts
+MATCH (k)-[:APPEARS_IN]->(s:Source)
+WITH s, sum(m.weight) AS weight, count(*) AS concepts
+WHERE concepts > 1
+ORDER BY weight DESC, s.source_id LIMIT $limit
+RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document, s.document_id AS document_id,
+       s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.page AS page,
+       s.last_page AS last_page, s.ocr_confidence IS NOT NULL AS ocr, s.ocr_confidence AS ocr_confidence,
+       s.full_text AS full_text, weight, concepts
+ORDER BY weight DESC, source_id
+
+// name: publish
+// A generation is whole: from now on it is the one that is shown. Safe to repeat.
+MATCH (o:Ontology {name: $ontology})
+SET o.held_at = datetime.realtime()
+WITH o
+WHERE o.communities_building = $generation OR o.communities_generation = $generation
+SET o.communities_generation = $generation, o.communities = $summary, o.communities_at = $at, o.communities_building = null
+RETURN o.name AS ontology
+
+// name: size
+// How large an ontology is: concepts, relationships, sources; and how many sources are of documents that were written since.
+CALL () {
+  MATCH (c:Concept)
+  WHERE c.ontology = $ontology AND c.concept_id >= ''
+  RETURN count(c) AS concepts
+}
+CALL () {
+  MATCH ()-[r:RELATED_TO]->()
+  WHERE r.ontology = $ontology AND r.relation_id > ''
+  RETURN count(r) AS relationships
+}
+CALL () {
+  MATCH (d:Document)
+  WHERE d.ontology = $ontology AND d.document >= ''
+  RETURN coalesce(sum(d.sources), 0) AS sources,
+         coalesce(sum(CASE WHEN d.updated_at > $since THEN d.sources END), 0) AS written
+}
+RETURN concepts, relationships, sources, written, datetime.realtime() AS at
+
+// name: sources
+// The next sources of an ontology in reading order, with the concepts of each.
+MATCH (s:Source)
+USING INDEX SEEK s:Source(ontology, document_id, paragraph)
+WHERE s.ontology = $ontology AND s.document_id >= $after AND s.paragraph >= 0
+WITH s ORDER BY s.ontology, s.document_id, s.paragraph
+WHERE s.document_id > $after OR s.paragraph > $after_paragraph
+WITH s LIMIT $limit
+RETURN s.document_id AS document_id, s.paragraph AS paragraph,
+       COLLECT { MATCH (s)<-[:APPEARS_IN]-(c:Concept) RETURN c.concept_id } AS concept_ids
+ORDER BY document_id, paragraph
+
+// name: state
+// What was made of the communities of ontologies, and when the concepts were read that they are of.
+MATCH (o:Ontology)
+WHERE $names IS NULL OR o.name IN $names
+RETURN o.name AS ontology, o.communities AS communities, o.communities_at AS at
+ORDER BY ontology
+
+// name: ties
+// How many concepts of an ontology have how many ties: sources that carry them, and relationships of them.
+MATCH (c:Concept)
+USING INDEX SEEK c:Concept(ontology, concept_id)
+WHERE c.ontology = $ontology AND c.concept_id >= ''
+WITH COUNT { (c)-[:APPEARS_IN]->() } + COUNT { (c)-[:RELATED_TO|LINKED_TO]-() } AS ties
+RETURN ties, count(*) AS concepts
+ORDER BY ties DESC
+
+// name: write
+// Communities of a generation that nobody sees yet. Whoever asks has locked the ontology.
+UNWIND $rows AS row
+MERGE (c:Community {generation: $generation, community_id: row.community_id})
+SET c.ontology = $ontology, c.level = row.level, c.place = row.place, c.parent_id = row.parent_id, c.inside = row.inside
+RETURN count(c) AS written
+
+// name: write_members
+// The members of communities, each with its place, and the first as what a community is named by; in the order in which
+// all lock concepts. A concept that has gone is none. Whoever asks has locked the ontology.
+UNWIND $rows AS row
+MATCH (k:Concept {concept_id: row.concept_id})
+WHERE k.ontology = $ontology
+SET k.held_at = datetime.realtime()
+WITH k, row
+UNWIND row.communities AS own
+MATCH (c:Community {generation: $generation, community_id: own.community_id})
+MERGE (k)-[m:MEMBER_OF]->(c)
+SET m.place = own.place, m.weight = own.weight
+FOREACH (_ IN CASE WHEN own.place < $named THEN [1] ELSE [] END |
+  MERGE (c)-[n:NAMED_BY]->(k)
+  SET n.place = own.place)
+RETURN count(m) AS written

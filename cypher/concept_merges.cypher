@@ -1,0 +1,177 @@
+// name: carried
+// Which of some sources carry a concept, what they say of it, and whether they were read since a moment.
+UNWIND $source_ids AS id
+MATCH (s:Source {source_id: id})<-[a:APPEARS_IN]-(c:Concept {concept_id: $concept_id})
+RETURN s.source_id AS source_id, c.concept_id AS concept_id, a.confidence AS confidence, a.verified AS verified,
+       a.extracted_with AS extracted_with, coalesce(a.description, '') AS description, coalesce(a.terms, []) AS terms,
+       coalesce(a.unverified, []) AS unverified, coalesce(s.extracted_at > $at, false) AS read_since
+
+// name: carriers
+// The sources that carry a concept, and its names.
+MATCH (c:Concept {concept_id: $concept_id})
+RETURN COLLECT { MATCH (c)-[:APPEARS_IN]->(s:Source) RETURN s.source_id ORDER BY s.source_id } AS source_ids,
+       COLLECT { MATCH (n:ConceptName)-[:NAMES]->(c) RETURN n {.name_id, .name} } AS names
+
+// name: drop_appearances
+// Sources carry a concept no more that they carried only through another; where a quote proves it since, it stays.
+UNWIND $source_ids AS id
+MATCH (s:Source {source_id: id})<-[a:APPEARS_IN]-(c:Concept {concept_id: $concept_id})
+WHERE NOT EXISTS { (c)-[:EVIDENCED_BY]->(:Instance)-[:FROM_SOURCE]->(s) }
+DELETE a
+
+// name: forget_names
+// Names that meant a concept mean nothing any more: whoever finds one makes a concept of it.
+UNWIND $name_ids AS id
+MATCH (n:ConceptName {name_id: id})
+DETACH DELETE n
+
+// name: give_names
+// Names mean again what they meant before concepts were merged.
+UNWIND $rows AS row
+MERGE (n:ConceptName {name_id: row.name_id})
+ON CREATE SET n.ontology = $ontology, n.name = row.name
+WITH n
+OPTIONAL MATCH (n)-[means:NAMES]->(:Concept)
+DELETE means
+WITH DISTINCT n
+MATCH (c:Concept {concept_id: $concept_id})
+MERGE (n)-[:NAMES]->(c)
+
+// name: give_quotes
+// Quotes prove again the concept that they proved before it was merged, as far as they are still there.
+UNWIND $ids AS id
+MATCH (k:Concept {concept_id: $kept})-[e:EVIDENCED_BY]->(i:Instance {instance_id: id})
+MATCH (g:Concept {concept_id: $gone})
+MERGE (g)-[:EVIDENCED_BY]->(i)
+DELETE e
+RETURN i.instance_id AS instance_id
+
+// name: give_relations
+// Relationships go again from the concept that they went from before it was merged, or to it; under the same ids.
+UNWIND $rows AS row
+MATCH (a:Concept)-[r:RELATED_TO {relation_id: row.relation_id}]->(b:Concept)
+MATCH (g:Concept {concept_id: $gone})
+WITH r, g, row, a, b, properties(r) AS said
+WHERE CASE WHEN row.outgoing THEN a.concept_id = $kept AND b <> g ELSE b.concept_id = $kept AND a <> g END
+DELETE r
+WITH said, CASE WHEN row.outgoing THEN g ELSE a END AS a, CASE WHEN row.outgoing THEN b ELSE g END AS b
+CREATE (a)-[r:RELATED_TO {relation_id: said.relation_id}]->(b)
+SET r = said
+
+// name: hold
+// Locks the record of a merge, and gives what it moved; and the last merge that must be taken back before, if there is one:
+// the concept that stayed, or one that it is linked to by this merge, may have become part of another since, or another
+// that was in the same sources part of it.
+MATCH (m:ConceptMerge {merge_id: $merge_id})
+WHERE m.ontology = $ontology
+SET m.held_at = datetime.realtime()
+RETURN m.undone_at IS NOT NULL AS undone, m.kept_id AS kept, m.gone_id AS gone, m.moved AS moved, m.at AS at,
+       COLLECT {
+         MATCH (later:ConceptMerge)
+         WHERE later.ontology = $ontology AND later.pair >= '' AND later.undone_at IS NULL AND later.at >= m.at AND later <> m
+           AND (later.gone_id = m.kept_id OR later.gone_id IN m.linked
+                OR later.kept_id = m.kept_id AND EXISTS { (later)-[:MOVED]->(:Source)<-[:MOVED]-(m) })
+         RETURN later.merge_id ORDER BY later.at DESC LIMIT 1
+       }[0] AS later
+
+// name: list
+// What became one in an ontology, the last first: all, one by its id, or what became part of one concept.
+MATCH (m:ConceptMerge)
+WHERE m.ontology = $ontology AND m.pair >= '' AND ($merge_id IS NULL OR m.merge_id = $merge_id)
+  AND ($concept_id IS NULL OR m.kept_id = $concept_id)
+WITH m ORDER BY m.at DESC, m.merge_id
+WITH collect(m {.merge_id, .ontology, .into, .merged, .sources, .reason, .similarity, .at, .undone_at, .undone_by,
+               undoable: m.moved IS NOT NULL AND NOT m.moved CONTAINS '"appearances": [',
+               concept_id: m.kept_id}) AS found
+RETURN size(found) AS total, found[$offset..$offset + $limit] AS merges
+
+// name: made_of
+// What became part of some concepts, and is it still.
+UNWIND $ids AS id
+MATCH (m:ConceptMerge)
+WHERE m.ontology = $ontology AND m.kept_id = id AND m.undone_at IS NULL
+RETURN DISTINCT m.gone_id AS gone
+
+// name: moved
+// What two concepts have in some sources of the one that goes: enough to part them again. Found from the sources: a concept
+// may have more than the memory of a transaction holds.
+UNWIND $source_ids AS id
+MATCH (s:Source {source_id: id})
+RETURN s.source_id AS source_id,
+       COLLECT {
+         MATCH (s)<-[a:APPEARS_IN]-(c:Concept)
+         WITH a, c.concept_id AS of
+         WHERE of IN $ids
+         RETURN {source_id: s.source_id, concept_id: of, confidence: a.confidence, verified: a.verified,
+                 extracted_with: a.extracted_with, description: coalesce(a.description, ''),
+                 terms: coalesce(a.terms, []), unverified: coalesce(a.unverified, [])}
+       } AS appearances,
+       COLLECT {
+         MATCH (s)<-[:FROM_SOURCE]-(i:Instance)
+         WITH i
+         MATCH (i)<-[:EVIDENCED_BY]-(c:Concept)
+         WITH i, c.concept_id AS of
+         WHERE of IN $ids
+         RETURN i {.instance_id, .start, .end, .quote, .score, .said, .extracted_with, source_id: s.source_id,
+                   concept_id: of}
+       } AS quotes
+
+// name: moved_relations
+// The relationships of a concept that goes, with the sources that state them; of those with the one that stays all that is
+// said.
+MATCH (g:Concept {concept_id: $gone})-[r:RELATED_TO]-(o:Concept)
+RETURN r.source_id AS source_id, r.relation_id AS relation_id, startNode(r) = g AS outgoing,
+       CASE WHEN o.concept_id = $kept THEN
+         r {.relation_id, .source_id, .confidence, .extracted_with, .statement, .quote, .start, .end,
+            type: r.stated_type, subject: startNode(r).concept_id, object: endNode(r).concept_id}
+       END AS between
+
+// name: parted
+// The pairs of concepts of an ontology that somebody has parted.
+MATCH (m:ConceptMerge)
+WHERE m.ontology = $ontology AND m.undone_at IS NOT NULL
+RETURN DISTINCT m.pair AS pair
+
+// name: prove
+// Whether quotes prove some concepts in some sources, after quotes went from one to another.
+UNWIND $source_ids AS id
+MATCH (s:Source {source_id: id})<-[a:APPEARS_IN]-(c:Concept)
+WHERE c.concept_id IN $ids
+SET a.verified = EXISTS { (c)-[:EVIDENCED_BY]->(:Instance)-[:FROM_SOURCE]->(s) }
+
+// name: read_again
+// Sources that were read while two concepts were one are read again: what they say may be of either. Gives how many.
+UNWIND $ids AS id
+MATCH (c:Concept {concept_id: id})-[:APPEARS_IN]->(s:Source)
+WHERE s.extracted_at > $at
+WITH DISTINCT s
+SET s.extracted_with = null, s.unread = true
+RETURN count(s) AS sources
+
+// name: record
+// A concept becomes part of another, and it is recorded: which, why, its names and links; what it has is recorded at its sources.
+CREATE (m:ConceptMerge {merge_id: $merge_id, ontology: $ontology, pair: $pair, kept_id: $kept, gone_id: $gone, into: $into,
+                        merged: $merged, sources: $sources, reason: $reason, similarity: $similarity, moved: $moved, linked: $linked,
+                        at: datetime.realtime()})
+RETURN m.merge_id AS merge_id
+
+// name: record_rows
+// What a merge moved of some sources is recorded at these: it goes with them.
+UNWIND $rows AS row
+MATCH (m:ConceptMerge {merge_id: $merge_id})
+MATCH (s:Source {source_id: row.source_id})
+CREATE (m)-[:MOVED {row: row.row}]->(s)
+
+// name: rows
+// What a merge moved of the sources that are still there.
+MATCH (m:ConceptMerge {merge_id: $merge_id})-[r:MOVED]->(:Source)
+RETURN r.row AS row
+
+// name: undone
+// A merge is taken back: these two are never merged again. What it moved is needed no more.
+MATCH (m:ConceptMerge {merge_id: $merge_id})
+SET m.undone_at = datetime.realtime(), m.undone_by = $by
+REMOVE m.moved
+WITH m
+MATCH (m)-[r:MOVED]->(:Source)
+DELETE r

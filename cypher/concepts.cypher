@@ -1,0 +1,757 @@
+// name: any_of
+// Whether some ontologies have a concept at all.
+MATCH (c:Concept)
+WHERE c.ontology IN $ontologies AND c.concept_id >= ''
+RETURN c.concept_id AS concept_id
+LIMIT 1
+
+// name: appearances
+// The sources that carry a concept, those with a true quote first, each with the quotes that it has of it.
+MATCH (c:Concept {concept_id: $concept_id})-[a:APPEARS_IN]->(s:Source)
+WITH c, a, s ORDER BY coalesce(a.verified, false) DESC, a.confidence DESC, s.document, s.document_id, s.paragraph
+LIMIT $limit
+RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document, s.document_id AS document_id,
+       s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.page AS page,
+       s.last_page AS last_page, s.ocr_confidence IS NOT NULL AS ocr, s.ocr_confidence AS ocr_confidence, s.full_text AS full_text,
+       COLLECT {
+         MATCH (s)<-[:FROM_SOURCE]-(i:Instance)<-[:EVIDENCED_BY]-(c)
+         RETURN i {.instance_id, .quote, .start, .end, .score} ORDER BY i.start, i.instance_id
+       } AS quotes,
+       coalesce(a.unverified, []) AS unverified
+ORDER BY coalesce(a.verified, false) DESC, a.confidence DESC, document, document_id, paragraph
+
+// name: appearing_with
+// The concepts that appear in the same sources as one, those that share most of them first; of a concept with very
+// many sources only so many are looked at.
+MATCH (c:Concept {concept_id: $concept_id})
+CALL (c) {
+  MATCH (c)-[:APPEARS_IN]->(s:Source)
+  WITH c, s LIMIT $scanned
+  MATCH (s)<-[:APPEARS_IN]-(o:Concept)
+  WHERE o <> c
+  WITH o, collect(DISTINCT s.source_id) AS shared
+  ORDER BY size(shared) DESC, o.concept_id
+  LIMIT $limit
+  RETURN o, shared
+}
+RETURN shared[..$most_sources] AS stated, size(shared) AS support, o.concept_id AS concept_id, o.ontology AS ontology,
+       o.label AS label, o.description AS description, o.search_terms AS search_terms,
+       COUNT { (o)-[:APPEARS_IN]->() } AS sources,
+       EXISTS { (o)-[:EVIDENCED_BY]->() } AS verified
+ORDER BY support DESC, concept_id
+
+// name: before
+// The last concepts up to one, in the order of their ids, that are embedded: those of a batch before a worker died.
+MATCH (c:Concept)
+USING INDEX c:Concept(ontology, concept_id)
+WHERE c.ontology = $ontology AND c.concept_id <= $last AND c[$mark_property] STARTS WITH $mark + ':'
+WITH c ORDER BY c.ontology DESC, c.concept_id DESC
+RETURN c.concept_id AS concept_id
+LIMIT $limit
+
+// name: begin_with
+// Concepts whose id begins so; more than one is no answer.
+MATCH (c:Concept)
+WHERE c.concept_id STARTS WITH $prefix AND ($ontologies IS NULL OR c.ontology IN $ontologies)
+RETURN c.concept_id AS concept_id
+ORDER BY concept_id
+LIMIT $limit
+
+// name: count_embedded
+// How the concepts of some ontologies are embedded, all together; each ontology's by the marks that they should have.
+UNWIND $plans AS plan
+MATCH (c:Concept)
+WHERE c.ontology = plan.ontology AND c.concept_id > ''
+WITH c[plan.mark_property] AS mark, c[plan.answering_property] AS answering, plan.mark + ':' + c.text_hash AS right,
+     plan.refused + ':' + c.text_hash AS refused,
+     NOT plan.wants_all AND COUNT { (c)-[:APPEARS_IN]->() } <= 1 AS waits
+RETURN count(*) AS total, count(CASE WHEN mark = right THEN 1 END) AS embedded,
+       count(CASE WHEN mark = refused THEN 1 END) AS refused,
+       count(CASE WHEN coalesce(mark, answering) IS NULL AND NOT waits THEN 1 END) AS missing,
+       count(CASE WHEN coalesce(mark, answering) IS NULL AND waits THEN 1 END) AS deferred
+
+// name: count_evidence
+// How many quotes prove a concept.
+MATCH (c:Concept {concept_id: $concept_id})
+RETURN COUNT { (c)-[:EVIDENCED_BY]->() } AS quotes
+
+// name: count_fresh
+// How many of some concepts have no vector of what is said of them now and are to get one: more than one source carries
+// them, or they had one before. Marks of all spaces end with the hash of the text.
+UNWIND $ids AS id
+MATCH (c:Concept {concept_id: id})
+WITH c, [key IN keys(c) WHERE key = $marks OR key STARTS WITH $marks + '_' | c[key]] AS marks
+WHERE none(mark IN marks WHERE mark ENDS WITH ':' + c.text_hash)
+  AND ($wants_all OR size(marks) > 0 OR COUNT { (c)-[:APPEARS_IN]->() } > 1)
+RETURN count(c) AS fresh
+
+// name: delete_orphans
+// Concepts that no source carries any more go, with their names. Whoever asks has locked them.
+// Proposals go with them; of one that was decided stays that it was, without a word of its text.
+UNWIND $ids AS id
+MATCH (c:Concept {concept_id: id})
+WHERE NOT EXISTS { (c)-[:APPEARS_IN]->(:Source) }
+CALL (c) {
+  MATCH (c)<-[:PROPOSES]-(p:Proposal)
+  WITH DISTINCT p
+  OPTIONAL MATCH (p)-[end:PROPOSES]->()
+  WITH p, collect(end) AS ends
+  FOREACH (end IN ends | DELETE end)
+  SET p.reason = null, p.score = null, p.similarity = null
+  WITH p
+  WHERE p.state = 'open'
+  DETACH DELETE p
+}
+OPTIONAL MATCH (n:ConceptName)-[:NAMES]->(c)
+OPTIONAL MATCH (c)-[:EVIDENCED_BY]->(i:Instance)
+WITH c, collect(DISTINCT n) AS names, collect(DISTINCT i) AS quotes
+FOREACH (n IN names | DETACH DELETE n)
+FOREACH (i IN quotes | DETACH DELETE i)
+DETACH DELETE c
+
+// name: expand_appearing
+// One step from some concepts to those that appear in the same source, at most so many of each, those that share
+// most sources first.
+UNWIND $concept_ids AS concept_id
+MATCH (c:Concept {concept_id: concept_id})
+CALL (c) {
+  MATCH (c)-[:APPEARS_IN]->(s:Source)
+  WITH c, s LIMIT $scanned
+  MATCH (s)<-[:APPEARS_IN]-(o:Concept)
+  WHERE o <> c
+  WITH o, count(*) AS support ORDER BY support DESC, o.concept_id
+  WITH collect(o.concept_id) AS found
+  RETURN found[..$fan_out] AS neighbours, size(found) AS number
+}
+RETURN concept_id, neighbours, number > $fan_out OR COUNT { (c)-[:APPEARS_IN]->() } > $scanned AS cut
+
+// name: expand_related
+// One step from some concepts along what is stated, or was linked by somebody, to at most so many of each, those that are stated most first.
+UNWIND $concept_ids AS concept_id
+MATCH (c:Concept {concept_id: concept_id})
+CALL (c) {
+  MATCH (c)-[:RELATED_TO|LINKED_TO]-(o:Concept)
+  WHERE o <> c
+  WITH o LIMIT $scanned
+  WITH o, count(*) AS support ORDER BY support DESC, o.concept_id
+  WITH collect(o.concept_id) AS found
+  RETURN found[..$fan_out] AS neighbours, size(found) AS number
+}
+RETURN concept_id, neighbours, number > $fan_out OR COUNT { (c)-[:RELATED_TO|LINKED_TO]-() } > $scanned AS cut
+
+// name: find_names
+// What some names mean, of those that mean something.
+UNWIND $name_ids AS id
+MATCH (n:ConceptName {name_id: id})-[:NAMES]->(c:Concept)
+RETURN n.name_id AS name_id, c.concept_id AS concept_id
+
+// name: forget_appearances
+// Sources that carry a concept no more.
+UNWIND $rows AS row
+MATCH (s:Source {source_id: row.source_id})<-[a:APPEARS_IN]-(c:Concept)
+WHERE c.concept_id = row.concept_id
+DELETE a
+
+// name: forget_near
+// What one portion of concepts, in the order of their ids, is near to by the vectors of some spaces is known no more.
+MATCH (c:Concept)
+WHERE c.concept_id > $after AND ($ontology IS NULL OR c.ontology = $ontology)
+WITH c ORDER BY c.concept_id LIMIT $limit
+CALL (c) {
+  MATCH (c)-[r:NEAR_TO]->()
+  WHERE r.space IN $spaces
+  DELETE r
+}
+RETURN max(c.concept_id) AS last
+
+// name: forget_of_sources
+// Evidence goes with its sources.
+UNWIND $source_ids AS id
+MATCH (s:Source {source_id: id})
+WITH collect(s) AS gone
+CALL (gone) {
+  UNWIND gone AS s
+  MATCH ()-[r:RELATED_TO]->()
+  USING INDEX r:RELATED_TO(source_id)
+  WHERE r.source_id = s.source_id
+  DELETE r
+}
+CALL (gone) {
+  UNWIND gone AS s
+  MATCH (s)<-[:FROM_SOURCE]-(i:Instance)
+  DETACH DELETE i
+}
+CALL (gone) {
+  UNWIND gone AS s
+  MATCH (s)<-[a:APPEARS_IN]-(:Concept)
+  DELETE a
+}
+
+// name: forget_quotes
+// Quotes that are not found any more.
+UNWIND $ids AS id
+MATCH (i:Instance {instance_id: id})
+DETACH DELETE i
+
+// name: forget_relations
+// Relationships that their source does not state any more.
+UNWIND $ids AS id
+MATCH ()-[r:RELATED_TO {relation_id: id}]->()
+DELETE r
+
+// name: hold
+// Locks concepts, in the order of their ids, and gives what they are then; one that has gone is not among them, also
+// when it went while its lock was waited for: then it has no properties. They are found by an index that is not
+// unique: the server locks entries of unique ones, and so whoever waits for a concept here would lock out the one who
+// deletes it.
+UNWIND $ids AS id
+MATCH (c:Concept)
+USING INDEX c:Concept(ontology, concept_id)
+WHERE c.ontology = $ontology AND c.concept_id = id
+SET c.held_at = datetime.realtime()
+WITH c, id
+WHERE c.concept_id = id
+RETURN c.concept_id AS concept_id, c.label AS label, c.description AS description, c.search_terms AS search_terms,
+       c.text_hash AS text_hash
+
+// name: hold_of_sources
+// Locks sources, and gives the concepts that they carry: none more comes in until the end of the transaction. And of
+// which of them they say something.
+UNWIND $source_ids AS id
+MATCH (s:Source {source_id: id})
+SET s.held_at = datetime.realtime()
+WITH collect(s) AS held
+UNWIND held AS s
+MATCH (s)<-[a:APPEARS_IN]-(c:Concept)
+RETURN c.ontology AS ontology, c.concept_id AS concept_id,
+       count(a.description) + count(a.terms) > 0 AS said
+ORDER BY concept_id
+
+// name: hold_sources
+// Locks sources that were read for concepts, so that whoever changes them comes before or after, not between; gives
+// those that still say what was read. Blocks count where it was read by them, and they are stored. And the concepts
+// that they carry: none more comes in until the end of the transaction.
+UNWIND $rows AS row
+MATCH (s:Source {source_id: row.source_id})
+SET s.held_at = datetime.realtime()
+WITH s, row
+WHERE s.content_hash = row.content_hash AND s.ontology = $ontology
+  AND coalesce(s.block_kinds = row.block_kinds, true)
+WITH s, COLLECT { MATCH (s)<-[:APPEARS_IN]-(c:Concept) RETURN c.concept_id } AS concept_ids
+RETURN s.source_id AS source_id, s.full_text AS full_text, concept_ids,
+       size(concept_ids) > 0 OR EXISTS { (s)<-[:FROM_SOURCE]-() } AS is_evidence
+
+// name: import_documents
+// Documents of an ontology that have some names or titles, for importing concepts.
+CALL () {
+  UNWIND $names AS name
+  MATCH (d:Document {ontology: $ontology, document: name})
+  RETURN name AS wanted, d.document_id AS document_id, true AS by_name
+  UNION
+  MATCH (d:Document {ontology: $ontology})
+  WHERE d.document >= '' AND d.title IN $names
+  RETURN d.title AS wanted, d.document_id AS document_id, false AS by_name
+}
+RETURN wanted, document_id, by_name
+ORDER BY document_id
+
+// name: import_sources
+// The sources of some documents, and some by their ids, in reading order, for importing concepts.
+CALL () {
+  UNWIND $document_ids AS id
+  MATCH (s:Source)
+  USING INDEX s:Source(document_id, paragraph)
+  WHERE s.document_id = id AND s.paragraph >= 0
+  RETURN s
+  UNION
+  UNWIND $source_ids AS id
+  MATCH (s:Source {source_id: id})
+  WHERE s.ontology = $ontology
+  RETURN s
+}
+RETURN s.source_id AS source_id, s.document_id AS document_id, s.paragraph AS paragraph, s.heading AS heading,
+       s.start AS start, s.full_text AS full_text, s.content_hash AS content_hash
+ORDER BY document_id, paragraph
+
+// name: link_near
+// What is near to some concepts in meaning, by the vectors of one space, in place of what they were linked to before. Whoever
+// has no vector there is passed over.
+CYPHER 25
+UNWIND $rows AS row
+MATCH (c:Concept {concept_id: row.concept_id})
+SET c.held_at = datetime.realtime()
+WITH c, row
+WHERE c[$property] IS NOT NULL
+SET c[$near_property] = datetime.realtime()
+WITH c, row
+CALL (c) {
+  MATCH (c)-[old:NEAR_TO {space: $space}]->()
+  DELETE old
+}
+UNWIND row.near AS near
+MATCH (n:Concept {concept_id: near.concept_id})
+MERGE (c)-[r:NEAR_TO {space: $space}]->(n)
+SET r.cosine = near.cosine
+
+// name: make_names
+// Makes names that are new, in the order of their ids: whoever else makes one now waits, so that two extractions make
+// one concept of it. Gives the concepts that those mean which were made meanwhile.
+UNWIND $rows AS row
+MERGE (n:ConceptName {name_id: row.name_id})
+ON CREATE SET n.ontology = $ontology, n.name = row.name
+WITH n
+MATCH (n)-[:NAMES]->(c:Concept)
+RETURN n.name_id AS name_id, c.concept_id AS concept_id
+
+// name: mark_sources
+// These sources were read by an extractor; why nothing came of it, and how many quotes prove nothing, where that is so.
+// What links them is to be looked at again. Where what is flagged is noted for another extractor, the flag stays: this one came late.
+OPTIONAL MATCH (o:Ontology {name: $ontology})
+WITH CASE WHEN o.unread_for <> 'extracted_with:' + $mark THEN true END AS unread
+UNWIND $rows AS row
+MATCH (s:Source {source_id: row.source_id})
+SET s:Unlinked, s.extracted_with = $mark, s.extracted_at = datetime.realtime(), s.not_extracted_because = row.refused,
+    s.unverified_quotes = row.unverified, s.unread = unread
+
+// name: merge_appearances
+// What carries a concept carries the one that it becomes part of; of two appearances in one source the stronger counts,
+// and what was imported stays imported. What the source said of it is kept, with what it called it.
+MATCH (gone:Concept {concept_id: $gone})-[a:APPEARS_IN]->(s:Source)
+MATCH (kept:Concept {concept_id: $kept})
+WITH gone, kept, a, s, [gone.label] + [term IN coalesce(a.terms, []) WHERE term <> gone.label] AS terms
+MERGE (kept)-[b:APPEARS_IN]->(s)
+ON CREATE SET b.confidence = a.confidence, b.verified = a.verified, b.extracted_with = a.extracted_with,
+              b.description = a.description, b.terms = terms[..$most_terms], b.unverified = a.unverified
+ON MATCH SET b.confidence = CASE WHEN a.confidence > b.confidence THEN a.confidence ELSE b.confidence END,
+             b.verified = a.verified OR b.verified,
+             b.extracted_with = CASE WHEN a.extracted_with STARTS WITH $imported THEN a.extracted_with
+                                     ELSE b.extracted_with END,
+             b.description = coalesce(b.description, a.description),
+             b.terms = (coalesce(b.terms, []) + [term IN terms WHERE NOT term IN coalesce(b.terms, [])])[..$most_terms],
+             b.unverified = CASE WHEN a.unverified IS NULL THEN b.unverified ELSE (coalesce(b.unverified, [])
+               + [said IN a.unverified WHERE NOT said IN coalesce(b.unverified, [])])[..$most_unverified] END
+DELETE a
+
+// name: merge_hold_sources
+// Locks the sources that carry a concept, and gives the concepts that it is related to: writers lock sources first,
+// then concepts. Found by an index that is not unique: entries of unique ones would be locked, too (see hold).
+MATCH (c:Concept)
+USING INDEX c:Concept(ontology, concept_id)
+WHERE c.ontology = $ontology AND c.concept_id = $gone
+CALL (c) {
+  MATCH (c)-[:APPEARS_IN]->(s:Source)
+  WITH s ORDER BY s.source_id
+  SET s.held_at = datetime.realtime()
+  RETURN count(s) AS sources
+}
+RETURN sources, COLLECT { MATCH (c)-[:RELATED_TO|LINKED_TO]-(o:Concept) RETURN DISTINCT o.concept_id } AS related
+
+// name: merge_move_quotes
+// Quotes that prove a concept prove the one that it becomes part of; they keep their ids, for answers cite them.
+MATCH (gone:Concept {concept_id: $gone})-[e:EVIDENCED_BY]->(i:Instance)
+MATCH (kept:Concept {concept_id: $kept})
+MERGE (kept)-[:EVIDENCED_BY]->(i)
+DELETE e
+
+// name: merge_names
+// The names of a concept that goes mean the one that it becomes part of; with them whoever finds it again comes there.
+// What is proposed of it still goes; of what was decided stays that it was.
+MATCH (gone:Concept {concept_id: $gone})
+MATCH (kept:Concept {concept_id: $kept})
+CALL (gone, kept) {
+  MATCH (n:ConceptName)-[means:NAMES]->(gone)
+  MERGE (n)-[:NAMES]->(kept)
+  DELETE means
+}
+CALL (gone) {
+  MATCH (gone)<-[:PROPOSES]-(p:Proposal)
+  WITH DISTINCT p
+  OPTIONAL MATCH (p)-[end:PROPOSES]->()
+  WITH p, collect(end) AS ends
+  FOREACH (end IN ends | DELETE end)
+  SET p.reason = null, p.score = null, p.similarity = null
+  WITH p
+  WHERE p.state = 'open'
+  DETACH DELETE p
+}
+DETACH DELETE gone
+
+// name: merge_quotes
+// The quotes of two concepts: where they stand, and what they are worth.
+UNWIND $ids AS id
+MATCH (c:Concept {concept_id: id})-[:EVIDENCED_BY]->(i:Instance)-[:FROM_SOURCE]->(s:Source)
+RETURN c.concept_id AS concept_id, i.instance_id AS instance_id, s.source_id AS source_id, i.start AS start,
+       i.end AS end, i.score AS score, i.extracted_with AS extracted_with
+ORDER BY instance_id
+
+// name: merge_ranks
+// What decides which of some concepts the others become part of, the first of them first.
+UNWIND $ids AS id
+MATCH (c:Concept {concept_id: id})
+RETURN c.concept_id AS concept_id, c.ontology AS ontology
+ORDER BY COUNT { (c)-[:APPEARS_IN]->(:Source) } DESC, c.created_at, c.concept_id
+
+// name: merge_relations
+// Relationships of a concept become those of another, under the same ids; what related the two to each other goes.
+MATCH (gone:Concept {concept_id: $gone})-[r:RELATED_TO]-(o:Concept)
+WITH DISTINCT r, o, startNode(r) = gone AS outgoing, properties(r) AS said
+DELETE r
+WITH o, outgoing, said
+WHERE NOT o.concept_id IN [$gone, $kept]
+MATCH (kept:Concept {concept_id: $kept})
+WITH said, CASE WHEN outgoing THEN kept ELSE o END AS a, CASE WHEN outgoing THEN o ELSE kept END AS b
+CREATE (a)-[r:RELATED_TO {relation_id: said.relation_id}]->(b)
+SET r = said
+
+// name: near
+// The concepts of an ontology nearest to each of some, by the vectors of one space, of those that are near enough; the
+// index gives the concept itself too.
+CYPHER 25
+UNWIND $ids AS id
+MATCH (c:Concept {concept_id: id})
+WHERE c[$property] IS NOT NULL
+WITH c, c[$property] AS own
+CALL (c, own) {
+  MATCH (n:Concept)
+  SEARCH n IN (VECTOR INDEX concept_embedding FOR own WHERE n.ontology = $ontology LIMIT $limit) SCORE AS approximate
+  WITH n, 2 * vector.similarity.cosine(n[$property], own) - 1 AS similarity
+  WHERE similarity >= $least AND n.concept_id <> c.concept_id
+  RETURN n, similarity
+}
+RETURN c.concept_id AS concept_id, c.label AS label, c.search_terms AS terms, c.text_hash AS text_hash,
+       n.concept_id AS near_id, n.label AS near_label, n.search_terms AS near_terms, n.text_hash AS near_text_hash,
+       similarity
+ORDER BY similarity DESC, concept_id, near_id
+
+// name: present_appearances
+// Which concepts some sources carry, and what they say of them.
+UNWIND $source_ids AS id
+MATCH (s:Source {source_id: id})<-[a:APPEARS_IN]-(c:Concept)
+RETURN s.source_id AS source_id, c.concept_id AS concept_id, a.confidence AS confidence, a.verified AS verified,
+       a.extracted_with AS extracted_with, coalesce(a.description, '') AS description, coalesce(a.terms, []) AS terms,
+       coalesce(a.unverified, []) AS unverified
+
+// name: present_quotes
+// Which quotes of some sources there are, and of what concepts.
+UNWIND $source_ids AS id
+MATCH (s:Source {source_id: id})<-[:FROM_SOURCE]-(i:Instance)<-[:EVIDENCED_BY]-(c:Concept)
+RETURN s.source_id AS source_id, c.concept_id AS concept_id, i.instance_id AS instance_id, i.start AS start,
+       i.end AS end, i.quote AS quote, i.score AS score, i.said AS said, i.extracted_with AS extracted_with
+
+// name: present_relations
+// What some sources state of concepts, as they say it.
+UNWIND $source_ids AS id
+MATCH (a:Concept)-[r:RELATED_TO]->(b:Concept)
+USING INDEX r:RELATED_TO(source_id)
+WHERE r.source_id = id
+RETURN r.relation_id AS relation_id, r.source_id AS source_id, a.concept_id AS subject, b.concept_id AS object,
+       r.stated_type AS type, r.confidence AS confidence, r.extracted_with AS extracted_with,
+       r.statement AS statement, r.quote AS quote, r.start AS start, r.end AS end
+
+// name: read_by_ids
+// Some concepts, with how many sources carry each.
+MATCH (c:Concept)
+WHERE c.concept_id IN $concept_ids
+RETURN c.concept_id AS concept_id, c.ontology AS ontology, c.label AS label, c.description AS description,
+       c.search_terms AS search_terms, COUNT { (c)-[:APPEARS_IN]->() } AS sources,
+       EXISTS { (c)-[:EVIDENCED_BY]->() } AS verified
+
+// name: read_count
+// How many concepts an ontology has.
+MATCH (c:Concept {ontology: $ontology})
+WHERE c.concept_id >= ''
+RETURN count(c) AS total
+
+// name: read_evidence
+// The quotes that prove a concept, the surest first, each with its source; a quote's place is counted in its source.
+MATCH (c:Concept {concept_id: $concept_id})-[:EVIDENCED_BY]->(i:Instance)-[:FROM_SOURCE]->(s:Source)
+WITH i, s ORDER BY i.score DESC, s.document, s.document_id, s.paragraph, i.start, i.instance_id
+LIMIT $limit
+RETURN i.instance_id AS instance_id, i.quote AS quote, i.start AS quote_start, i.end AS quote_end, i.score AS score,
+       s.source_id AS source_id, s.ontology AS ontology, s.document AS document, s.document_id AS document_id,
+       s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.page AS page,
+       s.last_page AS last_page, s.ocr_confidence IS NOT NULL AS ocr, s.ocr_confidence AS ocr_confidence, s.full_text AS full_text
+
+// name: read_page
+// An ontology's concepts, those that most sources carry first.
+MATCH (c:Concept {ontology: $ontology})
+WHERE c.concept_id >= ''
+WITH c, COUNT { (c)-[:APPEARS_IN]->() } AS sources
+ORDER BY sources DESC, c.label, c.concept_id
+SKIP $offset LIMIT $limit
+RETURN c.concept_id AS concept_id, c.ontology AS ontology, c.label AS label, c.description AS description,
+       c.search_terms AS search_terms, sources, EXISTS { (c)-[:EVIDENCED_BY]->() } AS verified
+ORDER BY sources DESC, label, concept_id
+
+// name: read_unverified
+// What was quoted for a concept and proves nothing, in reading order, and how much of that there is.
+MATCH (c:Concept {concept_id: $concept_id})-[a:APPEARS_IN]->(s:Source)
+WHERE a.unverified IS NOT NULL
+UNWIND a.unverified AS quote
+WITH quote, s ORDER BY s.document, s.document_id, s.paragraph, quote
+WITH collect({quote: quote, s: s}) AS every
+UNWIND every[..$limit] AS each
+WITH each.quote AS quote, each.s AS s, size(every) AS total
+RETURN quote, total, s.source_id AS source_id, s.document AS document, s.paragraph AS paragraph
+
+// name: related
+// What somebody has linked some concepts to, and what they are stated to be related to, what most sources state
+// first; statements that differ in their source only, or in the case of letters, are one. Of a concept with very many only so many are looked at.
+UNWIND $concept_ids AS concept_id
+MATCH (c:Concept {concept_id: concept_id})
+CALL (c) {
+  MATCH (c)-[r:RELATED_TO|LINKED_TO]-(o:Concept)
+  WHERE o <> c
+  WITH o, r LIMIT $scanned
+  WITH o, startNode(r) = c AS outgoing, toLower(r.type) AS folded, min(r.type) AS type,
+       max(r.confidence) AS confidence, collect(DISTINCT r.source_id) AS stated, max(type(r) = 'LINKED_TO') AS linked
+  ORDER BY linked DESC, size(stated) DESC, confidence DESC, o.concept_id, type, outgoing DESC
+  LIMIT $limit
+  RETURN o, outgoing, type, confidence, stated, linked
+}
+RETURN concept_id AS of, outgoing, type, confidence, stated[..$most_sources] AS stated, size(stated) AS support,
+       o.concept_id AS concept_id, o.ontology AS ontology, o.label AS label, o.description AS description,
+       o.search_terms AS search_terms, COUNT { (o)-[:APPEARS_IN]->() } AS sources,
+       EXISTS { (o)-[:EVIDENCED_BY]->() } AS verified
+ORDER BY linked DESC, support DESC, confidence DESC, concept_id, type, outgoing DESC, of
+
+// name: said
+// What the sources that carry some concepts say of them: the best description, and the terms of so many, the surest
+// first. A concept of which nothing is said any more is among them; one that has gone is not.
+UNWIND $ids AS id
+MATCH (c:Concept {concept_id: id})
+CALL (c) {
+  MATCH (c)-[a:APPEARS_IN]->(s:Source)
+  WHERE a.description IS NOT NULL
+  WITH a, s ORDER BY a.verified DESC, a.confidence DESC, s.source_id
+  LIMIT 1
+  RETURN collect(a.description) AS descriptions
+}
+CALL (c) {
+  MATCH (c)-[a:APPEARS_IN]->(s:Source)
+  WHERE a.terms IS NOT NULL
+  WITH a, s ORDER BY a.verified DESC, a.confidence DESC, s.source_id
+  LIMIT $limit
+  RETURN collect(a.terms) AS terms
+}
+RETURN c.concept_id AS concept_id, c.label AS label, descriptions, terms
+
+// name: sample
+// Some concepts of an ontology, to estimate what embedding them will take.
+MATCH (c:Concept)
+USING INDEX c:Concept(ontology, concept_id)
+WHERE c.ontology = $ontology AND c.concept_id > ''
+RETURN c.concept_id AS concept_id, c.label AS label, c.description AS description, c.search_terms AS search_terms,
+       c.text_hash AS text_hash
+LIMIT $limit
+
+// name: search_by_name
+// The concepts that go by a name exactly: a label, a search term, or what one was called that was merged into them.
+UNWIND $name_ids AS name_id
+MATCH (:ConceptName {name_id: name_id})-[:NAMES]->(c:Concept)
+WITH DISTINCT c, coalesce($spaces[c.ontology], 'default') AS space
+WITH c, $vectors[space] AS asked, c[$properties[space]] AS vector
+WITH c, asked, vector, COUNT { (c)-[:APPEARS_IN]->() } AS sources
+ORDER BY sources DESC, c.concept_id LIMIT $limit
+RETURN collect({
+  concept_id: c.concept_id, ontology: c.ontology, label: c.label, description: c.description,
+  search_terms: c.search_terms, sources: sources, verified: EXISTS { (c)-[:EVIDENCED_BY]->() },
+  similarity: CASE WHEN asked IS NOT NULL AND vector IS NOT NULL
+                   THEN 2 * vector.similarity.cosine(vector, asked) - 1 END,
+  without_vector: asked IS NOT NULL AND vector IS NULL
+}) AS found
+
+// name: search_by_text
+// The concepts that full text finds, with their similarity where question and concept have vectors of one space.
+// Of words that the index leaves out only the filter would be asked, which scores nothing.
+CALL db.index.fulltext.queryNodes('concept_words', $query, {limit: $limit}) YIELD node AS c, score
+WHERE score > 0
+WITH c, score, coalesce($spaces[c.ontology], 'default') AS space
+WITH c, score, $vectors[space] AS asked, c[$properties[space]] AS vector ORDER BY score DESC, c.concept_id
+RETURN collect({
+  concept_id: c.concept_id, ontology: c.ontology, label: c.label, description: c.description,
+  search_terms: c.search_terms, sources: COUNT { (c)-[:APPEARS_IN]->() },
+  verified: EXISTS { (c)-[:EVIDENCED_BY]->() },
+  similarity: CASE WHEN asked IS NOT NULL AND vector IS NOT NULL
+                   THEN 2 * vector.similarity.cosine(vector, asked) - 1 END,
+  without_vector: asked IS NOT NULL AND vector IS NULL, score: score
+}) AS found
+
+// name: search_by_vector
+// The concepts of a space nearest to a vector, of some ontologies; the filter runs inside the index.
+// The index answers with quantised vectors; the exact cosine puts its answers in their right order.
+CYPHER 25
+MATCH (n:Concept)
+SEARCH n IN (VECTOR INDEX concept_embedding FOR $vector WHERE n.ontology IN $ontologies LIMIT $limit) SCORE AS approximate
+WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS similarity
+ORDER BY similarity DESC, n.concept_id
+RETURN collect({
+  concept_id: n.concept_id, ontology: n.ontology, label: n.label, description: n.description,
+  search_terms: n.search_terms, sources: COUNT { (n)-[:APPEARS_IN]->() },
+  verified: EXISTS { (n)-[:EVIDENCED_BY]->() }, similarity: similarity
+}) AS found
+
+// name: sources_shared
+// The sources in which both concepts of a pair appear.
+UNWIND $pairs AS pair
+MATCH (a:Concept {concept_id: pair[0]})
+MATCH (b:Concept {concept_id: pair[1]})
+CALL (a, b) {
+  MATCH (a)-[:APPEARS_IN]->(s:Source)<-[:APPEARS_IN]-(b)
+  WITH DISTINCT s LIMIT $most_sources
+  RETURN collect(s.source_id) AS shared
+}
+RETURN pair[0] AS first, pair[1] AS second, shared
+
+// name: statements_among
+// What is stated of some concepts among themselves, or was linked by somebody; of a concept with very many
+// relationships so many are looked at.
+UNWIND $concept_ids AS concept_id
+MATCH (a:Concept {concept_id: concept_id})
+CALL (a) {
+  MATCH (a)-[r:RELATED_TO|LINKED_TO]->(b:Concept)
+  WITH a, b, r LIMIT $scanned
+  WITH a, b, r WHERE b <> a AND b.concept_id IN $concept_ids
+  WITH b, toLower(r.type) AS folded, min(r.type) AS type, collect(DISTINCT r.source_id) AS stated
+  RETURN b.concept_id AS object, type, stated
+}
+RETURN concept_id AS subject, type, object, stated[..$most_sources] AS stated, size(stated) AS support,
+       COUNT { (a)-[:RELATED_TO|LINKED_TO]->() } > $scanned AS cut
+ORDER BY support DESC, subject, object, type
+LIMIT $limit
+
+// name: statements_between
+// What is stated of pairs of concepts, or was linked by somebody, in either direction, what most sources state first.
+UNWIND $pairs AS pair
+MATCH (a:Concept {concept_id: pair[0]})
+MATCH (b:Concept {concept_id: pair[1]})
+CALL (a, b) {
+  MATCH (a)-[r:RELATED_TO|LINKED_TO]-(b)
+  WITH a, b, r LIMIT $scanned
+  WITH startNode(r) = a AS forward, toLower(r.type) AS folded, min(r.type) AS type,
+       max(r.confidence) AS confidence, collect(DISTINCT r.source_id) AS stated
+  RETURN forward, type, stated
+  ORDER BY size(stated) DESC, confidence DESC, type, forward DESC
+  LIMIT 1
+}
+RETURN pair[0] AS first, pair[1] AS second, forward, type, stated[..$most_sources] AS stated, size(stated) AS support
+
+// name: to_index
+// Concepts with all that full text finds them by: the next portion, in the order of their ids.
+MATCH (c:Concept) WHERE c.concept_id > $after
+WITH c ORDER BY c.concept_id LIMIT 1000
+RETURN c.concept_id AS concept_id, c.ontology AS ontology, c.label AS label, c.search_terms AS search_terms,
+       c.description AS description, c.text_hash AS text_hash, c.scope AS before
+ORDER BY concept_id
+
+// name: unmark_sources
+// Sources that lost what was imported for them: an extractor may find the same, so it is to look again.
+UNWIND $source_ids AS id
+MATCH (s:Source {source_id: id})
+SET s.extracted_with = null, s.unread = true
+
+// name: want
+// Somebody wants an ontology's concepts by meaning: from now on those of a single source are embedded, too.
+MATCH (o:Ontology {name: $ontology})
+WHERE o.concepts_wanted_at IS NULL
+SET o.concepts_wanted_at = datetime.realtime()
+RETURN o.name AS ontology
+
+// name: write
+// New concepts, and what is said of known ones; MERGE: the transaction may run twice.
+UNWIND $rows AS row
+MERGE (c:Concept {concept_id: row.concept_id})
+ON CREATE SET c.ontology = $ontology, c.created_at = datetime.realtime()
+SET c.label = row.label, c.description = row.description, c.search_terms = row.search_terms, c.scope = row.scope,
+    c.text_hash = row.text_hash, c.changed_at = datetime.realtime()
+
+// name: write_appearances
+// Which concepts sources carry, and what they say of them.
+UNWIND $rows AS row
+MATCH (c:Concept {concept_id: row.concept_id})
+MATCH (s:Source {source_id: row.source_id})
+MERGE (c)-[a:APPEARS_IN]->(s)
+SET a.confidence = row.confidence, a.verified = row.verified, a.extracted_with = row.extracted_with,
+    a.description = nullIf(row.description, ''), a.terms = nullIf(row.terms, []),
+    a.unverified = nullIf(row.unverified, [])
+
+// name: write_first
+// The concepts of sources that carry none yet, and the quotes that prove them, each tied to both: what cannot be there is
+// not looked for. A quote's id is looked for all the same, for a concept may have been merged and parted again.
+UNWIND $rows AS row
+MATCH (s:Source {source_id: row.source_id})
+UNWIND row.concepts AS one
+MATCH (c:Concept {concept_id: one.concept_id})
+CREATE (c)-[:APPEARS_IN {confidence: one.confidence, verified: one.verified, extracted_with: one.extracted_with,
+                         description: nullIf(one.description, ''), terms: nullIf(one.terms, []),
+                         unverified: nullIf(one.unverified, [])}]->(s)
+WITH s, c, one
+UNWIND one.quotes AS each
+MERGE (i:Instance {instance_id: each.instance_id})
+SET i.ontology = $ontology, i.quote = each.quote, i.start = each.start, i.end = each.end, i.score = each.score,
+    i.said = each.said, i.extracted_with = each.extracted_with
+CREATE (c)-[:EVIDENCED_BY]->(i)
+CREATE (i)-[:FROM_SOURCE]->(s)
+
+// name: write_names
+// Names that nothing was called by before.
+UNWIND $rows AS row
+MATCH (n:ConceptName {name_id: row.name_id})
+MATCH (c:Concept {concept_id: row.concept_id})
+MERGE (n)-[:NAMES]->(c)
+
+// name: write_quotes
+// Quotes that prove concepts, each tied to both its concept and its source.
+UNWIND $rows AS row
+MATCH (c:Concept {concept_id: row.concept_id})
+MATCH (s:Source {source_id: row.source_id})
+MERGE (i:Instance {instance_id: row.instance_id})
+SET i.ontology = $ontology, i.quote = row.quote, i.start = row.start, i.end = row.end, i.score = row.score,
+    i.said = row.said, i.extracted_with = row.extracted_with
+MERGE (c)-[:EVIDENCED_BY]->(i)
+MERGE (i)-[:FROM_SOURCE]->(s)
+
+// name: write_relations
+// What sources state of two concepts. Its type is what the vocabulary makes of the one that is stated, which is kept.
+UNWIND $rows AS row
+MATCH (a:Concept {concept_id: row.subject})
+MATCH (b:Concept {concept_id: row.object})
+MATCH (t:RelationType {type_id: row.type_id})
+CALL (t) {
+  MATCH (t)-[:MERGED_INTO*0..20]->(k:RelationType)
+  WHERE NOT (k)-[:MERGED_INTO]->()
+  RETURN k LIMIT 1
+}
+MERGE (a)-[r:RELATED_TO {relation_id: row.relation_id}]->(b)
+SET r.ontology = row.ontology, r.stated_type = row.type, r.type_id = row.type_id,
+    r.type = CASE WHEN k = t THEN row.type ELSE k.name END, r.type_key = k.key,
+    r.confidence = row.confidence, r.source_id = row.source_id, r.extracted_with = row.extracted_with,
+    r.statement = row.statement, r.quote = row.quote, r.start = row.start, r.end = row.end, r.text_hash = row.text_hash
+
+// name: write_scopes
+// What full text finds concepts by beside their text; those that were changed meanwhile have it already. They are locked
+// before they are compared, by an index that is not unique, as whoever changes them does (concepts/hold).
+UNWIND $rows AS row
+MATCH (c:Concept)
+USING INDEX c:Concept(ontology, concept_id)
+WHERE c.ontology = row.ontology AND c.concept_id = row.concept_id
+SET c.held_at = datetime.realtime()
+WITH c, row
+WHERE c.text_hash = row.text_hash
+SET c.scope = row.scope
+
+// name: write_vectors
+// Vectors of concepts whose text is still what was embedded; each is locked before it is looked at. Links of
+// them are to be looked for.
+CYPHER 25
+UNWIND $rows AS row
+MATCH (c:Concept)
+USING INDEX c:Concept(ontology, concept_id)
+WHERE c.ontology = $ontology AND c.concept_id = row.concept_id
+SET c.held_at = datetime.realtime()
+WITH c, row
+WHERE c.text_hash = row.text_hash
+CALL db.create.setNodeVectorProperty(c, $property, toFloatList(row.vector))
+SET c:Unlinked, c[$mark_property] = $mark + ':' + row.text_hash, c[$time_property] = datetime.realtime(),
+    c[$refusal_property] = null
+RETURN c.concept_id AS concept_id

@@ -1,4 +1,0 @@
-// Quotes that are not found any more.
-UNWIND $ids AS id
-MATCH (i:Instance {instance_id: id})
-DETACH DELETE i

@@ -1,6 +1,0 @@
-// Which concepts some sources carry, and what they say of them.
-UNWIND $source_ids AS id
-MATCH (s:Source {source_id: id})<-[a:APPEARS_IN]-(c:Concept)
-RETURN s.source_id AS source_id, c.concept_id AS concept_id, a.confidence AS confidence, a.verified AS verified,
-       a.extracted_with AS extracted_with, coalesce(a.description, '') AS description, coalesce(a.terms, []) AS terms,
-       coalesce(a.unverified, []) AS unverified

@@ -1,0 +1,246 @@
+// name: concepts_of_sources
+// The concepts that some sources carry, those first that are surest and then those of fewest other sources.
+UNWIND $ids AS id
+MATCH (s:Source {source_id: id})
+WITH id, COLLECT {
+  MATCH (s)<-[a:APPEARS_IN]-(c:Concept)
+  WITH c, coalesce(a.verified, false) AS verified, a.confidence AS confidence
+  ORDER BY verified DESC, confidence DESC, COUNT { (c)-[:APPEARS_IN]->() }, c.concept_id
+  RETURN {id: c.concept_id, kind: 'concept', ontology: c.ontology, outgoing: false, verified: verified}
+} AS found
+RETURN id AS of, found[..$fan_out] AS found, size(found) AS number, false AS hub
+
+// name: documents_of_sources
+// The document of each of some sources.
+UNWIND $ids AS id
+MATCH (s:Source {source_id: id})
+MATCH (d:Document {document_id: s.document_id})
+RETURN id AS of, [{id: d.document_id, kind: 'document', ontology: d.ontology, document_id: d.document_id,
+                   outgoing: true}] AS found, 1 AS number, false AS hub
+
+// name: from_documents/related
+// As `constructive/related`, of concepts with very many relationships, from the other side: of some documents so many
+// sources are looked at, and it is told whether these are all.
+CALL () {
+  UNWIND $document_ids AS document_id
+  MATCH (s:Source)
+  WHERE s.document_id = document_id AND s.paragraph >= 0
+  WITH s LIMIT $scanned + 1
+  RETURN count(s) AS sources
+}
+RETURN sources <= $scanned AS whole, COLLECT {
+  UNWIND $document_ids AS document_id
+  MATCH (s:Source)
+  WHERE s.document_id = document_id AND s.paragraph >= 0
+  WITH s LIMIT $scanned
+  MATCH (a:Concept)-[r:RELATED_TO {source_id: s.source_id}]->(b:Concept)
+  USING INDEX r:RELATED_TO(source_id)
+  WITH r, a, b WHERE a <> b AND ($types IS NULL OR r.type_key IN $types)
+  UNWIND $outgoing AS outgoing
+  WITH r, outgoing, CASE WHEN outgoing THEN a ELSE b END AS c, CASE WHEN outgoing THEN b ELSE a END AS o
+  WHERE c.concept_id IN $ids
+  WITH r, outgoing, c, o ORDER BY r.confidence DESC, r.relation_id
+  WITH c, o, outgoing, r.type_key AS type_key, min(r.type) AS type, max(r.confidence) AS confidence,
+       count(DISTINCT r.source_id) AS support, collect(r.relation_id)[..$most_quotes] AS relation_ids
+  ORDER BY support DESC, confidence DESC, o.concept_id, type_key, outgoing DESC
+  WITH c.concept_id AS id,
+       collect({id: o.concept_id, kind: 'concept', ontology: o.ontology, outgoing: outgoing, type: type,
+                type_key: type_key, support: support, relation_ids: relation_ids}) AS found
+  RETURN {of: id, found: found[..$fan_out], number: size(found)}
+} AS found
+
+// name: from_documents/sources_of_concepts
+// As `constructive/sources_of_concepts`, of concepts in very many sources, from the other side: of some documents so
+// many sources are looked at, and it is told whether these are all.
+CALL () {
+  UNWIND $document_ids AS document_id
+  MATCH (s:Source)
+  WHERE s.document_id = document_id AND s.paragraph >= 0
+  WITH s LIMIT $scanned + 1
+  RETURN count(s) AS sources
+}
+RETURN sources <= $scanned AS whole, COLLECT {
+  UNWIND $document_ids AS document_id
+  MATCH (s:Source)
+  WHERE s.document_id = document_id AND s.paragraph >= 0
+  WITH s LIMIT $scanned
+  MATCH (s)<-[a:APPEARS_IN]-(c:Concept)
+  WHERE c.concept_id IN $ids
+  WITH c, a, s ORDER BY coalesce(a.verified, false) DESC, a.confidence DESC, s.document, s.document_id, s.paragraph
+  WITH c.concept_id AS id,
+       collect({id: s.source_id, kind: CASE WHEN s:Image THEN 'image' ELSE 'passage' END, ontology: s.ontology,
+                document_id: s.document_id, outgoing: true, verified: coalesce(a.verified, false)}) AS found
+  RETURN {of: id, found: found[..$fan_out], number: size(found)}
+} AS found
+
+// name: from_documents/stated_within
+// As `constructive/stated_within`, of relationships between concepts with very many, from the other side: of some
+// documents so many sources are looked at, and it is told whether these are all.
+CALL () {
+  UNWIND $document_ids AS document_id
+  MATCH (s:Source)
+  WHERE s.document_id = document_id AND s.paragraph >= 0
+  WITH s LIMIT $scanned + 1
+  RETURN count(s) AS sources
+}
+RETURN sources <= $scanned AS whole, COLLECT {
+  UNWIND $document_ids AS document_id
+  MATCH (s:Source)
+  WHERE s.document_id = document_id AND s.paragraph >= 0
+  WITH s LIMIT $scanned
+  MATCH (a:Concept)-[r:RELATED_TO {source_id: s.source_id}]->(b:Concept)
+  USING INDEX r:RELATED_TO(source_id)
+  WITH r, [a.concept_id, r.type_key, b.concept_id] AS triple
+  WHERE triple IN $triples
+  WITH triple, r ORDER BY r.confidence DESC, r.relation_id
+  WITH triple, count(DISTINCT r.source_id) AS support, collect(r.relation_id)[..$most_quotes] AS relation_ids
+  RETURN {triple: triple, support: support, relation_ids: relation_ids}
+} AS found
+
+// name: from_documents/within
+// As `constructive/within`, of concepts in very many sources, from the other side: of some documents so many sources
+// are looked at, and it is told whether these are all.
+CALL () {
+  UNWIND $document_ids AS document_id
+  MATCH (s:Source)
+  WHERE s.document_id = document_id AND s.paragraph >= 0
+  WITH s LIMIT $scanned + 1
+  RETURN count(s) AS sources
+}
+RETURN sources <= $scanned AS whole, COLLECT {
+  UNWIND $document_ids AS document_id
+  MATCH (s:Source)
+  WHERE s.document_id = document_id AND s.paragraph >= 0
+  WITH s LIMIT $scanned
+  MATCH (s)<-[:APPEARS_IN]-(c:Concept)
+  WHERE c.concept_id IN $ids
+  RETURN DISTINCT c.concept_id
+} AS found
+
+// name: nearness_of_concepts
+// How near some concepts are to a question, where both have vectors of one space.
+UNWIND $ids AS id
+MATCH (c:Concept {concept_id: id})
+WITH c, coalesce($spaces[c.ontology], 'default') AS space
+WITH c, $vectors[space] AS asked, c[$properties[space]] AS vector
+WHERE asked IS NOT NULL AND vector IS NOT NULL
+RETURN c.concept_id AS concept_id, 2 * vector.similarity.cosine(vector, asked) - 1 AS similarity
+
+// name: next_to
+// The sources directly before and behind some, each in its own document.
+UNWIND $ids AS id
+MATCH (s:Source {source_id: id})
+WITH id, COLLECT {
+  MATCH (o:Source)
+  WHERE o.document_id = s.document_id AND o.paragraph >= s.paragraph - 1 AND o.paragraph <= s.paragraph + 1
+    AND o <> s AND (o.paragraph > s.paragraph) IN $outgoing
+  WITH o, s ORDER BY o.paragraph
+  RETURN {id: o.source_id, kind: CASE WHEN o:Image THEN 'image' ELSE 'passage' END, ontology: o.ontology,
+          document_id: o.document_id, outgoing: o.paragraph > s.paragraph}
+} AS found
+RETURN id AS of, found[..$fan_out] AS found, size(found) AS number, false AS hub
+
+// name: related
+// What some concepts are stated to be related to, in some directions, of some types and by some documents only; what
+// most sources state first, at most so many of each. Of a concept with very many relationships so many are looked at;
+// beside documents none, for these lead to it.
+UNWIND $ids AS id
+MATCH (c:Concept {concept_id: id})
+WITH id, c, COUNT { (c)-[:RELATED_TO]-() } > $scanned AS hub
+CALL (c, hub) {
+  WITH c WHERE $document_ids IS NULL OR NOT hub
+  MATCH (c)-[r:RELATED_TO]-(o:Concept)
+  WITH c, r, o LIMIT $scanned
+  WITH c, r, o, startNode(r) = c AS outgoing
+  WHERE o <> c AND outgoing IN $outgoing
+    AND ($types IS NULL OR r.type_key IN $types)
+    AND ($document_ids IS NULL
+         OR EXISTS { MATCH (s:Source {source_id: r.source_id}) WHERE s.document_id IN $document_ids })
+  WITH r, o, outgoing ORDER BY r.confidence DESC, r.relation_id
+  WITH o, outgoing, r.type_key AS type_key, min(r.type) AS type, max(r.confidence) AS confidence,
+       count(DISTINCT r.source_id) AS support, collect(r.relation_id)[..$most_quotes] AS relation_ids
+  ORDER BY support DESC, confidence DESC, o.concept_id, type_key, outgoing DESC
+  WITH collect({id: o.concept_id, kind: 'concept', ontology: o.ontology, outgoing: outgoing, type: type,
+                type_key: type_key, support: support, relation_ids: relation_ids}) AS found
+  RETURN found[..$fan_out] AS found, size(found) AS number
+}
+RETURN id AS of, found, number, hub
+
+// name: sources_of_concepts
+// The sources that carry some concepts, of some documents only, those with a true quote first, at most so many of
+// each. Of a concept in very many of them so many are looked at; beside documents none, for these lead to it.
+UNWIND $ids AS id
+MATCH (c:Concept {concept_id: id})
+WITH id, c, COUNT { (c)-[:APPEARS_IN]->() } > $scanned AS hub
+CALL (c, hub) {
+  WITH c WHERE $document_ids IS NULL OR NOT hub
+  MATCH (c)-[a:APPEARS_IN]->(s:Source)
+  WITH a, s LIMIT $scanned
+  WHERE $document_ids IS NULL OR s.document_id IN $document_ids
+  WITH a, s ORDER BY coalesce(a.verified, false) DESC, a.confidence DESC, s.document, s.document_id, s.paragraph
+  WITH collect({id: s.source_id, kind: CASE WHEN s:Image THEN 'image' ELSE 'passage' END, ontology: s.ontology,
+                document_id: s.document_id, outgoing: true, verified: coalesce(a.verified, false)}) AS found
+  RETURN found[..$fan_out] AS found, size(found) AS number
+}
+RETURN id AS of, found, number, hub
+
+// name: sources_of_documents
+// The first sources of some documents, in reading order.
+UNWIND $ids AS id
+MATCH (d:Document {document_id: id})
+RETURN id AS of, COLLECT {
+  MATCH (s:Source)
+  WHERE s.document_id = d.document_id AND s.paragraph >= 0
+  WITH s ORDER BY s.document_id, s.paragraph LIMIT $fan_out
+  RETURN {id: s.source_id, kind: CASE WHEN s:Image THEN 'image' ELSE 'passage' END, ontology: s.ontology,
+          document_id: s.document_id, outgoing: false}
+} AS found, d.sources AS number, false AS hub
+
+// name: stated_within
+// How many sources of some documents state each of some relationships, and the ids of the surest; one that none of
+// them states is missing. Both ends are sought, and what is between them: where both have very many relationships that
+// is not looked at, but told. These are collected before their sources are sought: else a plan may go through all
+// relationships there are by their index of sources.
+UNWIND $edges AS edge
+MATCH (a:Concept {concept_id: edge.subject})
+CALL (edge) {
+  MATCH (b:Concept {concept_id: edge.object})
+  RETURN b
+}
+WITH edge, a, b, COUNT { (a)-[:RELATED_TO]->() } AS out, COUNT { (b)<-[:RELATED_TO]-() } AS back
+WITH edge, a, b, out > $scanned AND back > $scanned AS hub
+CALL (edge, a, b, hub) {
+  WITH edge, a, b WHERE NOT hub
+  UNWIND COLLECT { MATCH (a)-[r:RELATED_TO]->(b) WHERE r.type_key = edge.type_key RETURN r } AS r
+  MATCH (s:Source {source_id: r.source_id})
+  WHERE s.document_id IN $document_ids
+  WITH r ORDER BY r.confidence DESC, r.relation_id
+  RETURN count(DISTINCT r.source_id) AS support, collect(r.relation_id)[..$most_quotes] AS relation_ids
+}
+WITH edge, support, relation_ids, hub WHERE hub OR support > 0
+RETURN edge.number AS number, support, relation_ids, hub
+
+// name: statements
+// What some relationships say, and the source that states each. A quote's place is counted in its source.
+UNWIND $ids AS id
+MATCH ()-[r:RELATED_TO {relation_id: id}]->()
+MATCH (s:Source {source_id: r.source_id})
+RETURN r.relation_id AS relation_id, coalesce(r.quote, '') AS quote, r.start AS start, r.end AS end, r.statement AS statement,
+       s.source_id AS source_id, s.ontology AS ontology, s.document AS document, s.paragraph AS paragraph,
+       s.start AS source_start
+
+// name: within
+// Which of some concepts appear in a source of some documents, and which have so many sources that not all were looked
+// at.
+UNWIND $ids AS id
+MATCH (c:Concept {concept_id: id})
+USING INDEX SEEK c:Concept(concept_id)
+WITH id, c, EXISTS {
+  MATCH (c)-[:APPEARS_IN]->(s:Source)
+  WITH s LIMIT $scanned
+  WHERE s.document_id IN $document_ids
+  RETURN s
+} AS appears
+WITH id, appears, COUNT { (c)-[:APPEARS_IN]->() } > $scanned AS hub
+WHERE appears OR hub
+RETURN id AS concept_id, appears

@@ -1,0 +1,361 @@
+// name: about
+// What stands in front of a chunk when it is embedded with its context, and how the document is read.
+UNWIND $document_ids AS id
+MATCH (d:Document {document_id: id})
+RETURN d.document_id AS document_id, d.title AS title, d.metadata AS metadata,
+       d.document AS document, d.format AS format
+
+// name: aliased
+// The documents whose first source has the token of an alias.
+CALL db.index.fulltext.queryNodes('source_words', $query, {limit: $limit}) YIELD node AS s
+WHERE s.paragraph = 0 AND ($ontologies IS NULL OR s.ontology IN $ontologies)
+RETURN s.document_id AS document_id, s.ontology AS ontology, s.document AS document
+ORDER BY ontology, document
+
+// name: begin_with
+// Documents whose id begins so; more than one is no answer.
+MATCH (d:Document)
+WHERE d.document_id STARTS WITH $prefix AND ($ontologies IS NULL OR d.ontology IN $ontologies)
+RETURN d.document_id AS document_id, d.ontology AS ontology, d.document AS document
+ORDER BY document_id
+LIMIT $limit
+
+// name: change
+// What is said of a document is another; null takes a property away. A write is counted (documents/writes).
+CREATE (:DocumentWrite)
+WITH 1 AS counted
+MATCH (d:Document {document_id: $document_id})
+SET d += $properties, d.updated_at = datetime.realtime()
+
+// name: count
+// How many documents there are.
+CYPHER 25
+CALL () {
+  WHEN $ontologies IS NULL THEN { MATCH (d:Document) RETURN count(d) AS total }
+  ELSE { MATCH (d:Document) WHERE d.ontology IN $ontologies AND d.document >= '' RETURN count(d) AS total }
+}
+RETURN total
+
+// name: delete
+// The document itself; its sources have gone before. The file that it was made of may have no use any more. A write is counted (documents/writes).
+CREATE (:DocumentWrite)
+WITH 1 AS counted
+MATCH (d:Document {document_id: $document_id})
+CALL (d) {
+  MATCH (d)-[:ORIGINAL]->(b:Blob)
+  SET b.touched_at = datetime.realtime(), b:LooseBlob
+}
+DETACH DELETE d
+RETURN count(*) AS documents
+
+// name: describe
+// What is known of documents besides their sources. New ones come into their ontology here, behind all else, for that
+// locks it: MERGE does before it writes, where CREATE takes the locks of a dense node in any order, and two writers of
+// one ontology then stop each other. The ontology is made again should it have been deleted, empty, after `lock`. Held, it
+// tells the language in which its sources are to be indexed. A write is counted (documents/writes).
+CREATE (:DocumentWrite)
+WITH 1 AS counted
+MERGE (o:Ontology {name: $ontology})
+ON CREATE SET o.created_at = datetime.realtime(), o.space = $space
+SET o.held_at = datetime.realtime()
+WITH o
+UNWIND $documents AS row
+MATCH (d:Document {document_id: row.document_id})
+SET d += row.properties, d.updated_at = datetime.realtime()
+MERGE (d)-[:IN_ONTOLOGY]->(o)
+RETURN DISTINCT o.language AS language
+
+// name: facet_of_kind
+// How many documents have passages, and how many have images. The documents are named, or all of some ontologies.
+CYPHER 25
+CALL () {
+  WHEN $document_ids IS NOT NULL THEN {
+    MATCH (d:Document) WHERE d.document_id IN $document_ids RETURN d
+  }
+  WHEN $ontologies IS NOT NULL THEN {
+    MATCH (d:Document) WHERE d.ontology IN $ontologies AND d.document >= '' RETURN d
+  }
+  ELSE { MATCH (d:Document) RETURN d }
+}
+WITH d, COUNT { MATCH (s:Image) WHERE s.document_id = d.document_id } AS images
+RETURN count(CASE WHEN d.sources > images THEN d END) AS passage, count(CASE WHEN images > 0 THEN d END) AS image
+
+// name: facets
+// How many documents have each value of some fields, the most frequent first: of a list each value once, of dates the
+// year, month or day (UTC). The documents are named, or all of some ontologies.
+CYPHER 25
+CALL () {
+  WHEN $document_ids IS NOT NULL THEN {
+    MATCH (d:Document) WHERE d.document_id IN $document_ids RETURN d
+  }
+  WHEN $ontologies IS NOT NULL THEN {
+    MATCH (d:Document) WHERE d.ontology IN $ontologies AND d.document >= '' RETURN d
+  }
+  ELSE { MATCH (d:Document) RETURN d }
+}
+WITH collect(d) AS documents
+UNWIND range(0, size($facets) - 1) AS at
+WITH documents, at, $facets[at] AS facet
+CALL (documents, facet) {
+  UNWIND documents AS d
+  UNWIND coalesce([] + d[facet.property], []) AS each
+  WITH DISTINCT d, CASE facet.by
+    WHEN 'year' THEN each.year
+    WHEN 'month' THEN substring(toString(date(each)), 0, 7)
+    WHEN 'day' THEN toString(date(each))
+    ELSE each
+  END AS value
+  WITH value, count(*) AS number ORDER BY number DESC, toString(value)
+  RETURN collect({value: value, documents: number}) AS counted
+}
+RETURN at, size(documents) AS documents, size([d IN documents WHERE size([] + d[facet.property]) > 0]) AS having,
+       size(counted) AS distinct_values, counted[..$limit] AS counted
+ORDER BY at
+
+// name: fields
+// The keys of the metadata of some ontologies' documents, or of all.
+CYPHER 25
+MATCH (d:Document)
+WHERE d.ontology >= '' AND d.document >= '' AND ($ontologies IS NULL OR d.ontology IN $ontologies)
+UNWIND keys(d) AS key
+WITH DISTINCT key WHERE key STARTS WITH 'meta.'
+RETURN substring(key, 5) AS field
+ORDER BY field
+LIMIT $limit
+
+// name: find
+// One document with its text: its preface and its sources, joined in reading order, read at one moment.
+MATCH (d:Document {document_id: $document_id})
+WHERE $ontologies IS NULL OR d.ontology IN $ontologies
+RETURN d.document_id AS document_id, d.ontology AS ontology, d.document AS document, d.title AS title, d.uri AS uri,
+       d.format AS format, d.characters AS characters, d.sources AS sources, d.updated_at AS updated_at,
+       d.metadata AS metadata, coalesce(d.preface, '') AS preface,
+       COLLECT {
+         MATCH (s:Source) WHERE s.document_id = d.document_id AND s.paragraph >= 0
+         RETURN s.full_text ORDER BY s.paragraph
+       } AS parts
+
+// name: hold
+// Whoever deletes a document holds it first, as whoever writes it does.
+MATCH (d:Document {document_id: $document_id})
+SET d.touched_at = datetime.realtime()
+RETURN d.document_id AS document_id
+
+// name: hold_about
+// Holds a document, so that whoever changes it comes before or after, and gives what is said of it.
+MATCH (d:Document {document_id: $document_id})
+SET d.touched_at = datetime.realtime()
+WITH d
+OPTIONAL MATCH (o:Ontology {name: d.ontology})
+RETURN d.ontology AS ontology, o.language AS language, d.document AS document, d.title AS title, d.uri AS uri, d.metadata AS metadata,
+       d.changes AS changes
+
+// name: hold_versions
+// Holds documents, so that whoever changes one comes before or after, and gives which write made each what it is.
+UNWIND $document_ids AS id
+MATCH (d:Document {document_id: id})
+SET d.touched_at = datetime.realtime()
+RETURN d.document_id AS document_id, d.written_by AS version
+
+// name: identify
+// Those documents of some ids that are there.
+MATCH (d:Document)
+WHERE d.document_id IN $document_ids AND d.ontology IS NOT NULL
+RETURN d.document_id AS document_id, d.ontology AS ontology, d.document AS document
+ORDER BY ontology, document
+
+// name: lock
+// Makes documents and their ontology if need be and holds each document until the end of the transaction, so that
+// two writers of one document take turns; in the order of their ids, so that writers of several do too. A new
+// ontology uses the spaces that are for new ones. Nothing here locks an ontology that is there: `describe` does.
+// What waited for approval under a name is not wanted any more, but for what came behind the one that is approved.
+OPTIONAL MATCH (e:EmbeddingSpace {for_new: true})
+WITH min(CASE WHEN coalesce(e.modality, 'text') = 'text' THEN e.slug END) AS space,
+     min(CASE WHEN e.modality = 'image' THEN e.slug END) AS image_space
+MERGE (o:Ontology {name: $ontology})
+ON CREATE SET o.created_at = datetime.realtime(), o.space = space, o.image_space = image_space
+WITH o.space AS space, o.language AS language
+UNWIND $documents AS row
+MERGE (d:Document {document_id: row.document_id})
+ON CREATE SET d.ontology = $ontology, d.document = row.document, d.created_at = datetime.realtime()
+SET d.touched_at = datetime.realtime()
+WITH d, space, language, row
+OPTIONAL MATCH (w:WaitingDocument {document_id: row.document_id})
+WHERE row.approves IS NULL OR w.version = row.approves
+WITH d, space, language, row, w, w IS NOT NULL AS waited,
+     CASE WHEN row.approves IS NOT NULL THEN w {.folder_id, .file_stamp, .file_hash} END AS of_file
+FOREACH (each IN CASE WHEN w IS NULL THEN [] ELSE [w] END | DETACH DELETE each)
+RETURN d.document_id AS document_id, d.content_hash AS content_hash, d.uri AS uri, d.sources AS sources,
+       d.written_by AS written_by, d.title AS title, d.metadata AS metadata, d.changes AS changes,
+       space, language, waited, of_file
+
+// name: matching
+// The documents that fit a filter, a row for each ontology, for rows are slow; in the order of their names where that
+// is asked for: ordering takes as long as choosing. Of each condition one alternative holds, of it all conditions. A
+// value that is no list is looked at as a list of one. Where a date is asked for ('time ...'), what the document has of
+// dates is compared, and its texts only where it has none; a text that is no date is neither before nor behind one. Each
+// condition reads one property where it can.
+CYPHER 25
+CALL () {
+  WHEN $document_ids IS NOT NULL THEN {
+    MATCH (d:Document) WHERE d.document_id IN $document_ids RETURN d
+  }
+  WHEN $ontologies IS NOT NULL THEN {
+    MATCH (d:Document) WHERE d.ontology IN $ontologies AND d.document >= '' RETURN d
+  }
+  ELSE { MATCH (d:Document) RETURN d }
+}
+WITH d
+WHERE all(alternatives IN $conditions WHERE any(conditions IN alternatives WHERE all(c IN conditions WHERE
+  CASE c.op
+    WHEN 'in' THEN any(v IN [] + d[c.property] WHERE v IN c.values)
+    WHEN 'not in' THEN NOT coalesce(any(v IN [] + d[c.property] WHERE v IN c.values), false)
+    WHEN '<' THEN d[c.times] IS NULL AND any(v IN [] + d[c.property] WHERE v < c.values[0])
+    WHEN '<=' THEN d[c.times] IS NULL AND any(v IN [] + d[c.property] WHERE v <= c.values[0])
+    WHEN '>' THEN d[c.times] IS NULL AND any(v IN [] + d[c.property] WHERE v > c.values[0])
+    WHEN '>=' THEN d[c.times] IS NULL AND any(v IN [] + d[c.property] WHERE v >= c.values[0])
+    WHEN 'exists' THEN size([] + d[c.property]) > 0
+    WHEN 'missing' THEN coalesce(size([] + d[c.property]), 0) = 0
+    WHEN 'contains' THEN any(v IN [] + d[c.property] WHERE v IN c.values)
+      OR (d[c.property] IS :: STRING NOT NULL
+          AND any(v IN c.values WHERE toLower(d[c.property]) CONTAINS toLower(toString(v))))
+    ELSE any(times IN [coalesce([] + d[c.times], [])] WHERE CASE
+      WHEN size(times) = 0 THEN CASE c.op
+        WHEN 'time in' THEN any(v IN [] + d[c.property] WHERE v IN c.values)
+        WHEN 'time not in' THEN NOT coalesce(any(v IN [] + d[c.property] WHERE v IN c.values), false)
+        WHEN 'time <' THEN any(v IN [] + d[c.property] WHERE v < c.values[0])
+        WHEN 'time <=' THEN any(v IN [] + d[c.property] WHERE v <= c.values[0])
+        WHEN 'time >' THEN any(v IN [] + d[c.property] WHERE v > c.values[0])
+        WHEN 'time >=' THEN any(v IN [] + d[c.property] WHERE v >= c.values[0])
+      END
+      WHEN c.op = 'time in' THEN any(t IN times WHERE any(s IN c.spans WHERE t >= s.start AND t < s.until))
+      WHEN c.op = 'time not in' THEN none(t IN times WHERE any(s IN c.spans WHERE t >= s.start AND t < s.until))
+      WHEN c.op = 'time <' THEN any(t IN times WHERE t < c.spans[0].start)
+      WHEN c.op = 'time <=' THEN any(t IN times WHERE t < c.spans[0].until)
+      WHEN c.op = 'time >' THEN any(t IN times WHERE t >= c.spans[0].until)
+      WHEN c.op = 'time >=' THEN any(t IN times WHERE t >= c.spans[0].start)
+    END)
+  END)))
+WITH collect(d) AS fitting
+CALL (fitting) {
+  WHEN $in_order THEN {
+    UNWIND fitting AS d
+    WITH d.document_id AS document_id, d.ontology AS ontology ORDER BY ontology, d.document
+    RETURN ontology, collect(document_id) AS document_ids
+  }
+  ELSE { UNWIND fitting AS d RETURN d.ontology AS ontology, collect(d.document_id) AS document_ids }
+}
+RETURN ontology, document_ids
+ORDER BY ontology
+
+// name: names
+// Names of documents to suggest one from, a bounded number of them.
+MATCH (d:Document)
+WHERE d.ontology >= '' AND d.document >= '' AND ($ontologies IS NULL OR d.ontology IN $ontologies)
+RETURN d.ontology AS ontology, d.document AS document
+LIMIT $limit
+
+// name: of_ids
+// Some documents, in the order of their ids as they are given.
+UNWIND $document_ids AS id
+MATCH (d:Document {document_id: id})
+RETURN d.document_id AS document_id, d.ontology AS ontology, d.document AS document, d.title AS title, d.uri AS uri,
+       d.format AS format, d.characters AS characters, d.sources AS sources, d.updated_at AS updated_at,
+       d.metadata AS metadata
+
+// name: of_same_text
+// The first other documents of an ontology that say what some of a call say, which are told apart by the caller.
+UNWIND $texts AS text
+CALL (text) {
+  MATCH (d:Document)
+  // while statistics lag, as in a first large batch, the planner goes through all documents for each text
+  USING INDEX SEEK d:Document(ontology, text_hash, document)
+  WHERE d.ontology = $ontology AND d.text_hash = text AND d.document >= '' AND NOT d.document_id IN $ours
+  RETURN d.document AS document ORDER BY document LIMIT $limit
+}
+RETURN text, collect(document) AS documents
+
+// name: page
+// One page of documents, by ontology and name: in the order of their index, so that no other is read; of several
+// ontologies those before the page are.
+CYPHER 25
+CALL () {
+  WHEN $ontologies IS NULL THEN {
+    MATCH (d:Document)
+    WHERE d.ontology >= '' AND d.document >= ''
+    RETURN d ORDER BY d.ontology, d.document SKIP $offset LIMIT $limit
+  }
+  WHEN size($ontologies) = 1 THEN {
+    MATCH (d:Document)
+    WHERE d.ontology = $ontologies[0] AND d.document >= ''
+    RETURN d ORDER BY d.ontology, d.document SKIP $offset LIMIT $limit
+  }
+  ELSE {
+    MATCH (d:Document)
+    WHERE d.ontology IN $ontologies AND d.document >= ''
+    RETURN d ORDER BY d.ontology, d.document SKIP $offset LIMIT $limit
+  }
+}
+RETURN d.document_id AS document_id, d.ontology AS ontology, d.document AS document, d.title AS title, d.uri AS uri,
+       d.format AS format, d.characters AS characters, d.sources AS sources, d.updated_at AS updated_at,
+       d.metadata AS metadata
+ORDER BY ontology, document
+
+// name: prune_writes
+// Some of the nodes that writes of documents leave go; how many there were is kept.
+CYPHER 25
+MATCH (w:DocumentWrite)
+WITH w LIMIT $limit
+WITH collect(w) AS gone
+MERGE (p:DocumentWritesPruned)
+ON CREATE SET p.writes = 0
+SET p.writes = p.writes + size(gone)
+FOREACH (w IN gone | DELETE w)
+RETURN size(gone) AS pruned
+
+// name: source_places
+// Where the sources of documents are now, and what they say to the letter.
+UNWIND $document_ids AS id
+MATCH (s:Source {document_id: id})
+WHERE s.paragraph >= 0
+RETURN s.document_id AS document_id, s.source_id AS source_id, s.paragraph AS paragraph, s.start AS start,
+       s.end AS end, s.heading AS heading, s.full_text AS full_text, s.block_kinds AS block_kinds,
+       s.block_starts AS block_starts, s.page AS page,
+       s.last_page AS last_page, s.ocr_confidence AS ocr_confidence, s.word_boxes AS word_boxes
+ORDER BY source_id
+
+// name: stored
+// What is stored under a document's name, without touching it.
+MATCH (d:Document {document_id: $document_id})
+RETURN d.content_hash AS content_hash, d.uri AS uri, d.sources AS sources
+
+// name: unlock
+// Documents that were made to be held and are not stored after all.
+UNWIND $document_ids AS id
+MATCH (d:Document {document_id: id})
+WHERE d.content_hash IS NULL
+DETACH DELETE d
+
+// name: versions
+// Which write made some documents what they are.
+UNWIND $document_ids AS id
+MATCH (d:Document {document_id: id})
+RETURN d.document_id AS document_id, d.written_by AS version
+
+// name: write_properties
+// Some properties of documents; null takes one away. A write is counted (documents/writes).
+CREATE (:DocumentWrite)
+WITH 1 AS counted
+UNWIND $rows AS row
+MATCH (d:Document {document_id: row.document_id})
+SET d += row.properties
+
+// name: writes
+// How many transactions have changed documents: each leaves a node, for that locks nothing, and Neo4j knows their number
+// without looking at them. They are counted before those that were taken away: what goes in between counts twice, so that
+// nobody reads a number that was there before.
+MATCH (w:DocumentWrite)
+WITH count(w) AS there
+OPTIONAL MATCH (p:DocumentWritesPruned)
+WITH there, sum(p.writes) AS pruned
+RETURN there + pruned AS writes

@@ -1,0 +1,228 @@
+// name: count_behind
+// Nodes that answer as they are embedded now, and would not as they shall be: not built yet, or refused.
+CYPHER 25
+CALL () {
+  WHEN $label = 'Source' THEN {
+    MATCH (n:Source) USING INDEX SEEK n:Source(ontology, document_id, paragraph)
+    WHERE n.ontology = $ontology AND n.document_id >= '' AND n.paragraph >= 0 RETURN n
+  }
+  WHEN $label = 'Concept' THEN {
+    MATCH (n:Concept) USING INDEX SEEK n:Concept(ontology, concept_id)
+    WHERE n.ontology = $ontology AND n.concept_id > '' RETURN n
+  }
+  WHEN $label = 'Image' THEN {
+    MATCH (n:Image) USING INDEX SEEK n:Image(ontology, source_id)
+    WHERE n.ontology = $ontology AND n.source_id > '' RETURN n
+  }
+  WHEN $label = 'RELATED_TO' THEN {
+    MATCH ()-[n:RELATED_TO]->() USING INDEX SEEK n:RELATED_TO(ontology, relation_id)
+    WHERE n.ontology = $ontology AND n.relation_id > '' RETURN n
+  }
+  WHEN $label = 'RelationType' THEN {
+    MATCH (n:RelationType) USING INDEX SEEK n:RelationType(ontology, type_id)
+    WHERE n.ontology = $ontology AND n.type_id > '' RETURN n
+  }
+}
+WITH n[$answering_property] AS answering, coalesce(n[$mark_property], '') AS mark
+WHERE answering IS NOT NULL AND NOT answering STARTS WITH 'refused:' AND NOT mark STARTS WITH $mark
+RETURN count(CASE WHEN NOT mark STARTS WITH $refused THEN 1 END) AS behind,
+       count(CASE WHEN mark STARTS WITH $refused THEN 1 END) AS refused
+
+// name: count_due
+// How many nodes of an ontology are not embedded as they should be: all that `due` gives, one after the other.
+CYPHER 25
+OPTIONAL MATCH (o:Ontology {name: $ontology})
+WITH $forced_at IS NULL AND coalesce($mark_property + ':' + $mark IN [o.flagged_for, o.unread_for], false) AS flagged
+CALL (flagged) {
+  WHEN $label = 'Source' AND flagged AND $mark_property = 'extracted_with' THEN {
+    MATCH (n:Source) USING INDEX SEEK n:Source(ontology, unread, document_id, paragraph)
+    WHERE n.ontology = $ontology AND n.unread = true
+      AND n.document_id >= '' AND n.document_id < $until AND n.paragraph >= 0
+    RETURN n
+  }
+  WHEN $label = 'Source' AND flagged THEN {
+    MATCH (n:Source) USING INDEX SEEK n:Source(ontology, unembedded, document_id, paragraph)
+    WHERE n.ontology = $ontology AND n.unembedded = true
+      AND n.document_id >= '' AND n.document_id < $until AND n.paragraph >= 0
+    RETURN n
+  }
+  WHEN $label = 'Source' THEN {
+    MATCH (n:Source) USING INDEX SEEK n:Source(ontology, document_id, paragraph)
+    WHERE n.ontology = $ontology AND n.document_id >= '' AND n.document_id < $until AND n.paragraph >= 0 RETURN n
+  }
+  WHEN $label = 'Concept' THEN {
+    MATCH (n:Concept) USING INDEX SEEK n:Concept(ontology, concept_id)
+    WHERE n.ontology = $ontology AND n.concept_id > ''
+      AND ($wants_all OR coalesce(n[$mark_property], n[$answering_property]) IS NOT NULL OR COUNT { (n)-[:APPEARS_IN]->() } > 1)
+    RETURN n
+  }
+  WHEN $label = 'Image' THEN {
+    MATCH (n:Image) USING INDEX SEEK n:Image(ontology, source_id)
+    WHERE n.ontology = $ontology AND n.source_id > '' RETURN n
+  }
+  WHEN $label = 'RELATED_TO' THEN {
+    MATCH ()-[n:RELATED_TO]->() USING INDEX SEEK n:RELATED_TO(ontology, relation_id)
+    WHERE n.ontology = $ontology AND n.relation_id > '' RETURN n
+  }
+  WHEN $label = 'RelationType' THEN {
+    MATCH (n:RelationType) USING INDEX SEEK n:RelationType(ontology, type_id)
+    WHERE n.ontology = $ontology AND n.type_id > '' RETURN n
+  }
+}
+WITH n, coalesce(':' + CASE $label WHEN 'Image' THEN n.storage_key ELSE n.text_hash END, '') AS text, n[$mark_property] AS mark
+WHERE (mark IS NULL OR NOT mark IN [$mark + text, $refused + text] OR n[$time_property] < $forced_at)
+  AND ($selection = 'due' OR ($selection = 'missing') = (coalesce(mark, n[$answering_property]) IS NULL))
+RETURN count(n) AS due
+
+// name: due
+// The next nodes of an ontology that are not embedded as they should be: sources in reading order, or concepts in the
+// order of their ids. Where all sources are flagged that may be due by this mark, only those are looked at. Ordered by the
+// keys of an index, and filtered after it: otherwise the planner reads and sorts all that are left, for every batch. A
+// concept's mark ends with the hash of the text it was made for, a picture's with that of its file; relationships and their types are as concepts; a concept of a single source that never had a vector is not due
+// before somebody wants the ontology's concepts by meaning.
+CYPHER 25
+OPTIONAL MATCH (o:Ontology {name: $ontology})
+WITH $forced_at IS NULL AND coalesce($mark_property + ':' + $mark IN [o.flagged_for, o.unread_for], false) AS flagged
+CALL (flagged) {
+  WHEN $label = 'Source' AND flagged AND $mark_property = 'extracted_with' THEN {
+    MATCH (n:Source) USING INDEX SEEK n:Source(ontology, unread, document_id, paragraph)
+    WHERE n.ontology = $ontology AND n.unread = true
+      AND n.document_id >= $after AND n.document_id < $until AND n.paragraph >= 0
+    WITH n ORDER BY n.ontology, n.unread, n.document_id, n.paragraph
+    WHERE n.document_id > $after OR n.paragraph > $after_paragraph
+    RETURN n
+  }
+  WHEN $label = 'Source' AND flagged THEN {
+    MATCH (n:Source) USING INDEX SEEK n:Source(ontology, unembedded, document_id, paragraph)
+    WHERE n.ontology = $ontology AND n.unembedded = true
+      AND n.document_id >= $after AND n.document_id < $until AND n.paragraph >= 0
+    WITH n ORDER BY n.ontology, n.unembedded, n.document_id, n.paragraph
+    WHERE n.document_id > $after OR n.paragraph > $after_paragraph
+    RETURN n
+  }
+  WHEN $label = 'Source' THEN {
+    MATCH (n:Source) USING INDEX SEEK n:Source(ontology, document_id, paragraph)
+    WHERE n.ontology = $ontology AND n.document_id >= $after AND n.document_id < $until AND n.paragraph >= 0
+    WITH n ORDER BY n.ontology, n.document_id, n.paragraph
+    WHERE n.document_id > $after OR n.paragraph > $after_paragraph
+    RETURN n
+  }
+  WHEN $label = 'Concept' THEN {
+    MATCH (n:Concept) USING INDEX SEEK n:Concept(ontology, concept_id)
+    WHERE n.ontology = $ontology AND n.concept_id > $after
+    WITH n ORDER BY n.ontology, n.concept_id
+    WHERE ($wants_all OR coalesce(n[$mark_property], n[$answering_property]) IS NOT NULL OR COUNT { (n)-[:APPEARS_IN]->() } > 1)
+    RETURN n
+  }
+  WHEN $label = 'Image' THEN {
+    MATCH (n:Image) USING INDEX SEEK n:Image(ontology, source_id)
+    WHERE n.ontology = $ontology AND n.source_id > $after
+    RETURN n ORDER BY n.ontology, n.source_id
+  }
+  WHEN $label = 'RELATED_TO' THEN {
+    MATCH ()-[n:RELATED_TO]->() USING INDEX SEEK n:RELATED_TO(ontology, relation_id)
+    WHERE n.ontology = $ontology AND n.relation_id > $after
+    RETURN n ORDER BY n.ontology, n.relation_id
+  }
+  WHEN $label = 'RelationType' THEN {
+    MATCH (n:RelationType) USING INDEX SEEK n:RelationType(ontology, type_id)
+    WHERE n.ontology = $ontology AND n.type_id > $after
+    RETURN n ORDER BY n.ontology, n.type_id
+  }
+}
+WITH n, coalesce(':' + CASE $label WHEN 'Image' THEN n.storage_key ELSE n.text_hash END, '') AS text, n[$mark_property] AS mark
+WHERE (mark IS NULL OR NOT mark IN [$mark + text, $refused + text] OR n[$time_property] < $forced_at)
+  AND ($selection = 'due' OR ($selection = 'missing') = (coalesce(mark, n[$answering_property]) IS NULL))
+RETURN n.source_id AS source_id, n.document_id AS document_id, n.paragraph AS paragraph, n.heading AS heading,
+       n.start AS start, n.full_text AS full_text, n.content_hash AS content_hash, n.concept_id AS concept_id,
+       n.label AS label, n.description AS description, n.search_terms AS search_terms, n.text_hash AS text_hash, n.storage_key AS storage_key,
+       n.relation_id AS relation_id, n.statement AS statement, n.quote AS quote, n.type_id AS type_id, n.name AS name,
+       coalesce(mark = $renewed, false) AS renewed
+LIMIT $limit
+
+// name: flag
+// All sources of an ontology are looked at, and some that have not this mark are flagged, if they were not. A flag too
+// many does no harm: whoever looks at those that are flagged reads their marks. In the order in which all lock them.
+CYPHER 25
+MATCH (s:Source)
+USING INDEX SEEK s:Source(ontology, document_id, paragraph)
+WHERE s.ontology = $ontology AND s.document_id >= '' AND s.paragraph >= 0
+  AND coalesce(s[$mark_property], '') <> $mark AND s[$flag] IS NULL
+WITH s LIMIT $limit
+WITH s ORDER BY s.source_id
+SET s[$flag] = true
+RETURN count(s) AS flagged
+
+// name: forget_vectors
+// One portion of nodes, in the order of their ids, loses some properties: vectors and marks of a space.
+CYPHER 25
+CALL () {
+  WHEN $label = 'Source' THEN {
+    MATCH (n:Source) WHERE n.source_id > $after AND ($ontology IS NULL OR n.ontology = $ontology)
+    RETURN n, n.source_id AS id ORDER BY id LIMIT $limit
+  }
+  WHEN $label = 'Concept' THEN {
+    MATCH (n:Concept) WHERE n.concept_id > $after AND ($ontology IS NULL OR n.ontology = $ontology)
+    RETURN n, n.concept_id AS id ORDER BY id LIMIT $limit
+  }
+  WHEN $label = 'RELATED_TO' THEN {
+    MATCH ()-[n:RELATED_TO]->() WHERE n.relation_id > $after AND ($ontology IS NULL OR n.ontology = $ontology)
+    RETURN n, n.relation_id AS id ORDER BY id LIMIT $limit
+  }
+  WHEN $label = 'RelationType' THEN {
+    MATCH (n:RelationType) WHERE n.type_id > $after AND ($ontology IS NULL OR n.ontology = $ontology)
+    RETURN n, n.type_id AS id ORDER BY id LIMIT $limit
+  }
+}
+FOREACH (name IN $properties | SET n[name] = null)
+RETURN max(id) AS last
+
+// name: refuse
+// A node whose text, or a picture whose file, the model does not take: it is set aside with the reason, and found by full text only. It is locked
+// before its text is compared.
+CYPHER 25
+CALL () {
+  WHEN $label = 'Source' THEN { MATCH (n:Source {source_id: $id}) RETURN n }
+  WHEN $label = 'Concept' THEN { MATCH (n:Concept {concept_id: $id}) RETURN n }
+  WHEN $label = 'RELATED_TO' THEN { MATCH ()-[n:RELATED_TO {relation_id: $id}]->() RETURN n }
+  WHEN $label = 'RelationType' THEN { MATCH (n:RelationType {type_id: $id}) RETURN n }
+  WHEN $label = 'Image' THEN { MATCH (n:Source {source_id: $id}) WHERE n:Image RETURN n }
+}
+SET n.held_at = datetime.realtime()
+WITH n, CASE $label WHEN 'Image' THEN n.storage_key ELSE n.text_hash END AS made_for
+WHERE CASE $label WHEN 'Source' THEN n.content_hash ELSE made_for END = $text_hash
+SET n[$mark_property] = $refused + coalesce(':' + made_for, ''), n[$time_property] = datetime.realtime(),
+    n[$refusal_property] = $reason, n[$property] = null, n.held_at = null,
+    n.unembedded = CASE $label WHEN 'Source' THEN true ELSE n.unembedded END
+RETURN $id AS id
+
+// name: retry_refused
+// Nodes that were set aside are tried again.
+CYPHER 25
+CALL () {
+  WHEN $label = 'Source' THEN {
+    MATCH (n:Source) USING INDEX SEEK n:Source(ontology, document_id, paragraph)
+    WHERE n.ontology = $ontology AND n.document_id >= '' AND n.paragraph >= 0 RETURN n
+  }
+  WHEN $label = 'Concept' THEN {
+    MATCH (n:Concept) USING INDEX SEEK n:Concept(ontology, concept_id)
+    WHERE n.ontology = $ontology AND n.concept_id > '' RETURN n
+  }
+  WHEN $label = 'Image' THEN {
+    MATCH (n:Image) USING INDEX SEEK n:Image(ontology, source_id)
+    WHERE n.ontology = $ontology AND n.source_id > '' RETURN n
+  }
+  WHEN $label = 'RELATED_TO' THEN {
+    MATCH ()-[n:RELATED_TO]->() USING INDEX SEEK n:RELATED_TO(ontology, relation_id)
+    WHERE n.ontology = $ontology AND n.relation_id > '' RETURN n
+  }
+  WHEN $label = 'RelationType' THEN {
+    MATCH (n:RelationType) USING INDEX SEEK n:RelationType(ontology, type_id)
+    WHERE n.ontology = $ontology AND n.type_id > '' RETURN n
+  }
+}
+WITH n
+WHERE n[$mark_property] STARTS WITH $refused
+SET n[$mark_property] = null, n[$refusal_property] = null,
+    n.unembedded = CASE $label WHEN 'Source' THEN true ELSE n.unembedded END
+RETURN count(n) AS retried

@@ -1,0 +1,180 @@
+// name: begin_removal
+// From here on no scan writes for the folder.
+MATCH (f:Folder {folder_id: $folder_id})
+SET f.removing = datetime.realtime()
+
+// name: conclude
+// The end of a scan; the next one is due so long after it.
+MATCH (f:Folder {folder_id: $folder_id})
+SET f.last_scan = $tally, f.scanned_at = datetime.realtime(), f.progress = null, f.error = null,
+    f.due_at = datetime.realtime() + duration({seconds: f.every_seconds})
+
+// name: documents
+// One portion of the documents that came from a folder.
+MATCH (d:Document)
+WHERE d.folder_id = $folder_id AND d.document_id > $after
+RETURN d.document_id AS document_id, d.document AS document
+ORDER BY d.document_id
+LIMIT $limit
+
+// name: due
+// Folders whose time has come and that are not being scanned.
+MATCH (f:Folder)
+WHERE f.removing IS NULL AND f.due_at <= datetime.realtime()
+  AND NOT EXISTS { MATCH (j:Job {job_id: f.job_id}) WHERE j.state IN ['queued', 'running'] }
+RETURN f.folder_id AS folder_id, f.ontology AS ontology
+ORDER BY f.due_at
+
+// name: forget_job
+// The job of a folder's last scan goes when another is asked for, so that scans do not pile up; why it died stays.
+MATCH (f:Folder {folder_id: $folder_id})
+MATCH (j:Job {job_id: f.job_id})
+SET j.locked_by = 'the next scan'
+WITH f, j
+WHERE NOT j.state IN ['queued', 'running']
+SET f.error = CASE WHEN j.state = 'dead' THEN j.error ELSE f.error END
+DETACH DELETE j
+
+// name: forget_waiting
+// Files have gone that waited or were rejected.
+UNWIND $document_ids AS id
+MATCH (w:WaitingDocument {document_id: id})
+WHERE w.folder_id = $folder_id
+DETACH DELETE w
+
+// name: hold
+// Whoever writes for a folder holds it first; none when it is registered no more.
+MATCH (f:Folder {folder_id: $folder_id})
+SET f.touched_at = datetime.realtime()
+WITH f
+WHERE f.removing IS NULL
+RETURN f.due_at <= datetime.realtime() AS due, f.job_id AS job_id
+
+// name: hold_document
+// Whoever deletes a document for a folder holds it first; none when it came from elsewhere.
+MATCH (d:Document {document_id: $document_id})
+SET d.touched_at = datetime.realtime()
+WITH d
+WHERE d.folder_id = $folder_id
+RETURN d.document_id AS document_id
+
+// name: hold_ontology
+// Makes the ontology if need be and holds it, so that of two registrations at once the later one sees the other.
+OPTIONAL MATCH (e:EmbeddingSpace {for_new: true})
+WITH min(CASE WHEN coalesce(e.modality, 'text') = 'text' THEN e.slug END) AS space,
+     min(CASE WHEN e.modality = 'image' THEN e.slug END) AS image_space
+MERGE (o:Ontology {name: $ontology})
+ON CREATE SET o.created_at = datetime.realtime(), o.space = space, o.image_space = image_space
+SET o.changed_at = datetime.realtime()
+
+// name: known
+// What is remembered of the files behind some documents, stored or waiting, and whether another folder has the name.
+UNWIND $document_ids AS id
+OPTIONAL MATCH (d:Document {document_id: id})
+OPTIONAL MATCH (w:WaitingDocument {document_id: id})
+WITH id, d, w, coalesce(w.folder_id = $folder_id, false) AS waits
+WHERE d IS NOT NULL OR w IS NOT NULL
+OPTIONAL MATCH (other:Folder)
+WHERE other.folder_id = coalesce(d.folder_id, w.folder_id) AND other.folder_id <> $folder_id
+RETURN id AS document_id, waits,
+       waits OR (d.folder_id = $folder_id AND d.content_hash = d.file_content) AS as_filed,
+       CASE WHEN waits THEN w.file_stamp ELSE d.file_stamp END AS stamp,
+       CASE WHEN waits THEN w.file_hash ELSE d.file_hash END AS file_hash, other.path AS taken_by
+
+// name: leave_waiting
+// A folder is followed no more: what waits goes on waiting, what was rejected is forgotten.
+MATCH (w:WaitingDocument)
+WHERE w.folder_id = $folder_id AND w.document_id >= ''
+SET w.folder_id = null, w.file_stamp = null, w.file_hash = null
+WITH w WHERE w.awaits IS NULL
+DETACH DELETE w
+
+// name: list
+// Folders with the job of their present or last scan. All keys of the index of documents are named, or it is not used.
+MATCH (f:Folder)
+WHERE $folder_id IS NULL OR f.folder_id = $folder_id
+OPTIONAL MATCH (j:Job {job_id: f.job_id})
+RETURN f.folder_id AS folder_id, f.path AS path, f.ontology AS ontology, f.prefix AS prefix,
+       f.every_seconds AS every_seconds, coalesce(f.review, false) AS review, CASE WHEN f.grant IS NULL THEN 'roots' ELSE 'owner' END AS right,
+       f.created_at AS created_at, f.due_at AS next_scan_at,
+       f.removing IS NOT NULL AS removing, f.last_scan AS last_scan, f.scanned_at AS scanned_at, j.job_id AS job_id, j.state AS state,
+       coalesce(j.done, 0) AS done, coalesce(j.total, 0) AS total,
+       CASE WHEN j.state = 'dead' THEN j.error ELSE f.error END AS error,
+       COUNT { MATCH (d:Document) WHERE d.folder_id = f.folder_id AND d.document_id >= '' } AS documents
+ORDER BY ontology, path
+
+// name: of_job
+// The folder that a job shall scan; none when it is registered no more.
+MATCH (j:Job {job_id: $job_id})
+MATCH (f:Folder) WHERE f.job_id = j.job_id AND f.removing IS NULL
+RETURN f.folder_id AS folder_id, f.path AS path, f.ontology AS ontology, f.prefix AS prefix, f.grant AS grant,
+       coalesce(f.review, false) AS review,
+       f.progress AS progress, f.last_scan AS last_scan, coalesce(j.allow_empty, false) AS allow_empty
+
+// name: register
+// A new folder.
+CREATE (f:Folder {folder_id: $folder_id})
+SET f += $properties, f.created_at = datetime.realtime(), f.due_at = datetime.realtime()
+
+// name: registered
+// The folders of an ontology, and which call registered each.
+MATCH (f:Folder {ontology: $ontology})
+RETURN f.path AS path, f.registered_by AS registered_by
+ORDER BY path
+
+// name: remove
+// The registration; documents stay, or have gone before.
+MATCH (f:Folder {folder_id: $folder_id})
+DETACH DELETE f
+
+// name: remove_of_ontology
+// Nothing follows files into an ontology that is being deleted.
+MATCH (f:Folder {ontology: $ontology})
+DETACH DELETE f
+
+// name: take_documents
+// Documents are a folder's from now on, but for those that are another's, which are given; what their files look
+// like is remembered.
+UNWIND $rows AS row
+MATCH (d:Document {document_id: row.document_id})
+OPTIONAL MATCH (other:Folder {folder_id: d.folder_id}) WHERE other.folder_id <> $folder_id
+FOREACH (_ IN CASE WHEN other IS NULL THEN [1] ELSE [] END |
+  SET d.folder_id = $folder_id, d.file_stamp = row.stamp, d.file_hash = row.file_hash,
+      d.file_content = d.content_hash)
+WITH other
+WHERE other IS NOT NULL
+RETURN other.path AS taken_by
+
+// name: take_waiting
+// What waits is a folder's, and what its files look like is remembered.
+UNWIND $rows AS row
+MATCH (w:WaitingDocument {document_id: row.document_id})
+SET w.folder_id = $folder_id, w.file_stamp = row.stamp, w.file_hash = row.file_hash
+
+// name: tell_progress
+// What a scan has done so far, and how many files there are in all.
+MATCH (f:Folder {folder_id: $folder_id})
+MATCH (j:Job {job_id: $job_id})
+SET f.progress = $tally, j.total = $total
+
+// name: touch_documents
+// Files that look otherwise and say the same, as what is stored or waits.
+UNWIND $rows AS row
+OPTIONAL MATCH (d:Document {document_id: row.document_id})
+WHERE d.folder_id = $folder_id AND d.file_hash = row.file_hash
+OPTIONAL MATCH (w:WaitingDocument {document_id: row.document_id})
+WHERE w.folder_id = $folder_id AND w.file_hash = row.file_hash
+SET d.file_stamp = row.stamp, w.file_stamp = row.stamp
+
+// name: use_job
+// The job that scans a folder from now on, and when the next one is due if this one should die.
+MATCH (f:Folder {folder_id: $folder_id})
+MATCH (j:Job {job_id: $job_id})
+SET f.job_id = $job_id, f.due_at = datetime.realtime() + duration({seconds: f.every_seconds}),
+    j.allow_empty = coalesce(j.allow_empty, false) OR $allow_empty
+
+// name: waiting
+// What of a folder waits or was rejected.
+MATCH (w:WaitingDocument)
+WHERE w.folder_id = $folder_id AND w.document_id >= ''
+RETURN w.document AS document

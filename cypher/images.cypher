@@ -1,0 +1,133 @@
+// name: check_vectors
+// How the vectors of an ontology's pictures are in a space. A vector of the wrong size, zero or not finite is stored
+// without an error and silently left out of the index.
+MATCH (s:Image)
+WHERE s.ontology = $ontology AND s.source_id > '' AND s[$mark_property] = $mark + ':' + s.storage_key
+WITH s[$property] AS vector
+RETURN count(*) AS built,
+       count(CASE WHEN vector IS NULL OR size(vector) <> $dimensions
+                    OR any(x IN vector WHERE isNaN(x) OR abs(x) > 3.4e38) OR all(x IN vector WHERE x = 0)
+                  THEN 1 END) AS wrong
+
+// name: count
+// How many pictures there are.
+MATCH (s:Image)
+WHERE $ontologies IS NULL OR s.ontology IN $ontologies
+RETURN count(s) AS images
+
+// name: count_embedded
+// How the pictures of some ontologies are embedded, all together; each ontology's by the marks that they should have.
+UNWIND $plans AS plan
+MATCH (s:Image)
+WHERE s.ontology = plan.ontology AND s.source_id > ''
+WITH s[plan.mark_property] AS mark, s[plan.answering_property] AS answering, plan.mark + ':' + s.storage_key AS right,
+     plan.refused + ':' + s.storage_key AS refused
+RETURN count(*) AS total, count(CASE WHEN mark = right THEN 1 END) AS embedded,
+       count(CASE WHEN mark = refused THEN 1 END) AS refused,
+       count(CASE WHEN coalesce(mark, answering) IS NULL THEN 1 END) AS missing
+
+// name: find
+// A picture's files.
+MATCH (s:Source {source_id: $source_id})
+WHERE s:Image
+RETURN s.storage_key AS storage_key, s.thumbnail_key AS thumbnail_key, s.content_type AS content_type,
+       s.document AS document, s.ontology AS ontology
+
+// name: forget
+// Sources of documents that say the same as before and are no pictures any more.
+UNWIND $document_ids AS document_id
+MATCH (s:Image {document_id: document_id})
+WHERE NOT s.source_id IN $source_ids
+REMOVE s:Image, s.storage_key, s.thumbnail_key, s.content_type, s.width, s.height, s.bytes, s.perceptual_hash
+WITH s
+MATCH (s)-[r:STORED_AS|SHOWN_AS]->(b:Blob)
+SET b.touched_at = datetime.realtime(), b:LooseBlob
+DELETE r
+RETURN collect(DISTINCT s.source_id) AS forgotten
+
+// name: forget_vectors
+// The vectors of pictures whose file is another one now, or that are no pictures any more: of all spaces of pictures, with
+// the marks beside them.
+UNWIND $source_ids AS source_id
+MATCH (s:Source {source_id: source_id})
+FOREACH (name IN $properties | SET s[name] = null)
+
+// name: hashes
+// How pictures look, of some ontologies, or of some documents of them: of all, or of those without a vector in a property.
+MATCH (s:Image)
+WHERE s.ontology IN $ontologies AND ($document_ids IS NULL OR s.document_id IN $document_ids)
+  AND ($property IS NULL OR s[$property] IS NULL) AND fits(s)
+RETURN s.source_id AS source_id, s.perceptual_hash AS perceptual_hash
+ORDER BY s.source_id LIMIT $limit
+
+// name: having
+// Which of some ontologies have a picture.
+UNWIND $ontologies AS name
+WITH name WHERE EXISTS { MATCH (s:Image) WHERE s.ontology = name }
+RETURN name
+
+// name: lose
+// A picture whose file is lost is set aside, unless the file came again meanwhile. One that has the vector that it
+// should have keeps it: that says what was seen on the file.
+CYPHER 25
+MATCH (s:Source {source_id: $id})-[:STORED_AS]->(b:Blob {key: $storage_key})
+WHERE s:Image
+SET b.touched_at = datetime.realtime(), s.held_at = datetime.realtime()
+WITH s, b
+WHERE b.lost = true AND s.storage_key = $storage_key
+WITH s, coalesce(s[$mark_property] = $mark + ':' + $storage_key, false) AS right
+SET s[$time_property] = datetime.realtime(), s.held_at = null,
+    s[$mark_property] = CASE WHEN right THEN s[$mark_property] ELSE $refused + ':' + $storage_key END,
+    s[$refusal_property] = CASE WHEN right THEN null ELSE $reason END,
+    s[$property] = CASE WHEN right THEN s[$property] END
+RETURN s.source_id AS source_id
+
+// name: page
+// Pictures in the order of their documents, with the words that stand for them.
+MATCH (s:Image)
+WHERE $ontologies IS NULL OR s.ontology IN $ontologies
+WITH s ORDER BY s.ontology, s.document, s.document_id, s.paragraph SKIP $offset LIMIT $limit
+RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document, s.document_id AS document_id,
+       s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.page AS page,
+       s.last_page AS last_page, s.ocr_confidence IS NOT NULL AS ocr, s.ocr_confidence AS ocr_confidence,
+       s.full_text AS full_text,
+       CASE WHEN s:Image THEN 'image' ELSE 'passage' END AS kind,
+       CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes, .perceptual_hash} END AS image
+
+// name: write
+// Sources that are pictures, with their files. Those of a picture that was there before may have no use any more. Files
+// that are not held any more may have gone, and others may have been made, which nobody has written yet.
+UNWIND $rows AS row
+MATCH (s:Source {source_id: row.source_id})
+WITH s, row, s.storage_key AS before, coalesce(s.storage_key <> row.image.storage_key, true) AS changed
+SET s:Image, s += row.image
+WITH s, row, before, changed
+CALL (s, row) {
+  MATCH (s)-[r:STORED_AS|SHOWN_AS]->(was:Blob)
+  WHERE NOT was.key IN [row.image.storage_key, row.image.thumbnail_key]
+  SET was.touched_at = datetime.realtime(), was:LooseBlob
+  DELETE r
+}
+MATCH (file:Blob {key: row.image.storage_key})
+MATCH (thumbnail:Blob {key: row.image.thumbnail_key})
+SET file.touched_at = datetime.realtime(), thumbnail.touched_at = datetime.realtime()
+WITH s, row, before, changed, file, thumbnail
+WHERE row.hold IS NULL OR all(blob IN [file, thumbnail] WHERE EXISTS { (:BlobHold {hold_id: row.hold})-[:HOLDS]->(blob) })
+MERGE (s)-[:STORED_AS]->(file)
+MERGE (s)-[:SHOWN_AS]->(thumbnail)
+RETURN count(s) AS written, collect(CASE WHEN changed THEN s.document_id END) AS changed,
+       collect(CASE WHEN changed AND before IS NOT NULL THEN s.source_id END) AS replaced
+
+// name: write_vectors
+// Vectors of pictures whose file is still what was embedded; each is locked before it is looked at.
+CYPHER 25
+UNWIND $rows AS row
+MATCH (s:Source {source_id: row.source_id})
+WHERE s:Image
+SET s.held_at = datetime.realtime()
+WITH s, row
+WHERE s.storage_key = row.storage_key
+CALL db.create.setNodeVectorProperty(s, $property, toFloatList(row.vector))
+SET s[$mark_property] = $mark + ':' + row.storage_key, s[$time_property] = datetime.realtime(),
+    s[$refusal_property] = null
+RETURN count(s) AS written

@@ -1,3 +1,0 @@
-// What was cancelled for an ontology is not begun again until somebody asks for it.
-MATCH (o:Ontology {name: $ontology})
-SET o.paused = true

@@ -1,0 +1,73 @@
+// name: count
+// How much was judged in an ontology, for one question or for all.
+MATCH (j:Judgement)
+WHERE j.ontology = $ontology AND j.question_id >= $from AND j.question_id <= $to
+RETURN count(*) AS judgements
+
+// name: count_questions
+// How many questions of an ontology something was judged for.
+MATCH (j:Judgement)
+WHERE j.ontology = $ontology AND j.question_id >= ''
+RETURN count(DISTINCT j.question_id) AS questions
+
+// name: delete
+// What was judged for a question, of one source or of all.
+MATCH (j:Judgement)
+WHERE j.ontology = $ontology AND j.question_id = $question_id
+  AND ($source_id IS NULL OR j.source_id = $source_id)
+DELETE j
+RETURN count(*) AS judgements
+
+// name: of_sources
+// How some sources were judged for a question.
+UNWIND $rows AS row
+MATCH (j:Judgement {judgement_id: row.judgement_id})
+RETURN row.source_id AS source_id, j.relevance AS relevance
+
+// name: page
+// What was judged in an ontology, for one question or for all, question by question and the best first; with the source
+// where it is there still: one whose text has changed is another.
+MATCH (j:Judgement)
+WHERE j.ontology = $ontology AND j.question_id >= $from AND j.question_id <= $to
+WITH j ORDER BY j.question_id, j.relevance DESC, j.judgement_id SKIP $offset LIMIT $limit
+OPTIONAL MATCH (s:Source {source_id: j.source_id})
+RETURN j {.judgement_id, .ontology, .question, .document_id, .document, .relevance, .judged_by, .judged_at} AS judgement,
+       CASE WHEN s IS NOT NULL THEN s {.source_id, .ontology, .document, .document_id, .paragraph, .heading, .start, .end,
+         .page, .last_page, .ocr_confidence, .full_text, ocr: s.ocr_confidence IS NOT NULL,
+         kind: CASE WHEN s:Image THEN 'image' ELSE 'passage' END,
+         image: CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes, .perceptual_hash} END} END AS source
+ORDER BY j.question_id, judgement.relevance DESC, judgement.judgement_id
+
+// name: places
+// What was judged in an ontology, as it is measured: where each passage is, and nothing where its text has changed.
+MATCH (j:Judgement)
+WHERE j.ontology = $ontology AND j.question_id >= ''
+OPTIONAL MATCH (s:Source {source_id: j.source_id})
+RETURN j.ontology AS ontology, j.question AS question, j.document AS document, j.relevance AS relevance, s.start AS start,
+       s.end AS end
+
+// name: questions
+// The questions of an ontology that something was judged for, those that were judged last first.
+MATCH (j:Judgement)
+WHERE j.ontology = $ontology AND j.question_id >= ''
+WITH j.question_id AS question_id, min(j.question) AS question, max(j.judged_at) AS judged_at, count(*) AS judgements,
+     sum(CASE WHEN j.relevance > 0 THEN 1 ELSE 0 END) AS relevant
+ORDER BY judged_at DESC, question_id SKIP $offset LIMIT $limit
+RETURN question, judged_at, judgements, relevant,
+       COUNT {
+         MATCH (g:Judgement)
+         WHERE g.ontology = $ontology AND g.question_id = question_id AND NOT EXISTS { (:Source {source_id: g.source_id}) }
+       } AS gone
+ORDER BY judged_at DESC, question_id
+
+// name: write
+// What somebody thinks of a source as an answer; what was thought before is replaced. The source is locked: with its
+// ontology goes what was judged in it, before or after.
+MATCH (s:Source {source_id: $source_id})
+WHERE s.ontology = $ontology
+SET s.held_at = datetime.realtime()
+MERGE (j:Judgement {judgement_id: $judgement_id})
+SET j.ontology = s.ontology, j.question_id = $question_id, j.question = $question, j.source_id = s.source_id,
+    j.document_id = s.document_id, j.document = s.document, j.relevance = $relevance, j.judged_by = $by,
+    j.judged_at = datetime.realtime()
+RETURN j {.judgement_id, .ontology, .question, .document_id, .document, .relevance, .judged_by, .judged_at} AS judgement

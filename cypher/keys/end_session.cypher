@@ -1,3 +1,0 @@
-// Somebody signs out.
-MATCH (s:PageSession {session_hash: $session_hash})
-DETACH DELETE s

@@ -1,3 +1,0 @@
-// Everybody signs in again.
-MATCH (s:PageSession)
-DETACH DELETE s

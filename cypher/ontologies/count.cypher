@@ -1,3 +1,0 @@
-// How many ontologies there are. Neo4j keeps that count.
-MATCH (o:Ontology)
-RETURN count(o) AS ontologies

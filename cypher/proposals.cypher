@@ -1,0 +1,323 @@
+// name: begin_with
+// Proposals whose id begins so; more than one is no answer.
+MATCH (p:Proposal)
+WHERE p.proposal_id STARTS WITH $prefix AND ($ontologies IS NULL OR p.ontology IN $ontologies)
+  AND EXISTS { (p)-[:PROPOSES]->() }
+RETURN p.proposal_id AS proposal_id
+ORDER BY proposal_id
+LIMIT $limit
+
+// name: concepts_apart
+// Of pairs of concepts those that nothing connects: no link, no document in which both are, and not so few relationships
+// or links. A concept of very many sources connects nothing where it stands in between. Both must have a quote.
+UNWIND $pairs AS pair
+MATCH (a:Concept {concept_id: pair[0]})
+MATCH (b:Concept {concept_id: pair[1]})
+WHERE NOT EXISTS { (a)-[:RELATED_TO|LINKED_TO]-(b) }
+  AND ($hops < 2 OR NOT EXISTS {
+    MATCH (a)-[:RELATED_TO|LINKED_TO]-(m:Concept)-[:RELATED_TO|LINKED_TO]-(b)
+    WHERE COUNT { (m)-[:APPEARS_IN]->() } <= $most_sources
+  })
+  AND ($hops < 3 OR NOT EXISTS {
+    MATCH (a)-[:RELATED_TO|LINKED_TO]-(m:Concept)-[:RELATED_TO|LINKED_TO]-(n:Concept)-[:RELATED_TO|LINKED_TO]-(b)
+    WHERE COUNT { (m)-[:APPEARS_IN]->() } <= $most_sources AND COUNT { (n)-[:APPEARS_IN]->() } <= $most_sources
+  })
+  AND EXISTS { (a)-[:EVIDENCED_BY]->() } AND EXISTS { (b)-[:EVIDENCED_BY]->() }
+CALL (a) {
+  MATCH (a)-[:APPEARS_IN]->(s:Source)
+  RETURN collect(DISTINCT s.document_id) AS of_a
+}
+CALL (b) {
+  MATCH (b)-[:APPEARS_IN]->(s:Source)
+  RETURN collect(DISTINCT s.document_id) AS of_b
+}
+WITH pair, of_a, of_b
+WHERE none(each IN of_a WHERE each IN of_b)
+RETURN pair[0] AS first, pair[1] AS second, size(of_a) AS first_documents, size(of_b) AS second_documents
+
+// name: configuration
+// How links are proposed in ontologies, as it was set; what all nodes of each were flagged for; when a search of all that was due ended; and how many proposals were dropped since all were flagged.
+MATCH (o:Ontology)
+WHERE $names IS NULL OR o.name IN $names
+RETURN o.name AS ontology, o.proposals AS proposals, o.proposed_for AS proposed_for, o.proposed_at AS proposed_at,
+       coalesce(o.proposals_dropped, 0) AS dropped
+ORDER BY ontology
+
+// name: configure
+// How links are proposed in an ontology from now on.
+MATCH (o:Ontology {name: $name})
+SET o.proposals = $proposals
+
+// name: count
+// How many proposals of some ontologies, or of all, are in each state.
+MATCH (p:Proposal)
+WHERE ($ontologies IS NULL OR p.ontology IN $ontologies) AND ($kind IS NULL OR p.kind = $kind)
+  AND EXISTS { (p)-[:PROPOSES]->() }
+RETURN p.state AS state, count(p) AS proposals
+
+// name: count_due
+// How much of an ontology is to be looked at.
+MATCH (n:Unlinked)
+WHERE n.ontology = $ontology
+RETURN count(n) AS due
+
+// name: decide
+// What becomes of a proposal: the link of one that is accepted is there, that of any other is not. Whoever asks has locked
+// it, and nobody makes or deletes its link without. By its decision a request knows what it has stored itself.
+MATCH (p:Proposal {proposal_id: $proposal_id})
+MATCH (p)-[:PROPOSES {place: 0}]->(a)
+MATCH (p)-[:PROPOSES {place: 1}]->(b)
+OPTIONAL MATCH (a)-[old:LINKED_TO {proposal_id: $proposal_id}]-(b)
+SET p.state = $state, p.decided_by = $by, p.decision = $decision, p.decided_at = CASE WHEN $state = 'open' THEN null ELSE datetime.realtime() END
+FOREACH (_ IN CASE WHEN old IS NOT NULL AND $state <> 'accepted' THEN [1] ELSE [] END | DELETE old)
+FOREACH (_ IN CASE WHEN old IS NULL AND $state = 'accepted' THEN [1] ELSE [] END |
+  CREATE (a)-[:LINKED_TO {proposal_id: $proposal_id, type: $type, confidence: p.similarity, by: $by, at: datetime.realtime()}]->(b))
+RETURN p.state AS state
+
+// name: delete_open
+// Proposals that go, unless somebody has decided on them. Whoever asks has locked them.
+UNWIND $proposal_ids AS id
+MATCH (p:Proposal {proposal_id: id})
+WHERE p.state = 'open'
+DETACH DELETE p
+RETURN count(*) AS deleted
+
+// name: due_concepts
+// Concepts that are to be looked at, with the time of their vectors: another one by the end means to look again.
+CYPHER 25
+MATCH (c:Unlinked)
+WHERE c.ontology = $ontology AND c:Concept
+RETURN c.concept_id AS id, c.text_hash AS text_hash, toString(c[$time_property]) AS at
+LIMIT $limit
+
+// name: due_sources
+// Sources that are to be looked at, with the time of their vectors: another one by the end means to look again.
+CYPHER 25
+MATCH (s:Unlinked)
+WHERE s.ontology = $ontology AND s:Source
+RETURN s.source_id AS id, s.content_hash AS text_hash, toString(s[$time_property]) AS at
+LIMIT $limit
+
+// name: flag_again
+// All of an ontology is to be looked at again.
+MATCH (o:Ontology {name: $name})
+SET o.proposed_for = null
+
+// name: flag_concepts
+// The next concepts of an ontology that are embedded and not flagged are to be looked at again. In the order in which all lock them.
+CYPHER 25
+MATCH (c:Concept)
+USING INDEX SEEK c:Concept(ontology, concept_id)
+WHERE c.ontology = $ontology AND c.concept_id > $after
+WITH c ORDER BY c.ontology, c.concept_id
+WHERE c[$time_property] IS NOT NULL AND NOT c:Unlinked
+WITH c LIMIT $limit
+SET c:Unlinked
+RETURN max(c.concept_id) AS after
+
+// name: flag_sources
+// The next sources of an ontology that are embedded and not flagged are to be looked at again. In the order in which all lock them.
+CYPHER 25
+MATCH (s:Source)
+USING INDEX SEEK s:Source(ontology, document_id, paragraph)
+WHERE s.ontology = $ontology AND s.document_id >= $after AND s.paragraph >= 0
+WITH s ORDER BY s.ontology, s.document_id, s.paragraph
+WHERE (s.document_id > $after OR s.paragraph > $after_paragraph) AND s[$time_property] IS NOT NULL AND NOT s:Unlinked
+WITH s LIMIT $limit
+WITH collect(s) AS portion
+UNWIND portion AS s
+WITH portion[-1] AS last, s ORDER BY s.source_id
+SET s:Unlinked
+RETURN DISTINCT last.document_id AS after, last.paragraph AS after_paragraph
+
+// name: flagged
+// All of an ontology is flagged for a way to propose; what was dropped before is looked at again, too.
+MATCH (o:Ontology {name: $name})
+SET o.proposed_for = $mark, o.proposals_dropped = null
+
+// name: hold
+// A proposal, locked; with its ends, of which there may be none any more.
+MATCH (p:Proposal {proposal_id: $proposal_id})
+WHERE $ontologies IS NULL OR p.ontology IN $ontologies
+SET p.held_at = datetime.realtime()
+RETURN p.state AS state, p.decided_by AS by, p.decision AS decision, p.kind AS kind, COUNT { (p)-[:PROPOSES]->() } AS ends
+
+// name: hold_of
+// Open proposals of these nodes, which were looked at again, unless they hold still; locked, as those are that are weakest.
+UNWIND $ids AS id
+OPTIONAL MATCH (s:Source {source_id: id})
+OPTIONAL MATCH (c:Concept {concept_id: id})
+WITH coalesce(s, c) AS n
+WHERE n IS NOT NULL
+MATCH (n)<-[:PROPOSES]-(p:Proposal {state: 'open'})
+WHERE NOT p.proposal_id IN $hold
+WITH DISTINCT p ORDER BY p.proposal_id
+SET p.held_at = datetime.realtime()
+RETURN p.proposal_id AS proposal_id
+
+// name: hold_weakest
+// Of an ontology's open proposals those behind the best, locked: somebody may be deciding on one of them, so whoever asks
+// looks again at what it is by then.
+MATCH (p:Proposal)
+WHERE p.ontology = $ontology AND p.state = 'open' AND p.score IS NOT NULL
+WITH p ORDER BY p.score DESC, p.proposal_id SKIP $most
+WITH p ORDER BY p.proposal_id
+SET p.held_at = datetime.realtime()
+RETURN p.proposal_id AS proposal_id
+
+// name: linked_to
+// The sources that somebody linked to one, the nearest first.
+MATCH (:Source {source_id: $source_id})-[l:LINKED_TO]-(s:Source)
+WHERE ($ontologies IS NULL OR s.ontology IN $ontologies) AND ($document_ids IS NULL OR s.document_id IN $document_ids)
+  AND ($image IS NULL OR s:Image = $image) AND fits(s)
+WITH s, max(l.confidence) AS similarity
+RETURN s.source_id AS source_id, similarity
+ORDER BY similarity DESC, source_id LIMIT $limit
+
+// name: links_among
+// The links between some sources that somebody accepted.
+UNWIND $source_ids AS id
+MATCH (a:Source {source_id: id})-[l:LINKED_TO]->(b:Source)
+WHERE b.source_id IN $source_ids
+RETURN a.source_id AS a, b.source_id AS b, l.proposal_id AS proposal_id, l.confidence AS similarity
+ORDER BY similarity DESC, a, b
+
+// name: links_of_concept
+// Links of a concept that somebody accepted, locked, with the concepts that they lead to.
+MATCH (c:Concept {concept_id: $concept_id})<-[:PROPOSES]-(p:Proposal)
+WITH DISTINCT c, p ORDER BY p.proposal_id
+SET p.held_at = datetime.realtime()
+WITH c, p
+WHERE p.state = 'accepted'
+MATCH (p)-[:PROPOSES]->(other:Concept)
+WHERE other <> c
+RETURN p.proposal_id AS proposal_id, other.concept_id AS other
+
+// name: move
+// Proposals of one concept become those of another, under the id of the pair that they are of then, with their links; of one
+// that has no ends any more only the id. Not where the two are linked, or somebody has decided on them. Gives those that went.
+UNWIND $rows AS row
+MATCH (p:Proposal {proposal_id: row.proposal_id})
+MATCH (from:Concept {concept_id: $from})
+MATCH (to:Concept {concept_id: $to})
+OPTIONAL MATCH (p)-[end:PROPOSES]->(from)
+OPTIONAL MATCH (p)-[:PROPOSES]->(other:Concept {concept_id: row.other})
+OPTIONAL MATCH (from)-[own:LINKED_TO {proposal_id: row.proposal_id}]-(other)
+OPTIONAL MATCH (there:Proposal {proposal_id: row.becomes})
+SET there.held_at = datetime.realtime()
+WITH row, p, end, to, other, own, there
+WHERE coalesce(other <> to AND NOT EXISTS { (to)-[:LINKED_TO]-(other) }, true) AND coalesce(there.state, 'open') = 'open'
+FOREACH (old IN CASE WHEN there IS NULL THEN [] ELSE [there] END | DETACH DELETE old)
+SET p.proposal_id = row.becomes
+FOREACH (old IN CASE WHEN end IS NULL THEN [] ELSE [end] END |
+  CREATE (p)-[:PROPOSES {place: old.place}]->(to)
+  DELETE old)
+FOREACH (old IN CASE WHEN own IS NULL THEN [] ELSE [own] END |
+  CREATE (to)-[link:LINKED_TO]->(other)
+  SET link = properties(old), link.proposal_id = row.becomes
+  DELETE old)
+RETURN row.proposal_id AS proposal_id, row.becomes AS becomes, row.other AS other
+
+// name: note_dropped
+// How many proposals were left out because better ones are kept.
+MATCH (o:Ontology {name: $ontology})
+SET o.proposals_dropped = coalesce(o.proposals_dropped, 0) + $dropped
+
+// name: page
+// Some proposals, the best first, with both ends: of a source the passage that is near to the other, of a concept the
+// quote that proves it best, among so many.
+MATCH (p:Proposal)
+WHERE ($ids IS NULL OR p.proposal_id IN $ids) AND ($ontologies IS NULL OR p.ontology IN $ontologies)
+  AND ($kind IS NULL OR p.kind = $kind) AND ($state IS NULL OR p.state = $state) AND EXISTS { (p)-[:PROPOSES]->() }
+WITH p ORDER BY p.score DESC, p.proposal_id SKIP $offset LIMIT $limit
+RETURN p {.proposal_id, .ontology, .kind, .state, .score, .similarity, .reason, .created_at, .decided_at, .decided_by} AS proposal,
+       COLLECT {
+         MATCH (p)-[end:PROPOSES]->(n)
+         OPTIONAL CALL (n) {
+           MATCH (n)-[:EVIDENCED_BY]->(i:Instance)
+           WITH i LIMIT $quotes
+           MATCH (i)-[:FROM_SOURCE]->(of:Source)
+           RETURN i, of ORDER BY i.score DESC, of.document, of.paragraph, i.start, i.instance_id LIMIT 1
+         }
+         WITH end, n, i, CASE WHEN n:Source THEN n ELSE of END AS s
+         ORDER BY end.place
+         RETURN {concept_id: n.concept_id, label: n.label, quote_start: coalesce(end.start, i.start),
+                 quote_end: coalesce(end.end, i.end), source_id: s.source_id, ontology: s.ontology, document: s.document,
+                 document_id: s.document_id, paragraph: s.paragraph, heading: s.heading, start: s.start, end: s.end,
+                 page: s.page, last_page: s.last_page, ocr: s.ocr_confidence IS NOT NULL,
+                 ocr_confidence: s.ocr_confidence, full_text: s.full_text}
+       } AS ends
+ORDER BY proposal.score DESC, proposal.proposal_id
+
+// name: searched
+// All that was due has been looked at.
+MATCH (o:Ontology {name: $name})
+SET o.proposed_at = datetime.realtime()
+
+// name: seen_concepts
+// These concepts have been looked at, but for those that were embedded anew meanwhile. Whoever asks has locked them.
+CYPHER 25
+UNWIND $rows AS row
+MATCH (c:Concept {concept_id: row.id})
+WHERE coalesce(toString(c[$time_property]), '') = coalesce(row.at, '')
+REMOVE c:Unlinked
+RETURN count(c) AS seen
+
+// name: seen_sources
+// These sources have been looked at, but for those that were embedded anew meanwhile.
+CYPHER 25
+UNWIND $rows AS row
+MATCH (s:Source {source_id: row.id})
+SET s.held_at = null
+WITH s, row
+WHERE coalesce(toString(s[$time_property]), '') = coalesce(row.at, '')
+REMOVE s:Unlinked
+RETURN count(s) AS seen
+
+// name: sources_apart
+// Of pairs of sources those that nothing connects: no link, no concept that both carry, and no concepts that so few
+// relationships or links connect. A concept of very many sources connects nothing, wherever on the way it stands.
+UNWIND $pairs AS pair
+MATCH (a:Source {source_id: pair[0]})
+MATCH (b:Source {source_id: pair[1]})
+WHERE NOT EXISTS { (a)-[:LINKED_TO]-(b) }
+  AND NOT EXISTS {
+    MATCH (a)<-[:APPEARS_IN]-(c:Concept)-[:APPEARS_IN]->(b)
+    WHERE COUNT { (c)-[:APPEARS_IN]->() } <= $most_sources
+  }
+  AND ($hops < 2 OR NOT EXISTS {
+    MATCH (a)<-[:APPEARS_IN]-(c:Concept)-[:RELATED_TO|LINKED_TO]-(d:Concept)-[:APPEARS_IN]->(b)
+    WHERE COUNT { (c)-[:APPEARS_IN]->() } <= $most_sources AND COUNT { (d)-[:APPEARS_IN]->() } <= $most_sources
+  })
+  AND ($hops < 3 OR NOT EXISTS {
+    MATCH (a)<-[:APPEARS_IN]-(c:Concept)-[:RELATED_TO|LINKED_TO]-(m:Concept)-[:RELATED_TO|LINKED_TO]-(d:Concept)-[:APPEARS_IN]->(b)
+    WHERE COUNT { (c)-[:APPEARS_IN]->() } <= $most_sources AND COUNT { (m)-[:APPEARS_IN]->() } <= $most_sources
+      AND COUNT { (d)-[:APPEARS_IN]->() } <= $most_sources
+  })
+RETURN pair[0] AS first, pair[1] AS second
+
+// name: write
+// Links that are proposed. Of a pair that was decided nothing changes, but that it gets its ends again when they had gone,
+// and its link where it was accepted. Whoever asks has locked both ends.
+UNWIND $rows AS row
+OPTIONAL MATCH (sa:Source {source_id: row.first})
+OPTIONAL MATCH (ca:Concept {concept_id: row.first})
+OPTIONAL MATCH (sb:Source {source_id: row.second})
+OPTIONAL MATCH (cb:Concept {concept_id: row.second})
+WITH row, coalesce(sa, ca) AS a, coalesce(sb, cb) AS b
+WHERE a IS NOT NULL AND b IS NOT NULL
+MERGE (p:Proposal {proposal_id: row.proposal_id})
+ON CREATE SET p.ontology = $ontology, p.kind = row.kind, p.state = 'open', p.created_at = datetime.realtime()
+SET p.looked_at = datetime.realtime()
+WITH row, a, b, p, COUNT { (p)-[:PROPOSES]->() } < 2 AS loose
+FOREACH (_ IN CASE WHEN p.state = 'open' OR loose THEN [1] ELSE [] END |
+  SET p.score = row.score, p.similarity = row.similarity, p.reason = row.reason)
+FOREACH (_ IN CASE WHEN loose THEN [1] ELSE [] END |
+  MERGE (p)-[first:PROPOSES {place: 0}]->(a)
+  MERGE (p)-[second:PROPOSES {place: 1}]->(b)
+  SET first.start = row.first_start, first.end = row.first_end, second.start = row.second_start,
+      second.end = row.second_end)
+FOREACH (_ IN CASE WHEN loose AND p.state = 'accepted' THEN [1] ELSE [] END |
+  MERGE (a)-[link:LINKED_TO {proposal_id: row.proposal_id}]->(b)
+  SET link.type = $type, link.confidence = row.similarity, link.by = p.decided_by, link.at = p.decided_at)
+RETURN count(p) AS written

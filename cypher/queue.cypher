@@ -1,0 +1,97 @@
+// name: ahead
+// What other jobs wait for: the jobs that are at work, those of the smallest rank first, and, of each rank, those that
+// wait and could be had. Parts count for their whole; what schedules make is hidden.
+CALL () {
+  MATCH (r:Job)
+  WHERE r.state = 'running' AND r.queued_at IS NOT NULL
+  OPTIONAL MATCH (p:Job {job_id: r.parent_id})
+  RETURN coalesce(p, r) AS j, coalesce(r.rank, 0) AS rank, 1 AS at_work, r.queued_at AS since
+  UNION
+  UNWIND $ranks AS rank
+  CALL (rank) {
+    MATCH (j:Job)
+    USING INDEX SEEK j:Job(state, rank, queued_at)
+    WHERE j.state = 'queued' AND j.rank = rank AND j.queued_at <= datetime.realtime()
+      AND j.run_after <= datetime.realtime() AND j.parent_id IS NULL AND NOT j.kind IN $hidden
+    WITH j ORDER BY j.state, j.rank, j.queued_at LIMIT $limit
+    RETURN j
+  }
+  RETURN j, rank, 0 AS at_work, j.queued_at AS since
+}
+WITH j, min(rank) AS rank, max(at_work) = 1 AS at_work, min(since) AS since
+WHERE NOT j.kind IN $hidden
+RETURN j {.*, now: datetime.realtime(), parts: COUNT {
+         MATCH (c:Job) WHERE c.parent_id = j.job_id AND c.state IN ['queued', 'running'] }} AS job, rank, at_work
+ORDER BY at_work DESC, rank, since LIMIT $limit
+
+// name: lately
+// What is going on: unfinished jobs, and those that have just ended. The end is found by an index.
+CALL () {
+  MATCH (j:Job)
+  WHERE j.state IN ['queued', 'running'] AND j.queued_at IS NOT NULL
+  RETURN j
+  UNION
+  MATCH (j:Job)
+  WHERE j.finished_at > datetime.realtime() - duration({seconds: 30})
+  RETURN j
+}
+WITH j
+WHERE j.parent_id IS NULL AND NOT j.kind IN $hidden AND ($ontologies IS NULL OR j.ontology IN $ontologies)
+WITH j ORDER BY j.created_at LIMIT 1000
+RETURN j {.*, now: datetime.realtime(), parts: COUNT {
+         MATCH (c:Job) WHERE c.parent_id = j.job_id AND c.state IN ['queued', 'running'] }, running_parts: COUNT {
+         MATCH (c:Job) WHERE c.parent_id = j.job_id AND c.state = 'running' }, stalled_parts: COUNT {
+         MATCH (c:Job) WHERE c.parent_id = j.job_id AND c.state = 'running' AND c.lease_until < datetime.realtime() }} AS job
+
+// name: status
+// The queue in numbers. Parts of jobs and what schedules make are left out, as they are from lists of jobs. A job
+// that has died counts for a day, unless a later one of its kind has done the work.
+CALL () {
+  MATCH (j:Job)
+  WHERE j.state IN ['queued', 'running'] AND j.queued_at IS NOT NULL AND j.parent_id IS NULL AND NOT j.kind IN $hidden
+  OPTIONAL MATCH (c:Job)
+  WHERE c.parent_id = j.job_id AND c.state = 'running'
+  WITH j, datetime.realtime() AS now, min(c.lease_until) AS parts_until
+  WITH j, now, CASE WHEN j.state = 'queued' AND parts_until IS NOT NULL THEN 'running' ELSE j.state END AS state,
+       coalesce(parts_until, j.lease_until) AS lease_until
+  WITH j, now, state, lease_until, state = 'queued' AND j.run_after > now AS waits,
+       state = 'running' AND lease_until < now AS stalled
+  WITH j, now, state, waits, stalled,
+       CASE WHEN stalled THEN lease_until WHEN state = 'queued' AND NOT waits THEN j.queued_at END AS ready_since
+  RETURN count(CASE state WHEN 'queued' THEN 1 END) AS queued,
+         count(CASE state WHEN 'running' THEN 1 END) AS running,
+         count(CASE WHEN waits THEN 1 END) AS waiting,
+         count(CASE WHEN stalled THEN 1 END) AS stalled,
+         coalesce(max(now.epochMillis - ready_since.epochMillis), 0) / 1000.0 AS oldest_waiting_seconds,
+         coalesce(max(now.epochMillis - j.created_at.epochMillis), 0) / 1000.0 AS backlog_age_seconds
+}
+CALL () {
+  MATCH (d:Job)
+  WHERE d.state = 'dead' AND d.created_at IS NOT NULL AND d.parent_id IS NULL AND NOT d.kind IN $hidden
+    AND d.finished_at > datetime.realtime() - duration({hours: 24})
+    AND NOT EXISTS {
+      MATCH (later:Job)
+      WHERE later.state IN ['completed', 'completed_with_errors'] AND later.created_at > d.created_at
+        AND later.kind = d.kind AND coalesce(later.ontology, '') = coalesce(d.ontology, '')
+    }
+  RETURN count(d) AS dead
+}
+RETURN queued, running, waiting, stalled, dead, oldest_waiting_seconds, backlog_age_seconds,
+       COLLECT { MATCH (o:Ontology) WHERE o.paused RETURN o.name ORDER BY o.name } AS paused
+
+// name: touched
+// Whether a worker has a job at this moment, or has taken one or got on with one within some seconds.
+RETURN EXISTS {
+  MATCH (j:Job)
+  WHERE (j.state = 'running' AND j.lease_until >= datetime.realtime())
+    OR j.progressed_at > datetime.realtime() - duration({seconds: $seconds})
+} AS touched
+
+// name: workers
+// The workers that have given a sign of life lately, and the job that each has.
+MATCH (w:Worker)
+RETURN w.name AS name, w.host AS host, w.pid AS pid, w.started_at AS started_at,
+       coalesce(w.notes, []) AS notes,
+       (datetime.realtime().epochMillis - w.seen_at.epochMillis) / 1000.0 AS seen_seconds_ago,
+       COLLECT { MATCH (j:Job) WHERE j.state = 'running' AND j.worker = w.name RETURN j.job_id LIMIT 1 }[0] AS job
+ORDER BY name

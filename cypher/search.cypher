@@ -1,0 +1,556 @@
+// name: by_concepts
+// The sources that concepts lead to. Concepts are given, each with a weight, and sources whose concepts share the
+// source's weight among them; a concept hands its weight on to those it is related to. Those of most weight hand a part
+// of theirs on to what is near to them in meaning, too, which hands nothing on: a name and what else the texts call the
+// same thing are two concepts where nobody has merged them, and so are a thing and its kind. What a concept is near to was
+// looked up when it was embedded; where that was not done, nothing is walked yet, and those are told (`unlinked`): what the
+// index finds for them is given then. One in many sources says less of each, so its weight is divided by the root of their
+// number; one with very many relationships hands nothing on, and one in very many sources leads nowhere, so that no search
+// walks the whole graph. An appearance that no quote proves leads nowhere either, unless somebody imported it. Where pictures
+// alone are wanted, a passage lets those in that stand directly before or after it.
+CALL () {
+  CALL () {
+    UNWIND $seeds AS seed
+    MATCH (c:Concept {concept_id: seed.concept_id})
+    RETURN c, seed.weight AS weight
+    UNION ALL
+    UNWIND $passages AS passage
+    MATCH (s:Source {source_id: passage.source_id})
+    WITH passage, COLLECT {
+      MATCH (s)<-[a:APPEARS_IN]-(c:Concept) WHERE a.verified OR a.extracted_with STARTS WITH $imported RETURN c
+    } AS carried
+    UNWIND carried AS c
+    RETURN c, passage.weight / sqrt(size(carried)) AS weight
+  }
+  WITH c, sum(weight) AS weight ORDER BY weight DESC, c.concept_id LIMIT $most_concepts
+  WITH c, weight, $near_of[c.ontology] AS of
+  RETURN collect({c: c, weight: weight, of: of, own: c[of.property], linked: c[of.linked] IS NOT NULL}) AS starts
+}
+WITH starts, reduce(leading = [], space IN $near_spaces |
+  leading + [each IN starts WHERE each.own IS NOT NULL AND each.of.space = space][..$most]) AS leading
+WITH starts, leading, [each IN leading WHERE $near IS NULL AND NOT each.linked] AS unlinked
+WITH [each IN starts WHERE unlinked = []] AS starts, [each IN leading WHERE unlinked = [] AND each.linked] AS leading,
+     unlinked
+CALL (starts, leading) {
+  CALL (starts, leading) {
+    UNWIND starts AS start
+    RETURN start.c AS near, start.weight AS share
+    UNION ALL
+    UNWIND starts AS start
+    WITH start.c AS c, start.weight AS weight
+    WHERE COUNT { (c)-[:RELATED_TO]-() } <= $most_related
+    WITH weight, COLLECT { MATCH (c)-[:RELATED_TO]-(other:Concept) WHERE other <> c RETURN DISTINCT other } AS others
+    UNWIND others AS other
+    RETURN other AS near, weight / sqrt(size(others)) AS share
+    UNION ALL
+    UNWIND leading AS lead
+    CALL (lead) {
+      WITH lead.c AS c, lead.of AS of
+      MATCH (c)-[r:NEAR_TO]-(n:Concept)
+      WHERE r.space = of.space
+      WITH c, of, n, max(r.cosine) AS kept ORDER BY kept DESC, n.concept_id LIMIT $most_linked
+      WITH c, of, n, 2 * vector.similarity.cosine(n[of.property], lead.own) - 1 AS cosine
+      WHERE n <> c AND cosine >= of.least
+      ORDER BY cosine DESC, n.concept_id LIMIT $nearest
+      RETURN collect(n) AS found
+    }
+    UNWIND found AS near
+    RETURN near, $share * lead.weight / sqrt(size(found)) AS share
+    UNION ALL
+    UNWIND $near AS given
+    MATCH (near:Concept {concept_id: given.concept_id})
+    RETURN near, given.weight AS share
+  }
+  WITH near, sum(share) AS weight, COUNT { (near)-[:APPEARS_IN]->() } AS carriers
+  WHERE carriers <= $most_sources
+  WITH near, weight / sqrt(carriers) AS weight, carriers ORDER BY weight DESC, near.concept_id LIMIT $most_concepts
+  WITH collect({near: near, weight: weight, carriers: carriers}) AS ranked
+  WITH ranked, reduce(walked = {sum: 0, concepts: 0}, one IN ranked |
+    CASE WHEN walked.sum + one.carriers <= $most_appearances
+         THEN {sum: walked.sum + one.carriers, concepts: walked.concepts + 1}
+         ELSE {sum: $most_appearances, concepts: walked.concepts} END).concepts AS followed
+  UNWIND ranked[..followed] AS each
+  WITH each.near AS near, each.weight AS weight
+  WHERE $ontologies IS NULL OR near.ontology IN $ontologies
+  MATCH (near)-[a:APPEARS_IN]->(carrier:Source)
+  WHERE (a.verified OR a.extracted_with STARTS WITH $imported)
+    AND ($document_ids IS NULL OR carrier.document_id IN $document_ids)
+  UNWIND CASE
+    WHEN $image IS NULL OR carrier:Image = $image THEN [carrier]
+    WHEN $image THEN COLLECT {
+      MATCH (beside:Source {ontology: carrier.ontology, document_id: carrier.document_id})
+      WHERE beside.paragraph >= carrier.paragraph - 1 AND beside.paragraph <= carrier.paragraph + 1 AND beside:Image
+      RETURN beside
+    }
+    ELSE [] END AS s
+  WITH s, near, weight, a WHERE fits(s)
+  WITH s, sum(weight) AS score, collect([near, weight, a.verified]) AS ways
+  ORDER BY score DESC, s.source_id LIMIT $limit
+  WITH s, score, COLLECT {
+    UNWIND ways AS way
+    WITH DISTINCT way[0] AS near, way[1] AS weight, way[2] AS verified
+    ORDER BY weight DESC, near.concept_id LIMIT $most_told
+    RETURN {concept_id: near.concept_id, label: near.label, verified: verified}
+  } AS through
+  WITH s, score, through, coalesce($spaces[s.ontology], 'default') AS space
+  WITH s, score, through, space, $vectors[space] AS asked, $properties[space] AS property
+  WITH s, score, through, asked, space, property, s[property] AS own
+  WITH s, score, through, asked, own, CASE WHEN own IS NULL THEN COLLECT {
+         MATCH (c:Chunk)-[:CHUNK_OF]->(s) WHERE c.space = space AND c[property] IS NOT NULL
+         WITH c, CASE WHEN asked IS NULL THEN 0.0
+                      ELSE 2 * vector.similarity.cosine(c[property], asked) - 1 END AS near
+         ORDER BY near DESC, c.chunk_id LIMIT 1
+         OPTIONAL MATCH (c)-[:CHILD_OF]->(parent:Chunk)
+         RETURN {
+           chunk_id: c.chunk_id, offset: c.offset, end_offset: c.end_offset, near: near, parent_id: parent.chunk_id,
+           covers: COLLECT { MATCH (c)-[:CHUNK_OF]->(part:Source) RETURN part.source_id ORDER BY part.paragraph }
+         }
+       }[0] END AS chunk
+  WITH s, score, through, asked, own, chunk, CASE
+         WHEN asked IS NULL THEN null
+         WHEN chunk IS NOT NULL THEN chunk.near
+         WHEN own IS NOT NULL THEN 2 * vector.similarity.cosine(own, asked) - 1 END AS similarity
+  ORDER BY score DESC, s.source_id
+  RETURN collect({
+    source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
+    chunk_id: chunk.chunk_id, offset: chunk.offset, end_offset: chunk.end_offset,
+    covers: chunk.covers, parent_id: chunk.parent_id, similarity: similarity,
+    asked: asked IS NOT NULL, score: score, through: through
+  }) AS found
+}
+RETURN found,
+  [each IN unlinked | {concept_id: each.c.concept_id, weight: each.weight, space: each.of.space}] AS unlinked
+
+// name: by_text
+// The sources that full text finds, with their similarity where question and source have vectors of one space.
+// A source that has chunks is as similar as the nearest of them, which is the part that it is shown by. Where no
+// vector is compared, the source itself is what matched; what is read in its place is known all the same.
+// Of words that the index leaves out only the filter would be asked, which scores nothing.
+// Of more candidates than are wanted those count more that have pairs of words as the question has them, one beside the
+// other; words that the index leaves out are seen there, too.
+// Words that are watched are told where a text has them between blanks, for a part of another word is not that word: of
+// one that none has, others may be meant. Beside other signs than these one may be missed: it is looked up by itself.
+// Chunks are looked for where they can be alone: a COLLECT within CASE is run for every row, which took a fifth.
+CYPHER 25
+CALL db.index.fulltext.queryNodes('source_words', $query, {limit: $candidates}) YIELD node AS s, score
+WHERE score > 0
+WITH s, score, CASE WHEN $pairs = [] AND $watched = [] THEN '' ELSE ' ' + replace(toLower(s.full_text), '\n', ' ') + ' ' END AS said
+WITH s, said, score * (1 + $weight * size([pair IN $pairs WHERE said CONTAINS pair])) AS score
+ORDER BY score DESC, s.source_id LIMIT $limit
+WITH s, score, coalesce($spaces[s.ontology], 'default') AS space, replace(replace(said, ',', ' '), '.', ' ') AS said
+WITH s, score, space, [word IN $watched WHERE said CONTAINS ' ' + word + ' '] AS seen
+WITH s, score, space, seen, $vectors[space] AS asked, $properties[space] AS property
+WITH s, score, space, seen, asked, property, 2 * vector.similarity.cosine(s[property], asked) - 1 AS own
+OPTIONAL CALL (s, space, asked, property, own) {
+  MATCH (parent:Chunk)<-[:CHILD_OF]-(c:Chunk)-[:CHUNK_OF]->(s) WHERE asked IS NULL AND c.space = space
+  RETURN {
+    chunk_id: s.source_id, offset: 0, end_offset: size(s.full_text), covers: [s.source_id], near: null,
+    parent_id: parent.chunk_id
+  } AS chunk ORDER BY c.offset, c.chunk_id LIMIT 1
+  UNION ALL
+  MATCH (c:Chunk)-[:CHUNK_OF]->(s)
+  WHERE asked IS NOT NULL AND own IS NULL AND c.space = space AND c[property] IS NOT NULL
+  WITH c, 2 * vector.similarity.cosine(c[property], asked) - 1 AS near ORDER BY near DESC, c.chunk_id LIMIT 1
+  OPTIONAL MATCH (c)-[:CHILD_OF]->(parent:Chunk)
+  RETURN {
+    chunk_id: c.chunk_id, offset: c.offset, end_offset: c.end_offset, near: near, parent_id: parent.chunk_id,
+    covers: COLLECT { MATCH (c)-[:CHUNK_OF]->(part:Source) RETURN part.source_id ORDER BY part.paragraph }
+  } AS chunk
+}
+WITH s, score, seen, asked, chunk, coalesce(own, chunk.near) AS similarity
+ORDER BY score DESC, s.source_id
+RETURN collect({
+  source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
+  chunk_id: chunk.chunk_id, offset: chunk.offset, end_offset: chunk.end_offset,
+  covers: chunk.covers, parent_id: chunk.parent_id, similarity: similarity,
+  asked: asked IS NOT NULL, score: score, seen: seen
+}) AS found
+
+// name: by_text_in_documents
+// Of the best sources that full text finds those of some documents, which are too many to be asked for within the
+// index, or that fit conditions of sources; else as in by_text. The first row says how many were looked at: fewer than candidates are all there are.
+CYPHER 25
+CALL () {
+  CALL db.index.fulltext.queryNodes('source_words', $query, {limit: $candidates}) YIELD node AS s, score
+  WITH s, score, score > 0 AND ($document_ids IS NULL OR s.document_id IN $document_ids)
+       AND ($image IS NULL OR s:Image = $image) AND fits(s) AS fitting
+  WITH s, score, fitting,
+       CASE WHEN fitting AND ($pairs <> [] OR $watched <> []) THEN ' ' + replace(toLower(s.full_text), '\n', ' ') + ' ' ELSE '' END AS said
+  WITH s, fitting, said, score * (1 + $weight * size([pair IN $pairs WHERE said CONTAINS pair])) AS score
+  ORDER BY score DESC, s.source_id
+  RETURN count(s) AS looked, collect(CASE WHEN fitting THEN {s: s, score: score, said: said} END)[..$limit] AS best
+}
+CALL (best) {
+  UNWIND best AS each
+  WITH each.s AS s, each.score AS score, coalesce($spaces[each.s.ontology], 'default') AS space,
+       replace(replace(each.said, ',', ' '), '.', ' ') AS said
+  WITH s, score, space, [word IN $watched WHERE said CONTAINS ' ' + word + ' '] AS seen
+  WITH s, score, space, seen, $vectors[space] AS asked, $properties[space] AS property
+  WITH s, score, space, seen, asked, property, 2 * vector.similarity.cosine(s[property], asked) - 1 AS own
+  OPTIONAL CALL (s, space, asked, property, own) {
+    MATCH (parent:Chunk)<-[:CHILD_OF]-(c:Chunk)-[:CHUNK_OF]->(s) WHERE asked IS NULL AND c.space = space
+    RETURN {
+      chunk_id: s.source_id, offset: 0, end_offset: size(s.full_text), covers: [s.source_id], near: null,
+      parent_id: parent.chunk_id
+    } AS chunk ORDER BY c.offset, c.chunk_id LIMIT 1
+    UNION ALL
+    MATCH (c:Chunk)-[:CHUNK_OF]->(s)
+    WHERE asked IS NOT NULL AND own IS NULL AND c.space = space AND c[property] IS NOT NULL
+    WITH c, 2 * vector.similarity.cosine(c[property], asked) - 1 AS near ORDER BY near DESC, c.chunk_id LIMIT 1
+    OPTIONAL MATCH (c)-[:CHILD_OF]->(parent:Chunk)
+    RETURN {
+      chunk_id: c.chunk_id, offset: c.offset, end_offset: c.end_offset, near: near, parent_id: parent.chunk_id,
+      covers: COLLECT { MATCH (c)-[:CHUNK_OF]->(part:Source) RETURN part.source_id ORDER BY part.paragraph }
+    } AS chunk
+  }
+  WITH s, score, seen, asked, chunk, coalesce(own, chunk.near) AS similarity
+  ORDER BY score DESC, s.source_id
+  RETURN collect({
+    source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
+    chunk_id: chunk.chunk_id, offset: chunk.offset, end_offset: chunk.end_offset,
+    covers: chunk.covers, parent_id: chunk.parent_id, similarity: similarity,
+    asked: asked IS NOT NULL, score: score, seen: seen
+  }) AS kept
+}
+RETURN [{looked: looked}] + kept AS found
+
+// name: by_vector
+// The passages of a space nearest to a vector, of all ontologies.
+// The index answers with quantised vectors; the exact cosine finds the nearest among its candidates. A chunk stands
+// for the sources it covers, the first one first.
+CYPHER 25
+MATCH (n:Source|Chunk)
+SEARCH n IN (VECTOR INDEX passage_embedding FOR $vector LIMIT $candidates) SCORE AS approximate
+WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS similarity
+WHERE similarity IS NOT NULL // one that loses its vector just now
+ORDER BY similarity DESC LIMIT $limit
+OPTIONAL MATCH (n)-[:CHUNK_OF]->(part:Source)
+WITH n, similarity, part ORDER BY part.paragraph
+WITH n, similarity, collect(part) AS parts
+WITH n, similarity, parts, CASE WHEN n:Source THEN n ELSE parts[0] END AS s
+WHERE s IS NOT NULL
+OPTIONAL MATCH (n)-[:CHILD_OF]->(parent:Chunk)
+WITH n, s, parts, parent, similarity ORDER BY similarity DESC, s.source_id, n.offset
+RETURN collect({
+  source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
+  chunk_id: n.chunk_id, offset: n.offset, end_offset: n.end_offset,
+  covers: [part IN parts | part.source_id], parent_id: parent.chunk_id, similarity: similarity, image: s:Image
+}) AS found
+
+// name: by_vector_in_documents
+// The passages of a space nearest to a vector, of some documents; the filter runs inside the index.
+// The index answers with quantised vectors; the exact cosine finds the nearest among its candidates. A chunk stands
+// for the sources it covers, the first one first.
+CYPHER 25
+MATCH (n:Source|Chunk)
+SEARCH n IN (VECTOR INDEX passage_embedding FOR $vector WHERE n.document_id IN $document_ids LIMIT $candidates) SCORE AS approximate
+WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS similarity
+WHERE similarity IS NOT NULL // one that loses its vector just now
+ORDER BY similarity DESC LIMIT $limit
+OPTIONAL MATCH (n)-[:CHUNK_OF]->(part:Source)
+WITH n, similarity, part ORDER BY part.paragraph
+WITH n, similarity, collect(part) AS parts
+WITH n, similarity, parts, CASE WHEN n:Source THEN n ELSE parts[0] END AS s
+WHERE s IS NOT NULL
+OPTIONAL MATCH (n)-[:CHILD_OF]->(parent:Chunk)
+WITH n, s, parts, parent, similarity ORDER BY similarity DESC, s.source_id, n.offset
+RETURN collect({
+  source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
+  chunk_id: n.chunk_id, offset: n.offset, end_offset: n.end_offset,
+  covers: [part IN parts | part.source_id], parent_id: parent.chunk_id, similarity: similarity, image: s:Image
+}) AS found
+
+// name: by_vector_in_ontologies
+// The passages of a space nearest to a vector, of some ontologies; the filter runs inside the index.
+// The index answers with quantised vectors; the exact cosine finds the nearest among its candidates. A chunk stands
+// for the sources it covers, the first one first.
+CYPHER 25
+MATCH (n:Source|Chunk)
+SEARCH n IN (VECTOR INDEX passage_embedding FOR $vector WHERE n.ontology IN $ontologies LIMIT $candidates) SCORE AS approximate
+WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS similarity
+WHERE similarity IS NOT NULL // one that loses its vector just now
+ORDER BY similarity DESC LIMIT $limit
+OPTIONAL MATCH (n)-[:CHUNK_OF]->(part:Source)
+WITH n, similarity, part ORDER BY part.paragraph
+WITH n, similarity, collect(part) AS parts
+WITH n, similarity, parts, CASE WHEN n:Source THEN n ELSE parts[0] END AS s
+WHERE s IS NOT NULL
+OPTIONAL MATCH (n)-[:CHILD_OF]->(parent:Chunk)
+WITH n, s, parts, parent, similarity ORDER BY similarity DESC, s.source_id, n.offset
+RETURN collect({
+  source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
+  chunk_id: n.chunk_id, offset: n.offset, end_offset: n.end_offset,
+  covers: [part IN parts | part.source_id], parent_id: parent.chunk_id, similarity: similarity, image: s:Image
+}) AS found
+
+// name: concepts_of_sources
+// The concepts that some sources carry, those first that are surest and then those of fewest other sources.
+UNWIND $source_ids AS id
+MATCH (s:Source {source_id: id})
+RETURN s.source_id AS source_id, COLLECT {
+  MATCH (s)<-[a:APPEARS_IN]-(c:Concept)
+  WITH c, a ORDER BY a.verified DESC, a.confidence DESC, COUNT { (c)-[:APPEARS_IN]->() }, c.concept_id LIMIT $limit
+  RETURN {concept_id: c.concept_id, label: c.label, verified: a.verified}
+} AS concepts
+
+// name: count_passages
+// How many sources and passages there are, whether they have a vector or not: about as many as are in the vector indexes.
+// Neo4j keeps both counts.
+CYPHER 25
+CALL () {
+  MATCH (s:Source)
+  RETURN count(s) AS sources
+}
+CALL () {
+  MATCH (c:Chunk)
+  RETURN count(c) AS chunks
+}
+RETURN sources + chunks AS passages
+
+// name: count_stored
+// About how many passages each of some ontologies has: its sources, by what its documents tell, and as many chunks
+// as the first of them have.
+CYPHER 25
+UNWIND $ontologies AS ontology
+CALL (ontology) {
+  MATCH (d:Document)
+  WHERE d.ontology = ontology AND d.document >= ''
+  RETURN sum(d.sources) AS sources
+}
+CALL (ontology) {
+  MATCH (s:Source)
+  WHERE s.ontology = ontology AND s.source_id >= ''
+  WITH s
+  LIMIT $sample
+  RETURN count(s) AS seen, sum(COUNT { (s)<-[:CHUNK_OF]-(:Chunk) }) AS chunks
+}
+RETURN sum(sources + CASE WHEN seen = 0 THEN 0 ELSE toFloat(sources) * chunks / seen END) AS passages
+
+// name: exactly
+// The passages of a space nearest to a vector, each compared: no index of vectors, nothing approximate.
+CYPHER 25
+CALL () {
+  MATCH (s:Source) WHERE s[$property] IS NOT NULL
+  RETURN s AS n
+  UNION ALL
+  MATCH (c:Chunk) WHERE c.space = $space AND c[$property] IS NOT NULL
+  RETURN c AS n
+}
+WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS similarity
+WHERE similarity IS NOT NULL
+ORDER BY similarity DESC LIMIT $limit
+OPTIONAL MATCH (n)-[:CHUNK_OF]->(part:Source)
+WITH n, similarity, part ORDER BY part.paragraph
+WITH n, similarity, collect(part) AS parts
+WITH n, similarity, parts, CASE WHEN n:Source THEN n ELSE parts[0] END AS s
+WHERE s IS NOT NULL
+OPTIONAL MATCH (n)-[:CHILD_OF]->(parent:Chunk)
+WITH n, s, parts, parent, similarity ORDER BY similarity DESC, s.source_id, n.offset
+RETURN collect({
+  source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
+  chunk_id: n.chunk_id, offset: n.offset, end_offset: n.end_offset,
+  covers: [part IN parts | part.source_id], parent_id: parent.chunk_id, similarity: similarity, image: s:Image
+}) AS found
+
+// name: exactly_fitting
+// The passages nearest to a vector of those whose sources fit conditions, each compared: of some documents, of some
+// ontologies, or of all. Images alone are compared so in any case: there are few beside passages, and an index would have
+// to be asked for nearly everything to find them. A chunk stands for the first source that it covers and that fits.
+CYPHER 25
+CALL () {
+  WHEN $document_ids IS NOT NULL THEN {
+    MATCH (s:Source) WHERE s.document_id IN $document_ids AND s.paragraph >= 0 RETURN s
+  }
+  WHEN $image = true THEN { MATCH (s:Image) WHERE $ontologies IS NULL OR s.ontology IN $ontologies RETURN s }
+  WHEN $ontologies IS NOT NULL THEN {
+    MATCH (s:Source) WHERE s.ontology IN $ontologies AND s.document_id >= '' AND s.paragraph >= 0 RETURN s
+  }
+  ELSE { MATCH (s:Source) RETURN s }
+}
+WITH s
+WHERE ($image IS NULL OR s:Image = $image) AND fits(s)
+CALL (s) {
+  WITH s WHERE s[$property] IS NOT NULL
+  RETURN s AS n
+  UNION ALL
+  MATCH (c:Chunk)-[:CHUNK_OF]->(s)
+  WHERE c.space = $space AND c[$property] IS NOT NULL
+  RETURN c AS n
+}
+WITH DISTINCT n
+WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS similarity
+WHERE similarity IS NOT NULL
+ORDER BY similarity DESC LIMIT $limit
+OPTIONAL MATCH (n)-[:CHUNK_OF]->(part:Source)
+WITH n, similarity, part ORDER BY part.paragraph
+WITH n, similarity, collect(part) AS parts
+WITH n, similarity, parts, CASE WHEN n:Source THEN n
+     ELSE [part IN parts WHERE ($image IS NULL OR part:Image = $image) AND fits(part)][0] END AS s
+WHERE s IS NOT NULL
+OPTIONAL MATCH (n)-[:CHILD_OF]->(parent:Chunk)
+WITH n, s, parts, parent, similarity ORDER BY similarity DESC, s.source_id, n.offset
+RETURN collect({
+  source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
+  chunk_id: n.chunk_id, offset: n.offset, end_offset: n.end_offset,
+  covers: [part IN parts | part.source_id], parent_id: parent.chunk_id, similarity: similarity, image: s:Image
+}) AS found
+
+// name: exactly_in_documents
+// The passages of some documents nearest to a vector, each compared: no index of vectors, nothing approximate.
+CYPHER 25
+CALL () {
+  MATCH (s:Source) WHERE s.document_id IN $document_ids AND s.paragraph >= 0 AND s[$property] IS NOT NULL
+  RETURN s AS n
+  UNION ALL
+  MATCH (s:Source)<-[:CHUNK_OF]-(c:Chunk) WHERE s.document_id IN $document_ids AND s.paragraph >= 0 AND c.space = $space AND c[$property] IS NOT NULL
+  RETURN DISTINCT c AS n
+}
+WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS similarity
+WHERE similarity IS NOT NULL
+ORDER BY similarity DESC LIMIT $limit
+OPTIONAL MATCH (n)-[:CHUNK_OF]->(part:Source)
+WITH n, similarity, part ORDER BY part.paragraph
+WITH n, similarity, collect(part) AS parts
+WITH n, similarity, parts, CASE WHEN n:Source THEN n ELSE parts[0] END AS s
+WHERE s IS NOT NULL
+OPTIONAL MATCH (n)-[:CHILD_OF]->(parent:Chunk)
+WITH n, s, parts, parent, similarity ORDER BY similarity DESC, s.source_id, n.offset
+RETURN collect({
+  source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
+  chunk_id: n.chunk_id, offset: n.offset, end_offset: n.end_offset,
+  covers: [part IN parts | part.source_id], parent_id: parent.chunk_id, similarity: similarity, image: s:Image
+}) AS found
+
+// name: exactly_in_ontologies
+// The passages of some ontologies nearest to a vector, each compared: no index of vectors, nothing approximate.
+CYPHER 25
+CALL () {
+  MATCH (s:Source) WHERE s.ontology IN $ontologies AND s.document_id >= '' AND s.paragraph >= 0
+    AND s[$property] IS NOT NULL
+  RETURN s AS n
+  UNION ALL
+  MATCH (s:Source)<-[:CHUNK_OF]-(c:Chunk) WHERE s.ontology IN $ontologies AND s.document_id >= '' AND s.paragraph >= 0
+    AND c.space = $space AND c[$property] IS NOT NULL
+  RETURN DISTINCT c AS n
+}
+WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS similarity
+WHERE similarity IS NOT NULL
+ORDER BY similarity DESC LIMIT $limit
+OPTIONAL MATCH (n)-[:CHUNK_OF]->(part:Source)
+WITH n, similarity, part ORDER BY part.paragraph
+WITH n, similarity, collect(part) AS parts
+WITH n, similarity, parts, CASE WHEN n:Source THEN n ELSE parts[0] END AS s
+WHERE s IS NOT NULL
+OPTIONAL MATCH (n)-[:CHILD_OF]->(parent:Chunk)
+WITH n, s, parts, parent, similarity ORDER BY similarity DESC, s.source_id, n.offset
+RETURN collect({
+  source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
+  chunk_id: n.chunk_id, offset: n.offset, end_offset: n.end_offset,
+  covers: [part IN parts | part.source_id], parent_id: parent.chunk_id, similarity: similarity, image: s:Image
+}) AS found
+
+// name: images_by_vector
+// The pictures of a space nearest to a vector, of some ontologies; the filter runs inside the index. The index answers with
+// quantised vectors; the exact cosine orders what it gives. Their words are measured by the question's vector, if any.
+CYPHER 25
+MATCH (n:Image)
+SEARCH n IN (VECTOR INDEX image_embedding FOR $vector WHERE n.ontology IN $ontologies LIMIT $limit) SCORE AS approximate
+WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS score
+WHERE score IS NOT NULL // one that loses its vector just now
+WITH n, score, coalesce($spaces[n.ontology], 'default') AS space
+WITH n, score, $vectors[space] AS asked, $properties[space] AS words
+WITH n, score, CASE WHEN asked IS NOT NULL AND n[words] IS NOT NULL
+       THEN 2 * vector.similarity.cosine(n[words], asked) - 1 END AS similarity
+ORDER BY score DESC, n.source_id
+RETURN collect({
+  source_id: n.source_id, ontology: n.ontology, document_id: n.document_id, chunk_id: null, similarity: similarity, score: score
+}) AS found
+
+// name: images_by_vector_in_documents
+// The pictures of a space nearest to a vector, of some documents; the filter runs inside the index. The index answers with
+// quantised vectors; the exact cosine orders what it gives. Their words are measured by the question's vector, if any.
+CYPHER 25
+MATCH (n:Image)
+SEARCH n IN (VECTOR INDEX image_embedding FOR $vector WHERE n.ontology IN $ontologies AND n.document_id IN $document_ids LIMIT $limit) SCORE AS approximate
+WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS score
+WHERE score IS NOT NULL // one that loses its vector just now
+WITH n, score, coalesce($spaces[n.ontology], 'default') AS space
+WITH n, score, $vectors[space] AS asked, $properties[space] AS words
+WITH n, score, CASE WHEN asked IS NOT NULL AND n[words] IS NOT NULL
+       THEN 2 * vector.similarity.cosine(n[words], asked) - 1 END AS similarity
+ORDER BY score DESC, n.source_id
+RETURN collect({
+  source_id: n.source_id, ontology: n.ontology, document_id: n.document_id, chunk_id: null, similarity: similarity, score: score
+}) AS found
+
+// name: images_fitting
+// The images of a space nearest to a vector of those that fit conditions, each compared; of some ontologies, or of some
+// documents. Their words are measured by the question's vector, if any.
+CYPHER 25
+MATCH (n:Image)
+WHERE n.ontology IN $ontologies AND ($document_ids IS NULL OR n.document_id IN $document_ids) AND fits(n)
+WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS score
+WHERE score IS NOT NULL
+ORDER BY score DESC, n.source_id LIMIT $limit
+WITH n, score, coalesce($spaces[n.ontology], 'default') AS space
+WITH n, score, $vectors[space] AS asked, $properties[space] AS words
+WITH n, score, CASE WHEN asked IS NOT NULL AND n[words] IS NOT NULL
+       THEN 2 * vector.similarity.cosine(n[words], asked) - 1 END AS similarity
+ORDER BY score DESC, n.source_id
+RETURN collect({
+  source_id: n.source_id, ontology: n.ontology, document_id: n.document_id, chunk_id: null, similarity: similarity, score: score
+}) AS found
+
+// name: known_words
+// Which of some words the full-text index finds where a search looks: one text is enough.
+CYPHER 25
+UNWIND $queries AS asked
+CALL (asked) {
+  CALL db.index.fulltext.queryNodes('source_words', asked.query, {limit: 1}) YIELD score
+  WHERE score > 0
+  RETURN count(score) AS times
+}
+WITH asked, times WHERE times > 0
+RETURN collect(DISTINCT asked.word) AS found
+
+// name: near_concepts
+// What is near in meaning to concepts that were not linked with it when they were embedded: asked of the index. Those near
+// share a part of the weight of the one that they are near to.
+CYPHER 25
+UNWIND $concepts AS one
+MATCH (c:Concept {concept_id: one.concept_id})
+WHERE c[$property] IS NOT NULL
+WITH c, one.weight AS weight, c[$property] AS own, c.ontology AS ontology
+CALL (own, ontology) {
+  MATCH (n:Concept)
+  SEARCH n IN (VECTOR INDEX concept_embedding FOR own WHERE n.ontology = ontology LIMIT $limit + 1) SCORE AS approximate
+  RETURN n
+}
+WITH c, weight, n, 2 * vector.similarity.cosine(n[$property], own) - 1 AS cosine
+WHERE n <> c AND cosine >= $least
+ORDER BY cosine DESC, n.concept_id
+WITH c, weight, collect(n)[..$limit] AS near
+UNWIND near AS n
+RETURN n.concept_id AS concept_id, sum($share * weight / sqrt(size(near))) AS weight
+
+// name: near_words
+// What the best texts say that have words like one that no text has: the word that is meant is looked for there.
+CYPHER 25
+UNWIND $queries AS asked
+CALL (asked) {
+  CALL db.index.fulltext.queryNodes('source_words', asked.query, {limit: $limit}) YIELD node AS s, score
+  WHERE score > 0
+  RETURN collect(s.full_text) + collect(coalesce(s.title, '')) + collect(s.document)
+         + reduce(every = [], heading IN collect(s.heading) | every + heading) AS texts
+}
+RETURN collect({word: asked.word, texts: texts}) AS found
+
+// name: vectors_of
+// The vectors of some hits: of the chunk that matched, else of the source; packed, which is ten times faster.
+CYPHER 25
+UNWIND $hits AS hit
+OPTIONAL MATCH (c:Chunk {chunk_id: hit.chunk_id})
+OPTIONAL MATCH (s:Source {source_id: hit.source_id})
+WITH hit, coalesce(c[hit.property], s[hit.property]) AS vector
+WHERE vector IS NOT NULL
+RETURN hit.identity AS identity, vector(vector, size(vector), FLOAT32) AS vector

@@ -1,0 +1,184 @@
+// name: by_ids
+// Sources by their ids, with what is told of their documents.
+UNWIND $source_ids AS id
+MATCH (s:Source {source_id: id})
+OPTIONAL MATCH (s)-[:PART_OF]->(d:Document)
+RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document, s.document_id AS document_id,
+       s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.page AS page,
+       s.last_page AS last_page, s.ocr_confidence IS NOT NULL AS ocr, s.ocr_confidence AS ocr_confidence,
+       s.full_text AS full_text,
+       CASE WHEN s:Image THEN 'image' ELSE 'passage' END AS kind,
+       CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes, .perceptual_hash} END AS image,
+       s.title AS title, d.uri AS uri, d.format AS format, d.metadata AS metadata
+ORDER BY ontology, document, document_id, paragraph
+
+// name: count_in_scope
+// How many sources there are of some ontologies, or of some documents only.
+MATCH (s:Source)
+WHERE s.ontology IN $ontologies AND s.document_id >= '' AND s.paragraph >= 0
+  AND ($document_ids IS NULL OR s.document_id IN $document_ids)
+  AND ($image IS NULL OR s:Image = $image) AND fits(s)
+RETURN count(s) AS sources
+
+// name: in_document
+// The sources of a document nearest to a place in reading order, before it and behind it.
+CYPHER 25
+CALL () {
+  MATCH (s:Source)
+  WHERE s.ontology = $ontology AND s.document_id = $document_id AND s.paragraph > $paragraph
+    AND ($image IS NULL OR s:Image = $image) AND fits(s)
+  RETURN s ORDER BY s.paragraph LIMIT $limit
+  UNION ALL
+  MATCH (s:Source)
+  WHERE s.ontology = $ontology AND s.document_id = $document_id AND s.paragraph >= 0 AND s.paragraph < $paragraph
+    AND ($image IS NULL OR s:Image = $image) AND fits(s)
+  RETURN s ORDER BY s.paragraph DESC LIMIT $limit
+}
+WITH s, abs(s.paragraph - $paragraph) AS distance
+RETURN s.source_id AS source_id, distance
+ORDER BY distance, s.paragraph LIMIT $limit
+
+// name: in_scope
+// Sources of some ontologies, or of some documents only, as a reader would come to them.
+MATCH (s:Source)
+WHERE s.ontology IN $ontologies AND s.document_id >= '' AND s.paragraph >= 0
+  AND ($document_ids IS NULL OR s.document_id IN $document_ids)
+  AND ($image IS NULL OR s:Image = $image) AND fits(s)
+WITH s ORDER BY s.ontology, s.document, s.document_id, s.paragraph LIMIT $limit
+RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document, s.document_id AS document_id,
+       s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.page AS page,
+       s.last_page AS last_page, s.ocr_confidence IS NOT NULL AS ocr, s.ocr_confidence AS ocr_confidence, s.full_text AS full_text
+
+// name: nearest
+// The passages of a space nearest to vectors of sources, best first for each source; all filters run inside the index:
+// it takes ranges but no inequality, so a document is left out by asking for what is before it and what is behind it.
+CYPHER 25
+UNWIND $asked AS ask
+CALL (ask) {
+  MATCH (n:Source|Chunk)
+  SEARCH n IN (VECTOR INDEX passage_embedding FOR ask.vector
+    WHERE n.ontology IN $ontologies AND n.document_id > ask.after AND n.document_id < ask.before LIMIT $limit) SCORE AS approximate
+  RETURN collect({n: n, similarity: 2 * vector.similarity.cosine(n[$property], ask.vector) - 1}) AS found
+}
+WITH ask.source AS source, collect({part: ask.part, found: found}) AS asked, max(size(found)) AS most
+UNWIND asked AS one
+UNWIND one.found AS hit
+WITH source, most, hit.n AS n, one.part AS part, hit.similarity AS similarity ORDER BY similarity DESC, part
+WITH source, most, n, collect(part)[0] AS part, max(similarity) AS similarity ORDER BY similarity DESC, elementId(n)
+WITH source, most, collect({n: n, part: part, similarity: similarity}) AS every
+WITH source, most >= $limit OR size(every) > $limit AS more, every[..$limit] AS best
+UNWIND best AS each
+WITH source, more, each.n AS n, each.part AS part, each.similarity AS similarity
+WITH source, more, n, part, similarity, CASE WHEN n:Source THEN [n] ELSE COLLECT {
+       MATCH (n)-[:CHUNK_OF]->(covered:Source) RETURN covered ORDER BY covered.paragraph
+     } END AS covers
+WITH source, more, n, part, similarity, covers, covers[0] AS s
+WHERE s IS NOT NULL
+RETURN source, part, more, similarity, s.source_id AS source_id, s.ontology AS ontology, s.document AS document,
+       s.document_id AS document_id, s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.page AS page,
+       s.last_page AS last_page, s.ocr_confidence IS NOT NULL AS ocr, s.ocr_confidence AS ocr_confidence,
+       s.full_text AS full_text, n.chunk_id AS chunk_id, [each IN covers | each.source_id] AS covers,
+       COLLECT { MATCH (n)-[:CHILD_OF]->(parent:Chunk) RETURN parent.chunk_id }[0] AS parent_id
+ORDER BY source, similarity DESC, source_id, chunk_id
+
+// name: nearest_among
+// The passages of a space nearest to vectors of sources, of some documents; best first for each source. The documents are
+// asked for within the index.
+CYPHER 25
+UNWIND $asked AS ask
+CALL (ask) {
+  MATCH (n:Source|Chunk)
+  SEARCH n IN (VECTOR INDEX passage_embedding FOR ask.vector
+    WHERE n.ontology IN $ontologies AND n.document_id IN $document_ids LIMIT $limit) SCORE AS approximate
+  RETURN collect({n: n, similarity: 2 * vector.similarity.cosine(n[$property], ask.vector) - 1}) AS found
+}
+WITH ask.source AS source, collect({part: ask.part, found: found}) AS asked, max(size(found)) AS most
+UNWIND asked AS one
+UNWIND one.found AS hit
+WITH source, most, hit.n AS n, one.part AS part, hit.similarity AS similarity ORDER BY similarity DESC, part
+WITH source, most, n, collect(part)[0] AS part, max(similarity) AS similarity ORDER BY similarity DESC, elementId(n)
+WITH source, most, collect({n: n, part: part, similarity: similarity}) AS every
+WITH source, most >= $limit OR size(every) > $limit AS more, every[..$limit] AS best
+UNWIND best AS each
+WITH source, more, each.n AS n, each.part AS part, each.similarity AS similarity
+WITH source, more, n, part, similarity, CASE WHEN n:Source THEN [n] ELSE COLLECT {
+       MATCH (n)-[:CHUNK_OF]->(covered:Source) RETURN covered ORDER BY covered.paragraph
+     } END AS covers
+WITH source, more, n, part, similarity, covers, covers[0] AS s
+WHERE s IS NOT NULL
+RETURN source, part, more, similarity, s.source_id AS source_id, s.ontology AS ontology, s.document AS document,
+       s.document_id AS document_id, s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.page AS page,
+       s.last_page AS last_page, s.ocr_confidence IS NOT NULL AS ocr, s.ocr_confidence AS ocr_confidence,
+       s.full_text AS full_text, n.chunk_id AS chunk_id, [each IN covers | each.source_id] AS covers,
+       COLLECT { MATCH (n)-[:CHILD_OF]->(parent:Chunk) RETURN parent.chunk_id }[0] AS parent_id
+ORDER BY source, similarity DESC, source_id, chunk_id
+
+// name: nearest_exact
+// The passages of a space nearest to vectors of sources, best first for each source, by comparing with every one.
+CYPHER 25
+UNWIND $asked AS ask
+CALL (ask) {
+  CALL (ask) {
+    MATCH (n:Source)
+    WHERE n.ontology IN $ontologies AND n.document_id > ask.after AND n.document_id < ask.before AND n.paragraph >= 0
+      AND n[$property] IS NOT NULL AND ($document_ids IS NULL OR n.document_id IN $document_ids)
+      AND ($image IS NULL OR n:Image = $image) AND fits(n)
+    RETURN n
+    UNION ALL
+    MATCH (n:Chunk)
+    WHERE n.space = $key AND n.ontology IN $ontologies AND n.document_id > ask.after AND n.document_id < ask.before
+      AND n[$property] IS NOT NULL AND ($document_ids IS NULL OR n.document_id IN $document_ids)
+      AND EXISTS { MATCH (n)-[:CHUNK_OF]->(s:Source) WHERE ($image IS NULL OR s:Image = $image) AND fits(s) }
+    RETURN n
+  }
+  WITH n, 2 * vector.similarity.cosine(n[$property], ask.vector) - 1 AS similarity
+  ORDER BY similarity DESC LIMIT $limit
+  RETURN collect({n: n, similarity: similarity}) AS found
+}
+WITH ask.source AS source, collect({part: ask.part, found: found}) AS asked, max(size(found)) AS most
+UNWIND asked AS one
+UNWIND one.found AS hit
+WITH source, most, hit.n AS n, one.part AS part, hit.similarity AS similarity ORDER BY similarity DESC, part
+WITH source, most, n, collect(part)[0] AS part, max(similarity) AS similarity ORDER BY similarity DESC, elementId(n)
+WITH source, most, collect({n: n, part: part, similarity: similarity}) AS every
+WITH source, most >= $limit OR size(every) > $limit AS more, every[..$limit] AS best
+UNWIND best AS each
+WITH source, more, each.n AS n, each.part AS part, each.similarity AS similarity
+WITH source, more, n, part, similarity, CASE WHEN n:Source THEN [n] ELSE COLLECT {
+       MATCH (n)-[:CHUNK_OF]->(covered:Source) RETURN covered ORDER BY covered.paragraph
+     } END AS covers
+WITH source, more, n, part, similarity, covers,
+     [each IN covers WHERE ($image IS NULL OR each:Image = $image) AND fits(each)][0] AS s
+WHERE s IS NOT NULL
+RETURN source, part, more, similarity, s.source_id AS source_id, s.ontology AS ontology, s.document AS document,
+       s.document_id AS document_id, s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.page AS page,
+       s.last_page AS last_page, s.ocr_confidence IS NOT NULL AS ocr, s.ocr_confidence AS ocr_confidence,
+       s.full_text AS full_text, n.chunk_id AS chunk_id, [each IN covers | each.source_id] AS covers,
+       COLLECT { MATCH (n)-[:CHILD_OF]->(parent:Chunk) RETURN parent.chunk_id }[0] AS parent_id
+ORDER BY source, similarity DESC, source_id, chunk_id
+
+// name: of_ontology
+// The next sources of an ontology in the order of their ids, which are as good as drawn by lot.
+MATCH (s:Source)
+USING INDEX SEEK s:Source(ontology, source_id)
+WHERE s.ontology = $ontology AND s.source_id > $after
+WITH s ORDER BY s.ontology, s.source_id LIMIT $limit
+RETURN s.source_id AS source_id, s.document_id AS document_id
+ORDER BY source_id
+
+// name: of_sources
+// Some sources with the vectors that answer for them: their own, or those of their chunks. As values of the type VECTOR:
+// a list of numbers takes the driver ten times as long.
+CYPHER 25
+UNWIND $source_ids AS id
+MATCH (s:Source {source_id: id})
+WITH s, coalesce($spaces[s.ontology], $new) AS space
+WITH s, space, $properties[space] AS property
+RETURN s.source_id AS source_id,
+       CASE WHEN s[property] IS NOT NULL THEN vector(s[property], size(s[property]), FLOAT32) END AS vector,
+       CASE WHEN s[property] IS NOT NULL THEN [] ELSE COLLECT {
+         MATCH (c:Chunk)-[:CHUNK_OF]->(s) WHERE c.space = space AND c[property] IS NOT NULL
+         WITH c, COLLECT { MATCH (c)-[:CHUNK_OF]->(part:Source) RETURN part.paragraph ORDER BY part.paragraph } AS places
+         ORDER BY places[0], c.offset, c.chunk_id
+         RETURN {chunk_id: c.chunk_id, vector: vector(c[property], size(c[property]), FLOAT32)}
+       } END AS chunks

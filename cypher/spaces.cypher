@@ -1,0 +1,203 @@
+// name: all
+// All spaces, without who uses them.
+MATCH (e:EmbeddingSpace)
+RETURN e {.*} AS space
+ORDER BY e.created_at, e.slug
+
+// name: begin_dropping
+// The space is being removed: from now on nothing is written to it.
+MATCH (e:EmbeddingSpace {slug: $slug})
+SET e.dropping = coalesce(e.dropping, datetime.realtime()), e.held_at = datetime.realtime()
+
+// name: check_chunks
+// How the vectors of one portion of an ontology's chunks are, in the order of their ids. Parents have none.
+MATCH (c:Chunk)
+WHERE c.chunk_id > $after AND c.space = $key AND c.ontology = $ontology
+WITH c ORDER BY c.chunk_id LIMIT $limit
+WITH c, c[$property] AS vector
+RETURN count(c) AS chunks,
+       count(CASE WHEN vector IS NULL AND NOT EXISTS { (c)<-[:CHILD_OF]-(:Chunk) } THEN 1 END) AS without,
+       count(CASE WHEN size(vector) <> $dimensions OR any(x IN vector WHERE isNaN(x) OR abs(x) > 3.4e38)
+                    OR all(x IN vector WHERE x = 0) THEN 1 END) AS wrong,
+       count(CASE WHEN NOT EXISTS { (c)-[:CHUNK_OF]->(:Source) } THEN 1 END) AS orphans,
+       max(c.chunk_id) AS last
+
+// name: check_sources
+// How the vectors of one portion of an ontology's sources are, in reading order. A vector of the wrong size, zero or
+// not finite is stored without an error and silently left out of the index.
+MATCH (s:Source)
+USING INDEX s:Source(ontology, document_id, paragraph)
+WHERE s.ontology = $ontology AND s.document_id >= $after_document AND s.paragraph >= 0
+WITH s ORDER BY s.ontology, s.document_id, s.paragraph
+WHERE s.document_id > $after_document OR s.paragraph > $after_paragraph
+WITH s LIMIT $limit
+WITH s, s[$property] AS vector, s[$mark_property] = $mark AS built
+RETURN count(CASE WHEN built THEN 1 END) AS built,
+       count(CASE WHEN built AND vector IS NULL AND trim(s.full_text) <> ''
+                   AND NOT EXISTS { MATCH (c:Chunk)-[:CHUNK_OF]->(s) WHERE c.space = $key } THEN 1 END) AS without,
+       count(CASE WHEN size(vector) <> $dimensions OR any(x IN vector WHERE isNaN(x) OR abs(x) > 3.4e38)
+                    OR all(x IN vector WHERE x = 0) THEN 1 END) AS wrong,
+       collect([s.document_id, s.paragraph])[-1] AS last
+
+// name: concept_sample
+// Some embedded concepts, taken at random as their ids are hashes; none where they were measured lately. Of very many
+// only the first are looked through, as hardly any of them may be embedded.
+MATCH (e:EmbeddingSpace {slug: $slug})
+WHERE e.labels_measured_at IS NULL OR e.labels_measured_at < datetime.realtime() - duration({hours: $hours})
+MATCH (c:Concept)
+WHERE c.concept_id > ''
+WITH c ORDER BY c.concept_id LIMIT $walked
+WHERE c[$property] IS NOT NULL
+RETURN c.label AS label, c[$property] AS vector
+ORDER BY c.concept_id
+LIMIT $limit
+
+// name: create_concept_index
+// The vector index of a space's concepts; the filter of a search runs inside it. It is written for the first space:
+// another one's index and property have its slug behind their names.
+CYPHER 25
+CREATE VECTOR INDEX $name IF NOT EXISTS
+FOR (n:Concept) ON n.embedding
+WITH [n.ontology]
+OPTIONS $options
+
+// name: create_image_index
+// The vector index of a space's pictures; the filters of a search run inside it. It is written for the first space:
+// another one's index and property have its slug behind their names.
+CYPHER 25
+CREATE VECTOR INDEX $name IF NOT EXISTS
+FOR (n:Image) ON n.embedding
+WITH [n.ontology, n.document_id]
+OPTIONS $options
+
+// name: create_index
+// The vector index of a space; the filters of a search run inside it. It is written for the first space: another
+// one's index and property have its slug behind their names.
+CYPHER 25
+CREATE VECTOR INDEX $name IF NOT EXISTS
+FOR (n:Source|Chunk) ON n.embedding
+WITH [n.ontology, n.document_id]
+OPTIONS $options
+
+// name: create_relation_index
+// The vector index of a space's relationships; the filters of a search run inside it. It is written for the first space:
+// another one's index and property have its slug behind their names.
+CYPHER 25
+CREATE VECTOR INDEX $name IF NOT EXISTS
+FOR ()-[n:RELATED_TO]-() ON n.embedding
+WITH [n.ontology, n.type_key]
+OPTIONS $options
+
+// name: delete
+// A space whose vectors have gone; another one of its name is not the one that new ontologies used before.
+MATCH (e:EmbeddingSpace {slug: $slug})
+WHERE toString(e.dropping) = $since
+OPTIONAL MATCH (after:EmbeddingSpace {for_new_after: $slug})
+SET after.for_new_after = null
+WITH DISTINCT e
+DELETE e
+
+// name: drop_index
+// The vector index of a space that is being removed.
+DROP INDEX $name IF EXISTS
+
+// name: find
+// A space of the registry.
+MATCH (e:EmbeddingSpace {slug: $slug})
+RETURN e {.*} AS space
+
+// name: hold
+// Locks spaces, in the order of their names, and gives those that nobody is removing: whoever removes one comes
+// before or after whoever begins to use it.
+UNWIND $slugs AS slug
+MATCH (e:EmbeddingSpace {slug: slug})
+SET e.held_at = datetime.realtime()
+WITH e
+WHERE e.dropping IS NULL
+RETURN e.slug AS slug
+
+// name: of_new
+// The spaces of ontologies that nobody has configured: of their texts, and of their pictures.
+OPTIONAL MATCH (e:EmbeddingSpace {for_new: true})
+RETURN coalesce(min(CASE WHEN coalesce(e.modality, 'text') = 'text' THEN e.slug END), 'default') AS text,
+       coalesce(min(CASE WHEN e.modality = 'image' THEN e.slug END), 'default_images') AS image
+
+// name: of_new_before
+// The space that new ontologies used before this one, if it is still there, and of the same: texts or pictures.
+MATCH (e:EmbeddingSpace {slug: $slug})
+MATCH (before:EmbeddingSpace {slug: e.for_new_after})
+WHERE before.dropping IS NULL AND coalesce(before.modality, 'text') = coalesce(e.modality, 'text')
+RETURN before.slug AS slug
+
+// name: register
+// A space is registered once and keeps its identity.
+MERGE (e:EmbeddingSpace {slug: $slug})
+ON CREATE SET e += $identity, e.property = $property, e.index_name = $index_name,
+              e.created_at = datetime.realtime()
+
+// name: remember_contrast
+// What the model's cosines of related and of unrelated texts are; kept from the first time on.
+MATCH (e:EmbeddingSpace {slug: $slug})
+WHERE e.related IS NULL
+SET e.related = $related, e.unrelated = $unrelated
+RETURN e.slug AS slug
+
+// name: remember_labels
+// What the model's cosines mean between a question and the concepts that are stored; the latest measure counts.
+MATCH (e:EmbeddingSpace {slug: $slug})
+SET e.labels_related = $related, e.labels_unrelated = $unrelated, e.labels_measured_at = datetime.realtime()
+RETURN e.slug AS slug
+
+// name: remember_probe
+// What the model answers to the probe text; kept from the first time on.
+CYPHER 25
+MATCH (e:EmbeddingSpace {slug: $slug})
+WHERE e.probe IS NULL
+CALL db.create.setNodeVectorProperty(e, 'probe', toFloatList($vector))
+RETURN e.slug AS slug
+
+// name: require_dropping
+// Whether a space is still being removed, by the same wish.
+MATCH (e:EmbeddingSpace {slug: $slug})
+WHERE toString(e.dropping) = $since
+RETURN e.slug AS slug
+
+// name: sample
+// Some vectors of an ontology in a slot, of sources or their chunks, to look whether the index finds them.
+UNWIND $places AS place
+CALL (place) {
+  MATCH (s:Source)
+  WHERE s.ontology = $ontology AND s.document_id >= place AND s.paragraph >= 0 AND s[$mark_property] = $mark
+  RETURN s LIMIT 1
+}
+WITH DISTINCT s
+WITH s, CASE WHEN s[$property] IS NOT NULL THEN null ELSE COLLECT {
+       MATCH (c:Chunk)-[:CHUNK_OF]->(s) WHERE c.space = $key AND c[$property] IS NOT NULL RETURN c LIMIT 1
+     }[0] END AS c
+RETURN s.source_id AS source_id, c.chunk_id AS chunk_id, coalesce(s[$property], c[$property]) AS vector
+
+// name: to_drop
+// Spaces that are being removed, since when, and for how long already.
+MATCH (e:EmbeddingSpace)
+WHERE e.dropping IS NOT NULL
+RETURN e.slug AS slug, toString(e.dropping) AS since, duration.inSeconds(e.dropping, datetime.realtime()).seconds AS seconds
+ORDER BY slug
+
+// name: use_for_new
+// New ontologies use this space from now on, for what it is of: texts or pictures; which one was theirs is kept, to go back.
+MATCH (chosen:EmbeddingSpace {slug: $slug})
+MATCH (e:EmbeddingSpace)
+WHERE coalesce(e.modality, 'text') = coalesce(chosen.modality, 'text')
+WITH chosen, collect(e) AS all, min(CASE WHEN e.for_new THEN e.slug END) AS before,
+     CASE chosen.modality WHEN 'image' THEN $first_of_images ELSE $first END AS first
+WITH chosen, all, coalesce(before, first) AS before
+SET chosen.for_new_after = CASE WHEN before = $slug THEN chosen.for_new_after ELSE before END
+WITH all
+UNWIND all AS e
+SET e.for_new = CASE WHEN e.slug = $slug THEN true ELSE null END
+
+// name: writable
+// A space that vectors may be written to: nobody is removing it.
+MATCH (e:EmbeddingSpace {slug: $slug})
+WHERE e.dropping IS NULL
+RETURN e.fingerprint AS fingerprint

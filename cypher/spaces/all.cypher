@@ -1,4 +1,0 @@
-// All spaces, without who uses them.
-MATCH (e:EmbeddingSpace)
-RETURN e {.*} AS space
-ORDER BY e.created_at, e.slug

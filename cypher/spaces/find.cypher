@@ -1,3 +1,0 @@
-// A space of the registry.
-MATCH (e:EmbeddingSpace {slug: $slug})
-RETURN e {.*} AS space

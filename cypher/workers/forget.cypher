@@ -1,3 +1,0 @@
-// A worker has gone.
-MATCH (w:Worker {name: $name})
-DELETE w
