@@ -636,14 +636,6 @@ CALL (a, b) {
 }
 RETURN pair[0] AS first, pair[1] AS second, forward, type, stated[..$most_sources] AS stated, size(stated) AS support
 
-// name: to_index
-// Concepts with all that full text finds them by: the next portion, in the order of their ids.
-MATCH (c:Concept) WHERE c.concept_id > $after
-WITH c ORDER BY c.concept_id LIMIT 1000
-RETURN c.concept_id AS concept_id, c.ontology AS ontology, c.label AS label, c.search_terms AS search_terms,
-       c.description AS description, c.text_hash AS text_hash, c.scope AS before
-ORDER BY concept_id
-
 // name: unmark_sources
 // Sources that lost what was imported for them: an extractor may find the same, so it is to look again.
 UNWIND $source_ids AS id
@@ -727,18 +719,6 @@ SET r.ontology = row.ontology, r.stated_type = row.type, r.type_id = row.type_id
     r.type = CASE WHEN k = t THEN row.type ELSE k.name END, r.type_key = k.key,
     r.confidence = row.confidence, r.source_id = row.source_id, r.extracted_with = row.extracted_with,
     r.statement = row.statement, r.quote = row.quote, r.start = row.start, r.end = row.end, r.text_hash = row.text_hash
-
-// name: write_scopes
-// What full text finds concepts by beside their text; those that were changed meanwhile have it already. They are locked
-// before they are compared, by an index that is not unique, as whoever changes them does (concepts/hold).
-UNWIND $rows AS row
-MATCH (c:Concept)
-USING INDEX c:Concept(ontology, concept_id)
-WHERE c.ontology = row.ontology AND c.concept_id = row.concept_id
-SET c.held_at = datetime.realtime()
-WITH c, row
-WHERE c.text_hash = row.text_hash
-SET c.scope = row.scope
 
 // name: write_vectors
 // Vectors of concepts whose text is still what was embedded; each is locked before it is looked at. Links of

@@ -13,6 +13,7 @@
     ├── ConfigurationError         500   exit 78   settings, schema or model do not fit: a person must act
     │   ├── SchemaTooNew           500   exit 78
     │   ├── ProviderMissing        500   exit 78   this process has no key or model of a provider; others may
+    │   ├── SchemaTooOld           500   exit 78
     │   ├── BudgetSpent            500   exit 78   what a language model may cost is used up
     │   ├── OtherModel             500   exit 78   another model answers under the name of a space's
     │   └── FolderUnusable         500   exit 78   a followed folder is not there, or looks as if it were not
@@ -131,6 +132,10 @@ class SchemaTooNew(ConfigurationError):
 
 class ProviderMissing(ConfigurationError):
     """This process lacks the settings of a provider; set them and start again."""
+
+
+class SchemaTooOld(ConfigurationError):
+    """A development version from before the first schema wrote the database; export it there."""
 
 
 class BudgetSpent(ConfigurationError):

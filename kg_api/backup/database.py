@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from kg_api.backup.manifest import BackupCounts
 from kg_api.errors import ManagedProcessError
 from kg_api.graph.database import Graph
-from kg_api.graph.migrations import refuse_newer
+from kg_api.graph.migrations import require_known_schema
 from kg_api.graph.probe import DatabaseProbe
 from kg_api.managed import roles
 from kg_api.managed.home import Home
@@ -39,9 +39,9 @@ class RunningDatabase:
 
         Raises:
             SchemaTooNew: a newer kg has written it.
+            SchemaTooOld: a version from before the baseline has written it.
         """
-        refuse_newer(self.graph)
-        rows = self.graph.read("migrations/applied")
+        rows = require_known_schema(self.graph)
         return str(rows[-1]["name"]) if rows else ""
 
 

@@ -16,7 +16,7 @@ from kg_api.backup.keys import RestoredKeys, limit_restored_keys
 from kg_api.backup.making import NAME_OF_DATABASE, BackupProgress
 from kg_api.backup.manifest import BLOBS, DATABASE, BackupCounts, BackupManifest
 from kg_api.errors import Conflict, ManagedProcessError, SchemaTooNew
-from kg_api.graph.migrations import list_known
+from kg_api.graph.migrations import check_records
 from kg_api.managed import ports, roles
 from kg_api.managed.home import Home
 from kg_api.managed.neo4j import jars
@@ -38,13 +38,13 @@ def check_versions(manifest: BackupManifest) -> None:
 
     Raises:
         SchemaTooNew: a newer kg, or a newer Neo4j, has written it.
+        SchemaTooOld: a version from before the baseline has written it.
     """
-    newer = manifest.schema_version and manifest.schema_version not in list_known()
-    if newer or _numbers(manifest.neo4j_version) > _numbers(jars.VERSION):
+    check_records(filter(None, [manifest.schema_version]), "this backup", manifest.kg_version)
+    if _numbers(manifest.neo4j_version) > _numbers(jars.VERSION):
         raise SchemaTooNew(
-            f"this backup was made by kg {manifest.kg_version} with Neo4j {manifest.neo4j_version} and the "
-            f"schema {manifest.schema_version!r}, which this kg does not know: install that version or a "
-            "later one. Nothing was changed."
+            f"this backup was made with Neo4j {manifest.neo4j_version}; this kg uses {jars.VERSION}. Install "
+            f"kg {manifest.kg_version} or a later one. Nothing was changed."
         )
 
 

@@ -1,48 +1,54 @@
-"""The schema of the database: ordered statements in cypher/schema, recorded as they are applied.
+"""The schema of the database: a baseline (cypher/schema.cypher) and migrations (cypher/migrations.cypher).
 
-The statements are idempotent (IF NOT EXISTS), and when two processes start at once the one that loses a race
-begins again. A record of a name this version does not know means a newer schema: then nothing may start.
+Every statement is idempotent (IF NOT EXISTS) and recorded once it is applied. If two processes start at once,
+the one that loses a race begins again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import time
-from typing import LiteralString, cast
+from collections.abc import Iterable
+from typing import Final, LiteralString, cast
 
 import structlog
 
 from kg_api import __version__
-from kg_api.errors import SchemaTooNew
+from kg_api.errors import SchemaTooNew, SchemaTooOld
 from kg_api.graph.database import Graph
-from kg_api.graph.documents.metadata import PROJECT
-from kg_api.graph.documents.same_text import SAID
-from kg_api.graph.fulltext.scopes import FILL
 from kg_api.graph.indexes import index_states
-from kg_api.graph.relations.migration import RELATIONS
 from kg_api.graph.retrying import while_schema_changes
 from kg_api.graph.statements import area, statement
 
 log = structlog.get_logger()
 
+BASELINE: Final = "200_schema"
+"""Record of the baseline. Migrations continue its number: `// name: 201_...`."""
 WAIT_SECONDS = 1.0
-COMPUTED = {**FILL, **PROJECT, **SAID, **RELATIONS}
-"""Migrations that are computed here: each takes the next portion and gives the id that it came to."""
+_BEFORE_BASELINE = "schema/"
+"""Prefix of the records that development versions wrote before the baseline."""
 
 
-def list_known() -> list[LiteralString]:
-    """The names of all migrations of this version, in order."""
-    return cast("list[LiteralString]", [*area("schema")])
+def list_known() -> list[str]:
+    """Return the records of a complete schema, in order: the baseline, then each migration."""
+    return [BASELINE, *(name.rpartition("/")[2] for name in _migrations())]
+
+
+def _migrations() -> list[LiteralString]:
+    return cast(
+        "list[LiteralString]", [name for name in area("migrations") if name.rpartition("/")[2][0].isdigit()]
+    )
 
 
 def migrate(graph: Graph) -> list[str]:
-    """Bring the schema up to this version.
+    """Create the schema, or bring an older one up to this version.
 
     Returns:
-        The names of the migrations that were applied now.
+        The records that were applied now.
 
     Raises:
         SchemaTooNew: a newer kg has written this database.
+        SchemaTooOld: a development version from before the baseline has written it.
         DatabaseUnavailable: Neo4j does not answer.
     """
     now = list[str]()
@@ -52,24 +58,27 @@ def migrate(graph: Graph) -> list[str]:
 
 @while_schema_changes
 def _migrate(graph: Graph, now: list[str]) -> None:
-    """Apply what is missing, and note it; what was noted before a race was lost stays so."""
-    refuse_newer(graph)
-    applied = {row["name"] for row in graph.read("migrations/applied")}
-    missing: list[LiteralString] = [name for name in list_known() if name not in applied]
-    if missing:
+    applied = {row["name"] for row in require_known_schema(graph)}
+    if BASELINE not in applied:
         graph.write("migrations/constraint")
-    for name in missing:
-        _apply(graph, name)
-        checksum = hashlib.sha256(statement(name).encode()).hexdigest()
-        graph.write("migrations/record", name=name, checksum=checksum, kg_version=__version__)
-        now.append(name)
+        texts = cast("dict[LiteralString, str]", area("schema"))
+        for name in texts:
+            graph.write(name)
+        _record(graph, BASELINE, "".join(texts.values()), now)
+    for name in _migrations():
+        if (record := name.rpartition("/")[2]) not in applied:
+            _apply(graph, name)
+            _record(graph, record, statement(name), now)
+
+
+def _record(graph: Graph, name: str, text: str, now: list[str]) -> None:
+    checksum = hashlib.sha256(text.encode()).hexdigest()
+    graph.write("migrations/record", name=name, checksum=checksum, kg_version=__version__)
+    now.append(name)
 
 
 def _apply(graph: Graph, name: LiteralString) -> None:
-    """Run a statement; one that walks from `$after` on is run until it comes to its end."""
-    if name in COMPUTED:
-        _compute(graph, name)
-        return
+    """Run a migration. One with `$after` returns the end of its portion, and runs until there is none."""
     text = statement(name)
     if "DROP INDEX" in text:
         _wait_for_indexes(graph)
@@ -81,30 +90,47 @@ def _apply(graph: Graph, name: LiteralString) -> None:
         after = graph.write(name, after=after)[0]["after"]
 
 
-def _compute(graph: Graph, name: str) -> None:
-    """A portion at a time, while others search and write."""
-    after: str | None = ""
-    while after is not None:
-        after = graph.transaction(lambda tx, begin=after: COMPUTED[name](tx, begin))
-
-
 def _wait_for_indexes(graph: Graph) -> None:
-    """Wait until what takes an index's place is filled, so that no search is without."""
+    """Wait until the index that replaces a dropped one is filled, so that no search is without."""
     while waiting := [each for each, state in index_states(graph).items() if state.state == "POPULATING"]:
         log.info("waiting for indexes to be filled", indexes=waiting)
         time.sleep(WAIT_SECONDS)
 
 
-def refuse_newer(graph: Graph) -> None:
-    """Stop when the database holds migrations that this version does not know.
+def require_known_schema(graph: Graph) -> list[dict[str, str]]:
+    """Return the records of the database.
 
     Raises:
-        SchemaTooNew: naming them and the version that wrote them.
+        SchemaTooNew: a newer kg has written it.
+        SchemaTooOld: a version from before the baseline has written it.
     """
-    unknown = [row for row in graph.read("migrations/applied") if row["name"] not in list_known()]
-    if unknown:
-        newest = unknown[-1]
-        raise SchemaTooNew(
-            f"this database has the schema change {newest['name']!r}, written by kg {newest['kg_version']}; "
-            f"this is kg {__version__}. Install that version or a later one; nothing was changed."
+    rows = graph.read("migrations/applied")
+    check_records((row["name"] for row in rows), "this database", rows[-1]["kg_version"] if rows else "")
+    return rows
+
+
+def check_records(records: Iterable[str], what: str, kg_version: str) -> None:
+    """Reject the records of a schema that this version cannot read.
+
+    Args:
+        records: names of applied migrations.
+        what: `this database` or `this backup`.
+        kg_version: that wrote the newest record.
+
+    Raises:
+        SchemaTooNew: a record is unknown.
+        SchemaTooOld: a record is from before the baseline.
+    """
+    unknown = [each for each in records if each not in list_known()]
+    if not unknown:
+        return
+    if unknown[-1].startswith(_BEFORE_BASELINE):
+        raise SchemaTooOld(
+            f"{what} has the schema {unknown[-1]!r} of a development version, which kg {__version__} cannot "
+            "read. Run `kg export FOLDER` with the old version, start this one with an empty KG_HOME, and "
+            "run `kg import FOLDER`. Nothing was changed."
         )
+    raise SchemaTooNew(
+        f"{what} has the schema {unknown[-1]!r}, written by kg {kg_version}; this is kg {__version__}. "
+        "Install that version or a later one. Nothing was changed."
+    )

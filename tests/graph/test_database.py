@@ -22,10 +22,12 @@ from kg_api.errors import (
     DatabaseUnavailable,
     SchemaChanging,
     SchemaTooNew,
+    SchemaTooOld,
     TookTooLong,
 )
-from kg_api.graph import database, migrations
+from kg_api.graph import database, migrations, statements
 from kg_api.graph.database import Graph
+from kg_api.graph.documents.writes import store_document
 from kg_api.graph.indexes import index_states
 from kg_api.graph.migrations import list_known, migrate
 from kg_api.graph.spaces.registry import (
@@ -38,10 +40,12 @@ from kg_api.graph.spaces.registry import (
     find_space,
     index_config,
 )
+from kg_api.graph.statements import area
 from kg_api.managed.ports import free_port
 from tests.neo4j_server import Neo4jServer
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
+from tests.support.records import record
 
 IDENTITY = small_embedder().identity
 
@@ -147,22 +151,58 @@ def test_processes_that_migrate_at_once_do_each_other_no_harm(graph: Graph, driv
     assert set(list_known()) == {row["name"] for row in graph.read("migrations/applied")}
 
 
-def test_what_was_applied_before_a_lost_race_is_told(
+def test_lost_race_repeats_only_what_is_missing(
     graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lose(graph: Graph, name: LiteralString) -> None:
-        if name == list_known()[3]:
-            monkeypatch.undo()
-            raise SchemaChanging
-        graph.write(name)
+    def lose(*_: object) -> None:
+        monkeypatch.undo()
+        raise SchemaChanging
 
     drop_schema(driver)
     try:
-        monkeypatch.setattr(migrations, "_apply", lose)
+        monkeypatch.setattr(migrations, "_record", lose)
         assert migrate(graph) == list_known()
     finally:
         monkeypatch.undo()
         migrate(graph)
+
+
+def test_baseline_is_upgraded_by_a_later_migration(
+    graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stored baseline with documents, opened by a version that has one more migration, in portions."""
+    for number in range(5):
+        store_document(graph, record(f"{number}", ["one", "two"]))
+    later = {
+        **area("migrations"),
+        "migrations/201_word_count": (
+            "// Sources know how many words they have.\n"
+            "MATCH (s:Source) WHERE s.source_id > $after WITH s ORDER BY s.source_id LIMIT 3 "
+            "SET s.words = size(split(s.full_text, ' ')) RETURN max(s.source_id) AS after"
+        ),
+    }
+    known = area
+    monkeypatch.setattr(migrations, "area", lambda name: later if name == "migrations" else known(name))
+    monkeypatch.setattr(statements, "area", lambda name: later if name == "migrations" else known(name))
+    try:
+        assert migrate(graph) == ["201_word_count"]
+        assert migrate(graph) == []
+        counted = rows(driver, "MATCH (s:Source) RETURN count(s.words) AS counted, count(*) AS all")
+        assert counted == [{"counted": 10, "all": 10}]
+        monkeypatch.undo()
+        with pytest.raises(SchemaTooNew, match="201_word_count"):
+            migrate(graph)
+    finally:
+        rows(driver, "MATCH (m:Migration {name: '201_word_count'}) DELETE m")
+
+
+def test_database_of_a_development_version_is_rejected(graph: Graph, driver: neo4j.Driver) -> None:
+    rows(driver, "CREATE (:Migration {name: 'schema/127_judgement_by_question', kg_version: '0.2.0'})")
+    try:
+        with pytest.raises(SchemaTooOld, match="kg export FOLDER"):
+            migrate(graph)
+    finally:
+        rows(driver, "MATCH (m:Migration) WHERE m.name STARTS WITH 'schema/' DELETE m")
 
 
 def drop_schema(driver: neo4j.Driver) -> None:
@@ -181,7 +221,7 @@ def test_every_migration_is_recorded_in_order(graph: Graph) -> None:
 
 def test_a_newer_schema_is_refused_and_left_alone(graph: Graph, driver: neo4j.Driver) -> None:
     with driver.session() as session:
-        session.run("CREATE (:Migration {name: 'schema/999_future', kg_version: '9.9'})").consume()
+        session.run("CREATE (:Migration {name: '999_future', kg_version: '9.9'})").consume()
     try:
         with pytest.raises(SchemaTooNew, match=re.escape("kg 9.9")):
             migrate(graph)

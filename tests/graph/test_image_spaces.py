@@ -14,7 +14,6 @@ from kg_api.graph.documents.writes import store_document
 from kg_api.graph.images.reads import list_images
 from kg_api.graph.indexes import index_states
 from kg_api.graph.jobs import enqueue_slot, find_job
-from kg_api.graph.migrations import migrate
 from kg_api.jobs.embedding.passes import MAX_REJECTED
 from kg_api.models.embedding.regeneration import Regeneration
 from kg_api.models.embedding.switching import SpaceBuild
@@ -51,14 +50,6 @@ def test_another_picture_under_the_same_name_is_embedded_anew(album: Album, driv
     album.work()
     assert album.counts().embedded == 3
     assert _vector(driver, "red.png") == _vector(driver, "blue.png") != before
-
-
-def test_an_upgrade_takes_vectors_of_replaced_files_away(album: Album, driver: neo4j.Driver) -> None:
-    album.work()
-    rows(driver, "MATCH (s:Image {document: 'red.png'}) SET s.storage_key = 'another'")
-    rows(driver, "MATCH (m:Migration {name: 'schema/106_replaced_image_vectors'}) DELETE m")
-    assert migrate(album.graph) == ["schema/106_replaced_image_vectors"]
-    assert (album.counts().embedded, album.counts().missing) == (2, 1)
 
 
 def test_no_space_keeps_a_vector_of_another_file(album: Album, driver: neo4j.Driver) -> None:

@@ -14,7 +14,6 @@ from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.filters.matching import describe_unknown_fields, matching_documents
-from kg_api.graph.migrations import migrate
 from kg_api.models.identity import digest
 from kg_api.models.queries.filters import Clause, Where
 from tests.support.cypher import rows
@@ -54,16 +53,6 @@ def test_what_is_left_out_of_it_later_goes(graph: Graph, driver: neo4j.Driver) -
     stored(graph, "a", DOCUMENTS["a"])
     stored(graph, "a", {"date": "some day"})
     assert properties(driver, "a") == {"meta.date": "some day"}
-
-
-def test_what_was_stored_before_is_projected(graph: Graph, driver: neo4j.Driver) -> None:
-    stored(graph, "a", DOCUMENTS["a"])
-    wanted = properties(driver, "a")
-    bare = "{document_id: d.document_id, document: 'a', metadata: d.metadata}"
-    rows(driver, f"MATCH (d:Document) SET d = {bare}")
-    rows(driver, "MATCH (m:Migration {name: 'schema/060_document_metadata'}) DELETE m")
-    assert migrate(graph) == ["schema/060_document_metadata"]
-    assert properties(driver, "a") == wanted
 
 
 def names(graph: Graph, *where: object) -> str:

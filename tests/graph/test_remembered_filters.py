@@ -29,8 +29,7 @@ WRITES_DOCUMENTS = re.compile(r"\b(SET d\b|DELETE d\b|DETACH DELETE d\b|SET d \+
 FILTERED_BY_NOTHING = {
     *("documents/hold", "documents/hold_about", "documents/hold_versions", "documents/lock"),
     *("folders/hold_document", "folders/take_documents", "folders/touch_documents"),
-    *("documents/unlock", "schema/060_document_metadata", "schema/085_document_text_hash"),
-    *("blobs/lose", "bundle/hold", "bundle/keep_changes"),
+    *("documents/unlock", "blobs/lose", "bundle/hold", "bundle/keep_changes"),
 }
 """They touch documents, but nothing of what filters compare; `lock` makes what `describe` counts."""
 

@@ -12,7 +12,6 @@ import neo4j
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.deleting import delete_document
 from kg_api.graph.documents.writes import StoreResult, preview_document, store_document, store_documents
-from kg_api.graph.migrations import migrate
 from kg_api.models.library.documents import DocumentRecord, StoredChange
 from tests.support.cypher import rows
 from tests.support.records import record
@@ -87,17 +86,6 @@ def test_of_many_that_come_at_once_one_is_stored_and_all_others_are_told(
     stored = [str(number) for number, (change, _) in enumerate(found) if change == "created"]
     assert names(driver) == sorted(["first", *stored])
     assert all(change == "created" for change, _ in found[::2])
-
-
-def test_what_was_stored_before_is_known(graph: Graph, driver: neo4j.Driver) -> None:
-    store_document(graph, replace(record("a", ["one", "two"]), preface="---\nx: 1\n---\n"))
-    store_document(graph, record("b", ["two"]))
-    wanted = rows(driver, HASHES)
-    assert all(row["hash"] for row in wanted)
-    rows(driver, "MATCH (d:Document) REMOVE d.text_hash")
-    rows(driver, "MATCH (m:Migration {name: 'schema/085_document_text_hash'}) DELETE m")
-    assert migrate(graph) == ["schema/085_document_text_hash"]
-    assert rows(driver, HASHES) == wanted
 
 
 def test_a_folder_tells_a_renamed_file_from_a_copy(graph: Graph, tmp_path: Path) -> None:

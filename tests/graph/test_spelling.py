@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import neo4j
 import pytest
 
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
-from kg_api.graph.fulltext.scopes import FILL
 from kg_api.graph.fulltext.synonyms import write_synonyms
 from kg_api.graph.spaces.registry import ensure_space
 from kg_api.models.queries.search import SourceHits, SourceSearch
@@ -90,15 +88,6 @@ def test_a_word_finds_its_other_forms_in_the_language_of_the_text(search: Search
         assert answer.sources[0].full_text.strip() == TEXTS[5]
         assert (answer.did_you_mean, answer.degraded) == ([], [])
     assert ask(search, "Zwiebel").sources[0].full_text.strip() == TEXTS[3]
-
-
-def test_what_was_stored_before_gets_its_stems(
-    search: SearchService, graph: Graph, driver: neo4j.Driver
-) -> None:
-    driver.execute_query("MATCH (s:Source) SET s.scope = s.scope[..2]")
-    assert ask(search, "Haus").sources == []
-    assert graph.transaction(lambda tx: FILL["schema/077_source_stems"](tx, "")) is not None
-    assert ask(search, "Haus").sources[0].full_text.strip() == TEXTS[5]
 
 
 def test_what_an_ontology_takes_for_a_word_is_found_behind_the_word(

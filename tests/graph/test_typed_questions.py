@@ -15,7 +15,6 @@ from kg_api.graph.documents.called import documents_called
 from kg_api.graph.documents.changing import change_document
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.fulltext.language import choose_language
-from kg_api.graph.migrations import migrate
 from kg_api.graph.naming.documents import identify_document
 from kg_api.graph.spaces.registry import ensure_space
 from kg_api.models.identity import document_id
@@ -24,8 +23,6 @@ from kg_api.models.queries.search import SourceHit, SourceSearch
 from kg_api.search.service import SearchService
 from kg_api.spaces.registry import SpaceRegistry
 from tests.conftest import wipe
-from tests.support.concepts import extraction, found, write
-from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
 from tests.support.records import record
 
@@ -257,25 +254,6 @@ def test_found_words_are_marked(
     (hit,) = [hit for hit in library.ask(ontology, question) if hit.document == name]
     assert hit.full_text.strip() == SETS[ontology][name], "as it is in the file"
     assert [hit.full_text[each.start : each.end] for each in hit.matches] == marked
-
-
-def test_migration_indexes_stored_texts_and_aliases(empty: Library, driver: neo4j.Driver) -> None:
-    graph = empty.graph
-    stored = titled("hook", ["Ein ㎏ Zucker für ٢٠٢٤", "zweiter Absatz"], "old", aliases=["K8s"])
-    store_document(graph, stored)
-    write(graph, extraction(stored, 0, found("Größe Ⅳ", description="aus ２０１９")))
-    wanted = scopes(driver)
-    rows(driver, "MATCH (n) WHERE n:Source OR n:Concept SET n.scope = n.scope[..1]")
-    rows(driver, "MATCH (m:Migration {name: 'schema/128_normal_form'}) DELETE m")
-    assert empty.names("old", "2024") == []
-    assert migrate(graph) == ["schema/128_normal_form"]
-    assert scopes(driver) == wanted
-    assert empty.names("old", "2024") == empty.names("old", "kg") == empty.names("old", "k8s") == ["hook"]
-
-
-def scopes(driver: neo4j.Driver) -> list[object]:
-    found = rows(driver, "MATCH (n) WHERE n.scope IS NOT NULL RETURN elementId(n) AS id, n.scope AS scope")
-    return sorted((row["id"], row["scope"]) for row in found)
 
 
 def test_alias_finds_the_first_passage(empty: Library) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,13 +11,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import neo4j
 import pytest
 
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.fulltext.queries import CONCEPT_FIELDS, lucene_queries, terms
-from kg_api.graph.migrations import migrate
 from kg_api.graph.search.concepts import concepts_by_text
 from kg_api.graph.search.passages import SpaceVectors
 from kg_api.graph.search.similar import places_of
@@ -26,7 +23,6 @@ from kg_api.graph.search.words import by_text
 from kg_api.models.identity import concept_id, document_id, scope_of_ontology
 from kg_api.models.library.documents import DocumentRecord
 from tests.support.concepts import extraction, found, write
-from tests.support.cypher import rows
 from tests.support.records import record
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -231,30 +227,3 @@ def test_concepts_are_found_by_parts_of_their_names(graph: Graph) -> None:
         queries = lucene_queries(terms(word), ["notes"], fields=CONCEPT_FIELDS)
         hits = [each.concept.concept_id for each in concepts_by_text(graph, queries, (), 5)]
         assert hits == [concept_id("notes", "title:secret")], word
-
-
-def test_what_is_stored_gets_its_parts_while_people_search(graph: Graph, driver: neo4j.Driver) -> None:
-    """As a database of the version before, which is migrated: no search fails or comes back empty."""
-    for number in range(60):
-        texts = [f"paragraph {number} {at}: lighthouse title:secret{number}" for at in range(40)]
-        store_document(graph, record(f"{number}", texts))
-    rows(driver, "MATCH (s:Source) SET s.scope = s.scope[..2]")
-    rows(driver, "MATCH (m:Migration) WHERE m.name >= 'schema/041' DELETE m")
-    assert lost(graph, "7", ["secret7"]) == ["secret7"]
-    done, hits = threading.Event(), list[int]()
-    with ThreadPoolExecutor(2) as pool:
-        searching = [pool.submit(searched, graph, done, hits) for _ in range(2)]
-        try:
-            assert [*migrate(graph)][:2] == ["schema/041_source_scope", "schema/042_concept_scope"]
-        finally:
-            done.set()
-        [each.result() for each in searching]
-    assert len(hits) > 2
-    assert set(hits) == {50}
-    assert [lost(graph, f"{number}", [f"secret{number}"]) for number in (0, 7, 59)] == [[], [], []]
-
-
-def searched(graph: Graph, done: threading.Event, hits: list[int]) -> None:
-    (query,) = lucene_queries(["lighthouse"], ["notes"])
-    while not done.is_set():
-        hits.append(len(by_text(graph, query, NO_VECTORS, 50)))

@@ -177,7 +177,7 @@ def test_a_newer_schema_ends_it_and_nothing_is_changed(
 ) -> None:
     del graph
     with driver.session() as session:
-        session.run("CREATE (:Migration {name: 'schema/999_future', kg_version: '9.9'})").consume()
+        session.run("CREATE (:Migration {name: '999_future', kg_version: '9.9'})").consume()
     try:
         env = environment(server, KG_API__PORT=str(free_port()))
         with started(["serve"], env, tmp_path / "log") as running:

@@ -7,11 +7,9 @@ the points in time at which the dates among them begin (kg_api.models.library.mo
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Mapping
 from typing import Any, Final
 
-from kg_api.graph.database import Transaction
 from kg_api.models.library.metadata import MetadataValue
 from kg_api.models.library.moments import moments_of
 
@@ -44,19 +42,3 @@ def _compared(value: MetadataValue) -> Any:
     if isinstance(value, list):
         return [_compared(each) for each in value]
     return value[:MAX_COMPARED] if isinstance(value, str) else value
-
-
-def _project(tx: Transaction, after: str) -> str | None:
-    found = tx.run("schema/060_document_metadata", after=after)
-    rows = [
-        {"document_id": row["document_id"], "properties": metadata_properties(row["metadata"])}
-        for row in found
-    ]
-    tx.run("documents/write_properties", rows=[row for row in rows if row["properties"]])
-    return found[-1]["document_id"] if found else None
-
-
-PROJECT: Final[Mapping[str, Callable[[Transaction, str], str | None]]] = MappingProxyType(
-    {"schema/060_document_metadata": _project}
-)
-"""The migration that this module computes: it takes the next portion and gives the id that it came to."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any
 
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.retrying import SaidMeanwhile
-from kg_api.models.identity import text_hash
 from kg_api.models.library.documents import DocumentRecord, StoredChange
 
 MAX_NAMED = 10
@@ -93,22 +91,3 @@ def _asked(records: Sequence[DocumentRecord]) -> dict[str, Any]:
         "ours": [each.document_id for each in records],
         "limit": MAX_NAMED,
     }
-
-
-def _compute(tx: Transaction, after: str) -> str | None:
-    found = tx.run("schema/085_document_text_hash", after=after)
-    rows = [
-        {
-            "document_id": row["document_id"],
-            "properties": {"text_hash": text_hash(row["preface"], row["passages"])},
-        }
-        for row in found
-    ]
-    tx.run("documents/write_properties", rows=rows)
-    return found[-1]["document_id"] if found else None
-
-
-SAID: Final[Mapping[str, Callable[[Transaction, str], str | None]]] = MappingProxyType(
-    {"schema/085_document_text_hash": _compute}
-)
-"""The migration that this module computes: it takes the next portion and gives the id that it came to."""

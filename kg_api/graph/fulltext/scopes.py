@@ -8,8 +8,7 @@ index's analyzer does not tell apart (kg_api.graph.fulltext.tokens), and stems o
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from kg_api.graph.database import Row, Transaction
@@ -91,43 +90,3 @@ def _source(row: Row, language: str | None) -> list[str]:
 
 _COMPARED: Final = ("source_id", "content_hash", "heading", "title", "paragraph", "metadata", "scope")
 """What is compared with a source that is held, and what is written then."""
-_CONCEPTS: Final = "concepts "
-"""In front of ids of concepts: they come behind all sources."""
-
-
-def _refill(tx: Transaction, after: str) -> str | None:
-    """Index the next portion of all sources, then of all concepts; the place where the next one begins."""
-    if not after.startswith(_CONCEPTS):
-        found = tx.run("schema/128_normal_form", after=after)
-        _write_sources(tx, found, lambda row: row["language"])
-        return found[-1]["source_id"] if found else _CONCEPTS
-    found = tx.run("concepts/to_index", after=after.removeprefix(_CONCEPTS))
-    rows = [
-        {
-            "ontology": row["ontology"],
-            "concept_id": row["concept_id"],
-            "text_hash": row["text_hash"],
-            "scope": scope_of_concept(row["ontology"], row["label"], row["search_terms"], row["description"]),
-            "before": row["before"],
-        }
-        for row in found
-    ]
-    tx.run("concepts/write_scopes", rows=[row for row in rows if row["scope"] != row["before"]])
-    return _CONCEPTS + found[-1]["concept_id"] if found else None
-
-
-def _leave(tx: Transaction, after: str) -> None:
-    """Write nothing: `_refill` comes behind, and writes all that these migrations wrote."""
-    del tx, after
-
-
-FILL: Final[Mapping[str, Callable[[Transaction, str], str | None]]] = MappingProxyType(
-    {
-        "schema/041_source_scope": _leave,
-        "schema/042_concept_scope": _leave,
-        "schema/077_source_stems": _leave,
-        "schema/094_source_stems_of_letters": _leave,
-        "schema/128_normal_form": _refill,
-    }
-)
-"""Migrations that this module computes: each takes the next portion and gives the place that it came to."""

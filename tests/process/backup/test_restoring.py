@@ -56,9 +56,9 @@ def test_a_spoilt_backup_is_refused_and_the_home_stays_empty(
 
 
 def test_one_of_tomorrow_is_refused_by_name(tmp_path: Path) -> None:
-    backup = write_backup(tmp_path, "kg-1", schema_version="schema/999_of_tomorrow", kg_version="9.9")
+    backup = write_backup(tmp_path, "kg-1", schema_version="999_of_tomorrow", kg_version="9.9")
     machine = machine_in(tmp_path / "kg", first_start=True)
-    assert "made by kg 9.9" in machine.kg("admin", "restore", str(backup), code=78)[1]
+    assert "written by kg 9.9" in machine.kg("admin", "restore", str(backup), code=78)[1]
     assert not machine.home.exists()
 
 

@@ -10,7 +10,7 @@ from kg_api.backup import listing, manifest
 from kg_api.backup.listing import list_backups, look_at, new_name, remove_interrupted, remove_oldest
 from kg_api.backup.manifest import BackupManifest
 from kg_api.backup.restoring import check_versions, read_backup
-from kg_api.errors import Conflict, NotFound, SchemaTooNew
+from kg_api.errors import Conflict, NotFound, SchemaTooNew, SchemaTooOld
 from kg_api.managed import processes
 from tests.support.backups import FILES, manifest_of, write_backup
 
@@ -103,9 +103,14 @@ def test_versions_that_this_kg_does_not_know_are_refused() -> None:
     check_versions(manifest_of(FILES))
     check_versions(manifest_of(FILES, schema_version=""))
     check_versions(manifest_of(FILES, neo4j_version="2025.01.0"))
-    for newer in ({"schema_version": "schema/999_of_tomorrow"}, {"neo4j_version": "2026.10.0"}):
+    for newer in ({"schema_version": "999_of_tomorrow"}, {"neo4j_version": "2026.10.0"}):
         with pytest.raises(SchemaTooNew, match="Nothing was changed"):
             check_versions(manifest_of(FILES, **newer))
+
+
+def test_backup_from_before_baseline_is_rejected() -> None:
+    with pytest.raises(SchemaTooOld, match="kg export"):
+        check_versions(manifest_of(FILES, schema_version="schema/127_judgement_by_question"))
 
 
 def test_a_form_of_tomorrow_is_refused(tmp_path: Path) -> None:
