@@ -22,7 +22,7 @@ from kg_api.models.identity import digest
 from kg_api.models.library.parsing import BlockKind, SourceBlock
 from kg_api.models.vocabulary import ExtractorName
 
-VERSION = "7"
+VERSION = "8"
 """Another one finds other concepts in the same text."""
 MAX_LABEL_LENGTH = 200
 MAX_QUOTE_LENGTH = 1000

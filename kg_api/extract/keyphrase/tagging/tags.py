@@ -25,6 +25,13 @@ _WITHIN = _ANY_NOUN | {"DT", "PRP$", "POS", "CD", "JJ", "JJR", "JJS", "RBS", "VB
 _BEFORE_VERBS = frozenset({"TO", "MD", "PRP", "NNS", "NNPS", "WP", "WDT", "RB"})
 _BEHIND_NOUNS = frozenset({"", ".", ",", ":", ")", "VBZ", "VBP", "VBD", "MD", "CC"})
 _ENDS = frozenset({"", ".", ","})
+_BOUNDS = frozenset({".", ",", ":", "(", ")", "WP", "WDT", "WRB", '"'})
+_FINITE = frozenset({"VB", "VBP", "VBZ", "VBD", "MD"})
+_NAMES = frozenset({"NNP", "NNPS"})
+_ATTRIBUTES = frozenset("arms customs earnings goods news operations sales savings sports systems".split())  # noqa: SIM905
+"""Plurals that stand before the noun of a phrase: "sales report"."""
+_SUBJECTS = frozenset({"i", "you", "we", "they"})
+_MAX_CLAUSE_WORDS = 30
 _MAX_PHRASE_WORDS = 12
 """Words of a phrase that are looked at, so that hostile text takes no time squared."""
 _SAID = 2
@@ -49,6 +56,10 @@ class TaggedSentence:
     def pair(self, at: int) -> tuple[str, str]:
         """The word there and the one behind it, whatever its number."""
         return self.word(at), self.word(at + 1).removesuffix("s")
+
+    def is_bound(self, at: int) -> bool:
+        """Whether a clause ends there."""
+        return self.tag(at) in _BOUNDS or (self.tag(at) == "IN" and self.word(at) in _CLAUSES)
 
     def before_phrase(self, at: int) -> int:
         """The place in front of the adjectives and nouns that end there."""
@@ -117,7 +128,7 @@ def _correct(said: TaggedSentence, at: int, tag: str, known: _Known) -> str:
         return _NOUN if said.tag(at - 1) == _NOUN and _is_repeated(said, at, known) else tag
     if tag == "NNS" and _is_third_person(said, at):
         return _VERB
-    return "VB" if tag == _NOUN and _is_infinitive(said, at, known) else tag
+    return "VB" if tag == _NOUN and (_is_infinitive(said, at, known) or _is_only_verb(said, at)) else tag
 
 
 def _is_first(said: TaggedSentence, at: int, known: _Known) -> bool:
@@ -171,5 +182,32 @@ def _is_infinitive(said: TaggedSentence, at: int, known: _Known) -> bool:
         said.tag(before) in {"TO", "MD"}
         and said.tag(at + 1) in _ANY_NOUN
         and word not in known.words
-        and (is_known(f"{word}ed") or is_known(f"{word.removesuffix('e')}ing"))
+        and _has_verb_forms(word)
     )
+
+
+def _has_verb_forms(word: str) -> bool:
+    return any(map(is_known, (f"{word}ed", f"{word}{word[-1:]}ed", f"{word.removesuffix('e')}ing")))
+
+
+def _is_only_verb(said: TaggedSentence, at: int) -> bool:
+    """Whether it is the verb of a clause without another, as in "biologists in Monterey Bay count sea otters"."""
+    is_described = said.tag(at + 1) == "JJ"
+    behind = said.tag(at + 1 + is_described)
+    is_object = behind in _ANY_NOUN or (is_described and behind == "VBZ")  # "polar bears"
+    if not is_object or said.tag(len(said.tags) - 1) != "." or not _has_verb_forms(said.word(at)):
+        return False
+    if said.tag(at - 1) in _NAMES:
+        place = said.before_phrase(at - 1)
+        subject = place - 1 if said.tag(place) == "IN" else -1
+    else:
+        subject = at - 1
+    is_plural = said.tag(subject) == "NNS" and said.word(subject) not in _ATTRIBUTES
+    if not (is_plural or said.word(subject) in _SUBJECTS):
+        return False
+    start, end = at, at + 1
+    while start > max(0, at - _MAX_CLAUSE_WORDS) and not said.is_bound(start - 1):
+        start -= 1
+    while end < at + _MAX_CLAUSE_WORDS and said.tag(end) not in {"", "CC"} and not said.is_bound(end):
+        end += 1
+    return not any(said.tag(place) in _FINITE and said.tag(place - 1) != "JJ" for place in range(start, end))
