@@ -191,7 +191,7 @@ def _has_verb_forms(word: str) -> bool:
 
 
 def _is_only_verb(said: TaggedSentence, at: int) -> bool:
-    """Whether it is the verb of a clause without another, as in "biologists in Monterey Bay count sea otters"."""
+    """Whether it is the verb of a clause without another: "biologists in Monterey Bay count sea otters"."""
     is_described = said.tag(at + 1) == "JJ"
     behind = said.tag(at + 1 + is_described)
     is_object = behind in _ANY_NOUN or (is_described and behind == "VBZ")  # "polar bears"
