@@ -296,7 +296,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
             ImageSwitch(graph, embeddings, ImageSpaceChecker(graph, image_spaces)),
         ),
         drop=DropService(graph),
-        moving=MovingService(graph, files, configure, extracting, extraction.ask),
+        moving=MovingService(graph, files, configure, extracting, extraction.ask, spaces=spaces),
         models=ModelService(graph, spaces, image_spaces, price_of=prices, batch_size_of=batch_sizes),
     )
 

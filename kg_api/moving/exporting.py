@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import cast
 
 from kg_api import __version__
 from kg_api.errors import Conflict, Unavailable
@@ -22,11 +23,13 @@ from kg_api.graph.fulltext.synonyms import read_synonyms
 from kg_api.graph.migrations import list_known
 from kg_api.graph.proposals.configuration import read_proposals
 from kg_api.graph.review.waiting import count_waiting
-from kg_api.graph.spaces.registry import display_name
+from kg_api.graph.spaces.registry import Space, display_name
 from kg_api.images.files import StoredFiles
 from kg_api.models.base import Body
 from kg_api.models.bundle.lines import SOURCES_A_PART
 from kg_api.models.bundle.manifest import FORMAT, LEFT_OUT, BundledOntology, BundleOffer
+from kg_api.models.embedding.spaces import NewSpace
+from kg_api.models.vocabulary import Provider
 from kg_api.moving.writing import concept_lines, document_line, packed, source_line, vector_lines
 from kg_api.spaces.plans import EmbeddingState, Plan, read_embedding_state, select_embedding_states
 
@@ -128,6 +131,7 @@ class ExportService:
             embedding=plan.config,
             space_fingerprint=plan.space.fingerprint,
             model=display_name(plan.space.identity),
+            space=_describe_space(plan.space),
             mark=plan.mark.value,
             language=read_language(self._graph, name).language,
             synonyms=[list(group) for group in read_synonyms(self._graph, name)],
@@ -167,6 +171,16 @@ def _made_lines(documents: Sequence[Row], part: StoredPart, mark: str) -> Iterat
     """What is made of sources; by document."""
     yield from vector_lines(documents, part, mark)
     yield from concept_lines(documents, part)
+
+
+def _describe_space(space: Space) -> NewSpace:
+    identity = space.identity
+    return NewSpace(
+        slug=space.slug,
+        provider=cast("Provider", identity.provider),
+        model=identity.model,
+        dimensions=identity.dimensions,
+    )
 
 
 def _a_page(documents: Sequence[Row]) -> list[Row]:

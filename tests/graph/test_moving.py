@@ -255,6 +255,27 @@ def test_vectors_of_another_model_are_made_anew(kg: Kg, tmp_path: Path) -> None:
     assert status(kg.graph, "others").embedded == len(TEXTS)
 
 
+def test_import_creates_the_space_of_a_bundle(kg: Kg, driver: neo4j.Driver, tmp_path: Path) -> None:
+    kg.add("small")
+    kg.configure.set("notes", EmbeddingConfig(space="small"), dry_run=False)
+    kg.work()
+    mover = Mover(kg, tmp_path)
+    (page,), configuration = mover.pages(), mover.configuration()
+    kg.spaces.close()
+    wipe(driver)
+    fresh = Mover(Kg(kg.graph), tmp_path / "fresh")
+    other = configuration.model_copy(update={"ontology": "others", "space_fingerprint": "0" * 16})
+    failed = fresh.open(other)
+    assert "could not be created: this kg opens deterministic" in failed.notes[0]
+    assert "kg admin spaces create small --provider deterministic" in failed.notes[1]
+    assert not failed.takes_vectors
+    opened = fresh.open(configuration)
+    assert opened.takes_vectors
+    assert opened.notes == [f"created the embedding space 'small' for {configuration.model}"]
+    assert fresh.take(page).vectors == len(TEXTS)
+    assert status(kg.graph, "notes").embedded == len(TEXTS)
+
+
 def test_a_document_of_more_sources_than_a_page_is_whole(
     graph: Graph, driver: neo4j.Driver, tmp_path: Path
 ) -> None:

@@ -32,6 +32,7 @@ class Mover:
             kg.configure,
             ExtractionService(kg.graph, extractors, requests),
             requests.ask,
+            spaces=kg.spaces,
         )
 
     def pages(self, ontology: str = "notes") -> list[bytes]:

@@ -10,6 +10,7 @@ from kg_api.models.base import Answer, Body, OntologyName, Text
 from kg_api.models.bundle.lines import BlobKey, BundledMark, Place
 from kg_api.models.concepts.extraction_config import ExtractionConfig
 from kg_api.models.embedding.configuration import EmbeddingConfig
+from kg_api.models.embedding.spaces import NewSpace
 from kg_api.models.proposals.configuration import ProposalConfig
 from kg_api.models.vocabulary import TextLanguage
 from kg_api.models.words.synonyms import MAX_GROUPS, Group
@@ -41,6 +42,8 @@ class BundledOntology(Body):
     """Of the model and all that is known of it."""
     model: ShortText = ""
     """As a person reads it."""
+    space: NewSpace | None = None
+    """How to create its space in another kg."""
     mark: BundledMark
     """The embedding fingerprint of its sources."""
     language: TextLanguage = "auto"
