@@ -102,12 +102,14 @@ def test_searches_select_sources(harbour: Kg, mode: str) -> None:
         assert found(answer) == there, (mode, where)
         told = [each.effect for each in answer.degraded if "filter" in each.effect]
         assert told == ([] if there else ["no passage fits the conditions of the filter"])
-    for more in ({"exact": True}, {"documents": ["deck.pdf"]}, {"kinds": ["image"]}):
+    others: list[dict[str, Any]] = [{"exact": True}, {"documents": ["deck.pdf"]}, {"kinds": ["image"]}]
+    for more in others:
         assert found(search(harbour, "page=3", "kind=image", mode=mode, **more)) == deck(2)
 
 
 def test_concepts_lead_only_to_sources_that_fit(harbour: Kg) -> None:
-    for way in ({"concepts": True}, {"graph": True}):
+    ways: list[dict[str, Any]] = [{"concepts": True}, {"graph": True}]
+    for way in ways:
         answer = search(harbour, "page=4", text="boat", **way)
         assert found(answer) == deck(3)
     assert [each.label for each in search(harbour, "page=4", text="boat", concepts=True).sources[0].through]
@@ -133,7 +135,8 @@ def asked(kind: Any, *where: str, **more: Any) -> Any:
 def test_similar_and_related_sources_are_selected(harbour: Kg) -> None:
     own = next(iter(search(harbour, "document=plain.md").sources)).source_id
     similarity, related = SimilarityService(harbour.graph), RelatedService(harbour.graph)
-    for more in ({}, {"exact": True}, {"ontology": "notes"}):
+    others: list[dict[str, Any]] = [{}, {"exact": True}, {"ontology": "notes"}]
+    for more in others:
         assert found(similarity.similar(own, asked(SimilarSearch, "page=3", **more))) == deck(1, 2)
     assert found(similarity.similar(own, asked(SimilarSearch, "kind=image"))) == deck(2) | PHOTO
     assert found(related.related(own, asked(RelatedSearch, "page=3"))) == deck(2), "the other kind"

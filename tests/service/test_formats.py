@@ -63,6 +63,11 @@ def test_a_pdf_is_found_by_its_words_on_their_page(http: httpx.Client) -> None:
     document = http.get(f"/documents/{answer['document_id']}").json()
     assert document["text"][hit["start"] : hit["end"]] == hit["full_text"]
     assert all(sentence in document["text"] for sentence in SAID)
+    for page, records in ((3, 1), (99, 0)):
+        asked = {"text": "cherries", "mode": "text", "where": [f"page={page}", "kind=passage"]}
+        told = http.post("/queries/augment", json=asked).json()
+        assert [each["page"] for each in told["records"]] == [hit["page"]] * records
+        assert http.get("/documents", params={"where": f"page={page}"}).json()["total"] == records
 
 
 def test_each_page_with_much_on_it_is_told(http: httpx.Client) -> None:

@@ -41,7 +41,7 @@ class HybridArguments(Paged):
     documents: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
     """Only in these documents: names, ONTOLOGY/NAME or ids."""
     where: list[str] | None = None
-    """Conditions on documents: `date>=2025-01-01`, `tags=oncall`."""
+    """Conditions: `date>=2025-01-01`, `tags=oncall`, `page=2`, `kind=image`."""
     concept_limit: Annotated[int, Field(strict=True, ge=0, le=MAX_CONCEPTS)] = 5
     """How many concepts."""
     source_limit: Limit = 10

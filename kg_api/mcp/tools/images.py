@@ -44,7 +44,7 @@ class ImageArguments(Paged):
     ontologies: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
     """Only in these collections; unset: all."""
     where: list[str] | None = None
-    """Conditions on documents: `date>=2025-01-01`, `tags=oncall`."""
+    """Conditions: `date>=2025-01-01`, `tags=oncall`, `page=2`, `kind=image`."""
     limit: Limit = 5
     """How many."""
     image_bytes: Annotated[int, Field(strict=True, ge=0, le=MAX_IMAGE_BYTES)] = USUAL_IMAGE_BYTES

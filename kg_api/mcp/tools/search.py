@@ -37,7 +37,7 @@ class SearchArguments(Paged):
     documents: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
     """Only in these documents: names, ONTOLOGY/NAME or ids."""
     where: list[str] | None = None
-    """Conditions on documents: `date>=2025-01-01`, `tags=oncall`."""
+    """Conditions: `date>=2025-01-01`, `tags=oncall`, `page=2`, `kind=image`."""
     limit: Limit = 10
     """How many hits."""
     per_document: Limit | None = None

@@ -33,7 +33,7 @@ class SimilarArguments(Paged):
     ontologies: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
     """Only in these collections; unset: all."""
     where: list[str] | None = None
-    """Conditions on documents: `date>=2025-01-01`, `tags=oncall`."""
+    """Conditions: `date>=2025-01-01`, `tags=oncall`, `page=2`, `kind=image`."""
     limit: Limit = 10
     """How many passages."""
     min_similarity: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] | None = None

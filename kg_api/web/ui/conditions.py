@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kg_api.models.queries.facets import FacetCounts, FacetValue
-from kg_api.models.queries.filters import OF_TIME, parse_conditions
+from kg_api.models.queries.filters import OF_TIME, PAGE, parse_conditions
 
 ORDERED: Final = (">=", "<=")
 """By which also dates are compared."""
@@ -29,7 +29,9 @@ def begun_conditions(fields: Sequence[str]) -> list[str]:
     Args:
         fields: as conditions name them.
     """
-    begun = [(each, sign) for each in fields for sign in ("=", *(ORDERED if each in OF_TIME else ()))]
+    begun = [
+        (each, sign) for each in fields for sign in ("=", *(ORDERED if each in (*OF_TIME, PAGE) else ()))
+    ]
     return [f"{_quoted(field)}{sign}" for field, sign in begun if _can_be_named(field)]
 
 
