@@ -60,6 +60,7 @@ class Embedder(Protocol):
 
         Raises:
             InvalidInput: a text is blank or too long, or the provider refuses it.
+            RejectedTexts: the provider fails on these; the others are fine.
             ConfigurationError: a provider does not take the key, the model or its dimensions.
             EmbeddingUnavailable: a provider does not answer, after all tries.
             EmbeddingFailed: the model gave NaN, zero or wrongly sized vectors.

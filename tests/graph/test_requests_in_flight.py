@@ -12,9 +12,11 @@ import neo4j
 import numpy as np
 import pytest
 
+from kg_api.embed.remote.embedder import KNOWN_GOOD
 from kg_api.graph import jobs
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
+from kg_api.graph.spaces.due import read_refused_sources
 from kg_api.jobs.embedding.source_job import SourceEmbedding
 from kg_api.jobs.runner import Runner
 from kg_api.models.embedding.spaces import ModelChoice
@@ -22,7 +24,8 @@ from kg_api.models.vocabulary import JobState
 from kg_api.planning.contexts import Contexts
 from kg_api.settings import WorkerSettings
 from kg_api.spaces.cached import CachedPassages
-from tests.support.behaviours import Behaviour, Status
+from kg_api.spaces.plans import read_embedding_state
+from tests.support.behaviours import Behaviour, Drop, Status
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
 from tests.support.embedding import open_spaces, run_jobs, status
@@ -90,11 +93,29 @@ def test_several_requests_at_once_and_each_source_gets_its_own_vector(
     assert (done.state, done.done, done.total) == (JobState.COMPLETED, SOURCES, SOURCES)
 
 
+@pytest.mark.parametrize("fault", [Status(500, message="NaN"), Drop(mid_body=False)], ids=str)
+def test_texts_that_the_server_fails_on_are_set_aside(graph: Graph, asking: Asking, fault: Behaviour) -> None:
+    def told(body: dict[str, Any]) -> Behaviour | None:
+        return fault if any("number42." in text or "number7." in text for text in body["input"]) else None
+
+    asking.server.next_behaviour = told
+    job = jobs.find_job(graph, seed(graph))
+    embed(graph, asking)
+    done = jobs.find_job(graph, job.job_id)
+    assert (done.state, done.done) == (JobState.COMPLETED_WITH_ERRORS, SOURCES)
+    assert (status(graph).embedded, status(graph).refused) == (SOURCES - 2, 2)
+    mark = read_embedding_state(graph, "notes").target.mark
+    reasons = [each.reason for each in read_refused_sources(graph, "notes", mark, limit=9)]
+    assert len(reasons) == 2
+    assert all(asking.server.url in reason for reason in reasons)
+
+
 def test_one_that_fails_in_the_middle_keeps_the_others_and_skips_nothing(
     graph: Graph, driver: neo4j.Driver, asking: Asking
 ) -> None:
     def told(body: dict[str, Any]) -> Behaviour | None:
-        return Status(500) if any("number42." in text for text in body["input"]) else None
+        ends = any("number42." in text or text == KNOWN_GOOD for text in body["input"])
+        return Status(500) if ends else None
 
     asking.server.next_behaviour = told
     job_id = seed(graph)

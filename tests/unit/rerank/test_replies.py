@@ -71,3 +71,10 @@ def test_a_text_that_fits_is_its_only_window() -> None:
 def test_the_best_window_counts() -> None:
     assert best_of([0.1, 0.9, 0.2, 0.3], [1, 2, 1]) == [0.1, 0.9, 0.3]
     assert best_of([], []) == []
+
+
+def test_a_missing_index_is_zero() -> None:
+    assert in_order([(1, 0.1), (None, 0.2)], 2) == [0.2, 0.1]
+    assert in_order([(None, 0.3)], 1) == [0.3]
+    with pytest.raises(RerankUnavailable, match="index"):
+        in_order([(None, 0.1), (None, 0.2)], 2)
