@@ -120,8 +120,8 @@ class Stage:
     def kg(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command of kg, at the service of the home that listened last: that lets its own user in."""
         command = [sys.executable, "-m", "kg_cli.main", *arguments]
-        at = self.home.service_url()
-        env = os.environ | ({"KG_API_URL": at} if at else {})
+        urls = [each.url for each in self.home.services() if each.url]
+        env = os.environ | ({"KG_API_URL": urls[-1]} if urls else {})
         return subprocess.run(command, env=env, check=False, capture_output=True, text=True)
 
     @contextmanager

@@ -306,7 +306,7 @@ def test_alias_names_one_document(empty: Library) -> None:
             identify_document(graph, called, ontology)
     with pytest.raises(NotFound):
         identify_document(graph, "K9s")
-    assert documents_called(graph, ["K8S"], ["case"]).ids == [a]
-    assert [*documents_called(graph, ["K8S"], ["case", "more"]).of] == ["case", "more"]
+    assert documents_called(graph, ["K8S"], ["case"]) == {"case": [a]}
+    assert [*documents_called(graph, ["K8S"], ["case", "more"])] == ["case", "more"]
     with pytest.raises(Conflict):
         documents_called(graph, ["both"], ["case"])

@@ -29,7 +29,7 @@ from tests.unit.convert.test_spreadsheet import (
 FILES = Path(__file__).parents[2] / "data" / "files"
 
 
-def format_cells(values: dict[str, object]) -> bytes:
+def format_cells(values: dict[str, Any]) -> bytes:
     """Make a workbook of a value for each number format."""
     book, out = openpyxl.Workbook(), io.BytesIO()
     sheet = book.worksheets[0]
