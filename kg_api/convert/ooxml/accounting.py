@@ -76,16 +76,17 @@ def _read_chart(root: XmlElement) -> set[str]:
 def _read_paragraphs(root: XmlElement, hidden: set[str]) -> Iterator[str]:
     skipped = set(_find_skipped(root, hidden))
     owner, pieces = None, list[str]()
-    for each in root.iter("{*}t"):
-        if each.text and each not in skipped:
+    for each in root.iter("{*}t", "{*}tab", "{*}br", "{*}cr"):
+        if _name(each) != "t":
+            pieces.append(" ")
+        elif each.text and each not in skipped:
             above = next((up for up in _climb(each) if _name(up) in {"p", "rt", "oMath"}), each)
-            if above is not owner and pieces:
+            if above is not owner:
                 yield "".join(pieces)
                 pieces = []
             owner = above
             pieces.append(each.text)
-    if pieces:
-        yield "".join(pieces)
+    yield "".join(pieces)
 
 
 def _find_codes(root: XmlElement) -> Iterator[XmlElement]:
