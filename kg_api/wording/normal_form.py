@@ -54,7 +54,7 @@ def normalise_text(text: str) -> str:
 def fold_letters(text: str) -> str:
     """Return a normal text with one of the letters that typists of Arabic, Persian and Urdu interchange.
 
-    Questions are asked in both forms: this one alone ranks Arabic worse (nDCG@10 of xquad 86.9, not 89.8).
+    Questions are asked in both forms: this one alone costs 2.5 points of nDCG@10 (xquad, Arabic, mode text).
     """
     return text if text.isascii() else text.translate(_LETTERS)
 

@@ -24,8 +24,7 @@ MAX_MATCHES = 50
 MAX_SCANNED = 200_000
 """Characters that are looked through: 20 ms."""
 
-_LETTERS = rf"(?:[^\W_]|[{SYMBOLS}])"
-_WORD = re.compile(rf"{_LETTERS}+(?:[{EXTENDING}]+{_LETTERS}*)*")
+_WORD = re.compile(rf"(?:[^\W_]+|[{SYMBOLS}])(?:[{EXTENDING}{SYMBOLS}]+[^\W_]*)*")
 _PLAIN_WORD = re.compile("[a-zA-Z0-9]+")
 _JOINT = re.compile(r"\s*|_+|\s?°\s?|[-^'’＇.:/·]")
 _POSSESSIVE = re.compile(r"(?<=[^\W_])['’＇][sS](?![^\W_])")

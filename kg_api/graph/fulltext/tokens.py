@@ -14,6 +14,7 @@ import re
 import unicodedata
 from collections.abc import Container, Iterable, Iterator
 from fractions import Fraction
+from functools import lru_cache
 
 from kg_api.wording.normal_form import fold_letters, normalise_text
 
@@ -83,6 +84,7 @@ PIECES = re.compile(f"[{SINGLE}][{EXTENDING}]*|[^{SINGLE}]+")
 _POSSESSIVE = re.compile(r"[^\W_]+['’＇][sS]")
 _WITHOUT_TOKEN = re.compile(rf"[{_class_of({'No'})}{_UNKNOWN}]")
 """Numbers that are no digits, and unknown letters."""
+KNOWN_WORDS = 65_536
 MAX_NUMBER = 16
 """Characters of a number that is indexed with its unit."""
 _UNIT = r"[a-zA-Z\u00b5\u0370-\u03ff]{1,5}\d?"
@@ -97,6 +99,7 @@ def runs(text: str) -> Iterator[re.Match[str]]:
     return (_ASCII_RUN if text.isascii() else _ANY_RUN).finditer(text)
 
 
+@lru_cache(KNOWN_WORDS)
 def parts(word: str) -> str:
     """The parts of a word in normal form, as they are indexed and asked for, a blank between them.
 
