@@ -21,6 +21,7 @@ _BRACKETS = str.maketrans({"[": "(", "]": ")", "\\": "/"})
 
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u2060\ufeff\x00-\x08\x0e-\x1b\x7f\ufffe\uffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_LIGATURE = re.compile("[ﬀ-ﬆ]")
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}  # as a reader says them
 )
@@ -50,7 +51,8 @@ def storable(text: str) -> str:
     """Leave out what nobody sees and what no database keeps; newlines and blanks stay."""
     if text.isascii() and text.isprintable():
         return text
-    return _SURROGATE.sub("�", _INVISIBLE.sub("", text)).translate(_LIGATURES)
+    shown = _SURROGATE.sub("�", _INVISIBLE.sub("", text))
+    return shown.translate(_LIGATURES) if _LIGATURE.search(shown) else shown  # translate is slow
 
 
 def one_line(text: str) -> str:

@@ -64,7 +64,7 @@ class Element(Protocol):
         """Remove an element just below, with its tail."""
         ...
 
-    def xpath(self, path: str, /, **variables: str) -> list[Element]:
+    def xpath(self, path: str, /) -> list[Element]:
         """The elements at a path."""
         ...
 

@@ -6,7 +6,7 @@ import re
 
 from kg_api.convert.html.elements import Element
 
-_INTEGER = re.compile(r"\s*([+-]?[0-9]{1,9})(?![0-9])")
+_INTEGER = re.compile(r"\s*([+-]?[0-9]{1,10})(?![0-9])")
 _STYLE = re.compile(r"(?:^|;)\s*list-style(?:-type)?\s*:([^;]*)", re.IGNORECASE)
 _TYPES = {"1": "decimal", "a": "lower-alpha", "A": "upper-alpha", "i": "lower-roman", "I": "upper-roman"}
 _LETTERS = {

@@ -26,6 +26,7 @@ _SYLLABLES = re.compile(r"[\u3040-\u30ff\u3100-\u312f\u31a0-\u31bf]+")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 _NO_VALUE = frozenset({"hidden", "password", "file", "image", "color", "range"})
 _BUTTONS = frozenset({"submit", "button", "reset"})
+_UNFILLED = _NO_VALUE | _BUTTONS | {"checkbox", "radio"}
 _WHOLE = frozenset({"img", "br", "input", "select", "textarea", "svg", "iframe", "object"})
 _MAX_FRAMES = 3
 """Pages within pages (`srcdoc`)."""
@@ -39,6 +40,8 @@ def simplify(root: Element, frames: int = _MAX_FRAMES) -> Counter[str]:
     """Rewrite what is below `root`; return how many words were left out, by the reason."""
     left_out: Counter[str] = Counter()
     _apply_styles(root)
+    for form in [each for each in root.iter("form") if _is_filled(each)]:
+        form.tag = "section"
     _strike(
         [
             *root.iter("del", "s", "strike"),
@@ -85,13 +88,15 @@ def apply_sheet(root: Element, sheet: str) -> None:
     """Write struck, raised and lowered text of a style sheet's classes into the elements' own style."""
     if "line-through" not in sheet and "vertical-align" not in sheet:
         return
+    styles: dict[str, str] = {}
     for selectors, style in _RULE.findall(_NO_RULE.sub("", sheet)):
-        if not (_STRUCK.search(style) or _SCRIPT.search(style)):
-            continue
-        for found in filter(None, map(_CLASS.fullmatch, selectors.split(","))):
-            path = "descendant::*[contains(concat(' ', normalize-space(@class), ' '), $name)]"
-            for element in root.xpath(path, name=f" {found[1]} "):
-                element.attrib["style"] = f"{style.strip().rstrip(';')};{element.get('style', '')}"
+        if _STRUCK.search(style) or _SCRIPT.search(style):
+            for found in filter(None, map(_CLASS.fullmatch, selectors.split(","))):
+                styles[found[1]] = style.strip().rstrip(";")
+    for element in root.xpath("descendant::*[@class]") if styles else ():
+        named = [styles[name] for name in element.attrib["class"].split() if name in styles]
+        if named:
+            element.attrib["style"] = ";".join([*named, element.get("style", "")])
 
 
 def _strike(elements: list[Element]) -> None:
@@ -167,7 +172,10 @@ def _is_link(element: Element) -> bool:
     above = element.getparent()
     if above is None or above.tag != "a" or not above.get("href"):
         return False
-    return "".join(above.itertext()).strip() == "".join(element.itertext()).strip()
+    siblings = above.iterchildren()
+    if next(siblings) is not element or next(siblings, None) is not None:
+        return False
+    return not ((above.text or "") + (element.tail or "")).strip()
 
 
 def _write_reading(ruby: Element) -> None:
@@ -217,6 +225,19 @@ def _open_frame(frame: Element, frames: int) -> Counter[str]:
     body.tag = "div"
     frame.append(body)
     return left_out
+
+
+def _is_filled(form: Element) -> bool:
+    """Whether a form says something: a search or a sign-in does not."""
+    fields = [(each, each.get("type", "text").strip().lower()) for each in form.iter("input")]
+    if any(kind in {"search", "password"} for _, kind in fields) or form.get("role") == "search":
+        return False
+    return (
+        any("checked" in each.attrib for each, _ in fields)
+        or any(each.get("value", "").strip() for each, kind in fields if kind not in _UNFILLED)
+        or any((each.text or "").strip() for each in form.iter("textarea"))
+        or any("selected" in each.attrib for each in form.iter("option"))
+    )
 
 
 def _write_field(field: Element, tag: str) -> int:
