@@ -15,6 +15,7 @@ from kg_api.convert.html.math import write_formula
 from kg_api.convert.html.tables import BLOCKS
 from kg_api.convert.markdown_text import lower_text, one_line, raise_text
 
+_STRUCK_TAGS = frozenset({"del", "s", "strike"})
 _STRUCK = re.compile(r"text-decoration(?:-line)?\s*:[^;]*line-through", re.IGNORECASE)
 _SCRIPT = re.compile(r"vertical-align\s*:\s*(super|sub)\b", re.IGNORECASE)
 _BLOCK = re.compile(r"(?:^|;)\s*display\s*:\s*(?:block|flow-root|grid|flex|table|list-item)", re.IGNORECASE)
@@ -30,10 +31,7 @@ _UNFILLED = _NO_VALUE | _BUTTONS | {"checkbox", "radio"}
 _WHOLE = frozenset({"img", "br", "input", "select", "textarea", "svg", "iframe", "object"})
 _MAX_FRAMES = 3
 """Pages within pages (`srcdoc`)."""
-_TAGS = (
-    *("sup", "sub", "ruby", "math", "q", "bdo", "svg", "iframe"),
-    *("input", "select", "textarea"),
-)
+_TAGS = ("sup", "sub", "ruby", "math", "q", "bdo", "svg", "iframe", "input", "select", "textarea")
 
 
 def simplify(root: Element, frames: int = _MAX_FRAMES) -> Counter[str]:
@@ -42,12 +40,8 @@ def simplify(root: Element, frames: int = _MAX_FRAMES) -> Counter[str]:
     _apply_styles(root)
     for form in [each for each in root.iter("form") if _is_filled(each)]:
         form.tag = "section"
-    _strike(
-        [
-            *root.iter("del", "s", "strike"),
-            *(each for each in root.xpath("descendant::*[@style]") if _STRUCK.search(each.attrib["style"])),
-        ]
-    )
+    marked = root.xpath("descendant::*[self::del or self::s or self::strike or @style]")
+    _strike([each for each in marked if each.tag in _STRUCK_TAGS or _STRUCK.search(each.get("style", ""))])
     for element in reversed([*root.iter(*_TAGS)]):  # the innermost first: their text is in those around them
         tag = str(element.tag)
         if tag in {"sup", "sub"}:
@@ -100,7 +94,7 @@ def apply_sheet(root: Element, sheet: str) -> None:
 
 
 def _strike(elements: list[Element]) -> None:
-    """Put `~~` around struck text, block by block."""
+    """Put `~~` around struck text, block by block; the outermost of nested elements comes first."""
     done = set[Element]()
     for outermost in elements:
         if any(each in done for each in (outermost, *outermost.iterancestors())):
