@@ -6,6 +6,7 @@ stay until a person says that the change is meant.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
@@ -17,20 +18,16 @@ from kg_api.parse.files import FileProblem
 from kg_api.sync.listing import FolderListing
 
 MAX_REMEMBERED = 100
+ABSENT = "absent"
+"""Of a file system that the last scan did not see: whatever is mounted then can be another one."""
 
 
-def read_mounts(root: Path) -> dict[str, int]:
-    """Return the mount point that a folder is on and those below it, each with its device."""
+def read_mounts(root: Path) -> dict[str, str]:
+    """Return the mount point that a folder is on and those below it, each with what tells its file system."""
     points = {Path(each.mountpoint) for each in psutil.disk_partitions(all=True)}
     above = max((each for each in points if root.is_relative_to(each)), key=_depth, default=root)
     below = sorted(each for each in points if each != root and each.is_relative_to(root))
-    found = dict[str, int]()
-    for each in (above, *below[:MAX_REMEMBERED]):
-        try:
-            found[str(each)] = each.stat().st_dev
-        except OSError:  # mounted, and its server does not answer: the listing reports it
-            found[str(each)] = -1
-    return found
+    return {str(each): _identify(each) for each in (above, *below[:MAX_REMEMBERED])}
 
 
 class MountCheck:
@@ -46,8 +43,8 @@ class MountCheck:
     def __init__(
         self,
         listing: FolderListing,
-        before: Mapping[str, int],
-        now: Mapping[str, int],
+        before: Mapping[str, str],
+        now: Mapping[str, str],
         stored: Collection[str],
     ) -> None:
         self._listing = listing
@@ -87,11 +84,11 @@ class MountCheck:
             if self._before and (reason := self._reason_to_keep(point))
         ]
 
-    def to_remember(self, absent: Collection[FileProblem]) -> dict[str, int]:
-        """Return what the next scan compares with: of an absent mount what was known before."""
+    def to_remember(self, absent: Collection[FileProblem]) -> dict[str, str]:
+        """Return what the next scan compares with: an absent mount that it knew stays known."""
         kept = {problem.path for problem in absent}
-        known = {point: device for point, device in self._before.items() if point in kept}
-        return {**{point: device for point, device in self._now.items() if point not in kept}, **known}
+        present = {point: identity for point, identity in self._now.items() if point not in kept}
+        return present | {point: ABSENT for point in kept if point in self._before}
 
     def _reason_to_keep(self, point: str) -> str | None:
         beginning = self._beginning_of(point)
@@ -104,7 +101,7 @@ class MountCheck:
         changed = self._before.get(point) != self._now[point]
         has_files = any(file.document.startswith(beginning) for file in self._listing.files)
         if len(gone) == len(stored) and (changed or not has_files):
-            state = "has other files than at the last scan" if has_files else "is empty"
+            state = "has other files than before, and none is taken" if has_files else "is empty"
             return f"the file system there {state}: {len(gone)} documents stay without their files"
         return None
 
@@ -114,9 +111,16 @@ class MountCheck:
             f"{self._listing.prefix}{Path(point).relative_to(self._listing.root).as_posix()}/"
         )
 
-    def _point_of_root(self, mounts: Mapping[str, int]) -> str | None:
+    def _point_of_root(self, mounts: Mapping[str, str]) -> str | None:
         root = self._listing.root
         return next((point for point in mounts if root.is_relative_to(point)), None)
+
+
+def _identify(point: Path) -> str:
+    try:
+        return f"{point.stat().st_dev}:{os.statvfs(point).f_fsid}"
+    except OSError:  # mounted, and its server does not answer: the listing reports it
+        return ABSENT
 
 
 def _depth(path: Path) -> int:

@@ -66,7 +66,7 @@ class Scan:
         self._done = 0
         self._total = 0
         self._gone = self._empty = frozenset[str]()
-        self._mounts = dict[str, int]()
+        self._mounts = dict[str, str]()
         before = folder.last_scan.refusals if folder.last_scan else ()
         self._extract = extract
         self._looking = FileInspection(
@@ -142,7 +142,10 @@ class Scan:
             raise FolderEmptied(f"{error}. {self._if_meant()}") from None
         if absent := check.list_absent():
             told = [each._replace(reason=f"{each.reason}. {self._if_meant()}") for each in absent]
-            self._listing = replace(self._listing, problems=[*self._listing.problems, *told])
+            foreign = tuple(each.document for each in absent if each.path in self._mounts)
+            files = [file for file in self._listing.files if not file.document.startswith(foreign)]
+            problems = [*self._listing.problems, *told]
+            self._listing = replace(self._listing, files=files, problems=problems)
         self._mounts = check.to_remember(absent)
 
     def _if_meant(self) -> str:

@@ -129,7 +129,7 @@ def test_absent_mount_removes_no_document(
 ) -> None:
     """Until a person says that it is meant, in every scan."""
     root, below = str(folder.parent), str(folder / "below")
-    mounts = {root: 1, below: 2}
+    mounts = {root: "1", below: "2"}
     monkeypatch.setattr(scanning, "read_mounts", lambda _: dict(mounts))
     scan(graph, followed)
     (folder / "below" / "two.md").unlink()
@@ -141,8 +141,16 @@ def test_absent_mount_removes_no_document(
         assert "not mounted" in told.reason
         assert f"kg folders scan {followed} --allow-empty" in told.reason
         assert sorted(documents(graph)) == ["below/two.md", "one.md"]
+    mounts[below] = "another drive"
+    put(folder, below__other="Other.\n")
+    for _ in range(2):
+        after = scan(graph, followed)
+        assert after.last_scan is not None
+        assert "has other files" in after.last_scan.refusals[0].reason
+        assert sorted(documents(graph)) == ["below/two.md", "one.md"]
+    (folder / "below" / "other.md").unlink()
     mounts.clear()
-    mounts["/"] = 3
+    mounts["/"] = "3"
     assert "is not mounted" in (scan(graph, followed).error or "")
     assert sorted(documents(graph)) == ["below/two.md", "one.md"]
     scan(graph, followed, allow_empty=True)

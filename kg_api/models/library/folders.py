@@ -89,8 +89,8 @@ class ScanTally(BaseModel):
     duplicate_files: list[DuplicateFile] = Field(default_factory=list[DuplicateFile])
     refusals: list[RefusedFile] = Field(default_factory=list[RefusedFile])
     left_out: dict[str, int] = Field(default_factory=dict[str, int])
-    mounts: dict[str, int] = Field(default_factory=dict[str, int])
-    """Mount points of the folder and below it, each with its device; of whole scans alone."""
+    mounts: dict[str, str] = Field(default_factory=dict[str, str])
+    """Mount points of the folder and below it, each with what tells its file system; of whole scans alone."""
 
 
 class Refusal(Answer):
