@@ -58,7 +58,7 @@ def test_a_phrase_is_taken_for_the_concept_that_fits_best_and_it_is_told(
     found = service.paths("a mechanical computer", "Ada Lovelace", None, 2, 5)
     assert (found.start.concept_id, len(found.paths)) == (ids["Analytical Engine"], 1)
     assert "'a mechanical computer'" in found.degraded[0].effect
-    with pytest.raises(NotFound, match="no concept fits"):
+    with pytest.raises(NotFound, match="'nowhere'"):
         service.paths("Ada Lovelace", "anything", ["nowhere"], 2, 5)
     with pytest.raises(NotFound, match=r"no concept fits 'qwertyzxcv' \(nearest: '"):
         service.paths("Ada Lovelace", "qwertyzxcv", None, 2, 5)

@@ -93,7 +93,8 @@ def test_a_conversation_is_augmented_like_its_text(http: httpx.Client) -> None:
     answer = augment(http, messages=messages, ontology="handbook", min_similarity=0.3)
     assert documents(answer) == ["bees.md"]
     assert answer["notes"] == ["1 blank message was left out: number 2"]
-    assert augment(http, messages=messages, ontology="there is none")["records"] == []
+    unknown = http.post("/queries/augment", json={"messages": messages, "ontology": "there is none"})
+    assert unknown.status_code == 404
     assert documents(augment(http, messages=messages, documents=["bread.md"], min_similarity=-1)) == [
         "bread.md"
     ]
