@@ -11,7 +11,7 @@ from kg_api.errors import UnreadableDocument
 from kg_api.ingest.pages import DocumentPages
 from kg_api.models.identity import content_hash, digest, document_id, source_ids
 from kg_api.models.images import PlacedImage, StoredImage
-from kg_api.models.library.documents import DocumentRecord, DocumentUpload, Duplicates, SourceRecord
+from kg_api.models.library.documents import DocumentRecord, DocumentRequest, Duplicates, SourceRecord
 from kg_api.models.library.formats import CONVERTED, Format, OcrMode
 from kg_api.models.library.metadata import MetadataValue, with_file_time
 from kg_api.models.library.parsing import CodeScope, ParsedDocument, SourceSpan
@@ -56,7 +56,7 @@ class Incoming:
     """What keeps its files until the document is stored or waits."""
 
 
-def incoming_of(upload: DocumentUpload, text: str) -> Incoming:
+def incoming_of(upload: DocumentRequest, text: str) -> Incoming:
     """A document as a request brings it."""
     about = upload.model_dump(
         include={"format", "uri", "title", "metadata", "modified", "duplicates", "review", "ocr"}

@@ -98,7 +98,7 @@ class StoredChange:
     """The first other documents of the ontology that say the same; not asked of one that is unchanged."""
 
 
-class DocumentUpload(Body):
+class DocumentRequest(Body):
     """What is said about a document that comes as a file."""
 
     ontology: OntologyName
@@ -119,6 +119,11 @@ class DocumentUpload(Body):
     """Of a new document that says what another of the ontology says: keep it, or skip it."""
     review: bool = False
     """Whether it waits until it is approved: nothing of it is embedded, read for concepts or found."""
+
+
+class DocumentUpload(DocumentRequest):
+    """A file to store, next to its content."""
+
     ocr: OcrMode = "auto"
     """Pages of a PDF that OCR reads: `auto` those without readable text, `always` all, `never` none."""
 
@@ -132,7 +137,7 @@ class DocumentChange(Body):
     """Key by key; null deletes one."""
 
 
-class DocumentText(DocumentUpload):
+class DocumentText(DocumentRequest):
     """A document as text."""
 
     text: Text
