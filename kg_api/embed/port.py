@@ -40,6 +40,11 @@ class RejectedTexts(InvalidInput):
         super().__init__(next(iter(reasons.values())))
         self.reasons = reasons
 
+    @classmethod
+    def slug(cls) -> str:
+        """The name that clients know, which does not tell one text from several."""
+        return InvalidInput.slug()
+
 
 class Embedder(Protocol):
     """One model with its settings. A batch is the primitive; passages and queries are different calls.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kg_api.embed.remote.embedder import KNOWN_GOOD
 from kg_api.spaces.probe import PROBE_TEXT
 from tests.support.behaviours import Behaviour
 from tests.support.embedding_server import EmbeddingServer, Request
@@ -37,8 +38,9 @@ class Model:
 
     @property
     def passages(self) -> list[list[str]]:
-        """The texts of each request but those of the probe."""
-        asked = [[text for text in each.body["input"] if text != PROBE_TEXT] for each in self.requests]
+        """The texts of each request but those of kg itself."""
+        own = {PROBE_TEXT, KNOWN_GOOD}
+        asked = [[text for text in each.body["input"] if text not in own] for each in self.requests]
         return [texts for texts in asked if texts]
 
 
