@@ -47,20 +47,28 @@ def matching_documents(
     """
     of_documents, of_sources = split_clauses(where)
     if of_sources:
-
-        def matching(clauses: Sequence[Clause]) -> list[str]:
-            found = matching_documents(graph, clauses, ontologies, document_ids)
-            return [each for ids in found.values() for each in ids]
-
-        def having(sources: SourceFilter) -> list[str]:
-            return documents_having(graph, sources, ontologies, document_ids)
-
-        document_ids = having(filter_sources(of_sources, matching, having))
+        document_ids = _documents_by_sources(graph, of_sources, ontologies, document_ids)
     within = {"ontologies": _listed(ontologies), "document_ids": _listed(document_ids)}
     conditions = [[[*map(_parameters, group)] for group in alternatives_of(each)] for each in of_documents]
     rows = graph.read("documents/matching", conditions=conditions, in_order=in_order, **within)
     known = {row["ontology"]: row["document_ids"] for row in rows}
     return {name: ids for name, ids in known.items() if ontologies is None or name in ontologies}
+
+
+def _documents_by_sources(
+    graph: Reader,
+    clauses: Sequence[Clause],
+    ontologies: Sequence[str] | None,
+    document_ids: Sequence[str] | None,
+) -> list[str]:
+    def matching(where: Sequence[Clause]) -> list[str]:
+        found = matching_documents(graph, where, ontologies, document_ids)
+        return [each for ids in found.values() for each in ids]
+
+    def having(sources: SourceFilter) -> list[str]:
+        return documents_having(graph, sources, ontologies, document_ids)
+
+    return having(filter_sources(clauses, matching, having))
 
 
 def describe_unknown_fields(

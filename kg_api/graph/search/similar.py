@@ -20,7 +20,8 @@ from kg_api.models.queries.places import DescribedPlace, Place
 PORTION = 1000
 """Sources whose vectors are read at once."""
 INDEX_DEPTH = 1000
-"""Passages of the index of which those that fit are looked for; if too few do, each vector is compared."""
+"""Passages of the index that are looked through for those that fit, for all sources together. If too few do,
+each vector that fits is compared."""
 FIRST, LAST = "", "~"
 """Before and behind all ids of documents, which are hexadecimal."""
 
@@ -109,7 +110,8 @@ def nearest(
     sources = sources or SourceFilter()
     among = document_ids is not None
     if sources and not exact:
-        found = nearest(graph, asked, space, ontologies, INDEX_DEPTH, document_ids=document_ids)
+        depth = max(limit, INDEX_DEPTH // max(1, len(asked)))
+        found = nearest(graph, asked, space, ontologies, depth, document_ids=document_ids)
         return _fitting(graph, found, sources, limit) or nearest(
             graph, asked, space, ontologies, limit, exact=True, document_ids=document_ids, sources=sources
         )
