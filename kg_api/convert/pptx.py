@@ -85,6 +85,8 @@ class _Deck:
         self.writer, self.pages, self.left_out = MarkdownWriter(), list[int](), Counter[str]()
         self.images = ImagesWithin(settings)
         self._dates: set[str] = set()
+        self._numbered = False
+        """Whether places of the layout number their paragraphs; to look each up takes long."""
 
     def write_slide(self, slide: Any) -> bool:
         """Write one slide; return whether it says anything."""
@@ -95,6 +97,11 @@ class _Deck:
         words = "" if title is None else " ".join(read_lines(title.element))
         writer.add(heading(2, words or f"Slide {len(self.pages)}"))
         before = writer.position
+        layout = slide.slide_layout
+        self._numbered = any(
+            next(each.element.iter(q("a:buAutoNum")), None) is not None
+            for each in (layout, layout.slide_master)
+        )
         for shape in self._find_shapes(slide.shapes):
             if title is None or shape.shape_id != title.shape_id:
                 self._write_shape(shape)
@@ -146,7 +153,7 @@ class _Deck:
         said = [
             (each, _get_level(each), text) for each in paragraphs if (text := read_paragraph(each)).strip()
         ]
-        numbers = _Numbers(_find_list_styles(shape))
+        numbers = _Numbers(_find_list_styles(shape, inherited=self._numbered))
         lists, depth = ListWriter(self.writer), -1
         for each, level, text in said:
             number = numbers.count(each)
@@ -242,11 +249,11 @@ class _Numbers:
 _BULLETS = frozenset({q("a:buNone"), q("a:buChar"), q("a:buAutoNum"), q("a:buBlip")})
 
 
-def _find_list_styles(shape: Any) -> Iterator[XmlElement]:
+def _find_list_styles(shape: Any, *, inherited: bool) -> Iterator[XmlElement]:
     """The list styles of a shape, of its place on the layout, and of that on the master."""
     while shape is not None and shape.has_text_frame:
         yield from shape.element.iter(q("a:lstStyle"))
-        shape = getattr(shape, "_base_placeholder", None)
+        shape = getattr(shape, "_base_placeholder", None) if inherited else None
 
 
 def _is_item(element: XmlElement, *, listed: bool) -> bool:

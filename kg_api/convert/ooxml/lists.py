@@ -17,8 +17,8 @@ class ListWriter:
 
     def __init__(self, writer: MarkdownWriter) -> None:
         self._writer = writer
-        self._open: list[tuple[int, str]] = []
-        """Levels with the indent of what belongs to their last item."""
+        self._open: list[tuple[int, str, bool]] = []
+        """Levels with the indent of what belongs to their last item, and whether that has a bullet."""
 
     @property
     def indent(self) -> str:
@@ -31,10 +31,13 @@ class ListWriter:
 
     def write(self, level: int, number: str, text: str) -> None:
         """Write an item; `1.1` and `(a)` are no markers of Markdown, so they begin a paragraph."""
+        bulleted = number == BULLET
         while self._open and self._open[-1][0] >= level:
-            self._open.pop()
+            before, _, was_bulleted = self._open.pop()
+            if before == level and was_bulleted != bulleted:  # another list, which begins after a blank line
+                self._writer.end_list()
         indent = self.indent
-        if number == BULLET:
+        if bulleted:
             marker = "- "
         elif _MARKDOWN_NUMBER.fullmatch(number) and text.strip():
             marker = f"{number} "
@@ -46,4 +49,4 @@ class ListWriter:
             self._writer.add(paragraph(f"{number} {text}"), indent)
         within = indent + " " * len(marker)
         if len(self._open) < _MAX_LEVELS:
-            self._open.append((level, within))
+            self._open.append((level, within, bulleted))

@@ -163,6 +163,18 @@ def test_numbers_of_a_list_style_are_read() -> None:
     assert get_text(read(shape)) == "1) A\n2) B\n"
 
 
+def test_numbers_of_a_layout_are_read() -> None:
+    made = cast("Any", pptx).Presentation()
+    slide = made.slides.add_slide(made.slide_layouts[1])
+    slide.placeholders[1].text_frame.text = "A\nB"
+    place = slide.slide_layout.placeholders[1].element
+    style = cast("Any", pptx.oxml).parse_xml(
+        f'<a:lvl1pPr {NAMESPACES}><a:buAutoNum type="alphaLcPeriod"/></a:lvl1pPr>'
+    )
+    next(place.iter("{*}lstStyle")).append(style)
+    assert get_text(save(made)) == "a. A\n\nb. B\n"
+
+
 def test_charts_are_tables_with_titles() -> None:
     made, slide = deck()
     categories = cast("Any", CategoryChartData)()

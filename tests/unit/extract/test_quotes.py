@@ -120,7 +120,7 @@ def test_whole_words_of_a_text_are_found(data: st.DataObject) -> None:
 
 
 def test_hostile_lengths_take_no_time() -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     find_quote("ab " * 300_000, "a b" * 300_000)
     find_quote("... " * 100_000, "x... " * 100_000)
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
