@@ -233,7 +233,11 @@ LARGE = re.compile(r":(?:Source|Chunk|Concept|Instance|Document|CachedVector|Cac
 RELATIONSHIPS_READ = "TypeScan"
 READS_ALL = {
     "search/exactly": {"Source", "Chunk"},
+    "search/exactly_fitting": {"Source"},
+    "sources/any_fitting": {"Source"},
+    "sources/documents_fitting": {"Source"},
     "documents/facets": {"Document"},
+    "documents/facet_of_kind": {"Document"},
     "documents/matching": {"Document"},
     "similar/nearest_exact": {"Chunk"},
     "cache/prune_contexts": {"CachedContext"},

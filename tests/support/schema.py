@@ -210,7 +210,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
     "AuditEntry": frozenset(
         {"entry_id", "at", "key_id", "method", "path", "status", "request_id", "outcome"}
     ),
-    "Worker": frozenset({"name", "host", "pid", "started_at", "seen_at"}),
+    "Worker": frozenset({"name", "host", "pid", "started_at", "seen_at", "notes"}),
     "KeptAnswer": frozenset({"key", "request_hash", "answer", "kept_at", "held_at"}),
     "Migration": frozenset({"name", "checksum", "kg_version", "applied_at"}),
 }
