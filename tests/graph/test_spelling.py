@@ -79,7 +79,6 @@ def test_known_words_and_what_nothing_is_like_are_left_alone(search: SearchServi
 def test_only_words_of_what_is_searched_are_meant(search: SearchService) -> None:
     assert ask(search, "zepelin").sources == []
     assert [hit.ontology for hit in ask(search, "zepelin", ontology=["a", "b"]).sources] == ["b"]
-    assert ask(search, "Kurbis", documents=["no such document"]).did_you_mean == []
 
 
 def test_a_word_finds_its_other_forms_in_the_language_of_the_text(search: SearchService) -> None:
