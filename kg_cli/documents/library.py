@@ -235,14 +235,16 @@ def delete_ontology(
 
     Example: kg delete ontology notes
     """
+    from kg_api.errors import NotFound
     from kg_api.models.library.documents import Deleted
     from kg_cli.documents.library_views import print_deleted
 
     with open_client() as client:
         if not yes:
-            page = client.documents(ontology, limit=1)
-            if page.notes:
-                notes = [f"nothing was deleted: {note}" for note in page.notes]
+            try:
+                page = client.documents(ontology, limit=1)
+            except NotFound as missing:  # deleting is idempotent
+                notes = [f"nothing was deleted: {missing}"]
                 print_deleted(Deleted(documents=0, sources=0, notes=notes), as_json=as_json)
                 return
             _require_admin(client, ontology)
