@@ -65,7 +65,7 @@ def test_nobody_is_asked_until_the_form_is_sent(web: httpx.Client, writer: Embed
 
 
 def test_a_refusal_is_shown_as_such(web: httpx.Client, writer: EmbeddingServer) -> None:
-    page = ask(web, ontology="nowhere")
+    page = ask(web, "quokka zeppelin")
     assert words(page.xpath("//p[contains(@class, 'refusal')]"))[0].startswith(
         "There is no answer: no passage was found."
     )
