@@ -129,7 +129,10 @@ def test_the_queue_is_shown_with_its_workers(kg: Kg, graph: Graph, driver: neo4j
 
 
 def findings(service: Service) -> list[DoctorFinding]:
-    return list(examine_jobs(service.url, load_settings(), start="kg up"))
+    settings = load_settings().model_copy(
+        update={"api_url": service.url}
+    )  # an address of this home's is compared
+    return list(examine_jobs(service.url, settings, start="kg up"))
 
 
 def test_the_doctor_is_content_with_workers_and_no_trouble(service: Service, graph: Graph) -> None:
