@@ -185,7 +185,8 @@ def test_the_client_lists_and_reads_pictures(kg: KgClient) -> None:
     assert place.image is not None
     assert len(kg.image(place.source_id)) == place.image.bytes
     assert kg.thumbnail(place.source_id)[8:12] == b"WEBP"
-    assert kg.images("other").images == []
+    with pytest.raises(NotFound, match="no ontology 'other'"):
+        kg.images("other")
     with pytest.raises(NotFound, match="not a picture"):
         kg.image("0123456789abcdef")
 

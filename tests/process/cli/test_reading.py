@@ -185,7 +185,7 @@ def test_an_id_from_a_search_can_be_shown(kg: Kg, rest: httpx.Client) -> None:
 
 def test_nothing_found_is_said_and_no_error(kg: Kg, rest: httpx.Client) -> None:
     del rest
-    ran = kg("search", "leases", "--ontology", "no such one")
+    ran = kg("search", "quokka zeppelin", "--mode", "text")
     assert (ran.returncode, ran.stdout) == (0, "")
     assert "Nothing was found" in ran.stderr
 
