@@ -15,7 +15,7 @@ from typing import cast
 
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated import messages, sandbox
-from kg_api.convert.isolated.messages import ANSWERS, Answer, receive, send
+from kg_api.convert.isolated.messages import ANSWERS, READY, Answer, receive, send
 from kg_api.convert.isolated.rendering import read_rendering
 from kg_api.convert.kinds import (
     convert,
@@ -45,6 +45,7 @@ def main() -> None:
     faulthandler.disable()
     sandbox.end_with(parent)
     sandbox.enter(max_bytes, shutil.which("tesseract"))
+    send(answers, READY)
     while select.select([requests], [], [], idle_seconds)[0]:
         form, content = receive(requests, 100), receive(requests, MAX_INPUT)
         if form is None or content is None:

@@ -22,6 +22,8 @@ or why none of it is told."""
 Content = bytes | tuple[bytes, ...]
 """A file, or the parts of a message that has more than a file."""
 ANSWERS = TypeAdapter[Answer](Answer)
+READY = b"ready"
+"""The first message of a process, once it has imported what it needs."""
 PROGRAM = "program."
 """What stands before the suffix of a program, where else the kind of a file stands."""
 RENDER = "render."

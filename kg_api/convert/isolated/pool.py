@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Literal, cast
 
@@ -28,7 +27,7 @@ from kg_api.convert.isolated.messages import (
     with_page,
 )
 from kg_api.convert.isolated.pictures import note_pictures, with_words
-from kg_api.convert.isolated.process import ConverterDied, ConverterProcess
+from kg_api.convert.isolated.process import ConverterDied, ConverterProcess, Spent
 from kg_api.convert.isolated.rendering import checked_pixels, write_rendering
 from kg_api.convert.ocr.choice import choose, fingerprint
 from kg_api.embed.image.port import Pixels, Rendering
@@ -50,13 +49,6 @@ PDF = "pdf"
 IMAGE = "image"
 """The kind of a picture that is a document of its own: it becomes one picture, no less and no more."""
 _Made = Converted | RenderedImage | DrawnPage | list[CodeScope]
-
-
-@dataclass(slots=True)
-class _Spent:
-    """What the requests for one file have taken of its time limit; waiting for a process is not counted."""
-
-    seconds: float = 0
 
 
 class _Queue:
@@ -120,7 +112,7 @@ class ConverterPool:
         """
         if form == PDF and ocr == "always":
             return self._read_all(data)
-        spent = _Spent()
+        spent = Spent()
         made = cast("Converted", self._answer(data, form, spent))
         if form == IMAGE:
             return made if ocr == "never" else self._with_words(data, made, spent)
@@ -145,7 +137,7 @@ class ConverterPool:
         """
         return cast("Converted", self._answer(pack(data, beside), f"{BESIDE}{form}"))
 
-    def _with_pictures(self, data: bytes, made: Converted, spent: _Spent) -> Converted:
+    def _with_pictures(self, data: bytes, made: Converted, spent: Spent) -> Converted:
         """Asked for by itself: what it takes or breaks costs the other pages nothing."""
         engine, reason = choose(self._settings)
         if engine is None:
@@ -169,7 +161,7 @@ class ConverterPool:
         """The fingerprint of the OCR that there is now, with its limits."""
         return fingerprint(self._settings)
 
-    def _with_words(self, data: bytes, made: Converted, spent: _Spent) -> Converted:
+    def _with_words(self, data: bytes, made: Converted, spent: Spent) -> Converted:
         """What a picture says of itself, and what OCR reads on it, where there is OCR."""
         engine, _ = choose(self._settings)
         if engine is None or not self._settings.ocr_images:
@@ -214,7 +206,7 @@ class ConverterPool:
             answer = self._ask(with_page(wanted, read()), PAGE)
         return cast("DrawnPage", _checked(answer, PAGE))
 
-    def _answer(self, data: bytes, form: str, spent: _Spent | None = None) -> _Made:
+    def _answer(self, data: bytes, form: str, spent: Spent | None = None) -> _Made:
         with self._queue.place():
             answer = self._ask(data, form, spent)
         return _checked(answer, form)
@@ -227,8 +219,8 @@ class ConverterPool:
         for process in idle:
             process.end()
 
-    def _ask(self, data: Content, form: str, spent: _Spent | None = None) -> Answer:
-        spent = spent or _Spent()
+    def _ask(self, data: Content, form: str, spent: Spent | None = None) -> Answer:
+        spent = spent or Spent()
         try:
             return self._twice(data, form, spent)
         except ConverterDied as died:
@@ -236,7 +228,7 @@ class ConverterPool:
             again = form == PDF and self._settings.images_within and not died.late
             return self._words_alone(data, form, str(died), spent) if again else str(died)
 
-    def _twice(self, data: Content, form: str, spent: _Spent) -> Answer:
+    def _twice(self, data: Content, form: str, spent: Spent) -> Answer:
         """A process that has read other files may die of those: then a new one is asked once more."""
         try:
             return self._once(data, form, spent)
@@ -245,7 +237,7 @@ class ConverterPool:
                 raise
         return self._once(data, form, spent, fresh=True)
 
-    def _words_alone(self, data: Content, form: str, reason: str, spent: _Spent) -> Answer:
+    def _words_alone(self, data: Content, form: str, reason: str, spent: Spent) -> Answer:
         """What may have been too much are its pictures: PDFium draws them, and stops at nothing."""
         try:
             made = self._once(data, f"{WORDS_ALONE}{form}", spent, fresh=True)
@@ -255,13 +247,9 @@ class ConverterPool:
             return made
         return replace(made, notes=(*made.notes, f"left out: its pictures, for with them {reason}"))
 
-    def _once(self, data: Content, form: str, spent: _Spent, *, fresh: bool = False) -> Answer:
+    def _once(self, data: Content, form: str, spent: Spent, *, fresh: bool = False) -> Answer:
         with self._process(fresh=fresh) as process:
-            begun = time.monotonic()
-            try:
-                return process.ask(data, form, spent.seconds)
-            finally:
-                spent.seconds += time.monotonic() - begun
+            return process.ask(data, form, spent)
 
     @contextmanager
     def _process(self, *, fresh: bool) -> Generator[ConverterProcess]:

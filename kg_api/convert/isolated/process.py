@@ -8,6 +8,9 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Generator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -21,6 +24,7 @@ from kg_api.convert.isolated.messages import (
     OCR_ALL,
     OCR_IMAGE,
     PAGE,
+    READY,
     Answer,
     Content,
     receive,
@@ -28,6 +32,8 @@ from kg_api.convert.isolated.messages import (
 )
 
 IDLE_SECONDS = 60.0
+START_SECONDS = 60.0
+"""Its imports take part of a second, or some seconds on a busy machine: that is not the file's time."""
 MAX_FILES = 200
 """Then it is replaced: a library that leaks does so in a process that ends."""
 PAGE_SECONDS = 20.0
@@ -66,6 +72,13 @@ class ConverterDied(Exception):
         self.again, self.late = again, late
 
 
+@dataclass(slots=True)
+class Spent:
+    """What the requests for one file have taken of its time limit; waiting for a process is not counted."""
+
+    seconds: float = 0
+
+
 class ConverterProcess:
     """A process of its own session, with little memory and no network. Not thread-safe."""
 
@@ -80,6 +93,7 @@ class ConverterProcess:
         self._ending = threading.Lock()
         self._peak_mb = 0
         """Memory that it had at most, known once it has ended."""
+        self._is_ready = False
         self.files = 0
         """How many it was given."""
         given = [str(settings.max_memory_mb * 1024 * 1024), str(IDLE_SECONDS), str(os.getpid())]
@@ -92,39 +106,55 @@ class ConverterProcess:
             env=_environment(),
             start_new_session=True,  # Ctrl-C is for the service
         )
+        self._answers = cast("BinaryIO", self._process.stdout)
 
     @property
     def is_usable(self) -> bool:
         """Whether it can be given another file."""
         return self._process.poll() is None and self.files < MAX_FILES
 
-    def ask(self, data: Content, form: str, used: float = 0) -> Answer:
+    def ask(self, data: Content, form: str, spent: Spent | None = None) -> Answer:
         """What a file became, or why it did not.
 
         Args:
             data: the file.
             form: what is asked for.
-            used: seconds of its time limit that earlier requests for the same file took.
+            spent: time that earlier requests for the same file took; what this one takes is added.
 
         Raises:
             ConverterDied: saying why.
         """
+        spent = spent or Spent()
         self.files += 1
-        late = threading.Event()
         seconds = self._settings.max_seconds
         if form == PAGE:
             seconds = min(seconds, PAGE_SECONDS)
         if form.startswith((OCR, OCR_ALL, OCR_IMAGE)):  # it keeps to its own limit, but for the page it is at
             seconds += self._settings.ocr_max_seconds
-        timer = threading.Timer(max(0, seconds - used), self._end_late, [late])
-        timer.start()
+        late = threading.Event()
+        begun = time.monotonic()
         try:
-            return self._ask(data, form)
+            if not self._is_ready:
+                with self._ended_after(START_SECONDS):
+                    self._is_ready = receive(self._answers, len(READY)) == READY  # if not, it has ended
+                begun = time.monotonic()
+            with self._ended_after(seconds - spent.seconds, late):
+                return self._ask(data, form)
         except (OSError, ValueError) as error:
             self.end()
             again = self.files > 1 and not late.is_set()
             reason = self._reason(form, seconds if late.is_set() else None, error)
             raise ConverterDied(reason, again=again, late=late.is_set()) from error
+        finally:
+            spent.seconds += time.monotonic() - begun
+
+    @contextlib.contextmanager
+    def _ended_after(self, seconds: float, late: threading.Event | None = None) -> Generator[None]:
+        """End the process if a block takes longer, and set `late`."""
+        timer = threading.Timer(max(0, seconds), self._end_late, [late or threading.Event()])
+        timer.start()
+        try:
+            yield
         finally:
             timer.cancel()
 
@@ -132,17 +162,17 @@ class ConverterProcess:
         """End it now."""
         with self._ending:
             self._kill()
-            for pipe in (self._process.stdin, self._process.stdout):
+            for pipe in (cast("BinaryIO", self._process.stdin), self._answers):
                 with contextlib.suppress(OSError):
-                    cast("BinaryIO", pipe).close()
+                    pipe.close()
             self._wait()
 
     def _ask(self, data: Content, form: str) -> Answer:
-        requests, answers = cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)
+        requests = cast("BinaryIO", self._process.stdin)
         send(requests, form.encode())
         parts = (data,) if isinstance(data, bytes) else data
         send(requests, *parts)
-        answer = receive(answers, max(MIN_OUTPUT, OUTPUT_PER_INPUT * sum(map(len, parts))))
+        answer = receive(self._answers, max(MIN_OUTPUT, OUTPUT_PER_INPUT * sum(map(len, parts))))
         if answer is None:
             raise OSError("it has ended")
         try:
