@@ -87,7 +87,7 @@ def pieces_below_prefix(pieces: Iterable[str]) -> Iterator[str]:
     """Do the same piece by piece; each ends with a tag, so that no address is divided."""
     rest = ""
     for piece in pieces:
-        whole, end, rest = (rest + piece).rpartition(">")
+        whole, end, rest = f"{rest}{piece}".rpartition(">")  # not `+`: jinja's Markup escapes what is added
         yield page_below_prefix(whole + end)
     yield page_below_prefix(rest)
 

@@ -113,10 +113,12 @@ def test_a_filter_never_shrinks_the_answer(http: httpx.Client, mode: str) -> Non
         hits = search(http, **asked, documents=documents)["sources"]
         assert len(hits) == count
         assert {hit["document"] for hit in hits} == {*documents}
-    both = search(http, **asked, documents=["few 1", "big 1"], ontology="small")["sources"]
-    assert {hit["document"] for hit in both} == {"few 1"}
-    assert search(http, **asked, ontology="small", documents=["big 1"])["sources"] == []
-    for unknown in ({"ontology": "there is none"}, {"ontology": ["small", "none"]}, {"documents": ["nope"]}):
+    for unknown in (
+        {"ontology": "there is none"},
+        {"ontology": ["small", "none"]},
+        {"documents": ["nope"]},
+        {"documents": ["few 1", "big 1"], "ontology": "small"},
+    ):
         assert http.post("/queries/sources/search", json={**asked, **unknown}).status_code == 404
 
 

@@ -88,5 +88,6 @@ def _unknown_documents(graph: Graph, unknown: Sequence[str], ontologies: Sequenc
     told = unknown[:MAX_TOLD]
     near = name_nearest(graph, told, ontologies)
     more = f" nor {len(unknown) - MAX_TOLD} more" if len(unknown) > MAX_TOLD else ""
-    there_is_none = f"there is no document {', '.join(map(repr, told))}{more}{near}"
+    place = f" in {ontologies[0]!r}" if len(ontologies) == 1 else ""
+    there_is_none = f"there is no document {', '.join(map(repr, told))}{more}{place}{near}"
     return NotFound(f"{there_is_none}; `kg documents` lists the existing ones")

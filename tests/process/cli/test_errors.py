@@ -12,12 +12,15 @@ import pytest
 
 from kg_api import errors
 from kg_api.errors import KgError
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces.registry import ensure_space
 from kg_cli import main
 from kg_cli.terminal import answers
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
 from tests.process.cli.doubles import Reply, answering, problem
 from tests.support import forked
+from tests.support.embedders import small_embedder
 from tests.support.running import Service, environment
 
 
@@ -117,7 +120,10 @@ def test_something_else_at_the_address_is_no_reason_for_a_trace(
         (["nosuch"], 2, "nosuch"),
     ],
 )
-def test_wrong_commands_have_their_exit_code(kg: Kg, command: list[str], code: int, words: str) -> None:
+def test_wrong_commands_have_their_exit_code(
+    kg: Kg, graph: Graph, command: list[str], code: int, words: str
+) -> None:
+    ensure_space(graph, small_embedder().identity)  # as the service did when it started
     ran = kg(*command)
     assert (ran.returncode, ran.stdout) == (code, ""), ran.stderr
     assert words in ran.stderr

@@ -9,6 +9,7 @@ import pytest
 from lxml.html import HtmlElement
 from playwright.sync_api import Browser, Page, expect
 
+from tests.service.asking import ingest
 from tests.service.ui.test_pages import shown
 from tests.support.evaluations import measured, save
 from tests.support.running import Service
@@ -139,6 +140,7 @@ def test_questions_lead_to_the_search_that_was_measured(http: httpx.Client) -> N
         page = shown(http, f"/ui/evaluations/{path}")
         hrefs = {str(each.text): each.get("href") for each in page.findall(".//th[@class='question']/a")}
         assert hrefs["What is 2?"] == of_run, path
+    ingest(http, "Two is 2.", ontology="bees", document="two.md")
     assert http.get(of_run).status_code == 200
     page = shown(http, "/ui/evaluations/one/hybrid")
     assert "/ui/search?q=What+is+2%3F&ontology=bees" in [each.get("href") for each in page.iter("a")]

@@ -17,7 +17,10 @@ from tests.support.concept_graph import BEES
 from tests.support.records import record
 from tests.support.running import Service
 
-KNOWN = ["document=", "ontology=", "title=", "format=", "uri=", "updated_at=", "updated_at>=", "updated_at<="]
+KNOWN = [
+    *("document=", "ontology=", "title=", "format=", "uri=", "updated_at=", "updated_at>=", "updated_at<="),
+    *("page=", "page>=", "page<=", "kind="),
+]
 SERIOUS = {"serious", "critical"}
 SIZES = {"wide": (1280, 900), "narrow": (390, 844)}
 FIRST_VISIT_BYTES = 300_000
