@@ -1,20 +1,3 @@
-// name: any_fitting
-// Whether any source fits conditions: of some documents, of some ontologies, or of all.
-CYPHER 25
-CALL () {
-  WHEN $document_ids IS NOT NULL THEN {
-    MATCH (s:Source) WHERE s.document_id IN $document_ids AND s.paragraph >= 0 RETURN s
-  }
-  WHEN $image = true THEN { MATCH (s:Image) WHERE $ontologies IS NULL OR s.ontology IN $ontologies RETURN s }
-  WHEN $ontologies IS NOT NULL THEN {
-    MATCH (s:Source) WHERE s.ontology IN $ontologies AND s.document_id >= '' AND s.paragraph >= 0 RETURN s
-  }
-  ELSE { MATCH (s:Source) RETURN s }
-}
-WITH s
-WHERE ($image IS NULL OR s:Image = $image) AND fits(s)
-RETURN s.source_id AS source_id LIMIT 1
-
 // name: at_paragraph
 // The source that stands at a place of a document, and how many the document has.
 OPTIONAL MATCH (s:Source {document_id: $document_id, paragraph: $paragraph})
@@ -81,7 +64,7 @@ CALL (gone) { UNWIND gone AS s DETACH DELETE s }
 RETURN size(gone) AS sources, shared
 
 // name: documents_fitting
-// The documents that have a source which fits conditions: of some documents, of some ontologies, or of all.
+// The documents of the first sources that fit conditions: of some documents, of some ontologies, or of all.
 CYPHER 25
 CALL () {
   WHEN $document_ids IS NOT NULL THEN {
@@ -95,6 +78,7 @@ CALL () {
 }
 WITH s
 WHERE ($image IS NULL OR s:Image = $image) AND fits(s)
+WITH s LIMIT $sources
 RETURN collect(DISTINCT s.document_id) AS document_ids
 
 // name: find

@@ -232,14 +232,12 @@ LARGE = re.compile(r":(?:Source|Chunk|Concept|Instance|Document|CachedVector|Cac
 """Labels of which there may be millions. An index of several keys is used only where all are named."""
 RELATIONSHIPS_READ = "TypeScan"
 READS_ALL = {
-    "search/exactly": {"Source", "Chunk"},
-    "search/exactly_fitting": {"Source"},
-    "sources/any_fitting": {"Source"},
+    "search/exactly": {"Source"},
     "sources/documents_fitting": {"Source"},
     "documents/facets": {"Document"},
     "documents/facet_of_kind": {"Document"},
     "documents/matching": {"Document"},
-    "similar/nearest_exact": {"Chunk"},
+    "similar/nearest": {"Chunk"},
     "cache/prune_contexts": {"CachedContext"},
     "cache/prune_vectors": {"CachedVector"},
 }

@@ -14,6 +14,7 @@ from kg_api.graph.database import Reader, Row
 from kg_api.models.queries.filters import MAX_PAGE, PAGE, Clause, Condition, alternatives_of, conditions_of
 from kg_api.models.vocabulary import SourceKind
 
+MAX_SOURCES: Final = 2**63 - 1
 KINDS: Final = frozenset[SourceKind](get_args(SourceKind))
 NOTHING: Final[list[Sequence[Row]]] = [[]]
 """What no source fits."""
@@ -86,21 +87,18 @@ def documents_having(
     fitting: SourceFilter,
     ontologies: Sequence[str] | None,
     document_ids: Sequence[str] | None = None,
+    *,
+    sources: int = MAX_SOURCES,
 ) -> list[str]:
-    """Return the ids of documents with a source that fits."""
-    within = {"ontologies": _listed(ontologies), "document_ids": _listed(document_ids)}
-    return graph.read("sources/documents_fitting", **within, **fitting.parameters())[0]["document_ids"]
-
-
-def has_fitting(
-    graph: Reader,
-    fitting: SourceFilter,
-    ontologies: Sequence[str] | None,
-    document_ids: Sequence[str] | None = None,
-) -> bool:
-    """Return whether any source fits."""
-    within = {"ontologies": _listed(ontologies), "document_ids": _listed(document_ids)}
-    return bool(graph.read("sources/any_fitting", **within, **fitting.parameters()))
+    """Return the ids of documents with a source that fits, from so many sources at most."""
+    (row,) = graph.read(
+        "sources/documents_fitting",
+        ontologies=None if ontologies is None else list(ontologies),
+        document_ids=None if document_ids is None else list(document_ids),
+        sources=sources,
+        **fitting.parameters(),
+    )
+    return row["document_ids"]
 
 
 def keep_fitting(graph: Reader, fitting: SourceFilter, source_ids: Iterable[str]) -> frozenset[str]:
@@ -181,7 +179,3 @@ def _of_kinds(kinds: Collection[SourceKind], fits: Sequence[Sequence[Row]]) -> S
     if not kinds:
         return SourceFilter(fits=NOTHING)
     return SourceFilter(None if len(kinds) == len(KINDS) else "image" in kinds, fits)
-
-
-def _listed(names: Sequence[str] | None) -> list[str] | None:
-    return None if names is None else list(names)

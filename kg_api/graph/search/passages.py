@@ -140,31 +140,21 @@ class NearestPassages:
     @property
     def lookup(self) -> Lookup:
         """What is asked first."""
-        if self._scans and not self.filters.sources:
-            return _exactly(self, MAX_CHUNKS)
-        return _exactly_fitting(self, self._first) if self._compares else _nearest(self, self._first)
-
-    @property
-    def _scans(self) -> bool:
-        """Whether one scan returns all."""
-        return self.exact and not self.filters.image
-
-    @property
-    def _compares(self) -> bool:
-        """Whether each vector is compared from the start, as for images alone."""
-        return bool(self.filters.image) or (self.exact and bool(self.filters.sources))
+        compares = self.exact or bool(self.filters.image)
+        return _exactly(self, self._first) if compares else _nearest(self, self._first)
 
     @property
     def _first(self) -> int:
         """How many chunks to fetch at first; of all that the index returns, few may fit conditions."""
-        return MAX_CHUNKS if self._scans or (self.filters.sources.fits and not self._compares) else self.limit
+        takes_all = not self.filters.image and (self.exact or self.filters.sources.fits)
+        return MAX_CHUNKS if takes_all else self.limit
 
     def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
         """Return what was found, and look further if that is of too few sources.
 
         If what fits is behind all that the index returns, each fitting vector is compared.
         """
-        limit, compares = self._first, self._compares or self.exact
+        limit, compares = self._first, self.exact or bool(self.filters.image)
         while True:
             fitting = found if compares else self._fitting(graph, found)
             hits = [to_lane_hit(row) for row in fitting] if self.each_chunk else _best_of_each(fitting)
@@ -176,8 +166,7 @@ class NearestPassages:
                 compares = True
             else:
                 return LaneHits(hits, cut=True)
-            further = _exactly_fitting(self, limit) if compares else _nearest(self, limit)
-            (found,) = graph.look_up([further])
+            (found,) = graph.look_up([_exactly(self, limit) if compares else _nearest(self, limit)])
 
     def _fitting(self, graph: Graph, found: Sequence[Row]) -> Sequence[Row]:
         """Return what fits of the index's answer: each chunk by the first source it covers that fits."""
@@ -211,19 +200,8 @@ def vectors_of(graph: Graph, hits: Sequence[Mapping[str, Any]]) -> dict[str, NDA
 
 
 def _exactly(asked: NearestPassages, limit: int) -> Lookup:
-    given: Row = {**_parameters(asked, limit), "space": asked.space.key}
-    if asked.filters.document_ids is not None:
-        ids = list(asked.filters.document_ids)
-        return Lookup("search/exactly_in_documents", {**given, "document_ids": ids})
-    if asked.filters.ontologies is not None:
-        return Lookup("search/exactly_in_ontologies", {**given, "ontologies": list(asked.filters.ontologies)})
-    return Lookup("search/exactly", given)
-
-
-def _exactly_fitting(asked: NearestPassages, limit: int) -> Lookup:
-    """Compare each vector whose source fits."""
     given = {**_parameters(asked, limit), **asked.filters.scope(), "space": asked.space.key}
-    return Lookup("search/exactly_fitting", given)
+    return Lookup("search/exactly", given)
 
 
 def _nearest(asked: NearestPassages, limit: int) -> Lookup:

@@ -121,13 +121,11 @@ def nearest(
         "limit": limit,
         "property": space.vector_property,
         "document_ids": None if document_ids is None else list(document_ids),
+        "exact": exact,
+        "key": space.key,
+        **sources.parameters(),
     }
-    if exact:
-        rows = graph.read("similar/nearest_exact", **given, key=space.key, **sources.parameters())
-    elif among:
-        rows = graph.read("similar/nearest_among", space.key, **given)
-    else:
-        rows = graph.read("similar/nearest", space.key, **given)
+    rows = graph.read("similar/nearest", space.key, **given)
     return [_near(row) for row in rows], any(row["more"] for row in rows)
 
 

@@ -10,7 +10,7 @@ from kg_api.graph.database import Graph
 from kg_api.graph.documents.called import documents_called
 from kg_api.graph.filters.matching import asks_for_absence
 from kg_api.graph.filters.remembered import RememberedFilters
-from kg_api.graph.filters.sources import filter_sources, has_fitting, split_clauses
+from kg_api.graph.filters.sources import documents_having, filter_sources, split_clauses
 from kg_api.graph.fulltext.queries import SCOPES_A_QUERY
 from kg_api.graph.search.passages import Filters
 from kg_api.models.queries.filters import Clause
@@ -141,7 +141,7 @@ def choose_sources(
     if asks_for_absence(of_sources):
         notes += remembered.describe_unknown_fields(of_sources, within.ontologies)
     sources, ids = filter_sources(of_sources, matching), chosen.filters.document_ids
-    if ids != [] and not has_fitting(graph, sources, within.ontologies, ids):
+    if ids != [] and not documents_having(graph, sources, within.ontologies, ids, sources=1):
         notes += remembered.describe_unknown_fields(of_sources, within.ontologies)
         notes.append(Degradation(part="query", effect="no passage fits the conditions of the filter"))
     unique = [each for at, each in enumerate(notes) if each not in notes[:at]]
