@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _MAX_EXAMPLE = 80
@@ -73,7 +73,7 @@ def _shorten(piece: str, lacking: Counter[str]) -> str:
     return text if len(text) <= _MAX_EXAMPLE else text[: _MAX_EXAMPLE - 1] + "…"
 
 
-def note_missing(pieces: Sequence[str], markdown: str, place: str) -> tuple[str, ...]:
+def note_missing(pieces: Iterable[str], markdown: str, place: str) -> tuple[str, ...]:
     """Return a note that says which words of `place` are missing, or nothing."""
     missing = find_missing(pieces, markdown)
     return (missing.describe(place),) if missing else ()

@@ -12,12 +12,12 @@ import pptx
 
 from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.api_settings import ConversionSettings
+from kg_api.convert.accounting import note_missing
 from kg_api.convert.files.office import core_properties, open_office
 from kg_api.convert.image.within import ImagesWithin
 from kg_api.convert.markdown_text import MarkdownWriter, heading, paragraph, table
-from kg_api.convert.ooxml.accounting import note_missing_slides
-from kg_api.convert.ooxml.charts import read_chart
-from kg_api.convert.ooxml.diagrams import read_diagram
+from kg_api.convert.ooxml.accounting import SLIDE_PARTS, read_pieces
+from kg_api.convert.ooxml.diagrams import write_graphic
 from kg_api.convert.ooxml.drawing import read_lines, read_paragraph
 from kg_api.convert.ooxml.lists import BULLET, ListWriter
 from kg_api.convert.ooxml.numbers import format_slide_number
@@ -66,7 +66,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     notes = (
         *_describe_hidden(slides),
         *(f"left out: {what} ({count:,})" for what, count in deck.left_out.items() if count),
-        *note_missing_slides(archive, text),
+        *note_missing(read_pieces(archive, SLIDE_PARTS), text, "the slides"),
         *deck.images.notes(),
     )
     return Converted(text, title, about, tuple(deck.pages), notes, images=tuple(deck.writer.images))
@@ -166,19 +166,11 @@ class _Deck:
                 self.writer.add(paragraph(text))
 
     def _write_graphic(self, shape: Any, part: str) -> None:
-        before = self.writer.position
         try:
-            root = parse_part(shape.part.related_part(part).blob, part)
+            is_written = write_graphic(parse_part(shape.part.related_part(part).blob, part), self.writer)
         except (KeyError, UnreadableDocument):
-            root = None
-        if root is not None and root.tag == q("dgm:dataModel"):
-            outline = ListWriter(self.writer)
-            for level, text in read_diagram(root):
-                outline.write(level, BULLET, text)
-        elif root is not None:
-            for block in read_chart(root):
-                self.writer.add(block)
-        self.left_out[_CHARTS] += self.writer.position == before
+            is_written = False
+        self.left_out[_CHARTS] += not is_written
 
 
 def _is_hidden(shape: Any) -> bool:

@@ -10,6 +10,7 @@ from html import unescape
 
 from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.api_settings import ConversionSettings
+from kg_api.convert.accounting import note_missing
 from kg_api.convert.docx.fields import read_control_state
 from kg_api.convert.docx.numbering import Numbering, ParagraphNumber
 from kg_api.convert.docx.styles import VALUE, Styles, is_on
@@ -17,20 +18,18 @@ from kg_api.convert.docx.text import (
     DELETED,
     HIDDEN,
     Anchored,
-    FoundGraphic,
     FoundPicture,
-    FoundText,
     NoteReference,
     ParagraphText,
     TextReader,
+    count_words,
 )
 from kg_api.convert.files.archive import read_entry
 from kg_api.convert.files.office import core_properties, open_office
 from kg_api.convert.image.within import ImagesWithin
 from kg_api.convert.markdown_text import MarkdownWriter, fence, heading, one_line, paragraph, table
-from kg_api.convert.ooxml.accounting import note_missing_words
-from kg_api.convert.ooxml.charts import read_chart
-from kg_api.convert.ooxml.diagrams import read_diagram
+from kg_api.convert.ooxml.accounting import WORD_PARTS, read_pieces
+from kg_api.convert.ooxml.diagrams import write_graphic
 from kg_api.convert.ooxml.drawing import read_paragraph
 from kg_api.convert.ooxml.formulas import read_formula
 from kg_api.convert.ooxml.lists import BULLET, ListWriter
@@ -77,7 +76,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     notes = (
         *_count_margins(archive),
         *document.describe_left_out(),
-        *note_missing_words(archive, text),
+        *note_missing(read_pieces(archive, WORD_PARTS), text, "the document"),
         *images.notes(),
     )
     return Converted(text, title, about, notes=notes, images=tuple(writer.images))
@@ -167,7 +166,7 @@ class _Document:
     def _write_paragraph(self, element: XmlElement) -> None:
         settings = element.find(_SETTINGS)
         read, number = self._read_paragraph(element)
-        text = read.render()
+        text = read.inline.render()
         level = self._styles.get_heading_level(settings)
         if not level and self._styles.is_code(settings) and (text.strip() or self._code):
             self._lists.close()
@@ -206,7 +205,7 @@ class _Document:
             or mark.find(q("w:del")) is not None
             or mark.find(q("w:moveFrom")) is not None
         )
-        if gone and not read.render().strip():
+        if gone and not read.inline.render().strip():
             return read, None
         return read, self._numbering.count(settings)
 
@@ -220,32 +219,23 @@ class _Document:
         for each in anchored:
             if isinstance(each, FoundPicture):
                 self._writer.image(each.image, each.words or words, each.name, self._lists.indent)
-            elif isinstance(each, FoundText):
-                self._close()
-                if each.element.tag == q("w:txbxContent"):
-                    self._write_blocks(each.element)
-                    self._close()
-                else:
-                    self._writer.add(paragraph(read_paragraph(each.element)))
-            else:
-                self._close()
+                continue
+            self._close()
+            if isinstance(each, str):
                 self._write_graphic(each)
+            elif each.tag == q("w:txbxContent"):
+                self._write_blocks(each)
+                self._close()
+            else:
+                self._writer.add(paragraph(read_paragraph(each)))
 
-    def _write_graphic(self, found: FoundGraphic) -> None:
-        name = self._package.get_target(self._part, found.relationship)
+    def _write_graphic(self, relationship: str) -> None:
+        name = self._package.get_target(self._part, relationship)
         try:
-            root = self._package.parse(name) if name else None
+            is_written = bool(name) and write_graphic(self._package.parse(name), self._writer)
         except UnreadableDocument:
-            root = None
-        before = self._writer.position
-        if root is not None and root.tag == q("dgm:dataModel"):
-            outline = ListWriter(self._writer)
-            for level, text in read_diagram(root):
-                outline.write(level, BULLET, text)
-        elif root is not None:
-            for block in read_chart(root):
-                self._writer.add(block)
-        self._left_out[_CHARTS] += self._writer.position == before
+            is_written = False
+        self._left_out[_CHARTS] += not is_written
 
     def _find_picture(self, relationship: str) -> tuple[ReadImage, str] | None:
         self._picture_count += 1
@@ -291,10 +281,7 @@ class _Document:
             return False
         hidden, deleted = is_on(settings.find(q("w:hidden"))), settings.find(q("w:del")) is not None
         if hidden or deleted:
-            words = row.iter(q("w:t"), q("w:delText"))
-            self._left_out[DELETED if deleted else HIDDEN] += sum(
-                len((each.text or "").split()) for each in words
-            )
+            self._left_out[DELETED if deleted else HIDDEN] += count_words(row)
         return hidden or deleted
 
     def _find(self, container: XmlElement, tag: str) -> Iterator[XmlElement]:
@@ -337,16 +324,16 @@ class _Document:
         for child in container:
             if child.tag == _PARAGRAPH:
                 read, number = self._read_paragraph(child)
-                texts += [number.text if number and number.text != BULLET else "", read.render()]
+                texts += [number.text if number and number.text != BULLET else "", read.inline.render()]
                 for each in read.anchored:
-                    if not isinstance(each, FoundText):
+                    if isinstance(each, FoundPicture | str):
                         anchored.append(each)
-                    elif each.element.tag == q("w:txbxContent"):
-                        text, more = self._read_cell(each.element)
+                    elif each.tag == q("w:txbxContent"):
+                        text, more = self._read_cell(each)
                         texts.append(text)
                         anchored += more
                     else:
-                        texts.append(read_paragraph(each.element))
+                        texts.append(read_paragraph(each))
             elif child.tag in {q("m:oMathPara"), q("m:oMath")}:
                 texts.append(f" {read_formula(child)} ")
             elif not str(child.tag).endswith("Pr"):
@@ -368,37 +355,31 @@ class _Document:
 
     def _read_note_forms(self) -> dict[str, str]:
         settings = self._parse_related("settings")
-        defaults = {"footnote": "decimal", "endnote": "lowerRoman"}
-        said = {
-            kind: None if settings is None else settings.find(f"{q(f'w:{kind}Pr')}/{q('w:numFmt')}")
-            for kind in defaults
-        }
-        return {
-            kind: default if (form := said[kind]) is None else form.get(VALUE, default)
-            for kind, default in defaults.items()
-        }
+        forms = {"footnote": "decimal", "endnote": "lowerRoman"}
+        if settings is None:
+            return forms
+        for kind, usual in forms.items():
+            said = settings.find(f"{q(f'w:{kind}Pr')}/{q('w:numFmt')}")
+            forms[kind] = usual if said is None else said.get(VALUE, usual)
+        return forms
 
     def _mark_note(self, reference: NoteReference) -> str:
+        mark = ""
         if not reference.has_own_mark:
             self._note_counts[reference.kind] += 1
-        count = self._note_counts[reference.kind]
-        mark = (
-            ""
-            if reference.has_own_mark
-            else format_number(count, self._note_forms[reference.kind]) or str(count)
-        )
+            count = self._note_counts[reference.kind]
+            mark = format_number(count, self._note_forms[reference.kind]) or str(count)
         self._references.append((reference, mark))
         return mark
 
     def _write_note(self, reference: NoteReference, mark: str) -> None:
         self._part, notes = self._notes[reference.kind]
         note = notes.get(reference.identity)
-        if note is None:
-            return
-        self._mark = mark
-        self._write_blocks(note)
-        self._close()
-        self._mark = ""
+        if note is not None:
+            self._mark = mark
+            self._write_blocks(note)
+            self._close()
+            self._mark = ""
 
 
 def _get_span(element: XmlElement | None, default: int) -> int:

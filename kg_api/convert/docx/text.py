@@ -19,31 +19,12 @@ HIDDEN, DELETED, OBJECTS = "hidden words", "words of tracked deletions", "embedd
 SYMBOLS = "signs of fonts that are not known"
 _RUN_PROPERTIES, _TEXT = q("w:rPr"), q("w:t")
 _SKIPPED = frozenset(
-    map(
-        q,
-        (
-            *(
-                "w:pPr",
-                "w:rPr",
-                "w:sdtPr",
-                "w:sdtEndPr",
-                "w:smartTagPr",
-                "w:customXmlPr",
-                "w:tblPr",
-                "w:tblGrid",
-            ),
-            *(
-                "w:delInstrText",
-                "w:fldData",
-                "w:footnoteRef",
-                "w:endnoteRef",
-                "w:annotationRef",
-                "wp:positionH",
-            ),
-            *("wp:positionV",),
-        ),
+    q(f"w:{name}")
+    for name in (
+        *("pPr", "rPr", "sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr", "tblPr", "tblGrid"),
+        *("delInstrText", "fldData", "footnoteRef", "endnoteRef", "annotationRef"),
     )
-)
+) | {q("wp:positionH"), q("wp:positionV")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +36,9 @@ class FoundPicture:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class FoundText:
-    """Text of a shape, which is no part of the line that the shape is anchored in."""
-
-    element: XmlElement
-    """A `w:txbxContent` or an `a:p`."""
-
-
-@dataclass(frozen=True, slots=True)
-class FoundGraphic:
-    """A chart or a diagram by the relationship of its part."""
-
-    relationship: str
-
-
-Anchored = FoundPicture | FoundText | FoundGraphic
+Anchored = FoundPicture | XmlElement | str
+"""A picture; text of a shape, which is no part of the line that the shape is anchored in (`w:txbxContent` or
+`a:p`); or a chart or a diagram, by the relationship of its part."""
 
 
 @dataclass(slots=True)
@@ -79,9 +47,6 @@ class ParagraphText:
 
     inline: InlineText = field(default_factory=InlineText)
     anchored: list[Anchored] = field(default_factory=list[Anchored])
-
-    def render(self) -> str:
-        return self.inline.render()
 
 
 def count_words(element: XmlElement) -> int:
@@ -243,7 +208,7 @@ class TextReader:
         for child in element:
             tag = child.tag
             if tag in {q("w:txbxContent"), q("a:p")}:
-                self._text.anchored.append(FoundText(child))
+                self._text.anchored.append(child)
             elif tag in {q("wp:docPr"), q("pic:cNvPr")}:
                 words = child.get("descr", "").strip() or child.get("title", "").strip() or words
             elif tag in {q("a:blip"), q("v:imagedata")}:
@@ -251,9 +216,9 @@ class TextReader:
                 relationship = child.get(q("r:embed"), "") or child.get(q("r:id"), "")
                 self._add_picture(relationship, words or title, look)
             elif tag in {q("c:chart"), q("cx:chart")}:
-                self._text.anchored.append(FoundGraphic(child.get(q("r:id"), "")))
+                self._text.anchored.append(child.get(q("r:id"), ""))
             elif tag == q("dgm:relIds"):
-                self._text.anchored.append(FoundGraphic(child.get(q("r:dm"), "")))
+                self._text.anchored.append(child.get(q("r:dm"), ""))
             elif tag == q("v:textpath"):
                 self._text.inline.add(f" {child.get('string', '')} ", struck=look.struck)
             elif tag not in _SKIPPED:

@@ -38,24 +38,16 @@ def _lower(base: str, rest: list[str]) -> str:
     return base + "".join(map(lower_text, rest))
 
 
-def _lower_and_raise(base: str, rest: list[str]) -> str:
-    return _raise(_lower(base, rest[:1]), rest[1:])
-
-
-def _join_cells(first: str, rest: list[str]) -> str:
-    return " ".join(filter(None, [first, *rest]))
-
-
 _FORMS: dict[str, Callable[[str, list[str]], str]] = {
     "mfrac": lambda above, below: "/".join(map(_group, [above, *below])),
     **dict.fromkeys(("msup", "mover"), _raise),
     **dict.fromkeys(("msub", "munder"), _lower),
-    **dict.fromkeys(("msubsup", "munderover"), _lower_and_raise),
+    **dict.fromkeys(("msubsup", "munderover"), lambda base, rest: _raise(_lower(base, rest[:1]), rest[1:])),
     "msqrt": lambda first, rest: f"√({''.join([first, *rest])})",
     "mroot": lambda base, index: f"{_raise('', index)}√({base})",
     "semantics": lambda shown, _: shown,
     "mtable": lambda first, rest: "; ".join(filter(None, [first, *rest])),
-    **dict.fromkeys(("mtr", "mlabeledtr"), _join_cells),
+    **dict.fromkeys(("mtr", "mlabeledtr"), lambda first, rest: " ".join(filter(None, [first, *rest]))),
 }
 
 

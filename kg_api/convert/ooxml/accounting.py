@@ -13,7 +13,6 @@ from typing import Any, cast
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]: no types
 
-from kg_api.convert.accounting import note_missing
 from kg_api.convert.files.archive import read_entry
 from kg_api.convert.ooxml.package import XmlElement
 from kg_api.convert.ooxml.symbols import is_symbol_font
@@ -28,16 +27,6 @@ _STYLES = "word/styles.xml"
 _FOOTERS = frozenset({"sldNum", "ftr", "hdr", "dt"})
 _SHAPES = frozenset({"sp", "pic", "grpSp", "graphicFrame", "cxnSp", "wsp", "spTree"})
 _OFF = frozenset({"0", "false", "off"})
-
-
-def note_missing_words(archive: zipfile.ZipFile, markdown: str) -> tuple[str, ...]:
-    """Return a note that names the words of a Word file that `markdown` lacks, or nothing."""
-    return note_missing(list(read_pieces(archive, WORD_PARTS)), markdown, "the document")
-
-
-def note_missing_slides(archive: zipfile.ZipFile, markdown: str) -> tuple[str, ...]:
-    """Return a note that names the words of a presentation that `markdown` lacks, or nothing."""
-    return note_missing(list(read_pieces(archive, SLIDE_PARTS)), markdown, "the slides")
 
 
 def read_pieces(archive: zipfile.ZipFile, parts: re.Pattern[str]) -> Iterator[str]:

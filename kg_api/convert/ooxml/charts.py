@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from datetime import datetime, timedelta
 from itertools import groupby
 from typing import NamedTuple
 
 from kg_api.convert.markdown_text import one_line, paragraph, table
+from kg_api.convert.number_format import format_number, parse_number_format
 from kg_api.convert.ooxml.drawing import read_lines
 from kg_api.convert.ooxml.package import XmlElement, q
 
 _MAX_POINTS = 100_000
-_QUOTED = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.')
-_END_OF_DAYS = 2_958_466
-"""The year 10000."""
-_DAY_ZERO = datetime(1899, 12, 30)  # noqa: DTZ001 - a date of a sheet has no zone
 
 
 class _Series(NamedTuple):
@@ -106,22 +101,13 @@ def _read_level(element: XmlElement) -> dict[int, str]:
         if value is not None and each.get("idx", "").isdecimal():
             text = value.text or ""
             points[int(each.get("idx", ""))] = (
-                format_value(text, each.get("formatCode", "") or code) if numeric else one_line(text)
+                _format_value(text, each.get("formatCode", "") or code) if numeric else one_line(text)
             )
     return points
 
 
-def format_value(text: str, code: str) -> str:
-    """Return a value of a chart as its number format shows it: dates and per cent; other numbers in full."""
-    try:
-        value = float(text)
-    except ValueError:
-        return one_line(text)
-    form = _QUOTED.sub("", code).lower().partition(";")[0]
-    if re.search(r"[dy]|(?<![hs])m(?![hs])", form) and "general" not in form and 0 < value < _END_OF_DAYS:
-        moment = _DAY_ZERO + timedelta(days=value)
-        return moment.date().isoformat() if value == int(value) else moment.isoformat(" ", "minutes")
-    return f"{value * 100:.12g}%" if "%" in form else f"{value:.15g}"
+def _format_value(text: str, code: str) -> str:
+    return one_line(format_number(text, parse_number_format(code)))
 
 
 def _read_extended(root: XmlElement) -> Iterator[str]:
@@ -153,5 +139,5 @@ def _read_dimension(element: XmlElement) -> list[tuple[str, ...]]:
         code = level.get("formatCode", "")
         points = [one_line(each.text or "") for each in level.iter(q("cx:pt"))]
         numeric = str(element.tag).endswith("numDim")
-        columns.append(tuple(format_value(each, code) if numeric else each for each in points[:_MAX_POINTS]))
+        columns.append(tuple(_format_value(each, code) if numeric else each for each in points[:_MAX_POINTS]))
     return columns

@@ -1,15 +1,31 @@
-"""SmartArt: the texts of its data model, as an outline."""
+"""Charts and SmartArt; of that the texts of its data model, as an outline."""
 
 from __future__ import annotations
 
+from kg_api.convert.markdown_text import MarkdownWriter
+from kg_api.convert.ooxml.charts import read_chart
 from kg_api.convert.ooxml.drawing import read_lines
+from kg_api.convert.ooxml.lists import BULLET, ListWriter
 from kg_api.convert.ooxml.package import XmlElement, q
 
 _POINT, _CONNECTION, _TEXT = q("dgm:pt"), q("dgm:cxn"), q("dgm:t")
 _MAX_LEVEL = 5
 
 
-def read_diagram(root: XmlElement) -> list[tuple[int, str]]:
+def write_graphic(root: XmlElement, writer: MarkdownWriter) -> bool:
+    """Write a chart part or the data of a diagram; return whether it has any text."""
+    before = writer.position
+    if root.tag == q("dgm:dataModel"):
+        outline = ListWriter(writer)
+        for level, text in _read_diagram(root):
+            outline.write(level, BULLET, text)
+    else:
+        for block in read_chart(root):
+            writer.add(block)
+    return writer.position > before
+
+
+def _read_diagram(root: XmlElement) -> list[tuple[int, str]]:
     """Return levels and texts in reading order."""
     texts = {
         each.get("modelId", ""): " ".join(read_lines(text))

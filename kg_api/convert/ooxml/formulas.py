@@ -13,6 +13,8 @@ _LETTERS = re.compile("[\U0001d400-\U0001d7ff\u210b-\u2138]")
 """Italic and bold letters of mathematics, which nobody types into a search."""
 _ATOM = re.compile(r"[\w.,′'∞°%\u0300-\u036f]*|\([^()]*\)|\[[^\[\]]*\]|\|[^|]*\|")
 _VALUE = q("m:val")
+_DELETED = frozenset({q("w:del"), q("w:moveFrom")})
+_OFF = frozenset({"0", "off", "false"})
 
 
 def read_formula(element: XmlElement) -> str:
@@ -31,9 +33,6 @@ def read_formula(element: XmlElement) -> str:
         text += part
         after_structure = structure if part else after_structure
     return text
-
-
-_DELETED = frozenset({q("w:del"), q("w:moveFrom")})
 
 
 def _read(element: XmlElement, name: str) -> str:
@@ -67,22 +66,11 @@ def _fraction(element: XmlElement) -> str:
 
 
 def _scripts(element: XmlElement) -> str:
-    return (
-        _bracket(_read(element, "e"))
-        + _script("_", _read(element, "sub"))
-        + _script("^", _read(element, "sup"))
-    )
+    return _script("_", _read(element, "sub")) + _script("^", _read(element, "sup"))
 
 
-def _pre_scripts(element: XmlElement) -> str:
-    before = _script("_", _read(element, "sub")) + _script("^", _read(element, "sup"))
-    return before + _bracket(_read(element, "e"))
-
-
-def _operator(element: XmlElement) -> str:
-    sign = _get_setting(element, "chr", "∫")
-    bounds = _script("_", _read(element, "sub")) + _script("^", _read(element, "sup"))
-    return f"{sign}{bounds} {_read(element, 'e')}"
+def _write_with_scripts(element: XmlElement) -> str:
+    return _bracket(_read(element, "e")) + _scripts(element)
 
 
 def _radical(element: XmlElement) -> str:
@@ -90,62 +78,28 @@ def _radical(element: XmlElement) -> str:
     return f"{_script('^', degree)}√{inside}" if len(degree) <= 1 else f"√[{degree}]{inside}"
 
 
+def _read_elements(element: XmlElement) -> list[str]:
+    return [read_formula(each).strip() for each in element.findall(q("m:e"))]
+
+
 def _delimited(element: XmlElement) -> str:
-    inside = _get_setting(element, "sepChr", "|").join(
-        read_formula(each).strip() for each in element.findall(q("m:e"))
-    )
+    inside = _get_setting(element, "sepChr", "|").join(_read_elements(element))
     return _get_setting(element, "begChr", "(") + inside + _get_setting(element, "endChr", ")")
-
-
-def _function(element: XmlElement) -> str:
-    return f"{_read(element, 'fName')} {_read(element, 'e')}"
-
-
-def _accent(element: XmlElement) -> str:
-    return _read(element, "e") + _get_setting(element, "chr", "\u0302")
-
-
-def _bar(element: XmlElement) -> str:
-    return _read(element, "e") + "\u0305"
-
-
-def _lower_limit(element: XmlElement) -> str:
-    return f"{_read(element, 'e')}_({_read(element, 'lim')})"
-
-
-def _upper_limit(element: XmlElement) -> str:
-    return f"{_read(element, 'e')}^({_read(element, 'lim')})"
-
-
-def _matrix(element: XmlElement) -> str:
-    rows = element.findall(q("m:mr"))
-    return "; ".join(", ".join(read_formula(cell).strip() for cell in row.findall(q("m:e"))) for row in rows)
-
-
-def _equations(element: XmlElement) -> str:
-    lines = (read_formula(each).replace("&", "").strip() for each in element.findall(q("m:e")))
-    return "; ".join(lines)
-
-
-def _phantom(element: XmlElement) -> str:
-    return "" if _get_setting(element, "show", "1") in {"0", "off", "false"} else _read(element, "e")
 
 
 _FORMS: dict[str, Callable[[XmlElement], str]] = {
     "f": _fraction,
-    "sSup": _scripts,
-    "sSub": _scripts,
-    "sSubSup": _scripts,
-    "sPre": _pre_scripts,
-    "nary": _operator,
+    **dict.fromkeys(("sSup", "sSub", "sSubSup"), _write_with_scripts),
+    "sPre": lambda each: _scripts(each) + _bracket(_read(each, "e")),
+    "nary": lambda each: f"{_get_setting(each, 'chr', '∫')}{_scripts(each)} {_read(each, 'e')}",
     "rad": _radical,
     "d": _delimited,
-    "func": _function,
-    "acc": _accent,
-    "bar": _bar,
-    "limLow": _lower_limit,
-    "limUpp": _upper_limit,
-    "m": _matrix,
-    "eqArr": _equations,
-    "phant": _phantom,
+    "func": lambda each: f"{_read(each, 'fName')} {_read(each, 'e')}",
+    "acc": lambda each: _read(each, "e") + _get_setting(each, "chr", "\u0302"),
+    "bar": lambda each: _read(each, "e") + "\u0305",
+    "limLow": lambda each: f"{_read(each, 'e')}_({_read(each, 'lim')})",
+    "limUpp": lambda each: f"{_read(each, 'e')}^({_read(each, 'lim')})",
+    "m": lambda each: "; ".join(", ".join(_read_elements(row)) for row in each.findall(q("m:mr"))),
+    "eqArr": lambda each: "; ".join(line.replace("&", "").strip() for line in _read_elements(each)),
+    "phant": lambda each: "" if _get_setting(each, "show", "1") in _OFF else _read(each, "e"),
 }

@@ -12,8 +12,8 @@ from defusedxml.ElementTree import fromstring
 
 from kg_api.convert import docx as word
 from kg_api.convert import pptx as slides
-from kg_api.convert.accounting import find_missing
-from kg_api.convert.ooxml.accounting import SLIDE_PARTS, WORD_PARTS, note_missing_words, read_pieces
+from kg_api.convert.accounting import find_missing, note_missing
+from kg_api.convert.ooxml.accounting import SLIDE_PARTS, WORD_PARTS, read_pieces
 from tests.unit.convert.test_docx_numbering import CLAUSES, item
 from tests.unit.convert.test_docx_text import CHARACTER_STYLES, LINES
 from tests.unit.convert.test_pptx import presentation
@@ -87,4 +87,6 @@ def check(text: str, data: bytes, parts: re.Pattern[str], counted: set[str]) -> 
 
 def test_text_that_a_converter_loses_is_noted() -> None:
     with zipfile.ZipFile(io.BytesIO(DOCUMENTS["box"])) as archive:
-        assert note_missing_words(archive, "Near\n") == ('left out: 2 words of the document, e.g. "40 tons"',)
+        assert note_missing(read_pieces(archive, WORD_PARTS), "Near\n", "the document") == (
+            'left out: 2 words of the document, e.g. "40 tons"',
+        )
