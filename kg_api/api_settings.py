@@ -168,7 +168,6 @@ class ApiSettings(Section):
 
     @property
     def allowed_web_pages(self) -> tuple[str, ...]:
-        """The origins one by one."""
         return split_list(self.allowed_origins)
 
 

@@ -160,7 +160,6 @@ class Container:
         return handlers
 
     def close(self) -> None:
-        """Close threads and connections."""
         self.augment.close()
         self.search.close()
         if self.reranker is not None:

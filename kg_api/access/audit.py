@@ -39,7 +39,6 @@ class AuditWriter:
         self._thread = threading.Thread(target=self._write, name="audit", daemon=True)
 
     def start(self) -> None:
-        """Begin to write."""
         self._thread.start()
 
     def add(self, record: AuditRecord) -> None:

@@ -31,7 +31,6 @@ class _Secret:
 
     @property
     def secret_hash(self) -> str:
-        """What is stored of it."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def has_hash(self, stored: str) -> bool:

@@ -49,9 +49,7 @@ class Model(Protocol):
     """What writes the answers; `LanguageModel` is one."""
 
     @property
-    def name(self) -> str:
-        """The model's."""
-        ...
+    def name(self) -> str: ...
 
     def stream(self, question: Prompt) -> Generator[str]:
         """Give what it writes, piece by piece."""

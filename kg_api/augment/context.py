@@ -17,8 +17,6 @@ Block = tuple[AugmentRecord, str]
 
 @dataclass(frozen=True, slots=True)
 class PackedContext:
-    """What fits."""
-
     text: str
     tokens: int
     records: list[AugmentRecord]

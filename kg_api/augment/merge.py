@@ -16,8 +16,6 @@ Order = Literal["similarity", "rank"]
 
 @dataclass(frozen=True, slots=True)
 class PieceHit:
-    """A hit of one piece."""
-
     piece: int
     """The piece's number."""
     rank: int
@@ -45,8 +43,6 @@ class MergedPassage:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What is kept."""
-
     per_piece: int
     per_document: int | None
     limit: int

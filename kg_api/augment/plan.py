@@ -34,8 +34,6 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """All that is searched for."""
-
     pieces: list[Piece]
     left_out: int
     tokens: int

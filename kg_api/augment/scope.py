@@ -41,7 +41,6 @@ class AugmentScope:
         return sorted(found.values(), key=lambda space: (space.identity.max_tokens, space.slug))
 
     def ontologies(self, space: Space) -> list[str]:
-        """Those that a space answers."""
         return [name for name, own in self.of_ontology.items() if own.slug == space.slug]
 
     @property

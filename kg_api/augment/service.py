@@ -45,7 +45,6 @@ class AugmentService:
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="augment")
 
     def close(self) -> None:
-        """End the threads."""
         self._pool.shutdown()
 
     def augment(self, request: AugmentRequest) -> Augmented:

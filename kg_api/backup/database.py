@@ -31,7 +31,6 @@ class RunningDatabase:
     graph: Graph
 
     def count(self) -> BackupCounts:
-        """Count what it holds."""
         return BackupCounts.model_validate(self.graph.read("backup/counts")[0])
 
     def schema_version(self) -> str:

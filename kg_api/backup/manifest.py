@@ -42,8 +42,6 @@ class BackupCounts(_Frozen):
 
 
 class BackedUpFile(_Frozen):
-    """One file of a backup."""
-
     path: str
     """Below the backup, with `/`."""
     bytes: Count
@@ -82,7 +80,6 @@ class BackupManifest(_Frozen):
 
     @property
     def bytes(self) -> int:
-        """How large all files are."""
         return sum(each.bytes for each in self.files)
 
 

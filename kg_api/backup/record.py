@@ -67,7 +67,6 @@ def fail(home: Home, begun: BackupRecord, error: str) -> None:
 
 
 def succeed(home: Home, begun: BackupRecord, path: str, size: int, paused_seconds: float) -> None:
-    """Note where it is."""
     made = replace(
         begun, ended=time.time(), made=begun.begun, path=path, bytes=size, paused_seconds=paused_seconds
     )

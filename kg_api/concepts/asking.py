@@ -22,8 +22,6 @@ EMBEDDING = "concepts are still to be embedded{}; until then they are found by t
 
 @dataclass(frozen=True, slots=True)
 class ConceptQuery:
-    """What the lanes are asked."""
-
     ontologies: list[str]
     """Those there are of those that were asked for."""
     meanings: list[Meaning]

@@ -13,8 +13,6 @@ from kg_api.models.embedding.switching import Finding, SpaceCheck
 
 
 class CheckedSpace(Protocol):
-    """An open space."""
-
     def check(self) -> None:
         """See that its model answers as ever."""
         ...

@@ -43,7 +43,6 @@ class QueryProgress:
 
     @property
     def is_late(self) -> bool:
-        """Whether the time is up."""
         return time.monotonic() > self.until
 
     def note_late(self, what: str, error: TookTooLong | None = None) -> None:

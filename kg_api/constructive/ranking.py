@@ -32,8 +32,6 @@ ENOUGH: Final = 1e-9
 
 
 class NodeRanker:
-    """Orders nodes."""
-
     def __init__(self, graph: Graph, spaces: SpaceRegistry) -> None:
         self._graph = graph
         self._spaces = spaces

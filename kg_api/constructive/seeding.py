@@ -37,8 +37,6 @@ MAX_REASONS = 3
 
 
 class Seeder:
-    """Finds seeds."""
-
     def __init__(
         self,
         graph: Graph,

@@ -157,7 +157,6 @@ class ConstructiveService:
 
 
 def _why_nothing(reports: list[StepReport], progress: QueryProgress) -> str:
-    """Which step left nothing."""
     emptied = next((each for each in reports if each.removed and not each.nodes), None)
     if emptied is None and any(cut.by == "time" for each in reports for cut in each.cut):
         return "the time was up before a seed was found: give it more seconds, or ask for less"

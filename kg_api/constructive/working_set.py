@@ -53,12 +53,10 @@ class WorkingEdge:
 
     @property
     def key(self) -> EdgeKey:
-        """Which it is."""
         return self.kind, self.subject, self.type_key, self.object
 
     @property
     def ends(self) -> tuple[str, str]:
-        """Both of its nodes."""
         return self.subject, self.object
 
 

@@ -42,7 +42,6 @@ class DeterministicEmbedder:
         return self._identity
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """See `Embedder`."""
         vectors = np.empty((len(texts), self._identity.dimensions), dtype=np.float32)
         for i, text in enumerate(texts):
             vectors[i] = self._vector(text)
@@ -57,17 +56,14 @@ class DeterministicEmbedder:
         return join_vectors(self.embed_passages([part.alone for part in parts]), within)
 
     def embed_query(self, text: str) -> Vectors:
-        """See `Embedder`."""
         require_text(text)
         pieces = self.embed_passages(query_pieces(text, self.spans(text)))
         return unit(pieces.mean(axis=0, dtype=np.float64), self._identity.dimensions)
 
     def spans(self, text: str, before: str = "") -> list[Span]:
-        """See `Embedder`."""
         return cut(text, measure(_Words(), self._identity.max_tokens, before))
 
     def count_tokens(self, texts: Sequence[str]) -> int:
-        """See `Embedder`."""
         return total(_Words(), self._identity.max_tokens, "", texts)
 
     def close(self) -> None:

@@ -64,30 +64,24 @@ class MeteredEmbedder:
         return self._embedder.identity
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """See `Embedder`."""
         return self._watch("passages", len(texts), lambda: self._embedder.embed_passages(texts))
 
     def embed_query(self, text: str) -> Vectors:
-        """See `Embedder`."""
         return self._watch("query", 1, lambda: self._embedder.embed_query(text))
 
     def embed_probed(self, texts: Sequence[str], probe: str, *, query: bool) -> Vectors:
-        """See `ProbedEmbedder`."""
         what = ("query" if query else "passages") if texts else "probe"
         found = self._watch(what, len(texts), lambda: embed_probed(self._embedder, texts, probe, query=query))
         self._metrics.probes.labels(self.identity.model).inc()
         return found
 
     def spans(self, text: str, before: str = "") -> list[tuple[int, int]]:
-        """See `Embedder`."""
         return self._embedder.spans(text, before)
 
     def count_tokens(self, texts: Sequence[str]) -> int:
-        """See `Embedder`."""
         return self._embedder.count_tokens(texts)
 
     def close(self) -> None:
-        """See `Embedder`."""
         self._embedder.close()
 
     def _watch(self, what: str, texts: int, embed: Callable[[], T]) -> T:
@@ -132,7 +126,6 @@ class MeteredTokenEmbedder(MeteredEmbedder):
         self._parts = embedder
 
     def embed_parts(self, parts: Sequence[TextPart]) -> Vectors:
-        """See `TokenEmbedder`."""
         return self._watch("parts", len(parts), lambda: self._parts.embed_parts(parts))
 
 

@@ -34,7 +34,6 @@ def describe_kg(version: str) -> dict[str, Any]:
 
 
 def describe_machine() -> dict[str, Any]:
-    """The machine that asks."""
     return {
         "cores": os.cpu_count(),
         "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),

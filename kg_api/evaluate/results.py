@@ -41,7 +41,6 @@ class Run:
 
     @property
     def data(self) -> EvalData:
-        """What is told of the data."""
         return EvalData(
             name=self.questions.name,
             hash=self.questions.data_hash,
@@ -60,7 +59,6 @@ def result(
     finished: datetime,
     machine: Mapping[str, Any],
 ) -> EvalResult:
-    """Score the answers of a run."""
     scored = per_query(run.target, run.queries, answers, run.limit)
     stages: dict[str, list[float]] = {}
     for each in answers.values():

@@ -21,8 +21,6 @@ SAMPLED_SOURCES = 400
 
 @dataclass
 class _Counted:
-    """Of a sample."""
-
     sources: int = 0
     remembered: int = 0
     requests: int = 0

@@ -61,12 +61,10 @@ class LlmExtractor:
 
     @property
     def name(self) -> ExtractorName:
-        """See `Extractor`."""
         return "llm"
 
     @property
     def mark(self) -> str:
-        """See `Extractor`."""
         return mark_of(self._model, self._per_source)
 
     def extract(
@@ -149,7 +147,6 @@ class LlmExtractor:
 
 
 def mark_of(model: str, per_source: int) -> str:
-    """See `Extractor.mark`."""
     return digest("llm", VERSION, READING, model, instruction(per_source))[:16]
 
 

@@ -14,9 +14,7 @@ class Extractor(Protocol):
     """Finds concepts in sources. Not for several threads."""
 
     @property
-    def name(self) -> ExtractorName:
-        """Which it is."""
-        ...
+    def name(self) -> ExtractorName: ...
 
     @property
     def mark(self) -> str:

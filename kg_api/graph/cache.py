@@ -51,7 +51,6 @@ def read_contexts(graph: Graph, keys: Sequence[str]) -> dict[str, str]:
 
 
 def remember_contexts(graph: Graph, new: Mapping[str, str]) -> None:
-    """Keep new contexts."""
     graph.transaction(lambda tx: write_contexts(tx, new))
 
 

@@ -172,7 +172,6 @@ class Graph:
         self.close()
 
     def close(self) -> None:
-        """Close all connections."""
         self._driver.close()
 
     def read(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:

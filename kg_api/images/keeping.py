@@ -23,8 +23,6 @@ class KeptImages:
 
 
 class ImageKeeper(Protocol):
-    """Keeps pictures."""
-
     def keep(self, images: Sequence[ReadImage], original: bytes | None = None) -> KeptImages:
         """Keep the files of some pictures, and the one that they were found in if it is given."""
         ...

@@ -79,7 +79,6 @@ class PlacedConcepts:
         return self._sentences
 
     def extraction(self) -> Extraction:
-        """As it is written."""
         source = self.source
         return Extraction(source.source_id, source.content_hash, tuple(self.concepts), tuple(self.relations))
 

@@ -34,8 +34,6 @@ _MAX_NAMED = 10
 
 @dataclass(frozen=True, slots=True)
 class ConsolidatedConversation:
-    """A conversation as Markdown."""
-
     text: str
     notes: tuple[str, ...]
     """What a person should know."""

@@ -10,8 +10,6 @@ from kg_api.models.library.word_boxes import WordBox, mean_of, pack
 
 
 class PagesOfPassage(NamedTuple):
-    """As it is stored."""
-
     page: int | None
     last_page: int | None
     ocr_confidence: float | None

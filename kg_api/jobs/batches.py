@@ -16,9 +16,7 @@ class Item(Protocol):
     """One of the things that are due."""
 
     @property
-    def identity(self) -> str:
-        """Its id."""
-        ...
+    def identity(self) -> str: ...
 
     @property
     def place(self) -> str:

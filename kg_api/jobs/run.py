@@ -187,9 +187,7 @@ class Handler(Protocol):
     """What runs jobs of one kind. It ends with `run.finish()` having given True."""
 
     @property
-    def kind(self) -> str:
-        """The kind of job."""
-        ...
+    def kind(self) -> str: ...
 
     def run(self, run: JobRun) -> None:
         """Work from `run.cursor` on, in batches, each through `run.commit`."""

@@ -89,7 +89,6 @@ class Chat:
 
     @property
     def model(self) -> str:
-        """Its name."""
         return self._provider.model
 
     def ask(self, question: Prompt) -> str:
@@ -139,7 +138,6 @@ class Chat:
             yield self.ask(question)
 
     def close(self) -> None:
-        """Close the connections."""
         self._client.close()
 
     def _as_it_takes(self, once: Callable[[bool], T]) -> T:

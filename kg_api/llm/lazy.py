@@ -67,7 +67,6 @@ class LanguageModel:
             yield from pieces
 
     def close(self) -> None:
-        """Close the connections."""
         with self._opening:
             if self._chat is not None:
                 self._chat.close()

@@ -8,7 +8,6 @@ RESTART = "then `kg down` and `kg up`"
 
 
 def no_model() -> ProviderMissing:
-    """There is no language model."""
     return ProviderMissing(
         "KG_LLM__MODEL is not set; set it to the name of a language model in the environment of the service "
         "and its workers, with OPENAI_API_KEY, or with KG_LLM__BASE_URL for another server; install the "

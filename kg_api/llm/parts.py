@@ -43,7 +43,6 @@ class DocumentPart:
     text: str
 
     def data(self) -> dict[str, object]:
-        """As JSON takes it."""
         about: dict[str, object] = {"title": self.title, "metadata": dict(self.metadata)}
         beginning = {"document_begins": self.beginning} if self.beginning else {}
         return {**about, **beginning, "part" if self.beginning else "document": self.text}

@@ -52,7 +52,6 @@ class ObjectReader:
         return not _THOUGHTS.sub("", self._text).strip()
 
     def objects(self, pieces: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """See the function `objects`."""
         decoder, at = json.JSONDecoder(strict=False), -1
         for piece in pieces:
             self._text += piece

@@ -55,7 +55,6 @@ class ProcessId:
             self.kill()
 
     def kill(self) -> None:
-        """End it at once."""
         self.signal(signal.SIGKILL)
         self.wait(seconds=10)
 
@@ -90,7 +89,6 @@ def identify(pid: int) -> ProcessId | None:
 
 
 def save(pid_file: Path, process: ProcessId) -> None:
-    """Write a pid file."""
     files.write_json(pid_file, asdict(process))
 
 

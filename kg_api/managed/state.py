@@ -53,12 +53,10 @@ def trouble_of(name: str, status: RoleStatus) -> str | None:
 
 
 def times(count: int) -> str:
-    """Say how often."""
     return "once" if count == 1 else f"{count} times"
 
 
 def write(home: Home, state: State) -> None:
-    """Publish."""
     files.rewrite_json(home.state_file, asdict(state))
 
 

@@ -97,7 +97,6 @@ class Watch:
             self._handle_failure(error)
 
     def status(self) -> RoleStatus:
-        """Tell what is known."""
         return RoleStatus(
             self.state,
             self.process.pid if self.process else None,

@@ -41,64 +41,51 @@ class ContainerLibrary:
         self._container = container
 
     def search(self, request: SourceSearch) -> SourceHits:
-        """See `Library`."""
         container = self._container()
         return container.search.search(narrowed(container.graph, request))
 
     def hybrid(self, request: HybridSearch) -> HybridHits:
-        """See `Library`."""
         container = self._container()
         return container.hybrid.search(narrowed(container.graph, request))
 
     def context(self, source_id: str, window: int) -> SourceContext:
-        """See `Library`."""
         return self._container().search.context(source_id, window)
 
     def concepts(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
-        """See `Library`."""
         container = self._container()
         return container.concepts.search(query_text, searched(container.graph, ontologies), limit)
 
     def concept_context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
-        """See `Library`."""
         return self._container().concepts.context(concept_id, window, limit)
 
     def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
-        """See `Library`."""
         container = self._container()
         return container.similarity.similar(source_id, narrowed(container.graph, request))
 
     def images(self, request: ImageSearch) -> ImageHits:
-        """See `Library`."""
         container = self._container()
         return container.image_search.search(narrowed(container.graph, request))
 
     def related(self, source_id: str, request: RelatedSearch) -> RelatedSources:
-        """See `Library`."""
         container = self._container()
         return container.related.related(source_id, narrowed(container.graph, request))
 
     def thumbnail(self, source_id: str) -> bytes:
-        """See `Library`."""
         return self._container().images.thumbnail(source_id).content
 
     def document(self, document_id: str) -> DocumentContent:
-        """See `Library`."""
         return library.find_document(self._container().graph, document_id)
 
     def reading(
         self, called: str, ontology: str | None, start: int | None, token_budget: int
     ) -> DocumentReading:
-        """See `Library`."""
         return self._container().search.read(called, ontology, start, token_budget)
 
     def page(self, document_id: str, page: int, source_id: str, width: int) -> PageImage:
-        """See `Library`."""
         request = PageRequest(document_id, page, width, source_id=source_id)
         return self._container().pages.image(request)
 
     def ontologies(self) -> OntologyList:
-        """See `Library`."""
         graph = self._container().graph
         counted = [embedding_state.counted for embedding_state in read_embedding_states(graph).values()]
         return OntologyList(ontologies=library.list_ontologies(graph, counted))
@@ -106,13 +93,11 @@ class ContainerLibrary:
     def documents(
         self, ontology: str | None, offset: int, limit: int, where: Sequence[str] = ()
     ) -> DocumentPage:
-        """See `Library`."""
         conditions = valid(DocumentFilter, {"where": list(where)}).where
         graph = self._container().graph
         return library.list_documents(graph, ontology=ontology, offset=offset, limit=limit, where=conditions)
 
     def communities(self, ontology: str, parent: str | None, offset: int, limit: int) -> Communities:
-        """See `Library`."""
         require(ontology)
         page = self._container().communities.page
         return page(ontology, level=0, parent=parent, offset=offset, limit=limit)
@@ -125,7 +110,6 @@ class ContainerLibrary:
         offset: int,
         limit: int,
     ) -> Proposals:
-        """See `Library`."""
         return self._container().proposals.page(ontology, kind, state, offset, limit)
 
 

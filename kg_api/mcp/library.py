@@ -23,21 +23,15 @@ from kg_api.models.vocabulary import ProposalKind, ProposalState
 class Library(Protocol):
     """The reading half of kg. Every method may raise any error of kg_api.errors; all may run in threads."""
 
-    def search(self, request: SourceSearch) -> SourceHits:
-        """Find sources."""
-        ...
+    def search(self, request: SourceSearch) -> SourceHits: ...
 
     def hybrid(self, request: HybridSearch) -> HybridHits:
         """Find concepts and sources."""
         ...
 
-    def context(self, source_id: str, window: int) -> SourceContext:
-        """Read around a source."""
-        ...
+    def context(self, source_id: str, window: int) -> SourceContext: ...
 
-    def concepts(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
-        """Find concepts."""
-        ...
+    def concepts(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits: ...
 
     def concept_context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
         """Read the sources that carry a concept among their neighbours."""
@@ -59,9 +53,7 @@ class Library(Protocol):
         """A picture as WebP of at most 256 pixels a side."""
         ...
 
-    def document(self, document_id: str) -> DocumentContent:
-        """Read a document."""
-        ...
+    def document(self, document_id: str) -> DocumentContent: ...
 
     def reading(
         self, called: str, ontology: str | None, start: int | None, token_budget: int
@@ -73,9 +65,7 @@ class Library(Protocol):
         """See a page of a PDF, with the words of a source boxed."""
         ...
 
-    def ontologies(self) -> OntologyList:
-        """List ontologies."""
-        ...
+    def ontologies(self) -> OntologyList: ...
 
     def documents(
         self, ontology: str | None, offset: int, limit: int, where: Sequence[str] = ()

@@ -22,7 +22,6 @@ class BackupGauges(Collector):
         self._failed = failed
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Give the gauges."""
         if self._made is not None:
             yield GaugeMetricFamily(
                 "kg_backup_made_seconds", "When the last whole backup was begun, since 1970", self._made

@@ -72,7 +72,6 @@ class StageMeter:
         )
 
     def record(self, of: str, stage: str, seconds: float) -> None:
-        """Record that a stage is over."""
         self._seconds.labels(of, stage).observe(seconds)
 
 
@@ -87,7 +86,6 @@ class JobMeter:
         )
 
     def begin(self, kind: str) -> None:
-        """Count a run that begins."""
         self._begun.labels(kind).inc()
 
     def end(self, kind: str, outcome: str, seconds: float) -> None:
@@ -120,7 +118,6 @@ class DatabaseMeter:
 
     @contextmanager
     def timing(self, access: str) -> Generator[None]:
-        """Time one try."""
         begun = time.perf_counter()
         self._open.inc()
         try:
@@ -163,7 +160,6 @@ class ProviderMeter:
 
     @contextmanager
     def timing(self, kind: str, provider: str) -> Generator[None]:
-        """Time one request."""
         begun = time.perf_counter()
         try:
             yield
@@ -171,7 +167,6 @@ class ProviderMeter:
             self._seconds.labels(kind, provider).observe(time.perf_counter() - begun)
 
     def fail(self, kind: str, provider: str, reason: str) -> None:
-        """Count a request that failed."""
         self._failures.labels(kind, provider, reason).inc()
 
     def retry(self, kind: str) -> None:
@@ -188,8 +183,6 @@ class ProviderMeter:
 
 
 class Meters:
-    """All of a process."""
-
     def __init__(self, registry: CollectorRegistry) -> None:
         """Register them; once in a registry."""
         self.http = HttpMeter(registry)
@@ -201,6 +194,5 @@ class Meters:
 
 @once_per_process
 def meters() -> Meters:
-    """Those of this process."""
     reserve_room()
     return Meters(REGISTRY)

@@ -17,7 +17,6 @@ class QueueGauges(Collector):
         self._status = status
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Give the gauges."""
         if (status := self._status) is None:
             return
         jobs = GaugeMetricFamily("kg_jobs", "Jobs by state; dead ones of the last day", labels=["state"])

@@ -159,7 +159,6 @@ class _Storing:
         self._store = storing([], extract)
 
     def run(self, tx: Transaction) -> _Done:
-        """Store it all."""
         done = self._store_documents(tx)
         lines = (*self._part.vectors, *self._part.concepts)
         wanted = {document_id(self._state.ontology, each.document): each.content_hash for each in lines}

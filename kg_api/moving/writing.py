@@ -40,7 +40,6 @@ Grouped = dict[Origin, list[R]]
 
 
 def document_line(row: Row) -> BundledDocument:
-    """A document without its sources."""
     changes = None if row["changes"] is None else BundledChanges.model_validate_json(row["changes"])
     known: dict[str, Any] = {name: row[name] for name in BundledDocument.model_fields if name in row}
     known |= {"kind": "document", "metadata": json.loads(row["metadata"] or "{}"), "changes": changes}
@@ -48,7 +47,6 @@ def document_line(row: Row) -> BundledDocument:
 
 
 def source_line(row: Row) -> BundledSource:
-    """A source."""
     boxes = row["word_boxes"]
     return BundledSource(
         kind="source",
@@ -184,7 +182,6 @@ class _Evidence:
             yield True, mark
 
     def concepts(self, key: Origin, labels: dict[str, str]) -> Iterator[BundledConcept]:
-        """The concepts of one origin."""
         quotes: dict[str, list[QuoteRow]] = {}
         for quote in self._quotes.get(key, ()):
             quotes.setdefault(quote.concept_id, []).append(quote)

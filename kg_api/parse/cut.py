@@ -28,7 +28,6 @@ _SKIN_TONES = range(0x1F3FB, 0x1F400)
 
 
 def blank_line_borders(text: str, start: int, end: int) -> Iterator[int]:
-    """After blank lines."""
     blank_before = False
     for line, following in pairwise(chain((start,), line_borders(text, start, end), (end,))):
         blank = is_blank(text, line, following)

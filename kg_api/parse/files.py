@@ -54,7 +54,6 @@ class FileSelection:
     problems: list[FileProblem] = field(default_factory=list[FileProblem])
 
     def leave_out(self, path: Path, kind: str) -> None:
-        """Count what is not taken."""
         self.left_out[kind] += 1
         self.review.append((to_printable(path), kind))
 

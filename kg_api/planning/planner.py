@@ -52,8 +52,6 @@ class SourceGroup:
 
 @dataclass(frozen=True, slots=True)
 class PlannedChunk:
-    """A chunk as it shall be."""
-
     sources: Sequence[SourceText]
     """Those that it covers."""
     offset: int

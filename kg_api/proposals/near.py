@@ -13,8 +13,6 @@ MAX_SOURCES = 50
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """One that is near to another."""
-
     id: str
     similarity: float
     """Cosine."""

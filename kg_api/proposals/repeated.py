@@ -41,8 +41,6 @@ def says_enough(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PlacedText:
-    """A text in its document."""
-
     document_id: str
     heading: Sequence[str]
     """The path of headings above it."""

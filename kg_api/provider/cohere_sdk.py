@@ -36,7 +36,6 @@ class CohereSdk:
         )
 
     def close(self) -> None:
-        """Close the connections."""
         self._http.close()
 
 

@@ -53,5 +53,4 @@ class JsonClient:
         return body
 
     def close(self) -> None:
-        """Close the connections."""
         self._client.close()

@@ -27,7 +27,6 @@ class Notes:
 
     @property
     def all(self) -> list[Degradation]:
-        """Those of all steps."""
         return [each for step in get_args(Step) for each in self._of.get(step, ())]
 
     @property

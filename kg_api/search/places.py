@@ -28,7 +28,6 @@ class PlaceReader:
         return self._known
 
     def __getitem__(self, source_id: str) -> DescribedPlace:
-        """One that was read."""
         return self._known[source_id]
 
     def there(self, hits: Iterable[Hit]) -> list[Hit]:

@@ -55,7 +55,6 @@ class SearchService:
         self._presenter = Presenter(graph, self._reader)
 
     def close(self) -> None:
-        """End the threads."""
         self._retriever.close()
         self._planner.close()
 

@@ -79,7 +79,6 @@ def fields_of(text: str) -> frozenset[str]:
 
 
 def describe_repeated(text: str, documents: int, source_ids: Sequence[str]) -> RepeatedText:
-    """As an answer tells it."""
     return RepeatedText(
         text=" ".join(text.split())[:EXCERPT], documents=documents, source_ids=list(source_ids)
     )

@@ -32,7 +32,6 @@ class Comparable:
 
     @property
     def ontologies(self) -> list[str]:
-        """All that can be compared."""
         return [name for _, names in self.slots for name in names]
 
     def degradations(self) -> list[Degradation]:

@@ -23,7 +23,6 @@ class ModelTokenCounter:
     """Why it estimates, if it does."""
 
     def __call__(self, texts: Sequence[str]) -> list[int]:
-        """Count each of some texts."""
         if self.embedder is None:
             return [estimate_tokens(text) for text in texts]
         around = self.embedder.count_tokens([""])

@@ -59,7 +59,6 @@ class ModelWatch:
 
     @property
     def lasting(self) -> bool:
-        """Whether the model cannot change."""
         return self._lasting
 
     @property
@@ -164,7 +163,6 @@ class WatchedModel(Generic[ModelT]):
         return None if failure is None else str(failure.error)
 
     def close(self) -> None:
-        """Close the model."""
         if self._embedder is not None:
             self._embedder.close()
 

@@ -180,7 +180,6 @@ class OpenSpace(WatchedModel[Embedder]):
         return str(failure.error)
 
     def close(self) -> None:
-        """Close the model."""
         self._asking.shutdown(cancel_futures=True)
         super().close()
 

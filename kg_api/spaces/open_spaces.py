@@ -21,13 +21,9 @@ MAX_SPACES = 32
 
 
 class Opened(Protocol):
-    """A space with its model."""
-
     space: Space
 
-    def close(self) -> None:
-        """Close the model."""
-        ...
+    def close(self) -> None: ...
 
 
 OpenT = TypeVar("OpenT", bound=Opened)
@@ -50,7 +46,6 @@ class OpenSpaces(ABC, Generic[OpenT]):
         return kept or self._keep(self._find(space.at("")))
 
     def close(self) -> None:
-        """Close all models."""
         for space in self._spaces.values():
             space.close()
 

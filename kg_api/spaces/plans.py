@@ -59,7 +59,6 @@ class EmbeddingState:
 
     @property
     def ontology(self) -> str:
-        """Whose."""
         return self.target.ontology
 
     @property
@@ -69,7 +68,6 @@ class EmbeddingState:
 
     @property
     def answering(self) -> Plan:
-        """What answers searches."""
         return self.serving or self.target
 
     @property
@@ -99,7 +97,6 @@ class EmbeddingState:
 
     @property
     def counted(self) -> Counted:
-        """As the library counts it."""
         building = self.serving is not None
         space, answering = self.answering.space.slug, self.answering.mark.key
         return Counted(self.ontology, space, self.target.mark, answering, building)

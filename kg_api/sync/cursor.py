@@ -22,7 +22,6 @@ class ScanPosition:
         return cls(phase, name) if phase in {"file", "gone", "end"} else cls()  # pyright: ignore[reportArgumentType]
 
     def cursor(self) -> str:
-        """As the job keeps it."""
         return f"{self.phase}:{self.name}"
 
     def is_done(self, name: str) -> bool:

@@ -44,8 +44,6 @@ REMOVALS_A_BATCH = 10
 
 
 class Scan:
-    """A scan at work."""
-
     def __init__(
         self,
         graph: Graph,

@@ -42,7 +42,6 @@ class Forwarded:
         self._proxied = ProxyHeadersMiddleware(app, trusted)  # pyright: ignore[reportArgumentType] - ASGI by another name
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request (ASGI)."""
         if scope["type"] != "http":
             await self._proxied(scope, receive, send)  # pyright: ignore[reportArgumentType] - as above
             return

@@ -57,7 +57,6 @@ class McpMount:
         self._manager = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request (ASGI)."""
         if scope["method"] != "POST":
             raise HTTPException(405, "MCP is spoken here by POST", headers={"Allow": "POST"})
         if self._manager is None:

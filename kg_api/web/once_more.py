@@ -24,7 +24,6 @@ class OnceMore:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request (ASGI)."""
         if scope["type"] != "http" or scope["method"] not in {"GET", "POST"}:
             await self.app(scope, receive, send)
             return
@@ -60,7 +59,6 @@ class _Question:
         return not self._answered and self._size <= MAX_KEPT_BYTES
 
     def again(self) -> None:
-        """Give from the beginning."""
         self._given = 0
 
     async def receive(self) -> Message:

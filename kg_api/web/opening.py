@@ -30,7 +30,6 @@ class Opening:
         self._thread = threading.Thread(target=self._open, name="opening", daemon=True)
 
     def start(self) -> None:
-        """Begin to open."""
         self._thread.start()
 
     def wait(self) -> None:

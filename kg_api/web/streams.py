@@ -107,7 +107,6 @@ class EventStream(EventSourceResponse):
         self._streams = streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it (ASGI)."""
         with self._streams.one_more():
             await super().__call__(scope, receive, send)
 

@@ -9,7 +9,6 @@ def pluralize(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def are(number: int) -> str:
-    """The verb behind it."""
     return "is" if number == 1 else "are"
 
 

@@ -115,7 +115,6 @@ def _cost(cost: ExtractionCost) -> list[tuple[str, str]]:
 
 
 def print_merges(answer: ConceptMerges) -> None:
-    """Print the record of merges."""
     rows = [
         [f"{each.merged} → {each.into}\n{each.merge_id}", _why(each), str(each.sources), _when(each)]
         for each in answer.merges

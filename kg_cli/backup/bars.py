@@ -36,7 +36,6 @@ class StepBars:
             self._bars.advance(self._task, count)
 
     def wait(self, reason: str) -> None:
-        """Show what is waited for."""
         self.begin(f"waiting for {reason}", None)
 
 

@@ -37,7 +37,6 @@ def print_made(made: MadeBackup, *, as_json: bool) -> None:
 
 
 def print_backups(found: Sequence[FoundBackup], folder: Path, *, as_json: bool) -> None:
-    """List what there is."""
     if as_json:
         console.print_json({"folder": str(folder), "backups": [each.as_json() for each in found]})
         return

@@ -27,7 +27,6 @@ class Parcel:
     last: BundledLine | None = None
 
     def add(self, raw: bytes, line: BundledLine) -> None:
-        """Take a further line."""
         self.lines.append(raw)
         self.size += len(raw)
         self.keys += keys_of(line)

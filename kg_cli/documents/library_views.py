@@ -94,7 +94,6 @@ def print_to_delete(found: DeletedMatching) -> None:
 
 
 def print_deleted_matching(deleted: DeletedMatching, *, as_json: bool) -> None:
-    """Say what was deleted."""
     if as_json:
         console.print_json(deleted.model_dump(mode="json"))
         return

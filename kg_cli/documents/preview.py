@@ -22,8 +22,6 @@ from kg_cli.terminal.costs import cost_rows
 
 
 class Decision(StrEnum):
-    """What follows from a preview."""
-
     GO_ON = "go on"
     STOP = "stop"
     """A person said no, or a program asked for the preview alone."""

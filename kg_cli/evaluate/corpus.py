@@ -99,7 +99,6 @@ def in_place(client: KgClient, questions: QuestionSet, ontology: str) -> Corpus:
 
 
 def _list_stored(client: KgClient, ontology: str) -> Iterator[DocumentSummary]:
-    """The documents that are there."""
     if ontology in {each.ontology for each in patiently(client.ontologies).ontologies}:
         yield from list_documents(client, ontology)
 

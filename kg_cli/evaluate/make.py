@@ -135,7 +135,6 @@ def _make_judged(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[s
 
 
 def _list_judged(client: KgClient, ontology: str) -> Iterator[Judgement]:
-    """All judgements of an ontology."""
     offset, total = 0, 1
     while offset < total:
         page = patiently(partial(client.judgements, ontology, offset=offset, limit=_PAGE))

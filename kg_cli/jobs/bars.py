@@ -34,7 +34,6 @@ class JobBars(Progress):
         self._waits: dict[str, str | None] = {}
 
     def show(self, job: Job) -> None:
-        """Show how far a job is."""
         if job.job_id not in self._bars:
             self._bars[job.job_id] = self.add_task(escape(name_of(job)), total=None, speed="")
         self._print_reason(job)

@@ -51,7 +51,6 @@ def progress_of(job: Job | JobAhead) -> str:
 
 
 def total_of(job: Job | JobAhead) -> int:
-    """At least what is done."""
     return max(job.total, job.done)
 
 

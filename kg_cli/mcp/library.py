@@ -40,12 +40,10 @@ class ClientLibrary:
         self._changing = threading.Lock()
 
     def close(self) -> None:
-        """Close the connection."""
         if self._client is not None:
             self._client.close()
 
     def search(self, request: SourceSearch) -> SourceHits:
-        """Find sources."""
         return self._ask(lambda kg: kg.search_sources(**request.model_dump(exclude_unset=True)))
 
     def hybrid(self, request: HybridSearch) -> HybridHits:
@@ -53,11 +51,9 @@ class ClientLibrary:
         return self._ask(lambda kg: kg.hybrid_search(**request.model_dump(exclude_unset=True)))
 
     def context(self, source_id: str, window: int) -> SourceContext:
-        """Read around a source."""
         return self._ask(lambda kg: kg.source_context(source_id, window_size=window))
 
     def concepts(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
-        """Find concepts."""
         return self._ask(lambda kg: kg.search_concepts(query_text, ontologies=ontologies, limit=limit))
 
     def concept_context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
@@ -83,29 +79,24 @@ class ClientLibrary:
         return self._ask(lambda kg: kg.thumbnail(source_id))
 
     def document(self, document_id: str) -> DocumentContent:
-        """Read a document."""
         return self._ask(lambda kg: kg.document(document_id))
 
     def reading(
         self, called: str, ontology: str | None, start: int | None, token_budget: int
     ) -> DocumentReading:
-        """See `Library`."""
         return self._ask(
             lambda kg: kg.read_document(called, ontology=ontology, start=start, token_budget=token_budget)
         )
 
     def page(self, document_id: str, page: int, source_id: str, width: int) -> PageImage:
-        """See `Library`."""
         return self._ask(lambda kg: kg.page_image(document_id, page, source_id=source_id, width=width))
 
     def ontologies(self) -> OntologyList:
-        """List ontologies."""
         return self._ask(lambda kg: kg.ontologies())
 
     def documents(
         self, ontology: str | None, offset: int, limit: int, where: Sequence[str] = ()
     ) -> DocumentPage:
-        """List documents."""
         return self._ask(lambda kg: kg.documents(ontology, where=where, offset=offset, limit=limit))
 
     def communities(self, ontology: str, parent: str | None, offset: int, limit: int) -> Communities:

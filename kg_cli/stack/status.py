@@ -68,7 +68,6 @@ class StackStatus:
         return self.ready and self.supervisor_pid is not None
 
     def as_json(self) -> dict[str, Any]:
-        """Give it as JSON values."""
         told = {
             name: {**asdict(status), "next_start_seconds": status.next_start_seconds()}
             for name, status in self.roles.items()

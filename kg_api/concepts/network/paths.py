@@ -55,7 +55,6 @@ class PathFinder:
 
     @property
     def degraded(self) -> list[Degradation]:
-        """What was not looked at."""
         told: list[str] = []
         if self._same is not None:
             told.append(f"both ends are the same concept, {self._same!r}: there is no way to look for")

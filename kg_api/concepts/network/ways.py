@@ -17,9 +17,7 @@ class Neighbours(Protocol):
         ...
 
     @property
-    def cut(self) -> bool:
-        """Whether there are more."""
-        ...
+    def cut(self) -> bool: ...
 
 
 Expand = Callable[[Sequence[str]], Mapping[str, Neighbours]]
@@ -44,7 +42,6 @@ class _Side:
         return cls({end: []}, {end: 0}, [end])
 
     def step(self, expand: Expand) -> None:
-        """Go one step further."""
         self.depth += 1
         reached: dict[str, list[str]] = {}
         found = expand(self.frontier)

@@ -22,17 +22,11 @@ BLOCK: Final = 500
 
 
 class ComparableType(Protocol):
-    """A type that is compared."""
+    @property
+    def type_id(self) -> str: ...
 
     @property
-    def type_id(self) -> str:
-        """Its id."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        ...
+    def name(self) -> str: ...
 
     @property
     def stance(self) -> Stance:

@@ -45,8 +45,6 @@ Ranked = tuple[StatedRelationship, float, str]
 
 @dataclass(slots=True)
 class _Looking:
-    """One search."""
-
     asked: RelationshipSearch
     query: ConceptQuery
     missing: Mapping[str, str]

@@ -79,7 +79,6 @@ class Fields:
         self._open.append(_Field(None, code, in_result=True))
 
     def end_simple(self) -> None:
-        """End it."""
         ended = self._open.pop()
         if not ended.has_result and not self.in_code:
             self._count_missing(ended)

@@ -43,8 +43,6 @@ Anchored = FoundPicture | XmlElement | str
 
 @dataclass(slots=True)
 class ParagraphText:
-    """What a paragraph shows."""
-
     inline: InlineText = field(default_factory=InlineText)
     anchored: list[Anchored] = field(default_factory=list[Anchored])
 
@@ -111,7 +109,6 @@ class TextReader:
         }
 
     def read(self, paragraph: XmlElement) -> ParagraphText:
-        """Read a paragraph."""
         before = self._text, self._style
         self._text = ParagraphText()
         self._style = self._styles.get_paragraph_style(paragraph.find(q("w:pPr")))

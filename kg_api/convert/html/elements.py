@@ -32,9 +32,7 @@ class Element(Protocol):
         """All elements of these names, this one included."""
         ...
 
-    def iterchildren(self, *tags: str) -> Iterator[Element]:
-        """The elements just below."""
-        ...
+    def iterchildren(self, *tags: str) -> Iterator[Element]: ...
 
     def iterancestors(self) -> Iterator[Element]:
         """What this element is in, from the innermost out."""
@@ -44,9 +42,7 @@ class Element(Protocol):
         """All elements below of these names."""
         ...
 
-    def getparent(self) -> Element | None:
-        """The element just above."""
-        ...
+    def getparent(self) -> Element | None: ...
 
     def append(self, element: Element, /) -> None:
         """Add an element behind the last one below."""
@@ -64,13 +60,9 @@ class Element(Protocol):
         """Remove an element just below, with its tail."""
         ...
 
-    def xpath(self, path: str, /) -> list[Element]:
-        """The elements at a path."""
-        ...
+    def xpath(self, path: str, /) -> list[Element]: ...
 
-    def itertext(self) -> Iterable[str]:
-        """All text below."""
-        ...
+    def itertext(self) -> Iterable[str]: ...
 
 
 class Walker(Protocol):

@@ -92,7 +92,6 @@ def content(tree: Element) -> Element:
 
 
 def visible_words(element: Element) -> int:
-    """How many words are content."""
     return words_by_reason(element)[""]
 
 

@@ -66,7 +66,6 @@ def pack(data: bytes, beside: Mapping[str, bytes]) -> bytes:
 
 
 def unpack(packed: bytes) -> tuple[bytes, dict[str, bytes]]:
-    """What `pack` was given."""
     parts, at = list[bytes](), 0
     while at < len(packed):
         (length,) = _LENGTH.unpack_from(packed, at)

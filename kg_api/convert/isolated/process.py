@@ -159,7 +159,6 @@ class ConverterProcess:
             timer.cancel()
 
     def end(self) -> None:
-        """End it now."""
         with self._ending:
             self._kill()
             for pipe in (cast("BinaryIO", self._process.stdin), self._answers):

@@ -19,8 +19,6 @@ class OcrFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PixelWord:
-    """A word on a picture."""
-
     text: str
     left: float
     top: float
@@ -32,8 +30,6 @@ class PixelWord:
 
 @dataclass(frozen=True, slots=True)
 class PixelLine:
-    """A line on a picture."""
-
     words: tuple[PixelWord, ...]
     baseline: float
     size: float

@@ -42,7 +42,6 @@ class PdfBlock:
 
     @property
     def last(self) -> Line:
-        """Its last line."""
         return self.lines[-1]
 
 

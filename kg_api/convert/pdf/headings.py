@@ -24,8 +24,6 @@ _MAX_PREFIX = 12
 
 @dataclass(frozen=True, slots=True)
 class OutlineEntry:
-    """A bookmark."""
-
     title: str
     level: int
     page: int

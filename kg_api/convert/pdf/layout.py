@@ -49,12 +49,10 @@ class TextRun:
 
     @property
     def top(self) -> float:
-        """Its upper edge."""
         return self.baseline + ASCENT * self.size
 
     @property
     def bottom(self) -> float:
-        """Its lower edge."""
         return self.baseline - DESCENT * self.size
 
 
@@ -77,7 +75,6 @@ class Column:
 
     @property
     def width(self) -> float:
-        """How wide its text is."""
         return self.right - self.left
 
     @cached_property
@@ -102,27 +99,22 @@ class Line:
 
     @cached_property
     def left(self) -> float:
-        """Where it begins."""
         return min(piece.left for piece in self.pieces)
 
     @cached_property
     def right(self) -> float:
-        """Where it ends."""
         return max(piece.right for piece in self.pieces)
 
     @property
     def size(self) -> float:
-        """Its font size."""
         return self.main.size
 
     @property
     def baseline(self) -> float:
-        """Its baseline."""
         return self.main.baseline
 
     @cached_property
     def bold(self) -> bool:
-        """Most of it is bold."""
         letters = sum(len(piece.text) for piece in self.pieces)
         return sum(len(piece.text) * piece.bold for piece in self.pieces) > 0.6 * letters
 
@@ -145,7 +137,6 @@ class Line:
 
     @cached_property
     def text(self) -> str:
-        """Its words."""
         words: list[list[TextRun]] = []
         for piece in self.pieces:
             if words and not piece.from_right and _is_one_word(words[-1][-1], piece):

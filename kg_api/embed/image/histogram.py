@@ -51,7 +51,6 @@ class HistogramEmbedder:
     batch_size = BATCH
 
     def embed_images(self, images: Sequence[Pixels]) -> Vectors:
-        """See `ImageEmbedder`."""
         require_rendered(images, RENDERING)
         vectors = np.empty((len(images), DIMENSIONS), dtype=np.float32)
         for i, image in enumerate(images):

@@ -51,11 +51,9 @@ class LocalEmbedder:
         return self._identity
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """See `Embedder`."""
         return self._embed(texts, self._identity.passage_prefix)
 
     def embed_parts(self, parts: Sequence[TextPart]) -> Vectors:
-        """See `TokenEmbedder`."""
         return join_vectors(self.embed_passages([part.alone for part in parts]), self.within(parts))
 
     def within(self, parts: Sequence[TextPart]) -> dict[int, Vectors]:
@@ -85,16 +83,13 @@ class LocalEmbedder:
         return cut(text, self._model.measure(self._identity.passage_prefix + before))
 
     def count_tokens(self, texts: Sequence[str]) -> int:
-        """See `Embedder`."""
         identity = self._identity
         return total(self._model.tokenizer, identity.max_tokens, identity.passage_prefix, texts)
 
     def close(self) -> None:
-        """See `Embedder`."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _read(self, parts: Sequence[TextPart]) -> tuple[list[Vectors | None], int]:
-        """Parts of one text."""
         prefix = self._identity.passage_prefix
         places = [(part.start + len(prefix), part.end + len(prefix)) for part in parts]
         return self._model.embed_spans(prefix + parts[0].text, places)

@@ -76,9 +76,7 @@ class EmbeddingEndpoint(Protocol):
         """
         ...
 
-    def close(self) -> None:
-        """Close the connections."""
-        ...
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +172,6 @@ class RemoteEmbedder:
         return mean_of_pieces(self._rows(self._pieces(text), query=True))
 
     def embed_probed(self, texts: Sequence[str], probe: str, *, query: bool) -> Vectors:
-        """See `ProbedEmbedder`."""
         if not query:
             return self._rows([*texts, probe], query=False, probes=1)
         pieces = [self._pieces(text) for text in texts]
@@ -186,15 +183,12 @@ class RemoteEmbedder:
         return np.stack([*questions, rows[-1]])
 
     def spans(self, text: str, before: str = "") -> list[Span]:
-        """See `Embedder`."""
         return self._cut(text, self._identity.passage_prefix + before)
 
     def count_tokens(self, texts: Sequence[str]) -> int:
-        """See `Embedder`."""
         return total(self._tokenizer, self._identity.max_tokens, self._identity.passage_prefix, texts)
 
     def close(self) -> None:
-        """See `Embedder`."""
         self._endpoint.close()
 
     def _pieces(self, text: str) -> list[str]:

@@ -47,7 +47,6 @@ class NomicEndpoint:
         self._client = JsonClient(self._provider, "/v1/embedding/text")
 
     def ask(self, texts: Sequence[str], *, query: bool, seconds: float) -> EmbeddingReply:
-        """See `EmbeddingEndpoint`."""
         body: dict[str, object] = {
             "texts": list(texts),
             "model": self._model.name,
@@ -65,7 +64,6 @@ class NomicEndpoint:
         return EmbeddingReply(vectors, _tokens(fields.get("usage")))
 
     def close(self) -> None:
-        """See `EmbeddingEndpoint`."""
         self._client.close()
 
 

@@ -83,7 +83,6 @@ class OpenAIEndpoint:
         self._traits = traits_of_model("openai", settings, model)
 
     def ask(self, texts: Sequence[str], *, query: bool, seconds: float) -> EmbeddingReply:
-        """See `EmbeddingEndpoint`."""
         size, traits = self._model.dimensions, self._traits
         is_sent = traits.sends_dimensions.get(size, self._model.asks_for is not None)
         form = _Form(traits.takes_base64, size if is_sent else None)
@@ -100,7 +99,6 @@ class OpenAIEndpoint:
                 return answer
 
     def close(self) -> None:
-        """See `EmbeddingEndpoint`."""
         self._client.close()
 
     def _ask(

@@ -88,11 +88,9 @@ class Bytes:
     """Of U+FDFA, which is normalised to four words."""
 
     def max_characters(self, max_tokens: int) -> int:
-        """See `Tokenizer`."""
         return max_tokens
 
     def count(self, text: str) -> int:
-        """See `Tokenizer`."""
         return len(text) if text.isascii() else sum(map(_bytes_of, text))
 
     def tokens(self, text: str) -> list[TokenSpan]:
@@ -130,7 +128,6 @@ class Cl100k:
         return min(6 * max_tokens, 50_000)
 
     def count(self, text: str) -> int:
-        """See `Tokenizer`."""
         return len(self._encoding.encode_ordinary(text))
 
     def tokens(self, text: str) -> list[TokenSpan]:

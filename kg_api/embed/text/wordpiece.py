@@ -34,7 +34,6 @@ class WordPiece:
         self.special = self._tokenizer.num_special_tokens_to_add(is_pair=False)
 
     def max_characters(self, max_tokens: int) -> int:
-        """See `tokens.Tokenizer`."""
         return CHARS_PER_TOKEN * min(max_tokens, 1000)
 
     def encoded(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
@@ -43,10 +42,8 @@ class WordPiece:
         return found.ids, found.offsets
 
     def count(self, text: str) -> int:
-        """See `tokens.Tokenizer`."""
         return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
     def tokens(self, text: str) -> list[TokenSpan]:
-        """See `tokens.Tokenizer`."""
         found = self._tokenizer.encode(text, add_special_tokens=False)
         return [TokenSpan(*place, word) for place, word in zip(found.offsets, found.word_ids, strict=True)]

@@ -15,8 +15,6 @@ LATENCY: Final = "ms"
 
 @dataclass(frozen=True, slots=True)
 class ScoredQuestion:
-    """A question of one result."""
-
     query_id: str
     text: str | None
     """None: the result is of an older kg, which did not save it."""

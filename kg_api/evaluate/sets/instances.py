@@ -28,8 +28,6 @@ class InstanceQuote:
 
 @dataclass(frozen=True, slots=True)
 class QuotedConcept:
-    """A concept with its quotes."""
-
     label: str
     others: tuple[str, ...]
     """Other names for it."""
@@ -58,7 +56,6 @@ def pair_query(one: QuotedConcept, other: QuotedConcept, shared: Iterable[str]) 
 
 
 def numbered(queries: Sequence[SetQuery]) -> list[SetQuery]:
-    """The same with ids."""
     return [
         SetQuery(f"q{number}", each.text, each.relevant, each.references)
         for number, each in enumerate(queries, 1)

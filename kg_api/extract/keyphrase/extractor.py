@@ -53,7 +53,6 @@ class KeyphraseExtractor:
 
     @property
     def name(self) -> ExtractorName:
-        """Which it is."""
         return "keyphrase"
 
     @property

@@ -17,8 +17,6 @@ FEWEST_TIES: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class OntologySize:
-    """How large an ontology is."""
-
     concepts: int
     relationships: int
     sources: int
@@ -38,7 +36,6 @@ class TiedConcept:
 
 
 def read_size(graph: Graph, ontology: str, since: datetime | None = None) -> OntologySize:
-    """Count what an ontology has."""
     row = graph.read("communities/size", ontology=ontology, since=since)[0]
     return OntologySize(**{**row, "at": row["at"].to_native()})
 

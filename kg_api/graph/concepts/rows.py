@@ -42,7 +42,6 @@ class AppearanceRow:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Which it is."""
         return self.source_id, self.concept_id
 
     @property
@@ -68,7 +67,6 @@ class QuoteRow:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Which it is."""
         return self.source_id, self.concept_id, str(self.start), str(self.end)
 
 
@@ -82,7 +80,6 @@ class EvidenceRows:
 
     @property
     def source_ids(self) -> list[str]:
-        """Of all rows."""
         rows = (*self.appearances, *self.quotes, *self.relations)
         return sorted({row.source_id for row in rows})
 

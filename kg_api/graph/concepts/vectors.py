@@ -74,7 +74,6 @@ def due_concepts(graph: Graph, wanted: Wanted, *, after: str, limit: int) -> lis
 
 
 def sample_of_concepts(graph: Graph, ontology: str, limit: int) -> list[DueText]:
-    """Some concepts of an ontology."""
     return [_concept(row) for row in graph.read("concepts/sample", ontology=ontology, limit=limit)]
 
 
@@ -98,7 +97,6 @@ def want_concepts(tx: Transaction, ontology: str) -> bool:
 
 
 def has_concepts(tx: Transaction, ontology: str) -> bool:
-    """Whether an ontology has any concept."""
     return bool(tx.run("concepts/sample", ontology=ontology, limit=1))
 
 

@@ -55,7 +55,6 @@ class DocumentDifference:
 
     @property
     def change(self) -> StoredChange:
-        """As it is told."""
         uri = self.before["uri"]
         return StoredChange(
             change="created" if self.before["content_hash"] is None else "updated",

@@ -45,7 +45,6 @@ class Counted:
     building: bool
 
     def parameters(self) -> dict[str, Any]:
-        """As the statement takes it."""
         answering = {"answering_property": self.answering_property, "building": self.building}
         return {"ontology": self.ontology, "space": self.space, **self.mark.parameters(), **answering}
 

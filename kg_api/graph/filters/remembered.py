@@ -51,7 +51,6 @@ class RememberedFilters:
         ontologies: Sequence[str] | None,
         document_ids: Sequence[str] | None = None,
     ) -> Matching:
-        """As `matching_documents` does."""
         key = repr(([each.model_dump() for each in where], ontologies, document_ids))
         return self._remembered(key, lambda: matching_documents(self._graph, where, ontologies, document_ids))
 

@@ -34,11 +34,9 @@ class SourceFilter:
 
     @property
     def kinds(self) -> list[SourceKind]:
-        """The kinds that may fit."""
         return ["passage", "image"] if self.image is None else ["image" if self.image else "passage"]
 
     def parameters(self) -> Row:
-        """Return the parameters of statements."""
         return {"image": self.image, "fits": list(self.fits)}
 
     def of_kinds(self, kinds: Collection[SourceKind] | None) -> SourceFilter:

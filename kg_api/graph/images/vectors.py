@@ -46,7 +46,6 @@ class DueImage:
 
     @property
     def identity(self) -> str:
-        """Its id."""
         return self.source_id
 
     place = identity

@@ -153,7 +153,6 @@ def pause(tx: Transaction, kind: str, ontology: str | None) -> None:
 
 
 def unpause(tx: Transaction, kind: str, ontology: str | None) -> None:
-    """Somebody asks for it."""
     if kind == EXTRACTION:
         tx.run("extraction/unpause", ontology=ontology)
     elif kind in PAUSING_KINDS:

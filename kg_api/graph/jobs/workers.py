@@ -16,7 +16,6 @@ def sign_of_life(graph: Graph, name: str, *, host: str, pid: int, notes: Sequenc
 
 
 def forget_worker(graph: Graph, name: str) -> None:
-    """Say that a worker goes."""
     graph.write("workers/forget", name=name)
 
 

@@ -18,8 +18,6 @@ _TIMES = ("created_at", "expires_at", "revoked_at", "last_used_at")
 
 @dataclass(frozen=True, slots=True)
 class StoredKey:
-    """A key that is to be stored."""
-
     key_id: str
     secret_hash: str
     name: str
@@ -51,7 +49,6 @@ class UsableKey:
 
 
 def put_key(tx: Transaction, key: StoredKey) -> None:
-    """Store a key."""
     given: dict[str, Any] = {name: getattr(key, name) for name in key.__slots__}
     tx.run("keys/put", **given)
 
@@ -68,7 +65,6 @@ def find_usable(graph: Graph, key_id: str) -> UsableKey | None:
 
 
 def note_use(graph: Graph, key_id: str) -> None:
-    """A key was used now."""
     graph.write("keys/note_use", key_id=key_id)
 
 

@@ -50,11 +50,9 @@ class RelationRow:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Which it is."""
         return (self.relation_id,)
 
     def parameters(self, ontology: str) -> dict[str, Any]:
-        """As a statement takes it."""
         own = {name: getattr(self, name) for name in self.__slots__}
         return own | {
             "ontology": ontology,

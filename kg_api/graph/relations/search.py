@@ -40,8 +40,6 @@ class StatedRelationship:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedTypes:
-    """Which types are meant."""
-
     keys: Sequence[str] | None
     """None: all."""
     unknown: str | None = None

@@ -50,7 +50,6 @@ def due_edges(graph: Graph, wanted: Wanted, *, after: str, limit: int) -> list[D
 
 
 def sample_of_edges(graph: Graph, ontology: str, limit: int) -> list[DueText]:
-    """Some relationships of an ontology."""
     return [_edge(row) for row in graph.read("relations/sample", ontology=ontology, limit=limit)]
 
 

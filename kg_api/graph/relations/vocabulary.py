@@ -46,15 +46,12 @@ class StoredType:
 
     @property
     def described(self) -> RelationshipType:
-        """As an answer."""
         names = ("name", "relations", "also", "stance", "embedded")
         return RelationshipType.model_validate({name: getattr(self, name) for name in names})
 
 
 @dataclass(frozen=True, slots=True)
 class TypeExamples:
-    """What is stated with a type."""
-
     statements: list[str]
     pairs: frozenset[str]
     """Of concepts."""

@@ -22,8 +22,6 @@ REMOVED_A_TRANSACTION = 500
 
 @dataclass(frozen=True, slots=True)
 class GivenDocument:
-    """A document as it waits."""
-
     document: str
     version: str
     """Another one when it came again."""

@@ -145,7 +145,6 @@ def _bounds() -> dict[str, float]:
 
 
 def _begin(seeds: Sequence[Seed], passages: Sequence[SeedPassage]) -> dict[str, Any]:
-    """What the walk begins with."""
     return {
         "seeds": [asdict(seed) for seed in seeds],
         "passages": [asdict(passage) for passage in passages],

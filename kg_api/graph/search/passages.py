@@ -101,7 +101,6 @@ class SpaceVectors:
     spaces: Mapping[str, str]
 
     def parameters(self) -> dict[str, Any]:
-        """As statements take it."""
         return {
             "vectors": {slug: Vector.from_numpy(vector) for slug, vector in self.vectors.items()},
             "properties": dict(self.properties),
@@ -139,7 +138,6 @@ class NearestPassages:
 
     @property
     def lookup(self) -> Lookup:
-        """What is asked first."""
         compares = self.exact or bool(self.filters.image)
         return _exactly(self, self._first) if compares else _nearest(self, self._first)
 

@@ -33,7 +33,6 @@ class NearestPictures:
 
     @property
     def lookup(self) -> Lookup:
-        """What is asked."""
         given: Row = {
             "vector": Vector.from_numpy(self.vector),
             "property": self.space.vector_property,
@@ -50,7 +49,6 @@ class NearestPictures:
         return Lookup("search/images_by_vector_in_documents", {**given, "document_ids": ids}, self.space.key)
 
     def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
-        """What it found."""
         del graph  # one look is all
         return LaneHits([to_lane_hit(row, row["score"]) for row in found], cut=len(found) >= self.limit)
 

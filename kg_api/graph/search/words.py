@@ -41,14 +41,12 @@ class WordedPassages:
 
     @property
     def lookup(self) -> Lookup:
-        """What is asked."""
         candidates = SAID_ALIKE * self.limit if self.pairs else self.limit
         given: Row = {"query": self.query, "limit": self.limit, "candidates": candidates}
         given |= {"watched": list(self.watched), **_alike(self.pairs)}
         return Lookup("search/by_text", {**given, **self.asked.parameters()})
 
     def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
-        """What it found."""
         del graph  # one look is all
         hits = [
             to_lane_hit(row, row["score"], without_vector=row["asked"] and row["similarity"] is None)
@@ -76,7 +74,6 @@ class WordedAmong:
 
     @property
     def lookup(self) -> Lookup:
-        """What is asked first."""
         return self._lookup(FIRST_LOOK * self.limit)
 
     def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:

@@ -33,8 +33,6 @@ class ChunkPlace:
 
 @dataclass(frozen=True, slots=True)
 class NewChunk:
-    """A chunk with its vector."""
-
     place: ChunkPlace
     vector: NDArray[np.float32]
 

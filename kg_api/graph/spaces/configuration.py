@@ -39,7 +39,6 @@ class Layout:
         return of_space(FIRST_MARK, self.key)
 
     def config(self, *, embed_on_ingest: bool) -> EmbeddingConfig:
-        """As a person configures it."""
         chunking = json.loads(self.chunking)
         return EmbeddingConfig(**chunking, space=self.space, embed_on_ingest=embed_on_ingest)
 
@@ -58,7 +57,6 @@ class ImageSpaces:
 
     @property
     def answering(self) -> str:
-        """What answers searches."""
         return self.serving or self.target
 
     @property
@@ -90,7 +88,6 @@ class StoredConfiguration:
 
     @property
     def answering(self) -> Layout:
-        """What answers searches."""
         return self.serving or self.target
 
     @property
@@ -166,7 +163,6 @@ def spaces_of_new(graph: Graph) -> dict[Modality, str]:
 
 
 def space_of_new(graph: Graph, modality: Modality = "text") -> str:
-    """That of one of both."""
     return spaces_of_new(graph)[modality]
 
 

@@ -38,7 +38,6 @@ class Wanted:
     """Of concepts: whether those of a single source are embedded too that never were."""
 
     def parameters(self) -> dict[str, Any]:
-        """As statements take it."""
         return {
             "ontology": self.ontology,
             **self.mark.parameters(),
@@ -69,7 +68,6 @@ class SourceText:
 
     @property
     def identity(self) -> str:
-        """Its id."""
         return self.source_id
 
     @property
@@ -190,7 +188,6 @@ def _about(row: Row) -> DocumentAbout:
 
 
 def source_text(row: Row) -> SourceText:
-    """A source from its properties."""
     known: dict[str, Any] = {name: row.get(name) for name in SourceText.__dataclass_fields__}
     known["heading"] = tuple(row["heading"])
     known["renewed"] = row.get("renewed", False)

@@ -40,7 +40,6 @@ class Mark:
         return f"refused:{self.value}"
 
     def parameters(self) -> dict[str, str]:
-        """As statements take it."""
         return {
             "label": self.label,
             "mark_property": self.key,

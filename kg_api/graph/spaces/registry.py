@@ -63,12 +63,10 @@ class Space:
 
     @property
     def fingerprint(self) -> str:
-        """Of its identity."""
         return self.identity.fingerprint
 
     @property
     def dimensions(self) -> int:
-        """Of its vectors."""
         return self.identity.dimensions
 
     @property
@@ -78,7 +76,6 @@ class Space:
 
     @property
     def index_name(self) -> str:
-        """Its vector index."""
         return of_space(FIRST_INDEX, self.key)
 
     @property

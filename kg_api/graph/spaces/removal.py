@@ -71,7 +71,6 @@ def ask_for_cleanup(tx: Transaction) -> str:
 
 
 def leftovers(graph: Graph) -> list[Leftover]:
-    """What is to be removed."""
     spaces = [
         Leftover((row["slug"], row["slug"] + SECOND_SLOT), None, row["slug"], row["since"], row["seconds"])
         for row in graph.read("spaces/to_drop")

@@ -19,8 +19,6 @@ OUTGOING: Final[dict[EdgeDirection, list[bool]]] = {"out": [True], "in": [False]
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """How edges are followed."""
-
     direction: EdgeDirection
     fan_out: int
     """At most so many from one node."""
@@ -36,7 +34,6 @@ class Following:
 
     @property
     def documents(self) -> list[str] | None:
-        """As statements take it."""
         return None if self.document_ids is None else list(self.document_ids)
 
 

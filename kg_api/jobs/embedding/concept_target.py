@@ -30,7 +30,6 @@ class ConceptTarget(TextTarget):
         self._written: list[str] = []
 
     def due(self, after: str, limit: int) -> list[DueText]:
-        """The next concepts."""
         return due_concepts(self._graph, self._wanted, after=after, limit=limit)
 
     def write(self, tx: Transaction, batch: EmbeddedTexts) -> int:

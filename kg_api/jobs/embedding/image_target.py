@@ -34,15 +34,12 @@ class ImageTarget(EmbeddingTarget[DueImage, EmbeddedImages]):
 
     @property
     def model(self) -> ImageModel:
-        """That of the space."""
         return self._model
 
     def due(self, after: str, limit: int) -> list[DueImage]:
-        """The next pictures."""
         return due_images(self._graph, self._wanted, after=after, limit=limit)
 
     def count(self) -> int:
-        """How many."""
         return count_due(self._graph, self._wanted)
 
     def embed(self, items: Sequence[DueImage]) -> EmbeddedImages:

@@ -30,9 +30,7 @@ class Assured(Protocol):
         """See it, unless it was just seen."""
         ...
 
-    def check(self) -> None:
-        """See it now."""
-        ...
+    def check(self) -> None: ...
 
 
 OpenT = TypeVar("OpenT", bound=Assured)

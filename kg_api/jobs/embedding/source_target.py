@@ -56,15 +56,12 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
 
     @property
     def model(self) -> SpaceModel:
-        """That of the space."""
         return self._model
 
     def due(self, after: str, limit: int) -> list[SourceText]:
-        """The next sources."""
         return due_sources(self._graph, self._wanted, after=reading_place(after), limit=limit)
 
     def count(self) -> int:
-        """How many."""
         return count_due(self._graph, self._wanted)
 
     def embed(self, items: Sequence[SourceText]) -> EmbeddedBatch:

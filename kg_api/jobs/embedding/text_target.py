@@ -29,11 +29,9 @@ class TextTarget(EmbeddingTarget[DueText, EmbeddedTexts]):
 
     @property
     def model(self) -> SpaceModel:
-        """That of the space."""
         return self._model
 
     def count(self) -> int:
-        """How many."""
         return count_due(self._graph, self._wanted)
 
     def embed(self, items: Sequence[DueText]) -> EmbeddedTexts:

@@ -77,8 +77,6 @@ def _headlines(lines: Sequence[str]) -> dict[int, tuple[int, str]]:
 
 
 class _Lines:
-    """A text line by line."""
-
     def __init__(
         self, lines: Sequence[str], starts: Sequence[int], headlines: Mapping[int, tuple[int, str]]
     ) -> None:
@@ -90,7 +88,6 @@ class _Lines:
                 self._ends.setdefault(said, []).append(at)
 
     def blocks(self) -> Iterator[Block]:
-        """All blocks, in order."""
         line = 0
         while line < len(self._lines):
             kind, end = self._next(line)

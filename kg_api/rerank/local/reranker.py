@@ -44,7 +44,6 @@ class LocalReranker:
 
     @property
     def name(self) -> str:
-        """See `Reranker`."""
         return self._name
 
     def score(self, query: str, texts: Sequence[str], *, seconds: float) -> list[float]:
@@ -65,7 +64,6 @@ class LocalReranker:
         return found
 
     def close(self) -> None:
-        """See `Reranker`."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _load(self) -> CrossEncoder:

@@ -44,8 +44,6 @@ class CohereEndpoint:
         self._sdk = CohereSdk(provider)
 
     def ask(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
-        """See `RerankEndpoint`."""
-
         def request() -> object:
             return self._sdk.client.rerank(
                 model=self._provider.model,
@@ -59,7 +57,6 @@ class CohereEndpoint:
         return self._read(self._edge.send(request, [query, *texts]), len(texts))
 
     def close(self) -> None:
-        """See `RerankEndpoint`."""
         self._sdk.close()
 
     def _read(self, reply: object, texts: int) -> list[float]:

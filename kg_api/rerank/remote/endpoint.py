@@ -46,7 +46,6 @@ class HttpEndpoint:
         self._speaks_tei: bool | None = None
 
     def ask(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
-        """See `RerankEndpoint`."""
         response = self._client.post(self._body(query, texts, tei=self._speaks_tei is True), seconds)
         if self._speaks_tei is None and response.status_code in _OTHER_FORM:
             other = self._client.post(self._body(query, texts, tei=True), seconds)
@@ -59,7 +58,6 @@ class HttpEndpoint:
         return scores
 
     def close(self) -> None:
-        """See `RerankEndpoint`."""
         self._client.close()
 
     def _body(self, query: str, texts: Sequence[str], *, tei: bool) -> dict[str, object]:

@@ -48,9 +48,7 @@ class RerankEndpoint(Protocol):
         """
         ...
 
-    def close(self) -> None:
-        """Close the connections."""
-        ...
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +74,6 @@ class RemoteReranker:
 
     @property
     def name(self) -> str:
-        """See `Reranker`."""
         return self._name
 
     def score(self, query: str, texts: Sequence[str], *, seconds: float) -> list[float]:
@@ -91,7 +88,6 @@ class RemoteReranker:
         return best_of(as_relevance(found), [len(windowed) for windowed in cut])
 
     def close(self) -> None:
-        """See `Reranker`."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._endpoint.close()
 

@@ -31,9 +31,7 @@ class Narrowing(Protocol):
         ...
 
     @property
-    def where(self) -> Sequence[Clause] | None:
-        """What holds for them."""
-        ...
+    def where(self) -> Sequence[Clause] | None: ...
 
 
 @dataclass(frozen=True, slots=True)

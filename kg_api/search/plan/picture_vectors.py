@@ -36,7 +36,6 @@ class PictureVector:
 
     @property
     def degradation(self) -> Degradation | None:
-        """What could not be done."""
         if self.fault is None:
             return None
         where = f"the space of pictures {self.space.slug!r}"

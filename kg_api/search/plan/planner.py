@@ -65,7 +65,6 @@ class SearchPlanner:
         """Apart from the lanes: a provider that is slow holds up nobody else."""
 
     def close(self) -> None:
-        """End the threads."""
         self._pool.shutdown()
 
     def providers(self, ontologies: Sequence[str] | None) -> frozenset[str]:

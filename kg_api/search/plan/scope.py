@@ -40,7 +40,6 @@ class Scope:
 
     @property
     def names(self) -> list[str]:
-        """All ontologies that are searched."""
         return [name for names in self.ontologies.values() for name in names]
 
     def space_of(self, ontology: str) -> str:

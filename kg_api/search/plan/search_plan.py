@@ -107,7 +107,6 @@ class SearchPlan:
 
     @property
     def mode(self) -> SearchMode:
-        """How it is searched."""
         if self.models and self.asks_text:
             return "hybrid"
         return "vector" if self.models else "text"
@@ -124,7 +123,6 @@ class SearchPlan:
         )
 
     def worded(self, wording: Wording) -> SearchPlan:
-        """The same, with other words."""
         return replace(self, full_text=wording.queries, wording=wording)
 
     @property

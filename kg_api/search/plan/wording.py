@@ -63,12 +63,10 @@ class Wording:
         )
 
     def queries_for(self, word: str) -> list[str]:
-        """For one of the words alone."""
         stems = stems_of_question([word], self.languages)
         return lucene_queries([word], self.ontologies, self.document_ids, stems=stems)
 
     def queries_near(self, word: str) -> list[str]:
-        """For words like it."""
         return fuzzy_queries(fuzzy_clauses(word), self.ontologies, self.document_ids)
 
     def _may_be_misspelt(self, word: str) -> bool:

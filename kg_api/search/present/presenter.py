@@ -45,7 +45,6 @@ class Presenter:
     def present(
         self, plan: SearchPlan, ranking: Ranking, places: PlaceReader, candidates: Candidates
     ) -> SourceHits:
-        """Make the answer."""
         request = plan.request
         hits = self._hits(plan, ranking, places)
         told = nearness(plan, candidates, hits)

@@ -33,8 +33,6 @@ FEW = 5
 
 @dataclass(frozen=True, slots=True)
 class LaneScores:
-    """What one lane says."""
-
     name: str
     ranked: Mapping[str, float]
     """Scores by id, the best first."""

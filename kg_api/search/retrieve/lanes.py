@@ -18,9 +18,7 @@ class Passages(Protocol):
     """One way to find sources."""
 
     @property
-    def lookup(self) -> Lookup:
-        """What the database is asked."""
-        ...
+    def lookup(self) -> Lookup: ...
 
     def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
         """What it found; it may ask for more."""

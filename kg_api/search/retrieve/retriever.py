@@ -39,7 +39,6 @@ class Retriever:
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="seeds")
 
     def close(self) -> None:
-        """End the threads."""
         self._pool.shutdown()
 
     def retrieve(self, plan: SearchPlan, before: Candidates | None = None) -> Candidates:

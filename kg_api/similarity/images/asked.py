@@ -20,9 +20,7 @@ from kg_api.spaces.images.registry import ImageSpaceRegistry
 class ImageLooker(Protocol):
     """Looks at pictures in processes apart."""
 
-    def look_at(self, data: bytes, /) -> ReadImage:
-        """See what a picture is."""
-        ...
+    def look_at(self, data: bytes, /) -> ReadImage: ...
 
 
 class AskedPicture:
@@ -79,7 +77,6 @@ class StoredPicture(AskedPicture):
 
     @property
     def own(self) -> Place:
-        """Where it is stored."""
         return self._place
 
     @cached_property

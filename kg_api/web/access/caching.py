@@ -20,7 +20,6 @@ class OwnAnswers:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request (ASGI)."""
         if scope["type"] != "http" or (is_public(scope["path"]) and scope["path"] not in DESCRIBING_KG):
             await self.app(scope, receive, send)
             return

@@ -102,7 +102,6 @@ class Doorkeeper:
         return await self._owner(token)
 
     def forget(self, session: SessionToken) -> None:
-        """A session was ended."""
         self._check.forget(session)
 
     async def _in_session(self, scope: Scope) -> Access | None:
@@ -148,7 +147,6 @@ class AccessControl:
         self._required = required
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request (ASGI)."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

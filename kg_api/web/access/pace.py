@@ -42,7 +42,6 @@ class _MinuteCount:
         return max(1, math.ceil(reset_at - time.time()))
 
     def forget(self, who: str) -> None:
-        """Begin anew."""
         self._limiter.clear(self.most, who)
 
 
@@ -107,8 +106,6 @@ class TokenRate:
 
 
 class KeyBudget:
-    """Tokens of one key."""
-
     def __init__(self, rate: TokenRate, key: str) -> None:
         self._rate, self._key = rate, key
 

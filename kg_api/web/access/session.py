@@ -130,7 +130,6 @@ async def _sent_by_form(request: Request) -> object:
 
 
 def keep_cookie(request: Request, response: Response, token: SessionToken) -> None:
-    """Have a browser keep a session."""
     secure = _is_https(request)
     response.set_cookie(
         f"{_security() if secure else ''}{_name(request)}",

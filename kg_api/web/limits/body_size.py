@@ -56,7 +56,6 @@ class BodyLimit:
         self._room = _Room(together, clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request (ASGI)."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -98,7 +97,6 @@ class _Room:
         self._paid_until: dict[_Body, float] = {}
 
     def hold(self, body: _Body, size: int) -> None:
-        """Hold more of a body."""
         while sum(each.held for each in self._paid_until) + size > self._together:
             self._make_room()
         now = self._clock()

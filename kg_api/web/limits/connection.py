@@ -31,12 +31,10 @@ class Connection(H11Protocol):
         self.answered = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin (asyncio)."""
         super().connection_made(transport)
         self._limits.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End (asyncio)."""
         self._limits.remove(self)
         super().connection_lost(exc)
 
@@ -60,7 +58,6 @@ class Connection(H11Protocol):
             self._limits.renew(self)
 
     def phase(self) -> Phase:
-        """What it does now."""
         theirs = self.conn.their_state
         if self.transport.is_closing():
             return Phase.LINGERING

@@ -51,9 +51,7 @@ class Watched(Protocol):
     answered: int
     """Requests that it has been answered."""
 
-    def phase(self) -> Phase:
-        """What it does now."""
-        ...
+    def phase(self) -> Phase: ...
 
     def moved_bytes(self) -> int:
         """Bytes that have come or gone since this was asked last."""
@@ -106,7 +104,6 @@ class ConnectionLimits:
         self._watched[connection] = _Stretch(connection.phase(), connection.answered, now)
 
     def remove(self, connection: Watched) -> None:
-        """Forget one that is closed."""
         self._watched.pop(connection, None)
 
     def _make_room(self, newcomer: Watched) -> None:

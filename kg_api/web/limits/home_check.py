@@ -30,7 +30,6 @@ class HomeCheck:
         self._instance = instance
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request (ASGI)."""
         expected = Headers(scope=scope).get(HOME_HEADER) if scope["type"] == "http" else None
         if expected is None:
             await self.app(scope, receive, send)

@@ -59,7 +59,6 @@ class OriginCheck:
         self._origins = frozenset(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request (ASGI)."""
         if scope["type"] == "http":
             refusal = self._refusal(scope, Headers(scope=scope))
             if refusal is not None:

@@ -32,7 +32,6 @@ class ErrorPages:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request (ASGI)."""
         if scope["type"] == "http" and is_page(scope["path"]):
             answer = _Problem(scope, receive, send)
             await self.app(scope, receive, answer.send)

@@ -97,7 +97,6 @@ class Question:
         return replace(self, judging=judging)
 
     def without(self, condition: str) -> Question:
-        """The same without a condition."""
         return replace(self, where=tuple(each for each in self.where if each != condition))
 
 

@@ -10,7 +10,6 @@ from kg_cli.terminal.console import note, print_table, say
 
 
 def print_types(answer: RelationshipTypes) -> None:
-    """Print a page of types."""
     rows = [[str(each.relations), each.name, each.stance, ", ".join(each.also)] for each in answer.types]
     print_table(["relationships", "type", "stance", "merged into it"], rows)
     say(f"{len(rows)} of {pluralize(answer.total, 'type')}.")
@@ -52,7 +51,6 @@ def print_merge(answer: TypeMerge) -> None:
 
 
 def print_merges(answer: TypeMerges) -> None:
-    """Print the record of merges."""
     rows = [
         [
             f"{', '.join(each.merged)} → {each.into}\n{each.merge_id}",

@@ -20,7 +20,6 @@ def print_results(page: EvalSummaries) -> None:
 
 
 def print_deleted(deleted: ResultDeleted) -> None:
-    """Say what has gone."""
     line(f"deleted: {deleted.name}")
 
 

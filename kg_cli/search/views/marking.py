@@ -26,7 +26,6 @@ def marks_in(source: SourcePlace, matches: Iterable[WordMatch], start: int, text
 
 
 def mark(text: str, marks: Marks = ()) -> Text:
-    """A text with its marks."""
     marked = Text(text.translate(_DROPPED))
     for start, end in marks:
         marked.stylize(STYLE, start, end)

@@ -123,7 +123,6 @@ def _similarity(similarity: float | None) -> str:
 
 
 def _through(hit: SourceHit) -> str:
-    """The concepts that brought it."""
     return f"\nthrough: {', '.join(each.label for each in hit.through)}" if hit.through else ""
 
 

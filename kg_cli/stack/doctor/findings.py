@@ -17,5 +17,4 @@ class DoctorFinding:
     """What to do about it, when something is to be done."""
 
     def as_json(self) -> dict[str, Any]:
-        """Give it as JSON values."""
         return asdict(self)

@@ -58,7 +58,6 @@ class TiffLayout:
 
     @property
     def offset(self) -> str:
-        """The format of an offset."""
         return self.order + ("Q" if self.big else "I")
 
     @property
@@ -81,7 +80,6 @@ class TiffLayout:
         return Entry(LONG8 if self.big else LONG, 1, struct.pack(self.offset, value))
 
     def numbers(self, entry: Entry) -> tuple[int, ...]:
-        """The whole numbers of an entry."""
         return struct.unpack(f"{self.order}{entry.values}{_NUMBERS[entry.kind]}", entry.value)
 
 
@@ -173,5 +171,4 @@ class Writer:
         self._next = len(self._content) - struct.calcsize(self._layout.offset)
 
     def content(self) -> bytes:
-        """The file."""
         return bytes(self._content)

@@ -32,7 +32,6 @@ def strip(data: bytes, picture: Image.Image) -> bytes:  # noqa: ARG001 - as all 
 
 
 def _extension(data: bytes, start: int, end: int) -> bytes:
-    """What stays of one."""
     whole, kind = data[start:end], data[start + 1 : start + 2]
     if kind == bytes((_CONTROL,)):
         return whole

@@ -15,8 +15,6 @@ from kg_api.models.images import FoundImage, ReadImage
 
 @dataclass(frozen=True, slots=True)
 class PlacedPicture:
-    """A picture that is taken."""
-
     page: int
     """From 0."""
     box: Box

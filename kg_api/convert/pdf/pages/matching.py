@@ -28,8 +28,6 @@ _CANDIDATES = 32
 
 @dataclass(frozen=True, slots=True)
 class EqualLetters:
-    """Letters that are the same."""
-
     passage: int
     page: int
     """Where it begins in each."""

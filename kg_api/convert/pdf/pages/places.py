@@ -33,7 +33,6 @@ class Box(NamedTuple):
 
     @property
     def height(self) -> float:
-        """How high it is."""
         return self.bottom - self.top
 
 
@@ -49,7 +48,6 @@ class PageLetters:
 
     @classmethod
     def of(cls, page: pdfium.PdfPage, size: tuple[int, int]) -> PageLetters:
-        """Read them."""
         text_page = open_text(page, list_objects(page).texts)
         count = min(raw.FPDFText_CountChars(text_page.raw), MAX_LETTERS)
         stream = LetterStream.of(_letter(text_page.raw, number) for number in range(count))

@@ -55,7 +55,6 @@ class LetterStream:
         return made
 
     def word(self, number: int) -> str:
-        """The letters of a word."""
         return self.text[self.begins[number] : self.end(number)]
 
     def end(self, number: int) -> int:

@@ -72,11 +72,9 @@ class OnnxImageEmbedder:
 
     @property
     def batch_size(self) -> int:
-        """See `ImageEmbedder`."""
         return _BATCH
 
     def embed_images(self, images: Sequence[Pixels]) -> Vectors:
-        """See `ImageEmbedder`."""
         require_rendered(images, self._rendering)
         vectors = np.empty((len(images), self._identity.dimensions), dtype=np.float32)
         for i, vector in enumerate(self._pool.map(self._picture.vector, images)):
@@ -97,7 +95,6 @@ class OnnxImageEmbedder:
         return rows[0] if len(rows) == 1 else unit(rows.mean(axis=0, dtype=np.float64), rows.shape[1])
 
     def close(self) -> None:
-        """See `ImageEmbedder`."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _try(self, folder: Path) -> None:

@@ -111,7 +111,6 @@ def read_profile(folder: Path) -> ImageModelProfile:
 
 
 def write_profile(folder: Path, profile: ImageModelProfile) -> Path:
-    """Write a folder's description."""
     path = folder / PROFILE
     path.write_bytes(TypeAdapter(dict[str, object]).dump_json(asdict(profile), indent=2) + b"\n")
     return path

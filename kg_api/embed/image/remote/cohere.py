@@ -63,18 +63,15 @@ class CohereImageEndpoint:
         self._sdk = CohereSdk(self._pictures)
 
     def ask_pictures(self, pictures: Sequence[bytes], seconds: float) -> Vectors:
-        """See `ImageEndpoint`."""
         urls = [data_url(picture) for picture in pictures]
         sent = [url[:_QUOTED] for url in urls]
         return self._ask(self._pictures, sent, seconds, input_type="image", images=urls)
 
     def ask_words(self, texts: Sequence[str], seconds: float) -> Vectors:
-        """See `ImageEndpoint`."""
         prefixed = [self._model.facts.query_prefix + text for text in texts]
         return self._ask(self._words, texts, seconds, input_type="search_query", texts=prefixed)
 
     def close(self) -> None:
-        """See `ImageEndpoint`."""
         self._sdk.close()
 
     def _ask(self, provider: Provider, sent: Sequence[str], seconds: float, **given: object) -> Vectors:

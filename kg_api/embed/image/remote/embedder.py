@@ -61,9 +61,7 @@ class ImageEndpoint(Protocol):
         """Embed words that look for pictures; raises as `ask_pictures`, but InvalidInput for RejectedText."""
         ...
 
-    def close(self) -> None:
-        """Close the connections."""
-        ...
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +103,9 @@ class RemoteImageEmbedder:
 
     @property
     def batch_size(self) -> int:
-        """Pictures of one request."""
         return self._limits.pictures
 
     def embed_images(self, images: Sequence[Pixels]) -> Vectors:
-        """See `ImageEmbedder`."""
         require_rendered(images, RENDERING)
         vectors = np.empty((len(images), self._identity.dimensions), dtype=np.float32)
         for begin in range(0, len(images), self._limits.pictures):
@@ -130,7 +126,6 @@ class RemoteImageEmbedder:
         return mean_of_pieces(self._call(once, len(pieces), WORDS, until))
 
     def close(self) -> None:
-        """See `ImageEmbedder`."""
         self._endpoint.close()
 
     def _ask_pictures(self, pictures: Sequence[bytes]) -> Vectors:

@@ -59,7 +59,6 @@ class NomicImageEndpoint:
         self._text_client = JsonClient(self._words, "/v1/embedding/text")
 
     def ask_pictures(self, pictures: Sequence[bytes], seconds: float) -> Vectors:
-        """See `ImageEndpoint`."""
         files = [("images", ("images", picture, "image/jpeg")) for picture in pictures]
         response = self._image_client.post_form({"model": self._model.name}, files, seconds)
         return self._read(self._image_client.read(response, ()), len(pictures), self._pictures, "pictures")
@@ -77,7 +76,6 @@ class NomicImageEndpoint:
         return self._read(reply, len(texts), self._words, "texts")
 
     def close(self) -> None:
-        """See `ImageEndpoint`."""
         self._image_client.close()
         self._text_client.close()
 

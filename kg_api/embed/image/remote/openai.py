@@ -68,20 +68,17 @@ class OpenAIImageEndpoint:
         self._word_client = JsonClient(self._words, "/embeddings")
 
     def ask_pictures(self, pictures: Sequence[bytes], seconds: float) -> Vectors:
-        """See `ImageEndpoint`."""
         urls = [data_url(picture) for picture in pictures]
         response = self._picture_client.post(self._body(pictures_body(urls, self._dialect)), seconds)
         reply = self._picture_client.read(response, [url[:_QUOTED] for url in urls])
         return self._read(reply, len(urls), self._pictures, "pictures")
 
     def ask_words(self, texts: Sequence[str], seconds: float) -> Vectors:
-        """See `ImageEndpoint`."""
         prefixed = [self._model.facts.query_prefix + text for text in texts]
         response = self._word_client.post(self._body(words_body(prefixed, self._dialect)), seconds)
         return self._read(self._word_client.read(response, texts), len(texts), self._words, "texts")
 
     def close(self) -> None:
-        """See `ImageEndpoint`."""
         self._picture_client.close()
         self._word_client.close()
 

@@ -46,11 +46,9 @@ class TaggedSentence:
     tags: list[str]
 
     def word(self, at: int) -> str:
-        """The word there."""
         return self.words[at] if 0 <= at < len(self.words) else ""
 
     def tag(self, at: int) -> str:
-        """The tag there."""
         return self.tags[at] if 0 <= at < len(self.tags) else ""
 
     def pair(self, at: int) -> tuple[str, str]:

@@ -21,7 +21,6 @@ class EdgeTarget(TextTarget):
         self._plan = plan
 
     def due(self, after: str, limit: int) -> list[DueText]:
-        """The next of them."""
         return due_edges(self._graph, self._wanted, after=after, limit=limit)
 
     def write(self, tx: Transaction, batch: EmbeddedTexts) -> int:

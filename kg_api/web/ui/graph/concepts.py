@@ -9,8 +9,6 @@ from kg_api.models.concepts.queries import Concept, ConceptPaths
 
 
 class DrawnConcept(NamedTuple):
-    """A concept in a picture."""
-
     key: str
     label: str
     sources: int
@@ -27,8 +25,6 @@ class DrawnStep(NamedTuple):
 
 
 class DrawnConcepts(NamedTuple):
-    """A picture."""
-
     concepts: list[DrawnConcept]
     steps: list[DrawnStep]
 

@@ -42,8 +42,6 @@ class DrawnEdge(NamedTuple):
 
 
 class DrawnGraph(NamedTuple):
-    """A picture."""
-
     nodes: list[DrawnNode]
     edges: list[DrawnEdge]
 
@@ -73,7 +71,6 @@ def draw_document(places: Sequence[Place], edges: Sequence[SourceEdge]) -> Drawn
 
 
 def passage_node(place: Place, *, is_centre: bool = False) -> DrawnNode:
-    """One passage."""
     shape = "centre" if is_centre else "passage"
     return DrawnNode(place.source_id, opening(place.full_text, LABEL), shape, below(GRAPH, place.source_id))
 
