@@ -213,7 +213,7 @@ def _select_parts(message: EmailMessage) -> _Parts:
 def _sort_leaf(part: EmailMessage, parts: _Parts, *, is_dropped: bool) -> None:
     kind = _kind(part)
     if kind == "image":
-        parts.images.append(MailImage(part, _name(part), _identity(part)))
+        parts.images.append(MailImage(part, _name(part), _header(part, "content-id").strip().strip("<>")))
         parts.body.append(part)
     elif kind == "attachment":
         parts.attachments.append(_name(part))
@@ -305,11 +305,6 @@ def _kind(part: EmailMessage) -> Literal["plain", "html", "image", "attachment"]
 
 def _name(part: EmailMessage) -> str:
     return one_line(_filename(part))[:200] or part.get_content_type()
-
-
-def _identity(part: EmailMessage) -> str:
-    """By which a page in the same message names it."""
-    return _header(part, "content-id").strip().strip("<>")
 
 
 def _filename(part: EmailMessage) -> str:

@@ -25,7 +25,7 @@ ABSENT = "absent"
 def read_mounts(root: Path) -> dict[str, str]:
     """Return the mount point that a folder is on and those below it, each with what tells its file system."""
     points = {Path(each.mountpoint) for each in psutil.disk_partitions(all=True)}
-    above = max((each for each in points if root.is_relative_to(each)), key=_depth, default=root)
+    above = max(filter(root.is_relative_to, points), key=lambda each: len(each.parts), default=root)
     below = sorted(each for each in points if each != root and each.is_relative_to(root))
     return {str(each): _identify(each) for each in (above, *below[:MAX_REMEMBERED])}
 
@@ -121,7 +121,3 @@ def _identify(point: Path) -> str:
         return f"{point.stat().st_dev}:{os.statvfs(point).f_fsid}"
     except OSError:  # mounted, and its server does not answer: the listing reports it
         return ABSENT
-
-
-def _depth(path: Path) -> int:
-    return len(path.parts)

@@ -11,10 +11,12 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated import child
+from kg_api.convert.kinds import load
 from kg_api.models.images import RenderedImage
 from kg_api.models.library.conversion import Converted
 
@@ -120,11 +122,10 @@ def _pixels(data: bytes, _rendering: object = None, _settings: object = None) ->
 
 
 if __name__ == "__main__":
-    with mock.patch.multiple(
-        child,
-        convert=_convert,
-        find_scopes=_find_scopes,
-        convert_pictures=_read_pictures,
-        render=_pixels,
-    ):
+    modules = {
+        "program.scopes": SimpleNamespace(find_scopes=_find_scopes),
+        "pdf.pictures.document": SimpleNamespace(convert=_read_pictures),
+        "image.rendering": SimpleNamespace(render=_pixels),
+    }
+    with mock.patch.multiple(child, convert=_convert, load=lambda name: modules.get(name) or load(name)):
         child.main()

@@ -8,10 +8,10 @@ from typing import Any, Literal, Self
 
 from pydantic import SecretStr
 
+from kg_api.embed.remote import traits
 from kg_api.embed.remote.embedder import RemoteEmbedder
 from kg_api.embed.remote.nomic import open_nomic
 from kg_api.embed.remote.openai import open_openai
-from kg_api.embed.remote.traits import forget_servers
 from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.sections import NomicSettings, OpenAISettings
@@ -54,7 +54,7 @@ class Asking:
         choice: ModelChoice | None = None,
         **settings: Any,
     ) -> None:
-        forget_servers()  # a port may be that of another test's server
+        traits._known.clear()  # a port may be that of another test's server
         self.provider = provider
         self.server = server
         self.opener: Callable[..., RemoteEmbedder] = {"openai": open_openai, "nomic": open_nomic}[provider]

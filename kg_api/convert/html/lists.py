@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from kg_api.convert.html.elements import Element
+from kg_api.convert.ooxml.numbers import format_number
 
 _INTEGER = re.compile(r"\s*([+-]?[0-9]{1,10})(?![0-9])")
 _STYLE = re.compile(r"(?:^|;)\s*list-style(?:-type)?\s*:([^;]*)", re.IGNORECASE)
@@ -15,11 +16,8 @@ _LETTERS = {
     "lower-greek": "αβγδεζηθικλμνξοπρστυφχψω",
 }
 _BULLETS = frozenset({"none", "disc", "circle", "square", "disclosure-open", "disclosure-closed"})
-_NUMBERS = frozenset({"decimal", "decimal-leading-zero", "lower-roman", "upper-roman", *_LETTERS})
-_ROMAN = (
-    *((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl")),
-    *((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i")),
-)
+_ROMAN = {"lower-roman": "lowerRoman", "upper-roman": "upperRoman"}
+_NUMBERS = frozenset({"decimal", "decimal-leading-zero", *_ROMAN, *_LETTERS})
 _MAX_ROMAN = 3_999
 
 
@@ -61,12 +59,8 @@ def _integer(text: str) -> int | None:
 def _format(number: int, style: str) -> str:
     if style == "decimal-leading-zero":
         return f"{number:02}"
-    if style.endswith("-roman") and 0 < number <= _MAX_ROMAN:
-        letters = ""
-        for value, sign in _ROMAN:
-            letters += sign * (number // value)
-            number %= value
-        return letters.upper() if style.startswith("upper") else letters
+    if style in _ROMAN and number <= _MAX_ROMAN:
+        return format_number(number, _ROMAN[style]) or str(number)
     if number > 0 and (alphabet := _LETTERS.get(style)):
         letters = ""
         while number:

@@ -16,6 +16,7 @@ from kg_api.convert.html.walk import FindImage, PageWalk
 from kg_api.convert.image.within import ImagesWithin
 from kg_api.convert.markdown_text import MarkdownWriter, one_line
 from kg_api.errors import UnreadableDocument
+from kg_api.models.images import ReadImage
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.metadata import MetadataValue
 from kg_api.parse.beside.inline import from_data_uri, is_data_uri
@@ -52,12 +53,13 @@ def convert(
         raise UnreadableDocument("it is not an HTML page but another kind of file; name it for what it is")
     text, notes = decode(data, declared_encoding(data))
     images = ImagesWithin(settings)
-    made = convert_text(text, notes, lambda address: images.read(_file(address, beside or {})))
+
+    def find_image(address: str) -> ReadImage | None:
+        given = (beside or {}).get(key_of(address) or "")
+        return images.read(from_data_uri(address) if is_data_uri(address) else given)
+
+    made = convert_text(text, notes, find_image)
     return replace(made, notes=made.notes + images.notes())
-
-
-def _file(address: str, beside: Mapping[str, bytes]) -> bytes | None:
-    return from_data_uri(address) if is_data_uri(address) else beside.get(key_of(address) or "")
 
 
 def convert_letter(text: str, images: FindImage | None = None) -> Converted:

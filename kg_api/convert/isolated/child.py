@@ -11,22 +11,12 @@ import select
 import shutil
 import sys
 from collections.abc import Callable
-from typing import cast
 
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated import messages, sandbox
 from kg_api.convert.isolated.messages import ANSWERS, READY, Answer, receive, send
 from kg_api.convert.isolated.rendering import read_rendering
-from kg_api.convert.kinds import (
-    convert,
-    convert_pictures,
-    convert_with,
-    draw_page,
-    find_scopes,
-    read_words,
-    render,
-)
-from kg_api.convert.ocr.choice import EngineName
+from kg_api.convert.kinds import convert, convert_with, load
 from kg_api.errors import UnreadableDocument
 
 MAX_INPUT = 1 << 30
@@ -82,17 +72,19 @@ def _convert_words(content: bytes, rest: str, settings: ConversionSettings) -> A
 
 
 _ANSWERS: dict[str, Callable[[bytes, str, ConversionSettings], Answer]] = {
-    messages.PROGRAM: lambda content, rest, _: find_scopes(content, rest),
-    messages.RENDER: lambda content, rest, settings: render(content, read_rendering(rest), settings),
-    messages.PAGE: lambda content, _, __: draw_page(*messages.split_page(content)),
-    messages.OCR: lambda content, rest, settings: convert_pictures(
-        content, cast("EngineName", rest), settings
+    messages.PROGRAM: lambda content, suffix, _: load("program.scopes").find_scopes(content, suffix),
+    messages.RENDER: lambda content, rest, settings: load("image.rendering").render(
+        content, read_rendering(rest), settings
     ),
-    messages.OCR_ALL: lambda content, rest, settings: convert_pictures(
-        content, cast("EngineName", rest), settings, every=True
+    messages.PAGE: lambda content, _, __: load("pdf.pages.drawing").draw_page(*messages.split_page(content)),
+    messages.OCR: lambda content, engine, settings: load("pdf.pictures.document").convert(
+        content, engine, settings, every=False
     ),
-    messages.OCR_IMAGE: lambda content, rest, settings: read_words(
-        content, cast("EngineName", rest), settings
+    messages.OCR_ALL: lambda content, engine, settings: load("pdf.pictures.document").convert(
+        content, engine, settings, every=True
+    ),
+    messages.OCR_IMAGE: lambda content, engine, settings: load("image.words").convert(
+        content, engine, settings
     ),
     messages.BESIDE: _convert_with,
     messages.WORDS_ALONE: _convert_words,

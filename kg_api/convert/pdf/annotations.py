@@ -41,21 +41,11 @@ _STAMPS = frozenset(
         *("ForComment", "ForPublicRelease", "NotApproved", "NotForPublicRelease", "Sold", "TopSecret"),
     }
 )
-_NO_TEXT = frozenset(
-    {
-        raw.FPDF_ANNOT_TEXT,
-        raw.FPDF_ANNOT_LINK,
-        raw.FPDF_ANNOT_POPUP,
-        raw.FPDF_ANNOT_HIGHLIGHT,
-        raw.FPDF_ANNOT_UNDERLINE,
-        raw.FPDF_ANNOT_SQUIGGLY,
-        raw.FPDF_ANNOT_STRIKEOUT,
-        raw.FPDF_ANNOT_INK,
-        raw.FPDF_ANNOT_CARET,
-        raw.FPDF_ANNOT_FILEATTACHMENT,
-        raw.FPDF_ANNOT_SOUND,
-    }
-)
+_NO_TEXT = frozenset({
+    *(raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_HIGHLIGHT),
+    *(raw.FPDF_ANNOT_UNDERLINE, raw.FPDF_ANNOT_SQUIGGLY, raw.FPDF_ANNOT_STRIKEOUT, raw.FPDF_ANNOT_INK),
+    *(raw.FPDF_ANNOT_CARET, raw.FPDF_ANNOT_FILEATTACHMENT, raw.FPDF_ANNOT_SOUND),
+})  # fmt: skip
 """Kinds that are drawn as icons or lines only."""
 _NO_COMMENT = frozenset({raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_FREETEXT})
 _BOXES = frozenset({raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON})
@@ -188,15 +178,14 @@ class Annotations:
             found.items.append(_Item("mark", box, self._read_choice(annotation), _read_size(annotation, box)))
             return False
         if kind in {raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX}:
-            value = self._read_choice(annotation) or self._read_value(annotation)
+            value = self._read_choice(annotation) or _read_wide(
+                partial(raw.FPDFAnnot_GetFormFieldValue, self._form, annotation)
+            )
             multiline = kind == raw.FPDF_FORMFIELD_TEXTFIELD and bool(flags & _MULTILINE)
             if value.strip():
                 size = _read_size(annotation, box)
                 found.items.append(_Item("value", box, value, size, is_multiline=multiline))
         return True
-
-    def _read_value(self, annotation: Any) -> str:
-        return _read_wide(partial(raw.FPDFAnnot_GetFormFieldValue, self._form, annotation))
 
     def _read_choice(self, annotation: Any) -> str:
         """Return the chosen options as the form shows them, which may be stored by other values."""

@@ -28,7 +28,7 @@ def stack(found: Sequence[FoundRun]) -> list[FoundRun]:
     they are a stacked label, which stays one piece at its place.
     """
     chains = _find_chains(found)
-    stacked = sum(_count(chain) for chain in chains if len(chain) >= _MIN_LETTERS)
+    stacked = sum(len(each.run.text) for chain in chains if len(chain) >= _MIN_LETTERS for each in chain)
     down = sum(len(each.run.text) for each in found if each.turn == DOWN and _is_cjk(each.run))
     if not (stacked or down):
         return list(found)
@@ -68,10 +68,6 @@ def _is_cjk(run: TextRun) -> bool:
 
 def _middle(run: TextRun) -> float:
     return (run.left + run.right) / 2
-
-
-def _count(chain: Sequence[FoundRun]) -> int:
-    return sum(len(each.run.text) for each in chain)
 
 
 def _join(chain: Sequence[FoundRun]) -> TextRun:

@@ -232,7 +232,8 @@ class RemoteEmbedder:
         sizes, is_rejected = call.sizes[begin:stop], isinstance(failure, InvalidInput)
         if is_rejected:
             has_learned = self._fit(call.sizes, begin, stop) < stop  # another thread, meanwhile
-            if has_learned or self._traits.learn_named_limit(_words_of(failure), sizes):
+            message = str(failure).partition(EMBEDDING.rejection)[2]
+            if has_learned or self._traits.learn_named_limit(message, sizes):
                 self._embed(call, begin, stop)
                 return
         if not (call.is_sound or self._is_sound(query=call.query)):
@@ -285,9 +286,11 @@ class RemoteEmbedder:
             return failure
         call.vectors[part] = answer.vectors
         call.accepted += len(texts)
-        self._bill(sum(sizes) if answer.tokens is None else answer.tokens)
+        counted = sum(sizes)
+        billed = counted if answer.tokens is None else answer.tokens
+        self._bill(billed)
         own = sum(call.sizes[part.start : min(part.stop, len(call.texts) - call.probes)])
-        spend(_share(answer.tokens, own, sum(sizes)))
+        spend(round(billed * own / counted))
         return None
 
     def _is_sound(self, *, query: bool) -> bool:
@@ -388,13 +391,3 @@ def _bill_of(address: str, price: float | None) -> Callable[[int], None]:
 def max_reply_bytes(texts: int, dimensions: int) -> int:
     """How long a reply with so many vectors can be: a number has up to 25 characters in JSON."""
     return min(texts * dimensions * BYTES_A_NUMBER + MIB, MAX_BYTES)
-
-
-def _words_of(rejection: Exception) -> str:
-    """The server's own words in a rejection."""
-    return str(rejection).partition(EMBEDDING.rejection)[2]
-
-
-def _share(billed: int | None, own: int, of: int) -> int:
-    """The tokens of some texts of a request: by our count, or as much of what the provider bills."""
-    return own if billed is None else round(billed * own / of)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import structlog
@@ -47,7 +47,8 @@ class ServerTraits:
             Whether the request is over a limit that was read, so that smaller ones may pass.
         """
         said = message.casefold()
-        named = sorted(_named_numbers(said), reverse=True)
+        numbers = (found[1] or found[2] for found in _NAMED.finditer(said))
+        named = sorted((int(re.sub("[,_]", "", each)) for each in numbers), reverse=True)
         if "token" in said:
             if not _OF_A_REQUEST.search(said) or _OF_A_TEXT.search(said):
                 return False
@@ -110,13 +111,3 @@ def traits_of(address: str, model: str, batch_setting: str) -> ServerTraits:
 def list_learned() -> list[str]:
     """List what the process has learned of all servers."""
     return [note for each in list(_known.values()) for note in each.notes]
-
-
-def forget_servers() -> None:
-    """Forget all of them, as tests do whose servers share ports."""
-    _known.clear()
-
-
-def _named_numbers(said: str) -> Iterator[int]:
-    for found in _NAMED.finditer(said):
-        yield int(re.sub(r"[,_]", "", found[1] or found[2]))
