@@ -8,7 +8,7 @@ from typing import Final
 
 _NUMBER: Final = "¼-¾⅐-⅟↉①-⒛⓪㉈-㉏㉑-㉟㊱-㊿\U0001f100-\U0001f10a"
 """Fractions and enclosed numbers: next to a digit, each is a number of its own."""
-_POWER: Final = re.compile(r"(?<=\d)(?=[²³¹⁰⁴-⁹⁺⁻])")
+_POWER: Final = re.compile(r"(?<=\d)(?=[²³¹⁰⁴-⁹⁺⁻ʰ-ʸˠ-ˤᴬ-ᵡᶛ-ᶿⁱⁿⱽ])")
 _APART: Final = re.compile(rf"(?<=\d)(?=[₀-₉])|(?<=[\d{_NUMBER}])(?=[{_NUMBER}])|(?<=[{_NUMBER}])(?=\d)")
 _GLUED: Final = re.compile("[№™℠]")
 """Signs that NFKC would glue to the word next to them."""

@@ -94,7 +94,7 @@ class Fields:
             return _read_choice(ended.data)
         if name == "SYMBOL":
             return _read_symbol(words)
-        if not ended.in_result:
+        if not ended.in_result or name == "EQ":  # Word draws the formula that is in its code
             self._count_missing(ended)
         return ""
 

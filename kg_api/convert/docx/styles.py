@@ -14,7 +14,9 @@ VALUE = q("w:val")
 _STYLE, _NAME, _BASE, _ID, _TYPE = q("w:style"), q("w:name"), q("w:basedOn"), q("w:styleId"), q("w:type")
 _PARAGRAPH, _RUN, _RUN_STYLE, _OUTLINE = q("w:pPr"), q("w:rPr"), q("w:rStyle"), q("w:outlineLvl")
 _VANISH, _STRIKE, _DOUBLE, _SHIFT = q("w:vanish"), q("w:strike"), q("w:dstrike"), q("w:vertAlign")
-_FONTS, _ASCII = q("w:rFonts"), q("w:ascii")
+_FONTS, _ASCII, _MOVE = q("w:rFonts"), q("w:ascii"), q("w:position")
+_MIN_MOVE = 4
+"""Half points; less than two points is a correction of the font."""
 _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _CODE = frozenset({"code", "html preformatted", "source code", "preformatted text"})
 _BODY_LEVEL = 9
@@ -41,6 +43,8 @@ class Look(NamedTuple):
     """How a run is shown."""
 
     script: Script = ""
+    moved: Script = ""
+    """Whether it stands above or below its line, as drop caps and old superscripts do."""
     struck: bool = False
     hidden: bool = False
     font: str = ""
@@ -112,10 +116,11 @@ class Styles:
         look = self._looks[key]
         if run is None or len(run) == (style is not None):
             return look
-        shift, font = run.find(_SHIFT), run.find(_FONTS)
+        shift, font, move = run.find(_SHIFT), run.find(_FONTS), run.find(_MOVE)
         hidden, struck, double = run.find(_VANISH), run.find(_STRIKE), run.find(_DOUBLE)
         return Look(
             look.script if shift is None else _SCRIPTS.get(shift.get(VALUE, ""), ""),
+            look.moved if move is None else _read_move(move),
             (look.struck if struck is None else is_on(struck)) or is_on(double),
             look.hidden if hidden is None else is_on(hidden),
             look.font if font is None else font.get(_ASCII, look.font),
@@ -134,6 +139,7 @@ class Styles:
         shift, font = _find_first(every, _SHIFT), _find_first(every, _FONTS)
         return Look(
             "" if shift is None else _SCRIPTS.get(shift.get(VALUE, ""), ""),
+            _read_move(_find_first(chains[0], _MOVE)),
             struck or is_on(_find_first(every, _DOUBLE)),
             hidden,
             "" if font is None else font.get(_ASCII, ""),
@@ -145,6 +151,12 @@ class Styles:
 
 def _find_first(runs: list[XmlElement], name: str) -> XmlElement | None:
     return next((found for run in runs if (found := run.find(name)) is not None), None)
+
+
+def _read_move(element: XmlElement | None) -> Script:
+    text = _value(element)
+    points = int(text) if re.fullmatch(r"-?[0-9]{1,4}", text) else 0
+    return "raised" if points >= _MIN_MOVE else "lowered" if points <= -_MIN_MOVE else ""
 
 
 def _value(element: XmlElement | None) -> str:

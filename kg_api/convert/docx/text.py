@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from kg_api.models.images import ReadImage
 
 HIDDEN, DELETED, OBJECTS = "hidden words", "words of tracked deletions", "embedded objects"
 SYMBOLS = "signs of fonts that are not known"
+_MAX_MOVED = 8
 _RUN_PROPERTIES, _TEXT = q("w:rPr"), q("w:t")
 _SKIPPED = frozenset(
     q(f"w:{name}")
@@ -168,7 +170,8 @@ class TextReader:
         text = element.text or ""
         if look.font and is_symbol_font(look.font):
             text = self._translate(text, look.font)
-        self._text.inline.add(text, look.script, struck=look.struck)
+        moved = look.moved if re.search(r"\d", text) and len(text) <= _MAX_MOVED else ""
+        self._text.inline.add(text, look.script or moved, struck=look.struck)
 
     def _add_symbol(self, element: XmlElement, look: Look) -> None:
         code = element.get(q("w:char"), "")

@@ -18,6 +18,15 @@ from kg_api.convert.markdown_text import lower_text, one_line, raise_text
 _STRUCK_TAGS = frozenset({"del", "s", "strike"})
 _STRUCK = re.compile(r"text-decoration(?:-line)?\s*:[^;]*line-through", re.IGNORECASE)
 _SCRIPT = re.compile(r"vertical-align\s*:\s*(super|sub)\b", re.IGNORECASE)
+_MOVED = re.compile(
+    r"(?:^|;)\s*(vertical-align|top|bottom)\s*:\s*([+-]?\d*\.?\d+)\s*(px|pt|em|rem|ex|%)", re.IGNORECASE
+)
+_RELATIVE = re.compile(r"position\s*:\s*relative", re.IGNORECASE)
+_LEAST_MOVE = {"px": 3, "pt": 2, "em": 0.2, "rem": 0.2, "ex": 0.4, "%": 20}
+"""What is less moves an icon or a label to the middle of its line."""
+_MAX_MOVED = 8
+"""Characters: with a digit, so few are a power or a mark."""
+_NOTE_TYPES = frozenset({"noteref", "doc-noteref"})
 _BLOCK = re.compile(r"(?:^|;)\s*display\s*:\s*(?:block|flow-root|grid|flex|table|list-item)", re.IGNORECASE)
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 _NO_RULE = re.compile(r"/\*.*?\*/|@[^{};]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})", re.DOTALL)
@@ -38,6 +47,7 @@ def simplify(root: Element, frames: int = _MAX_FRAMES) -> Counter[str]:
     """Rewrite what is below `root`; return how many words were left out, by the reason."""
     left_out: Counter[str] = Counter()
     _apply_styles(root)
+    _mark_notes(root)
     for form in [each for each in root.iter("form") if _is_filled(each)]:
         form.tag = "section"
     marked = root.xpath("descendant::*[self::del or self::s or self::strike or @style]")
@@ -72,19 +82,49 @@ def _apply_styles(root: Element) -> None:
         style, tag = element.attrib["style"], str(element.tag)
         if tag in BLOCKS or tag in _WHOLE:
             continue
-        if script := _SCRIPT.search(style):
-            element.tag = "sup" if script[1].lower() == "super" else "sub"
+        if script := _find_script(element, style):
+            element.tag = script
         elif _BLOCK.search(style):
             element.text, element.tail = f" {element.text or ''}", f" {element.tail or ''}"
 
 
+def _find_script(element: Element, style: str) -> str:
+    """Return `sup` or `sub` if a style raises or lowers an element, or nothing."""
+    if script := _SCRIPT.search(style):
+        return "sup" if script[1].lower() == "super" else "sub"
+    if not (move := _find_move(style)):
+        return ""
+    text = "".join(element.itertext()).strip()
+    return move if len(text) <= _MAX_MOVED and any(map(str.isdigit, text)) else ""
+
+
+def _find_move(style: str) -> str:
+    """Return where a length moves text: `sup`, `sub` or nothing."""
+    for found in _MOVED.finditer(style):
+        kind, length, unit = found[1].lower(), float(found[2]), found[3].lower()
+        if abs(length) >= _LEAST_MOVE[unit] and (kind == "vertical-align" or _RELATIVE.search(style)):
+            return "sup" if (length < 0) == (kind == "top") else "sub"
+    return ""
+
+
+def _mark_notes(root: Element) -> None:
+    """Put links to notes into brackets if only a style sheet of the reader raises them."""
+    for link in root.xpath("descendant::a[not(ancestor::sup or descendant::sup)]"):
+        said = link.get("{http://www.idpf.org/2007/ops}type") or link.get("epub:type") or ""
+        text = "".join(link.itertext()).strip()
+        if not _NOTE_TYPES.isdisjoint([*said.split(), *link.get("role", "").split()]) and (
+            _NUMBER_OF_NOTE.fullmatch(text)
+        ):
+            _replace(link, f"[{text}]", "a")
+
+
 def apply_sheet(root: Element, sheet: str) -> None:
     """Write struck, raised and lowered text of a style sheet's classes into the elements' own style."""
-    if "line-through" not in sheet and "vertical-align" not in sheet:
+    if not any(word in sheet for word in ("line-through", "vertical-align", "relative")):
         return
     styles: dict[str, str] = {}
     for selectors, style in _RULE.findall(_NO_RULE.sub("", sheet)):
-        if _STRUCK.search(style) or _SCRIPT.search(style):
+        if _STRUCK.search(style) or _SCRIPT.search(style) or _find_move(style):
             for found in filter(None, map(_CLASS.fullmatch, selectors.split(","))):
                 styles[found[1]] = style.strip().rstrip(";")
     for element in root.xpath("descendant::*[@class]") if styles else ():

@@ -145,9 +145,9 @@ class ConverterPool:
         try:
             with self._ocr.place():
                 read = cast("Converted", self._answer(data, f"{OCR}{engine}", spent))
-            return note_pictures(read, "")
         except UnreadableDocument as error:
             return note_pictures(made, f"OCR ({engine}) failed: {error}")
+        return note_pictures(read, "")
 
     def look_at(self, data: bytes) -> ReadImage:
         """See what a picture is, without reading words on it; waits as `convert` does.

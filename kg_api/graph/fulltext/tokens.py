@@ -48,8 +48,11 @@ _BETWEEN_DIGITS = (
     "',.;\u037e\u0589\u060c\u060d\u066c\u07f8\u2018\u2019\u2024\u2044\ufe10\ufe14\ufe50\ufe52\ufe54"
     "\uff07\uff0c\uff0e\uff1b"
 )
-SINGLE = "\u3005\u3007\u3041-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-"""Scripts without spaces, which the analyzer takes apart character by character."""
+SINGLE = "\u3005\u3007\u3041-\u3098\u309b-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Scripts without spaces, which the analyzer takes apart character by character.
+
+The sound marks \u3099 and \u309a belong to the kana before them, from which file systems part them.
+"""
 _HEBREW = r"\u05d0-\u05f2"
 _UNKNOWN = (
     r"\u0870-\u088e\u08b5\u08be-\u08c9\u0c5d\u0cdd\u0d04\u170d\u171f\u1b4c\u2c2f\u2c5f\u3006\u31bb-\u31bf"

@@ -22,6 +22,7 @@ CHARACTER_STYLES = "".join(
         ("Deeper", '<w:basedOn w:val="Secret"/>', ""),
         ("Shown", '<w:basedOn w:val="Secret"/>', '<w:vanish w:val="0"/>'),
         ("Gone", "", "<w:strike/>"),
+        ("Down", "", '<w:position w:val="-6"/>'),
     )
 )
 GRAPHIC = "<w:r><w:drawing><wp:inline>{}<a:graphic><a:graphicData>{}</a:graphicData></a:graphic></wp:inline></w:drawing></w:r>"
@@ -64,6 +65,10 @@ LINES: dict[str, tuple[str, str]] = {
     "negative power": (run("10") + run("-4", RAISED), "10⁻⁴"),
     "reference": (run("a ratio of 3.2") + run("[4]", RAISED), "a ratio of 3.2[4]"),
     "mark at a number": (run("The price is 450") + run("2", RAISED) + run(" dollars."), "The price is 450² dollars."),
+    "number moved up": (run("about 10") + run("7", '<w:position w:val="10"/><w:sz w:val="14"/>') + run(" cells"), "about 10⁷ cells"),
+    "number moved down": (run("10") + run("2", styled("Down")) + run(" is 2"), "10₂ is 2"),
+    "drop cap": (run("T", '<w:position w:val="-9"/><w:sz w:val="80"/>') + run("he end"), "The end"),
+    "moved by a hair": (run("10") + run("7", '<w:position w:val="-1"/>'), "107"),
     "subscript": (run("10") + run("2", LOWERED) + run(" is 2"), "10₂ is 2"),
     "struck": (run("is ") + run("499", "<w:strike/>") + run(" 399"), "is ~~499~~ 399"),
     "struck twice": (run("499 ", "<w:dstrike/>") + run("399"), "~~499~~ 399"),

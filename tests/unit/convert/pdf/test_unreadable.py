@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from kg_api.api_settings import ConversionSettings
+from kg_api.convert.isolated import pool
 from kg_api.convert.isolated.pictures import note_pictures
+from kg_api.convert.isolated.pool import ConverterPool
 from kg_api.convert.pdf import convert
 from kg_api.convert.pdf.pictures.reading import PictureReader
 from kg_api.errors import UnreadableDocument
@@ -120,6 +122,18 @@ def test_ocr_reads_unreadable_lines_only(font: Font) -> None:
     assert made.text.split() == " ".join([*readable, *LINES]).split()
     assert made.notes == ("page 1 was read by OCR (test, confidence 0.90): words may be wrong",)
     assert (made.unreadable, made.pictures) == ((), ())
+
+
+def test_ocr_without_words_gives_each_reason_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = write(UNREADABLE["drawings"], *LINES)
+    reader = PictureReader(Engine([[]]), ConversionSettings())
+    answers = iter([convert(data), convert(data, pictures=reader)])
+    monkeypatch.setattr(pool, "choose", lambda _: ("rapidocr", ""))  # pyright: ignore[reportUnknownLambdaType]
+    monkeypatch.setattr(ConverterPool, "_answer", lambda *_: next(answers))  # pyright: ignore[reportUnknownLambdaType]
+    with pytest.raises(UnreadableDocument) as error:
+        ConverterPool(ConversionSettings()).convert(data, "pdf")
+    assert str(error.value).count("do not say which letters") == 1
+    assert "no text was found on it" in str(error.value)
 
 
 def test_ocr_of_every_page_replaces_its_text() -> None:
