@@ -57,6 +57,8 @@ def storable(text: str) -> str:
 
 def one_line(text: str) -> str:
     """The words as a reader sees them, on one line with one blank between them."""
+    if text.isascii() and text.isprintable():  # quick: it has no whitespace but blanks
+        return " ".join(text.split()) if " " in text else text
     return " ".join(storable(text).split())
 
 

@@ -8,8 +8,8 @@ a point, and thousands are not grouped.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 from decimal import Context, Decimal, InvalidOperation
 from functools import lru_cache
 
@@ -58,6 +58,9 @@ _EXCEL_DIGITS = Context(prec=15)
 _PLAIN = range(-7, 21)
 """Exponents of ten up to which a number is written without one."""
 _YEAR_DAYS = 366
+_FIRST_DAY = date(1899, 12, 30).toordinal()
+_DAY_DIGITS = 5
+"""Digits of the days from 1927 to 2173."""
 _DIGITS = frozenset("0#?")
 _SHOWN = frozenset({"literal", "percent"})
 _ROLES = {
@@ -83,6 +86,8 @@ class _Section:
     percent: int = 0
     condition: tuple[str, float] | None = None
     has_text: bool = False
+    is_usual: bool = False
+    """Whether a number that is not negative is shown as it is between `before` and `after`."""
     is_dash: bool = False
     """Whether it shows a dash for zero, as formats of accounts do."""
 
@@ -132,7 +137,15 @@ def parse_number_format(code: str) -> NumberFormat:
             elapsed=next((unit for unit in "hms" if unit in units), ""),
             fractions=bool(re.search(r"s\.0", marks)),
         )
-    return NumberFormat(tuple(map(_read_section, parts[:4])))
+    first, *others = map(_read_section, parts[:4])
+    is_usual = (
+        first.has_number
+        and not (first.mask or first.is_dash or first.has_text or "(" in first.before)
+        and first.whole == 1
+        and sum(not each.has_text for each in others[:2]) < 2  # noqa: PLR2004 - none for zero
+        and not any(each.condition for each in (first, *others))
+    )
+    return NumberFormat((replace(first, is_usual=is_usual), *others))
 
 
 def find_builtin_format(number: int) -> NumberFormat:
@@ -218,6 +231,11 @@ def format_number(literal: str, form: NumberFormat = GENERAL, *, since_1904: boo
         return _format_moment(literal, form, since_1904=since_1904)
     if not form.sections:
         return write_digits(literal)
+    section = form.sections[0]
+    if section.is_usual and literal.replace(".", "", 1).isdecimal():
+        if section.percent:
+            literal = str(_EXCEL_DIGITS.create_decimal(literal).scaleb(2 * section.percent))
+        return f"{section.before}{write_digits(literal)}{section.after}".strip()
     try:
         value = Decimal(literal)
     except InvalidOperation:
@@ -257,11 +275,15 @@ def format_text(text: str, form: NumberFormat) -> str:
 
 def write_digits(literal: str) -> str:
     """Return a number without format: no digit of a whole one is lost, noise of a binary one is not shown."""
-    if whole := _INTEGER.fullmatch(literal):
-        return whole[1]
+    if literal.isdecimal():
+        return literal
     try:
         shown = f"{float(literal):.15g}"
-        if shown.strip("-").replace(".", "", 1).isdecimal():
+        if "." in shown and "e" not in shown:
+            return shown
+        if whole := _INTEGER.fullmatch(literal):
+            return whole[1]
+        if shown.strip("-").isdecimal():
             return shown
         value = Decimal(literal)
     except (ValueError, InvalidOperation):
@@ -313,6 +335,13 @@ def _fill(mask: tuple[str, ...], digits: str) -> str:
 
 
 def _format_moment(literal: str, form: NumberFormat, *, since_1904: bool) -> str:
+    if (
+        len(literal) == _DAY_DIGITS
+        and literal.isdecimal()
+        and form.is_date
+        and not (form.elapsed or since_1904)
+    ):
+        return date.fromordinal(_FIRST_DAY + int(literal)).isoformat()  # quick: nearly all dates
     try:
         days = float(literal)
     except ValueError:

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from kg_api.convert.files.archive import read_entry
-from kg_api.convert.files.office import iterate_xml, read_xml
+from kg_api.convert.files.office import read_xml
 from kg_api.convert.markdown_text import one_line
 from kg_api.convert.number_format import (
     GENERAL,
@@ -35,6 +35,7 @@ from kg_api.convert.sheet import (
     name_ranges,
     strike_text,
 )
+from kg_api.convert.sheet_xml import TRUE, Cell, SheetXml, read_strings
 from kg_api.errors import UnreadableDocument
 
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -46,7 +47,6 @@ _REFERENCE = re.compile(
 _NEWER = re.compile(r"_xl(?:fn|ws|pm|udf)\.")
 _PAGE_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|(?![PN])[A-Za-z+-])')
 _PAGE_TEXTS = frozenset({"oddHeader", "oddFooter", "evenHeader", "evenFooter", "firstHeader", "firstFooter"})
-_ON = frozenset({"1", "true"})
 
 Run = tuple[str, str, bool | None]
 """Text, `super` or `sub` or nothing, and whether it is struck; none: as its cell is."""
@@ -94,8 +94,8 @@ def read_xlsx_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[Sh
     if (part := parts["sharedStrings"]) in names:
         book.strings = list(_read_strings(archive, part))
     said = {_name(each): each.attrib for each in root.iter()}
-    book.since_1904 = said.get("workbookPr", {}).get("date1904") in _ON
-    book.is_recomputed = said.get("calcPr", {}).get("fullCalcOnLoad") in _ON
+    book.since_1904 = said.get("workbookPr", {}).get("date1904") in TRUE
+    book.is_recomputed = said.get("calcPr", {}).get("fullCalcOnLoad") in TRUE
     for each in [each for each in root.iter() if _name(each) == "sheet"]:
         name = str(each.get("name") or "")
         kind, part = links.get(_attribute(each, "id"), ("", ""))
@@ -108,11 +108,9 @@ def read_xlsx_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[Sh
 
 
 def _read_strings(archive: zipfile.ZipFile, part: str) -> Iterator[str | list[Run]]:
-    for each in iterate_xml(read_entry(archive, part), part):
-        if _name(each) == "si":
-            text = _read_runs(each)
-            yield one_line(text) if isinstance(text, str) else text
-            each.clear()
+    for each in read_strings(read_entry(archive, part), part):
+        text = _unescape(each) if isinstance(each, str) else _read_runs(each)
+        yield one_line(text) if isinstance(text, str) else text
 
 
 def _read_links(archive: zipfile.ZipFile, names: frozenset[str], part: str) -> dict[str, tuple[str, str]]:
@@ -188,25 +186,27 @@ class _SheetReader:
         """Formulas that several cells share, each with the row and column that it is written for."""
         self._columns: dict[str, int] = {}
         """Columns by their letters."""
+        self._styles = {str(at): style for at, style in enumerate(book.styles)}
+        self._default = self._styles.get("0", _PLAIN)
+        data = read_entry(book.archive, part)
+        self._xml = SheetXml(data, part, has_results=not book.is_recomputed)
 
     def read(self) -> None:
-        names: dict[str, str] = {}
         hidden_columns, hidden_rows, bold = list[range](), list[int](), list[int]()
         merges = list[tuple[int, int, int, int]]()
         row = 0
-        for each in iterate_xml(read_entry(self._book.archive, self._part), self._part):
-            name = names.get(each.tag) or names.setdefault(each.tag, _name(each))
-            if name == "row":
-                row = max(_number(each.get("r")), row + 1)
-                cells, is_bold = self._read_row(each, row)
-                if cells:
-                    self._grid.add_row(row, cells)
-                    if is_bold:
-                        bold.append(row)
-                    if each.get("hidden") in _ON or each.get("ht") == "0":
-                        hidden_rows.append(row)
-                each.clear()
-            elif name == "col" and (each.get("hidden") in _ON or each.get("width") == "0"):
+        for number, is_hidden, cells in self._xml.read_rows():
+            row = max(number, row + 1)
+            texts, is_bold = self._read_row(cells, row)
+            if texts:
+                self._grid.add_row(row, texts)
+                if is_bold:
+                    bold.append(row)
+                if is_hidden:
+                    hidden_rows.append(row)
+        for each in self._xml.frame:
+            name = _name(each)
+            if name == "col" and (each.get("hidden") in TRUE or each.get("width") == "0"):
                 hidden_columns.append(range(_number(each.get("min")) - 1, _number(each.get("max"))))
             elif name == "mergeCell" and (found := _RANGE.fullmatch(str(each.get("ref") or ""))):
                 left, top, right, bottom = found.groups()
@@ -237,32 +237,37 @@ class _SheetReader:
             sheet.hidden_columns = name_ranges(hidden, name_column)
         self._read_links()
 
-    def _read_row(self, row: Any, number: int) -> tuple[dict[int, str], bool]:
+    def _read_row(self, row: list[Cell], number: int) -> tuple[dict[int, str], bool]:
         """Return the filled cells of a row by their columns, and whether all of them are bold."""
         cells: dict[int, str] = {}
-        styles, columns, strings = self._book.styles, self._columns, self._book.strings
-        value_tag = f"{row.tag[:-3]}v"
-        column, is_bold = -1, True
-        for cell in row:
-            if place := cell.get("r"):
-                letters = place.rstrip("0123456789")
+        styles, columns, strings = self._styles, self._columns, self._book.strings
+        column, is_bold, since_1904 = -1, True, self._book.since_1904
+        for letters, at, kind, value, other, _ in row:
+            if letters:
                 column = columns[letters] if letters in columns else self._find_column(letters)
+                style = styles.get(at, _PLAIN) if at else self._default
+                if not value:
+                    continue
+                if kind == "s":
+                    text = strings[int(value)]
+                    if not isinstance(text, str) or style.form.sections:
+                        text = one_line(self._show(kind, value, style))
+                elif kind and kind != "n":
+                    text = one_line(self._show(kind, value, style))
+                elif style.form is GENERAL and value.isdecimal():
+                    text = value
+                else:
+                    text = one_line(format_number(value, style.form, since_1904=since_1904))
+            elif other:
+                element = self._xml.parse(other)
+                if _name(element) != "c":
+                    continue
+                place = element.get("r", "").rstrip("0123456789")
+                column = self._find_column(place) if place else column + 1
+                style = styles.get(element.get("s", "0"), _PLAIN)
+                text = one_line(self._read_cell(element, style, number, column))
             else:
-                column += 1
-            at = int(cell.get("s") or 0)
-            style = styles[at] if at < len(styles) else _PLAIN
-            kind, text = cell.get("t", "n"), None
-            if len(cell) == 1 and cell[0].tag == value_tag and (value := cell[0].text):  # nearly all cells
-                if kind == "n":
-                    text = (
-                        value if style.form is GENERAL and value.isdecimal() else self._format(value, style)
-                    )
-                elif (
-                    kind == "s" and isinstance(found := strings[int(value)], str) and not style.form.sections
-                ):
-                    text = found
-            if text is None:
-                text = one_line(self._read_cell(cell, kind, style, number, column))
+                continue
             if text:
                 cells[column] = strike_text(text) if style.is_struck and "~~" not in text else text
                 is_bold = is_bold and style.is_bold
@@ -275,8 +280,9 @@ class _SheetReader:
         self._columns[letters] = column - 1
         return column - 1
 
-    def _read_cell(self, cell: Any, kind: str, style: _Style, row: int, column: int) -> str:
+    def _read_cell(self, cell: Any, style: _Style, row: int, column: int) -> str:
         parts = {_name(each): each for each in cell}
+        kind = cell.get("t", "n")
         value = None if (part := parts.get("v")) is None else str(part.text or "")
         formula = parts.get("f")
         if formula is not None and (text := self._read_formula(formula, row, column)):
@@ -287,17 +293,18 @@ class _SheetReader:
         if kind == "inlineStr":
             found = _read_runs(parts["is"]) if "is" in parts else ""
             return format_text(self._join(found, style), style.form)
-        if not value or kind == "e":
-            return value or ""
-        if kind in {"s", "str"}:
-            text = self._join(self._book.strings[int(value)], style) if kind == "s" else _unescape(value)
-            return format_text(text, style.form)
-        if kind == "b":
-            return "TRUE" if value.strip() in _ON else "FALSE"
-        return _show_date(value) if kind == "d" else self._format(value.strip(), style)
+        return self._show(kind, value, style) if value else ""
 
-    def _format(self, value: str, style: _Style) -> str:
-        return format_number(value, style.form, since_1904=self._book.since_1904)
+    def _show(self, kind: str, value: str, style: _Style) -> str:
+        if kind == "n":
+            return format_number(value.strip(), style.form, since_1904=self._book.since_1904)
+        if kind == "s":
+            return format_text(self._join(self._book.strings[int(value)], style), style.form)
+        if kind == "str":
+            return format_text(_unescape(value), style.form)
+        if kind == "b":
+            return "TRUE" if value.strip() in TRUE else "FALSE"
+        return _show_date(value) if kind == "d" else value
 
     @staticmethod
     def _join(text: str | list[Run], style: _Style) -> str:

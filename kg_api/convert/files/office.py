@@ -28,7 +28,7 @@ def read_xml(data: bytes, what: str) -> Any:
     Raises:
         UnreadableDocument: it is damaged, or has entities.
     """
-    with _damaged_part(what):
+    with note_damage(what):
         return cast("Any", fromstring)(data, forbid_dtd=False)
 
 
@@ -40,13 +40,14 @@ def iterate_xml(data: bytes, what: str) -> Iterator[Any]:
     """
     if any(mark in data for mark in _DOCTYPES):  # needed to define entities; defusedxml is four times as slow
         raise UnreadableDocument(f"{what} in it has a document type, which such a file never has")
-    with _damaged_part(what):
+    with note_damage(what):
         for _, element in ET.iterparse(io.BytesIO(data)):  # noqa: S314 - see above
             yield element
 
 
 @contextmanager
-def _damaged_part(what: str) -> Generator[None]:
+def note_damage(what: str) -> Generator[None]:
+    """Turn an error of a parser into one that names the part."""
     try:
         yield
     except defusedxml.DefusedXmlException as error:

@@ -1,0 +1,166 @@
+"""Rows and texts of XLSX parts, without an element for each of their cells.
+
+A sheet repeats a few short forms hundreds of thousands of times, and an element costs several times as much
+as its text. A pattern reads the cells that are written in these forms. ElementTree reads all other cells, and
+the whole part if it may have comments or another encoding. So each file reads as its XML says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+from xml.etree.ElementTree import XML
+
+from kg_api.convert.files.office import iterate_xml, note_damage, read_xml
+
+_OTHER = r"(<([\w:.-]+)(?:\s[^<>]*)?(?:/>|(?<!/)>.*?</\{}\s*>)|\S)"
+"""An element in another form, or a sign that the part is damaged."""
+_CELL = (
+    r'<c r="([A-Z]{{1,3}})\d+"(?: s="(\d+)")?(?: t="(\w+)")?(?:/>|>{}([^<&]+)</v></c>)|\s+|'
+    + _OTHER.format(6)
+)
+_FORMULA = r"(?:<f>[^<]*</f>|<f [^<>]*/>)"
+_COMPUTED_CELL = re.compile(_CELL.format(f"{_FORMULA}?<v>"), re.DOTALL)
+_RECOMPUTED_CELL = re.compile(_CELL.format(f"(?:<v>|{_FORMULA}<v>(?!0<))"), re.DOTALL)
+_ROW = re.compile(r'<row(?: r="(\d+)")?((?:\s[^<>]*)?)(?:/>|(?<!/)>(.*?)</row>)|\s+|(\S)', re.DOTALL)
+_ATTRIBUTE = re.compile(r"""([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_STRING = re.compile(r'<si><t(?: xml:space="preserve")?>([^<&]*)</t></si>|\s+|' + _OTHER.format(3), re.DOTALL)
+_START = re.compile(
+    r"""(?:<\?xml(?:\s+version=["'][\d.]+["'])?(?:\s+encoding=["'](?:utf-8|us-ascii)["'])?[^<>]*\?>)?"""
+    r"\s*(<(worksheet|sst)(?:\s[^<>]*)?(?<!/)>)",
+    re.IGNORECASE,
+)
+
+TRUE = frozenset({"1", "true"})
+
+Cell = tuple[str, str, str, str, Any, str]
+"""Letters of its column, style, kind and value; or the cell itself as XML or as an element, and its name."""
+
+
+class Row(NamedTuple):
+    """A row of a sheet."""
+
+    number: int
+    """From 1; 0: the one below the row before."""
+    is_hidden: bool
+    cells: list[Cell]
+
+
+class _Parts(NamedTuple):
+    root: str
+    """The first tag, which declares the namespaces."""
+    end: str
+    frame: str
+    """The part without what it repeats."""
+    repeated: str
+
+    def parse(self, xml: str) -> Any:
+        return XML(self.root + xml + self.end)[0]
+
+
+class SheetXml:
+    """The XML of a sheet."""
+
+    def __init__(self, data: bytes, what: str, *, has_results: bool) -> None:
+        """Create a reader.
+
+        Args:
+            data: the part.
+            what: its name in errors.
+            has_results: whether a stored zero is the result of its formula.
+        """
+        self._data, self._what = data, what
+        self._cell = _COMPUTED_CELL if has_results else _RECOMPUTED_CELL
+        self._parts = _split(data, "sheetData")
+        self.frame = list[Any]()
+        """The elements that are in no row, when all rows were read."""
+
+    def read_rows(self) -> Iterator[Row]:
+        """Yield the rows.
+
+        Raises:
+            UnreadableDocument: the part is damaged.
+        """
+        if self._parts is None:
+            yield from self._read_elements()
+            return
+        self.frame += read_xml(self._parts.frame.encode(), self._what).iter()
+        for row in _ROW.finditer(self._parts.repeated):
+            number, attributes, cells, rest = row.groups()
+            if rest:
+                self.parse(rest)
+            elif attributes is not None:
+                found = self._cell.findall(cells or "")
+                if number and "hidden" not in attributes and "ht" not in attributes:
+                    yield Row(int(number), False, found)
+                else:
+                    said = {name: one or other for name, one, other in _ATTRIBUTE.findall(attributes)}
+                    yield _describe_row({"r": number or "", **said}, found)
+
+    def parse(self, cell: Any) -> Any:
+        """Return the element of a cell that has one, or of what else is in a row.
+
+        Raises:
+            UnreadableDocument: it is damaged.
+        """
+        if self._parts is None:
+            return cell
+        with note_damage(self._what):
+            return self._parts.parse(cell)
+
+    def _read_elements(self) -> Iterator[Row]:
+        held = list[Any]()
+        for element in iterate_xml(self._data, self._what):
+            held.append(element)
+            if element.tag.rpartition("}")[2] == "row":
+                inside = {*element.iter()}
+                self.frame += [each for each in held if each not in inside]
+                held.clear()
+                yield _describe_row(element.attrib, [("", "", "", "", each, "") for each in element])
+                element.clear()
+        self.frame += held
+
+
+def _describe_row(said: Mapping[str, str], cells: list[Cell]) -> Row:
+    number = said.get("r", "")
+    is_hidden = said.get("hidden") in TRUE or said.get("ht") == "0"
+    return Row(int(number) if number.isdecimal() else 0, is_hidden, cells)
+
+
+def read_strings(data: bytes, what: str) -> Iterator[Any]:
+    """Yield the strings that cells share: a text, or the element of one that has more.
+
+    Raises:
+        UnreadableDocument: the part is damaged.
+    """
+    if (parts := _split(data, "")) is None:
+        for element in iterate_xml(data, what):
+            if element.tag.rpartition("}")[2] == "si":
+                yield element
+                element.clear()
+        return
+    with note_damage(what):
+        for found in _STRING.finditer(parts.repeated):
+            text, other, _ = found.groups()
+            if text is not None:
+                yield text
+            elif other:
+                yield parts.parse(other)
+
+
+def _split(data: bytes, holder: str) -> _Parts | None:
+    """Part XML at the elements that `holder`, or its root, repeats; None if that needs a parser."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    start = _START.match(text)
+    if start is None or "<!" in text or text.find("<?", 1) > 0:
+        return None
+    root, name = start.groups()
+    opening, closing = (f"<{holder}>", f"</{holder}>") if holder else (root, f"</{name}>")
+    if text.count(opening) != 1 or text.count(closing) != 1 or not text.rstrip().endswith(f"</{name}>"):
+        return None
+    first, last = text.index(opening) + len(opening), text.index(closing)
+    return _Parts(root, f"</{name}>", text[start.start(1) : first] + text[last:], text[first:last])
