@@ -120,13 +120,26 @@ def table(rows: Iterable[Sequence[str]]) -> str:
 
     One that is too long for a passage goes on as others with the same header: each passage names its columns.
     """
-    lines = [[one_line(cell).replace("|", "\\|") for cell in row] for row in rows]
+    lines = [
+        list(row) if _are_plain(row) else [one_line(cell).replace("|", "\\|") for cell in row] for row in rows
+    ]
     width = max(map(len, lines), default=0)
     if not width:
         return ""
     header, *body = (_row(line + [""] * (width - len(line))) for line in lines)
     top = f"{header}\n{_row(['---'] * width)}"
     return "\n\n".join("\n".join([top, *part]) for part in _passages(top, body))
+
+
+def _are_plain(cells: Sequence[str]) -> bool:
+    """Whether cells can be written as they are; tables of many rows have hardly any other."""
+    joined = "|".join(["", *cells, ""])
+    return (
+        joined.isascii()
+        and joined.isprintable()
+        and joined.count("|") == len(cells) + 1
+        and not ("  " in joined or " |" in joined or "| " in joined)
+    )
 
 
 def _passages(top: str, rows: list[str]) -> list[list[str]]:

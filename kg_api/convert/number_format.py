@@ -59,8 +59,8 @@ _PLAIN = range(-7, 21)
 """Exponents of ten up to which a number is written without one."""
 _YEAR_DAYS = 366
 _FIRST_DAY = date(1899, 12, 30).toordinal()
-_DAY_DIGITS = 5
-"""Digits of the days from 1927 to 2173."""
+_LEAST_DAY = "10000"
+"""In 1927; days of so many digits last until 2173."""
 _DIGITS = frozenset("0#?")
 _SHOWN = frozenset({"literal", "percent"})
 _ROLES = {
@@ -234,7 +234,7 @@ def format_number(literal: str, form: NumberFormat = GENERAL, *, since_1904: boo
     section = form.sections[0]
     if section.is_usual and literal.replace(".", "", 1).isdecimal():
         if section.percent:
-            literal = str(_EXCEL_DIGITS.create_decimal(literal).scaleb(2 * section.percent))
+            literal = f"{float(literal) * 100**section.percent:.15g}"
         return f"{section.before}{write_digits(literal)}{section.after}".strip()
     try:
         value = Decimal(literal)
@@ -275,15 +275,12 @@ def format_text(text: str, form: NumberFormat) -> str:
 
 def write_digits(literal: str) -> str:
     """Return a number without format: no digit of a whole one is lost, noise of a binary one is not shown."""
-    if literal.isdecimal():
-        return literal
     try:
-        shown = f"{float(literal):.15g}"
-        if "." in shown and "e" not in shown:
-            return shown
-        if whole := _INTEGER.fullmatch(literal):
+        shown = literal if literal.isdecimal() else f"{float(literal):.15g}"
+        is_fraction = "." in shown and "e" not in shown
+        if not is_fraction and (whole := _INTEGER.fullmatch(literal)):
             return whole[1]
-        if shown.strip("-").isdecimal():
+        if is_fraction or shown.strip("-").isdecimal():
             return shown
         value = Decimal(literal)
     except (ValueError, InvalidOperation):
@@ -335,12 +332,8 @@ def _fill(mask: tuple[str, ...], digits: str) -> str:
 
 
 def _format_moment(literal: str, form: NumberFormat, *, since_1904: bool) -> str:
-    if (
-        len(literal) == _DAY_DIGITS
-        and literal.isdecimal()
-        and form.is_date
-        and not (form.elapsed or since_1904)
-    ):
+    is_day = len(literal) == len(_LEAST_DAY) and literal >= _LEAST_DAY and literal.isdecimal()
+    if is_day and form.is_date and not (form.elapsed or since_1904):
         return date.fromordinal(_FIRST_DAY + int(literal)).isoformat()  # quick: nearly all dates
     try:
         days = float(literal)
@@ -356,10 +349,8 @@ def _format_moment(literal: str, form: NumberFormat, *, since_1904: bool) -> str
     try:
         moment = epoch + timedelta(seconds=seconds)
     except OverflowError:
-        return write_digits(literal)
-    if days < 0:
-        return write_digits(literal)
-    return format_datetime(moment)
+        moment = None
+    return write_digits(literal) if days < 0 or moment is None else format_datetime(moment)
 
 
 def format_datetime(moment: datetime) -> str:

@@ -347,8 +347,17 @@ def _find_extent(rows: Sequence[Row]) -> tuple[int, int]:
     """Find the first filled column and the end of the last."""
     filled = [row for row in rows if any(row)]
     return (
-        min((next(at for at, cell in enumerate(row) if cell) for row in filled), default=0),
-        max((next(at for at in range(len(row), 0, -1) if row[at - 1]) for row in filled), default=0),
+        min(
+            (0 if row[0] else next(at for at, cell in enumerate(row) if cell) for row in filled),
+            default=0,
+        ),
+        max(
+            (
+                len(row) if row[-1] else next(at for at in range(len(row), 0, -1) if row[at - 1])
+                for row in filled
+            ),
+            default=0,
+        ),
     )
 
 

@@ -16,14 +16,11 @@ from kg_api.convert.files.office import iterate_xml, note_damage, read_xml
 
 _OTHER = r"(<([\w:.-]+)(?:\s[^<>]*)?(?:/>|(?<!/)>.*?</\{}\s*>)|\S)"
 """An element in another form, or a sign that the part is damaged."""
-_CELL = (
-    r'<c r="([A-Z]{{1,3}})\d+"(?: s="(\d+)")?(?: t="(\w+)")?(?:/>|>{}([^<&]+)</v></c>)|\s+|'
-    + _OTHER.format(6)
-)
+_CELL = r'<c r="([A-Z]{{1,3}})\d+"([^<>/]*)(?:/>|>{}([^<&]+)</v></c>)|\s+|' + _OTHER.format(5)
 _FORMULA = r"(?:<f>[^<]*</f>|<f [^<>]*/>)"
 _COMPUTED_CELL = re.compile(_CELL.format(f"{_FORMULA}?<v>"), re.DOTALL)
 _RECOMPUTED_CELL = re.compile(_CELL.format(f"(?:<v>|{_FORMULA}<v>(?!0<))"), re.DOTALL)
-_ROW = re.compile(r'<row(?: r="(\d+)")?((?:\s[^<>]*)?)(?:/>|(?<!/)>(.*?)</row>)|\s+|(\S)', re.DOTALL)
+_ROW = re.compile(r'\s*<row(?: r="(\d+)")?((?:\s[^<>]*)?/?)>')
 _ATTRIBUTE = re.compile(r"""([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _STRING = re.compile(r'<si><t(?: xml:space="preserve")?>([^<&]*)</t></si>|\s+|' + _OTHER.format(3), re.DOTALL)
 _START = re.compile(
@@ -34,8 +31,8 @@ _START = re.compile(
 
 TRUE = frozenset({"1", "true"})
 
-Cell = tuple[str, str, str, str, Any, str]
-"""Letters of its column, style, kind and value; or the cell itself as XML or as an element, and its name."""
+Cell = tuple[str, str, str, Any, str]
+"""Letters of its column, other attributes and value; or the cell as XML or as an element, and its name."""
 
 
 class Row(NamedTuple):
@@ -86,17 +83,22 @@ class SheetXml:
             yield from self._read_elements()
             return
         self.frame += read_xml(self._parts.frame.encode(), self._what).iter()
-        for row in _ROW.finditer(self._parts.repeated):
-            number, attributes, cells, rest = row.groups()
-            if rest:
-                self.parse(rest)
-            elif attributes is not None:
-                found = self._cell.findall(cells or "")
-                if number and "hidden" not in attributes and "ht" not in attributes:
-                    yield Row(int(number), False, found)
-                else:
-                    said = {name: one or other for name, one, other in _ATTRIBUTE.findall(attributes)}
-                    yield _describe_row({"r": number or "", **said}, found)
+        text, at = self._parts.repeated, 0
+        while start := _ROW.match(text, at):
+            number, attributes = start.groups()
+            at = start.end()
+            found = list[Cell]()
+            if text[at - 2] != "/":
+                if (end := text.find("</row>", at)) < 0:
+                    break
+                found = self._cell.findall(text, at, end)
+                at = end + len("</row>")
+            if number and "hidden" not in attributes and "ht" not in attributes:
+                yield Row(int(number), False, found)
+            else:
+                yield _describe_row({"r": number or "", **read_attributes(attributes)}, found)
+        if rest := text[at:].strip():
+            self.parse(rest)  # it is damaged
 
     def parse(self, cell: Any) -> Any:
         """Return the element of a cell that has one, or of what else is in a row.
@@ -117,9 +119,14 @@ class SheetXml:
                 inside = {*element.iter()}
                 self.frame += [each for each in held if each not in inside]
                 held.clear()
-                yield _describe_row(element.attrib, [("", "", "", "", each, "") for each in element])
+                yield _describe_row(element.attrib, [("", "", "", each, "") for each in element])
                 element.clear()
         self.frame += held
+
+
+def read_attributes(xml: str) -> dict[str, str]:
+    """Read the attributes of a tag, which have no references."""
+    return {name: one or other for name, one, other in _ATTRIBUTE.findall(xml)}
 
 
 def _describe_row(said: Mapping[str, str], cells: list[Cell]) -> Row:
@@ -160,7 +167,7 @@ def _split(data: bytes, holder: str) -> _Parts | None:
         return None
     root, name = start.groups()
     opening, closing = (f"<{holder}>", f"</{holder}>") if holder else (root, f"</{name}>")
-    if text.count(opening) != 1 or text.count(closing) != 1 or not text.rstrip().endswith(f"</{name}>"):
+    first, last = text.find(opening) + len(opening), text.rfind(closing)
+    if first < len(opening) or last < first or not text.rstrip().endswith(f"</{name}>"):
         return None
-    first, last = text.index(opening) + len(opening), text.index(closing)
     return _Parts(root, f"</{name}>", text[start.start(1) : first] + text[last:], text[first:last])

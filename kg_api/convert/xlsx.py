@@ -35,7 +35,7 @@ from kg_api.convert.sheet import (
     name_ranges,
     strike_text,
 )
-from kg_api.convert.sheet_xml import TRUE, Cell, SheetXml, read_strings
+from kg_api.convert.sheet_xml import TRUE, Cell, SheetXml, read_attributes, read_strings
 from kg_api.errors import UnreadableDocument
 
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -186,8 +186,8 @@ class _SheetReader:
         """Formulas that several cells share, each with the row and column that it is written for."""
         self._columns: dict[str, int] = {}
         """Columns by their letters."""
-        self._styles = {str(at): style for at, style in enumerate(book.styles)}
-        self._default = self._styles.get("0", _PLAIN)
+        self._looks: dict[str, tuple[str, _Style]] = {}
+        """Kinds and styles of cells by their attributes."""
         data = read_entry(book.archive, part)
         self._xml = SheetXml(data, part, has_results=not book.is_recomputed)
 
@@ -240,38 +240,42 @@ class _SheetReader:
     def _read_row(self, row: list[Cell], number: int) -> tuple[dict[int, str], bool]:
         """Return the filled cells of a row by their columns, and whether all of them are bold."""
         cells: dict[int, str] = {}
-        styles, columns, strings = self._styles, self._columns, self._book.strings
-        column, is_bold, since_1904 = -1, True, self._book.since_1904
-        for letters, at, kind, value, other, _ in row:
+        looks, columns, strings = self._looks, self._columns, self._book.strings
+        column, all_bold, since_1904 = -1, True, self._book.since_1904
+        for letters, attributes, value, other, _ in row:
             if letters:
                 column = columns[letters] if letters in columns else self._find_column(letters)
-                style = styles.get(at, _PLAIN) if at else self._default
                 if not value:
                     continue
-                if kind == "s":
-                    text = strings[int(value)]
-                    if not isinstance(text, str) or style.form.sections:
-                        text = one_line(self._show(kind, value, style))
-                elif kind and kind != "n":
-                    text = one_line(self._show(kind, value, style))
-                elif style.form is GENERAL and value.isdecimal():
+                kind, style = looks[attributes] if attributes in looks else self._read_look(attributes)
+                form, is_struck, is_bold = style
+                if kind == "n":
                     text = value
-                else:
-                    text = one_line(format_number(value, style.form, since_1904=since_1904))
-            elif other:
-                element = self._xml.parse(other)
-                if _name(element) != "c":
-                    continue
+                    if form is not GENERAL or not value.isdecimal():
+                        text = one_line(format_number(value, form, since_1904=since_1904))
+                elif kind != "s" or form.sections or not isinstance(text := strings[int(value)], str):
+                    text = one_line(self._show(kind, value, style))
+            elif other and _name(element := self._xml.parse(other)) == "c":
                 place = element.get("r", "").rstrip("0123456789")
                 column = self._find_column(place) if place else column + 1
-                style = styles.get(element.get("s", "0"), _PLAIN)
+                style = self._get_style(element.get("s", "0"))
                 text = one_line(self._read_cell(element, style, number, column))
+                _, is_struck, is_bold = style
             else:
                 continue
             if text:
-                cells[column] = strike_text(text) if style.is_struck and "~~" not in text else text
-                is_bold = is_bold and style.is_bold
-        return cells, is_bold
+                cells[column] = strike_text(text) if is_struck and "~~" not in text else text
+                all_bold = all_bold and is_bold
+        return cells, all_bold
+
+    def _read_look(self, attributes: str) -> tuple[str, _Style]:
+        said = read_attributes(attributes)
+        look = self._looks[attributes] = said.get("t", "n"), self._get_style(said.get("s", "0"))
+        return look
+
+    def _get_style(self, at: str) -> _Style:
+        styles = self._book.styles
+        return styles[int(at)] if at.isdecimal() and int(at) < len(styles) else _PLAIN
 
     def _find_column(self, letters: str) -> int:
         column = 0
