@@ -103,15 +103,19 @@ class _Open:
         self.last_left, self.last_right = left, right
         self.last_gap = float("inf")
         self.last_bottom = bottom
-        self.styles = Counter({style: 1})
+        self.last_style, self.of_last_style = style, 1
+        self.styles: Counter[Style] = Counter()
+        """How many letters have each, without those of the last one."""
         self.from_right = self.unmapped = 0
         self.starts = [(0, style)]
-        """Where letters of another style begin."""
+        """Where letters of another size or baseline begin."""
 
     def takes(self, style: Style, left: float, bottom: float) -> bool:
-        size = max(self.style.size, style.size)
-        if style is not self.style and not self._is_beside(style, size):
-            return False
+        size = style.size
+        if style is not self.style:
+            size = max(self.style.size, size)
+            if not self._is_beside(style, size):
+                return False
         gap, step = left - self.last_right, left - self.last_left
         if -_OVERLAP * size < gap < _WIDE_GAP * size:
             return True
@@ -121,7 +125,7 @@ class _Open:
         """Whether a letter of the same text object stands below: its font is for vertical writing."""
         size = style.size
         below = top < self.last_bottom + size / 2 and abs(left - self.last_left) < _ASIDE * size
-        return below and style is self.starts[-1][1] and style.turn == 0
+        return below and style is self.last_style and style.turn == 0
 
     def takes_from_right(self, style: Style, right: float) -> bool:
         size = max(self.style.size, style.size)
@@ -141,6 +145,8 @@ class _Open:
             inserted: whether PDFium has put in a blank.
         """
         gap = left - self.last_right
+        if gap <= _NARROW_SPACE * style.size and not inserted:  # quick: nearly all letters
+            return False
         if gap < CJK_BLANK * style.size and are_cjk(self.letters[-1], text):
             return False
         if inserted:
@@ -149,19 +155,31 @@ class _Open:
         return tight or gap > _SPACE * style.size
 
     def add(self, style: Style, text: str, left: float, right: float, *, space: bool) -> None:
-        if style is not self.starts[-1][1]:
-            self.starts.append((len(self.letters), style))
+        if style is not self.last_style:
+            self._change_style(style)
         over = left < (self.last_left + self.last_right) / 2
         if over and (letter := accented(self.letters[-1], text)):
             self.letters[-1] = letter
         else:
             self.letters.append(f" {text}" if space else text)
         self.last_gap = left - self.last_right
-        self.left, self.right = min(self.left, left), max(self.right, right)
+        if left < self.left:
+            self.left = left
+        if right > self.right:
+            self.right = right
         self.last_left, self.last_right = left, right
-        self.styles[style] += 1
+        self.of_last_style += 1
+
+    def _change_style(self, style: Style) -> None:
+        before = self.last_style
+        self.styles[before] += self.of_last_style
+        self.last_style, self.of_last_style = style, 0
+        if style.size != before.size or style.baseline != before.baseline:
+            self.starts.append((len(self.letters), style))
 
     def closed(self) -> TextRun:
+        self.styles[self.last_style] += self.of_last_style
+        self.of_last_style = 0
         most = self.styles.most_common(1)[0][0]
         count = self.styles.total()
         bold = sum(number for style, number in self.styles.items() if style.bold) / count

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 BLANKS = frozenset((0x20, 0xA0, 0x09, 0x0A, 0x0D, 0x3000))
 LINE_ENDS = frozenset((0x0A, 0x0D))
@@ -39,6 +40,7 @@ _CJK = re.compile("[\u2e80-\u30ff\u3100-\u312f\u31a0-\u9fff\uf900-\ufaff\ufe30-\
 """Scripts without blanks between words; Hangul has them."""
 
 
+@lru_cache(maxsize=8192)
 def letters(code: int) -> str:
     """Give what a reader sees: a ligature is its letters, a control code nothing."""
     return _LETTERS.get(code, chr(code) if _FIRST_PRINTED <= code <= 0x10FFFF else "")  # noqa: PLR2004  # Unicode's last
