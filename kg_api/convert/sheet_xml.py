@@ -35,6 +35,9 @@ Cell = tuple[str, str, str, Any, str]
 """Letters of its column, other attributes and value; or the cell as XML or as an element, and its name."""
 
 
+_MAX_EXAMPLE = 40
+
+
 class Row(NamedTuple):
     """A row of a sheet."""
 
@@ -53,7 +56,9 @@ class _Parts(NamedTuple):
     repeated: str
 
     def parse(self, xml: str) -> Any:
-        return XML(self.root + xml + self.end)[0]
+        for element in XML(self.root + xml + self.end):
+            return element
+        raise ValueError(f"text where a cell should be: {xml}")
 
 
 class SheetXml:
@@ -86,19 +91,21 @@ class SheetXml:
         text, at = self._parts.repeated, 0
         while start := _ROW.match(text, at):
             number, attributes = start.groups()
-            at = start.end()
             found = list[Cell]()
-            if text[at - 2] != "/":
-                if (end := text.find("</row>", at)) < 0:
-                    break
-                found = self._cell.findall(text, at, end)
+            if attributes.endswith("/"):
+                at = start.end()
+            elif (end := text.find("</row>", start.end())) >= 0:
+                found = self._cell.findall(text, start.end(), end)
                 at = end + len("</row>")
+            else:
+                break
             if number and "hidden" not in attributes and "ht" not in attributes:
                 yield Row(int(number), False, found)
             else:
                 yield _describe_row({"r": number or "", **read_attributes(attributes)}, found)
         if rest := text[at:].strip():
-            self.parse(rest)  # it is damaged
+            with note_damage(self._what):
+                raise ValueError(f"no row: {rest[:_MAX_EXAMPLE]}")
 
     def parse(self, cell: Any) -> Any:
         """Return the element of a cell that has one, or of what else is in a row.

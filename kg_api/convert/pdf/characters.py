@@ -163,10 +163,7 @@ class _Open:
         else:
             self.letters.append(f" {text}" if space else text)
         self.last_gap = left - self.last_right
-        if left < self.left:
-            self.left = left
-        if right > self.right:
-            self.right = right
+        self.left, self.right = min(self.left, left), max(self.right, right)
         self.last_left, self.last_right = left, right
         self.of_last_style += 1
 

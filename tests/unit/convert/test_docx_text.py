@@ -68,7 +68,7 @@ LINES: dict[str, tuple[str, str]] = {
     "number moved up": (run("about 10") + run("7", '<w:position w:val="10"/><w:sz w:val="14"/>') + run(" cells"), "about 10⁷ cells"),
     "number moved down": (run("10") + run("2", styled("Down")) + run(" is 2"), "10₂ is 2"),
     "drop cap": (run("T", '<w:position w:val="-9"/><w:sz w:val="80"/>') + run("he end"), "The end"),
-    "moved by a hair": (run("10") + run("7", '<w:position w:val="-1"/>'), "107"),
+    "moved by a hair": (run("in ") + run("107", '<w:position w:val="-1"/>'), "in 107"),
     "subscript": (run("10") + run("2", LOWERED) + run(" is 2"), "10₂ is 2"),
     "struck": (run("is ") + run("499", "<w:strike/>") + run(" 399"), "is ~~499~~ 399"),
     "struck twice": (run("499 ", "<w:dstrike/>") + run("399"), "~~499~~ 399"),

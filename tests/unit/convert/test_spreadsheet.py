@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 
 import openpyxl
@@ -172,7 +173,7 @@ def raw(
     around: str = "",
     book: str = "",
     sheet: str = "",
-    parts: dict[str, str] | None = None,
+    parts: Mapping[str, str | bytes] | None = None,
     links: str = "",
 ) -> bytes:
     """An XLSX file with this XML for rows.
@@ -314,6 +315,73 @@ def test_values_of_xlsx_say_what_they_mean() -> None:
     assert not got.notes
     old = convert(raw(rows_of(["When", number("43894", 4)]), book='<workbookPr date1904="1"/>'))
     assert "2024-03-05" in old.text
+
+
+PLAIN = """<row r="1" spans="1:3"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c></row>\
+<row r="2" ht="15"><c r="A2" t="s"><v>2</v></c><c r="B2" s="2"><v>1234.5</v></c><c r="C2" s="1"/></row>\
+<row r="4" hidden="1"><c r="A4" t="str"><f>A2</f><v>a b</v></c><c r="B4"><f>B2*2</f><v>2469</v></c></row>"""
+STRINGS = "<si><t>Item</t></si><si><t>Sum</t></si><si><t>Cranes</t></si>"
+SAME = "## Plan\n\n| Item | Sum |\n| --- | --- |\n| Cranes | 1234.5 € |\n| a b | 2469 |\n"
+
+
+def in_prefix(xml: str) -> str:
+    return re.sub(r"(</?)(\w)", r"\1x:\2", xml).replace("xmlns=", "xmlns:x=")
+
+
+WAYS: dict[str, Callable[[str], str | bytes]] = {
+    "plain": str,
+    "declared": lambda xml: f'\ufeff<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\r\n{xml}',
+    "indented": lambda xml: xml.replace("><", ">\n  <"),
+    "quotes": lambda xml: xml.replace('"', "'"),
+    "order": lambda xml: re.sub(r'(r="[A-C]\d") ([st]="\w+")', r"\2 \1", xml),
+    "row without a number": lambda xml: xml.replace('<row r="2"', "<row"),
+    "names": lambda xml: xml.replace("<row r", '<row x:y="z" r').replace("xmlns:r", 'xmlns:x="b" xmlns:r'),
+    "extensions": lambda xml: xml.replace("</c></row>", "</c><extLst><c><v>9</v></c></extLst></row>"),
+    "references": lambda xml: xml.replace(">Sum", ">&#83;um").replace("<v>2469", "<v>2&#52;69"),
+    "blanks": lambda xml: xml.replace("</v></c>", "</v ></c >").replace("</row>", "</row>\n"),
+    "comments": lambda xml: xml.replace("<v>", "<!-- <c r='A9'><v>7</v></c></row> --><v>"),
+    "cdata": lambda xml: xml.replace("<v>2469</v>", "<v><![CDATA[2469]]></v>"),
+    "instructions": lambda xml: xml.replace("<v>", "<?x y?><v>"),
+    "UTF-16": lambda xml: f'<?xml version="1.0" encoding="UTF-16"?>{xml}'.encode("utf-16"),
+    "Latin-1": lambda xml: f'<?xml version="1.0" encoding="iso-8859-1"?>{xml}'.encode("latin-1"),
+    "prefix": in_prefix,
+}
+
+
+@pytest.mark.parametrize("rewrite", WAYS.values(), ids=WAYS.keys())
+def test_each_way_to_write_a_sheet_reads_the_same(rewrite: Callable[[str], str | bytes]) -> None:
+    parts = {
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{WORKBOOK}" xmlns:r="{RELATIONS}"><sheetData>{PLAIN}'
+        "</sheetData></worksheet>",
+        "xl/sharedStrings.xml": f'<sst xmlns="{WORKBOOK}">{STRINGS}</sst>',
+    }
+    got = convert(raw("", parts={name: rewrite(xml) for name, xml in parts.items()}))
+    assert got.text == SAME
+    assert got.notes == ("hidden rows of 'Plan' that were read all the same: 4",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("</row>", ""),
+        ("</v></c>", "</c></v>"),
+        ("</sheetData>", ""),
+        ('<row r="2"', 'x<row r="2"'),
+        ("<v>2469</v>", "<v>2469"),
+        ('<c r="C2" s="1"/>', "<c"),
+        ('<row r="4" hidden="1">', '<row r="4" hidden="1"'),
+    ],
+)
+def test_damaged_sheets_are_refused(old: str, new: str) -> None:
+    sheet = f'<worksheet xmlns="{WORKBOOK}"><sheetData>{PLAIN}</sheetData></worksheet>'
+    assert old in sheet
+    at = sheet.rindex(old)
+    parts = {
+        "xl/worksheets/sheet1.xml": sheet[:at] + new + sheet[at + len(old) :],
+        "xl/sharedStrings.xml": f"<sst>{STRINGS}</sst>",
+    }
+    with pytest.raises(UnreadableDocument, match="damaged"):
+        convert(raw("", parts=parts))
 
 
 def run(text: str, marks: str = "") -> str:
