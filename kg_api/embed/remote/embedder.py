@@ -103,6 +103,8 @@ class _Call:
     until: float | None
     vectors: Vectors
     accepted: int = 0
+    largest: int = 0
+    """Texts of the largest request that passed since a request failed after all tries."""
     is_sound: bool = False
     """Whether the server was seen to embed another text after a failure."""
     rejected: dict[str, str] = field(default_factory=dict[str, str])
@@ -221,9 +223,21 @@ class RemoteEmbedder:
             elif isinstance(failure, InvalidInput) and not call.query:
                 with self._traits.learning:
                     self._divide(call, begin, stop, failure)
+            elif isinstance(failure, EmbeddingUnavailable) and not dividing:
+                self._divide_unanswered(call, begin, stop, failure)
             elif failure is not None:
                 self._divide(call, begin, stop, failure)
             begin = stop
+
+    def _divide_unanswered(self, call: _Call, begin: int, stop: int, failure: EmbeddingUnavailable) -> None:
+        """Divide a request that got no vectors in all its tries, as one too large for memory or a timeout.
+
+        If its parts pass, its size is at fault. A part is sent once, so its failure may be chance.
+        """
+        before, call.largest = len(call.rejected), 0
+        self._divide(call, begin, stop, failure)
+        if len(call.rejected) == before:
+            self._traits.learn(max_texts=call.largest)
 
     def _divide(
         self, call: _Call, begin: int, stop: int, failure: InvalidInput | EmbeddingUnavailable
@@ -286,6 +300,7 @@ class RemoteEmbedder:
             return failure
         call.vectors[part] = answer.vectors
         call.accepted += len(texts)
+        call.largest = max(call.largest, len(texts))
         counted = sum(sizes)
         billed = counted if answer.tokens is None else answer.tokens
         self._bill(billed)

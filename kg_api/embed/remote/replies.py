@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,12 @@ from numpy.typing import NDArray
 from kg_api.embed.port import Vectors
 from kg_api.embed.vectors import unit
 from kg_api.errors import EmbeddingFailed
+
+INDEXES_WRONG: Final = (
+    "the embedding server does not say which vector is of which text: in its reply every `index` must be the "
+    "place of a text, or all must be left out;"
+)
+MAX_SHOWN = 5
 
 
 def unit_rows(
@@ -58,6 +64,8 @@ def in_order(indexes: Sequence[object]) -> list[int]:
     Raises:
         EmbeddingFailed: an index is no number of a text, is there twice, or the order cannot be known.
     """
+    said = str(list(indexes[:MAX_SHOWN]))
+    indexes = [_index(each) for each in indexes]
     known = [index for index in indexes if index is not None]
     missing = len(indexes) - len(known)
     if missing == 1:
@@ -67,10 +75,17 @@ def in_order(indexes: Sequence[object]) -> list[int]:
         indexes = [at if index is None else index for at, index in enumerate(indexes)]
     places = {index: at for at, index in enumerate(indexes) if type(index) is int}
     if sorted(places) != list(range(len(indexes))):
-        raise EmbeddingFailed("the vectors' indexes are not those of the texts")
+        raise EmbeddingFailed(f"{INDEXES_WRONG} {len(indexes)} texts got {said}")
     if missing > 1 and any(places[i] != i for i in places):
-        raise EmbeddingFailed("the vectors' indexes are not those of the texts: several are missing")
+        raise EmbeddingFailed(f"{INDEXES_WRONG} several are missing in {said}")
     return [places[i] for i in range(len(indexes))]
+
+
+def _index(value: object) -> object:
+    """An index that a server sends as text or as a float is the number that it stands for."""
+    if isinstance(value, str) and value.isdecimal():
+        return int(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def plain_vector(embedding: object) -> object:

@@ -95,6 +95,28 @@ def test_unnamed_limit_is_found_by_halving_and_kept(
     assert max(other.batches) <= limit, "none is rejected any more"
 
 
+@pytest.mark.parametrize(
+    "fault", [Status(500, message="out of memory"), Drop(mid_body=False), Hang()], ids=str
+)
+def test_size_that_gets_no_answer_is_learned(other: OtherServer, fault: Behaviour) -> None:
+    other.rule = lambda body: fault if len(body["input"]) > 10 else None
+    timeout = 0.3 if isinstance(fault, Hang) else 5
+    with Asking("openai", other, embed_model="m", embed_dims=SIZE, timeout=timeout) as asking:
+        assert_vectors(asking.embedder.embed_passages(MANY[:60]), MANY[:60])
+        assert sum(each > 10 for each in other.batches) == 3 + 2 + 4, "halves of 30 and 15 are sent once"
+        other.requests.clear()
+        assert_vectors(asking.embedder.embed_passages(MANY[:60]), MANY[:60])
+    assert max(other.batches) <= 10
+    assert "set OPENAI_BATCH_SIZE=8" in list_learned()[0]
+
+
+def test_size_of_an_earlier_request_is_no_limit(other: OtherServer, asking: Asking) -> None:
+    """A request of the usual size passed before the server began to fail on such ones."""
+    other.rule = lambda body: Status(500) if len(body["input"]) > 60 and len(other.batches) > 1 else None
+    assert_vectors(asking.embedder.embed_passages(MANY[:200]), MANY[:200])
+    assert "at most 50 texts per request" in list_learned()[0]
+
+
 def test_limit_is_found_once_for_all_threads_and_spaces(other: OtherServer) -> None:
     other.rule = at_most(10, message="too many inputs, split into more batches")
     with (
@@ -395,9 +417,12 @@ def test_a_slash_at_the_end_of_the_address_does_not_matter(other: OtherServer) -
         ([None, 1, None], [0, 1, 2]),
         ([0, None], [0, 1]),
         ([None], [0]),
+        (["1", "0", "2"], [1, 0, 2]),
+        ([1.0, 0.0], [1, 0]),
+        ([None, "2", "1"], [0, 2, 1]),
     ],
 )
-def test_missing_indexes_are_filled(indexes: list[int | None], order: list[int]) -> None:
+def test_missing_indexes_are_filled(indexes: list[object], order: list[int]) -> None:
     assert in_order(indexes) == order
 
 
@@ -410,11 +435,13 @@ def test_missing_indexes_are_filled(indexes: list[int | None], order: list[int])
         [1, None, None, 2],
         [1, 0, None, None],
         [None, True],
-        [0, "1"],
+        [0, "one"],
+        [0, 0.5],
+        [0, 0, 0],
     ],
 )
 def test_indexes_that_contradict_each_other_are_rejected(indexes: list[object]) -> None:
-    with pytest.raises(EmbeddingFailed, match="indexes"):
+    with pytest.raises(EmbeddingFailed, match=r"every `index` must be the place of a text.*\["):
         in_order(indexes)
 
 
