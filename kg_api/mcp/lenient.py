@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 _NOTHING = frozenset({"", "null", "none", "undefined", "[]", "{}", '""', "''"})
 """Texts that stand for an argument that was not given, in lower case."""
+_BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _NUMBER = re.compile(r"[+-]?\d{1,18}(?:\.\d{1,18})?(?:[eE][+-]?\d{1,3})?")
 _WHOLE = re.compile(r"[+-]?\d{1,18}(?:\.0+)?")
 
@@ -66,14 +67,14 @@ def _as_declared(kind: Any, value: object) -> object:
         return [_as_declared(item, each) for each in _as_list(value)] if _is_listable(value) else value
     if kind is str or get_origin(kind) is Literal:
         return _as_text(value)
+    if kind is bool and isinstance(value, str | int | float):
+        return _BOOLEANS.get(str(_as_text(value)).strip().casefold(), value)
     return _as_number(kind, value) if isinstance(value, str) else value
 
 
 def _as_number(kind: Any, value: str) -> object:
-    """Text as the number or boolean that it spells."""
+    """Text as the number that it spells."""
     text = value.strip()
-    if kind is bool:
-        return {"true": True, "false": False}.get(text.casefold(), value)
     if kind is int and _WHOLE.fullmatch(text):
         return int(text.partition(".")[0])
     return float(text) if kind is float and _NUMBER.fullmatch(text) else value
@@ -109,7 +110,10 @@ def _as_text(value: object) -> object:
 
 
 def _from_json(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    """Read JSON, or a list as Python prints it, `['a']`; None if it is neither."""
+    for written in (text, "" if '"' in text else text.replace("'", '"')):
+        try:
+            return json.loads(written)
+        except (ValueError, RecursionError):
+            continue
+    return None

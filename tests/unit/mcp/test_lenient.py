@@ -39,6 +39,7 @@ def read(**given: Any) -> dict[str, Any]:
         ("names", '["peps"]', ["peps"]),
         ("names", ' ["peps", "notes"] ', ["peps", "notes"]),
         ("names", "peps", ["peps"]),
+        ("names", "['peps', 'notes']", ["peps", "notes"]),
         ("names", '"peps"', ["peps"]),
         ("names", "[draft] notes.md", ["[draft] notes.md"]),
         ("names", "true", ["true"]),
@@ -58,6 +59,10 @@ def read(**given: Any) -> dict[str, Any]:
         ("share", "1", 1.0),
         ("flag", "false", False),
         ("flag", "True", True),
+        ("flag", "yes", True),
+        ("flag", 1, True),
+        ("flag", "1", True),
+        ("flag", 0.0, False),
         ("name", 2024, "2024"),
         ("name", 2024.0, "2024"),
         ("name", 20.5, "20.5"),
@@ -74,7 +79,23 @@ def test_what_is_meant_is_taken(name: str, sent: object, meant: object) -> None:
     Arguments.model_validate(read(**{"query": "x", name: sent}))
 
 
-NOTHING = ["", " ", [], {}, None, "null", "None", "undefined", "[]", [""], [None], '""', '[""]', "[null]"]
+NOTHING = [
+    "",
+    " ",
+    [],
+    {},
+    None,
+    "null",
+    "None",
+    "undefined",
+    "[]",
+    [""],
+    [None],
+    '""',
+    '[""]',
+    "['']",
+    "[null]",
+]
 
 
 @pytest.mark.parametrize("nothing", NOTHING, ids=repr)
@@ -86,7 +107,8 @@ def test_nothing_for_an_optional_argument_is_not_given(name: str, nothing: objec
 @pytest.mark.parametrize(
     ("name", "sent"),
     [
-        ("names", "['peps']"),
+        ("names", "['peps\"]"),
+        ("names", "['the dog's']"),
         ("names", '["peps"'[:-1] + ", ]"),
         ("names", {"a": "b"}),
         ("names", True),
@@ -98,7 +120,7 @@ def test_nothing_for_an_optional_argument_is_not_given(name: str, nothing: objec
         ("share", "nan"),
         ("share", "half"),
         ("flag", "maybe"),
-        ("flag", 1),
+        ("flag", 2),
         ("mode", "c"),
         ("name", ["a", "b"]),
         ("name", {"a": 1}),
