@@ -83,6 +83,8 @@ OF_EVERYTHING: tuple[tuple[str, dict[str, Any] | None], ...] = (
     ("GET /jobs/00000000", None),
 )
 """What is asked names nothing that its key does not see, or a word that is not quite the other one's."""
+VARYING = {"score", "timings_ms", "milliseconds", "next_cursor", "waits_for"}
+"""Weights of words and load are shared (docs/keys.md)."""
 
 
 @pytest.mark.parametrize(("route", "body"), OF_EVERYTHING, ids=str)
@@ -100,6 +102,36 @@ def test_what_is_asked_of_everything_is_of_ones_own(
         assert SECRET not in told, key
         assert libraries.other.document not in told
         assert answer.status_code != 403 or key != "own"
+
+
+def test_answers_stay_the_same_while_another_ontology_grows(
+    own: httpx.Client, everything: httpx.Client, libraries: Libraries
+) -> None:
+    """Only full text weighs words by all of kg (docs/keys.md)."""
+    asked = [
+        fill_in(each, libraries.own, libraries.other) for each in OF_EVERYTHING if "x=true" not in str(each)
+    ]
+    asked += [
+        (each, None)
+        for each in ROUTES
+        if each.startswith("GET /ontologies/{ontology}/") and each.count("{") == 1
+    ]
+
+    def answers() -> list[object]:
+        sent = [ask(own, route.replace("{ontology}", OWN), body) for route, body in asked]
+        return [
+            _without_weights(each.json()) if "json" in each.headers["content-type"] else each.status_code
+            for each in sent
+        ]
+
+    answers()  # the first questions may start work
+    before = answers()
+    for number in range(12):
+        about = {"metadata": {"author": f"grown {number}", "tags": ["grown"]}, "title": "ferry"}
+        grown = {"ontology": OTHER, "document": f"grown {number}.md", "text": f"Grown {number}.", **about}
+        assert everything.post("/documents", json=grown).status_code in {200, 202}
+    assert answers() == before
+    everything.post("/documents/delete", json={"ontology": OTHER, "where": ["tags=grown"]})
 
 
 def test_the_names_in_what_is_asked_of_everything_are_worth_asking(
@@ -238,6 +270,16 @@ def test_a_key_of_several_sees_them_all_and_no_more(
         assert two.get("/documents", params={"ontology": NOWHERE}).json()["total"] == 1
         assert two.post("/documents", json=about).status_code == 403, "it only reads"
     everything.delete(f"/ontologies/{NOWHERE}")
+
+
+def _without_weights(told: Any) -> object:
+    if isinstance(told, dict):
+        fields: dict[str, Any] = told
+        return {name: _without_weights(each) for name, each in fields.items() if name not in VARYING}
+    if isinstance(told, list):
+        items: list[Any] = told
+        return [_without_weights(each) for each in items]
+    return told
 
 
 def _form(route: str) -> str:
