@@ -149,7 +149,7 @@ class _Deck:
             self.left_out["words of footers"] += len(text.split())
 
     def _write_text(self, shape: Any, *, listed: bool) -> None:
-        paragraphs = shape.element.find(q("p:txBody")).findall(q("a:p"))
+        paragraphs = shape.element.iterfind(f"{q('p:txBody')}/{q('a:p')}")
         said = [
             (each, _get_level(each), text) for each in paragraphs if (text := read_paragraph(each)).strip()
         ]

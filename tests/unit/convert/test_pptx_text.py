@@ -220,6 +220,13 @@ def test_hidden_shapes_are_noted() -> None:
     assert (made.text, made.notes) == ("## Slide 1\n\nLoad limit 40\n", ("left out: hidden shapes (1)",))
 
 
+def test_shape_without_a_text_body_says_nothing() -> None:
+    line = '<p:sp><p:nvSpPr><p:cNvPr id="9" name="x"/><p:cNvSpPr/><p:nvPr/></p:nvSpPr><p:spPr/></p:sp>'
+    holder = line.replace("<p:nvPr/>", '<p:nvPr><p:ph type="body" idx="5"/></p:nvPr>')
+    made = read(line, LIMIT, holder)
+    assert (made.text, made.notes) == ("## Slide 1\n\nLoad limit 40\n", ())
+
+
 def test_text_of_merged_cells_is_noted() -> None:
     made = read(table(cell("Wide", 'gridSpan="2"') + cell("covered 7", 'hMerge="1"'), cell("1") + cell("2")))
     assert made.notes == ('left out: 2 words of the slides, e.g. "covered 7"',)
