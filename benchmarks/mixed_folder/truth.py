@@ -60,6 +60,10 @@ class _Paragraphs(HTMLParser):
             self._open.append(data)
 
 
+_ADDRESS = re.compile(r"<?\b(?:https?://|mailto:)[^\s<>]+>?")
+_ANNOTATION = re.compile(rb"<office:annotation\b.*?</office:annotation>", re.DOTALL)
+
+
 def said(path: Path) -> list[Said]:
     """The paragraphs of a file; none where its kind is not known here."""
     read = READERS.get(path.suffix.lower())
@@ -176,7 +180,8 @@ def _xlsx(path: Path) -> Iterator[Said]:
 
 def _ods(path: Path) -> Iterator[Said]:
     with zipfile.ZipFile(path) as parts:
-        yield from map(Said, _by_tag(parts.read("content.xml"), "}p", None))
+        content = _ANNOTATION.sub(b"", parts.read("content.xml"))  # comments are counted in a note
+        yield from map(Said, _by_tag(content, "}p", None))
 
 
 def _csv(path: Path) -> Iterator[Said]:
@@ -189,7 +194,8 @@ def _eml(path: Path) -> Iterator[Said]:
     message = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
     body = message.get_body(("plain",))
     if body is not None:
-        yield from map(Said, _PARAGRAPHS.split(body.get_content()))
+        # Where a mail is HTML too, the addresses behind its links are shown to nobody.
+        yield from map(Said, _PARAGRAPHS.split(_ADDRESS.sub(" ", body.get_content())))
 
 
 def _ipynb(path: Path) -> Iterator[Said]:
