@@ -115,6 +115,8 @@ class _SheetReader:
         self._grid = GridBuilder(self._sheet.name)
         self._columns: list[tuple[str, bool]] = []
         """The style of each column's cells, and whether the column is hidden."""
+        self._hides = False
+        """Whether any column is."""
         self._merges: list[Range] = []
 
     def read(self) -> Sheet:
@@ -126,6 +128,7 @@ class _SheetReader:
                 is_hidden = _attribute(each, "visibility") in _HIDDEN
                 columns = min(_count(each, "number-columns-repeated"), _MAX_COLUMNS - len(self._columns))
                 self._columns += repeat((style, is_hidden), columns)
+                self._hides = self._hides or is_hidden
             elif kind == "table-row":
                 cells, is_bold = self._read_row(each, number)
                 if cells:
@@ -147,15 +150,12 @@ class _SheetReader:
         sheet.hidden_rows = name_ranges(hidden)
         filled = (
             {left + at for row in sheet.rows for at, cell in enumerate(row) if cell}
-            if self._hides()
+            if self._hides
             else set[int]()
         )
         columns = [at for at in filled if at < len(self._columns) and self._columns[at][1]]
         sheet.hidden_columns = name_ranges(columns, name_column)
         return sheet
-
-    def _hides(self) -> bool:
-        return any(is_hidden for _, is_hidden in self._columns)
 
     def _read_row(self, row: Any, number: int) -> tuple[dict[int, str], bool]:
         """Return the filled cells of a row by their columns, and whether all of them are bold."""
