@@ -6,6 +6,7 @@ import errno
 import os
 import random
 import socket
+from pathlib import Path
 
 import psutil
 
@@ -109,6 +110,12 @@ def holder_home(port: int) -> str | None:
         return process and (_home_of(process) or _home_of(process.parent()))
     except psutil.Error:
         return None
+
+
+def is_held_by_kg_of(home: Path, port: int) -> bool:
+    """Whether a kg of this home listens on a port, also one of a version that cannot prove its home."""
+    found = holder_home(port)
+    return found is not None and os.path.realpath(found) == os.path.realpath(home)
 
 
 def _listener(port: int) -> psutil.Process | None:

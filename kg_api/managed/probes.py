@@ -7,14 +7,19 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
-from kg_api.managed.ports import holder
+from kg_api.managed.home import Home
+from kg_api.managed.ports import holder, is_held_by_kg_of
 from kg_api.wording.hosts import HOME_HEADER
 
 MAX_READ = 8_000_000
 """Bytes of an answer."""
+OUTDATED: Final = (
+    "an older version of kg started the service of the home {home}. Run `kg down`, then `kg up`. Nothing was "
+    "changed."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,8 @@ class ApiAnswer:
     """Whether it can do its own work; it may still not be ready, for jobs wait that no worker takes."""
     slow: bool = False
     """Whether it was there and did not answer in time: it may be busy, and nothing is known."""
+    outdated: bool = False
+    """Whether an older version of kg started it, which does not prove its home."""
 
 
 class OtherHomeError(OSError):
@@ -38,7 +45,7 @@ def ask_ready(
     url: str,
     headers: Mapping[str, str] | None = None,
     *,
-    instance: str | None = None,
+    home: Home | None = None,
     timeout: float = 3.0,
 ) -> ApiAnswer:
     """Ask GET /ready; a service that cannot be reached is not ready.
@@ -46,10 +53,11 @@ def ask_ready(
     Args:
         url: of the service.
         headers: such as a key: a service that requires keys lists its checks only for one of all ontologies.
-        instance: of the home whose service it has to be; None: any will do.
+        home: whose service it has to be; None: any will do.
         timeout: of each step, in seconds.
     """
     sent = {"Accept": "application/json", **(headers or {})}
+    instance = home and home.instance()
     try:
         return _understand(*exchange(url, "/ready", sent, timeout=timeout, instance=instance))
     except TimeoutError:
@@ -59,9 +67,13 @@ def ask_ready(
             slow=True,
         )
     except OtherHomeError:
+        port = urlsplit(url).port or 0
+        if home and is_held_by_kg_of(home.path, port):
+            waiting_for = "`kg down` and `kg up`: an older version of kg started the service"
+            return ApiAnswer(reached=False, waiting_for=waiting_for, outdated=True)
         return ApiAnswer(
             reached=False,
-            waiting_for=f"the service at {url}, where {holder(urlsplit(url).port or 0)} answers instead",
+            waiting_for=f"the service at {url}, where {holder(port)} answers instead",
         )
     except (OSError, http.client.HTTPException):
         return ApiAnswer(reached=False, waiting_for=f"the service to answer at {url}")

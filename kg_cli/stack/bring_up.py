@@ -8,6 +8,7 @@ from collections.abc import Generator
 
 from kg_api.errors import ConfigurationError
 from kg_api.managed.home import Home
+from kg_api.managed.probes import OUTDATED
 from kg_api.managed.roles import OnWait
 from kg_api.settings import Settings, given_variables
 from kg_cli.stack import processes, report, started_with, status, watch
@@ -24,6 +25,8 @@ def in_background(settings: Settings) -> None:
     home = Home(settings.home).create()
     processes.refuse_other_database(home, settings)
     found = status.look(settings)
+    if found.outdated:
+        raise ConfigurationError(OUTDATED.format(home=home.path))
     if not found.complete:
         processes.choose_ports(home, settings)  # before 200 MB are fetched for a port that is taken
         fetch_parts(settings)

@@ -91,7 +91,7 @@ def api_role(home: Home, settings: Settings, *after: str) -> Role:
     def reason() -> str | None:
         if (url := home.api_url()) is None:
             return "the service to choose a port"
-        answer = probes.ask_ready(url, instance=home.instance())
+        answer = probes.ask_ready(url, home=home)
         return None if answer.reached else answer.waiting_for
 
     return _own_role(home, settings, "api", "serve", reason, after=after, options=("--managed",))

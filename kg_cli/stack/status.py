@@ -61,6 +61,8 @@ class StackStatus:
     """The last backup, and what became of the last attempt; None: there never was one."""
     serves: bool = False
     """Whether it answers; it may not be ready all the same, for jobs wait that no worker takes."""
+    outdated: bool = False
+    """Whether an older version of kg started the service, so that commands do not use it."""
 
     @property
     def complete(self) -> bool:
@@ -89,10 +91,9 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
     starting = known.waiting_for() if supervisor and not remote else None
     gone = f"`kg up`: {missing[0]} does not run" if missing and not remote else None
     waited = starting or gone  # without one of its parts the service says no more, and after seconds
-    instance = None if remote else home.instance()
     headers = headers_for(url, settings, "GET", "/ready") if url else None
     answer = (
-        probes.ask_ready(url, headers, instance=instance, timeout=READY_SECONDS)
+        probes.ask_ready(url, headers, home=None if remote else home, timeout=READY_SECONDS)
         if url and not waited
         else None
     )
@@ -115,6 +116,7 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
         slow=answer is not None and answer.slow,
         backup=None if remote else describe_last(home),
         serves=answer is not None and answer.serves,
+        outdated=answer is not None and answer.outdated,
     )
 
 

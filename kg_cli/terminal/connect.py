@@ -24,6 +24,7 @@ def open_client() -> KgClient:
     """
     from kg_api.errors import ServiceUnreachable
     from kg_api.managed.home import Home
+    from kg_api.managed.probes import OUTDATED
     from kg_api.settings import load_settings
 
     settings = load_settings()
@@ -31,11 +32,13 @@ def open_client() -> KgClient:
         return client_of(settings.api_url, settings)
     home = Home(settings.home)
     url = home.api_url() or next((each.url for each in reversed(home.services()) if each.url), None)
-    if url is None or home.instance() is None:
+    if url is None:
         raise ServiceUnreachable(
-            f"kg was never started with the home {settings.home}, or by an older version. Start it with "
-            "`kg up`, or say where it is: KG_API_URL for a service elsewhere, KG_HOME for another home."
+            f"kg was never started with the home {settings.home}. Start it with `kg up`, or say where it is: "
+            "KG_API_URL for a service elsewhere, KG_HOME for another home."
         )
+    if home.instance() is None:
+        raise ServiceUnreachable(OUTDATED.format(home=settings.home))
     return client_of(url, settings)
 
 
@@ -67,11 +70,14 @@ def _expected_home(url: str, settings: Settings) -> ExpectedHome | None:
         return None
 
     def describe_other() -> str:
-        from kg_api.managed.ports import holder
+        from kg_api.managed.ports import holder, is_held_by_kg_of
+        from kg_api.managed.probes import OUTDATED
 
+        port = urlsplit(url).port or 0
+        if is_held_by_kg_of(home.path, port):
+            return OUTDATED.format(home=home.path)
         return (
-            f"port {urlsplit(url).port} of this home's kg ({home.path}) is taken by "
-            f"{holder(urlsplit(url).port or 0)}. Run `kg up` (if kg was updated: `kg down` first), or name "
+            f"port {port} of this home's kg ({home.path}) is taken by {holder(port)}. Run `kg up`, or name "
             "another service with KG_API_URL."
         )
 

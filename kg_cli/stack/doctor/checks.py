@@ -217,9 +217,10 @@ def _of_process(home: Home, name: str, process: ProcessId | None, known: RoleSta
 def _service(
     url: str, settings: Settings, *, fix: str, start: str, patience: float = 0.0
 ) -> Iterator[DoctorFinding]:
-    instance = None if url == settings.api_url else Home(settings.home).instance()
-    answer = probes.ask_ready(url, headers_for(url, settings, "GET", "/ready"), instance=instance)
+    home = None if url == settings.api_url else Home(settings.home)
+    answer = probes.ask_ready(url, headers_for(url, settings, "GET", "/ready"), home=home)
     if not answer.serves:
+        fix = "kg down, kg up" if answer.outdated else fix
         yield DoctorFinding("service", "fail", f"waits for {answer.waiting_for}", fix)
         return
     yield DoctorFinding("service", "ok", f"answers at {shown_address(url)}")

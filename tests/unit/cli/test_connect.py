@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kg_api.client.connection import ExpectedHome
-from kg_api.managed import services
+from kg_api.errors import ServiceUnreachable
+from kg_api.managed import ports, services
 from kg_api.managed.home import Home
 from kg_api.settings import load_settings
 from kg_cli.terminal.connect import client_of, grant_to_follow, key_for, open_client, shown_address
@@ -136,6 +137,33 @@ def test_only_recorded_addresses_must_prove_their_home(
     monkeypatch.setenv("KG_API_URL", f"http://127.0.0.1:{PORT}")
     open_client()
     assert [each and each.instance for each in expected] == [home.instance(), None]
+
+
+def test_home_of_older_version_names_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A home from before homes had ids, and one that has got its id since."""
+    home = Home(tmp_path)
+    services.announce(home, "127.0.0.1", PORT)
+    monkeypatch.setenv("KG_HOME", str(tmp_path))
+    monkeypatch.delenv("KG_API_URL", raising=False)
+    monkeypatch.setattr(Home, "instance", lambda _: None)
+    with pytest.raises(ServiceUnreachable, match=r"an older version of kg.*`kg down`, then `kg up`"):
+        open_client()
+    monkeypatch.setattr(Home, "instance", lambda _: "this one")
+    expected: list[ExpectedHome] = []
+    monkeypatch.setattr(
+        "kg_api.client.KgClient", lambda _url, expected_home, **_: expected.append(expected_home)
+    )
+    open_client()
+    for holder, told in ((str(tmp_path), "an older version of kg"), (str(tmp_path / "b"), "is taken by")):
+        monkeypatch.setattr(ports, "holder_home", lambda _, holder=holder: holder)
+        assert told in expected[0].describe_other()
+
+
+def test_home_that_never_ran_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KG_HOME", str(tmp_path))
+    monkeypatch.delenv("KG_API_URL", raising=False)
+    with pytest.raises(ServiceUnreachable, match="never started"):
+        open_client()
 
 
 @pytest.mark.parametrize(

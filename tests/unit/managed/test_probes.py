@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
+
+import pytest
 
 from kg_api.managed import ports, probes
+from kg_api.managed.home import Home
 
 
 def test_a_service_that_hangs_is_slow_and_not_away() -> None:
@@ -17,3 +21,30 @@ def test_a_service_that_hangs_is_slow_and_not_away() -> None:
 def test_a_service_that_is_away_is_not_slow() -> None:
     answer = probes.ask_ready(f"http://127.0.0.1:{ports.free_port()}", timeout=1)
     assert (answer.reached, answer.slow) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("holder", "outdated", "told"),
+    [
+        ("own", True, "`kg down` and `kg up`: an older version of kg started the service"),
+        ("other", False, "where the kg of the home"),
+        (None, False, "where another process answers instead"),
+    ],
+)
+def test_service_without_proof_is_older_or_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holder: str | None, outdated: bool, told: str
+) -> None:
+    home = Home(tmp_path / "own").create()
+    listening = holder and str(tmp_path / "." / holder)
+    monkeypatch.setattr(ports, "holder_home", lambda _: listening)
+    monkeypatch.setattr(
+        probes, "holder", lambda _: f"the kg of the home {holder}" if holder else "another process"
+    )
+    monkeypatch.setattr(probes, "exchange", _answer_without_proof)
+    answer = probes.ask_ready("http://127.0.0.1:8420", home=home)
+    assert (answer.reached, answer.outdated) == (False, outdated)
+    assert told in (answer.waiting_for or "")
+
+
+def _answer_without_proof(url: str, *_: object, **__: object) -> tuple[int, bytes]:
+    raise probes.OtherHomeError(url)
