@@ -8,7 +8,7 @@ the whole part if it may have comments or another encoding. So each file reads a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import XML
 
@@ -21,6 +21,7 @@ _FORMULA = r"(?:<f>[^<]*</f>|<f [^<>]*/>)"
 _COMPUTED_CELL = re.compile(_CELL.format(f"{_FORMULA}?<v>"), re.DOTALL)
 _RECOMPUTED_CELL = re.compile(_CELL.format(f"(?:<v>|{_FORMULA}<v>(?!0<))"), re.DOTALL)
 _ROW = re.compile(r'\s*<row(?: r="(\d+)")?((?:\s[^<>]*)?/?)>')
+_HIDES_ROW = re.compile(r"""\s(?:hidden\s*=\s*["'](?:1|true)|ht\s*=\s*["']0)["']""")
 _ATTRIBUTE = re.compile(r"""([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _STRING = re.compile(r'<si><t(?: xml:space="preserve")?>([^<&]*)</t></si>|\s+|' + _OTHER.format(3), re.DOTALL)
 _START = re.compile(
@@ -42,7 +43,7 @@ class Row(NamedTuple):
     """A row of a sheet."""
 
     number: int
-    """From 1; 0: the one below the row before."""
+    """From 1."""
     is_hidden: bool
     cells: list[Cell]
 
@@ -79,7 +80,7 @@ class SheetXml:
         """The elements that are in no row, when all rows were read."""
 
     def read_rows(self) -> Iterator[Row]:
-        """Yield the rows.
+        """Yield the rows that have cells.
 
         Raises:
             UnreadableDocument: the part is damaged.
@@ -88,7 +89,7 @@ class SheetXml:
             yield from self._read_elements()
             return
         self.frame += read_xml(self._parts.frame.encode(), self._what).iter()
-        text, at = self._parts.repeated, 0
+        text, at, row = self._parts.repeated, 0, 0
         while start := _ROW.match(text, at):
             number, attributes = start.groups()
             found = list[Cell]()
@@ -99,10 +100,9 @@ class SheetXml:
                 at = end + len("</row>")
             else:
                 break
-            if number and "hidden" not in attributes and "ht" not in attributes:
-                yield Row(int(number), False, found)
-            else:
-                yield _describe_row({"r": number or "", **read_attributes(attributes)}, found)
+            row = int(number or read_attributes(attributes).get("r", row + 1))
+            if found:
+                yield Row(row, _HIDES_ROW.search(attributes) is not None, found)
         if rest := text[at:].strip():
             with note_damage(self._what):
                 raise ValueError(f"no row: {rest[:_MAX_EXAMPLE]}")
@@ -119,14 +119,16 @@ class SheetXml:
             return self._parts.parse(cell)
 
     def _read_elements(self) -> Iterator[Row]:
-        held = list[Any]()
+        held, row = list[Any](), 0
         for element in iterate_xml(self._data, self._what):
             held.append(element)
             if element.tag.rpartition("}")[2] == "row":
                 inside = {*element.iter()}
                 self.frame += [each for each in held if each not in inside]
                 held.clear()
-                yield _describe_row(element.attrib, [("", "", "", each, "") for each in element])
+                row = int(element.get("r", row + 1))
+                is_hidden = element.get("hidden") in TRUE or element.get("ht") == "0"
+                yield Row(row, is_hidden, [("", "", "", each, "") for each in element])
                 element.clear()
         self.frame += held
 
@@ -134,12 +136,6 @@ class SheetXml:
 def read_attributes(xml: str) -> dict[str, str]:
     """Read the attributes of a tag, which have no references."""
     return {name: one or other for name, one, other in _ATTRIBUTE.findall(xml)}
-
-
-def _describe_row(said: Mapping[str, str], cells: list[Cell]) -> Row:
-    number = said.get("r", "")
-    is_hidden = said.get("hidden") in TRUE or said.get("ht") == "0"
-    return Row(int(number) if number.isdecimal() else 0, is_hidden, cells)
 
 
 def read_strings(data: bytes, what: str) -> Iterator[Any]:

@@ -196,7 +196,7 @@ class _SheetReader:
         merges = list[tuple[int, int, int, int]]()
         row = 0
         for number, is_hidden, cells in self._xml.read_rows():
-            row = max(number, row + 1)
+            row = max(number, row + 1)  # rows that go back would overwrite others
             texts, is_bold = self._read_row(cells, row)
             if texts:
                 self._grid.add_row(row, texts)
