@@ -20,7 +20,7 @@ from kg_api.errors import ConfigurationError, KgError
 from kg_api.logs import configure_logs
 from kg_api.managed import services
 from kg_api.managed.home import Home, near_host
-from kg_api.managed.ports import free_port, holder, holder_home, is_free, listen_on
+from kg_api.managed.ports import free_port, holder, is_free, is_held_by_kg_of, listen_on
 from kg_api.settings import Settings
 from kg_api.tracing.export import tracing
 from kg_api.web.access.required import warn_if_open
@@ -162,7 +162,7 @@ def _listen(settings: Settings, home: Home, *, managed: bool) -> socket:
 def _wait_for_earlier(home: Home, host: str, port: int) -> None:
     """Wait for the end of processes that a killed service of this home has left at its port."""
     until = time.monotonic() + ORPHAN_SECONDS
-    while not is_free(port, host) and holder_home(port) == str(home.path) and time.monotonic() < until:
+    while not is_free(port, host) and is_held_by_kg_of(home.path, port) and time.monotonic() < until:
         time.sleep(EARLIER_POLL_SECONDS)
 
 

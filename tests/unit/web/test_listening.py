@@ -73,7 +73,7 @@ def test_restarted_service_waits_for_its_earlier_processes(
     taken = listen_on(LOOPBACK, free_port())
     port = taken.getsockname()[1]
     home.remember(api=port)
-    monkeypatch.setattr(serve, "holder_home", lambda _: str(home.path))
+    monkeypatch.setattr(ports, "holder_home", lambda _: str(home.path))
     threading.Timer(0.3, taken.close).start()
     assert port_of(_listen(settings, home, managed=True)) == port
 
