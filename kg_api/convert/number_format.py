@@ -60,7 +60,7 @@ _PLAIN = range(-7, 21)
 _YEAR_DAYS = 366
 _FIRST_DAY = date(1899, 12, 30).toordinal()
 _LEAST_DAY = "10000"
-"""In 1927; days of so many digits last until 2173."""
+"""In 1927; five digits last until 2173."""
 _DIGITS = frozenset("0#?")
 _SHOWN = frozenset({"literal", "percent"})
 _ROLES = {

@@ -135,7 +135,7 @@ class ConverterProcess:
         begun = time.monotonic()
         try:
             if not self._is_ready:
-                with self._ended_after(START_SECONDS):
+                with self._ended_after(START_SECONDS, threading.Event()):
                     self._is_ready = receive(self._answers, len(READY)) == READY  # if not, it has ended
                 begun = time.monotonic()
             with self._ended_after(seconds - spent.seconds, late):
@@ -149,9 +149,9 @@ class ConverterProcess:
             spent.seconds += time.monotonic() - begun
 
     @contextlib.contextmanager
-    def _ended_after(self, seconds: float, late: threading.Event | None = None) -> Generator[None]:
+    def _ended_after(self, seconds: float, late: threading.Event) -> Generator[None]:
         """End the process if a block takes longer, and set `late`."""
-        timer = threading.Timer(max(0, seconds), self._end_late, [late or threading.Event()])
+        timer = threading.Timer(max(0, seconds), self._end_late, [late])
         timer.start()
         try:
             yield

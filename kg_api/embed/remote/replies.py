@@ -82,7 +82,7 @@ def in_order(indexes: Sequence[object]) -> list[int]:
 
 
 def _index(value: object) -> object:
-    """An index that a server sends as text or as a float is the number that it stands for."""
+    """Return an index as a number if a server sends it as text or as a float."""
     if isinstance(value, str) and value.isdecimal():
         return int(value)
     return int(value) if isinstance(value, float) and value.is_integer() else value

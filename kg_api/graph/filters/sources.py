@@ -88,7 +88,7 @@ def documents_having(
     *,
     sources: int = MAX_SOURCES,
 ) -> list[str]:
-    """Return the ids of documents with a source that fits, from so many sources at most."""
+    """Return the ids of the documents of at most `sources` sources that fit."""
     (row,) = graph.read(
         "sources/documents_fitting",
         ontologies=None if ontologies is None else list(ontologies),

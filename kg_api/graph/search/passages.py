@@ -138,8 +138,12 @@ class NearestPassages:
 
     @property
     def lookup(self) -> Lookup:
-        compares = self.exact or bool(self.filters.image)
-        return _exactly(self, self._first) if compares else _nearest(self, self._first)
+        return _exactly(self, self._first) if self._compares else _nearest(self, self._first)
+
+    @property
+    def _compares(self) -> bool:
+        """Whether each vector is compared, instead of those that the index returns."""
+        return self.exact or bool(self.filters.image)
 
     @property
     def _first(self) -> int:
@@ -152,7 +156,7 @@ class NearestPassages:
 
         If what fits is behind all that the index returns, each fitting vector is compared.
         """
-        limit, compares = self._first, self.exact or bool(self.filters.image)
+        limit, compares = self._first, self._compares
         while True:
             fitting = found if compares else self._fitting(graph, found)
             hits = [to_lane_hit(row) for row in fitting] if self.each_chunk else _best_of_each(fitting)

@@ -108,24 +108,25 @@ def nearest(
         By source the nearest first, and whether there may be more of them.
     """
     sources = sources or SourceFilter()
-    among = document_ids is not None
     if sources and not exact:
         depth = max(limit, INDEX_DEPTH // max(1, len(asked)))
         found = nearest(graph, asked, space, ontologies, depth, document_ids=document_ids)
         return _fitting(graph, found, sources, limit) or nearest(
             graph, asked, space, ontologies, limit, exact=True, document_ids=document_ids, sources=sources
         )
-    given = {
-        "asked": [row for number, each in enumerate(asked) for row in each.rows(number, among=among)],
-        "ontologies": list(ontologies),
-        "limit": limit,
-        "property": space.vector_property,
-        "document_ids": None if document_ids is None else list(document_ids),
-        "exact": exact,
-        "key": space.key,
+    among = document_ids is not None
+    rows = graph.read(
+        "similar/nearest",
+        space.key,
+        asked=[row for number, each in enumerate(asked) for row in each.rows(number, among=among)],
+        ontologies=list(ontologies),
+        limit=limit,
+        property=space.vector_property,
+        document_ids=None if document_ids is None else list(document_ids),
+        exact=exact,
+        key=space.key,
         **sources.parameters(),
-    }
-    rows = graph.read("similar/nearest", space.key, **given)
+    )
     return [_near(row) for row in rows], any(row["more"] for row in rows)
 
 
