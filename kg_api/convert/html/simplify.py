@@ -26,6 +26,7 @@ _LEAST_MOVE = {"px": 3, "pt": 2, "em": 0.2, "rem": 0.2, "ex": 0.4, "%": 20}
 """Smaller moves align an icon or a label with the middle of its line."""
 _MAX_MOVED = 8
 """Characters: with a digit, so few are a power or a mark."""
+_NOTE_LINKS = "descendant::a[@role or @*[contains(name(), 'type')]][not(ancestor::sup or descendant::sup)]"
 _NOTE_TYPES = frozenset({"noteref", "doc-noteref"})
 _BLOCK = re.compile(r"(?:^|;)\s*display\s*:\s*(?:block|flow-root|grid|flex|table|list-item)", re.IGNORECASE)
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
@@ -109,7 +110,7 @@ def _find_move(style: str) -> str:
 
 def _mark_notes(root: Element) -> None:
     """Put links to notes into brackets if only a style sheet of the reader raises them."""
-    for link in root.xpath("descendant::a[not(ancestor::sup or descendant::sup)]"):
+    for link in root.xpath(_NOTE_LINKS):
         said = link.get("{http://www.idpf.org/2007/ops}type") or link.get("epub:type") or ""
         text = "".join(link.itertext()).strip()
         if not _NOTE_TYPES.isdisjoint([*said.split(), *link.get("role", "").split()]) and (

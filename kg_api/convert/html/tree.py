@@ -98,15 +98,18 @@ def visible_words(element: Element) -> int:
 def words_by_reason(element: Element, without: Element | None = None) -> Counter[str]:
     """Count the words of content, and those of what is left out by its reason; `without` is passed over."""
     count: Counter[str] = Counter()
+    content = 0
     walker = walk(element)
     for event, each in walker:
         if event == "end":
-            count[""] += len((each.tail or "").split()) if each is not element else 0
+            if each is not element and (text := each.tail):
+                content += len(text.split())
         elif each is without:
             walker.skip_subtree()
         elif reason := ignored(each):
             walker.skip_subtree()
             count[reason] += 0 if reason == MACHINERY else sum(1 for _ in words(each))
-        else:
-            count[""] += len((each.text or "").split())
+        elif text := each.text:
+            content += len(text.split())
+    count[""] = content
     return count

@@ -238,6 +238,8 @@ class PageWalk:
         self._writer.add(block, (level.indent if level.marker else level.inside) if level else "")
 
     def _innermost(self) -> _Level | None:
+        if not self._lists:
+            return None
         return next((each for each in reversed(self._lists) if not each.flat), None)
 
     def _code(self, element: Element) -> str:
