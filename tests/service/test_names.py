@@ -125,7 +125,7 @@ def test_lists_of_an_unknown_ontology_are_not_found(http: httpx.Client) -> None:
 
 def test_every_question_to_an_unknown_document_names_the_nearest(http: httpx.Client) -> None:
     ingest(http, "A worker renews its lease.", ontology="handbook", document="pep-0584.rst")
-    said = "there is no document 'pep-584.rst'; the nearest: 'pep-0584.rst'"
+    said = "there is no document 'pep-584.rst' in 'handbook'; the nearest: 'pep-0584.rst'"
     for path, question in (
         ("sources/search", {"query_text": "lease", "mode": "text"}),
         ("augment", {"text": "lease"}),

@@ -25,12 +25,6 @@ def _crash() -> None:
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
-def _hoard(megabytes: str) -> None:
-    """As a library in C that runs out of memory: it cannot raise an error, so it aborts."""
-    kept = b"x" * (int(megabytes) << 20)
-    os.kill(os.getpid(), signal.SIGABRT if kept else 0)
-
-
 def _crash_if_used(before: str) -> None:
     _FILES[0] += 1
     if _FILES[0] > int(before):
@@ -68,7 +62,6 @@ def _die_in_a_program() -> None:
 _DEEDS: dict[str, Callable[..., object]] = {
     "crash": _crash,
     "crash if used": _crash_if_used,
-    "hoard": _hoard,
     "memory": lambda: "x" * (1 << 40),
     "crash late": _crash_late,
     "loop": _loop,

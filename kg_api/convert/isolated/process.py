@@ -41,8 +41,6 @@ PAGE_SECONDS = 20.0
 OUTPUT_PER_INPUT = 50
 MIN_OUTPUT = 16 * 1024 * 1024
 """Bytes that an answer may have: so many, or so many times the file."""
-_MUCH_MEMORY = 0.5
-"""Share of the limit, which counts unused address space too: so much in use means that more was wanted."""
 _KEPT = (
     "TESSDATA_PREFIX",
     "PATH",
@@ -91,8 +89,6 @@ class ConverterProcess:
         """
         self._settings = settings
         self._ending = threading.Lock()
-        self._peak_mb = 0
-        """Memory that it had at most, known once it has ended."""
         self._is_ready = False
         self.files = 0
         """How many it was given."""
@@ -164,7 +160,7 @@ class ConverterProcess:
             for pipe in (cast("BinaryIO", self._process.stdin), self._answers):
                 with contextlib.suppress(OSError):
                     pipe.close()
-            self._wait()
+            self._process.wait()
 
     def _ask(self, data: Content, form: str) -> Answer:
         requests = cast("BinaryIO", self._process.stdin)
@@ -195,20 +191,7 @@ class ConverterProcess:
         with contextlib.suppress(OSError):
             if hasattr(os, "killpg"):
                 os.killpg(self._process.pid, signal.SIGKILL)
-        if not hasattr(os, "wait4"):
-            self._process.kill()
-            return
-        with contextlib.suppress(OSError):  # not Popen.kill: it would wait, and lose what memory was used
-            os.kill(self._process.pid, signal.SIGKILL)
-
-    def _wait(self) -> None:
-        if self._process.returncode is None and hasattr(os, "wait4"):
-            with contextlib.suppress(ChildProcessError):
-                _, status, usage = os.wait4(self._process.pid, 0)
-                self._process.returncode = os.waitstatus_to_exitcode(status)
-                unit = 1 if sys.platform == "darwin" else 1024
-                self._peak_mb = usage.ru_maxrss * unit // (1024 * 1024)
-        self._process.wait()
+        self._process.kill()
 
     def _reason(self, form: str, late: float | None, error: Exception) -> str:
         took, then = ("drawing the page", "") if form == PAGE else ("reading it", "; divide it")
@@ -220,10 +203,9 @@ class ConverterProcess:
             return f"{took} took more than {limit} MB (KG_CONVERSION__MAX_MEMORY_MB){then}"
         if isinstance(error, ValueError):
             return "it becomes far more text than it has bytes; it may be made to fill a disk"
-        if self._peak_mb > _MUCH_MEMORY * limit:  # a library in C crashes where Python raises MemoryError
-            used = f"{self._peak_mb:,} of {limit:,} MB in use"
-            return f"its parser crashed with {used} (KG_CONVERSION__MAX_MEMORY_MB){then}, or raise the limit"
-        return "its parser crashed on it; save it again, or in another format"
+        # A library in C crashes where Python raises MemoryError, and nothing tells the two apart.
+        remedy = "save it again or in another format, divide it, or raise the limit"
+        return f"its parser crashed, or wanted more than {limit} MB (KG_CONVERSION__MAX_MEMORY_MB); {remedy}"
 
 
 def _environment() -> dict[str, str]:

