@@ -34,6 +34,8 @@ TEXTS = [
     "Die Zwiebeln sind geschnitten",
     "Hier steht von anderem",
     "Das Gebäude und die Häuser sind mit dem Hof verbunden",
+    "Crème brûlée in Bélizère",
+    "Η Ελλάδα και η Μεγάλη Άρκτος",
     "nginx is a proxy",
 ]
 
@@ -51,6 +53,9 @@ def ask(search: SearchService, text: str, **more: object) -> SourceHits:
         ("configuratoin", ["configuration"], TEXTS[1]),
         ("résumé", ["resume"], TEXTS[2]),
         ("proxy of ngin", ["nginx"], TEXTS[-1]),
+        ("brulee", ["brûlée"], TEXTS[6]),
+        ("Belizere", ["Bélizère"], TEXTS[6]),
+        ("αρκτος", ["Άρκτος"], TEXTS[7]),
     ],
 )
 def test_what_is_meant_is_found_and_said(

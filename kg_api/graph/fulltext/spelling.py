@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from itertools import chain, takewhile
 
 from rapidfuzz.distance import OSA
@@ -54,16 +55,29 @@ def most_edits(word: str) -> int:
     return 0 if len(word) < MIN_TYPO else 1 if len(word) < LONG_WORD else 2
 
 
+@cache
+def _accented() -> dict[str, str]:
+    """By a Latin or Greek letter: a class of Lucene's regular expressions with all its accented forms."""
+    letters = map(chr, chain(range(0xC0, 0x250), range(0x370, 0x400), range(0x1E00, 0x2000)))
+    forms: dict[str, str] = {}
+    for each in filter(str.islower, letters):
+        if (plain := fold(each)) != each and len(plain) == 1:
+            forms[plain] = forms.get(plain, plain) + each
+    return {plain: f"[{several}]" for plain, several in forms.items()}
+
+
 def fuzzy_clauses(word: str) -> str:
     """Lucene's clauses for texts with a word like it; only letters are in it, so nothing is to be escaped.
 
-    Accents count as letters to Lucene, so that a short word may differ by one all the same.
+    Accents count as letters to Lucene: a regular expression finds a word with any number of others.
     """
     lower = unicodedata.normalize("NFC", word).lower()
     stemmed = stem(fold(lower), "english")
     forms = dict.fromkeys([lower, fold(lower), stemmed])
     letters = [each for each in forms if each.isalpha()]
     clauses = [f"{each}~{max(1, most_edits(each))}" for each in letters]
+    plain = dict.fromkeys(each for each in (fold(lower), stemmed) if each.isalpha())
+    clauses += ["/" + "".join(_accented().get(letter, letter) for letter in each) + "/" for each in plain]
     if len(lower) >= MIN_PREFIXED:
         clauses.append(f"{lower[:-ENDING]}*")
     return " ".join(clauses)

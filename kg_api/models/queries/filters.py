@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, cast, get_args
 
 from pydantic import (
     AfterValidator,
@@ -67,7 +67,8 @@ class Condition(Body):
     """`=`, and `in` with several values: the field is one of them, or a list that has one. `!=`: it is not,
     or is missing. `contains`: a list has the value, or a text has these characters. `exists`: with value
     true or false. Values of another type never fit."""
-    value: Compared | Annotated[list[Compared], Field(min_length=1, max_length=MAX_CHOICES)] = True
+    value: Compared | Annotated[list[Compared], Field(min_length=1, max_length=MAX_CHOICES)]
+    """True if it is missing."""
 
     @property
     def values(self) -> list[str | int | float | bool]:
@@ -90,6 +91,12 @@ class Condition(Body):
     def is_negative(self) -> bool:
         """Whether the field must not be something."""
         return self.op == "!=" or (self.op == "exists" and self.value is False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _add_value(cls, given: Any) -> Any:
+        """Not by a default: clients leave out what equals a default, and 1 equals True."""
+        return {"value": True, **cast("dict[str, Any]", given)} if isinstance(given, dict) else given
 
     @model_validator(mode="after")
     def _fits(self) -> Condition:

@@ -11,6 +11,7 @@ from kg_api.graph.fulltext.spelling import fold
 from kg_api.graph.fulltext.stems import forms_of
 from kg_api.graph.fulltext.stopwords import stop_words_of
 from kg_api.graph.spaces.registry import Space
+from kg_api.models.library.metadata import find_aliases
 from kg_api.models.queries.places import DescribedPlace
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.rank.fusion import MIN_GAP
@@ -91,8 +92,11 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def has_all(shown: Iterable[DescribedPlace], words: frozenset[str]) -> bool:
-    """Whether one passage, with its headings and title, has all of some words, in whatever form."""
-    texts = (" ".join([place.full_text, *place.heading, place.title or ""]) for place in shown)
+    """Whether one passage, with its headings, title, and aliases, has all of some words, in whatever form."""
+    texts = (
+        " ".join([place.full_text, *place.heading, place.title or "", *find_aliases(place.metadata)])
+        for place in shown
+    )
     wanted = [forms_of(word) for word in words]
     return bool(words) and any(_has_each(text, wanted) for text in texts)
 

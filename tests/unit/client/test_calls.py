@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.client import KgClient
-from kg_api.client.call import Call
+from kg_api.client.call import Call, body_of
 from kg_api.errors import InvalidInput
 from kg_api.models.library.conversations import Message
+from kg_api.models.queries.search import SourceSearch
 from kg_api.settings import load_settings
 from kg_api.web.app import create_app
 from tests.unit.client.asking import ASKING, Recorder, call_of
@@ -147,3 +148,10 @@ def test_a_document_that_cannot_be_is_refused_before_it_is_sent(about: dict[str,
             with pytest.raises(InvalidInput):
                 getattr(kg, method)(given, **about)
     assert kg.calls == []
+
+
+@pytest.mark.parametrize(("line", "value"), [("page=1", 1), ("draft=true", True)])
+def test_a_condition_is_sent_with_its_value(line: str, value: object) -> None:
+    """1 equals True, and what equals a default is not sent."""
+    (sent,) = body_of(SourceSearch, {"query_text": "?", "where": [line]})["where"]
+    assert (sent["value"], type(sent["value"])) == (value, type(value))

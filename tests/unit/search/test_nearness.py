@@ -61,6 +61,8 @@ def test_a_passage_that_has_all_words_of_the_question_is_near() -> None:
     far = lanes({"default": [found("a", 1, 0.2)]})
     assert nearness(asked("which is the FOX that runs"), far, [place("a")]).near
     assert nearness(asked("top fox"), far, [place("a")]).near, "headings count"
+    aliased = place("a").model_copy(update={"metadata": {"aliases": ["HHB-77", "quayside manual"]}})
+    assert nearness(asked("quayside manual"), far, [aliased]).near, "aliases count"
     assert nearness(asked("fox wolf"), far, [place("a")]).near is False
     assert nearness(asked("fox hill"), far, [place("a", "A fox."), place("b", "A hill.")]).near is False
 
