@@ -56,14 +56,14 @@ def most_edits(word: str) -> int:
 
 
 @cache
-def _accented() -> dict[str, str]:
+def _accented() -> dict[int, str]:
     """By a Latin or Greek letter: a class of Lucene's regular expressions with all its accented forms."""
     letters = map(chr, chain(range(0xC0, 0x250), range(0x370, 0x400), range(0x1E00, 0x2000)))
     forms: dict[str, str] = {}
     for each in filter(str.islower, letters):
         if (plain := fold(each)) != each and len(plain) == 1:
             forms[plain] = forms.get(plain, plain) + each
-    return {plain: f"[{several}]" for plain, several in forms.items()}
+    return str.maketrans({plain: f"[{several}]" for plain, several in forms.items()})
 
 
 def fuzzy_clauses(word: str) -> str:
@@ -72,12 +72,11 @@ def fuzzy_clauses(word: str) -> str:
     Accents count as letters to Lucene: a regular expression finds a word with any number of others.
     """
     lower = unicodedata.normalize("NFC", word).lower()
-    stemmed = stem(fold(lower), "english")
-    forms = dict.fromkeys([lower, fold(lower), stemmed])
-    letters = [each for each in forms if each.isalpha()]
+    plain = fold(lower)
+    stemmed = stem(plain, "english")
+    letters = [each for each in dict.fromkeys([lower, plain, stemmed]) if each.isalpha()]
     clauses = [f"{each}~{max(1, most_edits(each))}" for each in letters]
-    plain = dict.fromkeys(each for each in (fold(lower), stemmed) if each.isalpha())
-    clauses += ["/" + "".join(_accented().get(letter, letter) for letter in each) + "/" for each in plain]
+    clauses += [f"/{each.translate(_accented())}/" for each in letters if each in {plain, stemmed}]
     if len(lower) >= MIN_PREFIXED:
         clauses.append(f"{lower[:-ENDING]}*")
     return " ".join(clauses)
