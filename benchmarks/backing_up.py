@@ -22,18 +22,16 @@ from typing import Any, Self
 import neo4j
 
 from benchmarks.stack import machine
-from kg_api.backup import making
-from kg_api.backup.copying import size_below
-from kg_api.backup.database import RunningDatabase, running_database
-from kg_api.backup.making import BackupMaker, BackupProgress
-from kg_api.backup.restoring import Restorer
-from kg_api.graph.migrations import migrate
-from kg_api.managed import ports, roles
-from kg_api.managed.home import Home
-from kg_api.managed.neo4j import jars, java
-from kg_api.managed.neo4j.conf import Memory
-from kg_api.managed.neo4j.role import neo4j_role
+from kg_api.graph.schema import migrate
+from kg_api.local import neo4j as jars
+from kg_api.local import neo4j as java
+from kg_api.local import processes
+from kg_api.local.neo4j import Memory, neo4j_role
+from kg_api.local.processes import Home
 from kg_api.settings import Settings, load_settings
+from kg_api.transfer import backup
+from kg_api.transfer.backup import BackupMaker, BackupProgress, RunningDatabase, running_database, size_below
+from kg_api.transfer.restore import Restorer
 
 A_WRITE = 100
 WRITE = (
@@ -121,12 +119,12 @@ class Bench:
         """Restore a backup into a home of its own, and look at it."""
         target = Home(self.folder / "again").create()
         restorer = Restorer(target, self.settings, QUIET)
-        manifest = making.manifests.read(path)
+        manifest = backup.read(path)
         begun = time.monotonic()
         with restorer.aside():
             restorer.copy(path, manifest)
             aside = Home(target.restoring)
-            aside.remember(neo4j=ports.free_port())
+            aside.remember(neo4j=processes.free_port())
             own = self.settings.model_copy(update={"home": aside.path})
             with running_database(aside, own, lambda _: None, lambda: False):
                 there, last, first, read = ask(aside)
@@ -151,7 +149,7 @@ def driver_of(home: Home) -> Generator[neo4j.Driver]:
 @contextlib.contextmanager
 def noting(writer: Writer, bounds: dict[str, int]) -> Generator[None]:
     """Note what was acknowledged before Neo4j stood still, and what was sent until it went on."""
-    usual = making.standing_still
+    usual = backup.standing_still
 
     @contextlib.contextmanager
     def noted(process: Any) -> Generator[Any]:
@@ -160,11 +158,11 @@ def noting(writer: Writer, bounds: dict[str, int]) -> Generator[None]:
             yield still_so
             bounds["sent"] = writer.sent
 
-    making.standing_still = noted
+    backup.standing_still = noted
     try:
         yield
     finally:
-        making.standing_still = usual
+        backup.standing_still = usual
 
 
 def check(home: Home, settings: Settings) -> str:
@@ -188,7 +186,7 @@ def dumped(bench: Bench) -> dict[str, float]:
     """Stop, dump, start: the other way, and how long nobody is answered."""
     role = neo4j_role(bench.home, bench.settings)
     moments = [time.monotonic()]
-    roles.stop(role)
+    processes.stop(role)
     moments.append(time.monotonic())
     to = bench.folder / "dumps"
     to.mkdir(exist_ok=True)
@@ -225,7 +223,7 @@ def main() -> None:
                 results.append(measured(bench, size, options.times, options.restores))
                 print(json.dumps(results[-1]), flush=True)
         finally:
-            roles.stop(neo4j_role(bench.home, bench.settings))
+            processes.stop(neo4j_role(bench.home, bench.settings))
     print(json.dumps({"machine": machine(), "sizes": results}))
 
 

@@ -18,14 +18,12 @@ from numpy.typing import NDArray
 from benchmarks.chunk_retrieval import Vectors
 from benchmarks.chunking import opened
 from benchmarks.local_models import interval, load, ndcg
-from kg_api.chunk.context import contextual, template
-from kg_api.chunk.fit import fit_chunks
-from kg_api.chunk.plan import chunk
-from kg_api.chunk.spans import ChunkSpan, Paragraph
-from kg_api.embed.catalogue import BGE_SMALL
-from kg_api.models.embedding.chunking import Chunking
-from kg_api.parse.documents import parse
-from kg_api.parse.split import split
+from kg_api.providers.embedding_port import BGE_SMALL
+from kg_api.schemas.embedding import Chunking
+from kg_api.text.chunking import ChunkSpan, Paragraph, contextual, fit_chunks, template
+from kg_api.text.documents import parse
+from kg_api.text.semantic import chunk
+from kg_api.text.sources import split
 
 DATA = Path(__file__).parents[2] / "shared/data/claude_docs"
 TOP = 10

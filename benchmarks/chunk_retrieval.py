@@ -14,16 +14,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.chunk.context import contextual, template
-from kg_api.chunk.fit import fit_chunks
-from kg_api.chunk.plan import chunk
-from kg_api.chunk.semantic_model import open_sentence_vectors
-from kg_api.chunk.spans import ChunkSpan, Paragraph
-from kg_api.concepts.ranks import reciprocal_rank_fusion
-from kg_api.embed.local.embedder import LocalEmbedder
-from kg_api.models.embedding.chunking import Chunking
-from kg_api.models.library.parsing import ParsedDocument
-from kg_api.parse.split import split
+from kg_api.concepts.search import reciprocal_rank_fusion
+from kg_api.providers.local_embedding import LocalEmbedder
+from kg_api.schemas.documents import ParsedDocument
+from kg_api.schemas.embedding import Chunking
+from kg_api.text.chunking import ChunkSpan, Paragraph, contextual, fit_chunks, template
+from kg_api.text.semantic import chunk
+from kg_api.text.sentence_vectors import open_sentence_vectors
+from kg_api.text.sources import split
 
 LANE = 50
 """Chunks that each list brings to the fusion, as in kg's search."""

@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.chunk_retrieval import Chunked, Ranking, Vectors, by_meaning, by_words, fused
-from kg_api.embed.catalogue import BGE_SMALL, MINILM, PackagedModel
-from kg_api.embed.local.embedder import LocalEmbedder
-from kg_api.embed.local.packaged import ensure_packaged
-from kg_api.evaluate.scores.coverage import Range, omega, scores
-from kg_api.models.embedding.chunking import Chunking
-from kg_api.models.library.parsing import ParsedDocument
-from kg_api.parse.documents import parse
+from kg_api.evaluation.scores import Range, omega, scores
+from kg_api.providers.embedding_port import BGE_SMALL, MINILM, PackagedModel
+from kg_api.providers.local_embedding import LocalEmbedder
+from kg_api.providers.model_files import ensure_packaged
+from kg_api.schemas.documents import ParsedDocument
+from kg_api.schemas.embedding import Chunking
 from kg_api.settings import load_settings
+from kg_api.text.documents import parse
 
 DATA = Path(__file__).parents[2] / "shared/data/chroma_chunking"
 RETRIEVED = 5

@@ -18,8 +18,8 @@ from typing import Any
 from benchmarks.chunking import DATA, RETRIEVED
 from benchmarks.stack import machine, stack
 from kg_api.client import KgClient
-from kg_api.evaluate.scores.coverage import Range, Scores, scores
-from kg_api.models.vocabulary import SearchMode
+from kg_api.evaluation.scores import Range, Scores, scores
+from kg_api.schemas.vocabulary import SearchMode
 
 SETTINGS: list[dict[str, Any]] = [
     {"strategy": "paragraph", "chunk_size": 140},

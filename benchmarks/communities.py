@@ -29,20 +29,28 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.stack import machine
-from kg_api.bootstrap import open_graph
-from kg_api.communities.association import NEIGHBOURS, Matrix, Places, associate
-from kg_api.communities.centrality import centrality
-from kg_api.communities.concept_graph import read_concept_graph
-from kg_api.communities.job import CommunityDetection
-from kg_api.communities.leiden import ITERATIONS, SEED, TRIALS, find_clusters, modularity
-from kg_api.communities.service import CommunityService
-from kg_api.graph.communities.concept_graph import PORTION
-from kg_api.graph.database import Graph
-from kg_api.graph.jobs.requests import ensure_job
-from kg_api.graph.migrations import migrate
+from kg_api.container import open_graph
+from kg_api.discovery.communities import (
+    ITERATIONS,
+    NEIGHBOURS,
+    SEED,
+    TRIALS,
+    CommunityDetection,
+    CommunityService,
+    Matrix,
+    Places,
+    associate,
+    centrality,
+    find_clusters,
+    modularity,
+    read_concept_graph,
+)
+from kg_api.graph.client import Graph
+from kg_api.graph.communities import PORTION
+from kg_api.graph.jobs import ensure_job
+from kg_api.graph.schema import migrate
 from kg_api.jobs.runner import Runner
-from kg_api.model_settings.communities import CommunitySettings
-from kg_api.settings import WorkerSettings, load_settings
+from kg_api.settings import CommunitySettings, WorkerSettings, load_settings
 
 SETTINGS = CommunitySettings()
 LIMITS = {"max_size": SETTINGS.max_size, "min_size": SETTINGS.min_size}

@@ -18,7 +18,7 @@ import neo4j
 
 from benchmarks.processes import Watched
 from benchmarks.stack import Stack, machine, stack
-from kg_api.models.jobs import FINISHED
+from kg_api.schemas.operations import FINISHED
 
 ONTOLOGY = "folder"
 COUNTS = """MATCH (s:Source {ontology: $o}) WITH count(s) AS sources, count(s.extracted_with) AS read,

@@ -16,17 +16,16 @@ from pathlib import Path
 
 import numpy as np
 
-from kg_api.concepts.fitting import SHARE, UNMEASURED_SHARE
-from kg_api.embed.catalogue import CATALOGUE
-from kg_api.embed.open import open_embedder
-from kg_api.extract.keyphrase.extractor import KeyphraseExtractor
-from kg_api.graph.spaces.due import DocumentAbout, SourceText
-from kg_api.ingest.records import Incoming, to_record
-from kg_api.models.embedding.spaces import ModelChoice
-from kg_api.models.identity import concept_text
+from kg_api.concepts.search import SHARE, UNMEASURED_SHARE
+from kg_api.extraction.keyphrases import KeyphraseExtractor
+from kg_api.graph.vectors import DocumentAbout, SourceText
+from kg_api.ingest.service import Incoming, to_record
+from kg_api.providers.embedding import open_embedder
+from kg_api.providers.embedding_port import CATALOGUE
+from kg_api.schemas.base import concept_text
+from kg_api.schemas.spaces import ModelChoice
 from kg_api.settings import load_settings
-from kg_api.spaces.calibration import calibrate_labels, calibrate_similarity
-from kg_api.spaces.open_space import LABELS_ASKED, LABELS_SAMPLED
+from kg_api.spaces.open_spaces import LABELS_ASKED, LABELS_SAMPLED, calibrate_labels, calibrate_similarity
 
 QUESTIONS = Path(__file__).parent / "concept_questions.tsv"
 PER_SOURCE = 10

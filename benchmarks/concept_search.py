@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.stack import Stack, machine, stack
-from kg_api.models.jobs import FINISHED
+from kg_api.schemas.operations import FINISHED
 
 METRICS = (
     "recall@1",

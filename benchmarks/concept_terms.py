@@ -15,7 +15,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from benchmarks.term_gold import GOLD, MarkedDocument, Outcome, Score, read_gold, score
-from kg_api.models.concepts.extraction import PER_SOURCE
+from kg_api.schemas.concepts import PER_SOURCE
 
 
 def main() -> None:

@@ -22,12 +22,12 @@ from typing import Any, cast
 import psutil
 
 from benchmarks.stack import machine
-from kg_api.api_settings import ConversionSettings
 from kg_api.convert import kinds
 from kg_api.convert.isolated.pool import ConverterPool
-from kg_api.models.library.conversion import Converted
-from kg_api.models.library.formats import CONVERTED, ConvertedFormat
-from kg_api.parse.documents import format_of
+from kg_api.schemas.documents import Converted
+from kg_api.schemas.formats import CONVERTED, ConvertedFormat
+from kg_api.settings import ConversionSettings
+from kg_api.text.documents import format_of
 
 File = tuple[bytes, ConvertedFormat]
 Convert = Callable[[bytes, ConvertedFormat], Converted]

@@ -26,9 +26,9 @@ from rich.console import Console
 from rich.table import Table
 from tokenizers import Tokenizer
 
-from kg_api.embed.catalogue import DEFAULT
-from kg_api.embed.local.embedder import LocalEmbedder
-from kg_api.embed.local.packaged import TOKENIZER, WEIGHTS, ensure_model
+from kg_api.providers.embedding_port import DEFAULT
+from kg_api.providers.local_embedding import LocalEmbedder
+from kg_api.providers.model_files import TOKENIZER, WEIGHTS, ensure_model
 from kg_api.settings import load_settings
 
 REPOSITORY = Path(__file__).parents[1]

@@ -30,12 +30,12 @@ import numpy as np
 from benchmarks.fusion import discounted_gain, ingest_set, last_document
 from benchmarks.stack import Stack, machine, stack, stored_vectors
 from kg_api.client import KgClient
-from kg_api.embed.open import open_embedder
-from kg_api.embed.port import Embedder
-from kg_api.evaluate.sets.folder import read_set
-from kg_api.models.embedding.spaces import USUAL
-from kg_api.models.evaluation import QuestionSet
-from kg_api.search.rank.fusion import BEST, LaneScores, fuse
+from kg_api.evaluation.sets import read_set
+from kg_api.providers.embedding import open_embedder
+from kg_api.providers.embedding_port import Embedder
+from kg_api.schemas.evaluation import QuestionSet
+from kg_api.schemas.spaces import USUAL
+from kg_api.search.fusion import BEST, LaneScores, fuse
 from kg_api.settings import load_settings
 
 WORD = re.compile(r"\w+")

@@ -15,14 +15,13 @@ import numpy as np
 
 from benchmarks.stack import Stack, machine, stack, stored_vectors
 from kg_api.client import KgClient
-from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.graph.database import Graph, portions
-from kg_api.graph.documents.writes import store_documents
-from kg_api.models.identity import content_hash, digest, document_id, source_ids
-from kg_api.models.library.documents import DocumentRecord, SourceRecord
-from kg_api.models.library.parsing import SourceBlock
-from kg_api.models.queries.filters import Condition, parse_condition
-from kg_api.models.queries.search import SourceHit
+from kg_api.graph.client import Graph, portions
+from kg_api.graph.document_writes import store_documents
+from kg_api.providers.embedding import DeterministicEmbedder
+from kg_api.schemas.base import content_hash, digest, document_id, source_ids
+from kg_api.schemas.documents import DocumentRecord, SourceBlock, SourceRecord
+from kg_api.schemas.filters import Condition, parse_condition
+from kg_api.schemas.search import SourceHit
 
 ONTOLOGY, CLUSTERS, DIMENSIONS, TOP, REPEATS = "numbers", 200, 256, 10, 9
 FILTERS: dict[str, list[str]] = {

@@ -21,12 +21,12 @@ from typing import Any
 
 from benchmarks.stack import machine, stack
 from kg_api.client import KgClient
-from kg_api.evaluate.sets.folder import read_set
-from kg_api.models.embedding.spaces import SimilarityCalibration
-from kg_api.models.evaluation import QuestionSet
-from kg_api.models.queries.search import SourceHit
-from kg_api.search.rank.fusion import BEST, LaneScores, fuse
-from kg_api.spaces.calibration import calibrate_similarity
+from kg_api.evaluation.sets import read_set
+from kg_api.schemas.evaluation import QuestionSet
+from kg_api.schemas.search import SourceHit
+from kg_api.schemas.spaces import SimilarityCalibration
+from kg_api.search.fusion import BEST, LaneScores, fuse
+from kg_api.spaces.open_spaces import calibrate_similarity
 
 QUESTIONS = 150
 TOP = 10
@@ -85,7 +85,7 @@ def main() -> None:
 
 
 def _contrast() -> SimilarityCalibration:
-    from kg_api.embed.open import open_embedder  # noqa: PLC0415 - reads the model that --model named
+    from kg_api.providers.embedding import open_embedder  # noqa: PLC0415 - reads the model that --model named
     from kg_api.settings import load_settings  # noqa: PLC0415
 
     return calibrate_similarity(open_embedder(load_settings()))

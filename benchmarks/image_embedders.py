@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from kg_api.convert.image.preview import difference_hash, flat
-from kg_api.embed.image.histogram import RENDERING, WEIGHTS, HistogramEmbedder, blocks
+from kg_api.convert.image.file import difference_hash, flat
+from kg_api.providers.pixels import RENDERING, WEIGHTS, HistogramEmbedder, blocks
 from tests.support.image_changes import CHANGES, FOLDER, LIMITS, as_rendered
 
 Vectors = NDArray[np.float64]

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from benchmarks.processes import Watched
 from benchmarks.stack import Stack, machine, stack, stored_vectors
-from kg_api.models.jobs import FINISHED
+from kg_api.schemas.operations import FINISHED
 from kg_api.settings import load_settings
 
 ONTOLOGY = "far"

@@ -25,17 +25,14 @@ from numpy.typing import NDArray
 from benchmarks import chunking as chroma
 from benchmarks.chunk_retrieval import Vectors
 from benchmarks.local_models import interval, load, ndcg
-from kg_api.chunk.context import contextual, template
-from kg_api.chunk.fit import fit_chunks
-from kg_api.chunk.plan import chunk
-from kg_api.chunk.spans import ChunkSpan, Paragraph
-from kg_api.embed.catalogue import CATALOGUE, DEFAULT
-from kg_api.embed.local.late import join_vectors
-from kg_api.embed.port import TextPart
-from kg_api.models.embedding.chunking import Chunking
-from kg_api.parse.documents import parse
-from kg_api.parse.split import split
-from kg_api.planning.late import parts
+from kg_api.providers.embedding_port import CATALOGUE, DEFAULT, TextPart
+from kg_api.providers.model_files import join_vectors
+from kg_api.schemas.embedding import Chunking
+from kg_api.spaces.cost import parts
+from kg_api.text.chunking import ChunkSpan, Paragraph, contextual, fit_chunks, template
+from kg_api.text.documents import parse
+from kg_api.text.semantic import chunk
+from kg_api.text.sources import split
 
 DATA = Path(__file__).parents[2] / "shared/data"
 TOP = 10

@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 from kg_api.client import KgClient
-from kg_api.models.proposals.proposals import Proposal, ProposalEnd
+from kg_api.schemas.proposals import Proposal, ProposalEnd
 from kg_cli.terminal.connect import open_client
 
 PAGE = 1000

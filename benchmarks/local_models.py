@@ -24,10 +24,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from kg_api.embed.catalogue import CATALOGUE, PackagedModel
-from kg_api.embed.local.embedder import LocalEmbedder
-from kg_api.embed.local.packaged import ensure_packaged
-from kg_api.embed.port import Vectors
+from kg_api.providers.embedding_port import CATALOGUE, PackagedModel, Vectors
+from kg_api.providers.local_embedding import LocalEmbedder
+from kg_api.providers.model_files import ensure_packaged
 from kg_api.settings import load_settings
 
 DATA = Path(__file__).parents[2] / "shared/data"

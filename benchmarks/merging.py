@@ -31,17 +31,15 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.stack import Stack, machine, stack
-from kg_api.concepts.merging.matching import MIN_LIKENESS, likeness, same
-from kg_api.concepts.merging.merge import merge_near
-from kg_api.concepts.merging.spelling import alike
-from kg_api.embed.catalogue import CATALOGUE, PackagedModel
-from kg_api.embed.local.embedder import LocalEmbedder
-from kg_api.embed.local.packaged import ensure_packaged
-from kg_api.graph.concepts.names import Text
-from kg_api.graph.spaces.registry import find_space
-from kg_api.models.embedding.spaces import FIRST_SLUG, SimilarityCalibration
+from kg_api.concepts.merging import MIN_LIKENESS, alike, likeness, merge_near, same
+from kg_api.graph.concepts import Text
+from kg_api.graph.spaces import find_space
+from kg_api.providers.embedding_port import CATALOGUE, PackagedModel
+from kg_api.providers.local_embedding import LocalEmbedder
+from kg_api.providers.model_files import ensure_packaged
+from kg_api.schemas.spaces import FIRST_SLUG, SimilarityCalibration
 from kg_api.settings import load_settings
-from kg_api.spaces.calibration import calibrate_similarity
+from kg_api.spaces.open_spaces import calibrate_similarity
 
 PAIRS = Path(__file__).with_name("merging_pairs.tsv")
 

@@ -28,9 +28,9 @@ def main() -> None:
 
 
 def calls() -> dict[str, Callable[[], None]]:
-    from kg_api.metrics.meters import meters  # noqa: PLC0415
-    from kg_api.search.timing import Stopwatch  # noqa: PLC0415
-    from kg_api.tracing.spans import SpanKind, root_span, span  # noqa: PLC0415
+    from kg_api.metrics import meters  # noqa: PLC0415
+    from kg_api.search.notes import Stopwatch  # noqa: PLC0415
+    from kg_api.tracing import SpanKind, root_span, span  # noqa: PLC0415
 
     of, watch = meters(), Stopwatch()
 

@@ -22,14 +22,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.embed.open import open_embedder
-from kg_api.embed.port import Embedder
-from kg_api.ingest.records import Incoming, to_record
-from kg_api.models.embedding.spaces import ModelChoice
-from kg_api.models.queries.places import DescribedPlace
-from kg_api.search.rank.nearness import content_words, floor_of, has_all
+from kg_api.ingest.service import Incoming, to_record
+from kg_api.providers.embedding import open_embedder
+from kg_api.providers.embedding_port import Embedder
+from kg_api.schemas.search import DescribedPlace
+from kg_api.schemas.spaces import ModelChoice
+from kg_api.search.fusion import content_words, floor_of, has_all
 from kg_api.settings import load_settings
-from kg_api.spaces.calibration import calibrate_similarity
+from kg_api.spaces.open_spaces import calibrate_similarity
 
 PHRASES = Path(__file__).parent / "concept_questions.tsv"
 PEPS = ["0257", "0405", "0492", "0572", "0634", "0654"]

@@ -26,8 +26,8 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import BaseDocTemplate, Frame, PageTemplate, Paragraph
 
-from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated.pool import ConverterPool
+from kg_api.settings import ConversionSettings
 
 ROOT = Path(__file__).parents[1]
 FONTS = (("Times-Roman", 10, 1), ("Helvetica", 11, 1), ("Courier", 9, 1), ("Times-Roman", 9, 2))

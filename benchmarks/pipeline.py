@@ -21,9 +21,9 @@ import numpy as np
 from benchmarks.processes import Watched
 from benchmarks.stack import Stack, machine, stack, stored_vectors
 from kg_api.client import KgClient
-from kg_api.embed.open import open_embedder
-from kg_api.embed.port import Embedder
 from kg_api.errors import KgError
+from kg_api.providers.embedding import open_embedder
+from kg_api.providers.embedding_port import Embedder
 from kg_api.settings import load_settings
 
 ONTOLOGY = "benchmark"

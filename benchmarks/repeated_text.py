@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks.stack import machine, stack
 from kg_api.client import KgClient
-from kg_api.models.queries.similarity import MAX_NODES, RepeatedText, SourceGraph
+from kg_api.schemas.similarity import MAX_NODES, RepeatedText, SourceGraph
 
 ONTOLOGY = "peps"
 EVERY = 4

@@ -27,10 +27,9 @@ from scipy import stats
 from benchmarks.chunk_retrieval import Vectors
 from benchmarks.chunking import opened
 from benchmarks.rerank_sets import Collection, Fused, by_rank, by_score, lanes, load
-from kg_api.embed.catalogue import BGE_SMALL
-from kg_api.rerank.blend import blend, relevance
-from kg_api.rerank.local.cross_encoder import CrossEncoder
-from kg_api.rerank.local.packaged import require_packaged
+from kg_api.providers.cross_encoder import CrossEncoder
+from kg_api.providers.embedding_port import BGE_SMALL
+from kg_api.providers.rerank import blend, relevance, require_packaged
 
 DATA = Path(__file__).parents[2] / "shared/data"
 SETS = {

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from benchmarks.chunk_retrieval import LANE, Chunked, Vectors, bm25
 from benchmarks.chunking import Question
 from benchmarks.chunking import load as load_spans
-from kg_api.concepts.ranks import reciprocal_rank_fusion
-from kg_api.models.embedding.chunking import Chunking
-from kg_api.models.library.parsing import ParsedDocument
-from kg_api.parse.documents import parse
+from kg_api.concepts.search import reciprocal_rank_fusion
+from kg_api.schemas.documents import ParsedDocument
+from kg_api.schemas.embedding import Chunking
+from kg_api.text.documents import parse
 
 PASSAGES = ":passages"
 """Behind the name of a set of which passages are the questions."""

@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks.stack import machine, stack, stored_vectors
 from kg_api.client import KgClient
-from kg_api.embed.open import open_embedder
-from kg_api.models.queries.search import SourceHits
+from kg_api.providers.embedding import open_embedder
+from kg_api.schemas.search import SourceHits
 from kg_api.settings import load_settings
 
 QUERIES = 100

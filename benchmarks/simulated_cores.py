@@ -26,10 +26,10 @@ import numpy as np
 
 from benchmarks.embedding_speed import passages
 from benchmarks.stack import machine
-from kg_api.embed.catalogue import DEFAULT
-from kg_api.embed.local.embedder import LocalEmbedder
-from kg_api.embed.local.packaged import ensure_model
 from kg_api.machine import batch_for
+from kg_api.providers.embedding_port import DEFAULT
+from kg_api.providers.local_embedding import LocalEmbedder
+from kg_api.providers.model_files import ensure_model
 from kg_api.settings import load_settings
 
 TRIED = 200

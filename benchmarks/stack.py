@@ -17,9 +17,9 @@ from typing import Any
 import neo4j
 
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
-from kg_api.managed.home import Home
-from kg_api.models.jobs import FINISHED
+from kg_api.graph.client import Graph
+from kg_api.local.processes import Home
+from kg_api.schemas.operations import FINISHED
 
 POLL_SECONDS = 0.25
 QUIET_SECONDS = 3.0

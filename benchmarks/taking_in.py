@@ -27,10 +27,10 @@ import numpy as np
 
 from benchmarks.processes import Watched
 from benchmarks.stack import Stack, machine, stack
-from kg_api.bootstrap import open_container
-from kg_api.graph.database import Graph, Transaction
-from kg_api.ingest.records import Incoming
-from kg_api.models.library.batches import GivenBatch
+from kg_api.container import open_container
+from kg_api.graph.client import Graph, Transaction
+from kg_api.ingest.service import Incoming
+from kg_api.schemas.documents import GivenBatch
 from kg_api.settings import load_settings
 
 Send = Callable[[httpx.Client, Sequence[dict[str, str]]], None]

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import Stemmer
 
-from kg_api.extract.keyphrase.extractor import KeyphraseExtractor
-from kg_api.graph.spaces.due import DocumentAbout, SourceText
-from kg_api.ingest.records import Incoming, to_record
-from kg_api.models.concepts.extraction import ExtractedConcept
-from kg_api.models.identity import content_hash
+from kg_api.extraction.keyphrases import KeyphraseExtractor
+from kg_api.graph.vectors import DocumentAbout, SourceText
+from kg_api.ingest.service import Incoming, to_record
+from kg_api.schemas.base import content_hash
+from kg_api.schemas.concepts import ExtractedConcept
 
 GOLD = Path(__file__).parent.parent / "tests" / "data" / "terms"
 _STEMMERS = {"en": "english", "de": "german", "es": "spanish"}

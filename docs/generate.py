@@ -11,8 +11,7 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from kg_api.secret_files import FILE
-from kg_api.settings import load_settings, secret_variables, variables
+from kg_api.settings import FILE, load_settings, secret_variables, variables
 from kg_api.web.app import create_app
 
 HERE = Path(__file__).parent

@@ -39,7 +39,8 @@
     └── ManagedProcessError        500   exit 70   a local process does not start or stop
 
 The class carries the HTTP status and the exit code; its docstring is the default message. Messages tell the
-reader what to do next. Two handlers in all turn them into answers: kg_api.web.problems and kg_cli.main.
+reader what to do next. Two handlers in all turn them into answers: in kg_api.web.shared.problems and in
+kg_cli.main.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from kg_api.models.vocabulary import MAX_PER_SOURCE, ExtractorName
+from kg_api.schemas.vocabulary import MAX_PER_SOURCE, ExtractorName
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 WebAddress = Annotated[str, Field(pattern=r"^https?://[^\s@/?#\\]+(/[^\s@?#\\]*)?$")]

@@ -1,17 +1,14 @@
-"""The one place that reads the environment.
-
-KG_* variables, nested by `__` (KG_NEO4J__URI), and a provider's own by its own names (OPENAI_API_KEY).
-"""
+"""Settings of Neo4j and of its backups; settings.py reads them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, Self, cast
 
 import platformdirs
-from pydantic import BaseModel, Field, SecretStr, ValidationError, model_validator
+from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import (
@@ -22,14 +19,10 @@ from pydantic_settings import (
     SettingsError,
 )
 
-from kg_api.api_settings import ApiSettings, BlobSettings, ConversionSettings
+from kg_api import suggestions
 from kg_api.errors import ConfigurationError
-from kg_api.machine import batch_for, cores
-from kg_api.model_settings.communities import CommunitySettings
-from kg_api.model_settings.embedding import EmbeddingSettings, ImageEmbeddingSettings
-from kg_api.model_settings.proposals import ProposalSettings
-from kg_api.neo4j_settings import BackupSettings, Neo4jSettings
-from kg_api.secret_files import FILE, with_secrets_of_files
+from kg_api.machine import batch_for, cores, memory_bytes, service_processes
+from kg_api.schemas.vocabulary import MAX_OPEN_PROPOSALS, ImageDialect, ImageProvider, Provider
 from kg_api.sections import (
     CohereSettings,
     ConceptsSettings,
@@ -37,19 +30,641 @@ from kg_api.sections import (
     NomicSettings,
     OpenAISettings,
     OtelSettings,
+    Price,
     RerankSettings,
     Seconds,
     Section,
     SyncSettings,
 )
-from kg_api.wording import misspelt
+
+OWN_ENTRIES = (
+    *("server.default_", "server.bolt.", "server.http.", "server.https.", "server.directories."),
+    *("dbms.security.", "server.config."),
+)
+"""Beginnings of names in neo4j.conf by which the managed server would be elsewhere, or open to others."""
+
+
+class Neo4jSettings(Section):
+    """Where Neo4j is. Without `uri`, kg runs its own managed local one."""
+
+    uri: str | None = Field(
+        default=None,
+        pattern=r"^(neo4j|bolt)(\+s|\+ssc)?://[^@]+$",
+        description=(
+            "URI of an external Neo4j, such as `bolt://host:7687`, without a password; unset: kg runs its "
+            "own."
+        ),
+    )
+    user: str = Field(default="neo4j", description="Username for `KG_NEO4J__URI`.")
+    password: SecretStr | None = Field(default=None, description="Password for `KG_NEO4J__URI`; required.")
+    database: str = Field(default="neo4j", description="Name of the database.")
+    connection_seconds: Seconds = Field(
+        default=5,
+        description=(
+            "Age at which a connection to Neo4j is replaced instead of used again; set it below the time "
+            "after which a firewall in between forgets idle connections."
+        ),
+    )
+    port: int | None = Field(default=None, ge=1, le=65535, description="Bolt port of the managed Neo4j.")
+    heap_mb: int | None = Field(default=None, ge=256, description="Heap size of the managed Neo4j, MiB.")
+    pagecache_mb: int | None = Field(default=None, ge=64, description="Page cache of the managed Neo4j, MiB.")
+    disk_reserve_mb: int = Field(
+        default=64, ge=0, le=1_000_000, description="Free disk space below which writes are refused, MiB."
+    )
+    conf: dict[str, str] | None = Field(
+        default=None,
+        description=(
+            'Further entries of neo4j.conf as JSON, such as `{"db.transaction.timeout": "300s"}`; they win '
+            "over kg's own. Refused: addresses, folders and security, which are kg's to set."
+        ),
+    )
+    start_timeout_seconds: Seconds = Field(default=300, description="Time limit for Neo4j to start.")
+
+    @field_validator("conf")
+    @classmethod
+    def _without_ours(cls, conf: dict[str, str] | None) -> dict[str, str] | None:
+        entries = (conf or {}).items()
+        if ours := sorted(name for name, _ in entries if name.strip().startswith(OWN_ENTRIES)):
+            raise ValueError(f"{', '.join(ours)}: kg sets that itself; leave it out")
+        if not all(
+            text.isprintable() and "=" not in name for name, value in entries for text in (name, value)
+        ):
+            raise ValueError("an entry is a name and a value on one line")
+        return conf
+
+    @model_validator(mode="after")
+    def _password_with_uri(self) -> Self:
+        if self.uri is not None and self.password is None:
+            raise ValueError("KG_NEO4J__URI is set, so KG_NEO4J__PASSWORD must be set too")
+        return self
+
+
+class BackupSettings(Section):
+    """Backups of the managed Neo4j and of the pictures beside it."""
+
+    every_hours: float | None = Field(
+        default=None,
+        ge=0.001,
+        le=8760,
+        allow_inf_nan=False,
+        description="`kg up` makes a backup each time so many hours have passed; unset: none.",
+    )
+    folder: Path | None = Field(
+        default=None,
+        description="Folder for backups, better on another disk; unset: `backups` below KG_HOME.",
+    )
+    keep: int = Field(
+        default=7,
+        ge=1,
+        le=10_000,
+        description="Number of whole backups of this home that are kept by those that `kg up` makes.",
+    )
+
+
+# Settings of the REST service, of reading files and of keeping them; settings.py reads them.
+
+MIB = 1024 * 1024
+_HOST = re.compile(r"[A-Za-z0-9._-]+|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?")
+_ORIGIN = re.compile(r"https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?")
+
+
+def split_list(value: str | None) -> tuple[str, ...]:
+    """The parts of a setting that has commas between them."""
+    return tuple(part.strip() for part in (value or "").split(",") if part.strip())
+
+
+class ApiSettings(Section):
+    """The REST service."""
+
+    host: str = Field(
+        default="127.0.0.1",
+        description="Address the service listens on; the default is reachable from this machine only.",
+    )
+    port: int | None = Field(
+        default=None,
+        ge=1,
+        le=65535,
+        description="Port the service listens on; unset: 8420, or a free port if that is taken.",
+    )
+    processes: int | None = Field(
+        default=None,
+        ge=1,
+        le=64,
+        description=(
+            "Number of processes that serve requests on that port; unset: one per core up to 4, beyond that "
+            "three of four cores, at most 12, if they fit into a sixteenth of the memory. "
+            "The limits of this section are shared out among them."
+        ),
+    )
+    allowed_hosts: str | None = Field(
+        default=None,
+        description=(
+            "Comma-separated host names and addresses that clients use to reach the "
+            "service; required when KG_API__HOST is not a loopback address. "
+            "`localhost` and loopback addresses are always allowed."
+        ),
+    )
+    require_keys: bool | None = Field(
+        default=None,
+        description=(
+            "Whether nobody is answered without an API key (`kg admin keys create`); unset: where "
+            "KG_API__HOST is not a loopback address, and there it cannot be false. Set it behind a proxy. "
+            "A key that is sent is checked all the same."
+        ),
+    )
+    root_path: str | None = Field(
+        default=None,
+        pattern=r"^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?$",
+        description=(
+            "Path below which a reverse proxy serves kg, such as `/kg`; the proxy may remove the path from "
+            "requests or keep it. Unset: none, or the `X-Forwarded-Prefix` of a proxy on this machine or in "
+            "`FORWARDED_ALLOW_IPS`."
+        ),
+    )
+    requests_per_minute: int | None = Field(
+        default=None,
+        ge=1,
+        le=1_000_000,
+        description=(
+            "Requests that one API key may send a minute, to each process of the service; beyond it: 429. "
+            "Unset: no limit."
+        ),
+    )
+    provider_tokens_per_day: int | None = Field(
+        default=None,
+        ge=1,
+        le=10**12,
+        description=(
+            "Tokens that providers may read and write in a day (UTC) for the searches and questions of one "
+            "API key, by each process of the service; beyond it: 429. What workers embed and extract is not "
+            "counted. Unset: no limit."
+        ),
+    )
+    allowed_origins: str | None = Field(
+        default=None,
+        description=(
+            "Comma-separated origins of other web pages that may call the service, "
+            "such as `https://app.example.org`."
+        ),
+    )
+    max_document_bytes: int = Field(default=64 * MIB, gt=0, description="Maximum size of a document.")
+    max_request_bytes: int = Field(
+        default=1 * MIB, gt=0, description="Maximum size of any other request body."
+    )
+    max_connections: int = Field(
+        default=1000,
+        ge=1,
+        le=100_000,
+        description=(
+            "Maximum number of open connections; beyond it, the one that has gone "
+            "longest without a complete request is closed. Lower where the limit on "
+            "open files is low."
+        ),
+    )
+    header_seconds: Seconds = Field(
+        default=10, description="Time limit for receiving the headers of a request."
+    )
+    idle_seconds: Seconds = Field(default=5, description="How long an idle connection is kept open.")
+    stall_seconds: Seconds = Field(
+        default=20,
+        description=(
+            "A transfer that stays slower than KG_API__MIN_BYTES_PER_SECOND for this long is aborted."
+        ),
+    )
+    min_bytes_per_second: int = Field(
+        default=500,
+        ge=0,
+        le=1_000_000_000,
+        description="Minimum transfer rate of request and response bodies; 0: no minimum.",
+    )
+    backlog_seconds: Seconds = Field(
+        default=120,
+        description="`/ready` fails if a job has waited longer than this and no worker is running.",
+    )
+    event_streams: int = Field(
+        default=50, ge=0, le=10_000, description="Maximum number of concurrent Server-Sent Events streams."
+    )
+
+    @field_validator("root_path")
+    @classmethod
+    def _without_final_slash(cls, value: str | None) -> str | None:
+        return (value or "").rstrip("/") or None
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _host_names(cls, value: str | None) -> str | None:
+        if not all(map(_HOST.fullmatch, split_list(value))):
+            raise ValueError("takes comma-separated host names or addresses, without scheme or port")
+        return value
+
+    @field_validator("allowed_origins")
+    @classmethod
+    def _web_pages(cls, value: str | None) -> str | None:
+        if not all(map(_ORIGIN.fullmatch, split_list(value))):
+            raise ValueError("takes comma-separated origins such as https://app.example.org")
+        return value
+
+    @property
+    def process_count(self) -> int:
+        """How many processes serve requests."""
+        return self.processes or service_processes(cores(), memory_bytes())
+
+    def share(self, most: int) -> int:
+        """Of something that all processes may have so much of: what is one's; none where there is none."""
+        return -(-most // self.process_count)
+
+    @property
+    def allowed_host_names(self) -> tuple[str, ...]:
+        """The hosts one by one; addresses of IPv6 without brackets, as requests are compared."""
+        return tuple(each.strip("[]").lower() for each in split_list(self.allowed_hosts))
+
+    @property
+    def allowed_web_pages(self) -> tuple[str, ...]:
+        return split_list(self.allowed_origins)
+
+
+class ConversionSettings(Section):
+    """Files that are no plain text are read in processes apart."""
+
+    processes: int = Field(
+        default=2, ge=1, le=64, description="Files converted at once, by each process of the service."
+    )
+    max_seconds: Seconds = Field(default=120, description="Time limit for converting one file.")
+    max_memory_mb: int = Field(
+        default=2048,
+        ge=512,
+        le=1_048_576,
+        description="Memory limit of a converting process, in MiB.",
+    )
+    ocr: Literal["auto", "off", "tesseract", "rapidocr"] = Field(
+        default="auto",
+        description=(
+            "What reads pages of PDFs that have no readable text: `tesseract` (a program), `rapidocr` "
+            "(the extra `ocr`), `auto` (the first of the two that is installed) or `off`. A page takes "
+            "seconds."
+        ),
+    )
+    ocr_languages: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z_]+(/[A-Za-z_]+)?(\+[A-Za-z_]+(/[A-Za-z_]+)?){0,7}$",
+        description=(
+            "Languages of such pages as tesseract names them, such as `eng+deu`; unset: up to three that are "
+            "installed, English first. `rapidocr` knows Latin, Chinese and Japanese letters at once."
+        ),
+    )
+    ocr_max_pages: int = Field(
+        default=200, ge=1, le=10_000, description="Pages of one file that OCR reads at most."
+    )
+    ocr_max_seconds: Seconds = Field(
+        default=300, description="Time for OCR of one file; pages that are left then are told of."
+    )
+    ocr_max_megapixels: float = Field(
+        default=10,
+        ge=1,
+        le=100,
+        description="Size of the picture that a page is drawn as for OCR; 200 dpi where that is less.",
+    )
+    ocr_images: bool = Field(
+        default=True,
+        description="Whether OCR also reads pictures that are documents of their own (PNG, JPEG, ...).",
+    )
+    images_within: bool = Field(
+        default=True,
+        description=(
+            "Whether pictures within documents (PDF, EPUB, DOCX, HTML and others) become sources too."
+        ),
+    )
+    image_max_megapixels: float = Field(
+        default=100, gt=0, le=1000, description="Size of a picture that is read at most."
+    )
+    image_keep_place: bool = Field(
+        default=False,
+        description=(
+            "Whether pictures are stored as they came, with the place where they were taken, which is "
+            "metadata, too; otherwise only what shows them rightly is stored, and words and dates."
+        ),
+    )
+
+    def of_one_process(self) -> ConversionSettings:
+        """The same, one file at a time."""
+        return self.model_copy(update={"processes": 1})
+
+
+class S3Settings(Section):
+    """Pictures and PDFs in a bucket instead of a folder.
+
+    Its keys are read where all tools of S3 read them: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and
+    AWS_SESSION_TOKEN, or what the machine itself is given.
+    """
+
+    bucket: str | None = Field(
+        default=None,
+        pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$",
+        description=(
+            "Bucket of an S3-compatible store for pictures, their thumbnails and PDFs, instead of a folder "
+            "(the extra `s3`). Its keys are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
+        ),
+    )
+    endpoint: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^\s/@?#\\]+/?$",
+        description="URL of the store, such as `https://s3.example.org:9000`; unset: Amazon's by region.",
+    )
+    region: str = Field(
+        default="us-east-1",
+        pattern=r"^[a-z0-9-]+$",
+        description="Region of the bucket; stores other than Amazon's mostly take any.",
+    )
+    prefix: str = Field(
+        default="",
+        pattern=r"^([A-Za-z0-9!_.*'()-]+(/[A-Za-z0-9!_.*'()-]+)*/?)?$",
+        description="What the keys of all files begin with, such as `kg/`, where others use the bucket, too.",
+    )
+    seconds: Seconds = Field(default=60, description="Time limit for putting or getting one file.")
+
+
+class BlobSettings(Section):
+    """Where pictures and PDFs are kept."""
+
+    s3: S3Settings = S3Settings()
+
+    folder: Path | None = Field(
+        default=None,
+        description=(
+            "Folder for pictures, their thumbnails and PDFs, shared by the service and its workers; unset: "
+            "`blobs` below KG_HOME, where `kg admin backup` copies it; another folder is not in a backup."
+        ),
+    )
+    keep_pdfs: bool = Field(
+        default=True,
+        description=(
+            "Whether PDFs that are ingested are kept as they came, too: there are no pictures of "
+            "their pages without them."
+        ),
+    )
+
+
+DEFAULT_CONVERSION = ConversionSettings()
+"""As they are where nobody has changed them."""
+
+
+# Secrets in files, as Docker and Kubernetes provide them: KG_API_KEY_FILE names a file with KG_API_KEY.
+
+FILE = "_FILE"
+MAX_BYTES = 65_536
+
+
+def with_secrets_of_files(
+    environment: Mapping[str, str | None], secrets: Iterable[str]
+) -> dict[str, str | None]:
+    """Return an environment in which each secret has its value, and no file is named.
+
+    Args:
+        environment: variables in lower case.
+        secrets: names of all secrets.
+
+    Raises:
+        ConfigurationError: a file cannot be used; the message names the variable, never the content.
+    """
+    found = dict(environment)
+    wrong: list[str] = []
+    for variable in secrets:
+        path = found.pop((variable + FILE).lower(), None)
+        if not path:
+            continue
+        if found.get(variable.lower()):
+            wrong.append(f"{variable + FILE}: {variable} is set, too; unset one of the two")
+            continue
+        try:
+            found[variable.lower()] = _read(Path(path))
+        except OSError as error:
+            wrong.append(f"{variable + FILE}: {path} cannot be read: {error.strerror}")
+        except ValueError as error:
+            wrong.append(f"{variable + FILE}: {path} {error}")
+    if wrong:
+        raise ConfigurationError("invalid settings:\n  " + "\n  ".join(wrong))
+    return found
+
+
+def _read(path: Path) -> str:
+    """The text of a file without the end of its last line, which editors add."""
+    if not path.is_absolute():
+        raise ValueError("is not an absolute path, which all processes of kg need")
+    with path.open("rb") as file:
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise ValueError(f"has more than {MAX_BYTES} bytes")
+    try:
+        text = content.decode("utf-8").removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError:
+        raise ValueError("is not text in UTF-8") from None
+    if not text:
+        raise ValueError("is empty")
+    if "\0" in text:
+        raise ValueError("has a zero byte")
+    return text
+
+
+# How communities of concepts are made.
+
+
+class CommunitySettings(Section):
+    """Communities of the concepts of each ontology."""
+
+    enabled: bool = Field(
+        default=True, description="Whether communities are detected by themselves when concepts have changed."
+    )
+    max_size: int = Field(
+        default=100,
+        ge=10,
+        le=100_000,
+        description="A community of more concepts is divided on the next level.",
+    )
+    min_size: int = Field(
+        default=3, ge=2, le=1000, description="Communities of fewer concepts are left out, and counted."
+    )
+    max_concepts: int = Field(
+        default=200_000,
+        ge=1000,
+        le=10_000_000,
+        description="Maximum concepts per ontology that are looked at, the most connected first.",
+    )
+    changed_share: float = Field(
+        default=0.1,
+        gt=0,
+        le=1,
+        description="Share of an ontology's sources, concepts or relationships that must have changed before "
+        "communities are detected again.",
+    )
+
+
+# Settings of the models that embed; settings.py reads them.
+
+
+class EmbeddingSettings(Section):
+    """The embedding model of ontologies that name no other."""
+
+    provider: Provider = Field(
+        default="local",
+        description=(
+            "Embedding provider; `deterministic` is for tests only: it hashes words and knows no meaning."
+        ),
+    )
+    model: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Embedding model; unset: the provider's default (openai: OPENAI_EMBED_MODEL).",
+    )
+    model_folder: Path | None = Field(
+        default=None, description="Folder with model.onnx and tokenizer.json to use instead."
+    )
+    threads: int | None = Field(
+        default=None, ge=1, description="Threads for local models; unset: one per core."
+    )
+    requests_at_once: int = Field(
+        default=8,
+        ge=1,
+        le=64,
+        description=(
+            "Maximum requests in flight to a remote provider per worker; "
+            "fewer when it answers 429 or its rate-limit headers say so."
+        ),
+    )
+    query_seconds: Seconds = Field(
+        default=5,
+        description=(
+            "How long a search waits for the provider, retries included, before it continues without vectors."
+        ),
+    )
+    cache_entries: int = Field(
+        default=200_000,
+        ge=0,
+        le=100_000_000,
+        description="Maximum vectors in the embedding cache; 0: no cache.",
+    )
+    max_tokens: int = Field(
+        default=512, ge=64, le=1_000_000, description="Maximum input tokens of a model that kg does not know."
+    )
+    query_prefix: str = Field(default="", description="Query prefix of a model that kg does not know.")
+    passage_prefix: str = Field(default="", description="Passage prefix of a model that kg does not know.")
+    price: Price | None = Field(
+        default=None, description="Price of a model that kg does not know, in US dollars per million tokens."
+    )
+
+    @model_validator(mode="after")
+    def _one_model(self) -> Self:
+        if self.model_folder is not None and (self.model is not None or self.provider != "local"):
+            raise ValueError(
+                "KG_EMBEDDING__MODEL_FOLDER is a local model of your own: "
+                "leave out KG_EMBEDDING__MODEL, and KG_EMBEDDING__PROVIDER unless it is local"
+            )
+        return self
+
+
+class ImageEmbeddingSettings(Section):
+    """The model of pictures of ontologies that name no other. Keys and addresses are the providers' own."""
+
+    provider: ImageProvider = Field(
+        default="histogram",
+        description=(
+            "Model that embeds pictures: `histogram` compares colours and edges, needs no model and reads no "
+            "text; `onnx` is a model in a folder of your own; `nomic`, `openai` (any server whose "
+            "/embeddings takes pictures) and `cohere` are asked over HTTP."
+        ),
+    )
+    model: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=200,
+        description="Picture model; unset: the provider's default. Of `onnx`: a folder in the next one.",
+    )
+    dimensions: int | None = Field(
+        default=None,
+        ge=1,
+        le=4096,
+        description="Dimensions of its vectors; required for a model that kg does not know.",
+    )
+    folder: Path | None = Field(
+        default=None, description="For `onnx`: folder with a subfolder for each model, described in it."
+    )
+    dialect: ImageDialect = Field(
+        default="jina",
+        description=(
+            "For `openai`: how the server takes pictures: `jina` as `input: [{image: ...}]` (Jina, SGLang), "
+            "`infinity` with `modality`, `vllm` as `messages`, one picture a request."
+        ),
+    )
+    max_tokens: int = Field(
+        default=256,
+        ge=64,
+        le=1_000_000,
+        description="Maximum input tokens of a model that kg does not know; each byte is counted as one.",
+    )
+    query_prefix: str = Field(default="", description="Query prefix of a model that kg does not know.")
+
+
+# How links are proposed in ontologies that say nothing else.
+
+
+class ProposalSettings(Section):
+    """Links that are proposed between sources, and between concepts, of different documents."""
+
+    enabled: bool = Field(
+        default=True,
+        description="Whether links are proposed by themselves, in ontologies that say nothing else.",
+    )
+    min_similarity: float | None = Field(
+        default=None,
+        ge=-1,
+        le=1,
+        description="Minimum cosine of two sources; unset: by what the model's cosines mean.",
+    )
+    min_concept_similarity: float | None = Field(
+        default=None,
+        ge=-1,
+        le=1,
+        description="Minimum cosine of two concepts; unset: by what the model's cosines mean.",
+    )
+    min_contrast: float | None = Field(
+        default=None,
+        ge=-1,
+        le=1,
+        description="By how much the cosine of two sources exceeds the mean cosine of both with what else is "
+        "near; unset: by what the model's cosines mean.",
+    )
+    min_concept_contrast: float | None = Field(
+        default=None, ge=-1, le=1, description="The same of two concepts."
+    )
+    neighbours: int = Field(
+        default=1, ge=1, le=10, description="Each must be among so many that are nearest to the other."
+    )
+    hops: int = Field(
+        default=2, ge=1, le=3, description="What is connected by so few steps already is not proposed."
+    )
+    max_open: int = Field(
+        default=500,
+        ge=1,
+        le=MAX_OPEN_PROPOSALS,
+        description="Maximum open proposals per ontology; the best are kept.",
+    )
+    nodes_a_run: int = Field(
+        default=5000,
+        ge=1,
+        le=1_000_000,
+        description="Maximum sources and concepts that one job looks at; the next check goes on.",
+    )
+
+
+# The one place that reads the environment.
+#
+# KG_* variables, nested by `__` (KG_NEO4J__URI), and a provider's own by its own names (OPENAI_API_KEY).
 
 BY_THEIR_OWN_NAMES = ("openai", "nomic", "cohere", "otel")
 """Sections whose variables have no KG_ before them, as the providers' own tools read them."""
 
 
 SOURCES_READ_A_BATCH = 250
-"""As many as one transaction forgets (`kg_api/graph/concepts/removal.py`): each may carry 50 concepts."""
+"""As many as one transaction forgets (`kg_api/graph/concept_writes.py`): each may carry 50 concepts."""
 
 
 class WorkerSettings(Section):
@@ -245,7 +860,7 @@ def load_settings(**overrides: object) -> Settings:
     """
     environment = EnvSettingsSource(Settings).env_vars
     known = [*(name for name, _ in variables()), *(name + FILE for name in secret_variables())]
-    unknown = [*misspelt.complaints(environment, known)]
+    unknown = [*suggestions.complaints(environment, known)]
     if unknown:
         raise ConfigurationError("invalid settings:\n  " + "\n  ".join(unknown))
     try:
@@ -263,5 +878,5 @@ def load_settings(**overrides: object) -> Settings:
 
 def _describe(variable: str, fault: ErrorDetails) -> str:
     if fault["type"] == "extra_forbidden":
-        return misspelt.describe_unknown(variable, (name for name, _ in variables()))
+        return suggestions.describe_unknown(variable, (name for name, _ in variables()))
     return f"{variable}: {fault['msg']}"

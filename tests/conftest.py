@@ -15,8 +15,8 @@ import pytest
 import structlog
 from xdist.remote import Producer
 
-from kg_api.graph.database import Graph
-from kg_api.graph.migrations import migrate
+from kg_api.graph.client import Graph
+from kg_api.graph.schema import migrate
 from kg_api.graph.statements import (
     FIRST_CONCEPT_INDEX,
     FIRST_IMAGE_INDEX,
@@ -24,7 +24,7 @@ from kg_api.graph.statements import (
     FIRST_RELATION_INDEX,
     of_space,
 )
-from kg_api.models.embedding.spaces import FIRST_IMAGE_SLUG, FIRST_SLUG, SECOND_SLOT
+from kg_api.schemas.spaces import FIRST_IMAGE_SLUG, FIRST_SLUG, SECOND_SLOT
 from tests.neo4j_server import Neo4jServer, neo4j_server
 from tests.support.colour_grid import ColourGrid
 from tests.support.sharing_out import SharingOut

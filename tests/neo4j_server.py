@@ -12,14 +12,10 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kg_api.managed import processes, roles
-from kg_api.managed.home import Home
-from kg_api.managed.neo4j import bolt
-from kg_api.managed.neo4j.role import choose_bolt_port, neo4j_role
-from kg_api.managed.ports import free_port
-from kg_api.managed.roles import Role
-from kg_api.neo4j_settings import Neo4jSettings
-from kg_api.settings import Settings, load_settings
+from kg_api.local import neo4j, processes
+from kg_api.local.neo4j import choose_bolt_port, neo4j_role
+from kg_api.local.processes import Home, Role, free_port
+from kg_api.settings import Neo4jSettings, Settings, load_settings
 from tests.support import migrated_home
 
 IMAGE = "neo4j:2026.08.1-community"
@@ -51,17 +47,17 @@ class Neo4jServer:
 
     def kill(self) -> None:
         """End it with SIGKILL, in the middle of whatever it does."""
-        if process := roles.running(self._managed()):
+        if process := processes.running(self._managed()):
             process.kill()
 
     def restart(self) -> None:
         """Start it again on the same address and data, and wait until it answers."""
         role = self._managed()
-        roles.wait(role, roles.start(role), timeout=START_SECONDS)
+        processes.wait(role, processes.start(role), timeout=START_SECONDS)
 
     def stop(self, grace_seconds: float | None = None) -> None:
         """End it the graceful way."""
-        roles.stop(self._managed(), grace_seconds=grace_seconds)
+        processes.stop(self._managed(), grace_seconds=grace_seconds)
 
     def _managed(self) -> Role:
         if self.role is None:
@@ -96,7 +92,7 @@ def managed_server(*, first_start: bool = False) -> Generator[Neo4jServer]:
         role = neo4j_role(home, settings)
         try:
             choose_bolt_port(home, settings)
-            roles.wait(role, roles.start(role), timeout=START_SECONDS)
+            processes.wait(role, processes.start(role), timeout=START_SECONDS)
             yield Neo4jServer(home.bolt_uri() or "", USER, home.password() or "", role)
         finally:
             _kill(role)
@@ -112,7 +108,7 @@ def container_server() -> Generator[Neo4jServer]:
     with container as started:
         uri = f"bolt://{started.get_container_host_ip()}:{started.get_exposed_port(7687)}"
         deadline = time.monotonic() + START_SECONDS
-        while not bolt.uri_answers(uri):
+        while not neo4j.uri_answers(uri):
             if time.monotonic() > deadline:
                 raise RuntimeError(f"the container of {IMAGE} does not answer: {started.get_logs()}")
             time.sleep(0.2)
@@ -146,7 +142,7 @@ def _sweep() -> None:
 
 
 def _kill(role: Role) -> None:
-    if process := roles.running(role):
+    if process := processes.running(role):
         process.kill()
 
 

@@ -37,8 +37,8 @@ from benchmarks.peers.quality import quality
 from benchmarks.peers.report import aims, as_json, show
 from benchmarks.peers.texts import folder_passages, judged, word_questions
 from benchmarks.stack import Stack, machine, stack
-from kg_api.embed.local.packaged import find_model
-from kg_api.models.vocabulary import Tier
+from kg_api.providers.model_files import find_model
+from kg_api.schemas.vocabulary import Tier
 from kg_api.settings import load_settings
 
 ROOT = Path(__file__).parents[2]

@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from kg_api.embed.catalogue import ModelSpec
-from kg_api.embed.local.embedder import LocalEmbedder
+from kg_api.providers.embedding_port import ModelSpec
+from kg_api.providers.local_embedding import LocalEmbedder
 
 BARE_SAMPLE = 600
 

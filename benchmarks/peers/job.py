@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from kg_api.embed.catalogue import ModelSpec
+from kg_api.providers.embedding_port import ModelSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from typing import Any
 from benchmarks.peers.contestants import OWN
 from benchmarks.peers.job import Report
 from benchmarks.peers.texts import Judged
-from kg_api.evaluate.scores.scoring import per_query
-from kg_api.evaluate.scores.statistics import interval, randomisation
-from kg_api.models.evaluation import FoundSpan, QuestionResult
+from kg_api.evaluation.comparing import interval, randomisation
+from kg_api.evaluation.scoring import per_query
+from kg_api.schemas.evaluation import FoundSpan, QuestionResult
 
 METRIC = "ndcg@10"
 DEPTH = 10

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.peers.job import Corpus, Passage, Question
-from kg_api.evaluate.sending import SentDocument, as_sent
-from kg_api.evaluate.sets.folder import read_set
-from kg_api.evaluate.sets.sample import sample_queries
-from kg_api.models.evaluation import SetQuery
-from kg_api.models.vocabulary import Tier
-from kg_api.parse.documents import SUFFIXES, parse
-from kg_api.parse.files import select
-from kg_api.parse.split import split
+from kg_api.evaluation.run import SentDocument, as_sent
+from kg_api.evaluation.sets import read_set, sample_queries
+from kg_api.schemas.evaluation import SetQuery
+from kg_api.schemas.vocabulary import Tier
+from kg_api.text.documents import SUFFIXES, parse, select
+from kg_api.text.sources import split
 
 SEED = 5
 WORDS = 10

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.scale.seeds import Seeds
 from benchmarks.stack import Stack
-from kg_api.managed.home import Home
+from kg_api.local.processes import Home
 
 ROOT = Path(__file__).parents[2]
 MODEL = "mixed"

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.embed.local.embedder import LocalEmbedder
-from kg_api.embed.local.packaged import find_model
-from kg_api.parse.documents import parse
-from kg_api.parse.split import split
+from kg_api.providers.local_embedding import LocalEmbedder
+from kg_api.providers.model_files import find_model
 from kg_api.settings import load_settings
-from kg_api.spaces.calibration import PAIRS
+from kg_api.spaces.open_spaces import PAIRS
+from kg_api.text.documents import parse
+from kg_api.text.sources import split
 
 SEED = 7
 SHARES = {

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.stack import Stack
-from kg_api.graph.database import Graph
-from kg_api.graph.indexes import index_states
-from kg_api.graph.spaces.registry import Space, find_space, index_config
+from kg_api.graph.client import Graph
+from kg_api.graph.schema import index_states
+from kg_api.graph.spaces import Space, find_space, index_config
 
 MIB = 2**20
 QUANTIZATION = "vector.quantization.type"

@@ -17,7 +17,7 @@ from benchmarks.scale.keeping import Notes
 from benchmarks.scale.texts import ONTOLOGIES, Texts, documents_of
 from benchmarks.stack import Stack
 from kg_api.errors import KgError
-from kg_api.models.jobs import FINISHED
+from kg_api.schemas.operations import FINISHED
 
 DOCUMENTS_A_SLICE = 100
 MOST_AHEAD = 20_000

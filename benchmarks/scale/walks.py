@@ -13,10 +13,9 @@ from benchmarks.scale.taking_in import left
 from benchmarks.scale.texts import Texts
 from benchmarks.stack import Stack
 from kg_api.client import KgClient
-from kg_api.graph.documents.library import list_ontologies
-from kg_api.graph.spaces.configuration import write_configuration
-from kg_api.graph.spaces.due import BEGINNING, count_behind, count_due, due_sources
-from kg_api.graph.spaces.flags import is_noted
+from kg_api.graph.library import list_ontologies
+from kg_api.graph.spaces import write_configuration
+from kg_api.graph.vectors import BEGINNING, count_behind, count_due, due_sources, is_noted
 from kg_api.spaces.plans import read_embedding_state
 
 ROUNDS = 5

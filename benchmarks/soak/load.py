@@ -18,7 +18,7 @@ from PIL import Image
 from benchmarks.storm.faults import Background
 from kg_api.client import KgClient
 from kg_api.errors import NotFound
-from kg_api.models.identity import document_id
+from kg_api.schemas.base import document_id
 
 ONTOLOGY = "soak"
 KEPT_DOCUMENTS = 40

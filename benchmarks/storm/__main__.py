@@ -27,8 +27,8 @@ from benchmarks.storm.faults import ONTOLOGY, Changer, Clock, Killer, Loss
 from benchmarks.storm.stage import Stage, staged
 from benchmarks.storm.work import PATIENCE, ingest, texts_of, wait_until, wait_until_nothing_is_due
 from kg_api.client import KgClient
-from kg_api.embed.open import open_embedder
-from kg_api.embed.port import Embedder
+from kg_api.providers.embedding import open_embedder
+from kg_api.providers.embedding_port import Embedder
 from kg_api.settings import load_settings
 
 A_DOCUMENT = 100

@@ -11,8 +11,8 @@ import numpy as np
 from benchmarks.storm.faults import ONTOLOGY
 from benchmarks.storm.stage import Rows, Stage
 from kg_api.client import KgClient
-from kg_api.embed.port import Embedder
-from kg_api.models.identity import document_id
+from kg_api.providers.embedding_port import Embedder
+from kg_api.schemas.base import document_id
 
 COMPARED, ASKED = 500, 100
 

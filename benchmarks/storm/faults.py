@@ -15,8 +15,8 @@ from neo4j.exceptions import DriverError, Neo4jError
 from benchmarks.storm.stage import Stage
 from kg_api.client import KgClient
 from kg_api.errors import KgError, NotFound
-from kg_api.managed import roles
-from kg_api.models.identity import document_id
+from kg_api.local import processes
+from kg_api.schemas.base import document_id
 
 ONTOLOGY = "storm"
 LOOK_SECONDS = 0.2
@@ -169,7 +169,7 @@ class Killer(Background):
         return 0.2
 
     def _kill_neo4j(self) -> bool:
-        process = roles.running(self.stage.neo4j)
+        process = processes.running(self.stage.neo4j)
         if process is None or self.stage.neo4j.waiting_for():
             return False
         process.kill()

@@ -18,13 +18,11 @@ from typing import Any
 import neo4j
 
 from kg_api.client import KgClient
-from kg_api.managed import ports, roles
-from kg_api.managed.home import Home
-from kg_api.managed.roles import Role
-from kg_api.managed.supervisor import Supervisor
+from kg_api.local import processes
+from kg_api.local.processes import Home, Role
+from kg_api.local.supervisor import Supervisor
 from kg_api.settings import load_settings
-from kg_cli.stack.processes import choose_ports
-from kg_cli.stack.roles import stack_roles
+from kg_cli.stack.doctor import choose_ports, stack_roles
 
 START_SECONDS = 300.0
 RESTART_SECONDS = 0.5
@@ -173,7 +171,7 @@ def staged(supervised: Sequence[str] = ("neo4j", "api")) -> Generator[Stage]:
     """
     with tempfile.TemporaryDirectory(prefix="kg-storm-", ignore_cleanup_errors=True) as folder:
         os.environ.update(
-            KG_HOME=folder, KG_API__PORT=str(ports.free_port()), KG_NEO4J__PORT=str(ports.free_port())
+            KG_HOME=folder, KG_API__PORT=str(processes.free_port()), KG_NEO4J__PORT=str(processes.free_port())
         )
         settings = load_settings()
         home = Home(settings.home).create()
@@ -206,7 +204,7 @@ def _supervised(watched: list[Role]) -> Generator[None]:
         stop.set()
         supervisor.join()
         for role in reversed(watched):
-            roles.stop(role)
+            processes.stop(role)
 
 
 def _until_working(watched: list[Role]) -> None:

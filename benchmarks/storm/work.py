@@ -11,7 +11,7 @@ from benchmarks.storm.faults import ONTOLOGY
 from benchmarks.storm.stage import Stage
 from kg_api.client import KgClient
 from kg_api.errors import KgError
-from kg_api.managed import files
+from kg_api.local import processes
 
 PATIENCE = 3600.0
 """Seconds from the last kill until nothing may be due."""
@@ -30,7 +30,7 @@ def ingest(stage: Stage, texts: dict[str, str]) -> int:
     """Take the files in as a person does, again until all are there; how often it took."""
     folder = stage.home.path / "documents"
     for name, text in texts.items():
-        files.make_folder((folder / name).parent)
+        processes.make_folder((folder / name).parent)
         (folder / name).write_bytes(text.encode())
     told = ""
     for number in range(1, MOST_INGESTS + 1):

@@ -33,7 +33,7 @@ from benchmarks.team.clients import OTHER, Client, kinds_of_clients
 from benchmarks.team.faults import KeyKeeper, RandomKiller
 from benchmarks.team.services import Service, make_key, story, two_services
 from kg_api.client import KgClient
-from kg_api.embed.open import open_embedder
+from kg_api.providers.embedding import open_embedder
 from kg_api.settings import load_settings
 
 WORKERS = 3

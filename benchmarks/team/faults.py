@@ -14,7 +14,7 @@ from benchmarks.storm.stage import Stage
 from benchmarks.team.services import Service
 from kg_api.client import KgClient
 from kg_api.errors import Conflict, KgError, NotFound
-from kg_api.managed import roles
+from kg_api.local import processes
 
 KNOWN_SECONDS = 5.0
 """Each process of a service takes so long to know of a key's end (docs/keys.md)."""
@@ -63,7 +63,7 @@ class RandomKiller(Background):
         return all(each.answers for each in self._services) and self._dice.choice(self._services).kill()
 
     def _neo4j(self) -> bool:
-        process = roles.running(self._stage.neo4j)
+        process = processes.running(self._stage.neo4j)
         if process is None or self._stage.neo4j.waiting_for():
             return False
         process.kill()

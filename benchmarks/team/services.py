@@ -15,8 +15,8 @@ from typing import Any
 import httpx
 
 from benchmarks.storm.stage import START_SECONDS, Attended, Stage, attending
-from kg_api.managed import ports
-from kg_api.managed.neo4j.role import choose_bolt_port
+from kg_api.local import processes
+from kg_api.local.neo4j import choose_bolt_port
 from kg_api.settings import load_settings
 
 READY = '"service open"'
@@ -92,7 +92,7 @@ def two_services(stage: Stage) -> Generator[list[Service]]:
     """Keep two services running that ask for keys; the first one is that of the home."""
     settings = load_settings()
     choose_bolt_port(stage.home, settings)
-    taken = [settings.api.port or ports.free_port(), ports.free_port()]
+    taken = [settings.api.port or processes.free_port(), processes.free_port()]
     stage.home.remember(api=taken[0], api_host="127.0.0.1")
     services = [
         Service(Attended(name, stage.home, "serve", {**KEYS_NEEDED, "KG_API__PORT": str(port)}, READY), port)

@@ -11,8 +11,8 @@ from typing import Final
 import structlog
 
 from kg_api.errors import KgError
-from kg_api.graph.database import Graph
-from kg_api.graph.keys.audit import AuditRecord, write_audit
+from kg_api.graph.client import Graph
+from kg_api.graph.keys import AuditRecord, write_audit
 
 log = structlog.get_logger()
 

@@ -1,23 +1,322 @@
-"""Making, replacing and revoking keys."""
+"""How a command on the machine of the service is let in: it can read this home's key. Pure.
+
+The key itself is never sent, for whoever listens at the service's port while the service is down would have
+it. What is sent is good for one request and for a minute, and nothing else can be made of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import hmac
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final, TypeVar, get_args
 
-from kg_api.access.token import make_token
-from kg_api.errors import Conflict, NotFound
-from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.keys.stored import (
+import structlog
+from cachetools import LRUCache, TLRUCache
+from pydantic import BaseModel
+
+from kg_api.errors import Conflict, NotFound, Unavailable
+from kg_api.graph.client import Graph, Reader, Transaction
+from kg_api.graph.keys import (
     StoredKey,
+    UsableKey,
     expire_key,
+    find_session,
+    find_usable,
     life_of,
     lock_keys,
+    note_use,
     put_key,
+    put_session,
     read_keys,
+    remove_session,
     revoke_stored,
 )
-from kg_api.models.keys import ApiKey, CreatedKey, KeyRotation, NewKey, key_id_in
+from kg_api.graph.names import searched
+from kg_api.schemas.operations import WHOLE_KEY, ApiKey, CreatedKey, KeyRotation, NewKey, key_id_in
+from kg_api.schemas.vocabulary import KeyScope
+
+GOOD_SECONDS = 60
+"""Also how far the clocks of a command and the service may be apart: both are of one machine, or nearly."""
+_PROOF = re.compile(r"kg_local_(?P<at>\d{1,12})_(?P<proof>[0-9a-f]{64})")
+
+
+def make_proof(home_key: str, now: float, method: str, path: str) -> str:
+    """What is sent with a request by whoever can read a home's key.
+
+    Args:
+        home_key: the key.
+        now: seconds since 1970.
+        method: of the request, as in `GET`.
+        path: as it stands in the request, without its query.
+    """
+    at = int(now)
+    return f"kg_local_{at}_{_sign(home_key, at, method, path)}"
+
+
+def is_proof(text: str) -> bool:
+    """Whether a text has the form of a proof."""
+    return _PROOF.fullmatch(text) is not None
+
+
+def proves(text: str, home_key: str | None, now: float, method: str, path: str) -> bool:
+    """Whether a text was made for a request with a home's key, within the last minute."""
+    found = _PROOF.fullmatch(text)
+    if found is None or home_key is None:
+        return False
+    at = int(found["at"])
+    is_made = hmac.compare_digest(_sign(home_key, at, method, path), found["proof"])
+    return is_made and abs(now - at) <= GOOD_SECONDS
+
+
+def _sign(home_key: str, at: int, method: str, path: str) -> str:
+    return hmac.digest(home_key.encode(), f"access\0{at}\0{method}\0{path}".encode(), "sha256").hex()
+
+
+# A request that names no ontology asks of all that whoever sends it may see.
+
+Request = TypeVar("Request", bound=BaseModel)
+
+
+def narrowed(graph: Reader, request: Request) -> Request:
+    """The same request, of ontologies that can be seen alone.
+
+    Args:
+        graph: knows which there are.
+        request: has a field `ontology`, of one name or several, or `ontologies`; null: all.
+
+    Raises:
+        Forbidden: it names one that cannot be seen.
+    """
+    field = "ontology" if "ontology" in type(request).model_fields else "ontologies"
+    given = getattr(request, field)
+    named = [given] if isinstance(given, str) else given
+    found = searched(graph, named)
+    return request if named is not None or found is None else request.model_copy(update={field: found})
+
+
+# What keys and sessions look like. A key: `kg_`, its id, `_` and 256 random bits. Pure.
+#
+# So much randomness cannot be guessed, so one round of SHA-256 is enough to store it by: what is slow on
+# purpose (argon2, bcrypt) protects secrets that people think of.
+
+ID_BYTES = 4
+SECRET_BYTES = 32
+_SESSION: Final = re.compile(r"[A-Za-z0-9_-]{43}")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _Secret:
+    """What its owner has whole and nobody else; it does not show its text."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return type(self).__name__
+
+    @property
+    def secret_hash(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def has_hash(self, stored: str) -> bool:
+        """Whether a stored hash is its own, in the same time for every other one."""
+        return hmac.compare_digest(self.secret_hash, stored)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class KeyToken(_Secret):
+    """A key as its owner has it."""
+
+    key_id: str
+
+    def __repr__(self) -> str:
+        return f"KeyToken({self.key_id})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SessionToken(_Secret):
+    """A session of the page as a browser has it."""
+
+    @property
+    def csrf_token(self) -> str:
+        """What a page of ours sends along; a foreign one can have the cookie sent, and cannot know this."""
+        return hmac.digest(self.text.encode(), b"csrf", "sha256").hex()
+
+    def has_csrf_token(self, sent: str) -> bool:
+        """Whether what was sent along is its own, in the same time for every other one."""
+        return hmac.compare_digest(self.csrf_token.encode(), sent.encode("utf-8", "replace"))
+
+
+def make_token() -> KeyToken:
+    """A new one."""
+    key_id = secrets.token_hex(ID_BYTES)
+    return KeyToken(f"kg_{key_id}_{secrets.token_urlsafe(SECRET_BYTES)}", key_id)
+
+
+def parse_token(text: str) -> KeyToken | None:
+    """A key as it was sent; None where it cannot be one."""
+    found = WHOLE_KEY.fullmatch(text)
+    return KeyToken(text, found["key_id"]) if found else None
+
+
+def make_session_token() -> SessionToken:
+    """A new one."""
+    return SessionToken(secrets.token_urlsafe(SECRET_BYTES))
+
+
+def parse_session_token(text: str) -> SessionToken | None:
+    """One as a browser sent it; None where it cannot be one."""
+    return SessionToken(text) if _SESSION.fullmatch(text) else None
+
+
+# Whom a request is of, and what they may do.
+
+log = structlog.get_logger()
+
+KNOWN_SECONDS = 5.0
+"""So long a key is good after it was revoked, and a session after it was ended by another process, at most:
+until then what was found of it is remembered."""
+MAX_KNOWN = 10_000
+_SCOPES = get_args(KeyScope)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who asks."""
+
+    key_id: str
+    """Of a key; else `local` or `anyone`."""
+    scope: KeyScope
+    ontologies: frozenset[str] | None = None
+    """Those that there are to them; None: all."""
+    name: str = ""
+    """Of a key."""
+
+    @property
+    def is_key(self) -> bool:
+        """Whether somebody was given a key for it."""
+        return self not in {LOCAL, ANYONE, STRANGER}
+
+    def allows(self, scope: KeyScope) -> bool:
+        """Whether what needs a scope may be done."""
+        return _SCOPES.index(scope) <= _SCOPES.index(self.scope)
+
+
+LOCAL: Final = Access("local", "admin")
+"""A command of this home."""
+ANYONE: Final = Access("anyone", "admin")
+"""Whoever reaches a service that requires no keys."""
+STRANGER: Final = Access("anyone", "read", frozenset())
+"""A request without a valid key for a public path, at a service that requires keys."""
+
+
+Token = KeyToken | SessionToken
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKey:
+    """What is known of a key that was sent, or of a session of one."""
+
+    access: Access | None
+    """None: it is wrong, expired or revoked."""
+    until: float
+    """By the clock; then it is looked up again."""
+
+
+class KeyCheck:
+    """Knows the keys and sessions that were sent lately. Thread-safe.
+
+    Keys that are no good are remembered apart, so that whoever tries many pushes no good one out.
+
+    Args:
+        graph: gives the database, once it is open.
+        clock: seconds that only grow.
+    """
+
+    def __init__(self, graph: Callable[[], Graph], clock: Callable[[], float] = time.monotonic) -> None:
+        self._graph = graph
+        self._clock = clock
+        self._good, self._bad = (_remembering(clock) for _ in range(2))
+        self._once_good: LRUCache[str, bool] = LRUCache(MAX_KNOWN)
+        self._lock = threading.Lock()
+
+    def known(self, token: Token) -> KnownKey | None:
+        """What was found of one within the last seconds; None: it must be looked up."""
+        with self._lock:
+            return self._good.get(token.secret_hash) or self._bad.get(token.secret_hash)
+
+    def was_good(self, token: Token) -> bool:
+        """Whether one was found good here before; it may be revoked by now."""
+        with self._lock:
+            return token.secret_hash in self._once_good
+
+    def look_up(self, token: Token) -> Access | None:
+        """Who sends a key or a session of it; None where one of them is wrong, over or revoked.
+
+        Raises:
+            Unavailable: the database does not answer.
+        """
+        begun, graph = self._clock(), self._graph()
+        key = _find(graph, token)
+        if key is None or not token.has_hash(key.secret_hash):
+            self._remember(token, KnownKey(None, begun + KNOWN_SECONDS))
+            return None
+        seen = None if key.ontologies is None else frozenset(key.ontologies)
+        access = Access(key.key_id, key.scope, seen, key.name)
+        self._remember(token, KnownKey(access, begun + _seconds_known(key)))
+        if key.note_use:
+            _note_use(graph, key.key_id)
+        return access
+
+    def forget(self, token: Token) -> None:
+        """Look one up again when it is sent next, as it was ended here."""
+        with self._lock:
+            self._drop(token)
+
+    def _drop(self, token: Token) -> None:
+        self._good.pop(token.secret_hash, None)
+        self._bad.pop(token.secret_hash, None)
+
+    def _remember(self, token: Token, finding: KnownKey) -> None:
+        with self._lock:
+            self._drop(token)
+            kept = self._good if finding.access else self._bad
+            kept[token.secret_hash] = finding
+            if finding.access:
+                self._once_good[token.secret_hash] = True
+            else:
+                self._once_good.pop(token.secret_hash, None)
+
+
+def _remembering(clock: Callable[[], float]) -> TLRUCache[str, KnownKey]:
+    return TLRUCache(MAX_KNOWN, ttu=lambda _, finding, __: finding.until, timer=clock)
+
+
+def _find(graph: Graph, token: Token) -> UsableKey | None:
+    if isinstance(token, KeyToken):
+        return find_usable(graph, token.key_id)
+    return find_session(graph, token.secret_hash)
+
+
+def _seconds_known(key: UsableKey) -> float:
+    return KNOWN_SECONDS if key.seconds_left is None else min(KNOWN_SECONDS, key.seconds_left)
+
+
+def _note_use(graph: Graph, key_id: str) -> None:
+    """A full disk is no reason to answer nobody."""
+    try:
+        note_use(graph, key_id)
+    except Unavailable as error:
+        log.warning("the use of a key is not noted", key=key_id, reason=str(error))
+
+
+# Making, replacing and revoking keys.
 
 _DAY = int(timedelta(days=1).total_seconds())
 _HOUR = int(timedelta(hours=1).total_seconds())
@@ -184,3 +483,23 @@ def _by_id(keys: Sequence[ApiKey], key_id: str) -> ApiKey | None:
 
 def _with_secret(key: ApiKey, text: str) -> CreatedKey:
     return CreatedKey(**key.model_dump(), key=text)
+
+
+# Sessions: a browser has a token of its own instead of the key that somebody signed in with.
+
+SESSION_SECONDS: Final = int(timedelta(hours=12).total_seconds())
+"""A session lasts a working day, used or not; never longer than its key."""
+MAX_SESSIONS: Final = 100
+"""Of a key; the oldest one ends where another is opened."""
+
+
+def open_session(graph: Graph, key_id: str) -> SessionToken | None:
+    """Sign in with a key; None where it was revoked or has expired meanwhile."""
+    token = make_session_token()
+    life = {"valid_seconds": SESSION_SECONDS, "most": MAX_SESSIONS}
+    return token if put_session(graph, token.secret_hash, key_id, **life) else None
+
+
+def end_session(graph: Graph, token: SessionToken) -> None:
+    """Sign out; to do it twice is no error."""
+    remove_session(graph, token.secret_hash)

@@ -8,10 +8,13 @@ from collections.abc import Generator
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from kg_api.api_settings import S3Settings
-from kg_api.blobs.port import MARKER, gone, identity_in, marker_of, require_name, require_whole
 from kg_api.errors import ConfigurationError, FileStoreFull, Unavailable
-from kg_api.provider.extras import missing
+from kg_api.providers.extras import missing
+from kg_api.settings import S3Settings
+
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig, RetryConfig, S3Config
+from kg_api.blobs.store import MARKER, gone, identity_in, marker_of, require_name, require_whole
 
 try:
     import obstore
@@ -20,12 +23,9 @@ try:
 except ImportError:
     raise missing("s3") from None
 
-if TYPE_CHECKING:
-    from obstore.store import ClientConfig, RetryConfig, S3Config
-
 RETRIES = 3
 _CONNECT_SECONDS = 5
-_NO_ROOM = re.compile(r"\b507\b|StorageFull|QuotaExceeded")
+_S3_NO_ROOM = re.compile(r"\b507\b|StorageFull|QuotaExceeded")
 _KEYS = "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the rights of these keys"
 
 
@@ -116,7 +116,7 @@ class S3BlobStore:
         try:
             yield
         except (BaseError, OSError, ValueError) as error:
-            if _NO_ROOM.search(str(error)):
+            if _S3_NO_ROOM.search(str(error)):
                 raise FileStoreFull(f"{self._name} is full: free some space, and try again") from None
             raise Unavailable(f"a stored file cannot be {done} in {self._name}: {_reason(error)}") from None
 

@@ -2,6 +2,6 @@
 
 from kg_api.client.asynchronous import AsyncKgClient
 from kg_api.client.sync import KgClient
-from kg_api.models.queries.search import SourceSearch
+from kg_api.schemas.search import SourceSearch
 
 __all__ = ["AsyncKgClient", "KgClient", "SourceSearch"]

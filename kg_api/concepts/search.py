@@ -1,31 +1,292 @@
-"""Finding concepts: by meaning, by words and by name, joined by reciprocal rank."""
+"""A question for concepts: where it is looked for, and its vector in each space."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
+from math import fsum
+from typing import Final
 
-from kg_api.concepts.asking import none_yet
-from kg_api.concepts.fitting import with_fits
-from kg_api.concepts.ranks import reciprocal_rank_fusion
-from kg_api.errors import Unavailable
-from kg_api.graph.database import Graph
-from kg_api.graph.fulltext.queries import CONCEPT_FIELDS, MAX_TERMS, lucene_queries, terms
-from kg_api.graph.fulltext.variants import find_variants
-from kg_api.graph.search.concepts import (
+import structlog
+
+from kg_api.concepts.grounding import ground
+from kg_api.concepts.network import CANDIDATES, PathFinder, both_ends, find_related, neighbourhood
+from kg_api.errors import DatabaseUnavailable, InvalidInput, TooBusy, Unavailable
+from kg_api.graph.client import Graph, Transaction
+from kg_api.graph.concept_vectors import has_concepts as has_concepts_vectors
+from kg_api.graph.concept_vectors import want_concepts
+from kg_api.graph.concepts import (
+    Appearance,
+    appearances,
+    count_evidence,
+    evidence_of,
+    find_concept,
+    page_of_concepts,
+    read_unverified,
+)
+from kg_api.graph.fulltext import CONCEPT_FIELDS, MAX_TERMS, lucene_queries, terms
+from kg_api.graph.jobs import CONCEPT_EMBEDDING, Progress, request_job
+from kg_api.graph.library import neighbours
+from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
+from kg_api.graph.search import (
     WORDS_INDEX,
     ConceptLaneHit,
     Meaning,
     best_of,
     by_name,
-    by_text,
-    by_vector,
+    concepts_by_text,
+    has_concepts,
     look_up_concepts,
+    lookup_by_text,
+    lookup_by_vector,
 )
-from kg_api.models.concepts.queries import ConceptHit
-from kg_api.models.identity import concept_name, name_id
-from kg_api.models.queries.search import Degradation
+from kg_api.graph.spaces import Space
+from kg_api.graph.text_analysis import Variant, find_variants
+from kg_api.schemas.base import concept_name, name_id
+from kg_api.schemas.concepts import (
+    Concept,
+    ConceptContext,
+    ConceptDetails,
+    ConceptHit,
+    ConceptHits,
+    ConceptList,
+    ConceptPassage,
+    ConceptPaths,
+    Neighbourhood,
+    RelatedConcepts,
+    UnverifiedQuote,
+    none_fits,
+)
+from kg_api.schemas.search import Degradation, Place
+from kg_api.schemas.spaces import USUAL
+from kg_api.spaces.open_spaces import FAULTS
+from kg_api.spaces.plans import EmbeddingState, OntologySnapshot, PlanWatch, read_embedding_state
+from kg_api.spaces.registry import SpaceRegistry
+from kg_api.wording import pluralize
+
+MAX_SHOWN = 10
+EXTRACTION = "sources are still to be read for concepts{}; until then they lead to none"
+EMBEDDING = "concepts are still to be embedded{}; until then they are found by their words only"
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptQuery:
+    ontologies: list[str]
+    """Those there are of those that were asked for."""
+    meanings: list[Meaning]
+    degraded: list[Degradation] = field(default_factory=list[Degradation])
+
+
+def question(
+    text: str, wanted: Sequence[str] | None, known: OntologySnapshot, spaces: SpaceRegistry
+) -> ConceptQuery:
+    """Embed a question once in each space that answers for one of its ontologies.
+
+    Args:
+        text: what is looked for.
+        wanted: ontologies to look into; None: all.
+        known: all ontologies.
+        spaces: the models.
+
+    Raises:
+        NotFound: one of those wanted does not exist.
+    """
+    known.require_known(wanted)
+    embedding_states = known.embedding_states
+    names = [*(embedding_states if wanted is None else dict.fromkeys(wanted))]
+    asked = ConceptQuery(names, [])
+    by_space: dict[str, tuple[Space, list[str]]] = {}
+    for name in names:
+        space = embedding_states[name].answering.space
+        by_space.setdefault(space.slug, (space, []))[1].append(name)
+    for space, ontologies in by_space.values():
+        try:
+            opened = spaces.of(space)
+            vector = opened.embed_query(text)
+            opened.calibrate_labels_soon()
+        except (*FAULTS, InvalidInput) as error:  # a provider may refuse what is a fine question to full text
+            effect = f"the question could not be embedded ({error}): concepts were searched by words only"
+            asked.degraded.append(Degradation(part="embedding", effect=effect))
+        else:
+            asked.meanings.append(Meaning(space, vector, ontologies))
+    return asked
+
+
+def under_way(progress: Mapping[str, Progress], ontologies: Collection[str], what: str) -> list[Degradation]:
+    """How far some work is in each of some ontologies, where it goes on; no numbers until it is counted.
+
+    Args:
+        progress: by ontology.
+        ontologies: those that are told of.
+        what: waits, and what that means; the numbers go where it has braces.
+    """
+    waiting = [(name, at) for name, at in progress.items() if name in ontologies][:MAX_SHOWN]
+    counts = [
+        f" ({at.done} of the {at.total} that were due are done)" if at.total else "" for _, at in waiting
+    ]
+    return [
+        Degradation(part="concepts", effect=f"{name}: {what.format(count)}")
+        for (name, _), count in zip(waiting, counts, strict=True)
+    ]
+
+
+def none_yet(graph: Graph, ontologies: Sequence[str]) -> list[Degradation]:
+    """That there is no concept at all in some ontologies. Of none nothing is said: they are not there."""
+    if not ontologies or has_concepts(graph, ontologies):
+        return []
+    effect = (
+        "there are no concepts yet where it was searched: the status of their extraction "
+        "(`kg admin concepts status --ontology ONTOLOGY`) says why"
+    )
+    return [Degradation(part="concepts", effect=effect)]
+
+
+# Which of the concepts found may be taken for what was said. A search only ranks; this is the floor.
+
+NAME_FIELDS = {name: CONCEPT_FIELDS[name] for name in ("label", "search_terms")}
+"""What a concept is called; a word of its description says little of it."""
+SHARE = 0.5
+"""A concept is near from so far on the way from unrelated concepts to the very one (adr/0029)."""
+UNMEASURED_SHARE = 0.5
+"""The same from unrelated texts to equal ones, where there are too few concepts to be measured."""
+MIN_GAP = 0.04
+"""A model that holds concepts apart by less does not tell them apart."""
+DEPTH = 200
+"""So many of those with a word in their names are looked through."""
+
+
+def with_fits(
+    graph: Graph,
+    hits: Sequence[ConceptHit],
+    called: Collection[str],
+    words: Sequence[str],
+    meanings: Sequence[Meaning],
+    *,
+    variants: Sequence[Variant] = (),
+) -> list[ConceptHit]:
+    """The same hits, each with what makes it fit.
+
+    Args:
+        graph: where they are.
+        hits: what was found.
+        called: ids of those that go by the very name.
+        words: those of the question; none: full text is not asked.
+        meanings: the question's vectors, whose spaces say which similarity is near.
+        variants: other ways to write the question's numbers and letters.
+    """
+    floors = {name: min_similarity_of(each.space) for each in meanings for name in each.ontologies}
+    near = {
+        hit.concept_id
+        for hit in hits
+        if hit.similarity is not None and hit.ontology in floors and hit.similarity >= floors[hit.ontology]
+    }
+    unsure = {hit.ontology for hit in hits if hit.concept_id not in {*called, *near}}
+    queries = lucene_queries(words, sorted(unsure), fields=NAME_FIELDS, variants=variants) if unsure else []
+    worded = {each.concept.concept_id for each in concepts_by_text(graph, queries, (), DEPTH)}
+    return [_annotate(hit, called, worded, near) for hit in hits]
+
+
+def min_similarity_of(space: Space) -> float:
+    """From which cosine on a concept of a space may be taken for what was asked."""
+    if space.labels is not None and space.labels.gap >= MIN_GAP:
+        return space.labels.toward_related(SHARE)
+    return (space.calibration or USUAL).toward_equal(UNMEASURED_SHARE)
+
+
+def _annotate(
+    hit: ConceptHit, called: Collection[str], worded: Collection[str], near: Collection[str]
+) -> ConceptHit:
+    if hit.concept_id in called:
+        return hit.model_copy(update={"fits": "name"})
+    if hit.concept_id in worded:
+        return hit.model_copy(update={"fits": "words"})
+    return hit.model_copy(update={"fits": "meaning"}) if hit.concept_id in near else hit
+
+
+# Where a concept stands: its sources among their neighbours, windows that touch merged. Pure.
+
+
+@dataclass(slots=True)
+class _Window:
+    """Places of one document in reading order, and what appears in them."""
+
+    places: list[Place]
+    carrying: list[tuple[int, Appearance]]
+    """With the rank of each."""
+
+
+def merge_passages(
+    found: Sequence[Appearance], around: Mapping[str, Sequence[Place]]
+) -> list[ConceptPassage]:
+    """Put the sources that carry a concept among their neighbours.
+
+    Args:
+        found: the best first.
+        around: by the id of each its neighbours and itself, in reading order, of the same document.
+
+    Returns:
+        Passages that have no source in common and do not follow each other, that of the best source first.
+    """
+    ranked = [(rank, each) for rank, each in enumerate(found) if around.get(each.place.source_id)]
+    in_order = sorted(ranked, key=lambda each: (each[1].place.document_id, each[1].place.paragraph))
+    windows: list[_Window] = []
+    for rank, each in in_order:
+        places = around[each.place.source_id]
+        if windows and _touch(windows[-1].places[-1], places[0]):
+            last = windows[-1].places[-1].paragraph
+            windows[-1].places += [place for place in places if place.paragraph > last]
+            windows[-1].carrying.append((rank, each))
+        else:
+            windows.append(_Window(list(places), [(rank, each)]))
+    return [_passage(window) for window in sorted(windows, key=lambda each: min(each.carrying)[0])]
+
+
+def _touch(before: Place, behind: Place) -> bool:
+    return before.document_id == behind.document_id and behind.paragraph <= before.paragraph + 1
+
+
+def _passage(window: _Window) -> ConceptPassage:
+    best = min(window.carrying, key=lambda each: each[0])[1]
+    return ConceptPassage(
+        source_id=best.place.source_id,
+        carried_by=[each.place.source_id for _, each in window.carrying],
+        quotes=[quote for _, each in window.carrying for quote in each.quotes],
+        unverified=[quote for _, each in window.carrying for quote in _to_unverified(each)],
+        sources=window.places,
+    )
+
+
+def _to_unverified(each: Appearance) -> list[UnverifiedQuote]:
+    place = each.place
+    return [
+        UnverifiedQuote(
+            quote=quote, source_id=place.source_id, document=place.document, paragraph=place.paragraph
+        )
+        for quote in each.unverified
+    ]
+
+
+# Reciprocal rank fusion: what stands high in several lists stands high in all. Pure.
+
+RRF_K: Final = 60
+"""Cormack, Clarke, Büttcher: Reciprocal Rank Fusion outperforms Condorcet and individual rank learning
+methods, SIGIR 2009."""
+
+
+def reciprocal_rank_fusion(lanes: Iterable[Sequence[str]]) -> dict[str, float]:
+    """By id, the sum of 1 / (60 + rank) over the lanes that have it, ranks from 1; the best first."""
+    parts: defaultdict[str, list[float]] = defaultdict(list)
+    for ranked in lanes:
+        for rank, identity in enumerate(ranked, start=1):
+            parts[identity].append(1 / (RRF_K + rank))
+    scores = {identity: fsum(own) for identity, own in parts.items()}
+    return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
+
+
+# Finding concepts: by meaning, by words and by name, joined by reciprocal rank.
 
 LANE_DEPTH = 50
 """How many of each lane are joined, at least."""
@@ -84,8 +345,8 @@ def _ask(
 ) -> list[list[ConceptLaneHit]]:
     """What meaning finds in each space, what words find, and last what goes by one of the names."""
     lookups = [
-        *(by_vector(each, depth) for each in meanings),
-        *(by_text(each, meanings, depth) for each in queries),
+        *(lookup_by_vector(each, depth) for each in meanings),
+        *(lookup_by_text(each, meanings, depth) for each in queries),
         by_name(names, meanings, depth),
     ]
     *found, named = look_up_concepts(graph, lookups)
@@ -149,3 +410,205 @@ def _describe_degradation(
         have = "has" if missing == 1 else "have"
         effect = f"{missing} of the concepts found {have} no vector yet: found by words only"
         yield Degradation(part="vectors", effect=effect)
+
+
+# Concepts of a single source are embedded when an ontology's concepts are asked for by meaning (ADR 33).
+
+log = structlog.get_logger()
+
+MAX_STARTED = 50
+"""Ontologies that one search starts."""
+FOUND_BY_WORDS = "concepts that one source carries are found by their words until they are embedded"
+
+
+def start_embedding(graph: Graph, known: OntologySnapshot, ontologies: Collection[str]) -> list[Degradation]:
+    """Have all concepts embedded of ontologies whose concepts are asked for by meaning for the first time.
+
+    Args:
+        graph: where they are.
+        known: all ontologies.
+        ontologies: those that are searched.
+
+    Returns:
+        What is found by its words only until that is done.
+    """
+    asked = [known.embedding_states[name] for name in ontologies if name in known.embedding_states]
+    new = [each for each in asked if not each.configured.wants_concepts]
+    told = list[str]()
+    try:
+        told += [effect for each in new[:MAX_STARTED] if (effect := _start(graph, each))]
+    except (TooBusy, DatabaseUnavailable) as error:  # a full disk, say: what only reads goes on
+        log.info("concepts are embedded later", reason=str(error))
+        told.append(f"{FOUND_BY_WORDS}; that could not be started: {error}")
+    else:
+        if (more := len(new) - MAX_STARTED) > 0:
+            rest = pluralize(more, "more ontology", "more ontologies")
+            told.append(f"{FOUND_BY_WORDS}; the next search starts that in {rest}")
+    return [Degradation(part="concepts", effect=effect) for effect in told]
+
+
+def _start(graph: Graph, embedding_state: EmbeddingState) -> str | None:
+    """What was begun; nothing is counted, as the search waits for this: the job counts what it has to do."""
+    name = embedding_state.ontology
+    waits = embedding_state.configured.paused or not embedding_state.configured.embed_on_ingest
+
+    def start(tx: Transaction) -> bool:
+        begun = want_concepts(tx, name) and has_concepts_vectors(tx, name)
+        if begun and not waits:
+            request_job(tx, CONCEPT_EMBEDDING, name, added=0)
+        return begun
+
+    if not graph.transaction(start):  # of what another search has started, its progress tells
+        return None
+    command = f"kg admin regenerate-embeddings --type concept --ontology {name!r}"
+    how = f"start that by: {command}" if waits else "that was started now"
+    return f"{name}: {FOUND_BY_WORDS}; {how}"
+
+
+# The tools of concepts: finding them, what proves them, where they stand, and how they hang together.
+
+SHOWN = 20
+"""Quotes, and related concepts, that details show."""
+
+
+class ConceptService:
+    """Reads concepts. Thread-safe; one a process."""
+
+    def __init__(self, graph: Graph, spaces: SpaceRegistry) -> None:
+        self._graph = graph
+        self._spaces = spaces
+        self._plans = PlanWatch(graph)
+        self._indexes = IndexWatch(graph)
+        self._extraction = EmbeddingWatch(graph, "concept_extraction")
+        self._embedding = EmbeddingWatch(graph, "concept_embedding")
+
+    def search(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
+        """Find concepts by meaning, words and name. What could not be done is told in `degraded`.
+
+        Raises:
+            Unavailable: no index of concepts is online.
+        """
+        known = self._plans.known(ontologies or (), new_too=ontologies is None)
+        asked = question(query_text, ontologies, known, self._spaces)
+        names = (each.space.concept_index_name for each in asked.meanings)
+        found = find_concepts(
+            self._graph,
+            query_text,
+            asked.meanings,
+            asked.ontologies,
+            limit,
+            populating=self._indexes.populating(WORDS_INDEX, *names),
+        )
+        started = start_embedding(self._graph, known, asked.ontologies) if asked.meanings else []
+        return ConceptHits(
+            query_text=query_text,
+            concepts=found.concepts,
+            degraded=[*asked.degraded, *self._degradations(found.degraded, asked.ontologies, started)],
+            note=none_fits(query_text, found.concepts),
+        )
+
+    def details(self, concept_id: str, shown: int = SHOWN) -> ConceptDetails:
+        """A concept with quotes that prove it and what it is related to.
+
+        Raises:
+            NotFound: there is none by that id.
+        """
+        concept = find_concept(self._graph, concept_id)
+        evidence = evidence_of(self._graph, concept.concept_id, shown)
+        around = find_related(self._graph, concept, 1, shown)
+        quotes = count_evidence(self._graph, concept.concept_id)
+        unverified, total = read_unverified(self._graph, concept.concept_id, shown)
+        return ConceptDetails(
+            **concept.model_dump(),
+            evidence=evidence,
+            more_evidence=max(0, quotes - len(evidence)),
+            unverified=unverified,
+            more_unverified=max(0, total - len(unverified)),
+            related=around.related,
+            more_related=around.more_related,
+            grounding=ground(self._graph, concept, shown),
+        )
+
+    def context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
+        """The sources that carry a concept, each among its neighbours of the same document.
+
+        Args:
+            concept_id: of the concept.
+            window: how many paragraphs before and after; windows that touch are one passage.
+            limit: most sources that carry it, those with a true quote first.
+
+        Raises:
+            NotFound: there is none by that id.
+        """
+        concept = find_concept(self._graph, concept_id)
+        found = appearances(self._graph, concept.concept_id, limit)
+        around = neighbours(self._graph, [each.place for each in found], window)
+        return ConceptContext(
+            concept=concept,
+            window_size=window,
+            passages=merge_passages(found, around),
+            more_passages=max(0, concept.sources - len(found)),
+        )
+
+    def related(self, concept_id: str, hops: int, limit: int) -> RelatedConcepts:
+        """What a concept is related to within some hops.
+
+        Raises:
+            NotFound: there is none by that id.
+        """
+        return find_related(self._graph, find_concept(self._graph, concept_id), hops, limit)
+
+    def neighbourhood(self, concept_id: str, limit: int) -> Neighbourhood:
+        """The concepts around one, as nodes and edges.
+
+        Raises:
+            NotFound: there is none by that id.
+        """
+        return neighbourhood(self._graph, find_concept(self._graph, concept_id), limit)
+
+    def paths(
+        self, start: str, end: str, ontologies: Sequence[str] | None, hops: int, limit: int
+    ) -> ConceptPaths:
+        """The shortest ways between two concepts, given by id, name or phrase; `start` and `end` say which.
+
+        Raises:
+            NotFound: no concept fits one of them, or has its id.
+            InvalidInput: they are of two ontologies.
+        """
+        ends = both_ends(start, end, ontologies, partial(find_concept, self._graph), self._candidates)
+        finder = PathFinder(self._graph, hops, limit)
+        paths = finder.paths(ends.start, ends.end)
+        return ConceptPaths(
+            start=Concept(**ends.start.model_dump()),
+            end=Concept(**ends.end.model_dump()),
+            paths=paths,
+            hops=hops,
+            degraded=[*ends.degraded, *finder.degraded],
+        )
+
+    def page(self, ontology: str, offset: int, limit: int) -> ConceptList:
+        """Some of an ontology's concepts, those of most sources first; `notes` say when more are to come.
+
+        Raises:
+            NotFound: there is no such ontology.
+        """
+        read_embedding_state(self._graph, ontology)
+        concepts, total = page_of_concepts(self._graph, ontology, offset, limit)
+        due = [
+            *(() if total else none_yet(self._graph, [ontology])),
+            *under_way(self._extraction.read(), [ontology], EXTRACTION),
+        ]
+        notes = [each.effect for each in due]
+        return ConceptList(concepts=concepts, total=total, offset=offset, limit=limit, notes=notes)
+
+    def _degradations(
+        self, found: Sequence[Degradation], ontologies: Sequence[str], started: Sequence[Degradation]
+    ) -> list[Degradation]:
+        """Of vectors that are missing one note: that it was started, else that it goes on, else how many."""
+        extraction = under_way(self._extraction.read(), ontologies, EXTRACTION)
+        embedding = started or under_way(self._embedding.read(), ontologies, EMBEDDING)
+        others = [each for each in found if not (embedding and each.part == "vectors")]
+        return [*others, *extraction, *embedding]
+
+    def _candidates(self, text: str, ontologies: Sequence[str] | None) -> Sequence[ConceptHit]:
+        return self.search(text, ontologies, CANDIDATES).concepts

@@ -7,12 +7,11 @@ import io
 import re
 from collections import Counter
 
-from kg_api.convert.markdown_text import MarkdownWriter
-from kg_api.convert.sheet import MAX_CELLS
-from kg_api.convert.sheet_tables import write_grid
+from kg_api.convert.shared.markdown_text import MarkdownWriter
+from kg_api.convert.sheets import MAX_CELLS, write_grid
 from kg_api.errors import UnreadableDocument
-from kg_api.models.library.conversion import Converted
-from kg_api.parse.declared import decode
+from kg_api.schemas.documents import Converted
+from kg_api.text.documents import decode_declared
 
 _SAMPLE = 64_000
 _DELIMITERS = ",;\t|"
@@ -28,7 +27,7 @@ def convert(data: bytes) -> Converted:
     """
     if data.startswith((b"PK\x03\x04", b"%PDF-", b"\xd0\xcf\x11\xe0", b"\x89PNG")):
         raise UnreadableDocument("it is not a CSV file but another kind of file; name it for what it is")
-    text, notes = decode(data)
+    text, notes = decode_declared(data)
     writer = MarkdownWriter()
     write_grid(writer, _read_rows(text))
     if not writer.text():

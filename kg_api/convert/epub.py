@@ -9,20 +9,24 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
-from kg_api.api_settings import ConversionSettings
-from kg_api.convert.files.about import iso_date, metadata, one_or_list
-from kg_api.convert.files.archive import open_archive, read_entry
-from kg_api.convert.files.office import read_xml
-from kg_api.convert.html.ignored import NAVIGATION
+from kg_api.convert.html.elements import NAVIGATION, parse
 from kg_api.convert.html.page import describe, write_chapter
-from kg_api.convert.html.tree import parse
-from kg_api.convert.image.within import ImagesWithin
-from kg_api.convert.markdown_text import MarkdownWriter, one_line
+from kg_api.convert.image.embedded import ImagesWithin
+from kg_api.convert.shared.containers import (
+    iso_date,
+    metadata,
+    one_or_list,
+    open_archive,
+    read_entry,
+    read_xml,
+)
+from kg_api.convert.shared.markdown_text import MarkdownWriter, one_line
 from kg_api.errors import UnreadableDocument
-from kg_api.models.library.conversion import Converted
-from kg_api.parse.beside.inline import from_data_uri, is_data_uri
-from kg_api.parse.declared import declared_encoding, decode
+from kg_api.schemas.documents import Converted
+from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
+from kg_api.settings import ConversionSettings
+from kg_api.text.documents import declared_encoding, decode_declared
+from kg_api.text.linked_files import from_data_uri, is_data_uri
 
 _KIND = "an EPUB book"
 _CONTAINER = "META-INF/container.xml"
@@ -123,7 +127,7 @@ def _write(
     """Write a chapter and count the words left out; None: it could not be read. One without text is none."""
     try:
         chapter = read_entry(archive, name)
-        text, _ = decode(chapter, declared_encoding(chapter))
+        text, _ = decode_declared(chapter, declared_encoding(chapter))
     except UnreadableDocument:
         return None
     try:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from kg_api.api_settings import ConversionSettings
-from kg_api.models.library.conversion import Converted
-from kg_api.models.library.formats import ConvertedFormat
+from kg_api.schemas.documents import Converted
+from kg_api.schemas.formats import ConvertedFormat
+from kg_api.settings import ConversionSettings
 
 _MODULES: dict[ConvertedFormat, str] = {
     "html": "html.page",
@@ -20,7 +20,7 @@ _MODULES: dict[ConvertedFormat, str] = {
     "csv": "delimited",
     "email": "mail",
     "notebook": "notebook",
-    "image": "image.document",
+    "image": "image.embedded",
 }
 _OF_IMAGES = frozenset[ConvertedFormat]({"image", "html", "epub", "docx", "pptx", "pdf", "email", "notebook"})
 """What may hold pictures: their modules are told how large one may be, and what is kept of it."""
@@ -55,5 +55,6 @@ def convert_with(
     Raises:
         UnreadableDocument: it is broken or holds no text; the message says what to do.
     """
-    name = "html.page" if form == "html" else "image.in_markdown"
-    return load(name).convert(data, settings, beside)
+    if form == "html":
+        return load("html.page").convert(data, settings, beside)
+    return load("image.embedded").convert_markdown(data, settings, beside)

@@ -14,18 +14,18 @@ from email.message import EmailMessage
 from email.utils import getaddresses
 from typing import Literal, NamedTuple, cast
 
-from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
-from kg_api.api_settings import ConversionSettings
-from kg_api.convert.accounting import MissingText, split_tokens
-from kg_api.convert.files.about import iso_date, metadata, one_or_list
+from kg_api.convert.html.blocks import inline_text
+from kg_api.convert.html.elements import parse
 from kg_api.convert.html.page import convert_letter
-from kg_api.convert.html.tables import inline_text
-from kg_api.convert.html.tree import parse
-from kg_api.convert.image.in_mail import MailImage, MailImages
-from kg_api.convert.markdown_text import MarkdownWriter, heading, one_line, paragraph
+from kg_api.convert.image.embedded import MailImage, MailImages
+from kg_api.convert.shared.accounting import MissingText, split_tokens
+from kg_api.convert.shared.containers import iso_date, metadata, one_or_list
+from kg_api.convert.shared.markdown_text import MarkdownWriter, heading, one_line, paragraph
 from kg_api.errors import UnreadableDocument
-from kg_api.models.library.conversion import Converted
-from kg_api.parse.declared import declared_encoding, decode
+from kg_api.schemas.documents import Converted
+from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
+from kg_api.settings import ConversionSettings
+from kg_api.text.documents import declared_encoding, decode_declared
 
 _KNOWN = frozenset({"from", "to", "subject", "date", "received", "message-id", "mime-version", "return-path"})
 _MAX_DEPTH = 200
@@ -126,7 +126,9 @@ def _raw_header(message: EmailMessage, name: str) -> str:
     if raw.isascii():
         return raw
     try:  # bytes that no header may have: the library keeps them as halves of surrogate pairs
-        return decode(raw.encode("utf-8", "surrogateescape"), message.get_content_charset("") or "")[0]
+        return decode_declared(raw.encode("utf-8", "surrogateescape"), message.get_content_charset("") or "")[
+            0
+        ]
     except (UnreadableDocument, UnicodeError):
         return raw
 
@@ -157,7 +159,7 @@ def _decode_transfer(text: str, kind: str) -> bytes:
 
 def _decode_bytes(content: bytes, label: str) -> str:
     try:
-        return decode(content, label)[0]
+        return decode_declared(content, label)[0]
     except UnreadableDocument:
         return content.decode("latin-1")
 
@@ -324,7 +326,7 @@ def _content(part: EmailMessage) -> tuple[str, tuple[str, ...]]:
     if part.get_content_subtype() == "html" and charset.lower() in {"", "us-ascii"}:
         charset = declared_encoding(payload) or charset
     try:
-        return decode(payload, charset)
+        return decode_declared(payload, charset)
     except UnreadableDocument:
         text = payload.replace(b"\x00", b"").decode("utf-8", "replace")
         return text, ("a part of it is in no encoding that can be detected; unknown signs are �",)

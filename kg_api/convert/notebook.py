@@ -11,15 +11,15 @@ from typing import Any, cast
 
 import nbformat
 
-from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
-from kg_api.api_settings import ConversionSettings
-from kg_api.convert.files.about import metadata, one_or_list
 from kg_api.convert.html.page import convert_letter
-from kg_api.convert.image.in_notebook import NotebookImages
-from kg_api.convert.markdown_text import MarkdownWriter, fence, one_line, storable
+from kg_api.convert.image.embedded import NotebookImages
+from kg_api.convert.shared.containers import metadata, one_or_list
+from kg_api.convert.shared.markdown_text import MarkdownWriter, fence, one_line, storable
 from kg_api.errors import UnreadableDocument
-from kg_api.models.library.conversion import Converted
-from kg_api.parse.declared import decode
+from kg_api.schemas.documents import Converted
+from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
+from kg_api.settings import ConversionSettings
+from kg_api.text.documents import decode_declared
 
 _FIGURE = re.compile(r"<[\w.]*(?:Figure|Image) [^<>\n]*>|<[\w.]*Image object>")
 """What stands for a picture in words that say nothing."""
@@ -59,7 +59,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
 
 
 def _read(data: bytes) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    text, notes = decode(data)
+    text, notes = decode_declared(data)
     try:
         cells = _mapping(json.loads(text)).keys() & {"cells", "worksheets"}
         # whatever its version: the library brings it to this one, and complains in many ways

@@ -8,11 +8,15 @@ from collections.abc import Iterator, Mapping
 from itertools import repeat
 from typing import Any, NamedTuple
 
-from kg_api.convert.files.archive import read_entry
-from kg_api.convert.files.office import read_xml
-from kg_api.convert.markdown_text import one_line
-from kg_api.convert.number_format import format_duration, format_number, parse_number_format, write_digits
-from kg_api.convert.sheet import (
+from kg_api.convert.shared.containers import read_entry, read_xml
+from kg_api.convert.shared.markdown_text import one_line
+from kg_api.convert.shared.number_format import (
+    format_duration,
+    format_number,
+    parse_number_format,
+    write_digits,
+)
+from kg_api.convert.sheets import (
     GridBuilder,
     Range,
     Sheet,

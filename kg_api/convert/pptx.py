@@ -10,20 +10,24 @@ from typing import Any, cast
 
 import pptx
 
-from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
-from kg_api.api_settings import ConversionSettings
-from kg_api.convert.accounting import note_missing
-from kg_api.convert.files.office import core_properties, open_office
-from kg_api.convert.image.within import ImagesWithin
-from kg_api.convert.markdown_text import MarkdownWriter, heading, paragraph, table
-from kg_api.convert.ooxml.accounting import SLIDE_PARTS, read_pieces
-from kg_api.convert.ooxml.diagrams import write_graphic
-from kg_api.convert.ooxml.drawing import read_lines, read_paragraph
-from kg_api.convert.ooxml.lists import BULLET, ListWriter
-from kg_api.convert.ooxml.numbers import format_slide_number
-from kg_api.convert.ooxml.package import XmlElement, parse_part, q, resolve_alternatives
+from kg_api.convert.image.embedded import ImagesWithin
+from kg_api.convert.ooxml.drawings import read_lines, read_paragraph, write_graphic
+from kg_api.convert.ooxml.package import (
+    SLIDE_PARTS,
+    XmlElement,
+    parse_part,
+    q,
+    read_pieces,
+    resolve_alternatives,
+)
+from kg_api.convert.ooxml.text import BULLET, ListWriter, format_slide_number
+from kg_api.convert.shared.accounting import note_missing
+from kg_api.convert.shared.containers import core_properties, open_office
+from kg_api.convert.shared.markdown_text import MarkdownWriter, heading, paragraph, table
 from kg_api.errors import UnreadableDocument
-from kg_api.models.library.conversion import Converted
+from kg_api.schemas.documents import Converted
+from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
+from kg_api.settings import ConversionSettings
 
 _KIND = "a presentation (PPTX)"
 _SAME_LINE = 228_600

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import XML
 
-from kg_api.convert.files.office import iterate_xml, note_damage, read_xml
+from kg_api.convert.shared.containers import iterate_xml, note_damage, read_xml
 
 _OTHER = r"(<([\w:.-]+)(?:\s[^<>]*)?(?:/>|(?<!/)>.*?</\{}\s*>)|\S)"
 """An element in another form, or a sign that the part is damaged."""

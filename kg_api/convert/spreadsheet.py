@@ -10,17 +10,14 @@ from typing import Any, cast
 
 import python_calamine
 
-from kg_api.convert.files.about import metadata
-from kg_api.convert.files.archive import open_archive
-from kg_api.convert.files.office import core_properties
-from kg_api.convert.markdown_text import MarkdownWriter, heading, one_line, paragraph
-from kg_api.convert.number_format import format_datetime, format_duration, write_digits
 from kg_api.convert.opendocument import read_ods_sheets
-from kg_api.convert.sheet import MAX_CELLS, Sheet, SheetNotes, too_large
-from kg_api.convert.sheet_tables import write_grid
+from kg_api.convert.shared.containers import core_properties, metadata, open_archive
+from kg_api.convert.shared.markdown_text import MarkdownWriter, heading, one_line, paragraph
+from kg_api.convert.shared.number_format import format_datetime, format_duration, write_digits
+from kg_api.convert.sheets import MAX_CELLS, Sheet, SheetNotes, too_large, write_grid
 from kg_api.convert.xlsx import read_xlsx_sheets
 from kg_api.errors import UnreadableDocument
-from kg_api.models.library.conversion import Converted
+from kg_api.schemas.documents import Converted
 
 _KIND = "a spreadsheet (XLSX, XLS or ODS)"
 _OLE = b"\xd0\xcf\x11\xe0"

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from kg_api.convert.files.archive import read_entry
-from kg_api.convert.files.office import read_xml
-from kg_api.convert.markdown_text import one_line
-from kg_api.convert.number_format import (
+from kg_api.convert.shared.containers import read_entry, read_xml
+from kg_api.convert.shared.markdown_text import one_line
+from kg_api.convert.shared.number_format import (
     GENERAL,
     NumberFormat,
     find_builtin_format,
@@ -26,7 +25,8 @@ from kg_api.convert.number_format import (
     format_text,
     parse_number_format,
 )
-from kg_api.convert.sheet import (
+from kg_api.convert.sheet_xml import TRUE, Cell, SheetXml, read_attributes, read_strings
+from kg_api.convert.sheets import (
     GridBuilder,
     Sheet,
     SheetNotes,
@@ -35,7 +35,6 @@ from kg_api.convert.sheet import (
     name_ranges,
     strike_text,
 )
-from kg_api.convert.sheet_xml import TRUE, Cell, SheetXml, read_attributes, read_strings
 from kg_api.errors import UnreadableDocument
 
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")

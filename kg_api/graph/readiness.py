@@ -1,14 +1,41 @@
-"""Whether the indexes answer with all that is stored; asked at most every few seconds."""
+"""Asking a Neo4j by a query whether it does its work: one that shakes hands may have panicked."""
 
 from __future__ import annotations
 
 import time
 
-from kg_api.graph.database import Graph
-from kg_api.graph.indexes import IndexState, index_states
-from kg_api.graph.jobs import Progress, embedding_progress
-from kg_api.graph.jobs.records import SOURCE_EMBEDDING
-from kg_api.graph.search.shared_reading import SharedReading
+from kg_api.errors import DatabasePanicked, KgError, Unavailable
+from kg_api.graph.client import Graph
+from kg_api.graph.jobs import SOURCE_EMBEDDING, Progress, embedding_progress
+from kg_api.graph.schema import IndexState, index_states
+from kg_api.graph.search import SharedReading
+
+
+class DatabaseProbe:
+    """Asks one database, over one connection that is kept."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def trouble(self) -> str | None:
+        """Say why it does not answer a query; None when it does, or when settings are to blame."""
+        error = self._ask()
+        return str(error) if isinstance(error, Unavailable) else None
+
+    def panic(self) -> str | None:
+        """Say that nothing but another start helps; None as long as it answers, or may yet by itself."""
+        error = self._ask()
+        return str(error) if isinstance(error, DatabasePanicked) else None
+
+    def _ask(self) -> KgError | None:
+        try:
+            self._graph.read("probes/alive")
+        except KgError as error:
+            return error
+        return None
+
+
+# Whether the indexes answer with all that is stored; asked at most every few seconds.
 
 REMEMBERED_SECONDS = 5.0
 

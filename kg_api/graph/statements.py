@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final, LiteralString, cast
 
-from kg_api.models.embedding.spaces import FIRST_SLUG, SECOND_SLOT, SLUG_PATTERN
+from kg_api.schemas.spaces import FIRST_SLUG, SECOND_SLOT, SLUG_PATTERN
 
 FIRST_INDEX: Final = "passage_embedding"
 FIRST_CONCEPT_INDEX: Final = "concept_embedding"
@@ -30,7 +30,7 @@ _FITTING: Final = """all(any_of IN $fits WHERE any(group IN any_of WHERE
   AND all(pages IN group.pages WHERE pages.wanted = any(span IN pages.spans WHERE
     coalesce(s.page <= span.last AND coalesce(s.last_page, s.page) >= span.first, false)))))"""
 """What `fits(s)` in a statement stands for: whether a source fits the conditions on sources in `$fits`
-(kg_api.graph.filters.sources). Without conditions, all do."""
+(kg_api.graph.filters). Without conditions, all do."""
 _PARAMETER = re.compile(r"\$(\w+)")
 _HEAD = re.compile(r"^// name: ([\w/]+)\n", re.MULTILINE)
 _PREAMBLE = re.compile(r"^(?://.*|CYPHER 25)\n", re.MULTILINE)

@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 import structlog
+from apscheduler.schedulers.background import BackgroundScheduler
 
-from kg_api.extract.requests import ExtractionRequests
+from kg_api.errors import DatabaseUnavailable
+from kg_api.extraction.llm import ExtractionRequests
 from kg_api.graph.cache import prune_cache
-from kg_api.graph.concepts.extraction_config import read_extractions
-from kg_api.graph.database import Graph
-from kg_api.graph.filters.counting import prune_writes
-from kg_api.graph.indexes import index_states
-from kg_api.graph.jobs import ensure_job, prune, rests
-from kg_api.graph.jobs.records import (
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_writes import read_extractions
+from kg_api.graph.filters import prune_writes
+from kg_api.graph.folders import enqueue_due
+from kg_api.graph.jobs import (
     CONCEPT_EMBEDDING,
     EDGE_EMBEDDING,
     IMAGE_EMBEDDING,
     SOURCE_EMBEDDING,
+    enqueue_slot,
+    ensure_job,
+    prune,
+    rests,
 )
-from kg_api.graph.keys.audit import prune_audit
-from kg_api.graph.keys.sessions import prune_sessions
-from kg_api.graph.relations.vocabulary import delete_unused_types, finish_renaming
-from kg_api.graph.spaces.configuration import hold_configurations
-from kg_api.graph.spaces.due import Wanted, count_due
-from kg_api.graph.spaces.flags import Flags
-from kg_api.graph.spaces.registry import ensure_index
-from kg_api.graph.spaces.removal import ask_for_cleanup, leftovers
-from kg_api.jobs.run import JobRun
+from kg_api.graph.keys import prune_audit, prune_sessions
+from kg_api.graph.relations import delete_unused_types, finish_renaming
+from kg_api.graph.schema import index_states
+from kg_api.graph.spaces import ask_for_cleanup, ensure_index, hold_configurations, leftovers
+from kg_api.graph.vectors import Flags, Wanted, count_due
+from kg_api.jobs.runner import JobRun, WorkerRegistration
 from kg_api.spaces.activation import activate_complete, activate_complete_images
 from kg_api.spaces.plans import EmbeddingState, read_embedding_states
 
@@ -156,3 +160,41 @@ class Backfill:
         job_id, created = ensure_job(self._graph, kind, name, total=due)
         if created:
             log.info("backfill enqueued", job_id=job_id, kind=kind, ontology=name, due=due)
+
+
+# The schedule: APScheduler ticks, a tick enqueues the slot's job, nothing else happens here.
+
+LIFE_SECONDS = 5.0
+ALWAYS: dict[str, Any] = {"coalesce": True, "misfire_grace_time": None, "max_instances": 1}
+"""Missed ticks, however old, are made up for by one."""
+
+
+@contextmanager
+def ticking(graph: Graph, tick_seconds: float, presence: WorkerRegistration | None = None) -> Generator[None]:
+    """Enqueue a backfill now and every so many seconds while the context is open, and tell that one lives.
+
+    Every worker ticks; the slot's id makes their ticks one job. The slot is of the database's time. The scans
+    of folders that are due are enqueued with it.
+    """
+    scheduler = BackgroundScheduler(timezone=UTC)
+    at_once = datetime.now(UTC)
+    scheduler.add_job(
+        _tick, "interval", args=(graph, tick_seconds), seconds=tick_seconds, next_run_time=at_once, **ALWAYS
+    )
+    if presence is not None:
+        scheduler.add_job(presence.report, "interval", seconds=LIFE_SECONDS, next_run_time=at_once, **ALWAYS)
+    scheduler.start()
+    try:
+        yield
+    finally:
+        scheduler.shutdown(wait=False)
+        if presence is not None:
+            presence.end()
+
+
+def _tick(graph: Graph, tick_seconds: float) -> None:
+    try:
+        enqueue_slot(graph, KIND, every_seconds=tick_seconds)
+        enqueue_due(graph)
+    except DatabaseUnavailable as error:
+        log.warning("tick missed", reason=str(error))

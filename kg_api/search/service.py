@@ -5,30 +5,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kg_api.graph.database import Graph
+from kg_api.concepts.search import find_concepts, start_embedding
+from kg_api.errors import InvalidInput
+from kg_api.graph.client import Graph
 from kg_api.graph.readiness import IndexWatch
-from kg_api.graph.spaces.registry import Space
-from kg_api.models.queries.reading import DocumentReading
-from kg_api.models.queries.search import SourceHits, SourceSearch
-from kg_api.models.queries.windows import SourceWindow
-from kg_api.models.vocabulary import USUAL_READ
-from kg_api.search.places import PlaceReader
-from kg_api.search.plan.hyde import Hyde
-from kg_api.search.plan.picture_vectors import PictureQuestions
-from kg_api.search.plan.planner import SearchPlanner
-from kg_api.search.plan.search_plan import SearchPlan
-from kg_api.search.plan.similarity import SimilarityFilter
-from kg_api.search.present.document import ParagraphReader
-from kg_api.search.present.presenter import Presenter
-from kg_api.search.present.reading import Reader
-from kg_api.search.rank.diversity import go_on
-from kg_api.search.rank.graph import fill_from_graph, not_among
-from kg_api.search.rank.order import falls_short, fuse_lanes, order
-from kg_api.search.rank.pages import can_go_deeper, is_short, take_page
-from kg_api.search.rank.ranker import NO_RERANKING, Ranker, Reranking
-from kg_api.search.retrieve.candidates import Candidates, Ranking
-from kg_api.search.retrieve.retriever import Retriever
-from kg_api.spaces.images.registry import ImageSpaceRegistry
+from kg_api.graph.search import WORDS_INDEX
+from kg_api.graph.spaces import Space
+from kg_api.schemas.answers import HybridHits, HybridSearch
+from kg_api.schemas.concepts import ConceptHit, none_fits
+from kg_api.schemas.search import DocumentReading, SourceHits, SourceSearch, SourceWindow
+from kg_api.schemas.vocabulary import USUAL_READ
+from kg_api.search.plan import SearchPlan, SearchPlanner
+from kg_api.search.present import ParagraphReader, Presenter, Reader
+from kg_api.search.question import Hyde, PictureQuestions, SimilarityFilter
+from kg_api.search.rank import (
+    NO_RERANKING,
+    PlaceReader,
+    Ranker,
+    Reranking,
+    can_go_deeper,
+    falls_short,
+    fill_from_graph,
+    fuse_lanes,
+    go_on,
+    is_short,
+    not_among,
+    order,
+    take_page,
+)
+from kg_api.search.retrieve import Candidates, Ranking, Retriever, meanings_of
+from kg_api.spaces.images import ImageSpaceRegistry
 from kg_api.spaces.plans import PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
 
@@ -142,3 +148,67 @@ class SearchService:
             NotFound: there is no such source.
         """
         return self._reader.around(source_id, window, token_budget)
+
+
+# Searching concepts and sources together.
+
+THROUGH_CONCEPTS = frozenset({"hybrid", "concept"})
+
+
+class HybridService:
+    """Finds concepts, and sources by meaning, words and concepts; the question is embedded once."""
+
+    def __init__(self, graph: Graph, search: SearchService) -> None:
+        self._graph = graph
+        self._search = search
+        self._indexes = IndexWatch(graph)
+
+    def search(self, request: HybridSearch) -> HybridHits:
+        """Find both. What could not be done is told in `degraded`.
+
+        Raises:
+            InvalidInput: the question is blank, or a field does not go with the mode.
+            Unavailable: nothing that was asked for can answer.
+        """
+        plan = self._search.plan(_of_sources(request), concepts_alone=request.mode == "concept")
+        found = self._search.answer(plan)
+        concepts = self._concepts(plan, request.concept_limit) if request.cursor is None else []
+        return HybridHits(
+            query_text=request.query_text,
+            mode=request.mode,
+            concepts=concepts,
+            sources=found.sources,
+            next_cursor=found.next_cursor,
+            near=found.near,
+            note=found.note,
+            concepts_note=none_fits(request.query_text, concepts),
+            windows=found.windows,
+            did_you_mean=found.did_you_mean,
+            degraded=plan.notes.unique,
+            timings_ms=plan.watch.milliseconds(),
+        )
+
+    def _concepts(self, plan: SearchPlan, limit: int) -> list[ConceptHit]:
+        if not limit:
+            return []
+        meanings, names = meanings_of(plan), plan.scope.names
+        waiting = self._indexes.populating(WORDS_INDEX, *(each.space.concept_index_name for each in meanings))
+        with plan.watch.stage("find_concepts"):
+            found = find_concepts(self._graph, plan.text, meanings, names, limit, populating=waiting)
+        lane = plan.request.follows_concepts  # it has started them
+        started = start_embedding(self._graph, plan.known, names) if meanings and not lane else []
+        plan.notes.record("find_concepts", [*found.degraded, *started])
+        return found.concepts
+
+
+def _of_sources(request: HybridSearch) -> SourceSearch:
+    if request.mode == "text" and request.min_similarity is not None:
+        raise InvalidInput("min_similarity needs vectors, and mode 'text' searches without; leave one out")
+    return SourceSearch(
+        **request.model_dump(exclude={"mode", "concept_limit", "source_limit"}),
+        mode="text" if request.mode == "text" else "hybrid",
+        limit=request.source_limit,
+        concepts=request.mode in THROUGH_CONCEPTS,
+        graph=request.mode == "graph",
+        include_concepts=True,
+    )

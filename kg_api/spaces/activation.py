@@ -9,8 +9,8 @@ from typing import TypeVar
 import structlog
 
 from kg_api.errors import Conflict
-from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.spaces.configuration import (
+from kg_api.graph.client import Graph, Transaction
+from kg_api.graph.spaces import (
     ImageSpaces,
     Layout,
     StoredConfiguration,
@@ -19,9 +19,9 @@ from kg_api.graph.spaces.configuration import (
     layout_of,
     write_configuration,
 )
-from kg_api.graph.spaces.due import count_all_behind, count_behind
-from kg_api.models.embedding.configuration import EmbeddingConfig
-from kg_api.models.embedding.spaces import SECOND_SLOT
+from kg_api.graph.vectors import count_all_behind, count_behind
+from kg_api.schemas.embedding import EmbeddingConfig
+from kg_api.schemas.spaces import SECOND_SLOT
 from kg_api.spaces.plans import EmbeddingState
 
 log = structlog.get_logger()

@@ -7,33 +7,35 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from kg_api.chunk.plan import CHUNKER_VERSION
-from kg_api.chunk.windows import WINDOW_VERSION
 from kg_api.errors import NotFound, Unavailable
-from kg_api.graph.concepts.vectors import ConceptPlan
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.library import Counted
-from kg_api.graph.fulltext.synonyms import OntologyWords, all_words
-from kg_api.graph.images.vectors import ImagePlan
-from kg_api.graph.naming.ontologies import describe_waiting, unknown_ontology
-from kg_api.graph.naming.reach import reach, reaches
-from kg_api.graph.relations.vectors import EdgeLabel, EdgePlan
-from kg_api.graph.search.crowds import Crowds
-from kg_api.graph.search.shared_reading import SharedReading
-from kg_api.graph.spaces.configuration import (
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_vectors import ConceptPlan
+from kg_api.graph.fulltext import OntologyWords, all_words
+from kg_api.graph.images import ImagePlan
+from kg_api.graph.library import Counted
+from kg_api.graph.names import describe_waiting, unknown_ontology
+from kg_api.graph.reach import reach, reaches
+from kg_api.graph.relations import EdgeLabel, EdgePlan
+from kg_api.graph.search import Crowds, SharedReading
+from kg_api.graph.spaces import (
+    MARK_DIGITS,
     Layout,
+    Mark,
+    Space,
     StoredConfiguration,
+    all_spaces,
     count_ontologies,
+    mark_of,
     read_configurations,
 )
-from kg_api.graph.spaces.due import Wanted
-from kg_api.graph.spaces.marks import MARK_DIGITS, Mark, mark_of
-from kg_api.graph.spaces.registry import Space, all_spaces
-from kg_api.models.embedding.configuration import EmbeddingConfig
-from kg_api.models.identity import digest
-from kg_api.models.vocabulary import Selection
-from kg_api.spaces.first import space_of_new
-from kg_api.wording.nearest import MAX_NAMED, no_ontology
+from kg_api.graph.vectors import Wanted
+from kg_api.schemas.base import digest
+from kg_api.schemas.embedding import EmbeddingConfig
+from kg_api.schemas.vocabulary import Selection
+from kg_api.spaces.registry import space_of_new
+from kg_api.suggestions import MAX_NAMED, no_ontology
+from kg_api.text.chunking import WINDOW_VERSION
+from kg_api.text.semantic import CHUNKER_VERSION
 
 
 @dataclass(frozen=True, slots=True)

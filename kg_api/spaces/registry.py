@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
+from urllib.parse import urlsplit
 
-from kg_api.embed.port import Embedder
-from kg_api.embed.probed import embed_probed
-from kg_api.errors import ConfigurationError
-from kg_api.graph.database import Graph
-from kg_api.graph.spaces.registry import (
-    Space,
-    all_spaces,
-    display_name,
-    ensure_space,
-    find_space,
-    text_spaces,
+import numpy as np
+import structlog
+from numpy.typing import NDArray
+
+from kg_api.errors import (
+    ConfigurationError,
+    EmbeddingFailed,
+    EmbeddingUnavailable,
+    KgError,
+    ManagedProcessError,
+    NotFound,
+    Unavailable,
 )
-from kg_api.models.embedding.spaces import FIRST_SLUG, ModelChoice, NewSpace, SpaceIdentity
-from kg_api.models.vocabulary import Provider
-from kg_api.spaces.open_space import OpenSpace
-from kg_api.spaces.open_spaces import OpenSpaces, register_probed, require_room
-from kg_api.spaces.probe import PROBE_TEXT
+from kg_api.graph.cache import read_vectors, remember_vectors
+from kg_api.graph.client import Graph
+from kg_api.graph.spaces import Space, all_spaces, display_name, ensure_space, find_space, text_spaces
+from kg_api.providers.embedding_port import (
+    IN_PROCESS,
+    Embedder,
+    TextPart,
+    embed_probed,
+    price_of,
+    require_tokens,
+)
+from kg_api.schemas.base import digest
+from kg_api.schemas.spaces import FIRST_SLUG, ModelChoice, NewSpace, SpaceIdentity
+from kg_api.schemas.vocabulary import Provider
+from kg_api.settings import Settings
+from kg_api.spaces.images import ImageSpaceRegistry
+from kg_api.spaces.open_spaces import FAULTS, PROBE_TEXT, OpenSpace, OpenSpaces, register_probed, require_room
+from kg_api.text.chunking import WINDOW_VERSION
+from kg_api.wording import is_loopback
 
 OpenModel = Callable[[ModelChoice | None], Embedder]
 """Opens a model; None: the one that the settings name."""
@@ -102,3 +120,187 @@ def choice_of(space: Space) -> ModelChoice:
     """The model of a space that is registered."""
     identity = space.identity
     return ModelChoice(cast("Provider", identity.provider), identity.model, identity.dimensions)
+
+
+# What a space's model costs, and takes at once.
+
+MAX_IMAGE_BATCH = 16
+"""Pictures that are unpacked at once, whatever the batch of texts: one for a remote model may have 3 MB."""
+
+
+def price_of_space(settings: Settings, space: Space) -> float | None:
+    """US dollars for a million tokens; None: not known, as of pictures elsewhere."""
+    if space.is_of_images:
+        return 0.0 if space.identity.provider in IN_PROCESS else None
+    return price_of(choice_of(space), settings)
+
+
+def batch_size_of_space(settings: Settings, space: Space) -> int:
+    """Texts or pictures that go to the model at once."""
+    batch = settings.worker.sources_a_batch
+    if space.is_of_images:
+        return min(batch, MAX_IMAGE_BATCH)
+    sizes = {"openai": settings.openai.batch_size, "nomic": settings.nomic.batch_size}
+    return sizes.get(space.identity.provider, batch)
+
+
+def is_paid(settings: Settings, space: Space) -> bool:
+    """Whether embedding most likely costs money: elsewhere, or by a model that has a price.
+
+    What answers at an address of loopback may be a proxy of something paid, or run here, as Ollama does.
+    """
+    served = {"openai": settings.openai, "nomic": settings.nomic, "cohere": settings.cohere}
+    provider = space.identity.provider
+    if provider in IN_PROCESS:
+        return False
+    address = served[provider].base_url if provider in served else ""
+    return not is_loopback(urlsplit(address).hostname or "") or bool(price_of_space(settings, space))
+
+
+# Passages to vectors, each text of a space once only: what was made before comes from the cache.
+
+Passage = str | TextPart
+"""A text by itself, or a part of one that is read within it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CachedPassages:
+    """Embeds passages; `keeps` says whether vectors are remembered beyond a call."""
+
+    graph: Graph
+    keeps: bool
+
+    def embed(
+        self, opened: OpenSpace, passages: Sequence[Passage], *, fresh: bool = False
+    ) -> NDArray[np.float32]:
+        """Embed passages, equal ones once; what is remembered is not asked for when they shall be `fresh`.
+
+        Returns:
+            float32, shape (len(passages), dimensions), in the order given.
+
+        Raises:
+            EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: the model does not give them.
+            InvalidInput: a text cannot be embedded.
+        """
+        if not passages:
+            return np.empty((0, opened.space.dimensions), dtype=np.float32)
+        keys = [_key(opened.space.fingerprint, passage) for passage in passages]
+        unique = dict(zip(keys, passages, strict=True))
+        known = read_vectors(self.graph, list(unique)) if self.keeps and not fresh else {}
+        missing = {key: passage for key, passage in unique.items() if key not in known}
+        new = _make(opened, missing) if missing else {}
+        if self.keeps:
+            remember_vectors(self.graph, new, list(known))
+        return np.stack([known[key] if key in known else new[key] for key in keys])
+
+
+def _key(fingerprint: str, passage: Passage) -> str:
+    """All that decides over the vector."""
+    if isinstance(passage, str):
+        return digest("vector", fingerprint, passage)
+    place = (str(passage.start), str(passage.end))
+    return digest("late", fingerprint, WINDOW_VERSION, passage.text, *place, passage.before)
+
+
+def _make(opened: OpenSpace, passages: Mapping[str, Passage]) -> dict[str, NDArray[np.float32]]:
+    texts = {key: passage for key, passage in passages.items() if isinstance(passage, str)}
+    parts = {key: passage for key, passage in passages.items() if isinstance(passage, TextPart)}
+    made: dict[str, NDArray[np.float32]] = {}
+    if texts:
+        made |= zip(texts, opened.embed_passages(list(texts.values())), strict=True)
+    if parts:
+        made |= zip(parts, require_tokens(opened.embedder()).embed_parts(list(parts.values())), strict=True)
+    return made
+
+
+# How many tokens passages have: by the tokenizer of a space's model, or estimated without it.
+
+BYTES_A_TOKEN = 2
+"""Rather too many tokens than too few: texts in 12 languages have 2.1 (Greek, Russian) to 4.9 (English)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTokenCounter:
+    """Counts tokens without what a model puts around each text."""
+
+    embedder: Embedder | None
+    problem: str | None = None
+    """Why it estimates, if it does."""
+
+    def __call__(self, texts: Sequence[str]) -> list[int]:
+        if self.embedder is None:
+            return [estimate_tokens(text) for text in texts]
+        around = self.embedder.count_tokens([""])
+        return [max(0, self.embedder.count_tokens([text]) - around) for text in texts]
+
+
+def token_counter(opened: OpenSpace) -> ModelTokenCounter:
+    """The counter of a space; it estimates, and says so, when the model cannot be opened."""
+    try:
+        return ModelTokenCounter(opened.embedder())
+    except FAULTS as error:
+        told = f"tokens are estimated, half of the bytes: the model's tokenizer is not at hand ({error})"
+        return ModelTokenCounter(None, told)
+
+
+def estimate_tokens(text: str) -> int:
+    """A careful guess for any model."""
+    return math.ceil(len(text.encode()) / BYTES_A_TOKEN)
+
+
+# The first spaces, those of the models that the settings name, and the one that new ontologies have.
+
+log = structlog.get_logger()
+
+
+def open_first_space(spaces: SpaceRegistry, open_model: Callable[[], Embedder], *, required: bool) -> None:
+    """Open the settings' own model, and see that it answers as it did when its vectors were made.
+
+    A provider that does not answer is no reason to stay away: searches go on with full text, jobs wait.
+
+    Args:
+        spaces: where it is registered.
+        open_model: opens it.
+        required: whether a model that cannot be opened is an error although its space is registered.
+
+    Raises:
+        ConfigurationError: the model is not the one whose vectors are stored, or cannot be opened.
+        ManagedProcessError: it cannot be fetched.
+    """
+    try:
+        embedder = open_model()
+    except (EmbeddingUnavailable, ManagedProcessError, ConfigurationError) as error:
+        if required or not _is_registered(spaces):
+            raise
+        log.critical("searching by full text only: the embedding model cannot be loaded", reason=str(error))
+        return
+    first = spaces.open_first(embedder)
+    try:
+        first.check()
+    except (EmbeddingUnavailable, EmbeddingFailed) as error:
+        log.critical("searching by full text only until the embedding model answers", reason=str(error))
+
+
+def register_first_images(images: ImageSpaceRegistry) -> None:
+    """See that there is a space of pictures; one that cannot be had is no reason to stay away."""
+    try:
+        images.ensure_first()
+    except KgError as error:
+        log.critical("pictures are found by their words only", reason=str(error))
+
+
+def _is_registered(spaces: SpaceRegistry) -> bool:
+    try:
+        spaces.get()
+    except NotFound:
+        return False
+    return True
+
+
+def space_of_new(spaces: Mapping[str, Space]) -> Space:
+    """The space of ontologies that nobody has configured."""
+    texts = [space for space in spaces.values() if not space.is_of_images]
+    chosen = [space for space in texts if space.for_new or space.slug == FIRST_SLUG]
+    if not chosen:
+        raise Unavailable("no embedding space is registered; one is at the next start: kg down, kg up")
+    return max(chosen, key=lambda space: space.for_new)

@@ -13,63 +13,37 @@ from starlette.routing import Route
 
 from kg_api import __version__
 from kg_api.access.audit import AuditWriter
-from kg_api.access.check import KeyCheck
+from kg_api.access.keys import KeyCheck
 from kg_api.errors import KgError
-from kg_api.evaluate.measuring import Measuring
-from kg_api.evaluate.saved.folder import SavedResults
-from kg_api.managed.home import Home
+from kg_api.evaluation.measuring import Measuring
+from kg_api.evaluation.saved import SavedResults
+from kg_api.local.processes import Home
 from kg_api.settings import Settings
-from kg_api.web import openapi, problems
-from kg_api.web.access.audit import AuditLog
-from kg_api.web.access.caching import OwnAnswers
-from kg_api.web.access.door import AccessControl, Doorkeeper, check_scope
-from kg_api.web.access.pace import RequestRate, SignInRate, TokenRate
-from kg_api.web.access.required import keys_required
-from kg_api.web.dependencies import check_body, check_parameters
-from kg_api.web.health.models import ModelHealth
-from kg_api.web.health.queue import QueueWatch
-from kg_api.web.health.surroundings import Surroundings
-from kg_api.web.limits.body_size import BodyLimit
-from kg_api.web.limits.home_check import HomeCheck
-from kg_api.web.limits.origin import OriginCheck, allowed_hosts
-from kg_api.web.limits.strict_json import LARGE_AT_ONCE
+from kg_api.web.api import concepts, documents, embedding, evaluation, operations, search, transfer
 from kg_api.web.mcp_mount import PATH, McpMount
-from kg_api.web.middleware import RequestLog
-from kg_api.web.once_more import OnceMore
-from kg_api.web.opening import Opening
-from kg_api.web.routes.embedding import configuration, extraction, switching
-from kg_api.web.routes.evaluation import judgements, results
-from kg_api.web.routes.library import (
-    documents,
-    folders,
-    images,
-    ingest,
-    language,
-    moving,
-    pages,
-    review,
-    synonyms,
+from kg_api.web.middleware import OnceMore, RequestLog
+from kg_api.web.page_mount import PAGES, WITHOUT_KEY, ErrorPages, mount
+from kg_api.web.shared import openapi, problems
+from kg_api.web.shared.dependencies import check_body, check_parameters
+from kg_api.web.shared.health import ModelHealth, QueueWatch, Surroundings
+from kg_api.web.shared.limits import LARGE_AT_ONCE, BodyLimit, HomeCheck, OriginCheck, allowed_hosts
+from kg_api.web.shared.opening import Opening
+from kg_api.web.shared.security import (
+    AccessControl,
+    AuditLog,
+    Doorkeeper,
+    OwnAnswers,
+    RequestRate,
+    SignInRate,
+    TokenRate,
+    check_scope,
+    keys_required,
 )
-from kg_api.web.routes.operation import audit, health, jobs, keys, metrics, start
-from kg_api.web.routes.queries import (
-    answering,
-    communities,
-    concepts,
-    constructive,
-    image_search,
-    passage_map,
-    pictures,
-    proposals,
-    relationships,
-    search,
-)
-from kg_api.web.streams import Streams
+from kg_api.web.shared.streams import Streams
 from kg_api.web.ui.links import DOCUMENTS
-from kg_api.web.ui.mount import PAGES, WITHOUT_KEY, mount
-from kg_api.web.ui.problems import ErrorPages
-from kg_api.web.ui.routes.embedding.progress import BuildCounts
+from kg_api.web.ui.routes.embedding import BuildCounts
 
-WITH_FILES = ("/documents", image_search.PATH, moving.IMPORT_PATH)
+WITH_FILES = ("/documents", search.PATH, transfer.IMPORT_PATH)
 """Paths that take a file."""
 DESCRIPTION = (
     "Documents go in; passages come back with their exact place. Errors are problem+json (RFC 9457)."
@@ -77,27 +51,36 @@ DESCRIPTION = (
 MAX_LARGE_BODIES = 4
 """So many bodies of the largest size all processes hold at once; the next one is refused for the moment."""
 READING = (
-    *(search, pictures, image_search, passage_map, concepts, relationships, constructive),
-    *(communities, proposals, answering, judgements),
+    search.search_router,
+    search.pictures_router,
+    search.image_search_router,
+    search.passage_map_router,
+    concepts.concepts_router,
+    concepts.relationships_router,
+    concepts.constructive_router,
+    concepts.communities_router,
+    concepts.proposals_router,
+    search.answering_router,
+    evaluation.judgements_router,
 )
 WITH_PARAMETERS = (
     *READING,
-    ingest,
-    pages,
-    documents,
-    images,
-    review,
-    synonyms,
-    language,
-    moving,
-    folders,
-    configuration,
-    extraction,
-    switching,
-    results,
-    jobs,
-    keys,
-    audit,
+    documents.ingest_router,
+    documents.pages_router,
+    documents.documents_router,
+    documents.images_router,
+    documents.review_router,
+    documents.synonyms_router,
+    documents.language_router,
+    transfer.router,
+    documents.folders_router,
+    embedding.configuration_router,
+    embedding.extraction_router,
+    embedding.switching_router,
+    evaluation.results_router,
+    operations.jobs_router,
+    operations.keys_router,
+    operations.audit_router,
 )
 """Their query parameters are checked."""
 
@@ -113,6 +96,7 @@ def create_app(
         opened: whether it answers only when it can answer everything; else `/health` does from the start.
     """
     opening = Opening(settings, on_hopeless)
+    home = Home(settings.home)
     mcp = McpMount(opening, settings.api)
     writer = AuditWriter(lambda: opening.container().graph)
 
@@ -132,7 +116,7 @@ def create_app(
         version=__version__,
         description=DESCRIPTION,
         lifespan=lifespan,
-        docs_url=None,  # its page loads scripts from elsewhere; routes/start.py has one that works offline
+        docs_url=None,  # its page loads scripts from elsewhere; api/operations.py has one that works offline
         redoc_url=None,
         redirect_slashes=False,  # a redirect would go wherever the Host header says
         responses=openapi.RESPONSES,
@@ -143,28 +127,19 @@ def create_app(
             "auto_configure": False,
         },  # it tells texts
     )
-    app.state.opening = opening
-    app.state.model_health = ModelHealth()
-    app.state.queue = QueueWatch(opening)
-    home = Home(settings.home)
-    app.state.results = SavedResults(home.evaluations)
-    app.state.measuring = Measuring(home.evaluations)
-    app.state.surroundings = Surroundings(settings)
-    app.state.large_bodies = CapacityLimiter(LARGE_AT_ONCE)
-    app.state.streams = Streams(settings.api.share(settings.api.event_streams))
-    app.state.build_counts = BuildCounts()
-    app.state.keys_required = keys_required(settings.api)
+    _set_state(app, settings, opening, home)
     checks = [Depends(check_scope), Depends(check_parameters), Depends(check_body)]
-    for module in WITH_PARAMETERS:
-        app.include_router(module.router, dependencies=checks)
-    for module in (start, health):
-        app.include_router(module.router)
-    app.include_router(metrics.router, dependencies=[Depends(check_scope)])
+    for router in WITH_PARAMETERS:
+        app.include_router(router, dependencies=checks)
+    app.include_router(operations.start_router)
+    app.include_router(operations.health_router)
+    app.include_router(operations.metrics_router, dependencies=[Depends(check_scope)])
     mount(app, [Depends(check_scope)])
     app.router.routes += [Route(PATH, mcp), Route(f"{PATH}/", mcp)]
     openapi.complete_description(app)
-    modules = (*WITH_PARAMETERS, start, health, metrics, *PAGES, *WITHOUT_KEY)
-    problems.install(app, [route for module in modules for route in module.router.routes])
+    plain = (operations.start_router, operations.health_router, operations.metrics_router)
+    routers = (*WITH_PARAMETERS, *plain, *PAGES, *WITHOUT_KEY)
+    problems.install(app, [route for router in routers for route in router.routes])
 
     def limit_of(path: str) -> int:
         api = settings.api
@@ -195,3 +170,17 @@ def create_app(
     app.add_middleware(ErrorPages)
     app.add_middleware(HomeCheck, instance=home.instance)
     return app
+
+
+def _set_state(app: FastAPI, settings: Settings, opening: Opening, home: Home) -> None:
+    """What routes find at `request.app.state`."""
+    app.state.opening = opening
+    app.state.model_health = ModelHealth()
+    app.state.queue = QueueWatch(opening)
+    app.state.results = SavedResults(home.evaluations)
+    app.state.measuring = Measuring(home.evaluations)
+    app.state.surroundings = Surroundings(settings)
+    app.state.large_bodies = CapacityLimiter(LARGE_AT_ONCE)
+    app.state.streams = Streams(settings.api.share(settings.api.event_streams))
+    app.state.build_counts = BuildCounts()
+    app.state.keys_required = keys_required(settings.api)

@@ -18,12 +18,10 @@ from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from kg_api.errors import Unavailable
-from kg_api.mcp.in_process import ContainerLibrary
-from kg_api.mcp.server import make_server
+from kg_api.mcp.server import ContainerLibrary, make_server
 from kg_api.settings import ApiSettings
-from kg_api.web.limits.origin import allowed_hosts
-from kg_api.web.limits.strict_json import read_bounded
-from kg_api.web.opening import Opening
+from kg_api.web.shared.limits import allowed_hosts, read_bounded
+from kg_api.web.shared.opening import Opening
 
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")

@@ -7,30 +7,27 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from kg_api.models.vocabulary import EmbeddedKind
-from kg_cli.admin import concepts, keys, sources, spaces, synonyms
-from kg_cli.admin.audit import audit
-from kg_cli.admin.language import language
+from kg_api.schemas.vocabulary import EmbeddedKind
+from kg_cli.admin import concepts, embedding, keys, languages
+from kg_cli.admin.keys import audit
+from kg_cli.admin.languages import language
 from kg_cli.admin.options import AdminGroup, DryRunOption, FollowOption
-from kg_cli.admin.relationships import commands as relationships
 from kg_cli.backup.commands import backup, backups, restore
-from kg_cli.terminal.answers import emit
-from kg_cli.terminal.connect import open_client
-from kg_cli.terminal.options import JsonOption, WhereOption
+from kg_cli.terminal.connect import JsonOption, WhereOption, emit, open_client
 
 if TYPE_CHECKING:
-    from kg_api.models.embedding.regeneration import RegenerationStarted
-    from kg_api.models.vocabulary import Selection
+    from kg_api.schemas.embedding import RegenerationStarted
+    from kg_api.schemas.vocabulary import Selection
 
 group = typer.Typer(
     cls=AdminGroup, help="Administer embeddings, their models, keys, and backups.", no_args_is_help=True
 )
-group.add_typer(sources.group, name="source-embeddings")
+group.add_typer(embedding.group, name="source-embeddings")
 group.add_typer(concepts.group, name="concepts")
-group.add_typer(spaces.group, name="spaces")
-group.add_typer(synonyms.group, name="synonyms")
+group.add_typer(embedding.spaces_group, name="spaces")
+group.add_typer(languages.group, name="synonyms")
 group.add_typer(keys.group, name="keys")
-group.add_typer(relationships.group, name="relationship-types")
+group.add_typer(concepts.relationships_group, name="relationship-types")
 group.command("language")(language)
 group.command("audit")(audit)
 for _command in (backup, backups, restore):
@@ -65,7 +62,7 @@ def regenerate(
 
     Example: kg admin regenerate-embeddings --ontology notes --only-stale --dry-run
     """
-    from kg_cli.jobs.waiting import wait_for_jobs
+    from kg_cli.jobs.report import wait_for_jobs
 
     selection = _selection(
         ontology, everything=everything, missing=only_missing, stale=only_stale, force=force
@@ -92,8 +89,7 @@ def _selection(
 
 
 def _print(started: RegenerationStarted, *, dry_run: bool, watched: bool) -> None:
-    from kg_cli.terminal.console import note, print_table, say
-    from kg_cli.terminal.costs import cost_rows
+    from kg_cli.terminal.console import cost_rows, note, print_table, say
 
     for each in started.ontologies if dry_run else ():
         if each.cost is not None and each.due:
@@ -122,9 +118,9 @@ def fetch_model(
     """
     from rich.markup import escape
 
-    from kg_api.embed.catalogue import CATALOGUE
-    from kg_api.embed.local.packaged import ensure_model, ensure_packaged
     from kg_api.errors import InvalidInput
+    from kg_api.providers.embedding_port import CATALOGUE
+    from kg_api.providers.model_files import ensure_model, ensure_packaged
     from kg_api.settings import load_settings
     from kg_cli.terminal.console import say
 

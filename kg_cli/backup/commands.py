@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kg_cli.terminal.options import OwnJsonOption, YesOption
+from kg_cli.terminal.connect import OwnJsonOption, YesOption
 
 FolderArgument = Annotated[
     Path | None,
@@ -33,8 +33,7 @@ def backup(folder: FolderArgument = None, *, keep: KeepOption = None, as_json: O
 
     Example: kg admin backup /mnt/backups
     """
-    from kg_cli.backup.making import make_backup
-    from kg_cli.backup.views import print_made
+    from kg_cli.backup.making import make_backup, print_made
 
     print_made(make_backup(folder, keep), as_json=as_json)
 
@@ -46,9 +45,8 @@ def backups(folder: FolderArgument = None, *, as_json: OwnJsonOption = False) ->
 
     Example: kg admin backups --json
     """
-    from kg_api.backup.listing import list_backups
-    from kg_cli.backup.making import folder_of
-    from kg_cli.backup.views import print_backups
+    from kg_api.transfer.backup import list_backups
+    from kg_cli.backup.making import folder_of, print_backups
 
     place = folder_of(folder)
     print_backups(list_backups(place), place, as_json=as_json)
@@ -68,7 +66,6 @@ def restore(
 
     Example: KG_HOME=~/kg-again kg admin restore /mnt/backups/kg-20260131-040000
     """
-    from kg_cli.backup.restoring import restore_backup
-    from kg_cli.backup.views import print_restored
+    from kg_cli.backup.making import print_restored, restore_backup
 
     print_restored(restore_backup(backup, replace=replace, agreed=yes), as_json=as_json)

@@ -1,25 +1,88 @@
-"""`kg admin backup`: making one, with bars."""
+"""How far a backup or a restore is: one bar for each step, or what is waited for."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kg_api.backup import listing, record
-from kg_api.backup.database import RunningDatabase, running_database
-from kg_api.backup.making import BackupMaker, BackupProgress, one_at_a_time
-from kg_api.backup.manifest import BackupManifest
-from kg_api.backup.swapping import finish_swap
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
+from rich.text import Text
+
 from kg_api.errors import Conflict, InvalidInput, NotFound
-from kg_api.managed import roles
-from kg_api.managed.home import Home
+from kg_api.local import processes
+from kg_api.local.neo4j import NAME, neo4j_role
+from kg_api.local.processes import Home
 from kg_api.settings import Settings, load_settings
-from kg_cli.backup.bars import showing
-from kg_cli.stack.fetching import fetch_parts
-from kg_cli.stack.processes import changing
-from kg_cli.stack.roles import supervisor_role
+from kg_api.transfer import backup
+from kg_api.transfer.backup import (
+    BackupCounts,
+    BackupMaker,
+    BackupManifest,
+    BackupProgress,
+    FoundBackup,
+    RunningDatabase,
+    find_backup,
+    one_at_a_time,
+    running_database,
+)
+from kg_api.transfer.restore import (
+    RestoredKeys,
+    Restorer,
+    finish_swap,
+    holds_data,
+    read_backup,
+    read_current_keys,
+    refuse_mounts,
+    swap,
+)
+from kg_api.wording import pluralize
+from kg_cli.stack.doctor import changing, stack_roles, supervisor_role
+from kg_cli.stack.report import fetch_parts
+from kg_cli.terminal import console
+from kg_cli.terminal.connect import confirm
+from kg_cli.terminal.console import runnable
+
+
+class StepBars:
+    """Shows one step at a time; without a terminal each is told once."""
+
+    def __init__(self, bars: Progress) -> None:
+        self._bars = bars
+        self._task: TaskID | None = None
+        self._last = ""
+
+    def begin(self, words: str, total: int | None) -> None:
+        """Show a step of so many bytes; None: nobody knows how long it takes."""
+        if words == self._last:
+            return
+        self._last = words
+        if self._task is not None:
+            self._bars.remove_task(self._task)
+        self._task = self._bars.add_task(words, total=total)
+        if not self._bars.console.is_terminal:
+            console.say(words)
+
+    def advance(self, count: int) -> None:
+        """Tell of bytes that are done."""
+        if self._task is not None:
+            self._bars.advance(self._task, count)
+
+    def wait(self, reason: str) -> None:
+        self.begin(f"waiting for {reason}", None)
+
+
+@contextlib.contextmanager
+def showing() -> Generator[BackupProgress]:
+    """Show steps on standard error."""
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=console.stderr(), transient=True) as bars:
+        steps = StepBars(bars)
+        yield BackupProgress(steps.begin, steps.advance, steps.wait)
+
+
+# `kg admin backup`: making one, with bars.
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +116,8 @@ def make_backup(folder: Path | None, keep: int | None) -> MadeBackup:
         _database(home, settings, progress) as database,
     ):
         path, manifest = BackupMaker(home, settings, progress).make(database, place)
-        record.succeed(home, begun, str(path), manifest.bytes, manifest.paused_seconds)
-        removed = listing.remove_oldest(place, keep, manifest.home) if keep else []
+        backup.succeed(home, begun, str(path), manifest.bytes, manifest.paused_seconds)
+        removed = backup.remove_oldest(place, keep, manifest.home) if keep else []
     return MadeBackup(path, manifest, removed)
 
 
@@ -85,7 +148,7 @@ def _database(home: Home, settings: Settings, progress: BackupProgress) -> Gener
     """Give the home's Neo4j, started where kg is down; `kg up` may come meanwhile, and keeps it then."""
 
     def watched() -> bool:
-        return roles.running(supervisor_role(home, settings)) is not None
+        return processes.running(supervisor_role(home, settings)) is not None
 
     if not watched():
         with changing(home):
@@ -102,3 +165,150 @@ def _telling_of(folder: Path) -> Generator[None]:
     except OSError as error:
         place = error.filename or folder
         raise InvalidInput(f"{place}: {error.strerror}; nothing was kept of this backup") from None
+
+
+# `kg admin restore`: into an empty home, or over what is there.
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredBackup:
+    """What was restored, and where."""
+
+    home: Path
+    backup: Path
+    manifest: BackupManifest
+    counts: BackupCounts
+    notes: list[str]
+
+
+def restore_backup(named: Path, *, replace: bool, agreed: bool) -> RestoredBackup:
+    """Restore a backup into this home.
+
+    Raises:
+        Conflict: the backup is not whole, kg runs, or there is something in the home.
+        NotFound: there is no such backup.
+        SchemaTooNew: a newer kg has made it.
+    """
+    settings = managed_settings()
+    home = Home(settings.home)
+    backup = find_backup(named, folder_of(None))
+    manifest = read_backup(backup)
+    _refuse_running(home, settings)
+    if holds_data(home) and not replace:
+        raise Conflict(
+            f"there is a database in {home.path}: name an empty home with KG_HOME, or replace it (--replace)"
+        )
+    refuse_mounts(home)
+    if replace and not agreed and holds_data(home):
+        confirm(f"Replace the database in {home.path} by that of {manifest.made_at:%Y-%m-%d %H:%M} UTC?")
+    try:
+        with changing(home):
+            counts, keys = _restore(home, settings, backup, manifest)
+    except OSError as error:
+        raise InvalidInput(f"{error.filename or home.path}: {error.strerror}; nothing was lost") from None
+    notes = [*keys.describe(), *_notes(settings, manifest, counts)]
+    return RestoredBackup(home.path, backup, manifest, counts, notes)
+
+
+def _restore(
+    home: Home, settings: Settings, backup: Path, manifest: BackupManifest
+) -> tuple[BackupCounts, RestoredKeys]:
+    _refuse_running(home, settings)
+    processes.stop(neo4j_role(home, settings))
+    if finished := finish_swap(home):
+        console.note(f"an interrupted restore of {finished} was finished first")
+    fetch_parts(settings)
+    with showing() as progress:
+        restorer = Restorer(home, settings, progress)
+        with restorer.aside():
+            restorer.copy(backup, manifest)
+            current = read_current_keys(home, settings, progress.on_wait)
+            counts, keys = restorer.try_out(manifest, current, progress.on_wait)
+            swap(home, backup)
+    return counts, keys
+
+
+def _refuse_running(home: Home, settings: Settings) -> None:
+    parts = [supervisor_role(home, settings), *stack_roles(home, settings)]
+    running = [role.name for role in parts if processes.running(role)]
+    was_killed = running == [NAME] and home.restoring.exists()  # a restore that read the keys
+    if running and not was_killed:
+        raise Conflict(f"kg runs in {home.path}: run `kg down` first")
+
+
+def _notes(settings: Settings, manifest: BackupManifest, counts: BackupCounts) -> list[str]:
+    notes = [f"not in the backup: {each}" for each in manifest.left_out]
+    if settings.blobs.folder or settings.blobs.s3.bucket:
+        notes.append("KG_BLOBS__* names another place for pictures than the home: see docs/backup.md")
+    if counts != manifest.counts:
+        notes.append("while the backup was made others wrote: it has what was stored at its moment")
+    return notes
+
+
+# What was backed up and restored, as a person reads it.
+
+MEGABYTE = 1_000_000
+
+
+def print_made(made: MadeBackup, *, as_json: bool) -> None:
+    """Say where it is, what is in it, and what it took."""
+    found = FoundBackup(made.path, made.manifest)
+    if as_json:
+        console.print_json({**found.as_json(), "removed": [str(path) for path in made.removed]})
+        return
+    manifest = made.manifest
+    console.line(str(made.path))
+    console.say(
+        f"{megabytes(manifest.bytes)} in {manifest.seconds:.1f} s: {describe_counts(manifest.counts)}; "
+        f"Neo4j stood still for {manifest.paused_seconds:.2f} s"
+    )
+    for each in manifest.left_out:
+        console.note(f"not in the backup: {each}")
+    for path in made.removed:
+        console.say(f"removed, as the oldest: {path.name}")
+
+
+def print_backups(found: Sequence[FoundBackup], folder: Path, *, as_json: bool) -> None:
+    if as_json:
+        console.print_json({"folder": str(folder), "backups": [each.as_json() for each in found]})
+        return
+    if not found:
+        console.say(f"There are no backups in {folder}.")
+        return
+    console.print_table(["backup", "made", "size", "holds", "whole"], [_row(each) for each in found])
+
+
+def print_restored(restored: RestoredBackup, *, as_json: bool) -> None:
+    """Say what the home holds now, and what to do next."""
+    if as_json:
+        told = FoundBackup(restored.backup, restored.manifest).as_json()
+        counts = restored.counts.model_dump()
+        console.print_json({**told, "home": str(restored.home), "counts": counts, "notes": restored.notes})
+        return
+    console.line(f"{restored.home}: {describe_counts(restored.counts)}")
+    console.note(*restored.notes)
+    if restored.manifest.settings:
+        console.note(f"these variables were set when it was made: {', '.join(restored.manifest.settings)}")
+    console.say(f"Start it with: {runnable()} up")
+
+
+def describe_counts(counts: BackupCounts) -> str:
+    """Say what a database holds."""
+    told = [pluralize(counts.ontologies, "ontology", "ontologies"), pluralize(counts.documents, "document")]
+    told += [pluralize(counts.sources, "source"), pluralize(counts.concepts, "concept")]
+    return ", ".join([*told, pluralize(counts.pictures, "picture")])
+
+
+def megabytes(size: int) -> str:
+    """Write a number of bytes."""
+    return f"{size / MEGABYTE:,.1f} MB"
+
+
+def _row(found: FoundBackup) -> list[str | Text]:
+    whole = Text("yes", "green") if found.problem is None else Text(found.problem, "red")
+    if (manifest := found.manifest) is None:
+        return [found.path.name, "-", "-", "-", whole]
+    made = manifest.made_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    counts = manifest.counts
+    holds = f"{pluralize(counts.documents, 'document')}, {pluralize(counts.sources, 'source')}"
+    return [found.path.name, made, megabytes(manifest.bytes), holds, whole]

@@ -7,9 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kg_cli.terminal.connect import open_client
-from kg_cli.terminal.exits import SOME_FAILED
-from kg_cli.terminal.options import JsonOption
+from kg_cli.terminal.connect import SOME_FAILED, JsonOption, open_client
 
 OntologiesOption = Annotated[
     list[str] | None, typer.Option("--ontology", "-o", help="Only this one; several times for several.")
@@ -32,8 +30,7 @@ def export(
 
     Example: kg export moving --ontology notes
     """
-    from kg_cli.bundle.exporting import BundleWriter, writing
-    from kg_cli.bundle.views import print_exported
+    from kg_cli.bundle.transfer import BundleWriter, print_exported, writing
     from kg_cli.terminal import console
 
     with open_client() as client, writing(folder):
@@ -63,10 +60,9 @@ def import_bundle(
 
     Example: kg import moving
     """
-    from kg_api.bundle.checking import check_bundle
-    from kg_api.web.limits.json_bounds import check_bounds
-    from kg_cli.bundle.importing import BundleSender, choose
-    from kg_cli.bundle.views import print_checked, print_imported
+    from kg_api.transfer.bundles import check_bundle
+    from kg_api.web.shared.limits import check_bounds
+    from kg_cli.bundle.transfer import BundleSender, choose, print_checked, print_imported
     from kg_cli.terminal import console
 
     with console.progress("bytes") as bar:

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from kg_api.models.vocabulary import MAX_CENTRAL_PASSAGES, MAX_COMMUNITY_LEVEL, MAX_PAGE
-from kg_cli.terminal.answers import report
-from kg_cli.terminal.options import JsonOption, OffsetOption, OntologyOption, PageOption
+from kg_api.schemas.vocabulary import MAX_CENTRAL_PASSAGES, MAX_COMMUNITY_LEVEL, MAX_PAGE
+from kg_cli.terminal.connect import JsonOption, OffsetOption, OntologyOption, PageOption, report
 
 group = typer.Typer(help="An overview of an ontology: communities of its concepts.", no_args_is_help=True)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from rich.markup import escape
 from rich.text import Text
 
-from kg_api.models.communities.communities import (
+from kg_api.schemas.communities import (
     Communities,
     Community,
     CommunityDetails,
     CommunityPassage,
     CommunityRequest,
 )
-from kg_api.wording.plural import pluralize
+from kg_api.wording import pluralize
 from kg_cli.terminal.console import line, note, print_table, say
 
 SHOWN_DIGITS = 8

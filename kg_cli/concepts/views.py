@@ -1,4 +1,4 @@
-"""Concepts as a person reads them."""
+"""What is told of concepts that are not there yet, so that nobody searches for them in vain."""
 
 from __future__ import annotations
 
@@ -9,29 +9,54 @@ from rich.markup import escape
 from rich.text import Text
 
 from kg_api.client import KgClient
-from kg_api.errors import NotFound
-from kg_api.models.concepts.details import ConceptDetails
-from kg_api.models.concepts.grounding import Grounding
-from kg_api.models.concepts.queries import (
+from kg_api.errors import KgError, NotFound
+from kg_api.schemas.base import ID_DIGITS
+from kg_api.schemas.concepts import (
     Concept,
     ConceptContext,
+    ConceptDetails,
     ConceptHits,
     ConceptList,
     ConceptPassage,
     ConceptPaths,
     Evidence,
+    ExtractionStatus,
+    Grounding,
     Neighbourhood,
     PathStep,
     RelatedConcept,
     RelatedConcepts,
+    RelationshipEvidence,
+    RelationshipHits,
     UnverifiedQuote,
     find_meant,
     nearest_labels,
 )
-from kg_api.models.concepts.relations import RelationshipEvidence, RelationshipHits
-from kg_api.models.identity import ID_DIGITS
-from kg_api.wording.plural import pluralize
+from kg_api.wording import are, pluralize
 from kg_cli.terminal import console
+
+
+def concepts_to_follow(client: KgClient, ontology: str, found: ExtractionStatus | None = None) -> str | None:
+    """One line about concepts that are still extracted or embedded; None when nothing is under way.
+
+    Args:
+        client: whom to ask.
+        ontology: whose concepts.
+        found: how far extraction is, where that is known already.
+    """
+    try:
+        found = found or client.extraction_config(ontology)
+        counts = client.embedding_status(ontology).concepts
+    except KgError:  # what the person asked for has been done: this is said beside it
+        return None
+    reads = found.due if found.problem is None and found.last_error is None else 0
+    embeds = counts.missing + counts.stale if counts else 0
+    told = [f"{pluralize(reads, 'source')} {are(reads)} still to be read"] if reads else []
+    told += [f"{pluralize(embeds, 'concept')} {are(embeds)} still to be embedded"] if embeds else []
+    return f"concepts follow: {', '.join(told)}" if told else None
+
+
+# Concepts as a person reads them.
 
 LOOKED_THROUGH = 20
 """Hits among which one is looked for that fits."""

@@ -10,8 +10,7 @@ from rich.text import Text
 
 from kg_api.client import KgClient
 from kg_api.errors import Conflict, InvalidInput, NotFound
-from kg_api.models.jobs import FINISHED
-from kg_api.models.library.folders import (
+from kg_api.schemas.folders import (
     MAX_SCAN_SECONDS,
     MIN_SCAN_SECONDS,
     Folder,
@@ -19,10 +18,11 @@ from kg_api.models.library.folders import (
     FolderRemoved,
     FolderScan,
 )
-from kg_api.parse.files import to_printable
-from kg_api.wording.plural import pluralize
-from kg_cli.documents.notes import describe_duplicates
-from kg_cli.jobs.waiting import wait_for_jobs, wait_until_embedded
+from kg_api.schemas.operations import FINISHED
+from kg_api.text.documents import to_printable
+from kg_api.wording import pluralize
+from kg_cli.documents.ingestion import describe_duplicates
+from kg_cli.jobs.report import wait_for_jobs, wait_until_embedded
 from kg_cli.terminal import console
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}

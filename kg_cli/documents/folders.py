@@ -8,12 +8,9 @@ from typing import Annotated
 
 import typer
 
-from kg_api.wording.plural import pluralize
-from kg_cli.documents.options import IntoOntologyOption, PrefixOption, ReviewOption, named_path
-from kg_cli.terminal.answers import emit, report
-from kg_cli.terminal.confirm import confirm
-from kg_cli.terminal.connect import grant_to_follow, open_client
-from kg_cli.terminal.options import JsonOption, YesOption
+from kg_api.wording import pluralize
+from kg_cli.documents.ingest import IntoOntologyOption, PrefixOption, ReviewOption, named_path
+from kg_cli.terminal.connect import JsonOption, YesOption, confirm, emit, grant_to_follow, open_client, report
 
 SOME_REFUSED = 3
 

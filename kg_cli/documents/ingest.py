@@ -1,4 +1,4 @@
-"""Taking documents and conversations in."""
+"""Options of commands that take documents in."""
 
 from __future__ import annotations
 
@@ -7,25 +7,62 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kg_api.wording.plural import pluralize
-from kg_cli.documents.options import (
-    ExcludeOption,
-    GitignoreOption,
-    IncludeOption,
-    IntoOntologyOption,
-    ListsOption,
-    MetadataOption,
-    OcrOption,
-    PrefixOption,
-    ReviewOption,
-    SkipDuplicatesOption,
-    WaitOption,
-    named_path,
-)
-from kg_cli.terminal.answers import emit
-from kg_cli.terminal.connect import open_client
-from kg_cli.terminal.exits import SOME_FAILED
-from kg_cli.terminal.options import JsonOption, OwnJsonOption
+from kg_api.schemas.formats import OcrMode
+from kg_api.wording import pluralize
+from kg_cli.terminal.connect import SOME_FAILED, JsonOption, OwnJsonOption, emit, open_client
+
+if TYPE_CHECKING:
+    from kg_api.schemas.documents import Ingested
+
+
+def named_path(text: str) -> Path:
+    """A path that a person named; an empty one, as of a variable that is not set, would be this folder."""
+    if not text.strip():
+        raise typer.BadParameter("a path is empty; `.` is the folder you are in")
+    return Path(text)
+
+
+IntoOntologyOption = Annotated[str, typer.Option("--ontology", "-o", help="Ontology for the documents.")]
+PrefixOption = Annotated[str, typer.Option(help="Prefix for each document's name.")]
+WaitOption = Annotated[bool, typer.Option("--wait", help="Wait until everything is embedded.")]
+MetadataOption = Annotated[
+    list[str] | None,
+    typer.Option("--metadata", metavar="KEY=VALUE", help="Metadata of each document; repeat."),
+]
+ListsOption = Annotated[
+    list[str] | None,
+    typer.Option("--list", metavar="KEY=A,B", help="A list, its values separated by commas; repeat."),
+]
+IncludeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--include", metavar="PATTERN", help="Only files of folders that fit, as in .gitignore; repeat."
+    ),
+]
+ExcludeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude", metavar="PATTERN", help="Leave out files and folders that fit, as in .gitignore; repeat."
+    ),
+]
+ReviewOption = Annotated[
+    bool, typer.Option("--review", help="Let new and changed files wait until they are approved.")
+]
+OcrOption = Annotated[
+    OcrMode,
+    typer.Option("--ocr", help="PDF pages that OCR reads: those without readable text, all, or none."),
+]
+SkipDuplicatesOption = Annotated[
+    bool,
+    typer.Option("--skip-duplicates", help="Leave out new files whose text another document has already."),
+]
+GitignoreOption = Annotated[
+    bool,
+    typer.Option("--gitignore/--no-gitignore", help="Leave out what .gitignore files in folders name."),
+]
+
+
+# Taking documents and conversations in.
 
 
 def ingest(
@@ -73,13 +110,9 @@ def ingest(
 
     Example: kg ingest ~/notes --ontology notes --wait
     """
-    from kg_api.parse.documents import SUFFIXES
-    from kg_api.parse.files import select
-    from kg_api.parse.rules import FolderRules
-    from kg_cli.documents.ingestion import run
-    from kg_cli.documents.metadata import read_metadata
-    from kg_cli.documents.preview import Decision, show_preview
-    from kg_cli.documents.upload import Destination
+    from kg_api.text.documents import SUFFIXES, select
+    from kg_api.text.sources import FolderRules
+    from kg_cli.documents.ingestion import Decision, Destination, read_metadata, run, show_preview
 
     into = Destination(
         ontology,
@@ -98,10 +131,6 @@ def ingest(
         complete = run(client, selection, into, wait=wait, as_json=as_json)
     if not complete:
         raise typer.Exit(SOME_FAILED)
-
-
-if TYPE_CHECKING:
-    from kg_api.models.library.documents import Ingested
 
 
 def conversation(
@@ -128,8 +157,8 @@ def conversation(
 
     Example: kg conversation standup.jsonl --ontology talks --title "Standup of 1 March" --wait
     """
-    from kg_cli.jobs.waiting import wait_until_embedded
-    from kg_cli.terminal.inputs import read_messages
+    from kg_cli.jobs.report import wait_until_embedded
+    from kg_cli.terminal.console import read_messages
 
     messages = read_messages(file)
     with open_client() as client:

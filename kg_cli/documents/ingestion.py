@@ -1,28 +1,388 @@
-"""An ingest as a person sees it: a bar while it runs, a summary at the end."""
+"""What was left out of a folder, and what would help."""
 
 from __future__ import annotations
 
+import re
+import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from enum import StrEnum
+from functools import partial
+from typing import Any, TypeVar
 
+import typer
 from pydantic import TypeAdapter, ValidationError
+from rich.console import Console
 from rich.markup import escape
 
 from kg_api.client import KgClient
-from kg_api.errors import InvalidInput
-from kg_api.models.base import OntologyName
-from kg_api.models.library.documents import Ingested
-from kg_api.models.library.metadata import Metadata, MetadataValue
-from kg_api.parse.files import FileSelection, to_printable
-from kg_api.wording.plural import pluralize
-from kg_cli.concepts.pending import concepts_to_follow
-from kg_cli.documents.notes import describe_duplicates, describe_notes
-from kg_cli.documents.skipped import READS, describe_left_out, is_ending
-from kg_cli.documents.upload import Destination, upload
-from kg_cli.jobs.waiting import unfinished_jobs, wait_until_embedded
+from kg_api.errors import Forbidden, InvalidInput, KgError, TooLarge, Unauthorized, Unavailable
+from kg_api.schemas.base import OntologyName
+from kg_api.schemas.documents import DocumentOutcome, Ingested
+from kg_api.schemas.embedding import Cost, DocumentPreview
+from kg_api.schemas.filters import read_value
+from kg_api.schemas.formats import CONVERTED_SUFFIXES, NOT_READ, UNREAD_PICTURES, OcrMode
+from kg_api.schemas.metadata import Metadata, MetadataValue, file_time
+from kg_api.schemas.problems import PASSING
+from kg_api.text.documents import SUFFIXES, FileSelection, FileToIngest, to_printable
+from kg_api.wording import pluralize
+from kg_cli.concepts.views import concepts_to_follow
+from kg_cli.jobs.report import patiently, unfinished_jobs, wait_until_embedded
 from kg_cli.terminal import console
+from kg_cli.terminal.console import cost_rows
+
+READS = f"kg reads {' '.join(sorted(SUFFIXES))}; save the others as one of these"
+_CONVERTERS = (
+    ("pandoc", frozenset([".odt", ".rtf"])),
+    ("LibreOffice", frozenset([".doc", ".ppt", ".odp"])),
+)
+
+
+def describe_left_out(selection: FileSelection) -> list[str]:
+    """Each kind of file that was left out with its number, and what would help."""
+    kinds = selection.left_out
+    lines = [f"left out: {kind} ({count}){_unread(kind)}" for kind, count in sorted(kinds.items())]
+    for tool, suffixes in _CONVERTERS:
+        if found := sorted(suffixes & kinds.keys()):
+            lines.append(f"{tool} converts {', '.join(found)}: ingest the text that it makes")
+    if pictures := sorted(UNREAD_PICTURES & kinds.keys()):
+        lines.append(f"{', '.join(pictures)}: export these pictures as JPEG or PNG, and ingest those")
+    if any(is_ending(kind) and kind not in NOT_READ for kind in kinds):
+        lines.append(
+            "a file of another ending that is text, a PDF or a picture is read when it is named itself: "
+            "kg ingest FILE"
+        )
+    return lines
+
+
+def is_ending(kind: str) -> bool:
+    """Whether files were left out for their ending, and for no other reason."""
+    return kind.startswith(".") or kind == "no ending"
+
+
+def _unread(kind: str) -> str:
+    return ", not supported" if is_ending(kind) else ""
+
+
+# Sending many files to the service, in batches; a file that fails does not stop the others.
+
+T = TypeVar("T")
+CONCERNS_ALL = (Unavailable, Unauthorized, Forbidden)
+"""What is told once, for the other files would meet the same."""
+
+PARALLEL_UPLOADS = 2
+"""Parsing and storing keep two cores busy; more only waits."""
+FILES_A_BATCH = 100
+BYTES_A_BATCH = 1_000_000
+"""A larger file goes alone, as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where files go, and what is said of each of them."""
+
+    ontology: str
+    metadata: dict[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
+    skip_duplicates: bool = False
+    review: bool = False
+    ocr: OcrMode = "auto"
+
+    def about(self, file: FileToIngest) -> dict[str, Any]:
+        """What a document of a file is made with, besides its text."""
+        known = {
+            "ontology": self.ontology,
+            "document": file.document,
+            "uri": file.path.resolve().as_uri(),
+        }
+        told = {
+            "metadata": self.metadata,
+            "modified": file_time(file.path.stat().st_mtime),
+            "duplicates": "skip" if self.skip_duplicates else None,
+            "review": self.review,
+            "ocr": None if self.ocr == "auto" else self.ocr,
+        }
+        return {**known, **{name: value for name, value in told.items() if value}}
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """What became of one file: either of the two is set."""
+
+    file: FileToIngest
+    ingested: Ingested | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Decoded:
+    """A file as a document of a batch, with notes on how it was read."""
+
+    file: FileToIngest
+    document: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+def upload(client: KgClient, files: Sequence[FileToIngest], into: Destination) -> Iterator[Uploaded]:
+    """Send files in order and give each one's outcome as it comes.
+
+    Raises:
+        KgError: the service stays away or refuses everything; what came before is stored.
+    """
+    with ThreadPoolExecutor(PARALLEL_UPLOADS) as pool:
+        for uploaded in pool.map(partial(_upload_batch, client, into), divide(files)):
+            yield from uploaded  # an error cancels the batches that wait
+
+
+def divide(files: Sequence[FileToIngest]) -> Iterator[list[FileToIngest]]:
+    """Files in batches, in their order; one that is large, or that the service converts, goes alone."""
+    batch, size = list[FileToIngest](), 0
+    for file in files:
+        if file.path.suffix.lower() in CONVERTED_SUFFIXES:
+            yield [file]
+            continue
+        length = _length(file)
+        if batch and (len(batch) == FILES_A_BATCH or size + length > BYTES_A_BATCH):
+            yield batch
+            batch, size = [], 0
+        batch.append(file)
+        size += length
+    if batch:
+        yield batch
+
+
+def send_file(send: Callable[..., T], file: FileToIngest, into: Destination) -> T:
+    """Send a file with what is known of it and the pictures it names, again while the service is away.
+
+    Raises:
+        OSError: it cannot be read.
+        KgError: as the call raises.
+    """
+    from kg_api.text.linked_files import files_beside, reference_to
+
+    content = file.path.read_bytes()
+    alone = partial(send, content, **into.about(file))
+    beside = files_beside(file.path, file.root, content)
+    images = {reference_to(key): image for key, image in beside.items()}
+    if not images:
+        return patiently(alone)
+    try:
+        return patiently(partial(alone, images=images))
+    except TooLarge:  # with them: the service tells which it has not got
+        return patiently(alone)
+
+
+def _length(file: FileToIngest) -> int:
+    try:
+        return file.path.stat().st_size
+    except OSError:  # told when it is read
+        return 0
+
+
+def _upload_batch(client: KgClient, into: Destination, files: Sequence[FileToIngest]) -> list[Uploaded]:
+    if len(files) == 1:
+        return [_upload_one(client, into, files[0])]
+    read = [_decode(file, into) or _upload_one(client, into, file) for file in files]
+    decoded = [each for each in read if isinstance(each, _Decoded)]
+    outcomes = iter(_send(client, [each.document for each in decoded]) if decoded else ())
+    return [
+        _uploaded(client, into, each, next(outcomes)) if isinstance(each, _Decoded) else each for each in read
+    ]
+
+
+def _send(client: KgClient, documents: Sequence[dict[str, Any]]) -> Sequence[DocumentOutcome | None]:
+    """What became of each; None where the batch was refused as a whole: this service takes smaller ones."""
+    try:
+        return patiently(partial(client.ingest_batch, documents)).outcomes
+    except CONCERNS_ALL:
+        raise
+    except KgError:
+        return [None] * len(documents)
+
+
+def _uploaded(
+    client: KgClient, into: Destination, sent: _Decoded, outcome: DocumentOutcome | None
+) -> Uploaded:
+    if outcome and outcome.ingested:
+        notes = [*sent.notes, *outcome.ingested.notes]
+        return Uploaded(sent.file, outcome.ingested.model_copy(update={"notes": notes}))
+    if outcome and outcome.problem and outcome.problem.status not in PASSING:
+        return Uploaded(sent.file, problem=outcome.problem.detail)
+    return _upload_one(client, into, sent.file)
+
+
+def _decode(file: FileToIngest, into: Destination) -> _Decoded | Uploaded | None:
+    """Read a file as the service reads one that comes alone.
+
+    None: it goes alone, for it names pictures, or is a PDF or a picture whatever its name says.
+    """
+    from kg_api.text.documents import decode, plain_format
+    from kg_api.text.linked_files import references_in
+
+    try:
+        content = file.path.read_bytes()
+        if plain_format(content) or references_in(content, file.path.name):
+            return None
+        text, notes = decode(content)
+        about = into.about(file)
+    except OSError as error:
+        return _unreadable(file, error)
+    except KgError as error:
+        return Uploaded(file, problem=str(error))
+    return _Decoded(file, {**about, "text": text}, notes)
+
+
+def _upload_one(client: KgClient, into: Destination, file: FileToIngest) -> Uploaded:
+    try:
+        ingested = send_file(client.ingest_bytes, file, into)
+    except OSError as error:
+        return _unreadable(file, error)
+    except CONCERNS_ALL:
+        raise
+    except KgError as error:
+        return Uploaded(file, problem=str(error))
+    return Uploaded(file, ingested=ingested)
+
+
+def _unreadable(file: FileToIngest, error: OSError) -> Uploaded:
+    return Uploaded(file, problem=f"cannot be read: {error.strerror or error}")
+
+
+# What an ingest would make and cost, before anything is stored.
+
+
+class Decision(StrEnum):
+    GO_ON = "go on"
+    STOP = "stop"
+    """A person said no, or a program asked for the preview alone."""
+    NOBODY_TO_ASK = "nobody to ask"
+    """There is no terminal, and nothing says yes."""
+
+
+def show_preview(
+    client: KgClient, selection: FileSelection, into: Destination, *, yes: bool, as_json: bool
+) -> Decision:
+    """Show what taking in the files would make and cost, and ask whether to go on.
+
+    Without a terminal only `yes` goes on.
+    """
+    with console.progress("documents") as bar, ThreadPoolExecutor(PARALLEL_UPLOADS) as pool:
+        task = bar.add_task("looking", total=len(selection.files))
+        found: list[DocumentPreview | None] = []
+        for each in pool.map(partial(_one, client, into), selection.files):
+            bar.advance(task)
+            found.append(each)
+    previews = [each for each in found if each is not None]
+    total = sum_costs([each.cost for each in previews])
+    if as_json and not yes:
+        documents = [each.model_dump(mode="json") for each in previews]
+        console.print_json({"preview": documents, "cost": total.model_dump(), "stored": False})
+    else:
+        to = console.stderr() if as_json else console.stdout()  # the outcome is the one JSON document
+        _show(previews, total, into.ontology, unreadable=len(found) - len(previews), to=to)
+    return Decision.GO_ON if yes else _decision(as_json=as_json)
+
+
+def _decision(*, as_json: bool) -> Decision:
+    if as_json:
+        console.say("Nothing was stored: this is a preview. --yes goes on without asking.")
+        return Decision.STOP
+    if not sys.stdin.isatty():
+        console.complain("nothing was stored: there is no terminal to ask; --yes goes on without asking")
+        return Decision.NOBODY_TO_ASK
+    if typer.confirm("Go on?", err=True):
+        return Decision.GO_ON
+    console.say("Nothing was stored.")
+    return Decision.STOP
+
+
+def sum_costs(costs: Sequence[Cost]) -> Cost:
+    """The costs of several documents together; what is not known of one is not known of all."""
+    return Cost(
+        documents=sum(each.documents for each in costs),
+        sampled_documents=sum(each.sampled_documents for each in costs),
+        sources=sum(each.sources for each in costs),
+        chunks=sum(each.chunks for each in costs),
+        tokens=sum(each.tokens for each in costs),
+        seconds=_together([each.seconds for each in costs]),
+        price=_together([each.price for each in costs]),
+        context_price=_together([each.context_price for each in costs]),
+        notes=list(dict.fromkeys(note for each in costs for note in each.notes)),
+    )
+
+
+def _together(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _one(client: KgClient, into: Destination, file: FileToIngest) -> DocumentPreview | None:
+    """None for a file that cannot be read; the ingest tells why."""
+    try:
+        return send_file(client.preview_bytes, file, into)
+    except Unavailable:
+        raise
+    except (OSError, KgError):
+        return None
+
+
+def _show(
+    previews: Sequence[DocumentPreview], total: Cost, ontology: str, *, unreadable: int, to: Console
+) -> None:
+    changes = Counter(each.change for each in previews)
+    rows = [
+        (
+            "documents",
+            f"{changes['created']} new, {changes['updated']} changed, {changes['unchanged']} unchanged"
+            + (f", {changes['skipped']} skipped" if changes["skipped"] else "")
+            + (f", {unreadable} cannot be read" if unreadable else ""),
+        ),
+        ("strategy", next((each.config.strategy for each in previews), "-")),
+        ("space", next((each.config.space for each in previews), "-")),
+        *cost_rows(total),
+    ]
+    console.print_table(["what", "how much"], rows, title=f"{ontology} (nothing is stored yet)", to=to)
+
+
+# Notes on files, one line for many that say the same.
+
+MAX_NAMED_ALONE = 3
+"""So many files are named one by one."""
+_NUMBERS = re.compile(r"\d+(?:[-, ]+\d+)*")
+
+
+def describe_duplicates(found: Sequence[tuple[str, str]], count: int | None = None) -> Iterator[str]:
+    """Documents that say the same as others, many of them in one line.
+
+    Args:
+        found: the names of each and of the other one; the first of them.
+        count: how many there are.
+    """
+    count = len(found) if count is None else count
+    if count <= MAX_NAMED_ALONE:
+        yield from (f"{document} has the same text as {other}" for document, other in found)
+    else:
+        document, other = found[0]
+        yield f"{count} documents have the same text as another, such as {document} as {other}"
+
+
+def describe_notes(ingested: Iterable[Ingested]) -> Iterator[str]:
+    """What a person should see of files; the first of many that differ by numbers alone."""
+    alike: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for each in ingested:
+        for note in each.notes:
+            alike[_NUMBERS.sub("#", note)].append((each.document, note))
+    for found in alike.values():
+        if len(found) <= MAX_NAMED_ALONE:
+            yield from (f"{document}: {note}" for document, note in found)
+        else:
+            document, note = found[0]
+            yield f"{len(found)} files, such as {document}: {note}"
+
+
+# An ingest as a person sees it: a bar while it runs, a summary at the end.
 
 EMBEDDING = "source_embedding"
 
@@ -164,3 +524,57 @@ def _why_nothing(outcome: IngestOutcome, selection: FileSelection) -> str:
     return (
         ": all is left out" if selection.left_out else ": there are no files there, but perhaps hidden ones"
     )
+
+
+# Metadata as it is written on a command line.
+
+ABOUT = ("title", "uri")
+"""Keys that are no metadata."""
+
+
+def read_changes(values: Sequence[str], several: Sequence[str], remove: Sequence[str]) -> dict[str, Any]:
+    """What is to be changed of a document, as the client takes it.
+
+    Raises:
+        BadParameter: a value has no key, or nothing is to be changed.
+    """
+    given = dict(map(_divide, values))
+    about = {key: value for key, value in given.items() if key in ABOUT}
+    metadata: dict[str, Any] = {key: read_value(value) for key, value in given.items() if key not in ABOUT}
+    metadata |= _read_lists(several)
+    metadata |= dict.fromkeys(remove)
+    if not about and not metadata:
+        raise typer.BadParameter("nothing is to be changed; write KEY=VALUE")
+    return {**about, "metadata": metadata}
+
+
+def read_metadata(values: Sequence[str], several: Sequence[str]) -> dict[str, Any]:
+    """What is said of each of several documents.
+
+    Raises:
+        BadParameter: a value has no key, or is one that each document has for itself.
+    """
+    given = dict(map(_divide, values))
+    if own := [key for key in ABOUT if key in given]:
+        raise typer.BadParameter(
+            f"{own[0]} is each document's own; `kg documents set DOCUMENT {own[0]}=VALUE` changes it"
+        )
+    return {key: read_value(value) for key, value in given.items()} | _read_lists(several)
+
+
+def _read_lists(several: Sequence[str]) -> dict[str, Any]:
+    return {key: _read_list(value) for key, value in map(_divide, several)}
+
+
+def _read_list(text: str) -> list[Any]:
+    """Values of one type: texts where they are not."""
+    parts = [each.strip() for each in text.split(",")]
+    values = [read_value(each) for each in parts]
+    return values if len(set(map(type, values))) == 1 else parts
+
+
+def _divide(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise typer.BadParameter(f"{text!r} is no KEY=VALUE.")
+    return key.strip(), value.strip()

@@ -7,12 +7,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from kg_api.models.vocabulary import Target, Tier
-from kg_api.wording.plural import pluralize
+from kg_api.schemas.vocabulary import Target, Tier
+from kg_api.wording import pluralize
 from kg_cli.evaluate import judgements
-from kg_cli.evaluate.saved.commands import group as results_group
-from kg_cli.terminal.connect import open_client
-from kg_cli.terminal.options import LimitOption, OwnJsonOption
+from kg_cli.evaluate.saved import group as results_group
+from kg_cli.terminal.connect import LimitOption, OwnJsonOption, open_client
 
 SetOption = Annotated[
     Path,
@@ -83,10 +82,9 @@ def run(
 
     Example: kg eval run --set ~/sets/handbook --mode hybrid --option rerank=true
     """
-    from kg_api.evaluate.sets.folder import read_set
+    from kg_api.evaluation.sets import read_set
     from kg_cli.evaluate.choice import parse_choice
-    from kg_cli.evaluate.report import print_result, result_json
-    from kg_cli.evaluate.run import RunSettings, evaluate
+    from kg_cli.evaluate.run import RunSettings, evaluate, print_result, result_json
     from kg_cli.terminal.console import print_json
 
     named = {"mode": mode, "strategy": strategy, "chunk_size": chunk_size, "context": context, "space": space}
@@ -143,9 +141,7 @@ def compare(
 
     Example: kg eval compare --set ~/sets/handbook --modes text,vector,hybrid --against best
     """
-    from kg_cli.evaluate.compare import compare_results, save
-    from kg_cli.evaluate.report import print_comparison
-    from kg_cli.evaluate.run import RunSettings
+    from kg_cli.evaluate.run import RunSettings, compare_results, print_comparison, save
     from kg_cli.terminal.console import print_json
 
     where = _results(results)
@@ -205,7 +201,7 @@ def make(
 
 
 def _results(folder: Path | None) -> Path:
-    from kg_api.managed.home import Home
+    from kg_api.local.processes import Home
     from kg_api.settings import load_settings
 
     return folder or Home(load_settings().home).evaluations

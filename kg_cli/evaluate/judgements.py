@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from kg_api.models.vocabulary import MAX_RELEVANCE
-from kg_cli.terminal.answers import report
-from kg_cli.terminal.options import JsonOption, OffsetOption, OntologyOption, PageOption
+from kg_api.schemas.vocabulary import MAX_RELEVANCE
+from kg_cli.terminal.connect import JsonOption, OffsetOption, OntologyOption, PageOption, report
 
 group = typer.Typer(
     help="Judge passages as answers; the judged questions are a question set.", no_args_is_help=True
@@ -40,7 +39,7 @@ def judge(
 
     Example: kg eval judgements set "how are retries delayed?" handbook/queues.md#12 --ontology handbook
     """
-    from kg_cli.evaluate.judgement_views import print_judgement
+    from kg_cli.evaluate.views import print_judgement
 
     who = by or getpass.getuser()
     report(
@@ -65,7 +64,7 @@ def show_judgements(
 
     Example: kg eval judgements list "how are retries delayed?" --ontology handbook
     """
-    from kg_cli.evaluate.judgement_views import print_judgements
+    from kg_cli.evaluate.views import print_judgements
 
     report(
         lambda kg: kg.judgements(ontology, question, offset=offset, limit=limit),
@@ -86,7 +85,7 @@ def show_questions(
 
     Example: kg eval judgements questions --ontology handbook
     """
-    from kg_cli.evaluate.judgement_views import print_questions
+    from kg_cli.evaluate.views import print_questions
 
     report(
         lambda kg: kg.judged_questions(ontology, offset=offset, limit=limit), print_questions, as_json=as_json
@@ -107,6 +106,6 @@ def take_back(
 
     Example: kg eval judgements delete "how are retries delayed?" --ontology handbook
     """
-    from kg_cli.evaluate.judgement_views import print_deleted
+    from kg_cli.evaluate.views import print_deleted_judgements as print_deleted
 
     report(lambda kg: kg.delete_judgements(ontology, question, source_id), print_deleted, as_json=as_json)

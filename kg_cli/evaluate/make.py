@@ -1,10 +1,14 @@
-"""A question set made from an ontology's documents."""
+"""The documents of a question set, in an ontology of their own."""
 
 from __future__ import annotations
 
+import math
+import random
+import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,22 +20,280 @@ from rich.markup import escape
 
 from kg_api import __version__
 from kg_api.client import KgClient
-from kg_api.errors import InvalidInput, LlmFailed, NotFound
-from kg_api.evaluate.sets.instances import numbered
-from kg_api.evaluate.sets.judged import judged_queries
-from kg_api.evaluate.sets.quotes import sample_quotes
-from kg_api.evaluate.sets.writing import write_set
-from kg_api.models.evaluation import SetDocument, SetQuery
-from kg_api.models.library.parsing import Format
-from kg_api.models.queries.judgements import Judgement, judged_place
-from kg_api.parse.documents import parse
-from kg_api.parse.sentences import sentence_borders
+from kg_api.errors import Conflict, InvalidInput, KgError, LlmFailed, NotFound, Unavailable
+from kg_api.evaluation.run import EVALUATED, SentDocument, as_sent, describe_embedding
+from kg_api.evaluation.sets import (
+    MAX_SOURCES,
+    InstanceQuote,
+    QuotedConcept,
+    judged_queries,
+    numbered,
+    pair_query,
+    sample_quotes,
+    write_set,
+)
+from kg_api.schemas.concepts import Concept, ConceptDetails
+from kg_api.schemas.documents import DocumentSummary, Format, Ingested
+from kg_api.schemas.embedding import EmbeddingConfiguration
+from kg_api.schemas.evaluation import Judgement, QuestionSet, Reference, SetDocument, SetQuery, judged_place
 from kg_api.settings import load_settings
-from kg_api.wording.plural import pluralize
-from kg_cli.evaluate.corpus import list_documents
-from kg_cli.evaluate.instances import instance_queries, is_answered_by_text
-from kg_cli.jobs.waiting import patiently
+from kg_api.text.documents import parse
+from kg_api.text.sources import sentence_borders
+from kg_api.wording import pluralize
+from kg_cli.documents.ingestion import PARALLEL_UPLOADS
+from kg_cli.evaluate.choice import Choice
+from kg_cli.jobs.report import patiently, unfinished_jobs, wait_for_jobs, wait_until_embedded
 from kg_cli.terminal import console
+
+_MAX_NAME_LENGTH = 60
+_CORPUS_PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A set's documents as kg has them."""
+
+    ontology: str
+    sent: Mapping[str, SentDocument]
+    description: Mapping[str, Any]
+    """How the ontology is embedded, for the record."""
+
+
+def own_ontology(questions: QuestionSet, choice: Choice) -> str:
+    """Name a set's ontology by the set, its content, and the configuration if it is not the usual one."""
+    name = re.sub(r"[^\w.\-]+", "-", questions.name).strip("-.")[:_MAX_NAME_LENGTH]
+    return "-".join(filter(None, ["eval", name, questions.corpus_hash[:8], choice.corpus]))
+
+
+def take_in(client: KgClient, questions: QuestionSet, choice: Choice, ontology: str | None) -> Corpus:
+    """Store what is not there yet, and wait until all of it is embedded.
+
+    Args:
+        client: of the service.
+        questions: the set.
+        choice: how the ontology is to be embedded.
+        ontology: its name; unset: one of its own.
+
+    Raises:
+        Conflict: the ontology holds other documents, or is embedded otherwise.
+        KgError: the service refuses a document, or stays away.
+    """
+    name = ontology or own_ontology(questions, choice)
+    sent = {each.document: as_sent(each, choice.titles) for each in questions.documents}
+    stored = {each.document: each for each in _list_stored(client, name)}
+    if strangers := sorted(stored.keys() - sent.keys()):
+        raise Conflict(
+            f"the ontology {name!r} holds documents that are not of this set, such as {strangers[0]!r}. "
+            "Omit --ontology and it gets one of its own, or add --in-place to use it as it is."
+        )
+    if own := sorted(each.document for each in stored.values() if not (each.uri or "").startswith(EVALUATED)):
+        raise Conflict(
+            f"the ontology {name!r} holds documents that no evaluation brought, such as {own[0]!r}, and they "
+            "would be replaced. Omit --ontology, or add --in-place to use it as it is."
+        )
+    _configure(client, name, choice, exists=bool(stored))
+    there = {each.document: each.uri for each in stored.values()}
+    due = [each for each in sent.values() if there.get(each.document) != each.uri]
+    _upload(client, name, due)
+    wait_until_embedded(client, name, unfinished_jobs(client, ontology=name))
+    return Corpus(name, sent, _read_embedding(client, name))
+
+
+def in_place(client: KgClient, questions: QuestionSet, ontology: str) -> Corpus:
+    """Take an ontology as it is; it must hold the set's documents, and may hold more.
+
+    Raises:
+        NotFound: a document of the set is not there.
+        Conflict: one has another length, so that no offset can be trusted.
+    """
+    sent = {each.document: as_sent(each, "field") for each in questions.documents}
+    stored = {each.document: each for each in _list_stored(client, ontology)}
+    for each in sent.values():
+        there = stored.get(each.document)
+        if there is None:
+            raise NotFound(
+                f"the ontology {ontology!r} has no document {each.document!r}, which the set names"
+            )
+        if there.characters != each.length:
+            raise Conflict(
+                f"{each.document!r} has {each.length} characters in the set and {there.characters} in "
+                f"{ontology!r}: it was changed since the set was made. Make the set again."
+            )
+    return Corpus(ontology, sent, _read_embedding(client, ontology))
+
+
+def _list_stored(client: KgClient, ontology: str) -> Iterator[DocumentSummary]:
+    if ontology in {each.ontology for each in patiently(client.ontologies).ontologies}:
+        yield from list_documents(client, ontology)
+
+
+def wait_for_concepts(client: KgClient, corpus: Corpus) -> Corpus:
+    """Wait until all concepts are extracted and embedded; how many there are goes into the record.
+
+    Raises:
+        Conflict: there are none, so that what is measured would be another mode.
+        JobFailed: a job is dead or cancelled.
+    """
+    name = corpus.ontology
+    wait_for_jobs(client, unfinished_jobs(client, kind="concept_extraction", ontology=name))
+    patiently(
+        partial(client.search_concepts, "concepts", ontology=name, limit=1)
+    )  # embeds those of one source
+    wait_for_jobs(client, unfinished_jobs(client, kind="concept_embedding", ontology=name))
+    found = patiently(partial(client.extraction_config, name))
+    if not found.concepts:
+        raise Conflict(
+            f"the ontology {name!r} has no concepts, and this mode searches through them; set an extractor "
+            f"by `kg admin concepts config --ontology {name!r} --extractor keyphrase`, or choose another mode"
+        )
+    told = {**found.used.model_dump(exclude={"budget"}), "found": found.concepts, "due": found.due}
+    return replace(corpus, description={**corpus.description, "concepts": told})
+
+
+def list_documents(client: KgClient, ontology: str) -> Iterator[DocumentSummary]:
+    """All documents of an ontology, page by page."""
+    offset, total = 0, 1
+    while offset < total:
+        page = patiently(partial(client.documents, ontology, offset=offset, limit=_CORPUS_PAGE))
+        yield from page.documents
+        offset, total = offset + _CORPUS_PAGE, page.total
+
+
+def _configure(client: KgClient, ontology: str, choice: Choice, *, exists: bool) -> None:
+    """Set how a new ontology is embedded and read; one that is there must be so already."""
+    if not exists:
+        if choice.embedding:
+            client.set_embedding_config(ontology, **choice.embedding)
+        if choice.extraction:
+            client.set_extraction_config(ontology, **choice.extraction)
+        return
+    wanted = {**choice.embedding, **choice.extraction}
+    config = client.embedding_config(ontology).config.model_dump() if choice.embedding else {}
+    if choice.extraction:
+        config |= client.extraction_config(ontology).used.model_dump()
+    if other := [name for name, value in wanted.items() if config.get(name) != value]:
+        raise Conflict(
+            f"the ontology {ontology!r} is embedded otherwise ({', '.join(other)}). Omit --ontology "
+            "and the set gets one of its own."
+        )
+
+
+def _upload(client: KgClient, ontology: str, due: Sequence[SentDocument]) -> None:
+    if not due:
+        return
+    with console.progress("documents") as bar, ThreadPoolExecutor(PARALLEL_UPLOADS) as pool:
+        task = bar.add_task("taking in", total=len(due))
+        for _ in pool.map(partial(_send, client, ontology), due):  # an error cancels those that wait
+            bar.advance(task)
+
+
+def _send(client: KgClient, ontology: str, sent: SentDocument) -> Ingested:
+    send = partial(client.ingest_text, sent.text, ontology=ontology, document=sent.document)
+    try:
+        return patiently(partial(send, title=sent.title, format=sent.format, uri=sent.uri))
+    except Unavailable:
+        raise
+    except KgError as error:
+        raise type(error)(f"the document {sent.document!r} of the set: {error}") from error
+
+
+def _read_embedding(client: KgClient, ontology: str) -> dict[str, Any]:
+    """How it is embedded, and by which model."""
+    found: EmbeddingConfiguration = patiently(partial(client.embedding_config, ontology))
+    return describe_embedding(ontology, found, patiently(client.embedding_spaces).spaces)
+
+
+# Questions from the quotes of an ontology's concepts, and which of them full text answers by itself.
+
+_INSTANCES_PAGE = 1000
+_QUOTES = 50
+"""Of a concept at most; those of few sources have no more."""
+
+
+def instance_queries(
+    client: KgClient, ontology: str, documents: Sequence[SetDocument], count: int, seed: int
+) -> Iterator[SetQuery]:
+    """Give questions for pairs of concepts, at random, each concept in one of them, spread over documents.
+
+    Args:
+        client: of the service.
+        ontology: whose concepts.
+        documents: those of the set.
+        count: how many are wanted: of one document are no more than twice its share of them.
+        seed: the same one gives the same.
+    """
+    most = math.ceil(2 * count / len(documents))
+    names, taken, used = {each.document for each in documents}, Counter[str](), set[str]()
+    for concept in _chosen(client, ontology, seed):
+        if concept.concept_id in used:
+            continue
+        found = _question(client, concept, used)
+        if found is None:
+            continue
+        query, ids = found
+        document = query.references[0].document
+        if document in names and taken[document] < most:
+            used |= ids
+            taken[document] += 1
+            yield query
+
+
+def is_answered_by_text(client: KgClient, ontology: str, query: SetQuery, *, of_many: bool) -> bool:
+    """Whether the first passage that full text finds is of the right document, or of one alone the right one.
+
+    Args:
+        client: of the service.
+        ontology: where to look.
+        query: the question.
+        of_many: whether there are several documents to find the right one among.
+    """
+    call = partial(client.search_sources, query.text, ontology=ontology, mode="text", limit=1)
+    for hit in patiently(call).sources:
+        if of_many:
+            return hit.document in query.relevant
+        return any(hit.start < each.end and each.start < hit.end for each in query.references)
+    return False
+
+
+def _chosen(client: KgClient, ontology: str, seed: int) -> list[Concept]:
+    """The concepts that a quote proves and few sources carry, in a random order."""
+    found = list[Concept]()
+    offset, total = 0, 1
+    while offset < total:
+        page = patiently(partial(client.concepts, ontology, offset=offset, limit=_INSTANCES_PAGE))
+        found += [each for each in page.concepts if each.verified and each.sources <= MAX_SOURCES]
+        offset, total = offset + _INSTANCES_PAGE, page.total
+    dice = random.Random(seed)  # noqa: S311 - a sample, no secret
+    return dice.sample(sorted(found, key=lambda each: each.concept_id), len(found))
+
+
+def _question(client: KgClient, concept: Concept, used: set[str]) -> tuple[SetQuery, set[str]] | None:
+    """A question for a concept and one that appears with it, rather a usual one; and the ids of both."""
+    details = patiently(partial(client.concept, concept.concept_id, limit=_QUOTES))
+    beside = [
+        each for each in details.related if each.concept.verified and each.concept.concept_id not in used
+    ]
+    few = [each for each in beside if each.concept.sources <= MAX_SOURCES]
+    for each in sorted(few, key=lambda one: (-one.concept.sources, one.concept.concept_id)):
+        other = patiently(partial(client.concept, each.concept.concept_id, limit=_QUOTES))
+        if query := pair_query(_quoted(details), _quoted(other), each.sources):
+            return query, {concept.concept_id, each.concept.concept_id}
+    return None
+
+
+def _quoted(details: ConceptDetails) -> QuotedConcept:
+    quotes = [
+        InstanceQuote(
+            each.source.source_id,
+            Reference(each.source.document, each.start, each.end),
+            each.source.full_text,
+        )
+        for each in details.evidence
+    ]
+    return QuotedConcept(details.label, tuple(details.search_terms), tuple(quotes))
+
+
+# A question set made from an ontology's documents.
 
 QuestionKind = Literal["quotes", "sentences", "judgements"]
 """Of what questions are made: the quotes of concepts, sentences, or what people judged."""
@@ -237,8 +499,8 @@ def _ask_queries(
     Raises:
         LlmFailed: it gives no question at all.
     """
-    from kg_api.llm.ask_back import ask_back
-    from kg_api.llm.chat import open_chat
+    from kg_api.providers.chat import ask_back
+    from kg_api.providers.openai_chat import open_chat
 
     texts = {each.document: each.text for each in documents}
     asked = 0

@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+from rich.markup import escape
 
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput
-from kg_api.evaluate.asking import AnswerFile, ask_all
-from kg_api.evaluate.identity import describe_kg
-from kg_api.evaluate.results import Run
-from kg_api.evaluate.running import make_results_folder, measure
-from kg_api.evaluate.saved.reading import read_result
-from kg_api.evaluate.scores.plots import plot_result
-from kg_api.evaluate.sets.sample import SEED, sample_queries
-from kg_api.models.evaluation import EvalResult, FoundSpan, QuestionResult, QuestionSet, SetQuery
-from kg_api.models.vocabulary import Target, Tier
-from kg_cli.evaluate.choice import Choice
-from kg_cli.evaluate.corpus import Corpus, in_place, take_in, wait_for_concepts
-from kg_cli.evaluate.modes import ModeAnswer
-from kg_cli.jobs.waiting import patiently
+from kg_api.evaluation.comparing import compare
+from kg_api.evaluation.plots import plot_comparison, plot_result
+from kg_api.evaluation.results import Run, make_results_folder, measure
+from kg_api.evaluation.run import AnswerFile, ask_all, describe_kg
+from kg_api.evaluation.saved import read_result
+from kg_api.evaluation.scores import families, main_metrics, ranks
+from kg_api.evaluation.sets import SEED, read_set, sample_queries
+from kg_api.local import processes
+from kg_api.schemas.evaluation import (
+    Comparison,
+    EvalResult,
+    FoundSpan,
+    PairedTest,
+    QuestionResult,
+    QuestionSet,
+    SetQuery,
+)
+from kg_api.schemas.vocabulary import Target, Tier
+from kg_api.wording import pluralize
+from kg_cli.evaluate.choice import Choice, ModeAnswer, parse_choice
+from kg_cli.evaluate.make import Corpus, in_place, take_in, wait_for_concepts
+from kg_cli.jobs.report import patiently
 from kg_cli.terminal import console
+from kg_cli.terminal.connect import open_client
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,3 +198,176 @@ def _find_saved(folder: Path, run: Run) -> SavedResult | None:
         if found.key == run.key and not found.degraded:
             return SavedResult(found, path, reused=True)
     return None
+
+
+# Comparing saved results, and configurations that are measured when they have not been yet.
+
+
+def compare_results(
+    paths: Sequence[Path],
+    configs: Sequence[str],
+    settings: RunSettings | None,
+    metrics: Sequence[str] | None,
+    against: str,
+    *,
+    fresh: bool,
+) -> Comparison:
+    """Compare saved results and configurations.
+
+    Args:
+        paths: files of results.
+        configs: `name=value` pairs with commas between, one string a configuration.
+        settings: on which set they are measured; None: there is none.
+        metrics: what is tested; unset: the main measures.
+        against: `first`, `best`, or the label of a configuration.
+        fresh: measure again what was measured before.
+
+    Raises:
+        InvalidInput: they cannot be compared.
+        KgError: a run fails.
+    """
+    if configs and settings is None:
+        raise InvalidInput("configurations are measured on a set: name it with --set")
+    saved = [SavedResult(read_result(path), path, reused=True) for path in paths]
+    if configs and settings is not None:
+        saved += _evaluate(configs, settings, fresh=fresh)
+    found = compare([each.result for each in saved], metrics, against)
+    return found.model_copy(
+        update={"results": {label: str(each.path) for label, each in zip(found.labels, saved, strict=True)}}
+    )
+
+
+def _evaluate(configs: Sequence[str], settings: RunSettings, *, fresh: bool) -> list[SavedResult]:
+    choices = [
+        parse_choice(config.split(",")) for config in configs
+    ]  # all are checked before the first is run
+    questions = read_set(settings.folder)
+    saved = list[SavedResult]()
+    with open_client() as client:
+        for choice in choices:
+            each = evaluate(client, questions, choice, settings, reuse=not fresh)
+            console.say(f"{'known' if each.reused else 'measured'}: {each.result.label}")
+            saved.append(each)
+    return saved
+
+
+def save(comparison: Comparison, output: Path | None, folder: Path) -> Path:
+    """Write a comparison as JSON, with its picture beside; give the file.
+
+    Raises:
+        InvalidInput: it cannot be written.
+    """
+    name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{comparison.data.name}-comparison.json"
+    path = output or folder / name
+    try:
+        processes.make_folder(path.absolute().parent)
+        processes.write_text(path, comparison.model_dump_json(indent=1) + "\n")
+        plot_comparison(comparison, path.with_suffix(".png"))
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}") from error
+    console.say(f"saved: {path}")
+    return path
+
+
+# Results as a person reads them.
+
+_LEFT_OUT = {"per_query", "query_ms", "questions", "format"}
+
+
+def result_json(saved: SavedResult) -> dict[str, Any]:
+    """What `kg eval run --json` prints: the result without the scores of each question, and its file."""
+    told = saved.result.model_dump(mode="json", exclude=_LEFT_OUT)
+    return {**told, "result": str(saved.path), "plot": str(saved.path.with_suffix(".png"))}
+
+
+def print_result(saved: SavedResult) -> None:
+    """Print the measures with their intervals, and the latencies."""
+    result = saved.result
+    names = families(result.metrics)
+    at = ranks(result.metrics, names[0])
+    rows = [[name, *(f"{result.metrics[f'{name}@{k}']:.4f}" for k in at)] for name in names]
+    title = f"{result.data.name}: {result.label} ({pluralize(result.data.asked, 'question')})"
+    console.print_table(["measure", *(f"@{k}" for k in at)], rows, title=title)
+    names = main_metrics(result.target, result.metrics)
+    rows = [[name, "{:.4f} to {:.4f}".format(*result.intervals[name])] for name in names]
+    console.print_table(["measure", "95 % interval"], rows)
+    latencies = {"whole request": result.latency_ms, **result.stages_ms}
+    columns = ("p50", "p95", "p99")
+    console.print_table(
+        ["milliseconds", *columns],
+        [[stage, *(f"{told[name]:.1f}" for name in columns)] for stage, told in latencies.items()],
+    )
+    _print_notes(result)
+    console.say(escape(f"saved: {saved.path}"))
+
+
+def _print_notes(result: EvalResult) -> None:
+    for note in result.data.notes:
+        console.say(escape(f"note: {note}"))
+    for part, count in result.degraded.items():
+        console.say(
+            escape(
+                f"note: {count} of {result.data.asked} answers were degraded ({part}): not what was asked for"
+            )
+        )
+    if result.refused:
+        _print_refused("", result.data.asked, result.refused)
+
+
+def _print_refused(label: str, asked: int, refused: Mapping[str, int]) -> None:
+    told = ", ".join(f"{reason}: {count}" for reason, count in refused.items())
+    say = f"note: {label}{sum(refused.values())} of {asked} questions were not answered"
+    console.say(escape(f"{say} ({told}); they count as 0"))
+
+
+def print_comparison(comparison: Comparison) -> None:
+    """Print the measures of each configuration, then what is known of their differences."""
+    metrics = list(dict.fromkeys(test.metric for test in comparison.tests))
+    marks = {(test.label, test.metric): _mark(test) for test in comparison.tests}
+    rows = [
+        [
+            label,
+            *(f"{comparison.metrics[label][name]:.4f}{marks.get((label, name), '')}" for name in metrics),
+            *(f"{comparison.latency_ms[label][name]:.0f}" for name in ("p50", "p95")),
+        ]
+        for label in comparison.labels
+    ]
+    asked = pluralize(comparison.data.asked, "question")
+    title = f"{comparison.data.name}, {asked}; against: {comparison.baseline}"
+    console.print_table(["configuration", *map(_short, metrics), "p50 ms", "p95 ms"], rows, title=title)
+    for metric in metrics:
+        _print_tests(metric, comparison)
+    console.say("+ better, - worse, with p < 0.05 by the paired randomisation test, corrected by Holm")
+    for label, parts in comparison.degraded.items():
+        for part, count in parts.items():
+            console.say(escape(f"note: {label}: {count} answers were degraded ({part})"))
+    for label, refused in comparison.refused.items():
+        if refused:
+            _print_refused(f"{label}: ", comparison.data.asked, refused)
+
+
+def _print_tests(metric: str, comparison: Comparison) -> None:
+    rows = [
+        [
+            test.label,
+            f"{test.difference:+.4f}",
+            f"{test.interval[0]:+.3f} to {test.interval[1]:+.3f}",
+            f"{test.wins}/{test.ties}/{test.losses}",
+            f"{test.p_holm:.4f}",
+        ]
+        for test in comparison.tests
+        if test.metric == metric
+    ]
+    columns = [metric, "difference", "95 % interval", "w/t/l", "p (Holm)"]
+    console.print_table(columns, rows)
+
+
+def _mark(test: PairedTest) -> str:
+    if not test.significant:
+        return ""
+    return " +" if test.difference > 0 else " -"
+
+
+def _short(metric: str) -> str:
+    """A measure's name on two lines, so that a table of several fits."""
+    return metric.replace("_", "\n", 1) if "_" in metric else metric

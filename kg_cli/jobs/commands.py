@@ -7,10 +7,8 @@ from typing import Annotated
 
 import typer
 
-from kg_api.models.vocabulary import JobState
-from kg_cli.terminal.answers import emit, report
-from kg_cli.terminal.connect import open_client
-from kg_cli.terminal.options import JsonOption, OnlyOntologyOption, PageOption
+from kg_api.schemas.vocabulary import JobState
+from kg_cli.terminal.connect import JsonOption, OnlyOntologyOption, PageOption, emit, open_client, report
 
 KIND_HELP = "Only this kind; unset: all but the scheduled backfill, link_proposal and community_detection."
 JobArgument = Annotated[str, typer.Argument(help="Job id.")]
@@ -60,8 +58,7 @@ def watch(
 
     Example: kg jobs watch
     """
-    from kg_cli.jobs.report import print_dead
-    from kg_cli.jobs.waiting import unfinished_jobs, wait_for_jobs
+    from kg_cli.jobs.report import print_dead, unfinished_jobs, wait_for_jobs
     from kg_cli.terminal.console import say
 
     with open_client() as client:

@@ -32,7 +32,7 @@ def mcp(
     Example: kg mcp
     """
     from kg_api.logs import configure_logs
-    from kg_api.mcp.stdio import run_stdio
+    from kg_api.mcp.server import run_stdio
     from kg_api.settings import load_settings
     from kg_cli.terminal.console import say
 
@@ -50,7 +50,7 @@ def mcp(
 
 
 def _in_process(settings: Settings) -> tuple[Library, Callable[[], None]]:
-    from kg_api.mcp.in_process import ContainerLibrary, LazyContainer
+    from kg_api.mcp.server import ContainerLibrary, LazyContainer
 
     container = LazyContainer(settings)
     return ContainerLibrary(container.get), container.close

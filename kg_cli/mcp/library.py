@@ -8,19 +8,16 @@ from typing import TypeVar
 
 from kg_api.client import KgClient
 from kg_api.errors import ServiceUnreachable
-from kg_api.models.communities.communities import Communities
-from kg_api.models.concepts.queries import ConceptContext, ConceptHits
-from kg_api.models.images import PageImage
-from kg_api.models.library.documents import DocumentContent, DocumentPage, OntologyList
-from kg_api.models.pictures.related import RelatedSearch, RelatedSources
-from kg_api.models.pictures.search import ImageHits, ImageSearch
-from kg_api.models.proposals.proposals import Proposals
-from kg_api.models.queries.hybrid import HybridHits, HybridSearch
-from kg_api.models.queries.reading import DocumentReading
-from kg_api.models.queries.search import SourceHits, SourceSearch
-from kg_api.models.queries.similarity import SimilarSearch, SimilarSources
-from kg_api.models.queries.windows import SourceContext
-from kg_api.models.vocabulary import ProposalKind, ProposalState
+from kg_api.schemas.answers import HybridHits, HybridSearch
+from kg_api.schemas.communities import Communities
+from kg_api.schemas.concepts import ConceptContext, ConceptHits
+from kg_api.schemas.documents import DocumentContent, DocumentPage, OntologyList
+from kg_api.schemas.image_search import ImageHits, ImageSearch, RelatedSearch, RelatedSources
+from kg_api.schemas.images import PageImage
+from kg_api.schemas.proposals import Proposals
+from kg_api.schemas.search import DocumentReading, SourceContext, SourceHits, SourceSearch
+from kg_api.schemas.similarity import SimilarSearch, SimilarSources
+from kg_api.schemas.vocabulary import ProposalKind, ProposalState
 
 T = TypeVar("T")
 

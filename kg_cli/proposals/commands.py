@@ -8,17 +8,18 @@ from typing import Annotated
 
 import typer
 
-from kg_api.models.vocabulary import MAX_OPEN_PROPOSALS, ProposalKind, ProposalState
+from kg_api.schemas.vocabulary import MAX_OPEN_PROPOSALS, ProposalKind, ProposalState
 from kg_cli.admin.options import DryRunOption, configure
-from kg_cli.terminal.answers import emit, report
-from kg_cli.terminal.connect import open_client
-from kg_cli.terminal.options import (
+from kg_cli.terminal.connect import (
     JsonOption,
     OffsetOption,
     OnlyOntologyOption,
     OntologyOption,
     PageOption,
+    emit,
     given,
+    open_client,
+    report,
 )
 
 group = typer.Typer(

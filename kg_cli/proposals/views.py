@@ -5,9 +5,8 @@ from __future__ import annotations
 from rich.markup import escape
 from rich.text import Text
 
-from kg_api.models.proposals.configuration import ProposalSearch, ProposalStatus
-from kg_api.models.proposals.proposals import Proposal, ProposalEnd, Proposals
-from kg_api.wording.plural import pluralize
+from kg_api.schemas.proposals import Proposal, ProposalEnd, Proposals, ProposalSearch, ProposalStatus
+from kg_api.wording import pluralize
 from kg_cli.terminal.console import line, note, print_table, say
 
 SHOWN = 160

@@ -1,23 +1,35 @@
-"""Finding passages and reading around them."""
+"""What is built on searches: answers to questions, and the passages that go with a long text."""
 
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kg_api.models.vocabulary import (
+from kg_api.schemas.vocabulary import (
     DEFAULT_WINDOW,
+    MAX_ANSWER_PASSAGES,
     MAX_LIMIT,
+    MAX_NEIGHBOURS,
+    MAX_NODES,
+    MAX_PAIRS,
     MAX_PARAGRAPH,
+    MAX_PER_PIECE,
+    MAX_PIECE,
+    MAX_PIECE_OVERLAP,
     MAX_TOKEN_BUDGET,
+    MAX_WINDOW,
+    MIN_ANSWER_TOKENS,
+    MIN_PIECE,
     USUAL_READ,
     Fusion,
     HybridMode,
 )
-from kg_cli.images.searching import ImageFileOption, report_like, require_only
+from kg_cli.search.images import ImageFileOption, report_like, require_only
 from kg_cli.search.options import (
+    CalibratedOption,
     CursorOption,
     ExactOption,
     ExplainOption,
@@ -34,9 +46,7 @@ from kg_cli.search.options import (
     hypothetical,
     without_place,
 )
-from kg_cli.terminal.answers import emit
-from kg_cli.terminal.connect import open_client
-from kg_cli.terminal.options import (
+from kg_cli.terminal.connect import (
     JsonOption,
     LimitOption,
     NeighboursOption,
@@ -44,7 +54,149 @@ from kg_cli.terminal.options import (
     OnlyOntologiesOption,
     QueryArgument,
     WhereOption,
+    emit,
+    given,
+    open_client,
 )
+
+
+def answer(
+    question: Annotated[str, typer.Argument(help="What to answer, in plain words.")],
+    *,
+    ontology: OnlyOntologiesOption = None,
+    document: OnlyDocumentsOption = None,
+    where: WhereOption = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=MAX_ANSWER_PASSAGES, help="Passages to answer from.")
+    ] = 8,
+    mode: ModeOption = "hybrid",
+    min_similarity: CalibratedOption = None,
+    rerank: RerankOption = False,
+    hyde: HydeOption = "0",
+    concepts: ThroughConceptsOption = False,
+    window: Annotated[
+        int,
+        typer.Option("--window", "-w", min=0, max=MAX_WINDOW, help="Paragraphs shown around each passage."),
+    ] = 1,
+    tokens: Annotated[
+        int,
+        typer.Option(
+            min=MIN_ANSWER_TOKENS,
+            max=MAX_TOKEN_BUDGET,
+            help="Maximum tokens of the passages to answer from.",
+        ),
+    ] = 6000,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer a question from your documents, each statement with the places that prove it.
+
+    It needs a language model (KG_LLM__MODEL), and refuses when no passage is near enough to the question.
+
+    Example: kg answer "How often does a worker renew its lease?" --ontology handbook
+    """
+    from kg_api.schemas.answers import Answered
+    from kg_cli.search.views import print_end, print_statement
+
+    with open_client() as client:
+        for event in client.stream_answer(
+            question,
+            ontology=ontology,
+            documents=document,
+            where=where,
+            limit=limit,
+            mode=mode,
+            min_similarity=min_similarity,
+            rerank=rerank,
+            hyde=hypothetical(hyde),
+            concepts=concepts,
+            window_size=window,
+            token_budget=tokens,
+        ):
+            if isinstance(event, Answered):
+                emit(event, print_end, as_json=as_json)
+            elif not as_json:
+                print_statement(event)
+
+
+def augment(
+    file: Annotated[Path, typer.Argument(help="The text; - reads standard input.", allow_dash=True)] = Path(
+        "-"
+    ),
+    *,
+    ontology: OnlyOntologiesOption = None,
+    document: OnlyDocumentsOption = None,
+    where: WhereOption = None,
+    messages: Annotated[
+        bool, typer.Option("--messages", help="The file is a conversation, as for `kg conversation`.")
+    ] = False,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, help="How many passages.")] = 5,
+    per_piece: Annotated[int, typer.Option(min=1, max=MAX_PER_PIECE, help="Hits considered per piece.")] = 5,
+    per_document: Annotated[
+        int, typer.Option(min=0, max=MAX_LIMIT, help="Maximum hits per document; 0: unlimited.")
+    ] = 1,
+    min_similarity: CalibratedOption = None,
+    mode: ModeOption = "hybrid",
+    chunk_tokens: Annotated[
+        int | None,
+        typer.Option(
+            min=MIN_PIECE, max=MAX_PIECE, help="Maximum tokens per piece; 1800, or the model's limit."
+        ),
+    ] = None,
+    overlap_tokens: Annotated[
+        int | None, typer.Option(min=0, max=MAX_PIECE_OVERLAP, help="Tokens by which pieces overlap; 150.")
+    ] = None,
+    one_query_tokens: Annotated[
+        int | None,
+        typer.Option(min=0, max=MAX_PIECE, help="A text of at most this many tokens is not split."),
+    ] = None,
+    whole: Annotated[bool, typer.Option("--whole", help="Also search for the whole text.")] = False,
+    mmr_lambda: MmrOption = None,
+    deduplicate: Annotated[bool, typer.Option("--deduplicate", help="Collapse near-duplicates.")] = False,
+    exact: ExactOption = False,
+    token_budget: Annotated[
+        int | None,
+        typer.Option("--budget", min=1, max=MAX_TOKEN_BUDGET, help="Maximum tokens of the context."),
+    ] = None,
+    records: Annotated[
+        bool, typer.Option("--records", help="Print a table of the passages instead of the context.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the passages that go with a long text, as a Markdown block with citations to be read or passed on.
+
+    The text is cut into pieces, each is searched for, and the best passages of all are given.
+
+    Example: kg augment draft.md --ontology notes --limit 5 --budget 2000
+    """
+    from kg_cli.search.views import print_context_block, print_records
+    from kg_cli.terminal.console import read_messages, read_text
+
+    text = None if messages else read_text(file)
+    conversation = read_messages(file) if messages else None
+    with open_client() as client:
+        answer = client.augment(
+            text,
+            messages=conversation,
+            ontology=ontology,
+            documents=document,
+            where=where,
+            limit=limit,
+            per_piece=per_piece,
+            per_document=per_document or None,
+            min_similarity=min_similarity,
+            mode=mode,
+            one_query_tokens=one_query_tokens,
+            whole=whole,
+            mmr_lambda=mmr_lambda,
+            deduplicate=deduplicate,
+            exact=exact,
+            token_budget=token_budget,
+            **given(chunk_tokens=chunk_tokens, overlap_tokens=overlap_tokens),
+        )
+    emit(answer, print_records if records else print_context_block, as_json=as_json)
+
+
+# Finding passages and reading around them.
 
 
 def search(
@@ -104,7 +256,7 @@ def search(
         return
     if query is None:
         raise typer.BadParameter("say what to look for: words, or --image FILE")
-    from kg_cli.search.views.passages import print_hits
+    from kg_cli.search.views import print_hits
 
     with open_client() as client:
         answer = client.search_sources(
@@ -164,7 +316,7 @@ def hybrid(
 
     Example: kg hybrid "who wrote the standard for type hints" --ontology peps --explain
     """
-    from kg_cli.search.views.passages import print_hybrid
+    from kg_cli.search.views import print_hybrid
 
     with open_client() as client:
         answer = client.hybrid_search(
@@ -206,7 +358,7 @@ def read(
     Example: kg read notes/install.md --tokens 2000
         kg read install.md --ontology notes --from 12
     """
-    from kg_cli.search.views.reading import print_reading
+    from kg_cli.search.views import print_reading
 
     with open_client() as client:
         part = client.read_document(
@@ -240,9 +392,164 @@ def show(
     Example: kg show 3f2a9c04 --window 5 --tokens 800
         kg show notes/install.md#3
     """
-    from kg_cli.search.views.passages import print_context
+    from kg_cli.search.views import print_context
 
     called = without_place(source) if ontology is None else f"{ontology}/{source}"
     with open_client() as client:
         context = client.source_context(called, window_size=window, token_budget=tokens)
     emit(context, print_context, as_json=as_json)
+
+
+# What is like a passage, and which passages are alike.
+
+RepeatedOption = Annotated[
+    bool, typer.Option("--repeated", help="Compare text that many documents repeat, too, such as a licence.")
+]
+
+
+def similar(
+    source: Annotated[str, typer.Argument(help="Id of a source, or ONTOLOGY/DOCUMENT#PARAGRAPH.")],
+    *,
+    ontology: OnlyOntologiesOption = None,
+    where: WhereOption = None,
+    limit: LimitOption = 10,
+    min_similarity: SimilarityOption = None,
+    same_document: Annotated[
+        bool, typer.Option("--same-document", help="Include the passage's own document.")
+    ] = False,
+    each: Annotated[
+        bool, typer.Option("--each", help="List near-duplicates separately instead of grouped.")
+    ] = False,
+    exact: ExactOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Find similar passages in other documents, across all ontologies.
+
+    Example: kg similar 3f2a9c04 --limit 5 --where 'date>=2025'
+        kg similar notes/install.md#3
+    """
+    from kg_cli.search.views import print_similar
+
+    with open_client() as client:
+        answer = client.similar_sources(
+            without_place(source),
+            ontology=ontology,
+            where=where,
+            limit=limit,
+            min_similarity=min_similarity,
+            same_document=same_document,
+            group_duplicates=not each,
+            exact=exact,
+        )
+    emit(answer, print_similar, as_json=as_json)
+
+
+def similar_documents(
+    document: Annotated[
+        str, typer.Argument(help="Name, ONTOLOGY/NAME or id of a document, as `kg documents` gives it.")
+    ],
+    *,
+    ontology: OnlyOntologiesOption = None,
+    where: WhereOption = None,
+    limit: LimitOption = 10,
+    pairs: Annotated[int, typer.Option(min=1, max=MAX_PAIRS, help="Pairs of passages per document.")] = 3,
+    min_similarity: SimilarityOption = None,
+    repeated: RepeatedOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Find similar documents across all ontologies, and the passages that match.
+
+    Example: kg similar-documents 7b1e9c... --limit 5
+    """
+    from kg_cli.search.views import print_documents
+
+    with open_client() as client:
+        answer = client.similar_documents(
+            document,
+            ontology=ontology,
+            where=where,
+            limit=limit,
+            pairs=pairs,
+            min_similarity=min_similarity,
+            repeated=repeated,
+        )
+    emit(answer, print_documents, as_json=as_json)
+
+
+def source_graph(
+    *,
+    source: Annotated[
+        list[str] | None, typer.Option("--source", "-s", help="Start from this source; repeat for several.")
+    ] = None,
+    ontology: OnlyOntologiesOption = None,
+    document: OnlyDocumentsOption = None,
+    where: WhereOption = None,
+    neighbours: Annotated[
+        int, typer.Option("--neighbours", "-k", min=1, max=MAX_NEIGHBOURS, help="Neighbours per passage.")
+    ] = 5,
+    min_similarity: SimilarityOption = None,
+    max_nodes: Annotated[int, typer.Option(min=1, max=MAX_NODES, help="Maximum number of passages.")] = 1000,
+    within_documents: Annotated[
+        bool, typer.Option("--within-documents", help="Also connect passages of the same document.")
+    ] = False,
+    repeated: RepeatedOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show similar passages: pairs from different documents, the most similar first.
+
+    Example: kg source-graph --ontology notes --neighbours 3 --min-similarity 0.8
+    """
+    from kg_cli.search.views import print_graph
+
+    with open_client() as client:
+        graph = client.source_graph(
+            source,
+            ontology=ontology,
+            documents=document,
+            where=where,
+            neighbours=neighbours,
+            min_similarity=min_similarity,
+            max_nodes=max_nodes,
+            across_documents_only=not within_documents,
+            repeated=repeated,
+        )
+    emit(graph, print_graph, as_json=as_json)
+
+
+# Constructive queries: steps that build a subgraph.
+
+
+def subgraph(
+    file: Annotated[
+        Path, typer.Argument(help="The query as JSON; - reads standard input.", allow_dash=True)
+    ] = Path("-"),
+    *,
+    ontology: OnlyOntologiesOption = None,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON schema of queries, such as for an agent.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Build a subgraph by the steps of a query: seed, expand, filter, rank, limit.
+
+    Example: kg subgraph query.json --ontology notes
+        kg subgraph --schema
+    """
+    from kg_api.schemas.constructive import ConstructiveQuery
+    from kg_api.schemas.problems import valid
+    from kg_cli.search.views import print_subgraph
+    from kg_cli.terminal.console import print_json, read_object
+
+    if schema:
+        print_json(ConstructiveQuery.model_json_schema())
+        return
+    query = valid(ConstructiveQuery, {**read_object(file), **given(ontology=ontology or None)})
+    with open_client() as client:
+        answer = client.constructive_query(
+            query.steps,
+            ontology=query.ontology,
+            documents=query.documents,
+            where=query.where,
+            seconds=query.seconds,
+        )
+    emit(answer, print_subgraph, as_json=as_json)

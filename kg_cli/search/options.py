@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from kg_api.models.vocabulary import MAX_HYPOTHETICAL, MAX_WINDOW, SearchMode, SourceKind
+from kg_api.schemas.vocabulary import MAX_HYPOTHETICAL, MAX_WINDOW, SearchMode, SourceKind
 
 ModeOption = Annotated[SearchMode, typer.Option(help="Search by vectors, full text, or both (hybrid).")]
 KindOption = Annotated[

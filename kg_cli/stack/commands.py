@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kg_cli.terminal.options import OwnJsonOption
+from kg_cli.terminal.connect import OwnJsonOption
 
 if TYPE_CHECKING:
     from kg_api.settings import Settings
@@ -33,13 +33,13 @@ def up(
 
     Example: kg up
     """
-    from kg_cli.stack import bring_up
+    from kg_cli.stack import report
 
     settings = _settings(home)
     if foreground:
-        bring_up.in_foreground(settings)
+        report.in_foreground(settings)
     else:
-        bring_up.in_background(settings)
+        report.in_background(settings)
 
 
 def down(*, home: HomeOption = None) -> None:
@@ -47,14 +47,14 @@ def down(*, home: HomeOption = None) -> None:
 
     Example: kg down
     """
-    from kg_api.managed.home import Home
-    from kg_cli.stack import processes
+    from kg_api.local.processes import Home
+    from kg_cli.stack import doctor
     from kg_cli.terminal import console
 
     settings = _settings(home)
     place = Home(settings.home)
     with console.waiting_line() as show:
-        ended = processes.stop_all(place, settings, lambda name: show(f"{name} to stop"))
+        ended = doctor.stop_all(place, settings, lambda name: show(f"{name} to stop"))
     console.say("kg is stopped" if ended else f"kg was not running in {place.path}")
 
 
@@ -64,10 +64,9 @@ def status(*, json: OwnJsonOption = False, home: HomeOption = None) -> None:
     Example: kg status --json
     """
     from kg_cli.stack import report
-    from kg_cli.stack import status as stack_status
     from kg_cli.terminal import console
 
-    found = stack_status.look(_settings(home))
+    found = report.look(_settings(home))
     if json:
         console.print_json(found.as_json())
     else:
@@ -80,7 +79,7 @@ def doctor(*, json: OwnJsonOption = False, home: HomeOption = None) -> None:
     Example: kg doctor
     """
     from kg_cli.stack import report
-    from kg_cli.stack.doctor.checks import examine
+    from kg_cli.stack.doctor import examine
     from kg_cli.terminal import console
 
     findings = examine(home)
@@ -94,9 +93,9 @@ def doctor(*, json: OwnJsonOption = False, home: HomeOption = None) -> None:
 
 def supervise(*, home: HomeOption = None) -> None:
     """Watch over the processes of `kg up`; it is started by that."""
-    from kg_cli.stack import watch
+    from kg_cli.stack import report
 
-    watch.supervise(_settings(home))
+    report.supervise(_settings(home))
 
 
 def serve(
@@ -111,7 +110,7 @@ def serve(
     Example: KG_NEO4J__URI=bolt://127.0.0.1:7687 KG_NEO4J__PASSWORD=... kg serve
     """
     from kg_api.settings import load_settings
-    from kg_api.web.siblings import shared_metrics
+    from kg_api.web.serve import shared_metrics
 
     settings = load_settings()
     with shared_metrics(settings.api.process_count):
@@ -126,7 +125,7 @@ def worker() -> None:
     Example: KG_NEO4J__URI=bolt://127.0.0.1:7687 KG_NEO4J__PASSWORD=... kg worker
     """
     from kg_api.settings import load_settings
-    from kg_api.worker.main import work
+    from kg_api.worker import work
 
     work(load_settings())
 

@@ -1,18 +1,54 @@
-"""Finding the service that a command talks to."""
+"""Asking before something goes for good."""
 
 from __future__ import annotations
 
+import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 from urllib.parse import urlsplit
+
+import typer
+
+from kg_api.schemas.vocabulary import MAX_LIMIT, MAX_PAGE, MAX_WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pydantic import BaseModel
+
     from kg_api.client import KgClient
-    from kg_api.client.connection import ExpectedHome, KeySource
-    from kg_api.managed.home import Home
+    from kg_api.client.transport.connection import ExpectedHome, KeySource
+    from kg_api.local.processes import Home
     from kg_api.settings import Settings
+
+REFUSED = 1
+"""The exit code of a no: what was asked for was not done."""
+
+
+def confirm(question: str) -> None:
+    """Ask, and go on with a yes only.
+
+    Raises:
+        Abort: nobody is there to ask; that is told.
+        Exit: it was no; that is told, too.
+    """
+    try:
+        agreed = typer.confirm(question, err=True)
+    except typer.Abort:
+        if not sys.stdin.isatty():
+            from kg_cli.terminal.console import complain
+
+            complain("nothing was done: without a terminal to ask, --yes goes on without asking")
+        raise
+    if not agreed:
+        from kg_cli.terminal.console import say
+
+        say("nothing was done")
+        raise typer.Exit(REFUSED)
+
+
+# Finding the service that a command talks to.
 
 
 def open_client() -> KgClient:
@@ -23,8 +59,7 @@ def open_client() -> KgClient:
         ConfigurationError: a setting is wrong.
     """
     from kg_api.errors import ServiceUnreachable
-    from kg_api.managed.home import Home
-    from kg_api.managed.probes import OUTDATED
+    from kg_api.local.processes import OUTDATED, Home
     from kg_api.settings import load_settings
 
     settings = load_settings()
@@ -61,8 +96,8 @@ def client_of(url: str, settings: Settings, **options: Any) -> KgClient:
 
 
 def _expected_home(url: str, settings: Settings) -> ExpectedHome | None:
-    from kg_api.client.connection import ExpectedHome
-    from kg_api.managed.home import Home
+    from kg_api.client.transport.connection import ExpectedHome
+    from kg_api.local.processes import Home
 
     home = Home(settings.home)
     instance = home.instance()
@@ -70,8 +105,7 @@ def _expected_home(url: str, settings: Settings) -> ExpectedHome | None:
         return None
 
     def describe_other() -> str:
-        from kg_api.managed.ports import holder, is_held_by_kg_of
-        from kg_api.managed.probes import OUTDATED
+        from kg_api.local.processes import OUTDATED, holder, is_held_by_kg_of
 
         port = urlsplit(url).port or 0
         if is_held_by_kg_of(home.path, port):
@@ -98,8 +132,8 @@ def headers_for(url: str, settings: Settings, method: str, path: str) -> dict[st
 
 def _local_key(url: str, settings: Settings) -> Callable[[str, str], str] | None:
     """What lets this home's own user in; None for what is not the very address of this home's service."""
-    from kg_api.access.local import make_proof
-    from kg_api.managed.home import Home
+    from kg_api.access.keys import make_proof
+    from kg_api.local.processes import Home
 
     home = Home(settings.home)
     key = home.folder_key()
@@ -113,8 +147,8 @@ def grant_to_follow(path: str, ontology: str) -> str | None:
 
     The key itself is never sent.
     """
-    from kg_api.managed.home import Home
-    from kg_api.models.library.folders import folder_grant
+    from kg_api.local.processes import Home
+    from kg_api.schemas.folders import folder_grant
     from kg_api.settings import load_settings
 
     settings = load_settings()
@@ -127,7 +161,7 @@ def grant_to_follow(path: str, ontology: str) -> str | None:
 
 def _is_of_home(url: str, home: Home) -> bool:
     """Whether an address belongs to a service of this home, on this machine."""
-    from kg_api.wording.hosts import is_loopback
+    from kg_api.wording import is_loopback
 
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or 80
@@ -135,3 +169,92 @@ def _is_of_home(url: str, home: Home) -> bool:
         port == each.port and (is_loopback(host) or (bool(host) and host == each.host))
         for each in home.services()
     )
+
+
+# How an answer of the service leaves a command.
+
+T = TypeVar("T", bound="BaseModel")
+
+
+def emit(answer: T, render: Callable[[T], None], *, as_json: bool) -> None:
+    """Print an answer for people, or for programs as it came."""
+    from kg_cli.terminal.console import print_json
+
+    if as_json:
+        print_json(answer.model_dump(mode="json"))
+    else:
+        render(answer)
+
+
+def report(ask: Callable[[KgClient], T], render: Callable[[T], None], *, as_json: bool) -> T:
+    """Ask the service once, print its answer as `emit` does, and give it."""
+    with open_client() as client:
+        answer = ask(client)
+    emit(answer, render, as_json=as_json)
+    return answer
+
+
+# Exit codes of commands that did a part of what they were asked; errors have theirs in `kg_api.errors`.
+
+SOME_FAILED: Final = 3
+"""Some of several were not done, and each was said; the others were."""
+
+
+# Options and arguments that several commands share: one word means one thing everywhere.
+
+
+def require_words(text: str) -> str:
+    """What was typed, unless it is blank.
+
+    Raises:
+        BadParameter: it is.
+    """
+    if not text.strip():
+        raise typer.BadParameter("it is blank: say what to look for")
+    return text
+
+
+QueryArgument = Annotated[
+    str, typer.Argument(help="What to look for, in plain words.", callback=require_words)
+]
+
+OntologyOption = Annotated[str, typer.Option("--ontology", "-o", help="The ontology.")]
+OnlyOntologyOption = Annotated[str | None, typer.Option("--ontology", "-o", help="Only this ontology.")]
+OnlyOntologiesOption = Annotated[
+    list[str] | None, typer.Option("--ontology", "-o", help="Only this ontology; repeat for several.")
+]
+WhereOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        help="Only documents for which this holds, such as 'date>=2025-01-01', tags=oncall, "
+        "'format in rst,text', 'author exists', 'tags=a || author=Ada && draft=false', and of them "
+        "only sources such as 'page>=3', kind=image; "
+        "repeat: all must hold.",
+    ),
+]
+OnlyDocumentsOption = Annotated[
+    list[str] | None,
+    typer.Option("--document", "-d", help="Only this document: its name, ONTOLOGY/NAME or id; repeat."),
+]
+
+LimitOption = Annotated[
+    int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, help="Maximum number of results.")
+]
+PageOption = Annotated[
+    int, typer.Option("--limit", "-n", min=1, max=MAX_PAGE, help="Maximum number of results.")
+]
+OffsetOption = Annotated[int, typer.Option(min=0, help="Number of items to skip.")]
+NeighboursOption = Annotated[
+    int, typer.Option("--window", "-w", min=0, max=MAX_WINDOW, help="Paragraphs before and after.")
+]
+
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
+OwnJsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+"""Where a command tells more, or other things, than one answer of the service."""
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """What was named; the rest is as the service has it."""
+    return {name: value for name, value in options.items() if value is not None}

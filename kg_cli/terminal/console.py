@@ -1,15 +1,20 @@
-"""What commands print with: results on standard output, everything about their doing on standard error."""
+"""How the running `kg` is called from the shell it was called from."""
 
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import json
 import re
+import shlex
+import shutil
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+import traceback
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -18,6 +23,28 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+from kg_api.errors import InvalidInput, KgError, UnreadableDocument
+from kg_api.local import processes
+from kg_api.schemas.embedding import Cost
+from kg_api.settings import load_settings
+from kg_api.text.documents import decode
+from kg_api.wording import pluralize
+
+
+def runnable() -> str:
+    """`kg` where PATH finds the one that runs, else its file, relative where it is below this directory."""
+    own = Path(sys.argv[0]).absolute()
+    found = shutil.which("kg")
+    if own.name != "kg" or not own.is_file() or (found is not None and own.samefile(found)):
+        return "kg"
+    here = Path.cwd()
+    if own.parent == here:
+        return "./kg"
+    return shlex.quote(str(own.relative_to(here) if own.is_relative_to(here) else own))
+
+
+# What commands print with: results on standard output, everything about their doing on standard error.
 
 _COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """What a terminal obeys instead of showing it, and what turns the direction of writing."""
@@ -129,3 +156,154 @@ def waiting_line() -> Generator[Callable[[str], None]]:
             last = text
 
         yield show
+
+
+# What embedding will take, as a person reads it.
+
+MINUTE = 60
+MIN_EXACT = 0.0001
+"""US dollars that are told exactly."""
+
+
+def cost_rows(cost: Cost) -> list[tuple[str, str]]:
+    """Rows of a table of two columns."""
+    about = "" if cost.sampled_documents >= cost.documents else "about "
+    chunks = about + pluralize(cost.chunks, "chunk")
+    what = (
+        f"{pluralize(cost.sources, 'source')}: {chunks}" if cost.sources else pluralize(cost.chunks, "text")
+    )
+    rows = [
+        ("to embed", f"{what}, {about}{pluralize(cost.tokens, 'token')}"),
+        ("time", _time(cost.seconds)),
+        ("price", _money(cost.price)),
+    ]
+    if cost.context_price is not None:
+        rows.append(("price of contexts", _money(cost.context_price)))
+    return [*rows, *(("", note) for note in cost.notes)]
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return "not known"
+    return f"about {seconds:.0f} s" if seconds < 2 * MINUTE else f"about {seconds / MINUTE:.0f} minutes"
+
+
+def _money(dollars: float | None) -> str:
+    if dollars is None:
+        return "not known"
+    if dollars == 0:
+        return "nothing"
+    return f"about ${dollars:.4f}" if dollars >= MIN_EXACT else f"less than ${MIN_EXACT}"
+
+
+# What a person is told of an error that nobody foresaw.
+
+
+def describe(error: Exception) -> str:
+    """Write the trace into a log; say in a line or two what happened and where that log is."""
+    what = f"unexpected {type(error).__name__}: {error}"
+    try:
+        path = _write(error, load_settings().home.expanduser().absolute() / "logs" / "cli.log")
+    except (OSError, KgError):
+        return f"{what}\nSet KG_LOG__LEVEL=debug to see where it came from."
+    return f"{what}\nThis is a fault of kg. Where it came from is written in {path}"
+
+
+def trace_when_debugging(error: Exception) -> None:
+    """Print the stack trace when KG_LOG__LEVEL is debug."""
+    try:
+        debugging = load_settings().log.level == "debug"
+    except KgError:
+        return
+    if debugging:
+        traceback.print_exception(error)
+
+
+def _write(error: Exception, path: Path) -> Path:
+    processes.make_folder(path.parent)
+    processes.limit(path)
+    with path.open("a", encoding="utf-8") as log:
+        log.write(f"--- {dt.datetime.now(tz=dt.UTC).isoformat()}\n")
+        traceback.print_exception(error, file=log)
+    return path
+
+
+# Reading texts and conversations from a file or from standard input.
+
+STDIN = Path("-")
+_EXAMPLE = '{"author": "Ada", "timestamp": "2026-03-01T09:30:00+01:00", "text": "Hello"}'
+
+
+def read_text(path: Path) -> str:
+    """The text of a file in any encoding that kg reads; `-` is standard input.
+
+    Raises:
+        UnreadableDocument: it cannot be read, or is no text.
+    """
+    try:
+        content = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
+    except OSError as error:
+        raise UnreadableDocument(f"{path} cannot be read: {error.strerror or error}") from error
+    return decode(content)[0]
+
+
+def read_messages(path: Path) -> list[dict[str, Any]]:
+    """The messages of a file: a JSON list, an object with `messages`, or JSON Lines with one on each.
+
+    Raises:
+        UnreadableDocument: the file cannot be read.
+        InvalidInput: it holds something else; the message shows what a message is like.
+    """
+    text = read_text(path)
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = _lines(text, path)
+    except RecursionError:
+        raise _wrong(path, "is nested too deeply") from None
+    if isinstance(found, dict):  # an object with messages, or a single line of JSON Lines
+        table = cast("dict[str, Any]", found)
+        found = table.get("messages", [table])
+    messages = cast("list[Any]", found) if isinstance(found, list) else [found]
+    if not all(isinstance(each, dict) for each in messages):
+        raise _wrong(path, "holds something that is no message")
+    return messages
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object of a file; `-` is standard input.
+
+    Raises:
+        UnreadableDocument: the file cannot be read.
+        InvalidInput: it holds something else.
+    """
+    name = "standard input" if path == STDIN else str(path)
+    try:
+        found = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{name} is not valid JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise InvalidInput(f"{name} holds no JSON object; write {{...}}")
+    return cast("dict[str, Any]", found)
+
+
+def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines that are not blank, counted from 1."""
+    return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
+
+
+def _lines(text: str, path: Path) -> list[Any]:
+    messages: list[Any] = []
+    for number, line in numbered_lines(text):
+        try:
+            messages.append(json.loads(line))
+        except (ValueError, RecursionError):
+            raise _wrong(path, f"line {number} is not valid JSON") from None
+    return messages
+
+
+def _wrong(path: Path, why: str) -> InvalidInput:
+    name = "standard input" if path == STDIN else str(path)
+    return InvalidInput(
+        f"{name}: {why}. A conversation is a JSON list, or lines, of messages like {_EXAMPLE}"
+    )

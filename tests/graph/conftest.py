@@ -8,9 +8,9 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from kg_api.constructive.service import ConstructiveService
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
+from kg_api.discovery.constructive import ConstructiveService
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
 from kg_api.settings import Settings
 from tests.support.album import Album
 from tests.support.colour_grid import plain

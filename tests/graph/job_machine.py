@@ -17,8 +17,8 @@ from hypothesis.stateful import (
 
 from kg_api.errors import Conflict, LeaseLost
 from kg_api.graph import jobs
-from kg_api.graph.database import Graph, Transaction
-from kg_api.models.vocabulary import Selection
+from kg_api.graph.client import Graph, Transaction
+from kg_api.schemas.vocabulary import Selection
 from tests.conftest import wipe
 from tests.graph.job_model import MAX_FAILURES, UNFINISHED, Hold, Model, ModelJob
 from tests.support.cypher import rows

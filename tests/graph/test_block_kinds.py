@@ -7,22 +7,21 @@ from typing import Any, LiteralString
 import neo4j
 import pytest
 
-from kg_api.extract import blocks
-from kg_api.extract.keyphrase.extractor import KeyphraseExtractor
-from kg_api.extract.open import Extractors
-from kg_api.extract.requests import ExtractionRequests
+from kg_api.extraction import replies
+from kg_api.extraction.keyphrases import KeyphraseExtractor
+from kg_api.extraction.llm import ExtractionRequests, Extractors
 from kg_api.graph import jobs
-from kg_api.graph.concepts.writes import write_extractions
-from kg_api.graph.database import Graph, Row, Transaction
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.jobs.records import EXTRACTION
-from kg_api.graph.spaces.due import DocumentAbout, sources_of_document
-from kg_api.ingest.records import Incoming, to_record
-from kg_api.models.identity import document_id
-from kg_api.models.library.parsing import ParsedDocument
-from kg_api.models.vocabulary import JobState
-from kg_api.parse.documents import parse
+from kg_api.graph.client import Graph, Row, Transaction
+from kg_api.graph.concept_writes import write_extractions
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.jobs import EXTRACTION
+from kg_api.graph.vectors import DocumentAbout, sources_of_document
+from kg_api.ingest.service import Incoming, to_record
+from kg_api.schemas.base import document_id
+from kg_api.schemas.documents import ParsedDocument
+from kg_api.schemas.vocabulary import JobState
 from kg_api.settings import load_settings
+from kg_api.text.documents import parse
 from tests.support.cypher import rows
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.extraction import configure_extraction, labels, run_extraction, settings_of
@@ -137,7 +136,7 @@ def test_documents_of_before_are_parsed_for_keyphrases_only(
         parsed.append(given[1])
         return parse(*given)
 
-    monkeypatch.setattr(blocks, "parse", note)
+    monkeypatch.setattr(replies, "parse", note)
     run_extraction(graph, settings_of(writer))
     assert (len(writer.requests), parsed) == (1, [])
     configure_extraction(graph, extractor="keyphrase")

@@ -8,9 +8,9 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents import deleting
-from kg_api.graph.documents.writes import store_document
+from kg_api.graph import document_writes
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
 from tests.graph.test_chunks import STRATEGIES, chunks, configure, document
 from tests.graph.test_embedding_jobs import CountingEmbedder
@@ -55,7 +55,7 @@ def test_after_an_edit_the_chunks_are_those_of_the_text_as_it_is(
     store_document(graph, document(after))
     run_jobs(graph)
     expected = [each["id"] for each in chunks(driver)]
-    deleting.delete_ontology(graph, "notes")
+    document_writes.delete_ontology(graph, "notes")
     configure(graph, **config)
     store_document(graph, document([1, 2, 3, 4, 5, 6]))
     run_jobs(graph)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import neo4j
 
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.embedding.configuration import EmbeddingConfig
-from kg_api.models.embedding.switching import SpaceBuild
+from kg_api.graph.document_writes import store_document
+from kg_api.schemas.embedding import EmbeddingConfig, SpaceBuild
 from kg_api.spaces.plans import read_embedding_state
 from tests.support.cypher import rows
 from tests.support.embedding import status

@@ -9,16 +9,16 @@ from typing import Any
 import neo4j
 import pytest
 
+from kg_api.graph import document_writes
 from kg_api.graph.cache import prune_cache, read_vectors, remember_vectors
-from kg_api.graph.database import Graph
-from kg_api.graph.documents import deleting
-from kg_api.graph.documents.writes import store_document
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
-from kg_api.graph.search.passages import chunk_texts
-from kg_api.graph.spaces.chunks import chunk_ids_of
-from kg_api.graph.spaces.registry import find_space
-from kg_api.models.embedding.spaces import NewSpace
-from kg_api.models.library.documents import DocumentRecord
+from kg_api.graph.search import chunk_texts
+from kg_api.graph.spaces import find_space
+from kg_api.graph.vectors import chunk_ids_of
+from kg_api.schemas.documents import DocumentRecord
+from kg_api.schemas.spaces import NewSpace
 from tests.graph.test_embedding_jobs import CountingEmbedder
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
@@ -86,7 +86,7 @@ def test_every_strategy_embeds_all_text_and_each_chunk_has_the_vector_of_what_it
 def test_batches_make_the_same_chunks_as_one_go(graph: Graph, driver: neo4j.Driver) -> None:
     made = []
     for batch_size in (1, 2, 64):
-        deleting.delete_ontology(graph, "notes")
+        document_writes.delete_ontology(graph, "notes")
         configure(graph, strategy="paragraph_group", chunk_size=100)
         store_document(graph, document([1, 2, 3, 4, 5, 6, 7]))
         run_jobs(graph, batch_size=batch_size)
@@ -193,7 +193,7 @@ def test_what_was_embedded_before_comes_from_the_cache(graph: Graph) -> None:
     store_document(graph, document([1, 2, 2, 3]))
     run_jobs(graph, embedder, cached=True)
     assert len(embedder.texts) == 3, "equal texts once"
-    deleting.delete_ontology(graph, "notes")
+    document_writes.delete_ontology(graph, "notes")
     store_document(graph, document([3, 2, 1], name="other.md"))
     run_jobs(graph, embedder, cached=True)
     assert len(embedder.texts) == 3, "nothing is embedded twice"

@@ -9,18 +9,14 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from kg_api.blobs.files import FileBlobStore
-from kg_api.blobs.port import key_of
+from kg_api.blobs.images import ImageService, StoredFiles
+from kg_api.blobs.store import FileBlobStore, key_of
 from kg_api.errors import Conflict, FileLost, Unavailable
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.deleting import delete_document
-from kg_api.graph.documents.library import find_source
-from kg_api.graph.documents.writes import store_document, storing
-from kg_api.graph.images.blobs import dead_blobs, hold_blobs
-from kg_api.graph.images.reads import find_image, list_images
-from kg_api.images.files import StoredFiles
-from kg_api.images.service import ImageService
-from kg_api.models.identity import document_id
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import delete_document, store_document, storing
+from kg_api.graph.images import dead_blobs, find_image, hold_blobs, list_images
+from kg_api.graph.library import find_source
+from kg_api.schemas.base import document_id
 from tests.support.cypher import rows
 from tests.support.images import drawn, encoded
 from tests.support.picture_store import Pictures

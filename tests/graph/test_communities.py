@@ -5,17 +5,15 @@ from __future__ import annotations
 import neo4j
 import pytest
 
-from kg_api.communities.concept_graph import read_concept_graph
+from kg_api.discovery.communities import read_concept_graph
 from kg_api.errors import NotFound
-from kg_api.graph.communities.concept_graph import fewest_ties
-from kg_api.graph.concepts.merging import merge_concepts
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.deleting import delete_document, delete_ontology
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.jobs import page_of_jobs
-from kg_api.graph.jobs.records import COMMUNITY_DETECTION
-from kg_api.models.concepts.extraction import ExtractedRelation
-from kg_api.models.identity import document_id
+from kg_api.graph.client import Graph
+from kg_api.graph.communities import fewest_ties
+from kg_api.graph.concept_merges import merge_concepts
+from kg_api.graph.document_writes import delete_document, delete_ontology, store_document
+from kg_api.graph.jobs import COMMUNITY_DETECTION, page_of_jobs
+from kg_api.schemas.base import document_id
+from kg_api.schemas.concepts import ExtractedRelation
 from tests.support.communities import BAKERY, HARBOUR, Detecting
 from tests.support.concepts import extraction, found, labelled, quote, write
 from tests.support.cypher import rows

@@ -10,8 +10,9 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.communities.job import CommunityDetection
-from kg_api.graph.communities.generations import (
+from kg_api.discovery.communities import CommunityDetection
+from kg_api.graph.client import Graph
+from kg_api.graph.communities import (
     Generation,
     Member,
     NewCommunity,
@@ -22,12 +23,10 @@ from kg_api.graph.communities.generations import (
     write_communities,
     write_members,
 )
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.deleting import delete_ontology
-from kg_api.graph.jobs import find_job
-from kg_api.graph.jobs.requests import request_job
+from kg_api.graph.document_writes import delete_ontology
+from kg_api.graph.jobs import find_job, request_job
 from kg_api.jobs.runner import Runner
-from kg_api.models.jobs import FINISHED
+from kg_api.schemas.operations import FINISHED
 from kg_api.settings import WorkerSettings
 from tests.support.communities import BAKERY, HARBOUR, Detecting
 from tests.support.cypher import rows
@@ -122,7 +121,7 @@ def test_a_worker_that_stops_in_the_middle_leaves_the_old_and_the_job_begins_ane
         stopping.set()
         return write_communities(tx, made, communities)
 
-    monkeypatch.setattr("kg_api.communities.job.write_communities", write)
+    monkeypatch.setattr("kg_api.discovery.communities.write_communities", write)
     job_id = notes.graph.transaction(lambda tx: request_job(tx, "community_detection", "notes", added=1))
     handlers = [CommunityDetection(notes.graph, notes.settings)]
     Runner(notes.graph, handlers, WorkerSettings(), worker="one", stopping=stopping).run_one()

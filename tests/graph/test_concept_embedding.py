@@ -10,17 +10,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.errors import DatabaseUnavailable, InvalidInput
-from kg_api.graph.concepts.vectors import count_concepts
-from kg_api.graph.database import Graph
-from kg_api.graph.indexes import index_states
-from kg_api.graph.jobs import enqueue_slot, page_of_jobs
-from kg_api.graph.jobs.control import cancel_job
-from kg_api.graph.spaces.registry import Space
-from kg_api.models.embedding.regeneration import Regeneration
-from kg_api.models.identity import concept_text
-from kg_api.models.library.documents import ConceptCounts
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_vectors import count_concepts
+from kg_api.graph.jobs import cancel_job, enqueue_slot, page_of_jobs
+from kg_api.graph.schema import index_states
+from kg_api.graph.spaces import Space
+from kg_api.providers.embedding import DeterministicEmbedder
+from kg_api.schemas.base import concept_text
+from kg_api.schemas.documents import ConceptCounts
+from kg_api.schemas.embedding import Regeneration
 from kg_api.spaces.plans import read_embedding_states
 from tests.support.concept_work import LABELS, Merging, counts, kinds, learn, vectors, work
 from tests.support.cypher import rows

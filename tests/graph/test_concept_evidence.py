@@ -9,13 +9,12 @@ from itertools import pairwise
 import neo4j
 import pytest
 
-from kg_api.graph.concepts.writes import count_for_extraction, due_for_extraction
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.deleting import delete_document, delete_ontology
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.concepts.extraction import ExtractedRelation
-from kg_api.models.identity import concept_id, name_id
-from kg_api.models.library.documents import DocumentRecord
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_writes import count_for_extraction, due_for_extraction
+from kg_api.graph.document_writes import delete_document, delete_ontology, store_document
+from kg_api.schemas.base import concept_id, name_id
+from kg_api.schemas.concepts import ExtractedRelation
+from kg_api.schemas.documents import DocumentRecord
 from tests.support.concepts import (
     check_invariants,
     concepts,

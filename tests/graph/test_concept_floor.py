@@ -8,15 +8,14 @@ from dataclasses import replace
 import neo4j
 import pytest
 
-from kg_api.concepts.fitting import with_fits
-from kg_api.concepts.service import ConceptService
+from kg_api.concepts.search import ConceptService, with_fits
 from kg_api.errors import NotFound
-from kg_api.graph.search.concepts import Meaning
-from kg_api.graph.spaces.registry import find_space
-from kg_api.models.concepts.queries import ConceptHit
-from kg_api.models.embedding.spaces import FIRST_SLUG, SimilarityCalibration
-from kg_api.spaces import open_space
-from kg_api.spaces.open_space import LABELS_NEEDED
+from kg_api.graph.search import Meaning
+from kg_api.graph.spaces import find_space
+from kg_api.schemas.concepts import ConceptHit
+from kg_api.schemas.spaces import FIRST_SLUG, SimilarityCalibration
+from kg_api.spaces import open_spaces
+from kg_api.spaces.open_spaces import LABELS_NEEDED
 from tests.support.concept_graph import embed_concepts, store_concepts, store_lives
 from tests.support.embedders import small_embedder
 from tests.support.kg import Kg
@@ -44,8 +43,8 @@ def test_it_is_measured_once_there_are_enough_concepts_and_then_once_a_day(
     kg: Kg, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = list[int]()
-    real = open_space.calibrate_labels
-    monkeypatch.setattr(open_space, "calibrate_labels", lambda *given: (calls.append(1), real(*given))[1])
+    real = open_spaces.calibrate_labels
+    monkeypatch.setattr(open_spaces, "calibrate_labels", lambda *given: (calls.append(1), real(*given))[1])
     names = [f"concept{n} of{n % 7} words{n}" for n in range(LABELS_NEEDED)]
     store_concepts(kg.graph, record("few.md", ["Few."]), {0: names[:-1]})
     embed_concepts(driver)

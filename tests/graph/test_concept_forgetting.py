@@ -9,12 +9,11 @@ import neo4j
 import pytest
 
 from kg_api.errors import DatabaseUnavailable
-from kg_api.graph.concepts import removal
-from kg_api.graph.concepts.writes import count_for_extraction
-from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.documents.deleting import delete_document, delete_ontology, forget_evidence_of
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.library.documents import DocumentRecord
+from kg_api.graph import concept_writes
+from kg_api.graph.client import Graph, Transaction
+from kg_api.graph.concept_writes import count_for_extraction
+from kg_api.graph.document_writes import delete_document, delete_ontology, forget_evidence_of, store_document
+from kg_api.schemas.documents import DocumentRecord
 from tests.support.concepts import check_invariants, concepts, count, extraction, found, labelled, write
 from tests.support.cypher import rows
 from tests.support.records import record
@@ -48,7 +47,7 @@ def counting(graph: Graph, fail_at: int = -1) -> Any:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(removal, "SOURCES_A_TRANSACTION", 2)
+    monkeypatch.setattr(concept_writes, "SOURCES_A_TRANSACTION", 2)
 
 
 @pytest.fixture
@@ -139,7 +138,7 @@ def test_a_large_document_goes(graph: Graph, driver: neo4j.Driver, many: int) ->
     write(graph, labelled(other, 0, "common"))
     seen = counting(graph)
     assert delete_document(seen, made.document_id).sources == many
-    assert seen.transactions == many // removal.SOURCES_A_TRANSACTION + 1
+    assert seen.transactions == many // concept_writes.SOURCES_A_TRANSACTION + 1
     check_invariants(driver)
     assert concepts(driver) == {"common": 1}
     assert count(driver, "(n) WHERE n:ConceptName OR n:Instance") == 2

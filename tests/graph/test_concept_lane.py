@@ -7,19 +7,17 @@ from collections.abc import Iterator, Sequence
 import neo4j
 import pytest
 
-from kg_api.graph.concepts.writes import write_extractions
-from kg_api.graph.database import Graph, Lookup
-from kg_api.graph.documents.writes import store_document
+from kg_api.graph import search as carried_module
+from kg_api.graph.client import Graph, Lookup
+from kg_api.graph.concept_writes import write_extractions
+from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import request_job
-from kg_api.graph.search import carried as carried_module
-from kg_api.graph.search.carried import MAX_SOURCES
-from kg_api.graph.search.concepts import Meaning
-from kg_api.models.identity import name_id
-from kg_api.models.queries.hybrid import HybridHits, HybridSearch
-from kg_api.models.queries.search import SourceHits, SourceSearch
-from kg_api.search.hybrid import HybridService
-from kg_api.search.retrieve import concept_lane
-from kg_api.search.service import SearchService
+from kg_api.graph.search import MAX_SOURCES, Meaning
+from kg_api.schemas.answers import HybridHits, HybridSearch
+from kg_api.schemas.base import name_id
+from kg_api.schemas.search import SourceHits, SourceSearch
+from kg_api.search import retrieve
+from kg_api.search.service import HybridService, SearchService
 from tests.support.cypher import rows
 from tests.support.kg import Kg
 from tests.support.lanterns import GUILD, carried, lanterns
@@ -119,20 +117,20 @@ def test_of_too_many_names_the_usual_ones_are_looked_for_in_every_ontology_and_t
     question = "And where was it that the warden Maren Holt was born"
     store_document(kg.graph, record("a.md", ["Nothing but weather here."], ontology="bare"))
     asked = list[str]()
-    look_up = concept_lane.by_name
+    look_up = retrieve.by_name
 
     def by_name(ids: Sequence[str], meanings: Sequence[Meaning], limit: int) -> Lookup:
         asked.extend(ids)
         return look_up(ids, meanings, limit)
 
-    monkeypatch.setattr(concept_lane, "by_name", by_name)
+    monkeypatch.setattr(retrieve, "by_name", by_name)
     told = [each.effect for each in search(kg, question, concepts=True).degraded]
-    assert concept_lane.TOO_MANY not in told
+    assert retrieve.TOO_MANY not in told
     all_of_them, wanted = len(asked), {name_id(each, "maren holt") for each in ("bare", "notes")}
     asked.clear()
-    monkeypatch.setattr(concept_lane, "MAX_NAMES", all_of_them // 2)
+    monkeypatch.setattr(retrieve, "MAX_NAMES", all_of_them // 2)
     told = [each.effect for each in search(kg, question, concepts=True).degraded]
-    assert concept_lane.TOO_MANY in told
+    assert retrieve.TOO_MANY in told
     assert len(asked) == all_of_them // 2
     assert wanted <= set(asked)
 

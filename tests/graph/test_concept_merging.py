@@ -10,13 +10,12 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.graph.concepts.merging import merge_concepts
-from kg_api.graph.concepts.names import Text
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.deleting import delete_document
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.identity import concept_id, concept_text_hash
-from kg_api.models.library.documents import DocumentRecord
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_merges import merge_concepts
+from kg_api.graph.concepts import Text
+from kg_api.graph.document_writes import delete_document, store_document
+from kg_api.schemas.base import concept_id, concept_text_hash
+from kg_api.schemas.documents import DocumentRecord
 from tests.support.concepts import (
     check_invariants,
     concepts,

@@ -6,13 +6,12 @@ import neo4j
 import pytest
 
 from kg_api.errors import Conflict, NotFound
-from kg_api.graph.concepts.parting import read_concept_merges, unmerge_concepts
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.deleting import delete_document
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.concepts.merges import ConceptMerge
-from kg_api.models.identity import concept_id
-from kg_api.models.library.documents import DocumentRecord
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_merges import read_concept_merges, unmerge_concepts
+from kg_api.graph.document_writes import delete_document, store_document
+from kg_api.schemas.base import concept_id
+from kg_api.schemas.concepts import ConceptMerge
+from kg_api.schemas.documents import DocumentRecord
 from tests.support.concepts import check_invariants, concepts, extraction, found, labelled, quote, write
 from tests.support.cypher import rows
 from tests.support.records import record

@@ -6,11 +6,11 @@ import neo4j
 import pytest
 
 from kg_api.errors import Conflict
-from kg_api.graph.concepts.parting import read_concept_merges, unmerge_concepts
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.concepts.merges import ConceptMerge
-from kg_api.models.library.documents import DocumentRecord
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_merges import read_concept_merges, unmerge_concepts
+from kg_api.graph.document_writes import store_document
+from kg_api.schemas.concepts import ConceptMerge
+from kg_api.schemas.documents import DocumentRecord
 from tests.support.concepts import check_invariants, concepts, extraction, found, labelled, write
 from tests.support.records import record
 from tests.support.two_concepts import merged
@@ -72,7 +72,7 @@ def test_merges_of_other_sources_are_undone_in_any_order(
 def test_a_merge_of_too_many_sources_is_told_not_to_be_undoable(
     graph: Graph, driver: neo4j.Driver, other: DocumentRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kg_api.graph.concepts.merging.MAX_RECORDED", 1)
+    monkeypatch.setattr("kg_api.graph.concept_merges.MAX_RECORDED", 1)
     write(graph, labelled(other, 0, "beta", "gamma"), labelled(other, 1, "gamma"))
     merged(graph, "alpha", "beta")
     merged(graph, "alpha", "gamma")

@@ -6,13 +6,12 @@ import neo4j
 import pytest
 
 from kg_api.errors import Conflict
-from kg_api.graph.concepts.parting import read_concept_merges, unmerge_concepts
-from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.proposals.reads import find_proposal
-from kg_api.graph.proposals.writes import LinkEnd, NewProposal, write_proposals
-from kg_api.models.identity import proposal_id
-from kg_api.models.vocabulary import LINKED, ProposalState
+from kg_api.graph.client import Graph, Transaction
+from kg_api.graph.concept_merges import read_concept_merges, unmerge_concepts
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.proposals import LinkEnd, NewProposal, find_proposal, write_proposals
+from kg_api.schemas.base import proposal_id
+from kg_api.schemas.vocabulary import LINKED, ProposalState
 from tests.support.concepts import check_invariants, labelled, write
 from tests.support.cypher import rows
 from tests.support.records import record

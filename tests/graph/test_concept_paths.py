@@ -5,11 +5,11 @@ from __future__ import annotations
 import neo4j
 import pytest
 
-from kg_api.concepts.network import paths as paths_module
-from kg_api.concepts.service import ConceptService
+from kg_api.concepts import network
+from kg_api.concepts.search import ConceptService
 from kg_api.errors import InvalidInput, NotFound
-from kg_api.graph.concepts import reads
-from kg_api.models.concepts.queries import APPEARS_WITH, ConceptPaths
+from kg_api.graph import concepts
+from kg_api.schemas.concepts import APPEARS_WITH, ConceptPaths
 from tests.support.concept_graph import store_concepts, store_lives
 from tests.support.cypher import rows
 from tests.support.kg import Kg
@@ -104,13 +104,13 @@ def test_a_hub_is_bounded_and_it_is_told(
         hub=found["hub"],
         end=found["end"],
     )
-    monkeypatch.setattr(paths_module, "FAN_OUT", 5)
+    monkeypatch.setattr(network, "FAN_OUT", 5)
     paths = service.paths("hub", "end", None, 2, 20)
     assert 1 <= len(paths.paths) <= 6
     assert all(len(each.steps) == 2 for each in paths.paths), "seen from the end the hub is there"
     assert any("at most 5, were followed" in each.effect for each in paths.degraded)
-    monkeypatch.setattr(paths_module, "SECONDS", -1.0)
+    monkeypatch.setattr(network, "SECONDS", -1.0)
     late = service.paths("hub", "end", None, 2, 20)
     assert (late.paths, "was ended" in late.degraded[-1].effect) == ([], True)
-    monkeypatch.setattr(reads, "SCANNED", 50)
+    monkeypatch.setattr(concepts, "SCANNED", 50)
     assert len(service.related(found["hub"], 1, 200).related) <= 50

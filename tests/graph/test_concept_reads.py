@@ -7,12 +7,11 @@ from typing import NoReturn
 import neo4j
 import pytest
 
-from kg_api.concepts.search import find_concepts
-from kg_api.concepts.service import ConceptService
+from kg_api.concepts.search import ConceptService, find_concepts
 from kg_api.errors import EmbeddingUnavailable, NotFound, Unavailable
-from kg_api.graph.database import Graph
-from kg_api.graph.search.concepts import Meaning
-from kg_api.models.concepts.queries import APPEARS_WITH
+from kg_api.graph.client import Graph
+from kg_api.graph.search import Meaning
+from kg_api.schemas.concepts import APPEARS_WITH
 from kg_api.spaces.registry import SpaceRegistry
 from tests.support.concept_graph import LIVES, store_concepts, store_lives
 from tests.support.embedders import small_embedder

@@ -6,8 +6,8 @@ import neo4j
 import pytest
 
 from kg_api.errors import Conflict
-from kg_api.graph.indexes import index_states
-from kg_api.models.embedding.switching import SpaceBuild
+from kg_api.graph.schema import index_states
+from kg_api.schemas.embedding import SpaceBuild
 from tests.support.concept_work import Merging, counts, learn, vectors, work
 from tests.support.cypher import rows
 from tests.support.kg import Kg

@@ -7,15 +7,14 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.graph.concepts import texts
-from kg_api.graph.concepts.merging import merge_concepts
-from kg_api.graph.concepts.names import TERMS
-from kg_api.graph.concepts.vectors import want_concepts
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.deleting import delete_document
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.identity import concept_id, concept_text_hash
-from kg_api.models.library.documents import DocumentRecord
+from kg_api.graph import concept_vectors
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_merges import merge_concepts
+from kg_api.graph.concept_vectors import want_concepts
+from kg_api.graph.concepts import TERMS
+from kg_api.graph.document_writes import delete_document, store_document
+from kg_api.schemas.base import concept_id, concept_text_hash
+from kg_api.schemas.documents import DocumentRecord
 from tests.support.concepts import check_invariants, extraction, found, picture, quote, write
 from tests.support.cypher import rows
 from tests.support.records import record
@@ -118,7 +117,7 @@ def test_so_many_appearances_are_read_and_so_many_terms_kept(
     more: DocumentRecord,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(texts, "APPEARANCES_READ", 1)
+    monkeypatch.setattr(concept_vectors, "APPEARANCES_READ", 1)
     say(graph, bees, 0, "", *(f"a{n}" for n in range(30)), confidence=0.9)
     say(graph, bees, 1, "Insects.", "b", confidence=0.1)
     say(graph, more, 0, "Gone.", "gone")

@@ -7,12 +7,12 @@ from typing import Any, LiteralString
 import neo4j
 import pytest
 
-from kg_api.graph.concepts.names import TERMS
-from kg_api.graph.concepts.writes import count_for_extraction, due_for_extraction
-from kg_api.graph.database import Graph, Row, Transaction
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.concepts.extraction import ExtractedConcept, ExtractedRelation, Extraction, Quote
-from kg_api.models.library.documents import DocumentRecord
+from kg_api.graph.client import Graph, Row, Transaction
+from kg_api.graph.concept_writes import count_for_extraction, due_for_extraction
+from kg_api.graph.concepts import TERMS
+from kg_api.graph.document_writes import store_document
+from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation, Extraction, Quote
+from kg_api.schemas.documents import DocumentRecord
 from tests.support.concepts import (
     check_invariants,
     concepts,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from kg_api.graph.database import Graph
-from kg_api.graph.proposals.reads import concepts_apart
-from kg_api.models.identity import concept_id
+from kg_api.graph.client import Graph
+from kg_api.graph.proposals import concepts_apart
+from kg_api.schemas.base import concept_id
 from tests.support.concept_graph import Triple, store_concepts
 from tests.support.records import record
 

@@ -8,17 +8,16 @@ from typing import Any, LiteralString
 import neo4j
 import pytest
 
-from kg_api.concepts import wanted
-from kg_api.concepts.service import ConceptService
-from kg_api.graph.database import Graph, Row
+from kg_api.concepts import search
+from kg_api.concepts.search import ConceptService
+from kg_api.graph.client import Graph, Row
 from kg_api.graph.jobs import enqueue_slot, find_job, page_of_jobs
-from kg_api.ingest.concept_import import import_concepts
-from kg_api.managed.neo4j.disk import DiskRoom
-from kg_api.models.concepts.imports import ConceptRow
-from kg_api.models.embedding.regeneration import Regeneration
-from kg_api.models.queries.hybrid import HybridSearch
-from kg_api.search.hybrid import HybridService
-from kg_api.search.service import SearchService
+from kg_api.ingest.concepts import import_concepts
+from kg_api.local.neo4j import DiskRoom
+from kg_api.schemas.answers import HybridSearch
+from kg_api.schemas.concepts import ConceptRow
+from kg_api.schemas.embedding import Regeneration
+from kg_api.search.service import HybridService, SearchService
 from tests.support.concept_work import kinds, learn, vectors
 from tests.support.kg import Kg
 
@@ -167,6 +166,6 @@ def test_a_search_counts_no_concepts(learned: Kg, monkeypatch: pytest.MonkeyPatc
 def test_more_ontologies_than_one_search_starts_are_told_of(
     learned: Kg, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wanted, "MAX_STARTED", 0)
+    monkeypatch.setattr(search, "MAX_STARTED", 0)
     found = ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
     assert [each for each in found.degraded if "next search starts that in 1 more ontology" in each.effect]

@@ -8,11 +8,11 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.constructive.service import ConstructiveService
+from kg_api.discovery.constructive import ConstructiveService
 from kg_api.errors import InvalidInput
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.images.blobs import hold_blobs
-from kg_api.models.constructive.subgraph import SubgraphSource
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.images import hold_blobs
+from kg_api.schemas.constructive import SubgraphSource
 from tests.graph.test_kinds import pictured
 from tests.support.concept_graph import ADA, store_concepts, store_lives
 from tests.support.concepts import found, quote

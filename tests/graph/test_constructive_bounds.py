@@ -10,12 +10,12 @@ from typing import Any, LiteralString, cast
 import neo4j
 import pytest
 
-from kg_api.constructive import expanding, progress
-from kg_api.constructive.service import ConstructiveService
+from kg_api.discovery import expansion
+from kg_api.discovery.constructive import ConstructiveService
 from kg_api.errors import InvalidInput, NotFound
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.traversal import edges
+from kg_api.graph import traversal
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
 from tests.support.concept_graph import store_concepts
 from tests.support.constructive import ALL, ask, cuts, expand, names, seed
 from tests.support.cypher import STATEMENTS, explain, explained_with
@@ -57,17 +57,17 @@ def test_what_is_left_out_of_a_hub_is_counted(
     assert (len(found.nodes), cuts(found)) == (6, [(2, "fan_out", 7)])
     few = ask(constructive, seed("hub"), expand("related_to", fan_out=100, limit=4))
     assert (len(few.nodes), cuts(few)) == (5, [(2, "limit", 8)])
-    monkeypatch.setattr(edges, "SCANNED", 3)
+    monkeypatch.setattr(traversal, "SCANNED", 3)
     scanned = ask(constructive, seed("hub"), expand("related_to"))
     assert (len(scanned.nodes), [each[1] for each in cuts(scanned)]) == (4, ["hub"])
     monkeypatch.undo()
-    monkeypatch.setattr(expanding, "FRONTIER", 2)
+    monkeypatch.setattr(expansion, "FRONTIER", 2)
     narrow = ask(constructive, seed("hub"), expand("related_to"), expand("appears_in", direction="out"))
     assert (3, "frontier", 9) in cuts(narrow)
-    monkeypatch.setattr(progress, "MAX_SUBGRAPH_NODES", 6)
+    monkeypatch.setattr(expansion, "MAX_SUBGRAPH_NODES", 6)
     crowded = ask(constructive, seed("hub"), expand("related_to", fan_out=12))
     assert (len(crowded.nodes), cuts(crowded)) == (6, [(2, "nodes", 7)])
-    monkeypatch.setattr(progress, "MAX_SUBGRAPH_EDGES", 2)
+    monkeypatch.setattr(expansion, "MAX_SUBGRAPH_EDGES", 2)
     assert (2, "edges", 3) in cuts(ask(constructive, seed("hub"), expand("related_to", fan_out=5)))
 
 
@@ -77,7 +77,7 @@ def test_a_filter_comes_before_what_is_looked_at_of_a_hub(
     for number in range(6):
         made = replace(record(f"{number}.md", ["The hub."]), metadata=json.dumps({"number": number}))
         store_concepts(kg.graph, made, {0: ["hub"]})
-    monkeypatch.setattr(edges, "SCANNED", 2)
+    monkeypatch.setattr(traversal, "SCANNED", 2)
     every = ask(constructive, seed("hub"), expand("appears_in", direction="out"))
     assert [each[1] for each in cuts(every)] == ["hub"]
     for number in range(6):
@@ -91,7 +91,7 @@ def test_time_that_is_over_ends_following_but_not_filtering(
     constructive: ConstructiveService, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert ids
-    monkeypatch.setattr(progress.QueryProgress, "is_late", property(lambda _: True))
+    monkeypatch.setattr(expansion.QueryProgress, "is_late", property(lambda _: True))
     found = ask(
         constructive,
         seed("Ada Lovelace"),

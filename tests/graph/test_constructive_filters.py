@@ -8,8 +8,8 @@ from dataclasses import replace
 import neo4j
 import pytest
 
-from kg_api.constructive.service import ConstructiveService
-from kg_api.models.identity import concept_id
+from kg_api.discovery.constructive import ConstructiveService
+from kg_api.schemas.base import concept_id
 from tests.support.concept_graph import store_concepts
 from tests.support.constructive import Step, ask, expand, names, seed
 from tests.support.cypher import rows

@@ -7,13 +7,12 @@ from typing import Any, LiteralString, cast
 import neo4j
 import pytest
 
-from kg_api.constructive.service import ConstructiveService
+from kg_api.discovery.constructive import ConstructiveService
 from kg_api.errors import InvalidInput
-from kg_api.graph.relations import search as relations
-from kg_api.graph.relations.search import read_relations
-from kg_api.graph.traversal import edges, evidence
-from kg_api.models.constructive.subgraph import Subgraph
-from kg_api.models.identity import concept_id
+from kg_api.graph import relation_search, traversal
+from kg_api.graph.relation_search import read_relations
+from kg_api.schemas.base import concept_id
+from kg_api.schemas.constructive import Subgraph
 from tests.support.concept_graph import store_concepts
 from tests.support.constructive import ask, cuts, expand, names, seed, triples
 from tests.support.cypher import STATEMENTS, explained_with, rows
@@ -32,9 +31,9 @@ def wheel(kg: Kg, monkeypatch: pytest.MonkeyPatch) -> Kg:
         spoke = f"spoke{number}"
         made = record(f"{number}.md", [f"The hub has {spoke}.", "Nothing."])
         store_concepts(kg.graph, made, {0: ["hub", spoke]}, {0: [("hub", "has", spoke)]})
-    monkeypatch.setattr(edges, "SCANNED", 2)
-    monkeypatch.setattr(evidence, "SCANNED", 2)
-    monkeypatch.setattr(evidence, "LOOKED_AT", 2)
+    monkeypatch.setattr(traversal, "SCANNED", 2)
+    monkeypatch.setattr(traversal, "SCANNED", 2)
+    monkeypatch.setattr(traversal, "LOOKED_AT", 2)
     return kg
 
 
@@ -111,7 +110,7 @@ def test_a_filter_looks_from_its_documents_for_what_is_between_two_hubs_and_tell
 def test_all_sources_that_state_something_of_a_hub_are_counted(
     kg: Kg, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(relations, "SCANNED", 2)
+    monkeypatch.setattr(relation_search, "SCANNED", 2)
     for number in range(2):
         made = record(f"{number}.md", ["The hub has spoke0."])
         store_concepts(kg.graph, made, {0: ["hub", "spoke0"]}, {0: [("hub", "has", "spoke0")]})

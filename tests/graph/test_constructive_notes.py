@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.concepts.relations.search import RelationshipSearcher
-from kg_api.constructive.service import ConstructiveService
+from kg_api.concepts.relations import RelationshipSearcher
+from kg_api.discovery.constructive import ConstructiveService
 from kg_api.errors import InvalidInput, NotFound
-from kg_api.models.concepts.relations import RelationshipSearch
+from kg_api.schemas.concepts import RelationshipSearch
 from tests.support.concept_graph import store_concepts
 from tests.support.constructive import ask, expand, names, seed
 from tests.support.kg import Kg

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kg_api.concepts.relations.search import PARTLY
-from kg_api.constructive.service import ConstructiveService
-from kg_api.graph.relations import search
+from kg_api.concepts.relations import PARTLY
+from kg_api.discovery.constructive import ConstructiveService
+from kg_api.graph import relation_search
 from tests.support.concept_graph import store_concepts
 from tests.support.constructive import ask, seed, triples
 from tests.support.kg import Kg
@@ -49,7 +49,7 @@ def test_documents_of_more_sources_than_are_looked_at_are_told(
     nature: Kg, constructive: ConstructiveService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert nature
-    monkeypatch.setattr(search, "SCANNED", 2)
+    monkeypatch.setattr(relation_search, "SCANNED", 2)
     found = ask(constructive, ASKED, documents=["small.md"])
     assert triples(found) == {EATS}
     assert [each.effect for each in found.degraded] == [PARTLY]

@@ -10,10 +10,10 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.constructive.service import ConstructiveService
+from kg_api.discovery.constructive import ConstructiveService
 from kg_api.errors import TookTooLong
-from kg_api.graph import database
-from kg_api.graph.database import Graph, limit_time
+from kg_api.graph import client
+from kg_api.graph.client import Graph, limit_time
 from kg_api.graph.statements import statement, together
 from tests.support.constructive import ALL, ask, cuts, expand, names, seed
 
@@ -35,8 +35,8 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
         def several(*asked: tuple[str, str]) -> str:
             return ENDLESS if name in (each for each, _ in asked) else together(*asked)
 
-        monkeypatch.setattr(database, "statement", one)
-        monkeypatch.setattr(database, "together", several)
+        monkeypatch.setattr(client, "statement", one)
+        monkeypatch.setattr(client, "together", several)
 
     return make
 
@@ -90,7 +90,7 @@ def test_a_rank_that_the_database_is_too_slow_for_is_told(
 ) -> None:
     assert ids
     slow("constructive/nearness_of_concepts")
-    monkeypatch.setattr(database, "SEARCH_SECONDS", 0.5)
+    monkeypatch.setattr(client, "SEARCH_SECONDS", 0.5)
     found = ask(constructive, seed("Ada Lovelace"), {"step": "rank", "by": "text", "text": "engine"})
     assert names(found) == ["Ada Lovelace"]
     (cut,) = found.steps[1].cut
@@ -123,7 +123,7 @@ def test_no_statement_of_a_query_is_without_a_limit(
         seconds=7,
     )
     assert len(limits) > 10
-    most = 7 + database.SEARCH_SECONDS
+    most = 7 + client.SEARCH_SECONDS
     assert [each for each, limit in limits if limit is None or not 0 < limit <= most] == []
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph, Lookup
-from kg_api.graph.documents.writes import store_documents
-from kg_api.graph.search import crowds
-from kg_api.graph.search.crowds import Crowds
-from kg_api.models.queries.search import SourceSearch
-from kg_api.search.plan import search_plan
+from kg_api.graph import search
+from kg_api.graph.client import Graph, Lookup
+from kg_api.graph.document_writes import store_documents
+from kg_api.graph.search import Crowds
+from kg_api.schemas.search import SourceSearch
+from kg_api.search import plan
 from kg_api.search.service import SearchService
 from tests.support.cypher import rows
 from tests.support.embedding import configure_in_place
@@ -24,7 +24,7 @@ ALL = FEW + MANY + len(TEXTS)
 @pytest.fixture
 def harbours(kg: Kg, monkeypatch: pytest.MonkeyPatch) -> Kg:
     """A small ontology beside a large one, where ten passages are a crowd."""
-    for module in (crowds, search_plan):
+    for module in (search, plan):
         monkeypatch.setattr(module, "CROWDED", 10)
     for name, count in (("small", FEW), ("large", MANY)):
         texts = [f"the keeper counts ships {name} {number}" for number in range(count)]
@@ -43,7 +43,7 @@ def test_chunks_are_counted_where_they_are(
     kg: Kg, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not dealt out among all: one ontology may have ten of each source, and another none."""
-    monkeypatch.setattr(crowds, "CROWDED", 10)
+    monkeypatch.setattr(search, "CROWDED", 10)
     long = [
         " ".join(f"The keeper counts ship {at} of {number}." for at in range(20)) for number in range(FEW)
     ]

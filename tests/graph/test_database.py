@@ -25,12 +25,11 @@ from kg_api.errors import (
     SchemaTooOld,
     TookTooLong,
 )
-from kg_api.graph import database, migrations, statements
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.indexes import index_states
-from kg_api.graph.migrations import list_known, migrate
-from kg_api.graph.spaces.registry import (
+from kg_api.graph import client, schema, statements
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.schema import index_states, list_known, migrate
+from kg_api.graph.spaces import (
     EF_CONSTRUCTION,
     FIRST_INDEX,
     QUANTIZATION,
@@ -41,7 +40,7 @@ from kg_api.graph.spaces.registry import (
     index_config,
 )
 from kg_api.graph.statements import area
-from kg_api.managed.ports import free_port
+from kg_api.local.processes import free_port
 from tests.neo4j_server import Neo4jServer
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
@@ -63,8 +62,8 @@ def test_a_search_waits_for_a_slow_database_no_longer_than_it_says(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, name: LiteralString
 ) -> None:
     slow = "UNWIND range(1, 20000000000) AS n WITH n WHERE n % 7 = 8 RETURN n"
-    monkeypatch.setattr(database, "statement", lambda *_: slow)
-    monkeypatch.setattr(database, "SEARCH_SECONDS", 0.5)
+    monkeypatch.setattr(client, "statement", lambda *_: slow)
+    monkeypatch.setattr(client, "SEARCH_SECONDS", 0.5)
     begun = time.monotonic()
     with pytest.raises(TookTooLong, match="warming up: try again"):
         graph.read(name)
@@ -160,7 +159,7 @@ def test_lost_race_repeats_only_what_is_missing(
 
     drop_schema(driver)
     try:
-        monkeypatch.setattr(migrations, "_record", lose)
+        monkeypatch.setattr(schema, "_record", lose)
         assert migrate(graph) == list_known()
     finally:
         monkeypatch.undo()
@@ -182,7 +181,7 @@ def test_baseline_is_upgraded_by_a_later_migration(
         ),
     }
     known = area
-    monkeypatch.setattr(migrations, "area", lambda name: later if name == "migrations" else known(name))
+    monkeypatch.setattr(schema, "area", lambda name: later if name == "migrations" else known(name))
     monkeypatch.setattr(statements, "area", lambda name: later if name == "migrations" else known(name))
     try:
         assert migrate(graph) == ["201_word_count"]

@@ -14,14 +14,18 @@ import pytest
 from neo4j.exceptions import IncompleteCommit
 
 from kg_api.errors import TookTooLong
-from kg_api.graph.database import Graph, Row, Transaction
-from kg_api.graph.proposals.configuration import hold_proposals, write_configuration
-from kg_api.graph.proposals.due import DueNode
-from kg_api.graph.proposals.reads import sources_apart
-from kg_api.graph.proposals.writes import drop_weakest, write_proposals
-from kg_api.models.identity import concept_id
-from kg_api.models.proposals.configuration import ProposalConfig
-from kg_api.models.vocabulary import LINKED, ProposalState
+from kg_api.graph.client import Graph, Row, Transaction
+from kg_api.graph.proposals import (
+    DueNode,
+    drop_weakest,
+    hold_proposals,
+    sources_apart,
+    write_configuration,
+    write_proposals,
+)
+from kg_api.schemas.base import concept_id
+from kg_api.schemas.proposals import ProposalConfig
+from kg_api.schemas.vocabulary import LINKED, ProposalState
 from tests.support.concepts import extraction, found, labelled, quote, write
 from tests.support.cypher import STATEMENTS, explain, explained_with, rows
 from tests.support.proposals import EARS, LEASE, OWLS, RENT, Proposing

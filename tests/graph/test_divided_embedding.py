@@ -9,11 +9,11 @@ import neo4j
 import pytest
 
 from kg_api.graph import jobs
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.jobs.embedding import source_job
-from kg_api.models.embedding.switching import SpaceBuild
-from kg_api.models.vocabulary import JobState
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.jobs import embedding
+from kg_api.schemas.embedding import SpaceBuild
+from kg_api.schemas.vocabulary import JobState
 from tests.graph.test_embedding_jobs import CountingEmbedder, PickyEmbedder
 from tests.support.cypher import rows
 from tests.support.embedding import open_spaces, run_jobs, status
@@ -24,8 +24,8 @@ from tests.support.records import record
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Divide what is small, and do not wait for parts."""
-    monkeypatch.setattr(source_job, "DIVIDED_FROM", 20)
-    monkeypatch.setattr(source_job, "PARTS_SECONDS", 0.0)
+    monkeypatch.setattr(embedding, "DIVIDED_FROM", 20)
+    monkeypatch.setattr(embedding, "PARTS_SECONDS", 0.0)
 
 
 def filled(graph: Graph, documents: int = 16) -> str:
@@ -49,7 +49,7 @@ def test_each_part_is_done_once_and_the_whole_tells_the_progress(graph: Graph, d
     assert len(embedder.texts) == len(set(embedder.texts)) == 48
     assert status(graph).embedded == 48
     parts = [row for row in kept(driver) if row["part"]]
-    assert len(parts) == len(source_job.PARTS)
+    assert len(parts) == len(embedding.PARTS)
     assert {row["state"] for row in parts} == {"completed"}
 
 
@@ -123,7 +123,7 @@ def test_cancelling_the_whole_ends_its_parts(graph: Graph, driver: neo4j.Driver)
 def test_what_parts_cannot_do_ends_the_whole_too(
     graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source_job, "PARTS_SECONDS", 60.0)  # else the whole asks again while they wait
+    monkeypatch.setattr(embedding, "PARTS_SECONDS", 60.0)  # else the whole asks again while they wait
     embedder, job_id = CountingEmbedder(), filled(graph)
 
     def broken() -> None:
@@ -135,4 +135,4 @@ def test_what_parts_cannot_do_ends_the_whole_too(
         rows(driver, "MATCH (j:Job {state: 'queued'}) SET j.run_after = datetime(), j.queued_at = datetime()")
     job = jobs.find_job(graph, job_id)
     assert (job.state, job.error) == (JobState.DEAD, "RuntimeError: a bug")
-    assert len([row for row in kept(driver) if row["part"]]) == len(source_job.PARTS), "made once"
+    assert len([row for row in kept(driver) if row["part"]]) == len(embedding.PARTS), "made once"

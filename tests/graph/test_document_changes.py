@@ -9,11 +9,11 @@ import neo4j
 import pytest
 
 from kg_api.errors import InvalidInput, NotFound
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.library import change_called, find_document
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.identity import digest
-from kg_api.models.library.documents import DocumentChange, DocumentRecord
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.library import change_called, find_document
+from kg_api.schemas.base import digest
+from kg_api.schemas.documents import DocumentChange, DocumentRecord
 from tests.support.cypher import rows
 from tests.support.embedding import configure_in_place
 from tests.support.kg import Kg

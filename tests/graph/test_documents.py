@@ -9,11 +9,11 @@ import neo4j
 import pytest
 
 from kg_api.errors import NotFound
-from kg_api.graph.database import Graph
-from kg_api.graph.documents import deleting, library
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.spaces.configuration import read_configurations
-from kg_api.models.identity import document_id
+from kg_api.graph import document_writes, library
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.spaces import read_configurations
+from kg_api.schemas.base import document_id
 from tests.support.cypher import rows
 from tests.support.records import record, text_record
 
@@ -92,8 +92,8 @@ def test_deleting_a_document_takes_its_sources_and_the_empty_ontology_stays(
 ) -> None:
     store_document(graph, record("a.md", ["one", "two"]))
     store_document(graph, record("b.md", ["one"]))
-    gone = deleting.delete_document(graph, document_id("notes", "a.md"))
-    again = deleting.delete_document(graph, document_id("notes", "a.md"))
+    gone = document_writes.delete_document(graph, document_id("notes", "a.md"))
+    again = document_writes.delete_document(graph, document_id("notes", "a.md"))
     assert (gone.documents, gone.sources) == (1, 2)
     assert (again.documents, again.sources) == (0, 0)
     assert count(driver, "Source") == 1
@@ -105,8 +105,8 @@ def test_deleting_an_ontology_takes_all_of_it_and_nothing_else(graph: Graph, dri
     for number in range(120):
         store_document(graph, record(f"{number}.md", ["one", "two"]))
     store_document(graph, record("kept.md", ["one"], ontology="other"))
-    gone = deleting.delete_ontology(graph, "notes")
-    again = deleting.delete_ontology(graph, "notes")
+    gone = document_writes.delete_ontology(graph, "notes")
+    again = document_writes.delete_ontology(graph, "notes")
     assert (gone.documents, gone.sources) == (120, 240)
     assert (again.documents, again.sources) == (0, 0)
     assert list(read_configurations(graph)) == ["other"]
@@ -148,7 +148,7 @@ def test_deleting_and_writing_one_document_at_once_leaves_no_source_without_it(
 
     def delete(number: int) -> None:
         del number
-        deleting.delete_document(graph, document_id("notes", "a.md"))
+        document_writes.delete_document(graph, document_id("notes", "a.md"))
 
     with ThreadPoolExecutor(8) as pool:
         done = [pool.submit(act, number) for number in range(20) for act in (write, delete)]
@@ -168,7 +168,7 @@ def test_chunks_made_while_their_source_is_deleted_go_with_it(graph: Graph, driv
     with driver.session() as session, ThreadPoolExecutor(1) as pool:
         embedding = session.begin_transaction()
         embedding.run(chunk, id=source).consume()
-        going = pool.submit(deleting.delete_document, graph, document_id("notes", "a.md"))
+        going = pool.submit(document_writes.delete_document, graph, document_id("notes", "a.md"))
         time.sleep(0.5)
         assert not going.done(), "it waits for the batch"
         embedding.commit()

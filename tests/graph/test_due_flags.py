@@ -9,16 +9,13 @@ from typing import Any, LiteralString, cast
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.library import Counted, list_ontologies
-from kg_api.graph.documents.writes import store_document
+from kg_api.graph import vectors
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
-from kg_api.graph.spaces import flags
-from kg_api.graph.spaces.chunks import reject_source
-from kg_api.graph.spaces.configuration import hold_configurations
-from kg_api.graph.spaces.due import BEGINNING, Wanted, count_due, due_sources
-from kg_api.graph.spaces.flags import flag, is_noted
-from kg_api.graph.spaces.marks import retry_refused
+from kg_api.graph.library import Counted, list_ontologies
+from kg_api.graph.spaces import hold_configurations, retry_refused
+from kg_api.graph.vectors import BEGINNING, Wanted, count_due, due_sources, flag, is_noted, reject_source
 from kg_api.spaces.plans import read_embedding_state
 from tests.support.cypher import STATEMENTS, rows
 from tests.support.embedding import configure_in_place, run_jobs, status
@@ -177,7 +174,7 @@ def test_a_note_goes_while_more_is_to_be_flagged_than_is_at_once(
 ) -> None:
     mark = wanted(embedded).mark
     rows(driver, "MATCH (s:Source) SET s.embedded_with = null")
-    monkeypatch.setattr(flags, "MAX_FLAGGED", MANY // 2)
+    monkeypatch.setattr(vectors, "MAX_FLAGGED", MANY // 2)
     assert not flag(embedded, "notes", mark, lambda _: True)
     assert not is_noted(embedded, "notes", mark)
     assert count_due(embedded, wanted(embedded)) == MANY, "without the note all are looked at"

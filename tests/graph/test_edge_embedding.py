@@ -9,17 +9,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kg_api.concepts.relations.search import RelationshipSearcher
+from kg_api.concepts.relations import RelationshipSearcher
 from kg_api.errors import Conflict
-from kg_api.graph.concepts.removal import forget_evidence
-from kg_api.graph.database import Graph
-from kg_api.graph.indexes import index_states
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_writes import forget_evidence
 from kg_api.graph.jobs import enqueue_slot
-from kg_api.models.concepts.extraction import ExtractedRelation
-from kg_api.models.concepts.relations import RelationshipSearch
-from kg_api.models.embedding.regeneration import Regeneration
-from kg_api.models.embedding.switching import SpaceBuild
-from kg_api.models.library.documents import EdgeCounts
+from kg_api.graph.schema import index_states
+from kg_api.schemas.concepts import ExtractedRelation, RelationshipSearch
+from kg_api.schemas.documents import EdgeCounts
+from kg_api.schemas.embedding import Regeneration, SpaceBuild
 from kg_api.spaces.activation import activate
 from kg_api.spaces.plans import read_embedding_state
 from tests.support.concept_work import DOCUMENT

@@ -10,25 +10,30 @@ import neo4j
 import numpy as np
 import pytest
 
-from kg_api.configure.embedding import EmbeddingRequests
-from kg_api.configure.estimate import Estimator
-from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.embed.port import Vectors
 from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable
-from kg_api.graph import jobs
-from kg_api.graph.database import Graph
-from kg_api.graph.documents import deleting
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.spaces.chunks import EmbeddedBatch, write_batch
-from kg_api.graph.spaces.due import BEGINNING, SourceText, due_sources, read_refused_sources
-from kg_api.jobs.embedding.source_job import SourceEmbedding
+from kg_api.graph import document_writes, jobs
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.vectors import (
+    BEGINNING,
+    EmbeddedBatch,
+    SourceText,
+    due_sources,
+    read_refused_sources,
+    write_batch,
+)
+from kg_api.jobs.embedding import SourceEmbedding
 from kg_api.jobs.runner import Runner
-from kg_api.models.embedding.configuration import RefusedSource
-from kg_api.models.vocabulary import JobState
-from kg_api.planning.contexts import Contexts
+from kg_api.providers.embedding import DeterministicEmbedder
+from kg_api.providers.embedding_port import Vectors
+from kg_api.schemas.embedding import RefusedSource
+from kg_api.schemas.vocabulary import JobState
 from kg_api.settings import WorkerSettings
-from kg_api.spaces.cached import CachedPassages
+from kg_api.spaces.configuration import EmbeddingRequests
+from kg_api.spaces.contexts import Contexts
+from kg_api.spaces.estimate import Estimator
 from kg_api.spaces.plans import read_embedding_state
+from kg_api.spaces.registry import CachedPassages
 from tests.support.embedders import calibrates, small_embedder
 from tests.support.embedding import open_spaces, run_jobs, status
 from tests.support.records import record
@@ -270,6 +275,6 @@ def test_backfill_finds_what_lost_its_job(graph: Graph, driver: neo4j.Driver) ->
 
 def test_a_job_of_a_deleted_ontology_just_ends(graph: Graph) -> None:
     job_id = store_document(graph, record("a.md", ["one"])).job_id or ""
-    deleting.delete_ontology(graph, "notes")
+    document_writes.delete_ontology(graph, "notes")
     run_jobs(graph)
     assert jobs.find_job(graph, job_id).state is JobState.COMPLETED

@@ -8,20 +8,17 @@ from typing import TypeVar
 
 import pytest
 
-from kg_api.extract.open import Extractors
-from kg_api.extract.requests import ExtractionRequests
+from kg_api.extraction.llm import ExtractionRequests, Extractors
 from kg_api.graph import jobs
-from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.documents.deleting import delete_document
-from kg_api.graph.documents.folders import request_scan
-from kg_api.graph.documents.library import list_documents
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.jobs.records import EXTRACTION
-from kg_api.ingest.records import Incoming
-from kg_api.ingest.service import IngestService
-from kg_api.models.jobs import Job
+from kg_api.graph.client import Graph, Transaction
+from kg_api.graph.document_writes import delete_document, store_document
+from kg_api.graph.folders import request_scan
+from kg_api.graph.jobs import EXTRACTION
+from kg_api.graph.library import list_documents
+from kg_api.ingest.folders import FolderSync
+from kg_api.ingest.service import Incoming, IngestService
+from kg_api.schemas.operations import Job
 from kg_api.settings import load_settings
-from kg_api.sync.handler import FolderSync
 from tests.support.extraction import configure_extraction
 from tests.support.jobs import finish, owned
 from tests.support.records import record

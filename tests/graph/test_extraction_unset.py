@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kg_api.errors import InvalidInput
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.concepts.extraction_config import ExtractionConfig
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.schemas.concepts import ExtractionConfig
 from kg_api.sections import LlmSettings
 from kg_api.settings import Settings
 from tests.support.behaviours import Status

@@ -11,19 +11,15 @@ import neo4j
 import pytest
 
 from kg_api.errors import Conflict, InvalidInput
-from kg_api.graph.concepts import removal
-from kg_api.graph.database import Graph
-from kg_api.graph.documents import deleting
-from kg_api.graph.documents.changing import change_document
-from kg_api.graph.documents.deleting import delete_matching
-from kg_api.graph.documents.library import list_documents
-from kg_api.graph.documents.writes import store_documents
-from kg_api.graph.filters.facets import count_facets
-from kg_api.models.identity import digest
-from kg_api.models.library.deletion import DeletedMatching, DocumentDeletion
-from kg_api.models.library.documents import DocumentChange, DocumentRecord
-from kg_api.models.queries.facets import FacetRequest, Facets
-from kg_api.models.queries.filters import DocumentFilter
+from kg_api.graph import concept_writes, document_writes
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import delete_matching, store_documents
+from kg_api.graph.documents import change_document
+from kg_api.graph.filters import count_facets
+from kg_api.graph.library import list_documents
+from kg_api.schemas.base import digest
+from kg_api.schemas.documents import DocumentChange, DocumentRecord
+from kg_api.schemas.filters import DeletedMatching, DocumentDeletion, DocumentFilter, FacetRequest, Facets
 from tests.support.concepts import concepts, labelled, write
 from tests.support.records import record
 
@@ -161,13 +157,13 @@ def test_other_ontologies_stay(stored: Graph) -> None:
 def test_what_changes_meanwhile_and_fits_no_more_stays(
     stored: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    summaries = deleting.summaries
+    summaries = document_writes.summaries
 
     def changed_meanwhile(graph: Graph, ids: list[str]) -> object:
         change_document(graph, numbered(39).document_id, DocumentChange(metadata={"number": 0}))
         return summaries(graph, ids)
 
-    monkeypatch.setattr(deleting, "summaries", changed_meanwhile)
+    monkeypatch.setattr(document_writes, "summaries", changed_meanwhile)
     gone = deletion(stored, "number>=38", dry_run=False, expected=2)
     assert gone.documents == 1
     assert gone.notes == ["1 document changed or went meanwhile, and do not fit any more"]
@@ -178,15 +174,15 @@ def test_what_stays_keeps_its_evidence(
     stored: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Evidence of a large document goes before it, in transactions of its own."""
-    large, summaries = numbered(39), deleting.summaries
+    large, summaries = numbered(39), document_writes.summaries
     write(stored, labelled(large, 0, "passage"), labelled(large, 1, "passage"), ontology="odd")
 
     def changed_meanwhile(graph: Graph, ids: list[str]) -> object:
         change_document(graph, large.document_id, DocumentChange(metadata={"number": 0}))
         return summaries(graph, ids)
 
-    monkeypatch.setattr(deleting, "summaries", changed_meanwhile)
-    monkeypatch.setattr(removal, "SOURCES_A_TRANSACTION", 1)
+    monkeypatch.setattr(document_writes, "summaries", changed_meanwhile)
+    monkeypatch.setattr(concept_writes, "SOURCES_A_TRANSACTION", 1)
     assert deletion(stored, "number>=39", dry_run=False).documents == 0
     assert concepts(driver) == {"passage": 2}
     assert deletion(stored, "number=0", ontology="odd", dry_run=False).documents == 1

@@ -6,12 +6,12 @@ from typing import Any
 
 import neo4j
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.library import change_called, find_document, list_documents
-from kg_api.graph.documents.writes import store_document
-from kg_api.ingest.records import Incoming, to_record
-from kg_api.models.library.documents import DocumentChange, DocumentRecord
-from kg_api.models.queries.filters import DocumentFilter
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.library import change_called, find_document, list_documents
+from kg_api.ingest.service import Incoming, to_record
+from kg_api.schemas.documents import DocumentChange, DocumentRecord
+from kg_api.schemas.filters import DocumentFilter
 from tests.support.cypher import rows
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from kg_api.errors import InvalidInput
-from kg_api.graph.documents.writes import store_documents
-from kg_api.models.identity import digest
-from kg_api.models.library.documents import DocumentRecord
-from kg_api.models.queries.search import SourceHits, SourceSearch
+from kg_api.graph.document_writes import store_documents
+from kg_api.schemas.base import digest
+from kg_api.schemas.documents import DocumentRecord
+from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.search.service import SearchService
 from tests.support.kg import Kg
 from tests.support.records import record

@@ -10,14 +10,14 @@ import neo4j
 import pytest
 
 from kg_api.errors import InvalidInput
-from kg_api.graph.database import Graph, Lookup, Row
-from kg_api.graph.documents.writes import store_documents
-from kg_api.graph.fulltext.queries import SCOPES_A_QUERY
-from kg_api.models.identity import digest
-from kg_api.models.library.documents import DocumentRecord
-from kg_api.models.queries.similarity import GraphRequest, SimilarDocumentSearch, SimilarSearch
-from kg_api.similarity import words
-from kg_api.similarity.service import SimilarityService
+from kg_api.graph.client import Graph, Lookup, Row
+from kg_api.graph.document_writes import store_documents
+from kg_api.graph.fulltext import SCOPES_A_QUERY
+from kg_api.schemas.base import digest
+from kg_api.schemas.documents import DocumentRecord
+from kg_api.schemas.similarity import GraphRequest, SimilarDocumentSearch, SimilarSearch
+from kg_api.search import near as words
+from kg_api.search.similar import SimilarityService
 from tests.support.kg import Kg
 from tests.support.records import record
 

@@ -11,18 +11,15 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.blobs import files as blob_files
-from kg_api.blobs.files import FileBlobStore
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.folders import find_folder, request_scan
-from kg_api.images.files import StoredFiles
-from kg_api.images.keeping import StoringKeeper
-from kg_api.images.service import ImageService
-from kg_api.ingest.reading import DocumentReader
-from kg_api.ingest.review import ReviewService
-from kg_api.models.library.review import Approval
-from kg_api.sync import pictures
-from kg_api.sync.handler import FolderSync
+from kg_api.blobs import store
+from kg_api.blobs.images import ImageService, StoredFiles, StoringKeeper
+from kg_api.blobs.store import FileBlobStore
+from kg_api.graph.client import Graph
+from kg_api.graph.folders import find_folder, request_scan
+from kg_api.ingest import folder_listing
+from kg_api.ingest.folders import FolderSync
+from kg_api.ingest.service import DocumentReader, ReviewService
+from kg_api.schemas.documents import Approval
 from tests.support.cypher import rows
 from tests.support.images import drawn, encoded
 from tests.support.sync import EVERYWHERE, LARGEST, READER, counts, documents, follow, put, scan, settle, work
@@ -111,8 +108,8 @@ def test_while_nothing_changes_no_file_is_read(
     def refuse(*_: Any) -> None:
         raise AssertionError("it was read")
 
-    monkeypatch.setattr(pictures, "read_settled", refuse)
-    monkeypatch.setattr(pictures, "references_in", refuse)
+    monkeypatch.setattr(folder_listing, "read_settled", refuse)
+    monkeypatch.setattr(folder_listing, "references_in", refuse)
     assert followed.scan() == {"unchanged": 4}
 
 
@@ -136,7 +133,7 @@ def test_a_picture_that_is_being_written_is_waited_for(
 ) -> None:
     boat = folder / "img" / "boat.jpg"
     boat.write_bytes(BOAT)
-    real = pictures.read_settled
+    real = folder_listing.read_settled
 
     def read(path: Path, most: int) -> Any:
         found = real(path, most)
@@ -144,7 +141,7 @@ def test_a_picture_that_is_being_written_is_waited_for(
         return found
 
     with monkeypatch.context() as patched:
-        patched.setattr(pictures, "read_settled", read)
+        patched.setattr(folder_listing, "read_settled", read)
         assert followed.scan()["postponed"] == 2
     assert followed.scan()["added"] == 2
     assert followed.shown()["docs/note.md"] == (64, 48)
@@ -177,7 +174,7 @@ def test_a_store_that_is_full_is_waited_for_and_holds_up_nobody_else(
     settle(folder)
     other = follow(followed.graph, tmp_path / "other", prefix="other")
     with monkeypatch.context() as patched:
-        patched.setattr(blob_files, "write_whole", full)
+        patched.setattr(store, "write_whole", full)
         request_scan(followed.graph, followed.id)
         assert counts(scan(followed.graph, other, handler=followed.handler)) == {"added": 1}
     time.sleep(1.3)

@@ -10,17 +10,17 @@ from typing import Any, TypeVar
 import neo4j
 import pytest
 
-from kg_api.convert.ocr import choice
-from kg_api.graph.concepts import removal
-from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.documents.folders import find_folder, request_scan
-from kg_api.graph.documents.writes import store_document
+from kg_api.convert.shared import ocr
+from kg_api.graph import concept_writes
+from kg_api.graph.client import Graph, Transaction
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.folders import find_folder, request_scan
 from kg_api.graph.jobs import find_job
-from kg_api.models.library.folders import Folder
-from kg_api.models.vocabulary import JobState
-from kg_api.parse import files
-from kg_api.sync import look
-from kg_api.sync.handler import FolderSync
+from kg_api.ingest import folders
+from kg_api.ingest.folders import FolderSync
+from kg_api.schemas.folders import Folder
+from kg_api.schemas.vocabulary import JobState
+from kg_api.text import documents as files
 from tests.support.pictures import pictured
 from tests.support.records import record
 from tests.support.sync import EVERYWHERE, LARGEST, READER, counts, documents, follow, put, scan, settle, work
@@ -50,13 +50,13 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     seen = list[str]()
 
     def seeing(name: str) -> None:
-        real: Callable[..., Any] = getattr(look, name)
+        real: Callable[..., Any] = getattr(folders, name)
 
         def call(*given: Any) -> Any:
             seen.append(name)
             return real(*given)
 
-        monkeypatch.setattr(look, name, call)
+        monkeypatch.setattr(folders, name, call)
 
     seeing("read_settled")
     seeing("to_record")
@@ -250,17 +250,17 @@ def test_lost_answers_count_nothing_twice(graph: Graph, folder: Path, followed: 
 def test_evidence_of_large_files_goes_in_parts(
     graph: Graph, folder: Path, followed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(removal, "SOURCES_A_TRANSACTION", 1)
+    monkeypatch.setattr(concept_writes, "SOURCES_A_TRANSACTION", 1)
     put(folder, large="\n\n".join(f"Number {n}. " * 60 for n in range(3)))
     scan(graph, followed)
     at_once = list[int]()
-    real = removal.forget_evidence
+    real = concept_writes.forget_evidence
 
     def counting(tx: Transaction, source_ids: list[str]) -> None:
         at_once.append(len(source_ids))
         real(tx, source_ids)
 
-    monkeypatch.setattr(removal, "forget_evidence", counting)
+    monkeypatch.setattr(concept_writes, "forget_evidence", counting)
     put(folder, large="Number 1. " * 60)
     scan(graph, followed)
     assert at_once == [1, 1]
@@ -280,7 +280,7 @@ def test_pictures_are_read_once_there_is_an_ocr(
     settle(folder)
     followed = follow(graph, folder)
     with monkeypatch.context() as without:
-        without.setattr(choice, "installed", list)
+        without.setattr(ocr, "installed", list)
         assert counts(scan(graph, followed)) == {"added": 3, "refused": 1}
         calls.clear()
         assert counts(scan(graph, followed)) == {"unchanged": 3, "refused": 1}

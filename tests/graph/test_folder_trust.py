@@ -9,18 +9,17 @@ from typing import Any, TypeVar
 import pytest
 
 from kg_api.errors import KgError
-from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.documents.folders import find_folder, request_scan
-from kg_api.graph.documents.writes import store_document
+from kg_api.graph.client import Graph, Transaction
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.folders import find_folder, request_scan
 from kg_api.graph.jobs import find_job
-from kg_api.ingest.records import Incoming
-from kg_api.models.identity import document_id
-from kg_api.models.library.folders import Folder
-from kg_api.models.vocabulary import JobState
-from kg_api.sync import handler, look
-from kg_api.sync import scan as scanning
-from kg_api.sync.access import FolderAccess
-from kg_api.sync.handler import FolderSync
+from kg_api.ingest import folders
+from kg_api.ingest.folder_listing import FolderAccess
+from kg_api.ingest.folders import FolderSync
+from kg_api.ingest.service import Incoming
+from kg_api.schemas.base import document_id
+from kg_api.schemas.folders import Folder
+from kg_api.schemas.vocabulary import JobState
 from tests.support.records import record
 from tests.support.sync import (
     EVERYWHERE,
@@ -61,13 +60,13 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     seen = list[str]()
 
     def seeing(name: str) -> None:
-        real: Callable[..., Any] = getattr(look, name)
+        real: Callable[..., Any] = getattr(folders, name)
 
         def call(*given: Any) -> Any:
             seen.append(name)
             return real(*given)
 
-        monkeypatch.setattr(look, name, call)
+        monkeypatch.setattr(folders, name, call)
 
     seeing("read_settled")
     seeing("to_record")
@@ -130,7 +129,7 @@ def test_absent_mount_removes_no_document(
     """Until a person says that it is meant, in every scan."""
     root, below = str(folder.parent), str(folder / "below")
     mounts = {root: "1", below: "2"}
-    monkeypatch.setattr(scanning, "read_mounts", lambda _: dict(mounts))
+    monkeypatch.setattr(folders, "read_mounts", lambda _: dict(mounts))
     scan(graph, followed)
     (folder / "below" / "two.md").unlink()
     del mounts[below]
@@ -162,7 +161,7 @@ def test_a_folder_that_is_replaced_in_the_middle_removes_nothing(
     graph: Graph, folder: Path, followed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The way of a drive that is unmounted, or mounted, while it is scanned."""
-    real = handler.list_folder
+    real = folders.list_folder
 
     def replaced_after(*given: Any, **more: Any) -> Any:
         (folder / "below" / "two.md").unlink()
@@ -171,7 +170,7 @@ def test_a_folder_that_is_replaced_in_the_middle_removes_nothing(
         put(folder, one="# One\n\nFirst.\n")
         return listing
 
-    monkeypatch.setattr(handler, "list_folder", replaced_after)
+    monkeypatch.setattr(folders, "list_folder", replaced_after)
     after = scan(graph, followed)
     assert "changed while it was scanned" in (after.error or "")
     assert sorted(documents(graph)) == ["below/two.md", "one.md"]
@@ -218,14 +217,14 @@ def test_a_file_that_kg_fails_on_is_set_aside_too(
     graph: Graph, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(folder, odd="Odd.\n")
-    real = look.to_record
+    real = folders.to_record
 
     def failing(incoming: Incoming) -> Any:
         if "Odd" in incoming.text:
             raise RecursionError
         return real(incoming)
 
-    monkeypatch.setattr(look, "to_record", failing)
+    monkeypatch.setattr(folders, "to_record", failing)
     followed = follow(graph, folder)
     work(graph)
     after = find_folder(graph, followed)

@@ -10,16 +10,21 @@ import neo4j
 import pytest
 
 from kg_api.errors import Conflict, NotFound
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.deleting import delete_ontology
-from kg_api.graph.documents.folder_scans import delete_if_of_folder
-from kg_api.graph.documents.folders import enqueue_due, find_folder, list_folders, register, request_scan
-from kg_api.jobs.run import JobRun
-from kg_api.models.identity import document_id
-from kg_api.models.library.folders import NewFolder
-from kg_api.models.vocabulary import JobState
-from kg_api.sync.handler import FolderSync
-from kg_api.sync.service import FolderService
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import delete_ontology
+from kg_api.graph.folders import (
+    delete_if_of_folder,
+    enqueue_due,
+    find_folder,
+    list_folders,
+    register,
+    request_scan,
+)
+from kg_api.ingest.folders import FolderService, FolderSync
+from kg_api.jobs.runner import JobRun
+from kg_api.schemas.base import document_id
+from kg_api.schemas.folders import NewFolder
+from kg_api.schemas.vocabulary import JobState
 from tests.support.sync import EVERYWHERE, LARGEST, READER, counts, documents, follow, put, scan, work
 
 FILES = 12

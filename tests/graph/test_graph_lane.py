@@ -8,18 +8,16 @@ from functools import partial
 import pytest
 from pydantic import ValidationError
 
-from kg_api.graph.concepts.vectors import want_concepts
-from kg_api.graph.concepts.writes import write_extractions
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.search.carried import ConceptNearness, Seed, near_concepts
-from kg_api.models.identity import concept_id
-from kg_api.models.queries.hybrid import HybridSearch
-from kg_api.models.queries.search import SourceHits, SourceSearch
-from kg_api.search.hybrid import HybridService
-from kg_api.search.rank.graph import KEPT
-from kg_api.search.rank.ranker import NO_RERANKING, Reranking
-from kg_api.search.service import SearchService
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_vectors import want_concepts
+from kg_api.graph.concept_writes import write_extractions
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.search import ConceptNearness, Seed, near_concepts
+from kg_api.schemas.answers import HybridSearch
+from kg_api.schemas.base import concept_id
+from kg_api.schemas.search import SourceHits, SourceSearch
+from kg_api.search.rank import KEPT, NO_RERANKING, Reranking
+from kg_api.search.service import HybridService, SearchService
 from kg_api.spaces.plans import read_embedding_state
 from tests.graph.test_reranked_search import Backwards
 from tests.support.kg import Kg

@@ -10,8 +10,8 @@ import pytest
 
 from kg_api.errors import Conflict, InvalidInput
 from kg_api.graph import jobs
-from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.idempotency import MAX_CALLER_LENGTH, MAX_KEY_LENGTH, once
+from kg_api.graph.cache import MAX_CALLER_LENGTH, MAX_KEY_LENGTH, once
+from kg_api.graph.client import Graph, Transaction
 from tests.support.cypher import rows
 from tests.support.jobs import finish, owned
 

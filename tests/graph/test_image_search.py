@@ -6,10 +6,10 @@ import neo4j
 import pytest
 
 from kg_api.errors import InvalidInput, NotFound
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.embedding.switching import SpaceBuild
-from kg_api.models.pictures.related import RelatedSearch
-from kg_api.similarity.related.service import RelatedService
+from kg_api.graph.document_writes import store_document
+from kg_api.schemas.embedding import SpaceBuild
+from kg_api.schemas.image_search import RelatedSearch
+from kg_api.search.related import RelatedService
 from tests.support.album import Album
 from tests.support.colour_grid import plain
 from tests.support.cypher import rows

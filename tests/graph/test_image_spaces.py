@@ -7,20 +7,18 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from kg_api.embed.image.histogram import DIMENSIONS
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.deleting import delete_document
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.images.reads import list_images
-from kg_api.graph.indexes import index_states
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import delete_document, store_document
+from kg_api.graph.images import list_images
 from kg_api.graph.jobs import enqueue_slot, find_job
-from kg_api.jobs.embedding.passes import MAX_REJECTED
-from kg_api.models.embedding.regeneration import Regeneration
-from kg_api.models.embedding.switching import SpaceBuild
-from kg_api.models.identity import document_id
-from kg_api.models.library.documents import ImageCounts
-from kg_api.models.vocabulary import JobState
-from kg_api.web.routes.operation.health import seeing_checks
+from kg_api.graph.schema import index_states
+from kg_api.jobs.embedding import MAX_REJECTED
+from kg_api.providers.pixels import DIMENSIONS
+from kg_api.schemas.base import document_id
+from kg_api.schemas.documents import ImageCounts
+from kg_api.schemas.embedding import Regeneration, SpaceBuild
+from kg_api.schemas.vocabulary import JobState
+from kg_api.web.api.operations import seeing_checks
 from tests.support.album import Album
 from tests.support.colour_grid import open_image_spaces, plain
 from tests.support.cypher import rows

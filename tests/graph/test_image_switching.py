@@ -6,13 +6,12 @@ import neo4j
 import pytest
 
 from kg_api.errors import Conflict, InvalidInput, NotFound
-from kg_api.graph.images.vectors import count_images
-from kg_api.graph.indexes import index_states
+from kg_api.graph.images import count_images
 from kg_api.graph.jobs import enqueue_slot, find_job
-from kg_api.models.embedding.configuration import EmbeddingConfig
-from kg_api.models.embedding.spaces import NewSpace
-from kg_api.models.embedding.switching import SpaceBuild
-from kg_api.models.vocabulary import JobState
+from kg_api.graph.schema import index_states
+from kg_api.schemas.embedding import EmbeddingConfig, SpaceBuild
+from kg_api.schemas.spaces import NewSpace
+from kg_api.schemas.vocabulary import JobState
 from kg_api.spaces.plans import read_embedding_state
 from tests.support.album import FIRST, Album
 from tests.support.colour_grid import plain

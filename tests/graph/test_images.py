@@ -8,26 +8,18 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from kg_api.blobs.files import FileBlobStore
-from kg_api.blobs.port import key_of
+from kg_api.blobs.images import ImageService, StoredFiles, StoringKeeper
+from kg_api.blobs.store import FileBlobStore, key_of
 from kg_api.errors import Conflict, FileLost, NotFound
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.deleting import delete_document
-from kg_api.graph.documents.folders import request_scan
-from kg_api.graph.documents.library import change_called, find_source, neighbours
-from kg_api.graph.documents.writes import store_document, store_documents
-from kg_api.graph.images.blobs import hold_blobs, lose_blob
-from kg_api.graph.images.reads import find_image, list_images
-from kg_api.graph.review.waiting import reject_waiting
-from kg_api.images.files import StoredFiles
-from kg_api.images.keeping import StoringKeeper
-from kg_api.images.service import ImageService
-from kg_api.ingest.reading import DocumentReader
-from kg_api.ingest.records import Incoming, to_record
-from kg_api.ingest.review import ReviewService
-from kg_api.models.library.documents import DocumentChange
-from kg_api.models.library.review import Approval
-from kg_api.sync.handler import FolderSync
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import delete_document, store_document, store_documents
+from kg_api.graph.folders import request_scan
+from kg_api.graph.images import find_image, hold_blobs, list_images, lose_blob
+from kg_api.graph.library import change_called, find_source, neighbours
+from kg_api.graph.review import reject_waiting
+from kg_api.ingest.folders import FolderSync
+from kg_api.ingest.service import DocumentReader, Incoming, ReviewService, to_record
+from kg_api.schemas.documents import Approval, DocumentChange
 from tests.support.cypher import rows
 from tests.support.images import drawn, encoded
 from tests.support.picture_store import InThisProcess, Pictures

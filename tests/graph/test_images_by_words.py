@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.pictures.related import RelatedSearch
-from kg_api.similarity.related.service import RelatedService
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.schemas.image_search import RelatedSearch
+from kg_api.search.related import RelatedService
 from tests.support.album import Album
 from tests.support.colour_grid import plain
 from tests.support.concepts import labelled, write

@@ -10,8 +10,8 @@ import pytest
 
 from kg_api.errors import LeaseLost
 from kg_api.graph import jobs
-from kg_api.graph.database import Graph, Transaction
-from kg_api.models.vocabulary import JobState
+from kg_api.graph.client import Graph, Transaction
+from kg_api.schemas.vocabulary import JobState
 from tests.support.jobs import LEASE, advance, claim, owned, request
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from kg_api.errors import Conflict, LeaseLost, NotFound
 from kg_api.graph import jobs
-from kg_api.graph.database import Graph
-from kg_api.models.jobs import Job
-from kg_api.models.vocabulary import JobState
+from kg_api.graph.client import Graph
+from kg_api.schemas.operations import Job
+from kg_api.schemas.vocabulary import JobState
 from tests.support.cypher import rows
 from tests.support.jobs import advance, claim, finish, owned, request
 

@@ -16,7 +16,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from kg_api.errors import LeaseLost
 from kg_api.graph import jobs
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.graph.job_machine import Machine
 from tests.support.cypher import rows
 from tests.support.jobs import claim, finish, owned, request

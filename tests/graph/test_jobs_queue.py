@@ -11,9 +11,8 @@ import pytest
 
 from kg_api.errors import TooBusy
 from kg_api.graph import jobs
-from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.jobs import workers
-from kg_api.graph.jobs.requests import request_job, would_be_taken
+from kg_api.graph.client import Graph, Transaction
+from kg_api.graph.jobs import request_job, would_be_taken
 from tests.support.cypher import rows
 from tests.support.jobs import LEASE, advance, claim, finish, owned, request
 
@@ -118,7 +117,7 @@ def test_parts_of_one_job_do_not_end_each_others_turns(graph: Graph) -> None:
 def test_workers_that_are_many_do_not_take_a_job_twice_nor_go_away_empty(graph: Graph) -> None:
     """A worker that comes too late for one takes another at once, it does not wait for its next look."""
     for number in range(8):
-        workers.sign_of_life(graph, f"w{number}", host="h", pid=number)
+        jobs.sign_of_life(graph, f"w{number}", host="h", pid=number)
     for number in range(64):
         request(graph, f"ontology {number}")
 
@@ -205,24 +204,24 @@ def test_ticks_of_one_slot_are_one_job(graph: Graph, driver: neo4j.Driver) -> No
 def test_kinds_that_a_worker_does_not_know_are_told(graph: Graph) -> None:
     for number in range(3):
         request(graph, f"o{number}")
-    assert workers.unknown_kinds(graph, ["test"]) == {}
-    assert workers.unknown_kinds(graph, ["other"]) == {"test": 3}
+    assert jobs.unknown_kinds(graph, ["test"]) == {}
+    assert jobs.unknown_kinds(graph, ["other"]) == {"test": 3}
 
 
 def test_workers_are_known_while_they_live(graph: Graph, driver: neo4j.Driver) -> None:
     for name in ("a", "b", "a"):
-        workers.sign_of_life(graph, name, host="h", pid=7)
+        jobs.sign_of_life(graph, name, host="h", pid=7)
     seen = rows(driver, "MATCH (w:Worker) RETURN w.name AS name, w.seen_at >= w.started_at AS fine")
     assert sorted(row["name"] for row in seen) == ["a", "b"]
     assert all(row["fine"] for row in seen)
-    workers.forget_worker(graph, "a")
-    workers.forget_worker(graph, "a")
+    jobs.forget_worker(graph, "a")
+    jobs.forget_worker(graph, "a")
     assert rows(driver, "MATCH (w:Worker) RETURN w.name AS name") == [{"name": "b"}]
 
 
 def test_a_lost_worker_is_forgotten_after_an_hour(graph: Graph, driver: neo4j.Driver) -> None:
     for name, minutes in (("old", 61), ("new", 59)):
-        workers.sign_of_life(graph, name, host="h", pid=7)
+        jobs.sign_of_life(graph, name, host="h", pid=7)
         rows(
             driver,
             "MATCH (w:Worker {name: $name}) SET w.seen_at = w.seen_at - duration({minutes: $minutes})",

@@ -13,11 +13,10 @@ from structlog.testing import capture_logs
 
 from kg_api.errors import ProviderMissing
 from kg_api.graph import jobs
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from kg_api.jobs import runner as running
-from kg_api.jobs.run import JobRun
-from kg_api.jobs.runner import Runner
-from kg_api.models.vocabulary import JobState
+from kg_api.jobs.runner import JobRun, Runner
+from kg_api.schemas.vocabulary import JobState
 from kg_api.settings import WorkerSettings
 from tests.support.cypher import rows
 from tests.support.jobs import claim, request

@@ -5,14 +5,11 @@ from __future__ import annotations
 import neo4j
 import pytest
 
-from kg_api.access import check as checking
 from kg_api.access import keys
-from kg_api.access.check import KNOWN_SECONDS, KeyCheck
-from kg_api.access.sessions import open_session
-from kg_api.access.token import KeyToken, parse_token
+from kg_api.access.keys import KNOWN_SECONDS, KeyCheck, KeyToken, open_session, parse_token
 from kg_api.errors import StorageFull
-from kg_api.graph.database import Graph
-from kg_api.models.keys import NewKey
+from kg_api.graph.client import Graph
+from kg_api.schemas.operations import NewKey
 from tests.support.cypher import rows
 
 
@@ -71,7 +68,7 @@ def test_a_use_that_cannot_be_noted_keeps_nobody_out(graph: Graph, monkeypatch: 
     def full(*_: object) -> None:
         raise StorageFull
 
-    monkeypatch.setattr(checking, "note_use", full)
+    monkeypatch.setattr(keys, "note_use", full)
     assert KeyCheck(lambda: graph).look_up(made(graph)) is not None
 
 

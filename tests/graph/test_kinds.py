@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.images.blobs import hold_blobs
-from kg_api.models.images import StoredImage
-from kg_api.models.library.documents import DocumentRecord
-from kg_api.models.queries.search import SourceSearch
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.images import hold_blobs
+from kg_api.schemas.documents import DocumentRecord
+from kg_api.schemas.images import StoredImage
+from kg_api.schemas.search import SourceSearch
 from kg_api.search.service import SearchService
 from tests.support.kg import Kg
 from tests.support.records import record

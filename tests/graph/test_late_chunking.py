@@ -9,16 +9,15 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.embed.port import TextPart, Vectors
 from kg_api.errors import EmbeddingUnavailable, InvalidInput
-from kg_api.graph.database import Graph
-from kg_api.graph.documents import deleting
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.embedding.configuration import EmbeddingConfig
-from kg_api.models.embedding.spaces import NewSpace, SpaceIdentity
-from kg_api.models.embedding.switching import SpaceBuild
-from kg_api.models.library.documents import DocumentRecord
+from kg_api.graph import document_writes
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.providers.embedding import DeterministicEmbedder
+from kg_api.providers.embedding_port import TextPart, Vectors
+from kg_api.schemas.documents import DocumentRecord
+from kg_api.schemas.embedding import EmbeddingConfig, SpaceBuild
+from kg_api.schemas.spaces import NewSpace, SpaceIdentity
 from kg_api.spaces.plans import read_embedding_state
 from tests.graph.test_chunks import STRATEGIES, chunks, configure, document, paragraph
 from tests.support.cypher import rows
@@ -62,7 +61,7 @@ def vectors(driver: neo4j.Driver) -> dict[str, bytes]:
 
 def built_anew(graph: Graph, driver: neo4j.Driver, record: DocumentRecord, **config: Any) -> dict[str, bytes]:
     """What a document has that was never edited."""
-    deleting.delete_ontology(graph, record.ontology)
+    document_writes.delete_ontology(graph, record.ontology)
     configure(graph, **config)
     store_document(graph, record)
     run_jobs(graph, PartsEmbedder())
@@ -174,7 +173,7 @@ def test_what_is_embedded_in_batches_and_resumed_has_the_same_bytes(
 ) -> None:
     whole = document(list(range(20)))
     expected = built_anew(graph, driver, whole, context="late")
-    deleting.delete_ontology(graph, "notes")
+    document_writes.delete_ontology(graph, "notes")
     configure(graph, context="late")
     store_document(graph, whole)
     run_jobs(graph, StoppingEmbedder(calls=2), batch_size=batch_size, cached=cached)
@@ -188,14 +187,14 @@ def test_the_cache_knows_windows(graph: Graph, driver: neo4j.Driver) -> None:
     """The same text by itself and in two surroundings has three vectors, each made once."""
     embedder = PartsEmbedder()
     for numbers, made in (([1, 2], 2), ([1, 3], 2), ([1, 2], 0)):
-        deleting.delete_ontology(graph, "notes")
+        document_writes.delete_ontology(graph, "notes")
         configure(graph, context="late")
         store_document(graph, document(numbers))
         embedder.parts.clear()
         run_jobs(graph, embedder, cached=True)
         assert len(embedder.parts) == made
     late = {each["text"]: each["vector"] for each in chunks(driver)}
-    deleting.delete_ontology(graph, "notes")
+    document_writes.delete_ontology(graph, "notes")
     configure(graph)
     store_document(graph, document([1, 2]))
     run_jobs(graph, embedder, cached=True)

@@ -9,21 +9,19 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.configure.embedding import EmbeddingRequests
-from kg_api.configure.estimate import Estimator
-from kg_api.configure.service import ConfigurationService
-from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.errors import InvalidInput
-from kg_api.graph import jobs
-from kg_api.graph.database import Graph
-from kg_api.graph.documents import deleting
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.spaces.due import read_refused_sources
-from kg_api.graph.spaces.marks import retry_refused
-from kg_api.llm.parts import MARGIN, MAX_BYTES
-from kg_api.models.embedding.configuration import EmbeddingConfig
-from kg_api.models.vocabulary import JobState, Strategy
-from kg_api.planning.contexts import Contexts
+from kg_api.graph import document_writes, jobs
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.spaces import retry_refused
+from kg_api.graph.vectors import read_refused_sources
+from kg_api.providers.chat import MARGIN, MAX_BYTES
+from kg_api.providers.embedding import DeterministicEmbedder
+from kg_api.schemas.embedding import EmbeddingConfig
+from kg_api.schemas.vocabulary import JobState, Strategy
+from kg_api.spaces.configuration import ConfigurationService, EmbeddingRequests
+from kg_api.spaces.contexts import Contexts
+from kg_api.spaces.estimate import Estimator
 from kg_api.spaces.plans import read_embedding_state
 from tests.graph.test_embedding_jobs import CountingEmbedder
 from tests.support.behaviours import Status
@@ -112,14 +110,14 @@ def test_what_was_written_before_is_not_asked_again(
     store_document(graph, record("a.md", PARAGRAPHS))
     run_jobs(graph, embedder, contexts=contexts)
     first, requests = list(embedder.texts), len(writer.requests)
-    deleting.delete_ontology(graph, "notes")
+    document_writes.delete_ontology(graph, "notes")
     configured(graph)
     store_document(graph, record("a.md", PARAGRAPHS))
     run_jobs(graph, embedder, contexts=Contexts(graph, llm_settings(writer)))
     assert embedder.texts == first * 2
     assert len(writer.requests) == requests
     graph.write("cache/prune_contexts", bound=0)
-    deleting.delete_ontology(graph, "notes")
+    document_writes.delete_ontology(graph, "notes")
     configured(graph)
     store_document(graph, record("a.md", PARAGRAPHS))
     run_jobs(graph, embedder, contexts=contexts)

@@ -7,12 +7,12 @@ from typing import Any
 
 import neo4j
 
-from kg_api.extract.asking import BESIDE, TOGETHER, instruction
-from kg_api.graph.database import Graph
-from kg_api.graph.documents import deleting
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.identity import concept_text_hash
-from kg_api.models.vocabulary import JobState
+from kg_api.extraction.llm import BESIDE, TOGETHER, instruction
+from kg_api.graph import document_writes
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.schemas.base import concept_text_hash
+from kg_api.schemas.vocabulary import JobState
 from kg_api.settings import Settings
 from tests.support.cypher import rows
 from tests.support.embedding_server import EmbeddingServer
@@ -148,15 +148,15 @@ def test_what_a_document_said_falsely_goes_with_it(
     run_extraction(graph, settings)
     assert "Person1" in texts_of(driver)["Ada"][1], "it is said as long as a document says it"
     assert labels(driver).count("Person1") == 1
-    deleting.delete_document(graph, hostile.document_id)
+    document_writes.delete_document(graph, hostile.document_id)
     assert texts_of(driver) == before
-    deleting.delete_document(graph, honest.document_id)
+    document_writes.delete_document(graph, honest.document_id)
     store_document(graph, hostile)
     run_extraction(graph, settings)
     assert texts_of(driver)["ada"][0] == order
     store_document(graph, honest)
     run_extraction(graph, settings)
-    deleting.delete_document(graph, hostile.document_id)
+    document_writes.delete_document(graph, hostile.document_id)
     after = texts_of(driver)
     assert after.pop("ada") == before.pop("Ada"), "whoever came first; of one name, the first spelling stays"
     assert after == before
@@ -214,7 +214,7 @@ def test_what_was_answered_before_is_neither_asked_nor_paid_again(
     run_extraction(graph, settings)
     before, paid, requests = evidence(driver), spent(driver), len(writer.requests)
     assert paid > 0
-    deleting.delete_ontology(graph, "notes")
+    document_writes.delete_ontology(graph, "notes")
     assert labels(driver) == []
     store_document(graph, record("a.md", PARAGRAPHS))
     run_extraction(graph, settings)

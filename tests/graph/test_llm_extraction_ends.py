@@ -9,17 +9,15 @@ import neo4j
 import pytest
 
 from kg_api.errors import BudgetSpent, InvalidInput
-from kg_api.extract.budget import LlmBudget
-from kg_api.extract.open import Extractors
-from kg_api.extract.requests import ExtractionRequests
+from kg_api.extraction.llm import ExtractionRequests, Extractors
+from kg_api.extraction.replies import LlmBudget
 from kg_api.graph import jobs
-from kg_api.graph.concepts.extraction_config import add_spent, read_extraction
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.llm.money import Reply
-from kg_api.llm.prompts import Prompt
-from kg_api.models.concepts.extraction_config import ExtractionConfig
-from kg_api.models.vocabulary import JobState
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_writes import add_spent, read_extraction
+from kg_api.graph.document_writes import store_document
+from kg_api.providers.chat import Prompt, Reply
+from kg_api.schemas.concepts import ExtractionConfig
+from kg_api.schemas.vocabulary import JobState
 from kg_api.settings import Settings
 from tests.support.behaviours import Status
 from tests.support.cypher import rows

@@ -8,14 +8,14 @@ import neo4j
 import numpy as np
 import pytest
 
-from kg_api.concepts.merging.merge import merge_near
+from kg_api.concepts.merging import merge_near
 from kg_api.errors import TooMuchAtOnce
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.spaces.registry import Space
-from kg_api.models.embedding.spaces import SimilarityCalibration
-from kg_api.models.identity import concept_id
-from kg_api.models.library.documents import DocumentRecord
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.spaces import Space
+from kg_api.schemas.base import concept_id
+from kg_api.schemas.documents import DocumentRecord
+from kg_api.schemas.spaces import SimilarityCalibration
 from tests.graph.test_concept_merging import MANY, ONE, TEXTS, both
 from tests.support.concepts import check_invariants, concepts, count, labelled, write
 from tests.support.cypher import rows
@@ -110,7 +110,7 @@ def test_a_pair_that_is_too_large_is_passed_over(
     write(graph, *both(texts))
     embed(driver, {ONE: [1, 0], MANY: [1, 0.1]})
     with monkeypatch.context() as patched:
-        patched.setattr("kg_api.concepts.merging.merge.merge_concepts", refuse)
+        patched.setattr("kg_api.concepts.merging.merge_concepts", refuse)
         assert near(graph, space, ONE, MANY) == 0
     assert near(graph, space, ONE, MANY) == 1, "later it is tried again"
 

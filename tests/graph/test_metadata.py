@@ -11,11 +11,11 @@ import pytest
 from pydantic import TypeAdapter
 
 from kg_api.errors import InvalidInput
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.filters.matching import describe_unknown_fields, matching_documents
-from kg_api.models.identity import digest
-from kg_api.models.queries.filters import Clause, Where
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.filters import describe_unknown_fields, matching_documents
+from kg_api.schemas.base import digest
+from kg_api.schemas.filters import Clause, Where
 from tests.support.cypher import rows
 from tests.support.records import record
 

@@ -7,9 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from kg_api.errors import DatabaseUnavailable, KgError, ModelUnavailable
-from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.retrying import DeletedMeanwhile
-from kg_api.jobs.run import JobRun
+from kg_api.graph.client import DeletedMeanwhile, Graph, Transaction
+from kg_api.jobs.runner import JobRun
 from tests.graph.test_jobs_running import runner
 from tests.support.jobs import request
 from tests.support.meters import Counted

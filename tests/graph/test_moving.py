@@ -9,19 +9,18 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.graph.bundle import reads
-from kg_api.graph.concepts.merging import merge_concepts
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.deleting import delete_called
-from kg_api.graph.documents.library import change_called
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.concepts.extraction import ExtractedRelation
-from kg_api.models.embedding.configuration import EmbeddingConfig
-from kg_api.models.identity import concept_id
-from kg_api.models.library.documents import DocumentChange
-from kg_api.models.queries.search import SourceSearch
-from kg_api.moving import exporting
+from kg_api.graph import bundle
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_merges import merge_concepts
+from kg_api.graph.document_writes import delete_called, store_document
+from kg_api.graph.library import change_called
+from kg_api.schemas.base import concept_id
+from kg_api.schemas.concepts import ExtractedRelation
+from kg_api.schemas.documents import DocumentChange
+from kg_api.schemas.embedding import EmbeddingConfig
+from kg_api.schemas.search import SourceSearch
 from kg_api.search.service import SearchService
+from kg_api.transfer import exporting
 from tests.conftest import wipe
 from tests.support.concepts import extraction, found, picture, quote, write
 from tests.support.cypher import rows
@@ -157,7 +156,7 @@ def test_what_is_merged_while_it_is_read_is_read_again(
     labels = ("Ada Lovelace", "Ada King")
     write(graph, extraction(given, 0, *(found(each, quote(text, each)) for each in labels)))
     one, other = (concept_id("notes", each) for each in labels)
-    asked = reads.present_evidence
+    asked = bundle.present_evidence
     merged = list[str | None]()
 
     def merging(*arguments: Any) -> Any:
@@ -166,7 +165,7 @@ def test_what_is_merged_while_it_is_read_is_read_again(
             merged.append(merge_concepts(graph, (one, other), always))
         return evidence
 
-    monkeypatch.setattr(reads, "present_evidence", merging)
+    monkeypatch.setattr(bundle, "present_evidence", merging)
     (page,) = Mover(kg, tmp_path).pages()
     (line,) = [each for each in map(json.loads, page.splitlines()) if each["kind"] == "concepts"]
     (concept,) = line["concepts"]

@@ -9,11 +9,10 @@ import neo4j
 import pytest
 
 from kg_api.errors import Conflict
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.deleting import delete_called
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.embedding.configuration import EmbeddingConfig
-from kg_cli.bundle.exporting import ExportProgress, open_own
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import delete_called, store_document
+from kg_api.schemas.embedding import EmbeddingConfig
+from kg_cli.bundle.transfer import ExportProgress, open_own
 from tests.graph.test_review import names, store
 from tests.support.concepts import extraction, found, quote, write
 from tests.support.cypher import rows

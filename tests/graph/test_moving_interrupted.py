@@ -8,27 +8,23 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.bundle.lines import read_lines
-from kg_api.bundle.order import LineOrder
 from kg_api.errors import DatabaseUnavailable
-from kg_api.graph.bundle.reads import LOOKS
-from kg_api.graph.concepts.extraction_config import read_extraction
-from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.documents.deleting import delete_called
-from kg_api.graph.documents.library import change_called, find_document
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.fulltext.language import read_language
-from kg_api.graph.fulltext.synonyms import read_synonyms
-from kg_api.graph.naming.ontologies import names_of_ontologies
-from kg_api.graph.proposals.configuration import read_proposals
-from kg_api.models.concepts.extraction import ExtractedRelation
-from kg_api.models.concepts.extraction_config import ExtractionConfig
-from kg_api.models.embedding.configuration import EmbeddingConfig
-from kg_api.models.library.documents import DocumentChange
-from kg_api.models.proposals.configuration import ProposalConfig
-from kg_api.moving import exporting
+from kg_api.graph.bundle import LOOKS
+from kg_api.graph.client import Graph, Transaction
+from kg_api.graph.concept_writes import read_extraction
+from kg_api.graph.document_writes import delete_called, store_document
+from kg_api.graph.fulltext import read_language, read_synonyms
+from kg_api.graph.library import change_called, find_document
+from kg_api.graph.names import names_of_ontologies
+from kg_api.graph.proposals import read_proposals
+from kg_api.schemas.concepts import ExtractedRelation, ExtractionConfig
+from kg_api.schemas.documents import DocumentChange
+from kg_api.schemas.embedding import EmbeddingConfig
+from kg_api.schemas.proposals import ProposalConfig
 from kg_api.spaces.plans import read_embedding_state
-from kg_api.web.limits.json_bounds import check_bounds
+from kg_api.transfer import exporting
+from kg_api.transfer.bundles import LineOrder, read_lines
+from kg_api.web.shared.limits import check_bounds
 from tests.support.concepts import count, extraction, found, picture, write
 from tests.support.kg import TEXTS, Kg
 from tests.support.moving import Mover

@@ -6,14 +6,13 @@ import neo4j
 import numpy as np
 import pytest
 
-from kg_api.graph.concepts.vectors import least_near, want_concepts
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.search import carried as carried_module
-from kg_api.graph.search.carried import ConceptNearness, Seed, by_concepts
-from kg_api.graph.search.passages import Filters
-from kg_api.models.embedding.switching import SpaceBuild
-from kg_api.models.identity import concept_id
-from kg_api.similarity.words import NO_VECTORS
+from kg_api.graph import search
+from kg_api.graph.concept_vectors import least_near, want_concepts
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.search import ConceptNearness, Filters, Seed, by_concepts
+from kg_api.schemas.base import concept_id
+from kg_api.schemas.embedding import SpaceBuild
+from kg_api.search.near import NO_VECTORS
 from kg_api.spaces.plans import read_embedding_state
 from tests.support.concept_work import learn, vectors
 from tests.support.concepts import labelled, write
@@ -89,7 +88,7 @@ def test_each_space_goes_on_from_as_many_concepts(
     learned: Kg, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However heavy those of another space are, and whether they are linked or not."""
-    monkeypatch.setattr(carried_module, "NEAR_TO", 1)
+    monkeypatch.setattr(search, "NEAR_TO", 1)
     made = record("b.md", [f"A {NEST}.", f"A {WASP}."], "other")
     store_document(learned.graph, made)
     learned.graph.transaction(lambda tx: want_concepts(tx, "other"))

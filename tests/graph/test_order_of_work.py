@@ -13,21 +13,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.errors import Conflict
 from kg_api.graph import jobs
-from kg_api.graph.concepts.vectors import want_concepts
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.jobs.control import retry_job
-from kg_api.graph.jobs.queue import lately, queue_status
-from kg_api.jobs.embedding.concept_job import ConceptEmbedding
-from kg_api.jobs.embedding.source_job import SourceEmbedding
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_vectors import want_concepts
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.jobs import lately, queue_status, retry_job
+from kg_api.jobs.embedding import ConceptEmbedding, SourceEmbedding
 from kg_api.jobs.runner import Runner
-from kg_api.models.embedding.regeneration import Regeneration
-from kg_api.models.vocabulary import JobState
+from kg_api.providers.embedding import DeterministicEmbedder
+from kg_api.schemas.embedding import Regeneration
+from kg_api.schemas.vocabulary import JobState
 from kg_api.settings import WorkerSettings
-from kg_api.spaces.cached import CachedPassages
+from kg_api.spaces.registry import CachedPassages
 from tests.process.jobs.crew import tell
 from tests.support.cypher import rows
 from tests.support.embedders import calibrates

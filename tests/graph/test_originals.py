@@ -9,28 +9,20 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from kg_api.blobs.files import FileBlobStore
-from kg_api.blobs.port import key_of
+from kg_api.blobs.images import StoredFiles, StoringKeeper
+from kg_api.blobs.store import FileBlobStore, key_of
 from kg_api.convert.pdf import convert
 from kg_api.errors import Conflict
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.deleting import delete_document
-from kg_api.graph.documents.folders import request_scan
-from kg_api.graph.documents.writes import store_document, store_documents
-from kg_api.graph.images.blobs import hold_blobs
-from kg_api.graph.review.waiting import reject_waiting
-from kg_api.images.files import StoredFiles
-from kg_api.images.keeping import StoringKeeper
-from kg_api.ingest.reading import DocumentReader
-from kg_api.ingest.records import Incoming, to_record
-from kg_api.ingest.review import ReviewService
-from kg_api.models.identity import document_id
-from kg_api.models.library.conversion import Converted
-from kg_api.models.library.documents import DocumentRecord
-from kg_api.models.library.formats import ConvertedFormat, OcrMode
-from kg_api.models.library.parsing import CodeScope
-from kg_api.models.library.review import Approval
-from kg_api.sync.handler import FolderSync
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import delete_document, store_document, store_documents
+from kg_api.graph.folders import request_scan
+from kg_api.graph.images import hold_blobs
+from kg_api.graph.review import reject_waiting
+from kg_api.ingest.folders import FolderSync
+from kg_api.ingest.service import DocumentReader, Incoming, ReviewService, to_record
+from kg_api.schemas.base import document_id
+from kg_api.schemas.documents import Approval, CodeScope, Converted, DocumentRecord
+from kg_api.schemas.formats import ConvertedFormat, OcrMode
 from tests.support.cypher import rows
 from tests.support.hostile_files import pdf_of_pages
 from tests.support.sync import EVERYWHERE, LARGEST, follow, work

@@ -8,22 +8,19 @@ from typing import Any
 
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.deleting import delete_matching
-from kg_api.graph.documents.library import list_documents
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.filters.facets import count_facets
-from kg_api.graph.images.blobs import hold_blobs
-from kg_api.models.library.deletion import DocumentDeletion
-from kg_api.models.library.documents import DocumentRecord
-from kg_api.models.pictures.related import RelatedSearch
-from kg_api.models.queries.facets import FacetRequest
-from kg_api.models.queries.filters import DocumentFilter
-from kg_api.models.queries.search import SourceHits, SourceSearch
-from kg_api.models.queries.similarity import GraphRequest, SimilarDocumentSearch, SimilarSearch
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import delete_matching, store_document
+from kg_api.graph.filters import count_facets
+from kg_api.graph.images import hold_blobs
+from kg_api.graph.library import list_documents
+from kg_api.schemas.documents import DocumentRecord
+from kg_api.schemas.filters import DocumentDeletion, DocumentFilter, FacetRequest
+from kg_api.schemas.image_search import RelatedSearch
+from kg_api.schemas.search import SourceHits, SourceSearch
+from kg_api.schemas.similarity import GraphRequest, SimilarDocumentSearch, SimilarSearch
+from kg_api.search.related import RelatedService
 from kg_api.search.service import SearchService
-from kg_api.similarity.related.service import RelatedService
-from kg_api.similarity.service import SimilarityService
+from kg_api.search.similar import SimilarityService
 from tests.graph.test_kinds import pictured
 from tests.support.concepts import labelled, write
 from tests.support.kg import Kg

@@ -8,17 +8,15 @@ from functools import partial
 import neo4j
 import pytest
 
-from kg_api.graph.concepts.merging import merge_concepts
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.deleting import delete_document, delete_ontology
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.jobs import enqueue_slot, page_of_jobs
-from kg_api.graph.jobs.records import LINK_PROPOSAL
-from kg_api.graph.proposals.due import count_due, flag_portion, note_seen, read_due
-from kg_api.graph.spaces.due import BEGINNING
-from kg_api.graph.spaces.registry import ensure_space
-from kg_api.models.identity import document_id
-from kg_api.models.proposals.configuration import ProposalConfig
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_merges import merge_concepts
+from kg_api.graph.document_writes import delete_document, delete_ontology, store_document
+from kg_api.graph.jobs import LINK_PROPOSAL, enqueue_slot, page_of_jobs
+from kg_api.graph.proposals import count_due, flag_portion, note_seen, read_due
+from kg_api.graph.spaces import ensure_space
+from kg_api.graph.vectors import BEGINNING
+from kg_api.schemas.base import document_id
+from kg_api.schemas.proposals import ProposalConfig
 from kg_api.spaces.plans import read_embedding_state
 from tests.support.concepts import labelled, write
 from tests.support.cypher import rows
@@ -231,7 +229,7 @@ def test_each_portion_is_flagged_behind_the_one_before(
     graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However much is flagged already, only what is behind that is looked through."""
-    monkeypatch.setattr("kg_api.graph.proposals.due.PORTION", 2)
+    monkeypatch.setattr("kg_api.graph.proposals.PORTION", 2)
     notes = Proposing(graph)
     notes.add("a.md", OWLS, EARS, RENT)
     notes.add("b.md", TAXES, LEASE)

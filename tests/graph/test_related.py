@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from kg_api.errors import InvalidInput, NotFound
-from kg_api.graph.concepts.writes import write_extractions
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.images.blobs import hold_blobs
-from kg_api.models.library.documents import DocumentRecord
-from kg_api.models.pictures.related import RelatedSearch, RelatedSources
-from kg_api.models.queries.search import SourceSearch
-from kg_api.models.queries.similarity import SimilarSearch
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_writes import write_extractions
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.images import hold_blobs
+from kg_api.schemas.documents import DocumentRecord
+from kg_api.schemas.image_search import RelatedSearch, RelatedSources
+from kg_api.schemas.search import SourceSearch
+from kg_api.schemas.similarity import SimilarSearch
+from kg_api.search.related import RelatedService
 from kg_api.search.service import SearchService
-from kg_api.similarity.related.service import RelatedService
-from kg_api.similarity.service import SimilarityService
+from kg_api.search.similar import SimilarityService
 from tests.graph.test_concept_lane import carried
 from tests.graph.test_kinds import pictured
 from tests.support.kg import Kg

@@ -10,16 +10,20 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.changing import change_document
-from kg_api.graph.documents.deleting import delete_document
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.filters.counting import prune_writes
-from kg_api.graph.filters.matching import matching_documents, read_keys
-from kg_api.graph.filters.remembered import KEPT_SECONDS, SETTLED_SECONDS, RememberedFilters
-from kg_api.models.identity import digest
-from kg_api.models.library.documents import DocumentChange, DocumentRecord
-from kg_api.models.queries.filters import DocumentFilter
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import delete_document, store_document
+from kg_api.graph.documents import change_document
+from kg_api.graph.filters import (
+    KEPT_SECONDS,
+    SETTLED_SECONDS,
+    RememberedFilters,
+    matching_documents,
+    prune_writes,
+    read_keys,
+)
+from kg_api.schemas.base import digest
+from kg_api.schemas.documents import DocumentChange, DocumentRecord
+from kg_api.schemas.filters import DocumentFilter
 from tests.support.cypher import STATEMENTS, rows
 from tests.support.records import record
 
@@ -48,7 +52,7 @@ def test_each_write_is_seen(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> No
         asked.append(given)
         return matching_documents(*given)
 
-    monkeypatch.setattr("kg_api.graph.filters.remembered.matching_documents", counted)
+    monkeypatch.setattr("kg_api.graph.filters.matching_documents", counted)
 
     def right() -> int:
         for _ in range(3):
@@ -85,7 +89,7 @@ def test_what_was_asked_right_behind_a_write_is_not_kept_however_long_it_took(
         now[0] += 2 * SETTLED_SECONDS
         return matching_documents(*given)
 
-    monkeypatch.setattr("kg_api.graph.filters.remembered.matching_documents", slow)
+    monkeypatch.setattr("kg_api.graph.filters.matching_documents", slow)
     store_document(graph, told("one", tags=["ops"]))
     for times in (1, 2, 2):
         remembered.matching(WHERE, None)
@@ -119,7 +123,7 @@ def test_names_of_fields_are_looked_for_once(graph: Graph, monkeypatch: pytest.M
         looked.append(given)
         return read_keys(*given)
 
-    monkeypatch.setattr("kg_api.graph.filters.remembered.read_keys", counted)
+    monkeypatch.setattr("kg_api.graph.filters.read_keys", counted)
     remembered = RememberedFilters(graph, lambda: now[0])
     store_document(graph, told("one", tags=["ops"]))
 

@@ -12,19 +12,19 @@ import neo4j
 import numpy as np
 import pytest
 
-from kg_api.embed.remote.embedder import KNOWN_GOOD
 from kg_api.graph import jobs
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.spaces.due import read_refused_sources
-from kg_api.jobs.embedding.source_job import SourceEmbedding
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.vectors import read_refused_sources
+from kg_api.jobs.embedding import SourceEmbedding
 from kg_api.jobs.runner import Runner
-from kg_api.models.embedding.spaces import ModelChoice
-from kg_api.models.vocabulary import JobState
-from kg_api.planning.contexts import Contexts
+from kg_api.providers.remote_embedding import KNOWN_GOOD
+from kg_api.schemas.spaces import ModelChoice
+from kg_api.schemas.vocabulary import JobState
 from kg_api.settings import WorkerSettings
-from kg_api.spaces.cached import CachedPassages
+from kg_api.spaces.contexts import Contexts
 from kg_api.spaces.plans import read_embedding_state
+from kg_api.spaces.registry import CachedPassages
 from tests.support.behaviours import Behaviour, Drop, Status
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder

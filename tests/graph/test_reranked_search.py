@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from kg_api.errors import RerankUnavailable
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.queries.search import SourceHits, SourceSearch
-from kg_api.rerank.open import open_reranker
-from kg_api.rerank.port import Reranker
-from kg_api.search.rank.ranker import Reranking
+from kg_api.graph.document_writes import store_document
+from kg_api.providers.rerank import Reranker, open_reranker
+from kg_api.schemas.search import SourceHits, SourceSearch
+from kg_api.search.rank import Reranking
 from kg_api.search.service import SearchService
 from kg_api.settings import Settings
 from tests.support.kg import Kg

@@ -7,12 +7,11 @@ from datetime import UTC, datetime, timedelta
 import neo4j
 
 from kg_api.access import keys
-from kg_api.access.sessions import open_session
-from kg_api.access.token import parse_token
-from kg_api.backup.keys import limit_restored_keys
-from kg_api.graph.database import Graph
-from kg_api.graph.keys.stored import read_keys
-from kg_api.models.keys import ApiKey, NewKey
+from kg_api.access.keys import open_session, parse_token
+from kg_api.graph.client import Graph
+from kg_api.graph.keys import read_keys
+from kg_api.schemas.operations import ApiKey, NewKey
+from kg_api.transfer.restore import limit_restored_keys
 from tests.support.cypher import rows
 
 

@@ -9,19 +9,21 @@ import neo4j
 import pytest
 
 from kg_api.errors import Conflict
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.deleting import delete_ontology
-from kg_api.graph.documents.folders import register
-from kg_api.graph.documents.library import list_documents
-from kg_api.graph.documents.writes import StoreResult, store_document, store_documents, storing
-from kg_api.graph.review import waiting
-from kg_api.graph.review.waiting import count_waiting, list_waiting, read_waiting
-from kg_api.ingest.batch import store_each
-from kg_api.ingest.records import Incoming, to_record
-from kg_api.ingest.review import ReviewService
-from kg_api.models.library.documents import DocumentRecord
-from kg_api.models.library.folders import NewFolder
-from kg_api.models.library.review import Approval, Approved, Review
+from kg_api.graph import review as waiting
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import (
+    StoreResult,
+    delete_ontology,
+    store_document,
+    store_documents,
+    storing,
+)
+from kg_api.graph.folders import register
+from kg_api.graph.library import list_documents
+from kg_api.graph.review import count_waiting, list_waiting, read_waiting
+from kg_api.ingest.service import Incoming, ReviewService, store_each, to_record
+from kg_api.schemas.documents import Approval, Approved, DocumentRecord, Review
+from kg_api.schemas.folders import NewFolder
 from tests.support.cypher import rows
 from tests.support.sync import counts, documents, put, scan, work
 
@@ -123,7 +125,7 @@ def test_a_transaction_that_runs_twice_approves_once(graph: Graph, driver: neo4j
 def test_all_are_approved_in_portions_and_one_that_fails_waits_on(
     graph: Graph, service: ReviewService, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kg_api.ingest.review.APPROVED_A_REQUEST", 2)
+    monkeypatch.setattr("kg_api.ingest.service.APPROVED_A_REQUEST", 2)
     store_documents(graph, [given(f"{n}.md", f"Text {n}.") for n in range(5)])
     rows(driver, "MATCH (w:WaitingDocument {document: '1.md'}) SET w.given = 'nothing'")
     found: list[Approved] = [service.approve(Approval(ontology="notes", all=True))]

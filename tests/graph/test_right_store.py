@@ -10,13 +10,12 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from kg_api.blobs.files import FileBlobStore
-from kg_api.blobs.port import MARKER, key_of
+from kg_api.blobs.images import StoredFiles
+from kg_api.blobs.store import MARKER, FileBlobStore, key_of
 from kg_api.errors import FileLost, FileStoreFull, Unavailable
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.deleting import delete_document
-from kg_api.graph.images.blobs import known_store
-from kg_api.images.files import StoredFiles
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import delete_document
+from kg_api.graph.images import known_store
 from tests.conftest import wipe
 from tests.support.cypher import rows
 from tests.support.images import drawn, encoded

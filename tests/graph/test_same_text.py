@@ -9,10 +9,15 @@ from pathlib import Path
 
 import neo4j
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.deleting import delete_document
-from kg_api.graph.documents.writes import StoreResult, preview_document, store_document, store_documents
-from kg_api.models.library.documents import DocumentRecord, StoredChange
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import (
+    StoreResult,
+    delete_document,
+    preview_document,
+    store_document,
+    store_documents,
+)
+from kg_api.schemas.documents import DocumentRecord, StoredChange
 from tests.support.cypher import rows
 from tests.support.records import record
 from tests.support.sync import counts, documents, follow, put, scan, work

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import neo4j
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import storing
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import storing
 from tests.support.cypher import STATEMENTS
 from tests.support.records import record
 

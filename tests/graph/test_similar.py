@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from kg_api.errors import NotFound
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.queries.places import Place
-from kg_api.models.queries.similarity import (
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.schemas.search import Place
+from kg_api.schemas.similarity import (
     GraphRequest,
     SimilarDocumentSearch,
     SimilarSearch,
     SimilarSources,
     SourceGraph,
 )
-from kg_api.similarity import service as similarity_service
-from kg_api.similarity.service import SimilarityService
+from kg_api.search import similar as similarity_service
+from kg_api.search.similar import SimilarityService
 from tests.support.embedding import configure_in_place
 from tests.support.kg import Kg
 from tests.support.records import record

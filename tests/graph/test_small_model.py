@@ -15,13 +15,12 @@ import pytest
 from pydantic import SecretStr
 
 from kg_api.errors import InvalidInput, LlmUnavailable
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.llm.chat import Chat, open_chat
-from kg_api.llm.prompts import Prompt
-from kg_api.llm.schemas import TEXT, object_of
-from kg_api.models.vocabulary import JobState
-from kg_api.provider.retrying import RetryPolicy
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.providers.chat import TEXT, Prompt, object_of
+from kg_api.providers.openai_chat import Chat, open_chat
+from kg_api.providers.retrying import RetryPolicy
+from kg_api.schemas.vocabulary import JobState
 from kg_api.sections import ConceptsSettings, LlmSettings, OpenAISettings
 from kg_api.settings import Settings, load_settings
 from tests.support.concepts import check_invariants

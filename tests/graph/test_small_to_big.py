@@ -9,9 +9,9 @@ import neo4j
 import numpy as np
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.queries.search import SourceHit, SourceHits, SourceSearch
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.schemas.search import SourceHit, SourceHits, SourceSearch
 from kg_api.search.service import SearchService
 from tests.graph.test_chunks import chunks, configure
 from tests.support.cypher import rows

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.fulltext.synonyms import write_synonyms
-from kg_api.graph.spaces.registry import ensure_space
-from kg_api.models.queries.search import SourceHits, SourceSearch
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.fulltext import write_synonyms
+from kg_api.graph.spaces import ensure_space
+from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.search.service import SearchService
 from kg_api.spaces.registry import SpaceRegistry
 from tests.support.embedders import small_embedder

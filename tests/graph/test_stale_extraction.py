@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.concepts.extraction_config import ExtractionConfig
-from kg_api.models.vocabulary import JobState
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.schemas.concepts import ExtractionConfig
+from kg_api.schemas.vocabulary import JobState
 from kg_api.settings import Settings
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.extraction import PARAGRAPHS, run_extraction, service_of, settings_of, the_job

@@ -14,8 +14,8 @@ import neo4j
 import pytest
 
 from kg_api.errors import KgError, TooBusy
-from kg_api.graph.database import Graph, Row, Transaction
-from kg_api.graph.documents.writes import (
+from kg_api.graph.client import Graph, Row, Transaction
+from kg_api.graph.document_writes import (
     CHARACTERS_A_TRANSACTION,
     SOURCES_A_TRANSACTION,
     split_to_transactions,
@@ -23,8 +23,8 @@ from kg_api.graph.documents.writes import (
     store_documents,
     storing,
 )
-from kg_api.ingest.batch import store_each
-from kg_api.models.library.documents import DocumentRecord
+from kg_api.ingest.service import store_each
+from kg_api.schemas.documents import DocumentRecord
 from tests.neo4j_server import Neo4jServer
 from tests.support.cypher import rows
 from tests.support.records import record

@@ -7,16 +7,13 @@ import numpy as np
 import pytest
 
 from kg_api.errors import Conflict, InvalidInput, NotFound
-from kg_api.graph.documents.deleting import delete_document
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.indexes import index_states
+from kg_api.graph.document_writes import delete_document, store_document
 from kg_api.graph.jobs import enqueue_slot, find_job
-from kg_api.graph.spaces.configuration import space_of_new_before
-from kg_api.graph.spaces.removal import is_still_wanted, leftovers
-from kg_api.models.embedding.configuration import EmbeddingConfig
-from kg_api.models.embedding.switching import SpaceBuild
-from kg_api.models.identity import document_id
-from kg_api.models.vocabulary import JobState
+from kg_api.graph.schema import index_states
+from kg_api.graph.spaces import is_still_wanted, leftovers, space_of_new_before
+from kg_api.schemas.base import document_id
+from kg_api.schemas.embedding import EmbeddingConfig, SpaceBuild
+from kg_api.schemas.vocabulary import JobState
 from kg_api.spaces.plans import read_embedding_state
 from tests.support.cypher import rows
 from tests.support.embedding import status

@@ -10,16 +10,15 @@ import neo4j
 import pytest
 
 from kg_api.errors import Conflict, NotFound
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.called import documents_called
-from kg_api.graph.documents.changing import change_document
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.fulltext.language import choose_language
-from kg_api.graph.naming.documents import identify_document
-from kg_api.graph.spaces.registry import ensure_space
-from kg_api.models.identity import document_id
-from kg_api.models.library.documents import DocumentChange, DocumentRecord
-from kg_api.models.queries.search import SourceHit, SourceSearch
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.documents import change_document, documents_called
+from kg_api.graph.fulltext import choose_language
+from kg_api.graph.names import identify_document
+from kg_api.graph.spaces import ensure_space
+from kg_api.schemas.base import document_id
+from kg_api.schemas.documents import DocumentChange, DocumentRecord
+from kg_api.schemas.search import SourceHit, SourceSearch
 from kg_api.search.service import SearchService
 from kg_api.spaces.registry import SpaceRegistry
 from tests.conftest import wipe

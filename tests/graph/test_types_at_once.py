@@ -6,11 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import neo4j
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.relations.vocabulary import merge_types, unmerge_types
-from kg_api.models.concepts.extraction import ExtractedRelation
-from kg_api.models.concepts.vocabulary import TypeMerging
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.relations import merge_types, unmerge_types
+from kg_api.schemas.concepts import ExtractedRelation, TypeMerging
 from tests.support.concepts import extraction, found, quote, write
 from tests.support.cypher import rows
 from tests.support.records import record

@@ -9,15 +9,14 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.concepts.service import ConceptService
-from kg_api.graph.concepts.writes import write_extractions
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.concepts.extraction import ExtractedConcept, Extraction, Quote
-from kg_api.models.queries.hybrid import HybridSearch
-from kg_api.models.queries.search import SourceSearch
-from kg_api.search.hybrid import HybridService
-from kg_api.search.service import SearchService
+from kg_api.concepts.search import ConceptService
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_writes import write_extractions
+from kg_api.graph.document_writes import store_document
+from kg_api.schemas.answers import HybridSearch
+from kg_api.schemas.concepts import ExtractedConcept, Extraction, Quote
+from kg_api.schemas.search import SourceSearch
+from kg_api.search.service import HybridService, SearchService
 from kg_api.settings import Settings
 from tests.support.concepts import check_invariants, count
 from tests.support.cypher import rows

@@ -6,7 +6,7 @@ import neo4j
 import numpy as np
 
 from kg_api.graph.cache import prune_cache, read_vectors, remember_vectors
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.support.cypher import rows
 
 MADE = {

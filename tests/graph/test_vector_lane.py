@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.search.passages import Filters, NearestPassages, by_vector
-from kg_api.graph.spaces.registry import find_space
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.search import Filters, NearestPassages, by_vector
+from kg_api.graph.spaces import find_space
 from tests.support.kg import Kg
 from tests.support.records import record
 

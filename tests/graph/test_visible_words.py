@@ -13,15 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.fulltext.queries import CONCEPT_FIELDS, lucene_queries, terms
-from kg_api.graph.search.concepts import concepts_by_text
-from kg_api.graph.search.passages import SpaceVectors
-from kg_api.graph.search.similar import places_of
-from kg_api.graph.search.words import by_text
-from kg_api.models.identity import concept_id, document_id, scope_of_ontology
-from kg_api.models.library.documents import DocumentRecord
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.fulltext import CONCEPT_FIELDS, lucene_queries, terms
+from kg_api.graph.search import SpaceVectors, by_text, concepts_by_text
+from kg_api.graph.similar import places_of
+from kg_api.schemas.base import concept_id, document_id, scope_of_ontology
+from kg_api.schemas.documents import DocumentRecord
 from tests.support.concepts import extraction, found, write
 from tests.support.records import record
 

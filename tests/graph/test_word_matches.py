@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.fulltext.matches import QuestionWords
-from kg_api.graph.fulltext.queries import lucene_queries, terms
-from kg_api.graph.search.passages import SpaceVectors
-from kg_api.graph.search.words import by_text
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.fulltext import QuestionWords, lucene_queries, terms
+from kg_api.graph.search import SpaceVectors, by_text
 from tests.graph.test_visible_words import JOINED
 from tests.support.records import record
 

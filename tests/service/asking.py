@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import neo4j
 
-from kg_api.graph.database import Graph
-from kg_api.graph.spaces.registry import ensure_space
+from kg_api.graph.client import Graph
+from kg_api.graph.spaces import ensure_space
 from tests.conftest import wipe
 from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs

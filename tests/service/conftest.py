@@ -11,10 +11,10 @@ import neo4j
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
-from kg_api.graph.migrations import migrate
-from kg_api.graph.spaces.registry import ensure_space
-from kg_api.managed.home import Home
+from kg_api.graph.client import Graph
+from kg_api.graph.schema import migrate
+from kg_api.graph.spaces import ensure_space
+from kg_api.local.processes import Home
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.support.embedders import small_embedder

@@ -17,9 +17,9 @@ from httpx_sse import connect_sse
 
 from kg_api.client import AsyncKgClient, KgClient
 from kg_api.errors import InvalidInput, LlmUnavailable
-from kg_api.graph.database import Graph
-from kg_api.graph.spaces.registry import ensure_space
-from kg_api.models.queries.answering import Answered, Statement
+from kg_api.graph.client import Graph
+from kg_api.graph.spaces import ensure_space
+from kg_api.schemas.answers import Answered, Statement
 from tests.service.asking import Json, embedded, ingest, problem
 from tests.support.behaviours import Status
 from tests.support.embedders import small_embedder

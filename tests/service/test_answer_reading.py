@@ -8,7 +8,7 @@ import httpx
 import pytest
 from httpx_sse import connect_sse
 
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.service.asking import Json, problem, words_before_meaning
 from tests.service.test_answer import ANSWER, NEAR, QUESTION, answer, web
 from tests.support.embedding_server import EmbeddingServer

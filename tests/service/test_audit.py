@@ -11,8 +11,8 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import NotFound
-from kg_api.graph.database import Graph
-from kg_api.graph.keys.audit import AuditRecord, prune_audit, write_audit
+from kg_api.graph.client import Graph
+from kg_api.graph.keys import AuditRecord, prune_audit, write_audit
 from tests.service.asking import ingest, problem, search
 from tests.support.running import wait_until
 

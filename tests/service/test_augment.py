@@ -10,8 +10,8 @@ import pytest
 
 from kg_api.client import AsyncKgClient, KgClient
 from kg_api.errors import InvalidInput
-from kg_api.graph.database import Graph
-from kg_api.models.queries.augment import Augmented
+from kg_api.graph.client import Graph
+from kg_api.schemas.answers import Augmented
 from tests.service.asking import Json, embedded, ingest, problem, search, words_before_meaning
 from tests.support.running import Service
 

@@ -15,7 +15,7 @@ import httpx
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.service.asking import CANARY, SEARCH, assert_unharmed, lay_canary, problem, search, texts, vector
 from tests.support.running import Service
 

@@ -10,13 +10,13 @@ import neo4j
 import numpy as np
 import pytest
 
-from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.embed.port import Vectors
 from kg_api.graph import readiness
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from kg_api.graph.readiness import IndexWatch
-from kg_api.graph.spaces.registry import ensure_space
-from kg_api.models.queries.search import SourceSearch
+from kg_api.graph.spaces import ensure_space
+from kg_api.providers.embedding import DeterministicEmbedder
+from kg_api.providers.embedding_port import Vectors
+from kg_api.schemas.search import SourceSearch
 from kg_api.search.service import SearchService
 from tests.service.asking import CANARY, embedded, found, ingest, nodes, search, texts
 from tests.support.embedders import small_embedder

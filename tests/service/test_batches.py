@@ -11,8 +11,7 @@ import neo4j
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.models.library.batches import MAX_DOCUMENTS_A_BATCH
-from kg_api.models.library.documents import DocumentText
+from kg_api.schemas.documents import MAX_DOCUMENTS_A_BATCH, DocumentText
 from tests.service.asking import found, ingest, nodes, problem
 from tests.support.cypher import rows
 

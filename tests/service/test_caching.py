@@ -11,9 +11,9 @@ from typing import Final
 import httpx
 import pytest
 
-from kg_api.web.access.caching import OWN as KEPT_BY_ONE
-from kg_api.web.access.scopes import DESCRIBING_KG
-from kg_api.web.ui.assets import PREFIX, address_of
+from kg_api.web.shared.scopes import DESCRIBING_KG
+from kg_api.web.shared.security import OWN as KEPT_BY_ONE
+from kg_api.web.ui.rendering import PREFIX, address_of
 from tests.support.browsing import signed_in, token_in
 from tests.support.routes import PAGES, PUBLIC, PUBLIC_PAGES, ROUTES
 from tests.support.running import Service

@@ -8,7 +8,7 @@ import pytest
 
 from kg_api.client import AsyncKgClient, KgClient
 from kg_api.errors import Conflict, InvalidInput, NotFound, UnreadableDocument
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.support.embedding import run_jobs
 from tests.support.running import Service
 

@@ -7,7 +7,7 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import NotFound
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.service.asking import problem
 from tests.support.communities import BAKERY, HARBOUR, detect
 from tests.support.mcp import answer, call

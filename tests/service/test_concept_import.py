@@ -15,7 +15,7 @@ import pytest
 
 from kg_api.client import AsyncKgClient, KgClient
 from kg_api.errors import InvalidInput
-from kg_api.models.concepts.imports import ConceptRow
+from kg_api.schemas.concepts import ConceptRow
 from tests.service.asking import Json, ingest, problem
 from tests.support import forked
 from tests.support.running import Service

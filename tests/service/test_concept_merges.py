@@ -9,10 +9,10 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import NotFound
-from kg_api.graph.concepts.merging import Why, merge_concepts
-from kg_api.graph.concepts.names import Text
-from kg_api.graph.database import Graph
-from kg_api.models.identity import concept_id
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_merges import Why, merge_concepts
+from kg_api.graph.concepts import Text
+from kg_api.schemas.base import concept_id
 from tests.service.asking import problem
 from tests.support.embedding import run_jobs
 

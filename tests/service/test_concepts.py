@@ -11,7 +11,7 @@ import pytest
 
 from kg_api.client import AsyncKgClient, KgClient
 from kg_api.errors import InvalidInput, NotFound
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from kg_cli.mcp.library import ClientLibrary
 from tests.service.asking import Json, problem
 from tests.support.concept_graph import BEES, store_bees, store_concepts

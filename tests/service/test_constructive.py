@@ -11,8 +11,8 @@ import pytest
 
 from kg_api.client import AsyncKgClient, KgClient
 from kg_api.errors import InvalidInput
-from kg_api.graph.database import Graph
-from kg_api.models.constructive.query import ExpandStep, SeedStep
+from kg_api.graph.client import Graph
+from kg_api.schemas.constructive import ExpandStep, SeedStep
 from tests.service.asking import Json, problem
 from tests.support.concept_graph import store_lives
 from tests.support.embedding import run_jobs

@@ -11,8 +11,8 @@ import pytest
 
 from kg_api.client import AsyncKgClient, KgClient
 from kg_api.errors import InvalidInput
-from kg_api.graph.database import Graph
-from kg_api.models.library.conversations import Message
+from kg_api.graph.client import Graph
+from kg_api.schemas.documents import Message
 from tests.service.asking import Json, embedded, found, nodes, problem, search, texts
 from tests.support.embedding import run_jobs
 from tests.support.running import Service

@@ -9,7 +9,7 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput, NotFound
-from kg_api.models.vocabulary import KeyScope
+from kg_api.schemas.vocabulary import KeyScope
 from tests.service.asking import problem
 from tests.support.browsing import signed_in
 from tests.support.evaluations import measured, save

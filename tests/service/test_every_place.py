@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from kg_api.web.access.scopes import can_be_held
+from kg_api.web.shared.scopes import can_be_held
 from tests.service.test_ids_of_other_ontologies import compare_with_nowhere
 from tests.support.routes import ROUTES
 from tests.support.two_libraries import ASKED, OWN, SEED, Libraries, state_of_other

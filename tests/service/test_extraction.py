@@ -11,8 +11,8 @@ import pytest
 
 from kg_api.client import AsyncKgClient, KgClient
 from kg_api.errors import InvalidInput, NotFound
-from kg_api.graph.database import Graph
-from kg_api.models.concepts.extraction_config import ExtractionConfig
+from kg_api.graph.client import Graph
+from kg_api.schemas.concepts import ExtractionConfig
 from kg_api.settings import load_settings
 from tests.service.asking import problem
 from tests.support.cypher import rows

@@ -11,7 +11,7 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import Conflict, InvalidInput, NotFound
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import found, nodes, problem
 from tests.support.running import serve

@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
-from kg_api.models.concepts.grounding import Grounding
+from kg_api.graph.client import Graph
+from kg_api.schemas.concepts import Grounding
 from tests.service.test_relationships import state
 from tests.support.embedding import run_jobs
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from lxml.html import document_fromstring
 
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.service.asking import embedded
 from tests.support.mcp import BEFORE, CURRENT, MODES, answer, call, text_of
 from tests.support.running import Service

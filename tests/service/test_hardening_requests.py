@@ -18,9 +18,9 @@ import httpx
 import pytest
 
 from kg_api.access import keys
-from kg_api.graph.database import Graph
-from kg_api.models.keys import NewKey
-from kg_api.web.access.pace import MAX_WRONG_KEYS
+from kg_api.graph.client import Graph
+from kg_api.schemas.operations import NewKey
+from kg_api.web.shared.security import MAX_WRONG_KEYS
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import SEARCH, ingest, knock, problem
 from tests.support.running import Service, serve

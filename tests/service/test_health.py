@@ -12,9 +12,9 @@ import pytest
 
 from kg_api import __version__
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
-from kg_api.graph.spaces.registry import ensure_space
-from kg_api.managed.ports import free_port
+from kg_api.graph.client import Graph
+from kg_api.graph.spaces import ensure_space
+from kg_api.local.processes import free_port
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import embedded, problem, search, texts, vector
 from tests.support.embedders import small_embedder
@@ -74,7 +74,8 @@ def test_without_its_model_it_answers_by_full_text_says_so_and_keeps_its_secrets
     modelless: Service, server: Neo4jServer, writer: EmbeddingServer
 ) -> None:
     """One process for all, for each takes seconds to start."""
-    with httpx.Client(base_url=modelless.url, headers={"Authorization": f"Bearer {SECRET}"}) as http:
+    headers = {"Authorization": f"Bearer {SECRET}"}
+    with httpx.Client(base_url=modelless.url, headers=headers, timeout=60) as http:
         answers_by_full_text(http)
         lets_nothing_pass_a_number_unmeasured(http, writer)
         seen = errors_and_descriptions(http)

@@ -14,8 +14,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from kg_api import __version__
-from kg_api.models.library.documents import DocumentText
-from kg_api.models.queries.search import SourceSearch
+from kg_api.schemas.documents import DocumentText
+from kg_api.schemas.search import SourceSearch
 from tests.service.asking import SEARCH, ingest, problem
 from tests.support.running import Service, wait_until
 

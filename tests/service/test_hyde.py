@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.spaces.registry import ensure_space
+from kg_api.graph.client import Graph
+from kg_api.graph.spaces import ensure_space
 from tests.service.asking import Json, embedded, problem, search
 from tests.support.behaviours import Status
 from tests.support.embedders import small_embedder

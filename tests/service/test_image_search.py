@@ -10,8 +10,8 @@ import pytest
 
 from kg_api.client import AsyncKgClient, KgClient
 from kg_api.errors import InvalidInput
-from kg_api.graph.database import Graph
-from kg_api.models.pictures.search import ImageHits
+from kg_api.graph.client import Graph
+from kg_api.schemas.image_search import ImageHits
 from tests.service.asking import Json, ingest, problem
 from tests.service.test_formats import upload
 from tests.support.embedding import run_jobs

@@ -12,7 +12,7 @@ from PIL import Image
 
 from kg_api.client import KgClient
 from kg_api.errors import NotFound
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.service.asking import problem, search
 from tests.service.test_formats import upload
 from tests.support.embedding import run_jobs

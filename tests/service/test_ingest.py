@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.service.asking import embedded, found, ingest, nodes, problem, search, texts
 from tests.support.embedding import run_jobs
 

@@ -16,11 +16,11 @@ from httpx_sse import connect_sse
 
 from kg_api.client import AsyncKgClient, KgClient
 from kg_api.errors import NotFound, TooBusy
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from kg_api.graph.jobs import cancel_job, request_job
-from kg_api.graph.spaces.registry import ensure_space
-from kg_api.models.jobs import FINISHED, Job
-from kg_api.models.vocabulary import JobState
+from kg_api.graph.spaces import ensure_space
+from kg_api.schemas.operations import FINISHED, Job
+from kg_api.schemas.vocabulary import JobState
 from tests.neo4j_server import Neo4jServer
 from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs

@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
-from kg_api.models.vocabulary import JobState
+from kg_api.graph.client import Graph
+from kg_api.schemas.vocabulary import JobState
 from tests.service.asking import ingest
 from tests.support.embedding import run_jobs
 

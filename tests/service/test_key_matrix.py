@@ -9,11 +9,11 @@ import neo4j
 import pytest
 
 from kg_api.access import keys
-from kg_api.graph.database import Graph
-from kg_api.graph.migrations import migrate
-from kg_api.graph.spaces.registry import ensure_space
-from kg_api.models.keys import KeyRotation, NewKey
-from kg_api.models.vocabulary import KeyScope
+from kg_api.graph.client import Graph
+from kg_api.graph.schema import migrate
+from kg_api.graph.spaces import ensure_space
+from kg_api.schemas.operations import KeyRotation, NewKey
+from kg_api.schemas.vocabulary import KeyScope
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import knock

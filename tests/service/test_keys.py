@@ -11,16 +11,15 @@ import neo4j
 import pytest
 
 from kg_api.access import keys
-from kg_api.access.check import KNOWN_SECONDS
-from kg_api.access.local import make_proof
+from kg_api.access.keys import KNOWN_SECONDS, make_proof
 from kg_api.client import KgClient
 from kg_api.errors import Conflict, Forbidden, NotFound
-from kg_api.graph.database import Graph
-from kg_api.graph.keys.stored import read_keys
-from kg_api.graph.spaces.registry import ensure_space
-from kg_api.managed.home import Home
-from kg_api.models.keys import KeyRotation, NewKey
-from kg_api.models.vocabulary import KeyScope
+from kg_api.graph.client import Graph
+from kg_api.graph.keys import read_keys
+from kg_api.graph.spaces import ensure_space
+from kg_api.local.processes import Home
+from kg_api.schemas.operations import KeyRotation, NewKey
+from kg_api.schemas.vocabulary import KeyScope
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import knock
 from tests.support.cypher import rows

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from kg_api.web.access.scopes import OF_SOME, PAGES_OF_SOME, can_be_held
+from kg_api.web.shared.scopes import OF_SOME, PAGES_OF_SOME, can_be_held
 from tests.service.test_ids_of_other_ontologies import CHANGED_BY_ID, READ_BY_ID
 from tests.support.routes import ROUTES
 from tests.support.running import Service

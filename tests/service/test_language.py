@@ -11,9 +11,9 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput, NotFound
-from kg_api.graph.database import Graph
-from kg_api.graph.fulltext.language import choose_language
-from kg_api.models.words.language import LANGUAGE_NAMES
+from kg_api.graph.client import Graph
+from kg_api.graph.fulltext import choose_language
+from kg_api.schemas.languages import LANGUAGE_NAMES
 from tests.service.asking import ingest
 from tests.support.cypher import rows
 

@@ -7,7 +7,7 @@ import neo4j
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.service.asking import embedded, found, ingest, nodes, search
 from tests.support.embedding import run_jobs
 

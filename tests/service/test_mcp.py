@@ -14,8 +14,8 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
-from kg_api.managed.ports import free_port
+from kg_api.graph.client import Graph
+from kg_api.local.processes import free_port
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import embedded
 from tests.support.mcp import BEFORE, CURRENT, MODES, Target, answer, call, failure, talk, text_of, walk

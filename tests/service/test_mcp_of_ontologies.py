@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from kg_api.mcp.catalogue import TOOLS
+from kg_api.mcp.server import TOOLS
 from tests.support.two_libraries import OTHER, OWN, SAME_NAME, SECRET, Libraries, fill_in
 
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (

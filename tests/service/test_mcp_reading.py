@@ -13,8 +13,8 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
-from kg_api.graph.database import Graph
-from kg_api.graph.search.shared_reading import REMEMBERED_SECONDS
+from kg_api.graph.client import Graph
+from kg_api.graph.search import REMEMBERED_SECONDS
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import embedded
 from tests.support.cypher import rows

@@ -11,16 +11,14 @@ import httpx
 import neo4j
 import pytest
 
-from kg_api.bundle.checking import check_bundle
-from kg_api.bundle.lines import read_lines
 from kg_api.client import KgClient
 from kg_api.errors import Conflict, NotFound, Unavailable
-from kg_api.graph.database import Graph
-from kg_api.graph.spaces.registry import ensure_space
-from kg_api.models.bundle.manifest import Manifest
-from kg_api.web.limits.json_bounds import check_bounds
-from kg_cli.bundle.exporting import BundleWriter
-from kg_cli.bundle.importing import BundleSender, OntologyImport, choose
+from kg_api.graph.client import Graph
+from kg_api.graph.spaces import ensure_space
+from kg_api.schemas.bundles import Manifest
+from kg_api.transfer.bundles import check_bundle, read_lines
+from kg_api.web.shared.limits import check_bounds
+from kg_cli.bundle.transfer import BundleSender, BundleWriter, OntologyImport, choose
 from tests.conftest import wipe
 from tests.service.asking import nodes, problem
 from tests.service.test_formats import upload
@@ -120,7 +118,7 @@ def test_one_ontology_goes_into_a_kg_that_is_in_use(kg: KgClient, graph: Graph, 
 def test_an_export_goes_on_where_it_was_interrupted(
     kg: KgClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kg_cli.bundle.pages.read_lines", _breaks_at_the_second(check_bounds))
+    monkeypatch.setattr("kg_cli.bundle.transfer.read_lines", _breaks_at_the_second(check_bounds))
     for number in range(120):
         kg.ingest_text(f"Number {number}.", ontology="notes", document=f"{number:03}.md")
     folder = tmp_path / "bundle"

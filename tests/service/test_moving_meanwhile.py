@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 
-from kg_api.bundle.checking import check_bundle
-from kg_api.bundle.folder import open_plain, raw_lines
-from kg_api.bundle.lines import read_line
 from kg_api.client import KgClient
 from kg_api.errors import Conflict, InvalidInput, Unavailable
-from kg_api.graph.database import Graph
-from kg_api.models.bundle.manifest import Manifest
-from kg_api.web.limits.json_bounds import check_bounds
-from kg_cli.bundle.pages import OntologyPages
+from kg_api.graph.client import Graph
+from kg_api.schemas.bundles import Manifest
+from kg_api.transfer.bundles import check_bundle, open_plain, raw_lines, read_line
+from kg_api.web.shared.limits import check_bounds
+from kg_cli.bundle.transfer import OntologyPages
 from tests.service.test_moving import bring, export
 from tests.support.embedding import run_jobs
 

@@ -7,8 +7,8 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import Conflict, NotFound
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_documents
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_documents
 from tests.service.asking import ingest, problem, search
 from tests.support.embedding import run_jobs
 from tests.support.records import record

@@ -9,8 +9,8 @@ import neo4j
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
-from kg_api.graph.search.shared_reading import REMEMBERED_SECONDS
+from kg_api.graph.client import Graph
+from kg_api.graph.search import REMEMBERED_SECONDS
 from tests.service.asking import embedded, search
 from tests.support.cypher import rows
 

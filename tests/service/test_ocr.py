@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import httpx
 
-from kg_api.graph.database import Graph
-from kg_api.models.library.word_boxes import unpack
+from kg_api.graph.client import Graph
+from kg_api.schemas.documents import unpack
 from tests.service.asking import search
 from tests.service.test_formats import upload
 from tests.support.pictures import pictured

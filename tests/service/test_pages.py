@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from kg_api.client import AsyncKgClient, KgClient
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.queries.search import SourceSearch
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.schemas.search import SourceSearch
 from tests.service.asking import SEARCH, Json, problem, search
 from tests.support.embedding import run_jobs
 from tests.support.records import record

@@ -12,8 +12,8 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import NotFound
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
 from tests.service.asking import problem
 from tests.support.communities import HARBOUR, detect
 from tests.support.cypher import rows

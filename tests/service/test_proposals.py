@@ -6,11 +6,11 @@ import httpx
 import pytest
 
 from kg_api.client import KgClient
+from kg_api.discovery.proposals import AGAIN, ANOTHER_WAY
 from kg_api.errors import InvalidInput, NotFound
-from kg_api.graph.database import Graph
-from kg_api.models.proposals.proposals import Proposal
-from kg_api.models.vocabulary import LINKED
-from kg_api.proposals.service import AGAIN, ANOTHER_WAY
+from kg_api.graph.client import Graph
+from kg_api.schemas.proposals import Proposal
+from kg_api.schemas.vocabulary import LINKED
 from tests.service.asking import problem
 from tests.support.embedding import run_jobs
 from tests.support.mcp import answer, call

@@ -12,10 +12,9 @@ import neo4j
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from kg_api.graph.database import Graph
-from kg_api.graph.jobs import request_job
-from kg_api.graph.jobs.workers import sign_of_life
-from kg_api.graph.spaces.registry import ensure_space
+from kg_api.graph.client import Graph
+from kg_api.graph.jobs import request_job, sign_of_life
+from kg_api.graph.spaces import ensure_space
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import ingest
 from tests.support.embedders import small_embedder

@@ -11,9 +11,9 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import Conflict, InvalidInput, NotFound
-from kg_api.graph.database import Graph
-from kg_api.models.concepts.extraction import ExtractedConcept, Extraction, Quote
-from kg_api.models.vocabulary import JobState
+from kg_api.graph.client import Graph
+from kg_api.schemas.concepts import ExtractedConcept, Extraction, Quote
+from kg_api.schemas.vocabulary import JobState
 from tests.service.asking import embedded, ingest
 from tests.support.concepts import write
 from tests.support.cypher import rows

@@ -12,10 +12,10 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import Conflict, NotFound, Unavailable
-from kg_api.graph.database import Graph
+from kg_api.graph import relations
+from kg_api.graph.client import Graph
 from kg_api.graph.jobs import enqueue_slot
-from kg_api.graph.relations import vocabulary
-from kg_api.models.concepts.vocabulary import TypeMerging
+from kg_api.schemas.concepts import TypeMerging
 from tests.service.asking import Json, problem
 from tests.service.test_relationships import state
 from tests.support.cypher import rows
@@ -59,7 +59,7 @@ def dying_before_renaming(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
         raise Unavailable("the process has ended")
 
     with monkeypatch.context() as patch, contextlib.suppress(Unavailable):
-        patch.setattr(vocabulary, "finish_renaming", die)
+        patch.setattr(relations, "finish_renaming", die)
         yield
 
 
@@ -134,7 +134,7 @@ def test_a_merge_that_was_broken_off_goes_on_when_it_is_asked_for_again(
     told: KgClient, graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with dying_before_renaming(monkeypatch):
-        vocabulary.merge_types(graph, "notes", TypeMerging(into="requires", merged=["needs"], by="Ada"))
+        relations.merge_types(graph, "notes", TypeMerging(into="requires", merged=["needs"], by="Ada"))
     assert ("needs", "needs") in stored(driver)
     (first,) = told.relationship_type_merges("notes").merges
     again = told.merge_relationship_types("notes", into="requires", merged=["needs"], by="Ben")
@@ -150,17 +150,17 @@ def test_the_worker_finishes_merges_and_undoings_that_were_broken_off(
 ) -> None:
     before = stored(driver)
     with dying_before_renaming(monkeypatch):
-        vocabulary.merge_types(graph, "notes", TypeMerging(into="requires", merged=["needs"]))
+        relations.merge_types(graph, "notes", TypeMerging(into="requires", merged=["needs"]))
     enqueue_slot(graph, "backfill")
     run_jobs(graph)
     assert ("needs", "requires") in stored(driver)
     (merge,) = told.relationship_type_merges("notes").merges
     with dying_before_renaming(monkeypatch):
-        vocabulary.unmerge_types(graph, "notes", str(merge.merge_id), None)
+        relations.unmerge_types(graph, "notes", str(merge.merge_id), None)
     assert ("needs", "requires") in stored(driver)
-    assert vocabulary.finish_renaming(graph) == 1
+    assert relations.finish_renaming(graph) == 1
     assert stored(driver) == before
-    assert vocabulary.finish_renaming(graph) == 0, "and then it is through"
+    assert relations.finish_renaming(graph) == 0, "and then it is through"
 
 
 def test_undoing_the_first_of_two_leaves_the_second(told: KgClient, driver: neo4j.Driver) -> None:

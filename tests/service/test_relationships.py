@@ -10,7 +10,7 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput, NotFound
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.service.asking import Json, problem
 from tests.support.embedding import run_jobs
 from tests.support.running import wait_until

@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.concepts.ranks import reciprocal_rank_fusion
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
+from kg_api.concepts.search import reciprocal_rank_fusion
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
 from tests.service.asking import Json, embedded, ingest, search, texts, vector
 from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs

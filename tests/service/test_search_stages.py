@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.service.asking import search
 from tests.service.test_search import FRUIT, store
 

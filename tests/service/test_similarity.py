@@ -10,8 +10,8 @@ import pytest
 
 from kg_api.client import AsyncKgClient, KgClient
 from kg_api.errors import InvalidInput, NotFound
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
 from tests.service.asking import Json, problem
 from tests.support.embedding import run_jobs
 from tests.support.records import record

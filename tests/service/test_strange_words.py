@@ -10,10 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kg_api.graph.database import Graph
-from kg_api.graph.fulltext.queries import lucene_queries, terms
-from kg_api.graph.search.passages import SpaceVectors
-from kg_api.graph.search.words import by_text
+from kg_api.graph.client import Graph
+from kg_api.graph.fulltext import lucene_queries, terms
+from kg_api.graph.search import SpaceVectors, by_text
 from tests.service.asking import embedded, found, ingest, search, texts
 
 STOP_WORDS = (

@@ -14,9 +14,9 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import Conflict, NotFound
-from kg_api.graph.database import Graph
-from kg_api.graph.search.shared_reading import REMEMBERED_SECONDS
-from kg_api.models.queries.search import SourceHits
+from kg_api.graph.client import Graph
+from kg_api.graph.search import REMEMBERED_SECONDS
+from kg_api.schemas.search import SourceHits
 from tests.service.asking import embedded, ingest
 from tests.support.cypher import rows
 from tests.support.embedding import run_jobs

@@ -5,10 +5,10 @@ from __future__ import annotations
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
-from kg_api.graph.database import Graph
-from kg_api.managed.ports import free_port
+from kg_api.graph.client import Graph
+from kg_api.local.processes import free_port
 from kg_api.settings import load_settings
-from kg_cli.stack.doctor.watching import examine_metrics
+from kg_cli.stack.doctor import examine_metrics
 from tests.service.asking import embedded, search
 from tests.support.meters import metrics
 from tests.support.running import Service

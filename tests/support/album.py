@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kg_api.graph.database import Graph
-from kg_api.graph.images.vectors import count_images
-from kg_api.models.embedding.spaces import NewSpace
-from kg_api.models.library.documents import ImageCounts
+from kg_api.graph.client import Graph
+from kg_api.graph.images import count_images
+from kg_api.schemas.documents import ImageCounts
+from kg_api.schemas.spaces import NewSpace
 from kg_api.spaces.plans import read_embedding_state
 from tests.support.colour_grid import ColourGrid, open_image_spaces, plain
 from tests.support.kg import Kg

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from kg_api import __version__
-from kg_api.backup import manifest as manifests
-from kg_api.backup.manifest import BackedUpFile, BackupCounts, BackupManifest
-from kg_api.graph.migrations import list_known
-from kg_api.managed.neo4j import jars
+from kg_api.graph.schema import list_known
+from kg_api.local import neo4j
+from kg_api.transfer import backup
+from kg_api.transfer.backup import BackedUpFile, BackupCounts, BackupManifest
 
 FILES = {
     "database/databases/neostore": b"records",
@@ -28,9 +28,9 @@ def manifest_of(files: dict[str, bytes], **other: Any) -> BackupManifest:
         for path, content in files.items()
     ]
     usual = BackupManifest(
-        format=manifests.FORMAT,
+        format=backup.FORMAT,
         kg_version=__version__,
-        neo4j_version=jars.VERSION,
+        neo4j_version=neo4j.VERSION,
         schema_version=list_known()[-1],
         made_at=dt.datetime(2026, 1, 31, 4, tzinfo=dt.UTC),
         seconds=1.5,
@@ -51,5 +51,5 @@ def write_backup(folder: Path, name: str, **other: Any) -> Path:
     for path, content in FILES.items():
         (place / path).parent.mkdir(parents=True, exist_ok=True)
         (place / path).write_bytes(content)
-    manifests.write(place, manifest_of(FILES, **other))
+    backup.write(place, manifest_of(FILES, **other))
     return place

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import httpx
 
-from kg_api.web.access.session import COOKIE
+from kg_api.web.shared.security import COOKIE
 from tests.support.running import Service
 
 _HOSTS = itertools.count(1)

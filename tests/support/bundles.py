@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from kg_api.models.bundle.manifest import FORMAT, BundledOntology
-from kg_api.models.embedding.configuration import EmbeddingConfig
+from kg_api.schemas.bundles import FORMAT, BundledOntology
+from kg_api.schemas.embedding import EmbeddingConfig
 
 TEXTS = ("The first passage. ", "The second one. ")
 PICTURE = b"no picture, but a file"

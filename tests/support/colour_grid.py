@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from kg_api.embed.image.histogram import DIMENSIONS
-from kg_api.embed.image.port import Pixels, Rendering
-from kg_api.embed.port import Vectors
 from kg_api.errors import ConfigurationError, EmbeddingUnavailable
-from kg_api.graph.database import Graph
-from kg_api.models.embedding.spaces import ImageModelChoice, SpaceIdentity
-from kg_api.provider.service import RejectedText
-from kg_api.spaces.images.registry import ImageSpaceRegistry
+from kg_api.graph.client import Graph
+from kg_api.providers.embedding_port import Pixels, Rendering, Vectors
+from kg_api.providers.pixels import DIMENSIONS
+from kg_api.providers.retrying import RejectedText
+from kg_api.schemas.spaces import ImageModelChoice, SpaceIdentity
+from kg_api.spaces.images import ImageSpaceRegistry
 
 FIRST_CELLS = 2
 COLOURS = {"red": (200, 20, 20), "green": (20, 160, 20), "blue": (20, 40, 200)}

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from kg_api.client import KgClient
-from kg_api.communities.job import CommunityDetection
-from kg_api.communities.requests import CommunityRequests
-from kg_api.communities.service import CommunityService
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.model_settings.communities import CommunitySettings
-from kg_api.models.communities.communities import Communities
-from kg_api.models.library.documents import DocumentRecord
+from kg_api.discovery.communities import CommunityDetection, CommunityRequests, CommunityService
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.schemas.communities import Communities
+from kg_api.schemas.documents import DocumentRecord
+from kg_api.settings import CommunitySettings
 from tests.support.concepts import labelled, write
 from tests.support.embedding import run_jobs
 from tests.support.records import record

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import neo4j
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.concepts.extraction import ExtractedConcept, ExtractedRelation
-from kg_api.models.identity import concept_id, concept_text
-from kg_api.models.library.documents import DocumentRecord
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.schemas.base import concept_id, concept_text
+from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation
+from kg_api.schemas.documents import DocumentRecord
 from tests.support.concepts import extraction, found, quote, write
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder

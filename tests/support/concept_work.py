@@ -10,16 +10,16 @@ import neo4j
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.concepts.merging.merge import link_near
-from kg_api.graph.concepts.vectors import want_concepts
-from kg_api.graph.database import Graph
-from kg_api.graph.indexes import index_states
+from kg_api.concepts.merging import link_near
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_vectors import want_concepts
 from kg_api.graph.jobs import page_of_jobs
-from kg_api.graph.spaces.registry import Space
-from kg_api.jobs.embedding.concept_job import ConceptEmbedding
+from kg_api.graph.schema import index_states
+from kg_api.graph.spaces import Space
+from kg_api.jobs.embedding import ConceptEmbedding
 from kg_api.jobs.runner import Runner
 from kg_api.settings import WorkerSettings
-from kg_api.spaces.cached import CachedPassages
+from kg_api.spaces.registry import CachedPassages
 from tests.support.concepts import extraction, found, write
 from tests.support.cypher import rows
 from tests.support.kg import TEXTS, Kg

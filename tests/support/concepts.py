@@ -6,10 +6,10 @@ from typing import Any
 
 import neo4j
 
-from kg_api.graph.concepts.writes import write_extractions
-from kg_api.graph.database import Graph
-from kg_api.models.concepts.extraction import ExtractedConcept, ExtractedRelation, Extraction, Quote
-from kg_api.models.library.documents import DocumentRecord
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_writes import write_extractions
+from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation, Extraction, Quote
+from kg_api.schemas.documents import DocumentRecord
 from tests.support.cypher import rows
 
 TIMES = ("created_at", "changed_at", "held_at", "extracted_at", "embedded_at", "updated_at", "touched_at")

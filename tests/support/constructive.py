@@ -6,11 +6,10 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from kg_api.concepts.relations.search import RelationshipSearcher
-from kg_api.concepts.service import ConceptService
-from kg_api.constructive.service import ConstructiveService
-from kg_api.models.constructive.query import ConstructiveQuery
-from kg_api.models.constructive.subgraph import AnyNode, Subgraph, SubgraphConcept, SubgraphSource
+from kg_api.concepts.relations import RelationshipSearcher
+from kg_api.concepts.search import ConceptService
+from kg_api.discovery.constructive import ConstructiveService
+from kg_api.schemas.constructive import AnyNode, ConstructiveQuery, Subgraph, SubgraphConcept, SubgraphSource
 from kg_api.search.service import SearchService
 from tests.support.kg import Kg
 

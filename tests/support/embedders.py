@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.spaces.calibration import PAIRS
+from kg_api.providers.embedding import DeterministicEmbedder
+from kg_api.spaces.open_spaces import PAIRS
 
 SHORTEST = 12
 CALIBRATING = [text for pair in PAIRS for text in pair]

@@ -6,27 +6,23 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kg_api.concepts.merging.merge import link_near, merge_near
-from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.embed.port import Embedder
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.library import embedding_status
-from kg_api.graph.spaces.configuration import StoredConfiguration, layout_of, write_configuration
+from kg_api.concepts.merging import link_near, merge_near
+from kg_api.graph.client import Graph
+from kg_api.graph.library import embedding_status
+from kg_api.graph.spaces import StoredConfiguration, layout_of, write_configuration
 from kg_api.jobs.backfill import Backfill
-from kg_api.jobs.embedding.concept_job import ConceptEmbedding
-from kg_api.jobs.embedding.edges.job import EdgeEmbedding
-from kg_api.jobs.embedding.source_job import SourceEmbedding
-from kg_api.jobs.run import Handler
-from kg_api.jobs.runner import Runner
-from kg_api.jobs.space_cleanup import SpaceCleanup
-from kg_api.models.embedding.configuration import EmbeddingConfig
-from kg_api.models.embedding.spaces import ModelChoice
-from kg_api.models.library.documents import EmbeddingStatus
-from kg_api.planning.contexts import Contexts
+from kg_api.jobs.cleanup import SpaceCleanup
+from kg_api.jobs.embedding import ConceptEmbedding, EdgeEmbedding, SourceEmbedding
+from kg_api.jobs.runner import Handler, Runner
+from kg_api.providers.embedding import DeterministicEmbedder
+from kg_api.providers.embedding_port import Embedder
+from kg_api.schemas.documents import EmbeddingStatus
+from kg_api.schemas.embedding import EmbeddingConfig
+from kg_api.schemas.spaces import ModelChoice
 from kg_api.settings import WorkerSettings
-from kg_api.spaces.cached import CachedPassages
+from kg_api.spaces.contexts import Contexts
 from kg_api.spaces.plans import read_embedding_states
-from kg_api.spaces.registry import SpaceRegistry
+from kg_api.spaces.registry import CachedPassages, SpaceRegistry
 from tests.support.embedders import small_embedder
 
 

@@ -26,7 +26,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kg_api.embed.deterministic import DeterministicEmbedder
+from kg_api.providers.embedding import DeterministicEmbedder
 from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
 from tests.support.chat_stream import stream
 from tests.support.embedders import calibrates

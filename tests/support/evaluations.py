@@ -6,8 +6,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from kg_api.evaluate.results import Run, result
-from kg_api.models.evaluation import EvalResult, FoundSpan, QuestionResult, QuestionSet, SetDocument, SetQuery
+from kg_api.evaluation.results import Run, result
+from kg_api.schemas.evaluation import (
+    EvalResult,
+    FoundSpan,
+    QuestionResult,
+    QuestionSet,
+    SetDocument,
+    SetQuery,
+)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

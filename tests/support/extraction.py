@@ -10,20 +10,19 @@ from typing import Any
 
 import neo4j
 
-from kg_api.configure.extraction import ExtractionService
-from kg_api.extract.open import Extractors
-from kg_api.extract.requests import ExtractionRequests
+from kg_api.extraction.llm import ExtractionRequests, Extractors
 from kg_api.graph import jobs
-from kg_api.graph.concepts.extraction_config import read_extractions, write_extraction
-from kg_api.graph.database import Graph
-from kg_api.graph.jobs.records import EXTRACTION
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_writes import read_extractions, write_extraction
+from kg_api.graph.jobs import EXTRACTION
 from kg_api.jobs.backfill import Backfill
-from kg_api.jobs.concept_extraction import ConceptExtraction
+from kg_api.jobs.extraction import ConceptExtraction
 from kg_api.jobs.runner import Runner
-from kg_api.models.concepts.extraction_config import ExtractionConfig
-from kg_api.models.jobs import Job
+from kg_api.schemas.concepts import ExtractionConfig
+from kg_api.schemas.operations import Job
 from kg_api.sections import ConceptsSettings
 from kg_api.settings import Settings, WorkerSettings
+from kg_api.spaces.configuration import ExtractionService
 from tests.support.cypher import rows
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import asked, llm_settings

@@ -27,12 +27,12 @@ from typing import Any
 import kg_cli
 
 PRELOADED = (
-    "kg_api.bootstrap",
+    "kg_api.container",
     "kg_api.client",
-    "kg_api.mcp.stdio",
+    "kg_api.mcp.server",
     "kg_api.web.serve",
-    "kg_api.worker.main",
-    *("kg_api.evaluate.scores.comparing", "kg_api.evaluate.scores.plots", "kg_api.evaluate.sets.folder"),
+    "kg_api.worker",
+    *("kg_api.evaluation.comparing", "kg_api.evaluation.plots", "kg_api.evaluation.sets"),
     "tests.support.worker_main",
     *("ir_measures", "matplotlib.backends.backend_agg", "openai", "scipy.stats", "textblob.en.parsers"),
 )

@@ -14,11 +14,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
-from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated import child
 from kg_api.convert.kinds import load
-from kg_api.models.images import RenderedImage
-from kg_api.models.library.conversion import Converted
+from kg_api.schemas.documents import Converted
+from kg_api.schemas.images import RenderedImage
+from kg_api.settings import ConversionSettings
 
 
 def _crash() -> None:
@@ -116,9 +116,9 @@ def _pixels(data: bytes, _rendering: object = None, _settings: object = None) ->
 
 if __name__ == "__main__":
     modules = {
-        "program.scopes": SimpleNamespace(find_scopes=_find_scopes),
-        "pdf.pictures.document": SimpleNamespace(convert=_read_pictures),
-        "image.rendering": SimpleNamespace(render=_pixels),
+        "program": SimpleNamespace(find_scopes=_find_scopes),
+        "pdf.scans": SimpleNamespace(convert=_read_pictures),
+        "image.file": SimpleNamespace(render=_pixels),
     }
     with mock.patch.multiple(child, convert=_convert, load=lambda name: modules.get(name) or load(name)):
         child.main()

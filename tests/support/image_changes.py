@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageEnhance
 
-from kg_api.convert.image.preview import flat
-from kg_api.convert.image.rendering import render_opened
-from kg_api.embed.image.port import Pixels, Rendering
+from kg_api.convert.image.file import flat, render_opened
+from kg_api.providers.embedding_port import Pixels, Rendering
 
 FOLDER = Path(__file__).parents[3] / "shared" / "data" / "sample_photos" / "images"
 Change = Callable[[Image.Image], list[Image.Image]]

@@ -15,7 +15,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from kg_api.embed.image.local.describe import write_description
+from kg_api.providers.local_images import write_description
 
 DIMENSIONS = 8
 SIDE = 24

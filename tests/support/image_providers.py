@@ -8,17 +8,14 @@ from typing import Any
 import numpy as np
 from pydantic import SecretStr
 
-from kg_api.embed.image.open import open_image_embedder
-from kg_api.embed.image.port import ImageEmbedder, Pixels
-from kg_api.embed.image.remote.cohere import open_cohere_images
-from kg_api.embed.image.remote.embedder import RemoteImageEmbedder
-from kg_api.embed.image.remote.nomic import open_nomic_images
-from kg_api.embed.image.remote.openai import open_openai_images
-from kg_api.model_settings.embedding import EmbeddingSettings, ImageEmbeddingSettings
-from kg_api.models.embedding.spaces import ImageModelChoice
-from kg_api.provider.retrying import RetryPolicy
+from kg_api.providers.cohere_images import open_cohere_images
+from kg_api.providers.embedding_port import ImageEmbedder, Pixels
+from kg_api.providers.image_embedding import open_image_embedder
+from kg_api.providers.remote_images import RemoteImageEmbedder, open_nomic_images, open_openai_images
+from kg_api.providers.retrying import RetryPolicy
+from kg_api.schemas.spaces import ImageModelChoice
 from kg_api.sections import CohereSettings, NomicSettings, OpenAISettings
-from kg_api.settings import Settings, load_settings
+from kg_api.settings import EmbeddingSettings, ImageEmbeddingSettings, Settings, load_settings
 from tests.support.image_models import COLOURS
 from tests.support.image_server import ImageServer
 from tests.support.providers import CANARY, QUICK

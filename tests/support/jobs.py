@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kg_api.graph import jobs
-from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.client import Graph, Transaction
 
 LEASE = 30.0
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kg_api.extract.blocks import with_blocks
-from kg_api.extract.keyphrase.extractor import KeyphraseExtractor
-from kg_api.graph.spaces.due import DocumentAbout, SourceText
-from kg_api.models.concepts.extraction import Extraction
-from kg_api.models.identity import content_hash
-from kg_api.models.library.parsing import Format
+from kg_api.extraction.keyphrases import KeyphraseExtractor
+from kg_api.extraction.replies import with_blocks
+from kg_api.graph.vectors import DocumentAbout, SourceText
+from kg_api.schemas.base import content_hash
+from kg_api.schemas.concepts import Extraction
+from kg_api.schemas.documents import Format
 
 ABOUT = DocumentAbout("", {})
 

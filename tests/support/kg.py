@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from kg_api.configure.check import SpaceChecker
-from kg_api.configure.drop import DropService
-from kg_api.configure.embedding import EmbeddingRequests
-from kg_api.configure.estimate import Estimator
-from kg_api.configure.images.check import ImageSpaceChecker
-from kg_api.configure.images.switch import ImageSwitch
-from kg_api.configure.models import ModelService
-from kg_api.configure.service import ConfigurationService
-from kg_api.configure.switch import SwitchService
-from kg_api.graph.database import Graph
-from kg_api.jobs.embedding.image_job import ImageEmbedding
-from kg_api.jobs.embedding.image_model import ReadBlob
-from kg_api.jobs.run import Handler
-from kg_api.models.embedding.spaces import NewSpace
-from kg_api.models.queries.search import SourceHits, SourceSearch
-from kg_api.planning.contexts import Contexts
+from kg_api.graph.client import Graph
+from kg_api.jobs.image_embedding import ImageEmbedding, ReadBlob
+from kg_api.jobs.runner import Handler
+from kg_api.schemas.search import SourceHits, SourceSearch
+from kg_api.schemas.spaces import NewSpace
 from kg_api.search.service import SearchService
-from kg_api.spaces.images.registry import ImageSpaceRegistry
+from kg_api.spaces.configuration import ConfigurationService, EmbeddingRequests, SpaceChecker
+from kg_api.spaces.contexts import Contexts
+from kg_api.spaces.estimate import Estimator, ModelService
+from kg_api.spaces.images import ImageSpaceRegistry
 from kg_api.spaces.registry import SpaceRegistry
+from kg_api.spaces.switch import DropService, ImageSpaceChecker, ImageSwitch, SwitchService
 from tests.support.colour_grid import ColourGrid, unpack
 from tests.support.embedding import open_spaces, run_jobs
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kg_api.graph.concepts.vectors import want_concepts
-from kg_api.graph.concepts.writes import write_extractions
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.models.concepts.extraction import ExtractedConcept, ExtractedRelation, Extraction, Quote
-from kg_api.models.library.documents import DocumentRecord
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_vectors import want_concepts
+from kg_api.graph.concept_writes import write_extractions
+from kg_api.graph.document_writes import store_document
+from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation, Extraction, Quote
+from kg_api.schemas.documents import DocumentRecord
 from tests.support.kg import Kg
 from tests.support.records import record
 

@@ -7,42 +7,40 @@ from datetime import UTC, datetime
 from itertools import accumulate
 
 from kg_api.errors import NotFound
-from kg_api.models.concepts.queries import (
-    Concept,
-    ConceptContext,
-    ConceptHit,
-    ConceptHits,
-    ConceptPassage,
-    Evidence,
-)
-from kg_api.models.identity import content_hash, document_id, source_ids
-from kg_api.models.images import PageImage
-from kg_api.models.library.documents import (
+from kg_api.schemas.answers import HybridHits, HybridSearch
+from kg_api.schemas.base import content_hash, document_id, source_ids
+from kg_api.schemas.concepts import Concept, ConceptContext, ConceptHit, ConceptHits, ConceptPassage, Evidence
+from kg_api.schemas.documents import (
     DocumentContent,
     DocumentPage,
     DocumentSummary,
     OntologyList,
     OntologySummary,
 )
-from kg_api.models.pictures.related import (
+from kg_api.schemas.image_search import (
+    ImageHit,
+    ImageHits,
+    ImageSearch,
+    ImageThrough,
     RelatedSearch,
     RelatedSource,
     RelatedSources,
     RelatedThrough,
 )
-from kg_api.models.pictures.search import ImageHit, ImageHits, ImageSearch, ImageThrough
-from kg_api.models.queries.hybrid import HybridHits, HybridSearch
-from kg_api.models.queries.places import DescribedPlace, ImageFacts, Place
-from kg_api.models.queries.reading import DocumentReading
-from kg_api.models.queries.search import (
+from kg_api.schemas.images import PageImage
+from kg_api.schemas.search import (
     CarriedConcept,
     Degradation,
+    DescribedPlace,
+    DocumentReading,
+    ImageFacts,
+    Place,
+    SourceContext,
     SourceHit,
     SourceHits,
     SourceSearch,
 )
-from kg_api.models.queries.similarity import SimilarSearch, SimilarSource, SimilarSources
-from kg_api.models.queries.windows import SourceContext
+from kg_api.schemas.similarity import SimilarSearch, SimilarSource, SimilarSources
 from tests.support.library_hits import hit_of_first_half
 from tests.support.library_overview import MemoryOverview
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kg_api.models.queries.places import Place
-from kg_api.models.queries.search import MatchedChunk, Ranks, SourceHit
+from kg_api.schemas.search import MatchedChunk, Place, Ranks, SourceHit
 
 
 def hit_of_first_half(place: Place, document: str) -> SourceHit:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from kg_api.models.communities.communities import Communities, Community
-from kg_api.models.proposals.proposals import Proposal, ProposalEnd, Proposals
-from kg_api.models.queries.places import Place
-from kg_api.models.vocabulary import ProposalKind, ProposalState
+from kg_api.schemas.communities import Communities, Community
+from kg_api.schemas.proposals import Proposal, ProposalEnd, Proposals
+from kg_api.schemas.search import Place
+from kg_api.schemas.vocabulary import ProposalKind, ProposalState
 
 
 class MemoryOverview:

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from kg_api.llm.chat import Chat, open_chat
-from kg_api.provider.retrying import RetryPolicy
+from kg_api.providers.openai_chat import Chat, open_chat
+from kg_api.providers.retrying import RetryPolicy
 from kg_api.sections import LlmSettings, OpenAISettings
 from kg_api.settings import Settings, load_settings
 from tests.support.embedding_server import EmbeddingServer, Request

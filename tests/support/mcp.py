@@ -17,7 +17,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ImageContent, TextContent
 
-from kg_api.mcp.catalogue import INSTRUCTIONS, TOOLS
+from kg_api.mcp.server import INSTRUCTIONS, TOOLS
 
 T = TypeVar("T")
 Target = Server[Any] | StdioServerParameters | str

@@ -9,11 +9,9 @@ from prometheus_client import REGISTRY, CollectorRegistry
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.registry import Collector
 
-from kg_api.embed.metered import EmbeddingMetrics
-from kg_api.metrics.backups import BackupGauges
-from kg_api.metrics.meters import Meters
-from kg_api.metrics.queue import QueueGauges
-from kg_api.models.queue import QueueStatus
+from kg_api.metrics import BackupGauges, Meters, QueueGauges
+from kg_api.providers.embedding import EmbeddingMetrics
+from kg_api.schemas.operations import QueueStatus
 
 ROOT = Path(__file__).parents[2]
 EMPTY = QueueStatus(
@@ -46,17 +44,19 @@ def _samples_of(collector: Collector) -> dict[str, frozenset[str]]:
 
 
 def stages() -> set[tuple[str, str]]:
-    """What has stages, with all that the code of its package names."""
-    found = {("search", stage) for stage in _stages_below(ROOT / "kg_api" / "search")}
-    for path in (ROOT / "kg_api").rglob("*.py"):
-        for of in re.findall(r'Stopwatch\("(\w+)"\)', path.read_text(encoding="utf-8")):
-            found |= {(of, stage) for stage in _stages_below(path.parent)}
+    """What has stages, with all that its code names."""
+    folder = ROOT / "kg_api" / "search"
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
+    found = {("search", stage) for text in texts.values() for stage in _stages_in(text)}
+    for text in (*texts.values(), (ROOT / "kg_api/discovery/constructive.py").read_text(encoding="utf-8")):
+        beside = texts["near"] if "from kg_api.search.near import" in text else ""
+        for of in re.findall(r'Stopwatch\("(\w+)"\)', text):
+            found |= {(of, stage) for stage in _stages_in(text + beside)}
     return found
 
 
-def _stages_below(folder: Path) -> set[str]:
-    texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*.py")]
-    return {stage for text in texts for stage in re.findall(r'\.stage\("(\w+)"\)', text)}
+def _stages_in(text: str) -> set[str]:
+    return set(re.findall(r'\.stage\("(\w+)"\)', text))
 
 
 class Counted:

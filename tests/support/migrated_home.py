@@ -10,18 +10,18 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kg_api.graph.database import Graph
-from kg_api.graph.migrations import migrate
-from kg_api.managed.home import Home
-from kg_api.managed.neo4j.jars import LOCK
-from kg_api.models.identity import digest
+from kg_api.graph.client import Graph
+from kg_api.graph.schema import migrate
+from kg_api.local.neo4j import LOCK
+from kg_api.local.processes import Home
+from kg_api.schemas.base import digest
 from kg_api.settings import load_settings
 from tests.support.cypher import ROOT, STATEMENTS
 
 if TYPE_CHECKING:
     from tests.neo4j_server import Neo4jServer
 
-STEPS = ROOT / "kg_api/graph/migrations.py"
+STEPS = ROOT / "kg_api/graph/schema.py"
 
 
 def kept() -> Path:

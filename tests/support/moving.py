@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from kg_api.blobs.files import FileBlobStore
-from kg_api.bundle.lines import read_lines
-from kg_api.configure.extraction import ExtractionService
-from kg_api.extract.open import Extractors
-from kg_api.extract.requests import ExtractionRequests
-from kg_api.images.files import StoredFiles
-from kg_api.models.bundle.lines import SOURCES_A_PART, BundledDocument
-from kg_api.models.bundle.manifest import BundledOntology, ImportedLines, ImportOpened, OntologyToImport
-from kg_api.moving.service import MovingService
+from kg_api.blobs.images import StoredFiles
+from kg_api.blobs.store import FileBlobStore
+from kg_api.extraction.llm import ExtractionRequests, Extractors
+from kg_api.schemas.bundles import (
+    SOURCES_A_PART,
+    BundledDocument,
+    BundledOntology,
+    ImportedLines,
+    ImportOpened,
+    OntologyToImport,
+)
 from kg_api.settings import Settings
-from kg_api.web.limits.json_bounds import check_bounds
+from kg_api.spaces.configuration import ExtractionService
+from kg_api.transfer.bundles import read_lines
+from kg_api.transfer.importing import MovingService
+from kg_api.web.shared.limits import check_bounds
 from tests.support.kg import Kg
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from kg_api.api_settings import ConversionSettings
-from kg_api.convert.image.document import read_image
-from kg_api.graph.images.reads import list_images
-from kg_api.models.images import ReadImage
-from kg_api.models.pictures.search import ImageHits, ImageScope, ImageSearch
-from kg_api.models.queries.search import SourceHits, SourceSearch
+from kg_api.convert.image.embedded import read_image
+from kg_api.graph.images import list_images
+from kg_api.schemas.image_search import ImageHits, ImageScope, ImageSearch
+from kg_api.schemas.images import ReadImage
+from kg_api.schemas.search import SourceHits, SourceSearch
+from kg_api.search.images import ImageSearchService
 from kg_api.search.service import SearchService
-from kg_api.similarity.images.service import ImageSearchService
+from kg_api.settings import ConversionSettings
 from tests.support.album import Album
 
 COLOURS = ("red", "green", "blue")

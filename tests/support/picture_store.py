@@ -6,21 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kg_api.api_settings import ConversionSettings
-from kg_api.blobs.files import FileBlobStore
-from kg_api.blobs.port import key_of
-from kg_api.convert.image.document import convert
+from kg_api.blobs.images import StoredFiles, StoringKeeper
+from kg_api.blobs.store import FileBlobStore, key_of
+from kg_api.convert.image.embedded import convert
 from kg_api.convert.kinds import convert_with
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.images.files import StoredFiles
-from kg_api.images.keeping import StoringKeeper
-from kg_api.ingest.reading import DocumentReader
-from kg_api.ingest.records import Incoming, to_record
-from kg_api.models.library.conversion import Converted
-from kg_api.models.library.documents import DocumentRecord
-from kg_api.models.library.formats import ConvertedFormat, OcrMode
-from kg_api.models.library.parsing import CodeScope
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.ingest.service import DocumentReader, Incoming, to_record
+from kg_api.schemas.documents import CodeScope, Converted, DocumentRecord
+from kg_api.schemas.formats import ConvertedFormat, OcrMode
+from kg_api.settings import ConversionSettings
 
 
 class InThisProcess:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.model_settings.proposals import ProposalSettings
-from kg_api.models.proposals.proposals import Proposal
-from kg_api.models.vocabulary import ProposalKind, ProposalState
-from kg_api.proposals.job import LinkProposal
-from kg_api.proposals.requests import ProposalRequests
-from kg_api.proposals.service import ProposalService
+from kg_api.discovery.proposals import LinkProposal, ProposalRequests, ProposalService
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.schemas.proposals import Proposal
+from kg_api.schemas.vocabulary import ProposalKind, ProposalState
+from kg_api.settings import ProposalSettings
 from tests.support.embedding import run_jobs
 from tests.support.records import record
 

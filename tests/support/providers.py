@@ -8,12 +8,11 @@ from typing import Any, Literal, Self
 
 from pydantic import SecretStr
 
-from kg_api.embed.remote import traits
-from kg_api.embed.remote.embedder import RemoteEmbedder
-from kg_api.embed.remote.nomic import open_nomic
-from kg_api.embed.remote.openai import open_openai
-from kg_api.models.embedding.spaces import ModelChoice
-from kg_api.provider.retrying import RetryPolicy
+from kg_api.providers import server_traits
+from kg_api.providers.openai_embedding import open_openai
+from kg_api.providers.remote_embedding import RemoteEmbedder, open_nomic
+from kg_api.providers.retrying import RetryPolicy
+from kg_api.schemas.spaces import ModelChoice
 from kg_api.sections import NomicSettings, OpenAISettings
 from kg_api.settings import EmbeddingSettings, Settings, load_settings
 from tests.support.behaviours import Behaviour, Hang
@@ -54,7 +53,7 @@ class Asking:
         choice: ModelChoice | None = None,
         **settings: Any,
     ) -> None:
-        traits._known.clear()  # a port may be that of another test's server
+        server_traits._known.clear()  # a port may be that of another test's server
         self.provider = provider
         self.server = server
         self.opener: Callable[..., RemoteEmbedder] = {"openai": open_openai, "nomic": open_nomic}[provider]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kg_api.models.identity import content_hash, digest, document_id, source_ids
-from kg_api.models.library.documents import DocumentRecord, SourceRecord
-from kg_api.models.library.parsing import SourceBlock
+from kg_api.schemas.base import content_hash, digest, document_id, source_ids
+from kg_api.schemas.documents import DocumentRecord, SourceBlock, SourceRecord
 
 BLOCKS = (SourceBlock("paragraph", 0),)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kg_api.models.vocabulary import KeyScope
+from kg_api.schemas.vocabulary import KeyScope
 
 PUBLIC: Final = (
     "GET /",

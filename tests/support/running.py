@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx
 
-from kg_api.managed.ports import free_port
+from kg_api.local.processes import free_port
 from tests.neo4j_server import Neo4jServer
 from tests.support.forked import KG, ForkedProcess
 

@@ -7,17 +7,15 @@ import threading
 import time
 from pathlib import Path
 
-from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated.pool import ConverterPool
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.folders import find_folder, register, request_scan
-from kg_api.ingest.reading import DocumentReader
-from kg_api.jobs.run import Handler
-from kg_api.jobs.runner import Runner
-from kg_api.models.library.folders import Folder, FolderScan, NewFolder
-from kg_api.settings import WorkerSettings
-from kg_api.sync.access import FolderAccess
-from kg_api.sync.handler import FolderSync
+from kg_api.graph.client import Graph
+from kg_api.graph.folders import find_folder, register, request_scan
+from kg_api.ingest.folder_listing import FolderAccess
+from kg_api.ingest.folders import FolderSync
+from kg_api.ingest.service import DocumentReader
+from kg_api.jobs.runner import Handler, Runner
+from kg_api.schemas.folders import Folder, FolderScan, NewFolder
+from kg_api.settings import ConversionSettings, WorkerSettings
 
 LARGEST = 100_000
 

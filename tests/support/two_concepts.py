@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kg_api.graph.concepts.merging import merge_concepts
-from kg_api.graph.concepts.names import Text
-from kg_api.graph.database import Graph
-from kg_api.models.concepts.extraction import ExtractedRelation, Extraction
-from kg_api.models.identity import concept_id
-from kg_api.models.library.documents import DocumentRecord
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_merges import merge_concepts
+from kg_api.graph.concepts import Text
+from kg_api.schemas.base import concept_id
+from kg_api.schemas.concepts import ExtractedRelation, Extraction
+from kg_api.schemas.documents import DocumentRecord
 from tests.support.concepts import extraction, found, labelled, quote
 
 TEXTS = [

@@ -9,9 +9,9 @@ from typing import Any, Final
 import httpx
 
 from kg_api.access.keys import create_key
-from kg_api.graph.database import Graph
-from kg_api.managed.home import Home
-from kg_api.models.keys import NewKey
+from kg_api.graph.client import Graph
+from kg_api.local.processes import Home
+from kg_api.schemas.operations import NewKey
 from tests.support.communities import TOPICS, Detecting
 from tests.support.evaluations import measured, save
 from tests.support.images import drawn, encoded

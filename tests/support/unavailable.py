@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NoReturn
 
-from kg_api.embed.port import Vectors
 from kg_api.errors import EmbeddingUnavailable
-from kg_api.models.embedding.spaces import SpaceIdentity
+from kg_api.providers.embedding_port import Vectors
+from kg_api.schemas.spaces import SpaceIdentity
 
 
 class UnavailableEmbedder:

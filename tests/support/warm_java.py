@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 import neo4j
 
-from kg_api.graph.database import Graph
-from kg_api.graph.migrations import migrate
-from kg_api.graph.spaces.registry import ensure_space
-from kg_api.managed.neo4j.jars import LOCK
-from kg_api.managed.neo4j.java import environment, java
-from kg_api.models.identity import digest
+from kg_api.graph.client import Graph
+from kg_api.graph.schema import migrate
+from kg_api.graph.spaces import ensure_space
+from kg_api.local.neo4j import LOCK, environment, java
+from kg_api.schemas.base import digest
 from kg_api.settings import load_settings
 from tests.support.cypher import STATEMENTS, explain, explained_with, make_image_index, statuses
 from tests.support.embedders import small_embedder

@@ -16,16 +16,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from kg_api import bootstrap
-from kg_api.bootstrap import Container
-from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.embed.port import Vectors
+from kg_api import container, worker
+from kg_api.container import Container
 from kg_api.errors import EmbeddingFailed
 from kg_api.graph import jobs
-from kg_api.graph.database import Graph, Transaction
-from kg_api.jobs.run import Handler, JobRun
+from kg_api.graph.client import Graph, Transaction
+from kg_api.jobs.runner import Handler, JobRun
+from kg_api.providers.embedding import DeterministicEmbedder
+from kg_api.providers.embedding_port import Vectors
 from kg_api.settings import Settings, load_settings
-from kg_api.worker import main as product
 from tests.support.clock import move_clock
 from tests.support.embedders import calibrates
 
@@ -171,17 +170,17 @@ def main(plan: Plan) -> None:
     if plan.clock:
         note(plan, "clock", move_clock(plan.clock))
     faults = Faults(plan)
-    product.open_container = partial(_open, plan, faults)
+    worker.open_container = partial(_open, plan, faults)
     jobs.advance = _around_advance(jobs.advance, faults)
     Graph.transaction = _around_commit(Graph.transaction, faults)
-    product.work(load_settings())
+    worker.work(load_settings())
 
 
 def _open(plan: Plan, faults: Faults, settings: Settings, *, needs_embedder: bool) -> Container:
     own = plan.intervals or plan.stuck
     if not own:
-        bootstrap.open_metered = lambda *_: RecordingEmbedder(plan, faults)
-    opened = bootstrap.open_container(settings, needs_embedder=needs_embedder)
+        container.open_metered = lambda *_: RecordingEmbedder(plan, faults)
+    opened = container.open_container(settings, needs_embedder=needs_embedder)
     if not own:
         return opened
     if plan.intervals:

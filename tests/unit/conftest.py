@@ -11,8 +11,8 @@ from typing import Any
 import certifi
 import pytest
 
-from kg_api.embed.catalogue import CATALOGUE
-from kg_api.embed.local.packaged import ensure_packaged
+from kg_api.providers.embedding_port import CATALOGUE
+from kg_api.providers.model_files import ensure_packaged
 from kg_api.settings import load_settings
 
 

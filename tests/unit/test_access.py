@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.access.check import ANYONE, LOCAL, Access, KeyCheck
-from kg_api.access.local import GOOD_SECONDS, is_proof, make_proof, proves
-from kg_api.access.token import make_token, parse_token
+from kg_api.access.keys import (
+    ANYONE,
+    GOOD_SECONDS,
+    LOCAL,
+    Access,
+    KeyCheck,
+    is_proof,
+    make_proof,
+    make_token,
+    parse_token,
+    proves,
+)
 from kg_api.errors import Unavailable
-from kg_api.graph.database import Graph
-from kg_api.models.keys import key_id_in, without_secrets
+from kg_api.graph.client import Graph
+from kg_api.schemas.operations import key_id_in, without_secrets
 
 NOW = 1_790_000_000.5
 

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -25,32 +26,32 @@ HOMES: dict[str, str | tuple[str, ...]] = {
     "starlette": "kg_api/web/",
     "uvicorn": "kg_api/web/",
     "onnxruntime": "kg_api/onnx_sessions.py",
-    "openai": "kg_api/provider/openai_sdk.py",
-    "bpe_openai": "kg_api/embed/",
-    "prometheus_client": ("kg_api/embed/", "kg_api/metrics/"),
-    "opentelemetry": "kg_api/tracing/",
-    "tokenizers": ("kg_api/embed/", "kg_api/chunk/semantic_model.py", "kg_api/rerank/local/cross_encoder.py"),
-    "cohere": "kg_api/provider/cohere_sdk.py",
-    "safetensors": "kg_api/chunk/",
-    "yake_rust": "kg_api/extract/keyphrase/words.py",
-    "textblob": "kg_api/extract/keyphrase/tagging/english.py",
-    "Stemmer": ("kg_api/extract/keyphrase/ranking.py", "kg_api/graph/fulltext/"),
+    "openai": "kg_api/providers/openai_sdk.py",
+    "bpe_openai": "kg_api/providers/",
+    "prometheus_client": ("kg_api/providers/", "kg_api/metrics.py"),
+    "opentelemetry": "kg_api/tracing.py",
+    "tokenizers": ("kg_api/providers/", "kg_api/text/sentence_vectors.py"),
+    "cohere": "kg_api/providers/cohere_sdk.py",
+    "safetensors": "kg_api/text/sentence_vectors.py",
+    "yake_rust": "kg_api/extraction/tagging.py",
+    "textblob": "kg_api/extraction/tagging.py",
+    "Stemmer": ("kg_api/extraction/phrases.py", "kg_api/graph/text_analysis.py"),
     "rapidfuzz": (
-        "kg_api/extract/quotes.py",
-        "kg_api/wording/nearest.py",
-        "kg_api/graph/fulltext/spelling.py",
+        "kg_api/extraction/replies.py",
+        "kg_api/suggestions.py",
+        "kg_api/graph/text_analysis.py",
     ),
     "apscheduler": "kg_api/jobs/",
-    "httpx": ("kg_api/client/", "kg_api/provider/", "kg_api/rerank/remote/"),
+    "httpx": ("kg_api/client/", "kg_api/providers/"),
     "httpx_sse": "kg_api/client/",
     "sse_starlette": "kg_api/web/",
     "mcp": ("kg_api/mcp/", "kg_api/web/mcp_mount.py"),
     "mcp_types": "kg_api/mcp/",
     "obstore": "kg_api/blobs/s3.py",
-    "ir_measures": "kg_api/evaluate/",
-    "scipy": ("kg_api/evaluate/", "kg_api/communities/"),
-    "graspologic_native": "kg_api/communities/leiden.py",
-    "matplotlib": "kg_api/evaluate/",
+    "ir_measures": "kg_api/evaluation/",
+    "scipy": ("kg_api/evaluation/", "kg_api/discovery/communities.py"),
+    "graspologic_native": "kg_api/discovery/communities.py",
+    "matplotlib": "kg_api/evaluation/",
     "typer": "kg_cli/",
     "rich": "kg_cli/",
 }
@@ -59,9 +60,9 @@ HOMES: dict[str, str | tuple[str, ...]] = {
 ENVIRONMENT = {"environ", "environb", "getenv", "putenv", "unsetenv"}
 READS_THE_ENVIRONMENT = {
     "kg_api/convert/isolated/process.py": "hands on the little that a converting process needs",
-    "kg_api/managed/processes.py": "hands it on to the processes it starts",
-    "kg_api/metrics/files.py": "asks for a variable of prometheus_client, which reads it by itself",
-    "kg_api/web/siblings.py": "sets that variable, before prometheus_client is imported",
+    "kg_api/local/processes.py": "hands it on to the processes it starts",
+    "kg_api/metrics.py": "asks for a variable of prometheus_client, which reads it by itself",
+    "kg_api/web/serve.py": "sets that variable, before prometheus_client is imported",
 }
 """Besides settings.py, each with its reason."""
 
@@ -100,6 +101,27 @@ def test_a_library_is_imported_in_its_home_only(library: str) -> None:
     strangers = {name for name in users if not name.startswith(HOMES[library])}
     assert strangers == set()
     assert users, "the table is out of date: nobody imports it any more"
+
+
+def place_of(dotted: str) -> str:
+    """The folder of a module or of a name in it; a module at the very top is a place of its own."""
+    path = ROOT.joinpath(*dotted.split("."))
+    while not path.is_dir() and not path.with_suffix(".py").is_file():
+        path = path.parent
+    if path.is_dir() or len(path.relative_to(ROOT).parts) == 2:
+        return name_of(path)
+    return name_of(path.parent)
+
+
+def test_no_folders_import_each_other_in_a_circle() -> None:
+    below: dict[str, set[str]] = {}
+    for path in PRODUCT:
+        here = place_of(name_of(path).removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("kg_api", "kg_cli")):
+                imported = {place_of(f"{node.module}.{alias.name}") for alias in node.names}
+                below.setdefault(here, set()).update(imported - {here, "kg_api", "kg_cli"})
+    TopologicalSorter(below).prepare()  # raises CycleError, which names the circle
 
 
 def test_only_settings_reads_the_environment() -> None:

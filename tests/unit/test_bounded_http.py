@@ -18,11 +18,11 @@ import pytest
 from pydantic import SecretStr
 
 from kg_api.errors import EmbeddingFailed, LlmFailed, RerankUnavailable
-from kg_api.llm.chat import open_chat
-from kg_api.llm.prompts import Prompt
-from kg_api.provider.http import MIB, _inflate, bounded_client, reply_of_at_most
-from kg_api.rerank.remote.cohere import open_cohere
-from kg_api.rerank.remote.endpoint import open_endpoint
+from kg_api.providers.chat import Prompt
+from kg_api.providers.cohere_rerank import open_cohere
+from kg_api.providers.http import MIB, _inflate, bounded_client, reply_of_at_most
+from kg_api.providers.openai_chat import open_chat
+from kg_api.providers.remote_rerank import open_endpoint
 from kg_api.sections import CohereSettings, LlmSettings, RerankSettings
 from kg_api.settings import load_settings
 from tests.support.providers import Asking

@@ -7,13 +7,19 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from kg_api.embed.remote.embedder import EMBEDDING
 from kg_api.errors import ConfigurationError, InvalidInput, RerankUnavailable
-from kg_api.llm.chat import CHAT
-from kg_api.provider.classify import ErrorReply, classify
-from kg_api.provider.retrying import RetryableError
-from kg_api.provider.service import Provider, RejectedText, Service, Variables
-from kg_api.rerank.remote.reranker import RERANKING
+from kg_api.providers.openai_chat import CHAT
+from kg_api.providers.remote_embedding import EMBEDDING
+from kg_api.providers.remote_rerank import RERANKING
+from kg_api.providers.retrying import (
+    ErrorReply,
+    Provider,
+    RejectedText,
+    RetryableError,
+    Service,
+    Variables,
+    classify,
+)
 from tests.support.behaviours import Status
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.providers import Asking

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kg_api.managed.neo4j.jars import VERSION
+from kg_api.local.neo4j import VERSION
 from kg_api.settings import load_settings
 
 ROOT = Path(__file__).parents[2]

@@ -18,7 +18,7 @@ import httpx2
 import pytest
 
 from kg_api.errors import ConfigurationError
-from kg_api.provider.http import bounded_client
+from kg_api.providers.http import bounded_client
 from kg_api.settings import load_settings
 from kg_api.web.app import create_app
 

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 import pytest
 
-from kg_api.log_stream import LOST, MAX_KEPT, ForgivingStream
+from kg_api.logs import LOST, MAX_KEPT, ForgivingStream
 
 
 class Disk(io.StringIO):

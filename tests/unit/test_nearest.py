@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.wording.nearest import nearest, no_ontology, spelt_nearly, suggestion
-from kg_api.wording.plural import are, pluralize
+from kg_api.suggestions import nearest, no_ontology, spelt_nearly, suggestion
+from kg_api.wording import are, pluralize
 
 NAMES = ["handbook", "notes", "guide/install.md", "Büro 2", "本棚"]
 

@@ -7,19 +7,17 @@ from pathlib import Path
 import httpx
 import pytest
 
-from kg_api.client import connection
-from kg_api.client.call import post
-from kg_api.convert.ocr import choice
-from kg_api.ingest.pages import DocumentPages
-from kg_api.managed.home import Home
-from kg_api.mcp.tools.search import hit_of
-from kg_api.models.library.documents import Ingested
-from kg_api.models.library.word_boxes import WordBox, unpack
-from kg_api.models.queries.places import DescribedPlace
-from kg_api.models.queries.search import SourceHit
+from kg_api.client.transport import connection
+from kg_api.client.transport.call import post
+from kg_api.convert.shared import ocr
+from kg_api.ingest.service import DocumentPages
+from kg_api.local.processes import Home
+from kg_api.mcp.search import hit_of
+from kg_api.schemas.documents import Ingested, WordBox, unpack
+from kg_api.schemas.search import DescribedPlace, SourceHit
 from kg_api.settings import load_settings
-from kg_cli.search.views.passages import title_of
-from kg_cli.stack.doctor import checks
+from kg_cli.search.views import title_of
+from kg_cli.stack import doctor
 
 PLACE = {
     "source_id": "s",
@@ -75,9 +73,9 @@ def test_the_doctor_says_which_ocr_there_is(
     monkeypatch: pytest.MonkeyPatch, setting: str, there: list[str], state: str, told: str
 ) -> None:
     monkeypatch.setenv("KG_CONVERSION__OCR", setting)
-    monkeypatch.setattr(choice, "installed", lambda: there)
-    monkeypatch.setattr(checks, "installed", lambda: there)
-    (finding,) = checks._ocr(Home(Path()), load_settings())
+    monkeypatch.setattr(ocr, "installed", lambda: there)
+    monkeypatch.setattr(doctor, "installed", lambda: there)
+    (finding,) = doctor._ocr(Home(Path()), load_settings())
     assert (finding.state, told in finding.detail) == (state, True), finding
 
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from kg_api.provider.pace import LOOK_SECONDS, Pace
+from kg_api.providers.http import LOOK_SECONDS, Pace
 from tests.unit.test_retrying import Time
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from kg_api.errors import Forbidden
-from kg_api.graph.naming.reach import looked_into, reach, reaches, reaching, require, within
+from kg_api.graph.reach import looked_into, reach, reaches, reaching, require, within
 
 ROOT = Path(__file__).parents[2] / "kg_api"
-SERVING = ("access", "answer", "augment", "concepts", "constructive", "mcp", "search", "similarity", "web")
+SERVING = ("access", "concepts", "discovery", "mcp", "search", "web")
 """Packages that handle requests and look names up."""
-WORKERS = {"concepts/merging/merge.py"}
+WORKERS = {"concepts/merging.py"}
 """What nobody asks for over REST."""
 
 

@@ -9,12 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from kg_api.embed.remote.embedder import EMBEDDING
-from kg_api.llm.chat import CHAT
-from kg_api.provider.classify import ErrorReply, classify
-from kg_api.provider.redaction import QUOTED, detail, redact
-from kg_api.provider.service import Provider, Service, Variables
-from kg_api.rerank.remote.reranker import RERANKING
+from kg_api.providers.openai_chat import CHAT
+from kg_api.providers.remote_embedding import EMBEDDING
+from kg_api.providers.remote_rerank import RERANKING
+from kg_api.providers.retrying import (
+    QUOTED,
+    ErrorReply,
+    Provider,
+    Service,
+    Variables,
+    classify,
+    detail,
+    redact,
+)
 
 KEY = "canary-5d41402abc4b2a76"
 SENTENCE = 'The patient Jörg Müller was told "go home" on the 3rd of May.'

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import ConfigurationError, EmbeddingUnavailable
-from kg_api.provider.classify import is_retryable, retry_after
-from kg_api.provider.retrying import RetryableError, RetryPolicy
+from kg_api.providers.retrying import RetryableError, RetryPolicy, is_retryable, retry_after
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

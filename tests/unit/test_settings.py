@@ -7,9 +7,15 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from kg_api.api_settings import ConversionSettings
 from kg_api.errors import ConfigurationError
-from kg_api.settings import BY_THEIR_OWN_NAMES, Settings, WorkerSettings, load_settings, variables
+from kg_api.settings import (
+    BY_THEIR_OWN_NAMES,
+    ConversionSettings,
+    Settings,
+    WorkerSettings,
+    load_settings,
+    variables,
+)
 
 CANARY = "canary-7f3b"
 FREE = {

@@ -14,8 +14,8 @@ from benchmarks.peers.embedder import SameEmbedder
 from benchmarks.peers.job import Corpus, Passage, Place
 from benchmarks.stack import Stack
 from kg_api.client import KgClient
-from kg_api.managed.home import Home
-from kg_api.models.queries.search import SourceHits
+from kg_api.local.processes import Home
+from kg_api.schemas.search import SourceHits
 
 SPELLING = "spelling"
 """What says that more was looked for than was asked; nothing is missing then."""

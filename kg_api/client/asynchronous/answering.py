@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Literal
 
-from kg_api.client.answers import unwrap_event, whole_answer
 from kg_api.client.asynchronous.sending import AsyncSending
-from kg_api.client.call import body_of, delete, get, post
-from kg_api.client.connection import MAX_THINKING_SECONDS
-from kg_api.models.evaluation import Comparison, EvalResult, EvalSummaries, ResultDeleted
-from kg_api.models.library.conversations import Message
-from kg_api.models.queries.answering import Answered, AnswerEvent, AnswerRequest, Statement
-from kg_api.models.queries.augment import Augmented, AugmentRequest
-from kg_api.models.queries.filters import AnyOf, Condition
-from kg_api.models.vocabulary import SearchMode
+from kg_api.client.transport.answers import unwrap_event, whole_answer
+from kg_api.client.transport.call import body_of, delete, get, post
+from kg_api.client.transport.connection import MAX_THINKING_SECONDS
+from kg_api.schemas.answers import Answered, AnswerEvent, AnswerRequest, Augmented, AugmentRequest, Statement
+from kg_api.schemas.documents import Message
+from kg_api.schemas.evaluation import Comparison, EvalResult, EvalSummaries, ResultDeleted
+from kg_api.schemas.filters import AnyOf, Condition
+from kg_api.schemas.vocabulary import SearchMode
 
 
 class AsyncAnsweringMethods(AsyncSending):

@@ -16,8 +16,8 @@ from kg_api.client.asynchronous.review import (
     AsyncReviewMethods,
 )
 from kg_api.client.asynchronous.search import AsyncSearchMethods
-from kg_api.client.call import Call, get
-from kg_api.models.health import Health, Readiness
+from kg_api.client.transport.call import Call, get
+from kg_api.schemas.operations import Health, Readiness
 
 
 class AsyncKgClient(
@@ -39,7 +39,7 @@ class AsyncKgClient(
 ):
     """Talks to a kg service. Every method raises the errors of kg_api.errors, with the service's own message.
 
-    Options that are fields of a request are described there, in kg_api.models, with their bounds.
+    Options that are fields of a request are described there, in kg_api.schemas, with their bounds.
 
     Example:
         async with AsyncKgClient("http://127.0.0.1:8420") as kg:

@@ -6,12 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kg_api.client.asynchronous.sending import AsyncSending
-from kg_api.client.call import batch_of, body_of, delete, files_of, form_of, get, patch, post
-from kg_api.models.embedding.configuration import DocumentPreview
-from kg_api.models.library.batches import IngestedBatch
-from kg_api.models.library.conversations import Conversation, Message
-from kg_api.models.library.deletion import DeletedMatching, DocumentDeletion
-from kg_api.models.library.documents import (
+from kg_api.client.transport.call import batch_of, body_of, delete, files_of, form_of, get, patch, post
+from kg_api.schemas.documents import (
+    Conversation,
     Deleted,
     DocumentChange,
     DocumentChanged,
@@ -19,13 +16,23 @@ from kg_api.models.library.documents import (
     DocumentPage,
     DocumentText,
     Duplicates,
+    Format,
     Ingested,
+    IngestedBatch,
+    Message,
 )
-from kg_api.models.library.formats import OcrMode
-from kg_api.models.library.metadata import MetadataValue
-from kg_api.models.library.parsing import Format
-from kg_api.models.queries.facets import Facet, FacetRequest, Facets
-from kg_api.models.queries.filters import AnyOf, Condition
+from kg_api.schemas.embedding import DocumentPreview
+from kg_api.schemas.filters import (
+    AnyOf,
+    Condition,
+    DeletedMatching,
+    DocumentDeletion,
+    Facet,
+    FacetRequest,
+    Facets,
+)
+from kg_api.schemas.formats import OcrMode
+from kg_api.schemas.metadata import MetadataValue
 
 
 class AsyncDocumentMethods(AsyncSending):

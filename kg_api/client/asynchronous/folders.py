@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kg_api.client.asynchronous.sending import AsyncSending
-from kg_api.client.call import body_of, delete, get, post
-from kg_api.models.library.folders import Folder, FolderList, FolderRemoved, NewFolder, ScanRequest
+from kg_api.client.transport.call import body_of, delete, get, post
+from kg_api.schemas.folders import Folder, FolderList, FolderRemoved, NewFolder, ScanRequest
 
 
 class AsyncFolderMethods(AsyncSending):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 
 from kg_api.client.asynchronous.sending import AsyncSending
-from kg_api.client.call import get, post
-from kg_api.models.jobs import FINISHED, Job, JobPage
-from kg_api.models.queue import QueueStatus
+from kg_api.client.transport.call import get, post
+from kg_api.schemas.operations import FINISHED, Job, JobPage, QueueStatus
 
 
 class AsyncJobMethods(AsyncSending):

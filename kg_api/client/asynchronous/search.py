@@ -6,13 +6,11 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Literal
 
 from kg_api.client.asynchronous.sending import AsyncSending
-from kg_api.client.call import body_of, get, post
-from kg_api.models.queries.filters import AnyOf, Condition
-from kg_api.models.queries.hybrid import HybridHits, HybridSearch
-from kg_api.models.queries.places import Place
-from kg_api.models.queries.reading import DocumentReading
-from kg_api.models.queries.search import SourceHit, SourceHits, SourceSearch
-from kg_api.models.queries.similarity import (
+from kg_api.client.transport.call import body_of, get, post
+from kg_api.schemas.answers import HybridHits, HybridSearch
+from kg_api.schemas.filters import AnyOf, Condition
+from kg_api.schemas.search import DocumentReading, Place, SourceHit, SourceHits, SourceSearch, SourceWindow
+from kg_api.schemas.similarity import (
     GraphRequest,
     SimilarDocuments,
     SimilarDocumentSearch,
@@ -20,8 +18,7 @@ from kg_api.models.queries.similarity import (
     SimilarSources,
     SourceGraph,
 )
-from kg_api.models.queries.windows import SourceWindow
-from kg_api.models.vocabulary import USUAL_READ, Fusion, GroupBy, HybridMode, SearchMode, SourceKind
+from kg_api.schemas.vocabulary import USUAL_READ, Fusion, GroupBy, HybridMode, SearchMode, SourceKind
 
 
 class AsyncSearchMethods(AsyncSending):

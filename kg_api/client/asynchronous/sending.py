@@ -10,9 +10,9 @@ import httpx
 from httpx_sse import SSEError, aconnect_sse
 from pydantic import BaseModel
 
-from kg_api.client import connection
-from kg_api.client.answers import check_file, not_kg, parse_problem, parse_reply, read
-from kg_api.client.call import Call
+from kg_api.client.transport import connection
+from kg_api.client.transport.answers import check_file, not_kg, parse_problem, parse_reply, read
+from kg_api.client.transport.call import Call
 
 T = TypeVar("T", bound=BaseModel)
 

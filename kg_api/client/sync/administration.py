@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from kg_api.client.call import Call, body_of, delete, get, params_of, path_of, post
 from kg_api.client.sync.sending import Sending
-from kg_api.models.base import Answer
-from kg_api.models.bundle.manifest import (
+from kg_api.client.transport.call import Call, body_of, delete, get, params_of, path_of, post
+from kg_api.schemas.base import Answer
+from kg_api.schemas.bundles import (
     BundledOntology,
     BundleOffer,
     ImportedLines,
@@ -17,8 +17,7 @@ from kg_api.models.bundle.manifest import (
     KeptBlob,
     OntologyToImport,
 )
-from kg_api.models.embedding.spaces import EmbeddingHealth, NewSpace, SpaceInfo, SpaceList
-from kg_api.models.embedding.switching import (
+from kg_api.schemas.embedding import (
     ChosenOntologies,
     SpaceActivation,
     SpaceBuild,
@@ -27,8 +26,9 @@ from kg_api.models.embedding.switching import (
     SpaceDropped,
     SpaceSwitched,
 )
-from kg_api.models.keys import ApiKey, ApiKeys, AuditPage, CreatedKey, KeyRotation, NewKey, key_id_in
-from kg_api.models.vocabulary import USUAL_OVERLAP_HOURS, ImageProvider, KeyScope, Modality, Provider
+from kg_api.schemas.operations import ApiKey, ApiKeys, AuditPage, CreatedKey, KeyRotation, NewKey, key_id_in
+from kg_api.schemas.spaces import EmbeddingHealth, NewSpace, SpaceInfo, SpaceList
+from kg_api.schemas.vocabulary import USUAL_OVERLAP_HOURS, ImageProvider, KeyScope, Modality, Provider
 
 _LINES = {"Content-Type": "application/x-ndjson"}
 _FILE = {"Content-Type": "application/octet-stream"}

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from kg_api.client.call import Call, get
 from kg_api.client.sync.administration import KeyMethods, MovingMethods, SpaceMethods
 from kg_api.client.sync.answering import AnsweringMethods, EvaluationMethods
 from kg_api.client.sync.concepts import ConceptMethods
@@ -18,7 +17,8 @@ from kg_api.client.sync.review import (
     ReviewMethods,
 )
 from kg_api.client.sync.search import SearchMethods
-from kg_api.models.health import Health, Readiness
+from kg_api.client.transport.call import Call, get
+from kg_api.schemas.operations import Health, Readiness
 
 
 class KgClient(
@@ -40,7 +40,7 @@ class KgClient(
 ):
     """Talks to a kg service. Every method raises the errors of kg_api.errors, with the service's own message.
 
-    Options that are fields of a request are described there, in kg_api.models, with their bounds.
+    Options that are fields of a request are described there, in kg_api.schemas, with their bounds.
 
     Example:
         with KgClient("http://127.0.0.1:8420") as kg:

@@ -6,22 +6,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kg_api.client.call import body_of, get, post, put
 from kg_api.client.sync.sending import Sending
+from kg_api.client.transport.call import body_of, get, post, put
 from kg_api.errors import InvalidInput
-from kg_api.models.concepts.details import ConceptDetails
-from kg_api.models.concepts.imports import ConceptImport, ConceptRow, ConceptsImported
-from kg_api.models.concepts.merges import ConceptMerge, ConceptMerges, ConceptMergeUndoing
-from kg_api.models.concepts.queries import (
+from kg_api.schemas.concepts import (
     ConceptContext,
+    ConceptDetails,
     ConceptHits,
+    ConceptImport,
     ConceptList,
+    ConceptMerge,
+    ConceptMerges,
+    ConceptMergeUndoing,
     ConceptPaths,
+    ConceptRow,
+    ConceptsImported,
     Neighbourhood,
     RelatedConcepts,
-)
-from kg_api.models.concepts.relations import RelationshipHits, RelationshipSearch
-from kg_api.models.concepts.vocabulary import (
+    RelationshipHits,
+    RelationshipSearch,
     RelationshipType,
     RelationshipTypes,
     TypeMerge,
@@ -30,17 +33,17 @@ from kg_api.models.concepts.vocabulary import (
     TypeMerging,
     TypeProposals,
 )
-from kg_api.models.constructive.query import (
+from kg_api.schemas.constructive import (
     ConstructiveQuery,
     ExpandStep,
     FilterStep,
     LimitStep,
     RankStep,
     SeedStep,
+    Subgraph,
 )
-from kg_api.models.constructive.subgraph import Subgraph
-from kg_api.models.queries.filters import AnyOf, Condition
-from kg_api.models.vocabulary import ALIKE, Stance
+from kg_api.schemas.filters import AnyOf, Condition
+from kg_api.schemas.vocabulary import ALIKE, Stance
 
 
 class ConceptMethods(Sending):
@@ -179,7 +182,7 @@ class ConceptMethods(Sending):
         """Tie concepts to the stored sources that say them, at most 500 rows at once.
 
         All rows of a document go into one call: what was imported for its sources before is replaced. More
-        rows are cut so by `kg_api.models.concepts.imports.portions`.
+        rows are cut so by `kg_api.schemas.concepts.portions`.
         """
         body = body_of(ConceptImport, locals())
         return self._send(post(ConceptsImported, "ontologies", ontology, "concepts", json=body))

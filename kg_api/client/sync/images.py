@@ -6,16 +6,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kg_api.client.answers import page_of
-from kg_api.client.call import body_of, fields_of, get, post
 from kg_api.client.sync.sending import Sending
-from kg_api.models.base import Answer
-from kg_api.models.images import PageImage
-from kg_api.models.pictures.related import RelatedSearch, RelatedSources
-from kg_api.models.pictures.search import ImageHits, ImageScope, ImageSearch
-from kg_api.models.queries.filters import AnyOf, Condition
-from kg_api.models.queries.places import ImagePage
-from kg_api.models.vocabulary import SourceKind
+from kg_api.client.transport.answers import page_of
+from kg_api.client.transport.call import body_of, fields_of, get, post
+from kg_api.schemas.base import Answer
+from kg_api.schemas.filters import AnyOf, Condition
+from kg_api.schemas.image_search import ImageHits, ImageScope, ImageSearch, RelatedSearch, RelatedSources
+from kg_api.schemas.images import PageImage
+from kg_api.schemas.search import ImagePage
+from kg_api.schemas.vocabulary import SourceKind
 
 
 class ImageMethods(Sending):

@@ -6,26 +6,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from kg_api.client.call import UNSET, Unset, body_of, change_of, delete, get, post, put
 from kg_api.client.sync.sending import Sending
-from kg_api.models.communities.communities import Communities, CommunityDetails, CommunityRequest
-from kg_api.models.concepts.extraction_config import (
-    ExtractionConfig,
-    ExtractionStarted,
-    ExtractionStatus,
-    UnreadSources,
-)
-from kg_api.models.embedding.configuration import (
+from kg_api.client.transport.call import UNSET, Unset, body_of, change_of, delete, get, post, put
+from kg_api.schemas.communities import Communities, CommunityDetails, CommunityRequest
+from kg_api.schemas.concepts import ExtractionConfig, ExtractionStarted, ExtractionStatus, UnreadSources
+from kg_api.schemas.documents import Deleted, EmbeddingStatus, OntologyList
+from kg_api.schemas.embedding import (
     EmbeddingConfigChange,
     EmbeddingConfiguration,
     EmbeddingStarted,
     RefusedSources,
+    Regeneration,
+    RegenerationStarted,
 )
-from kg_api.models.embedding.regeneration import Regeneration, RegenerationStarted
-from kg_api.models.library.documents import Deleted, EmbeddingStatus, OntologyList
-from kg_api.models.queries.filters import AnyOf, Condition
-from kg_api.models.queries.similarity import PassageMap
-from kg_api.models.vocabulary import (
+from kg_api.schemas.filters import AnyOf, Condition
+from kg_api.schemas.languages import OntologyLanguage, Synonyms
+from kg_api.schemas.similarity import PassageMap
+from kg_api.schemas.vocabulary import (
     USUAL_MAP_POINTS,
     ContextMode,
     EmbeddedKind,
@@ -34,8 +31,6 @@ from kg_api.models.vocabulary import (
     Strategy,
     TextLanguage,
 )
-from kg_api.models.words.language import OntologyLanguage
-from kg_api.models.words.synonyms import Synonyms
 
 
 class OntologyMethods(Sending):

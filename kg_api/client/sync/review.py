@@ -5,19 +5,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kg_api.client.call import UNSET, Unset, body_of, change_of, delete, get, params_of, post, put
 from kg_api.client.sync.sending import Sending
-from kg_api.models.library.review import Approval, Approved, Rejected, Review, WaitingDocuments
-from kg_api.models.proposals.configuration import ProposalConfig, ProposalSearch, ProposalStatus
-from kg_api.models.proposals.proposals import Proposal, ProposalDecision, Proposals
-from kg_api.models.queries.judgements import (
+from kg_api.client.transport.call import UNSET, Unset, body_of, change_of, delete, get, params_of, post, put
+from kg_api.schemas.documents import Approval, Approved, Rejected, Review, WaitingDocuments
+from kg_api.schemas.evaluation import (
     JudgedQuestions,
     Judgement,
     JudgementRequest,
     Judgements,
     JudgementsDeleted,
 )
-from kg_api.models.vocabulary import ProposalKind, ProposalState
+from kg_api.schemas.proposals import (
+    Proposal,
+    ProposalConfig,
+    ProposalDecision,
+    Proposals,
+    ProposalSearch,
+    ProposalStatus,
+)
+from kg_api.schemas.vocabulary import ProposalKind, ProposalState
 
 
 class ReviewMethods(Sending):

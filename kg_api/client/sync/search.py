@@ -6,14 +6,12 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any, Literal
 
-from kg_api.client.call import body_of, get, post
 from kg_api.client.sync.sending import Sending
-from kg_api.models.queries.filters import AnyOf, Condition
-from kg_api.models.queries.hybrid import HybridHits, HybridSearch
-from kg_api.models.queries.places import Place
-from kg_api.models.queries.reading import DocumentReading
-from kg_api.models.queries.search import SourceHit, SourceHits, SourceSearch
-from kg_api.models.queries.similarity import (
+from kg_api.client.transport.call import body_of, get, post
+from kg_api.schemas.answers import HybridHits, HybridSearch
+from kg_api.schemas.filters import AnyOf, Condition
+from kg_api.schemas.search import DocumentReading, Place, SourceHit, SourceHits, SourceSearch, SourceWindow
+from kg_api.schemas.similarity import (
     GraphRequest,
     SimilarDocuments,
     SimilarDocumentSearch,
@@ -21,8 +19,7 @@ from kg_api.models.queries.similarity import (
     SimilarSources,
     SourceGraph,
 )
-from kg_api.models.queries.windows import SourceWindow
-from kg_api.models.vocabulary import USUAL_READ, Fusion, GroupBy, HybridMode, SearchMode, SourceKind
+from kg_api.schemas.vocabulary import USUAL_READ, Fusion, GroupBy, HybridMode, SearchMode, SourceKind
 
 
 class SearchMethods(Sending):

@@ -8,12 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from html import unescape
 
-from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
-from kg_api.api_settings import ConversionSettings
-from kg_api.convert.accounting import note_missing
-from kg_api.convert.docx.fields import read_control_state
-from kg_api.convert.docx.numbering import Numbering, ParagraphNumber
-from kg_api.convert.docx.styles import VALUE, Styles, is_on
+from kg_api.convert.docx.styles import VALUE, Numbering, ParagraphNumber, Styles, is_on
 from kg_api.convert.docx.text import (
     DELETED,
     HIDDEN,
@@ -23,21 +18,20 @@ from kg_api.convert.docx.text import (
     ParagraphText,
     TextReader,
     count_words,
+    read_control_state,
 )
-from kg_api.convert.files.archive import read_entry
-from kg_api.convert.files.office import core_properties, open_office
-from kg_api.convert.image.within import ImagesWithin
-from kg_api.convert.markdown_text import MarkdownWriter, fence, heading, one_line, paragraph, table
-from kg_api.convert.ooxml.accounting import WORD_PARTS, read_pieces
-from kg_api.convert.ooxml.diagrams import write_graphic
-from kg_api.convert.ooxml.drawing import read_paragraph
-from kg_api.convert.ooxml.formulas import read_formula
-from kg_api.convert.ooxml.lists import BULLET, ListWriter
-from kg_api.convert.ooxml.numbers import format_number
-from kg_api.convert.ooxml.package import Package, XmlElement, q
+from kg_api.convert.image.embedded import ImagesWithin
+from kg_api.convert.ooxml.drawings import read_formula, read_paragraph, write_graphic
+from kg_api.convert.ooxml.package import WORD_PARTS, Package, XmlElement, q, read_pieces
+from kg_api.convert.ooxml.text import BULLET, ListWriter, format_number
+from kg_api.convert.shared.accounting import note_missing
+from kg_api.convert.shared.containers import core_properties, open_office, read_entry
+from kg_api.convert.shared.markdown_text import MarkdownWriter, fence, heading, one_line, paragraph, table
 from kg_api.errors import UnreadableDocument
-from kg_api.models.images import ReadImage
-from kg_api.models.library.conversion import Converted
+from kg_api.schemas.documents import Converted
+from kg_api.schemas.images import ReadImage
+from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
+from kg_api.settings import ConversionSettings
 
 _KIND = "a Word document (DOCX)"
 _WORDS = re.compile(rb"<w:t(?: [^<>]*)?>([^<]*)")

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from html import escape
+from itertools import islice
 from typing import Any, Protocol, cast, overload
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]: no types
+
+from kg_api.errors import UnreadableDocument
 
 
 class Element(Protocol):
@@ -64,3 +70,212 @@ def parse_html(data: bytes) -> tuple[Element | None, list[str]]:
     except library.LxmlError:
         tree = None
     return tree, [str(entry.message) for entry in parser.error_log]
+
+
+# What of a page is not its content: decided by elements, roles and a few classes that tools write.
+
+NAVIGATION, MARGINS, FORMS, HIDDEN = "navigation", "page headers and footers", "forms", "hidden parts"
+SCRIPTLESS, FALLBACK = "text for browsers without scripts", "fallback text of embedded media"
+MACHINERY = "machinery"
+"""Scripts and the like: nothing that a reader could miss."""
+
+_TAGS = {
+    **dict.fromkeys(
+        (
+            "script",
+            "style",
+            "head",
+            "title",
+            "link",
+            "meta",
+            "iframe",
+            "embed",
+        ),
+        MACHINERY,
+    ),
+    **dict.fromkeys(("annotation", "annotation-xml", "desc", "defs"), MACHINERY),
+    **dict.fromkeys(("object", "audio", "video", "canvas"), FALLBACK),
+    "noscript": SCRIPTLESS,
+    "template": HIDDEN,
+    **dict.fromkeys(("button", "select", "textarea", "option", "datalist", "input"), FORMS),
+    "nav": NAVIGATION,
+}
+_ROLES = {
+    **dict.fromkeys(("navigation", "search", "menu", "menubar", "toolbar", "tablist", "doc-toc"), NAVIGATION),
+    **dict.fromkeys(("banner", "contentinfo"), MARGINS),
+}
+_CLASSES = {
+    **dict.fromkeys(
+        ("navheader", "navfooter", "sphinxsidebar", "mw-editsection", "breadcrumbs", "docnav"), NAVIGATION
+    ),
+    **dict.fromkeys(("headerlink", "linenos", "lineno", "viewcode-link", "anchorjs-link"), MACHINERY),
+}
+_HIDING = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
+_CONTENT = frozenset({"main", "article", "section", "blockquote", "figure"})
+_SHOWN_WITHIN = frozenset({"button", "template"})
+_TITLES = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt", "th", "summary", "caption"})
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_ANCHORS = frozenset({"", "¶", "#", "§", "🔗", "link", "↑", "↩", "↩︎", "^"})
+
+
+def ignored(element: Element) -> str:
+    """Why an element is left out with all that is in it; nothing: it is content."""
+    tag, attributes = str(element.tag), element.attrib
+    if reason := _TAGS.get(tag):
+        return "" if tag in _SHOWN_WITHIN and _is_shown(element, tag) else reason
+    if tag == "dialog" and "open" not in attributes:
+        return HIDDEN
+    if tag in {"header", "footer", "aside", "form", "a"} and (reason := _by_place(element, tag)):
+        return reason
+    return _by_attributes(attributes) if attributes else ""
+
+
+def _is_shown(element: Element, tag: str) -> bool:
+    """Whether a button is a title that opens what is below it, or a template is part of the page."""
+    if tag == "template":
+        return "shadowrootmode" in element.attrib
+    return any(each.tag in _TITLES for each in islice(element.iterancestors(), 2))
+
+
+def _by_attributes(attributes: Mapping[str, str]) -> str:
+    if attributes.get("hidden", "until-found") != "until-found" or attributes.get("aria-hidden") == "true":
+        return HIDDEN
+    if _HIDING.search(attributes.get("style", "")):
+        return HIDDEN
+    if (role := attributes.get("role")) and role in _ROLES:
+        return _ROLES[role]
+    if attributes.get("{http://www.idpf.org/2007/ops}type", attributes.get("epub:type")) == "toc":
+        return NAVIGATION
+    return next((_CLASSES[each] for each in attributes.get("class", "").split() if each in _CLASSES), "")
+
+
+def _by_place(element: Element, tag: str) -> str:
+    if tag == "a":
+        own = element.get("href", "").startswith("#") and len(element) == 0
+        return MACHINERY if own and (element.text or "").strip() in _ANCHORS else ""
+    if tag == "form":  # a page may be one whole form
+        return "" if next(element.iter(*_HEADINGS, "main", "article"), None) is not None else FORMS
+    if tag == "header" and next(element.iter("h1"), None) is not None:
+        return ""
+    content = _CONTENT - {"section"} if tag == "footer" else _CONTENT
+    inside = any(each.tag in content or each.get("role") == "main" for each in element.iterancestors())
+    return "" if inside else MARGINS
+
+
+def words(element: Element) -> Iterator[str]:
+    """All words below an element but those of scripts and the like, whether they are shown or not."""
+    walker = walk(element)
+    for event, each in walker:
+        if event == "start" and _TAGS.get(str(each.tag)) == MACHINERY:
+            walker.skip_subtree()
+        elif event == "start":
+            yield from (each.text or "").split()
+        if event == "end" and each is not element:
+            yield from (each.tail or "").split()
+
+
+# From the text of a page to its tree, however deep its author's tools have nested it.
+
+_NEUTRAL = re.compile(
+    r"</?(?:div|span|font|b|i|em|strong|u|a|section|article|center|blockquote)\b[^<>]*>", re.IGNORECASE
+)
+"""What may go without a change in the order of words, when a page is nested too deeply."""
+_SELF_CLOSED = re.compile(r"<(title|script|style|textarea|iframe)\b([^<>]*)/>", re.IGNORECASE)
+"""XHTML's empty elements, which HTML takes for the beginning of one."""
+_HEAD = frozenset({"title", "meta", "link", "script", "style", "base", "template"})
+_XHTML = re.compile(r"<\?xml\s|xmlns\s*=\s*[\"']http://www\.w3\.org/")
+_VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
+_EMPTY = re.compile(rf"<((?!(?:{_VOID})\b)[a-zA-Z][\w.-]*)((?:\s[^<>]*)?)/>")
+_PREFIX = re.compile(r"(</?)(?:m|mml|math|svg|h|html|xhtml):(?=[a-zA-Z])")
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_HEAD_CHARACTERS = 2_000
+_FULL_SHARE = 0.5
+
+
+def parse(text: str) -> Element:
+    """Give the page's tree.
+
+    Raises:
+        UnreadableDocument: it holds nothing, or what cannot be taken away is nested too deeply.
+    """
+    text = (
+        _as_html(text) if _XHTML.search(text[:_HEAD_CHARACTERS]) else _SELF_CLOSED.sub(r"<\1\2></\1>", text)
+    )
+    tree, deep = _parse(text)
+    if deep:
+        tree, deep = _parse(_NEUTRAL.sub(" ", text))
+    if deep:
+        raise UnreadableDocument("its elements are nested more than 2,000 deep; save it as a simpler page")
+    if tree is None:
+        raise UnreadableDocument("it holds no text; nothing was stored")
+    _empty_head(tree)
+    return tree
+
+
+def _as_html(text: str) -> str:
+    """What XML has and the parser of HTML does not know: empty elements, prefixes, CDATA."""
+    text = _EMPTY.sub(r"<\1\2></\1>", _PREFIX.sub(r"\1", text))
+    return _CDATA.sub(lambda found: escape(found[1], quote=False), text) if "<![CDATA[" in text else text
+
+
+def _empty_head(tree: Element) -> None:
+    """Move text that the parser took for a part of the head, such as `<ruby>` on a page without `<body>`."""
+    head, body = tree.find("head"), tree.find("body")
+    if head is None:
+        return
+    behind = [*head.iterchildren()]
+    while behind and behind[0].tag in _HEAD and not (behind[0].tail or "").strip():
+        del behind[0]
+    if not behind:
+        return
+    if body is None:
+        body = tree.makeelement("body", {})
+        tree.append(body)
+    moved = tree.makeelement("div", {})
+    if behind[0].tag in _HEAD:
+        moved.text, behind[0].tail = behind[0].tail, None
+        del behind[0]
+    for each in behind:
+        moved.append(each)
+    moved.tail, body.text = body.text, None
+    body.insert(0, moved)
+
+
+def _parse(text: str) -> tuple[Element | None, bool]:
+    tree, complaints = parse_html(text.encode("utf-8", "replace"))
+    return tree, any("xcessive depth" in complaint for complaint in complaints)
+
+
+def content(tree: Element) -> Element:
+    """The part that is the page: `main` or the only article, where it holds most of the text; else all."""
+    body = tree.find("body")
+    body = tree if body is None else body
+    found = [each for each in body.iter() if each.tag == "main" or each.get("role") == "main"]
+    found = found or list(body.iter("article"))
+    if len(found) != 1:
+        return body
+    return found[0] if visible_words(found[0]) > _FULL_SHARE * visible_words(body) else body
+
+
+def visible_words(element: Element) -> int:
+    return words_by_reason(element)[""]
+
+
+def words_by_reason(element: Element, without: Element | None = None) -> Counter[str]:
+    """Count the words of content, and those of what is left out by its reason; `without` is passed over."""
+    count: Counter[str] = Counter()
+    content = 0
+    walker = walk(element)
+    for event, each in walker:
+        if event == "end":
+            if each is not element and (text := each.tail):
+                content += len(text.split())
+        elif each is without:
+            walker.skip_subtree()
+        elif reason := ignored(each):
+            walker.skip_subtree()
+            count[reason] += 0 if reason == MACHINERY else sum(1 for _ in words(each))
+        elif text := each.text:
+            content += len(text.split())
+    count[""] = content
+    return count

@@ -9,11 +9,9 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from kg_api.convert.html.elements import Element, parse_html
-from kg_api.convert.html.ignored import FORMS, ignored, words
-from kg_api.convert.html.math import write_formula
-from kg_api.convert.html.tables import BLOCKS
-from kg_api.convert.markdown_text import lower_text, one_line, raise_text
+from kg_api.convert.html.blocks import BLOCKS, write_formula
+from kg_api.convert.html.elements import FORMS, Element, ignored, parse_html, words
+from kg_api.convert.shared.markdown_text import lower_text, one_line, raise_text
 
 _STRUCK_TAGS = frozenset({"del", "s", "strike"})
 _STRUCK = re.compile(r"text-decoration(?:-line)?\s*:[^;]*line-through", re.IGNORECASE)

@@ -5,19 +5,24 @@ python -m kg_api.convert.isolated.child MAX_BYTES IDLE_SECONDS PARENT SETTINGS
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import faulthandler
 import os
 import select
 import shutil
+import signal
 import sys
+import threading
+import time
 from collections.abc import Callable
+from functools import partial
 
-from kg_api.api_settings import ConversionSettings
-from kg_api.convert.isolated import messages, sandbox
-from kg_api.convert.isolated.messages import ANSWERS, READY, Answer, receive, send
-from kg_api.convert.isolated.rendering import read_rendering
+from kg_api.convert.isolated import messages
+from kg_api.convert.isolated.messages import ANSWERS, READY, Answer, read_rendering, receive, send
 from kg_api.convert.kinds import convert, convert_with, load
 from kg_api.errors import UnreadableDocument
+from kg_api.settings import ConversionSettings
 
 MAX_INPUT = 1 << 30
 OUT_OF_MEMORY = 3
@@ -33,8 +38,8 @@ def main() -> None:
     requests, answers = os.fdopen(0, "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     faulthandler.disable()
-    sandbox.end_with(parent)
-    sandbox.enter(max_bytes, shutil.which("tesseract"))
+    end_with(parent)
+    enter(max_bytes, shutil.which("tesseract"))
     send(answers, READY)
     while select.select([requests], [], [], idle_seconds)[0]:
         form, content = receive(requests, 100), receive(requests, MAX_INPUT)
@@ -72,24 +77,106 @@ def _convert_words(content: bytes, rest: str, settings: ConversionSettings) -> A
 
 
 _ANSWERS: dict[str, Callable[[bytes, str, ConversionSettings], Answer]] = {
-    messages.PROGRAM: lambda content, suffix, _: load("program.scopes").find_scopes(content, suffix),
-    messages.RENDER: lambda content, rest, settings: load("image.rendering").render(
+    messages.PROGRAM: lambda content, suffix, _: load("program").find_scopes(content, suffix),
+    messages.RENDER: lambda content, rest, settings: load("image.file").render(
         content, read_rendering(rest), settings
     ),
-    messages.PAGE: lambda content, _, __: load("pdf.pages.drawing").draw_page(*messages.split_page(content)),
-    messages.OCR: lambda content, engine, settings: load("pdf.pictures.document").convert(
+    messages.PAGE: lambda content, _, __: load("pdf.pages").draw_page(*messages.split_page(content)),
+    messages.OCR: lambda content, engine, settings: load("pdf.scans").convert(
         content, engine, settings, every=False
     ),
-    messages.OCR_ALL: lambda content, engine, settings: load("pdf.pictures.document").convert(
+    messages.OCR_ALL: lambda content, engine, settings: load("pdf.scans").convert(
         content, engine, settings, every=True
     ),
-    messages.OCR_IMAGE: lambda content, engine, settings: load("image.words").convert(
+    messages.OCR_IMAGE: lambda content, engine, settings: load("image.embedded").convert_words(
         content, engine, settings
     ),
     messages.BESIDE: _convert_with,
     messages.WORDS_ALONE: _convert_words,
 }
 """By what stands before a dot in what is asked for; a kind of file has none."""
+
+
+# What a process gives up before it reads a file that nobody vouches for.
+
+CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
+OPEN_FILES = 64
+_FORBIDDEN = frozenset(
+    {
+        *("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"),
+        *("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty"),
+        *("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.chmod", "os.link", "os.symlink"),
+        *("pty.spawn", "webbrowser.open", "urllib.Request"),
+    }
+)
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+def enter(max_bytes: int, program: str | None = None) -> None:
+    """Give up the network, other programs, writing of files, and memory beyond a limit, for good.
+
+    The kernel holds memory and file sizes everywhere that is Unix, and the network where Linux lets a process
+    leave it. The rest is held by Python's audit hooks, which stop a parser's Python, not its machine code.
+
+    Args:
+        max_bytes: of address space.
+        program: the one that may be run: its processes have the same limits, and no network either.
+    """
+    _leave_network()
+    _limit(max_bytes)
+    sys.addaudithook(partial(_refuse, program))
+
+
+def end_with(parent: int) -> None:
+    """End this process when the one that started it has gone, even in the middle of a file."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        end_group()
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def end_group() -> None:
+    """End this process, and the program that it runs, at once."""
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)
+    os._exit(1)
+
+
+def _leave_network() -> None:
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            libc = ctypes.CDLL(None, use_errno=True)
+            if libc.unshare(CLONE_NEWNET):
+                libc.unshare(CLONE_NEWUSER | CLONE_NEWNET)
+
+
+def _limit(max_bytes: int) -> None:
+    if sys.platform == "win32":
+        return
+    import resource  # noqa: PLC0415 - Unix only
+
+    limits = {
+        resource.RLIMIT_AS: max_bytes,
+        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_NOFILE: OPEN_FILES,
+    }
+    for which, most in limits.items():
+        with contextlib.suppress(OSError, ValueError):  # macOS knows no limit of address space
+            resource.setrlimit(which, (most, most))
+
+
+def _refuse(program: str | None, event: str, given: tuple[object, ...]) -> None:
+    if event == "subprocess.Popen" and program is not None and given[0] == program:
+        return
+    if event in _FORBIDDEN:
+        raise PermissionError(f"a converter may not do {event}")
+    of_path = event == "open" and not isinstance(given[0], int)  # not what is open already, such as a pipe
+    if of_path and isinstance(flags := given[2], int) and flags & _WRITES:
+        raise PermissionError("a converter may not write files")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Files are converted in a few processes apart, which are used again and ended when they are idle."""
+"""What is told of pages that are pictures and were not read, and of pictures that were."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -11,7 +11,6 @@ from typing import Literal, cast
 
 import structlog
 
-from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated.messages import (
     BESIDE,
     OCR,
@@ -23,19 +22,71 @@ from kg_api.convert.isolated.messages import (
     WORDS_ALONE,
     Answer,
     Content,
+    checked_pixels,
     pack,
     with_page,
+    write_rendering,
 )
-from kg_api.convert.isolated.pictures import note_pictures, with_words
 from kg_api.convert.isolated.process import ConverterDied, ConverterProcess, Spent
-from kg_api.convert.isolated.rendering import checked_pixels, write_rendering
-from kg_api.convert.ocr.choice import choose, fingerprint
-from kg_api.embed.image.port import Pixels, Rendering
+from kg_api.convert.shared.ocr import choose, fingerprint
 from kg_api.errors import TooBusy, UnreadableDocument
-from kg_api.models.images import DrawnPage, PageToDraw, ReadImage, RenderedImage
-from kg_api.models.library.conversion import Converted
-from kg_api.models.library.formats import ConvertedFormat, OcrMode
-from kg_api.models.library.parsing import CodeScope
+from kg_api.providers.embedding_port import Pixels, Rendering
+from kg_api.schemas.documents import CodeScope, Converted
+from kg_api.schemas.formats import ConvertedFormat, OcrMode
+from kg_api.schemas.images import DrawnPage, PageToDraw, ReadImage, RenderedImage
+from kg_api.settings import ConversionSettings
+from kg_api.wording import name_pages, was
+
+
+def note_pictures(made: Converted, reason: str) -> Converted:
+    """Add notes on pages without text, and with text that cannot be read.
+
+    Args:
+        made: what the file became.
+        reason: why they were not read; empty: its notes say that.
+
+    Raises:
+        UnreadableDocument: no page has text.
+    """
+    if not made.text.strip():
+        told = reason or "; ".join(made.notes)
+        if made.unreadable:
+            raise UnreadableDocument(
+                "the fonts of the PDF do not say which letters its text is, and it was not read by OCR: "
+                f"{told}; or run another OCR over it (ocrmypdf --force-ocr, for example), and add that file"
+            )
+        raise UnreadableDocument(
+            f"the PDF has no text, it seems to be scanned, and it was not read by OCR: {told}; "
+            "or run another OCR over it (ocrmypdf, for example), and add that file"
+        )
+    return replace(made, notes=(*made.notes, *_list_notes(made, reason)))
+
+
+def _list_notes(made: Converted, reason: str) -> Iterator[str]:
+    pictures = [number for number in made.pictures if number not in made.unreadable]
+    if pictures:
+        several = len(pictures) > 1
+        has, scanned = ("have", "scanned pictures") if several else ("has", "a scanned picture")
+        found = "they are not found" if several else "it is not found"
+        told = f"{name_pages(pictures)} {has} no text ({scanned}?): {found}"
+        yield f"{told}; {reason}" if reason else told
+    if made.unreadable and reason:
+        yield f"{name_pages(made.unreadable)} {was(len(made.unreadable))} not read by OCR: {reason}"
+
+
+def with_words(made: Converted, read: Converted) -> Converted:
+    """A picture that is a document of its own, with the words that OCR read on it.
+
+    Args:
+        made: what it says of itself; it is one picture.
+        read: what OCR read.
+    """
+    text = "\n".join(filter(None, (made.text, read.text)))
+    images = tuple(replace(each, end=len(text)) for each in made.images)
+    return replace(made, text=text, images=images, notes=(*made.notes, *read.notes))
+
+
+# Files are converted in a few processes apart, which are used again and ended when they are idle.
 
 log = structlog.get_logger()
 

@@ -16,7 +16,6 @@ from typing import BinaryIO, cast
 
 from pydantic import ValidationError
 
-from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated.child import OUT_OF_MEMORY
 from kg_api.convert.isolated.messages import (
     ANSWERS,
@@ -30,6 +29,7 @@ from kg_api.convert.isolated.messages import (
     receive,
     send,
 )
+from kg_api.settings import ConversionSettings
 
 IDLE_SECONDS = 60.0
 START_SECONDS = 60.0

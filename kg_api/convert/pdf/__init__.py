@@ -8,25 +8,19 @@ from typing import Protocol
 
 import pypdfium2 as pdfium
 
-from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
-from kg_api.api_settings import ConversionSettings
-from kg_api.convert.accounting import note_missing
 from kg_api.convert.pdf.annotations import Annotations
-from kg_api.convert.pdf.blocks import blocks
+from kg_api.convert.pdf.blocks import blocks, headings, markdown, place_words
 from kg_api.convert.pdf.characters import PageText, put_shown, without_text
-from kg_api.convert.pdf.columns import columns
 from kg_api.convert.pdf.document import metadata, opened, outline, title
-from kg_api.convert.pdf.headings import headings
-from kg_api.convert.pdf.images.places import PlacedPicture, images_of, with_pictures
-from kg_api.convert.pdf.images.reading import PdfImages
-from kg_api.convert.pdf.layout import Column, Line, TextRun, rows
-from kg_api.convert.pdf.markdown import markdown
-from kg_api.convert.pdf.pictures.places import place_words
+from kg_api.convert.pdf.images import PdfImages, PlacedPicture, images_of, with_pictures
+from kg_api.convert.pdf.layout import Column, Line, TextRun, columns, rows
 from kg_api.convert.pdf.repeated import leave_out
 from kg_api.convert.pdf.unreadable import forget_unknown, take_out_unreadable
-from kg_api.models.library.conversion import Converted
-from kg_api.wording.pages import name_pages
-from kg_api.wording.plural import pluralize
+from kg_api.convert.shared.accounting import note_missing
+from kg_api.schemas.documents import Converted
+from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
+from kg_api.settings import ConversionSettings
+from kg_api.wording import name_pages, pluralize
 
 
 class Pictures(Protocol):

@@ -20,10 +20,8 @@ from pypdfium2 import raw
 
 from kg_api.convert.pdf.characters import PageText, open_text, read
 from kg_api.convert.pdf.layout import ASCENT, DESCENT, FoundRun, TextRun
-from kg_api.convert.pdf.letters import plain_text
-from kg_api.convert.pdf.objects import Box, PageObjects, list_form_texts, list_objects, turn_box
-from kg_api.wording.pages import name_pages
-from kg_api.wording.plural import pluralize
+from kg_api.convert.pdf.letters import Box, PageObjects, list_form_texts, list_objects, plain_text, turn_box
+from kg_api.wording import name_pages, pluralize
 
 CHECKED, UNCHECKED = "☒", "☐"
 _MAX_ANNOTATIONS = 5000

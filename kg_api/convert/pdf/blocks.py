@@ -1,18 +1,292 @@
-"""Lines to blocks: headings, paragraphs, items of lists, code."""
+"""Which lines are headings: by the document's outline, else by their size and weight."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
 
-from kg_api.convert.pdf.headings import Heading
-from kg_api.convert.pdf.layout import Line
-from kg_api.convert.pdf.tables import Table, tables
-from kg_api.models.images import ReadImage
+from kg_api.convert.pdf.layout import Line, PageWord, TextRun, Vocabulary, escaped
+from kg_api.convert.shared.markdown_text import picture, words_before
+from kg_api.schemas.documents import WordBox
+from kg_api.schemas.images import ReadImage
+
+MAX_LEVEL = 6
+_MAX_LETTERS = 250
+_MAX_BOLD_LETTERS = 120
+_MAX_LINES = 4
+_LARGER = 1.08
+_HEADINGS_SAME_SIZE = 0.5
+_MAX_PIECES = 2
+_WORD = re.compile(r"[^\W\d_]{3}|[\u2e80-\uffff]")
+_PAGE_NUMBER = re.compile(r"\W*\d+$")
+_MAX_PREFIX = 12
+"""Letters that a heading may have in front of its title in the outline: its number, or "Chapter 1"."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineEntry:
+    title: str
+    level: int
+    page: int
+
+
+@dataclass(slots=True)
+class Heading:
+    """A heading of a document: lines that belong together, and its level."""
+
+    level: int
+    lines: list[Line]
+
+
+def body_size(lines: Iterable[Line]) -> float:
+    """Give the font size of most letters."""
+    sizes: Counter[float] = Counter()
+    for line in lines:
+        sizes[round(line.size * 2) / 2] += 0 if line.mono else len(line.text)
+    return sizes.most_common(1)[0][0] if sizes else 0
+
+
+def headings(lines: Sequence[Line], outline: Sequence[OutlineEntry]) -> dict[int, Heading]:
+    """Find the headings among all lines of a document, by the `id` of each line."""
+    body = body_size(lines)
+    found = list(_of_outline(lines, outline))
+    taken = {id(line) for heading in found for line in heading.lines}
+    by_size = [group for group in _groups(lines, body) if not any(id(line) in taken for line in group)]
+    by_size = list(_without_contents(by_size, outline))
+    found += _by_size(by_size, found)
+    return {id(line): heading for heading in found for line in heading.lines}
+
+
+def _of_outline(lines: Sequence[Line], outline: Sequence[OutlineEntry]) -> Iterator[Heading]:
+    pages: dict[int, list[Line]] = defaultdict(list)
+    for line in lines:
+        pages[line.page].append(line)
+    begin: dict[int, int] = defaultdict(int)
+    for entry in outline:
+        for page in (entry.page, entry.page + 1, entry.page - 1):
+            place = _place(pages.get(page, []), _letters(entry.title), begin[page])
+            if place:
+                yield Heading(min(entry.level, MAX_LEVEL), pages[page][slice(*place)])
+                begin[page] = place[1]
+                break
+
+
+def _place(lines: list[Line], title: str, begin: int) -> tuple[int, int] | None:
+    """The lines that say a title, and what stands before it at most; the largest of several."""
+    found: list[tuple[float, int, int]] = []
+    for start in range(begin, len(lines) if title else 0):
+        letters = ""
+        for stop in range(start, min(start + _MAX_LINES, len(lines))):
+            letters += _letters(lines[stop].text)
+            prefix = len(letters) - len(title)
+            if prefix > _MAX_PREFIX:
+                break
+            if (
+                letters
+                and (_says(letters, title) or _says(title, letters))
+                and len(letters) > 0.5 * len(title)
+            ):
+                found.append((lines[start].size + lines[start].bold - abs(prefix) / 50, -start, stop + 1))
+    if not found:
+        return None
+    _, start, stop = max(found)
+    return -start, stop
+
+
+def _says(letters: str, title: str) -> bool:
+    """The one is the other, but for a number or the like before it."""
+    return letters.endswith(title) and len(letters) - len(title) <= _MAX_PREFIX
+
+
+def _letters(text: str) -> str:
+    return "".join(letter for letter in text.casefold() if letter.isalnum())
+
+
+def _groups(lines: Sequence[Line], body: float) -> Iterator[list[Line]]:
+    """Lines in larger or bold letters that stand together."""
+    group: list[Line] = []
+    for i, line in enumerate(lines):
+        if group and not _goes_on(group[-1], line):
+            yield from _checked(group, lines[i - len(group) - 1 : i - len(group)], line, body)
+            group = []
+        if line.size > body * _LARGER or (line.all_bold and line.size > body * 0.95):
+            group.append(line)
+    if group:
+        yield from _checked(group, lines[-len(group) - 1 : -len(group)], None, body)
+
+
+def _without_contents(groups: list[list[Line]], outline: Sequence[OutlineEntry]) -> Iterator[list[Line]]:
+    """Leave out the lines of a table of contents: what a heading says elsewhere, and its page's number."""
+    titles = {_letters(entry.title) for entry in outline} | {_letters(_words(group)) for group in groups}
+    for group in groups:
+        text = _words(group)
+        title = _letters(_PAGE_NUMBER.sub("", text))
+        if not (group[-1].ends_in_page_number or (_PAGE_NUMBER.search(text) and title in titles)):
+            yield group
+
+
+def _words(group: Sequence[Line]) -> str:
+    return " ".join(line.text for line in group)
+
+
+def _goes_on(last: Line, line: Line) -> bool:
+    same = last.page == line.page and last.column is line.column and last.bold == line.bold
+    near = 0 < last.baseline - line.baseline < 1.6 * max(last.size, line.size)
+    return same and near and abs(last.size - line.size) < _HEADINGS_SAME_SIZE
+
+
+def _checked(
+    group: list[Line], before: Sequence[Line], after: Line | None, body: float
+) -> Iterator[list[Line]]:
+    text = " ".join(line.text for line in group)
+    larger = group[0].size > body * _LARGER
+    short = len(text) <= (_MAX_LETTERS if larger else _MAX_BOLD_LETTERS)
+    if not short or len(group) > (_MAX_LINES if larger else 2) or not _WORD.search(text):
+        return
+    if larger or (not text.endswith((".", ",", ";")) and _alone(group, before, after)):
+        yield group
+
+
+def _alone(group: list[Line], before: Sequence[Line], after: Line | None) -> bool:
+    """A bold line is a heading when there is room above it, and text below that begins where it begins."""
+    first, last = group[0], group[-1]
+    if (
+        first.mono
+        or len(first.pieces) > _MAX_PIECES
+        or not (first.text[0].isupper() or first.text[0].isdigit())
+    ):
+        return False
+    above = before[0] if before and before[0].column is first.column else None
+    room = above is None or above.baseline - first.baseline > 1.35 * first.size
+    follows = after is not None and after.column is last.column and len(after.pieces) == 1
+    return room and follows
+
+
+def _by_size(groups: Sequence[list[Line]], known: Sequence[Heading]) -> Iterator[Heading]:
+    """Larger letters are higher levels; beside an outline, its levels count for its headings' letters."""
+    levels = _known_levels(known)
+    lowest = max(levels.values(), default=0)
+    kinds = sorted({_kind(group[0]) for group in groups} - set(levels), reverse=True)
+    for rank, kind in enumerate(kinds, 1):
+        above = max((level for other, level in levels.items() if other > kind), default=0)
+        levels[kind] = min(above + 1, lowest + 1, MAX_LEVEL) if known else min(rank, MAX_LEVEL)
+    for group in groups:
+        yield Heading(levels[_kind(group[0])], group)
+
+
+def _known_levels(known: Sequence[Heading]) -> dict[tuple[float, bool], int]:
+    votes: dict[tuple[float, bool], Counter[int]] = defaultdict(Counter)
+    for heading in known:
+        votes[_kind(heading.lines[0])][heading.level] += 1
+    return {kind: counter.most_common(1)[0][0] for kind, counter in votes.items()}
+
+
+def _kind(line: Line) -> tuple[float, bool]:
+    return round(line.size), line.bold
+
+
+# Tables: lines below each other whose pieces stand in the same columns.
+
+_MIN_ROWS = 3
+_MIN_FULL = 0.6
+"""Of the rows: have a piece in every column."""
+_MAX_CELL = 60
+"""Letters that a cell has on average: more is prose that stands side by side."""
+_MAX_DISTANCE = 2.6
+_WRAPPED = 1.35
+"""Of the font size: a line so near below that lacks the first column goes on in the cells above it."""
+
+
+@dataclass(slots=True)
+class Table:
+    """Lines that are the rows of a table, and the lines of its cells."""
+
+    lines: list[Line]
+    cells: list[list[str]]
+
+
+def tables(lines: Sequence[Line], is_other: Callable[[Line], bool]) -> dict[int, Table]:
+    """Find tables, by the `id` of each of their lines; lines that are something else end them."""
+    found: dict[int, Table] = {}
+    for group in _groups_tables(lines, is_other):
+        if table := _table(group):
+            found.update((id(line), table) for line in table.lines)
+    return found
+
+
+def _groups_tables(lines: Sequence[Line], is_other: Callable[[Line], bool]) -> Iterator[list[Line]]:
+    """Lines near each other that have a gap in them, and single pieces below such lines."""
+    group: list[Line] = []
+    for line in lines:
+        goes_on = bool(group) and _is_near(group[-1], line) and _is_below(group[0], line)
+        if group and not goes_on:
+            yield group
+            group = []
+        if (goes_on or len(line.pieces) > 1) and not is_other(line):
+            group.append(line)
+        elif group:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _is_near(last: Line, line: Line) -> bool:
+    distance = last.baseline - line.baseline
+    return last.column is line.column and 0 < distance < _MAX_DISTANCE * max(last.size, line.size)
+
+
+def _is_below(first: Line, line: Line) -> bool:
+    return len(line.pieces) > 1 or line.left > first.pieces[0].right
+
+
+def _table(group: list[Line]) -> Table | None:
+    counts = Counter(len(line.pieces) for line in group if len(line.pieces) > 1)
+    width, count = counts.most_common(1)[0]
+    if count < max(_MIN_ROWS, _MIN_FULL * counts.total()):
+        return None
+    full = [line.pieces for line in group if len(line.pieces) == width]
+    ranges = [(min(p.left for p in cells), max(p.right for p in cells)) for cells in zip(*full, strict=True)]
+    gaps = [after[0] - before[1] for before, after in pairwise(ranges)]
+    if min(gaps) < group[0].size / 2 or not _are_cells(full):
+        return None
+    return _filled(group, ranges)
+
+
+def _are_cells(rows: Sequence[Sequence[TextRun]]) -> bool:
+    texts = [piece.text for row in rows for piece in row]
+    return sum(map(len, texts)) <= _MAX_CELL * len(texts)
+
+
+def _filled(group: list[Line], ranges: Sequence[tuple[float, float]]) -> Table | None:
+    """Put every piece into its column; no table where one stands across columns."""
+    cells: list[list[str]] = []
+    for i, line in enumerate(group):
+        row = _row(line, ranges)
+        if row is None:
+            return None
+        if not row[0] and cells and group[i - 1].baseline - line.baseline < _WRAPPED * line.size:
+            cells[-1] = [f"{above}\n{text}".strip() for above, text in zip(cells[-1], row, strict=True)]
+        else:
+            cells.append(row)
+    return Table(group, cells)
+
+
+def _row(line: Line, ranges: Sequence[tuple[float, float]]) -> list[str] | None:
+    row = [""] * len(ranges)
+    for piece in line.pieces:
+        at = [i for i, (left, right) in enumerate(ranges) if piece.left < right and piece.right > left]
+        if len(at) != 1 or row[at[0]]:
+            return None
+        row[at[0]] = piece.text
+    return row
+
+
+# Lines to blocks: headings, paragraphs, items of lists, code.
 
 _BULLET = re.compile(r"([•◦▪‣·●○■□∙⁃➢➤►✓❖–*-])(?:\s+|$)(?=\S|$)")
 _ORDINAL = re.compile(r"(\d{1,3})([.)])\s+(?=\S)")
@@ -208,3 +482,151 @@ def _is_rest(held: PdfBlock, block: PdfBlock) -> bool:
     size = abs(first.size - last.size) <= _SAME_SIZE
     goes_on = first.text[:1].islower() and not _ends(last.text) and not _LEADERS.search(last.text)
     return size and goes_on and 0 <= first.page - last.page <= 1
+
+
+# Blocks to Markdown, and where each page begins in it.
+
+_MARK = re.compile(r"\S+\s*")
+_FENCE = re.compile(r"`{3,}")
+_EMPTY_LINE = 1.9
+"""Of the usual distance: further apart are two lines of code with an empty one between them."""
+
+
+def markdown(blocks: Sequence[PdfBlock], pages: int) -> tuple[str, tuple[int, ...], list[int]]:
+    """Give the text, and the offsets at which the text of each page, and each block, begin."""
+    words = Vocabulary(line.text for block in blocks for line in block.lines)
+    parts: list[str] = []
+    begins: dict[int, int] = {}
+    each: list[int] = []
+    offset = 0
+    for i, block in enumerate(blocks):
+        text = _picture(block, parts) if block.kind == "image" else _block(block, words)
+        if not text:
+            each.append(offset)
+            continue
+        if parts:
+            tight = block.kind == "item" and i > 0 and blocks[i - 1].kind == "item"
+            parts.append("\n" if tight else "\n\n")
+            offset += len(parts[-1])
+        each.append(offset)
+        for page, within in _begins(block, words):
+            begins.setdefault(page, offset + within)
+        parts.append(text)
+        offset += len(text)
+    return "".join(parts), _offsets(begins, pages, offset), each
+
+
+def _picture(block: PdfBlock, parts: Sequence[str]) -> str:
+    return picture(block.label or words_before(parts), block.name)
+
+
+def _begins(block: PdfBlock, words: Vocabulary) -> Iterator[tuple[int, int]]:
+    """Its pages, and where each begins in its text: a paragraph may go on over the end of a page."""
+    yield block.lines[0].page, 0
+    for at, (above, line) in enumerate(pairwise(block.lines), 1):
+        if line.page != above.page:
+            yield line.page, len(_block(replace(block, lines=block.lines[:at]), words))
+
+
+def _offsets(begins: dict[int, int], pages: int, end: int) -> tuple[int, ...]:
+    """A page on which nothing begins begins where the next text does; the first page at 0."""
+    found: list[int] = []
+    following = end
+    for page in range(pages - 1, -1, -1):
+        following = begins.get(page, following)
+        found.append(following)
+    found.reverse()
+    return (0, *found[1:]) if found else ()
+
+
+def _block(block: PdfBlock, words: Vocabulary) -> str:
+    if block.kind == "code":
+        return _code(block.lines)
+    if block.kind == "table":
+        return _table_markdown(block.cells, words)
+    lines = [line.text for line in block.lines]
+    if block.kind == "item":
+        text = words.joined([_MARK.sub("", lines[0].lstrip(), count=1), *lines[1:]])
+        return f"{block.mark} {escaped(text)}" if text else ""
+    text = words.joined(lines)
+    if block.kind == "heading":
+        return f"{'#' * block.level} {text}" if text else ""
+    return escaped(text)
+
+
+def _table_markdown(cells: Sequence[Sequence[str]], words: Vocabulary) -> str:
+    """The first row is the head: Markdown has no table without one."""
+    rows = [[words.joined(cell.split("\n")).replace("|", "\\|") for cell in row] for row in cells]
+    rows.insert(1, ["---"] * len(rows[0]))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _code(lines: Sequence[Line]) -> str:
+    left = min(line.left for line in lines)
+    width = _letter_width(lines)
+    steps = [above.baseline - line.baseline for above, line in pairwise(lines)]
+    usual = min((step for step in steps if step > 0.5 * lines[0].size), default=0)
+    rows: list[str] = []
+    for i, line in enumerate(lines):
+        if i and steps[i - 1] > _EMPTY_LINE * usual:
+            rows.append("")
+        rows.append(_spaced(line, left, width))
+    fence = "`" * max(3, *(len(run) + 1 for row in rows for run in _FENCE.findall(row)), 3)
+    return "\n".join((fence, *rows, fence))
+
+
+def _letter_width(lines: Sequence[Line]) -> float:
+    pieces = [piece for line in lines for piece in line.pieces]
+    longest = max(pieces, key=lambda piece: len(piece.text))
+    return max(0.1, (longest.right - longest.left) / max(1, len(longest.text)))
+
+
+def _spaced(line: Line, left: float, width: float) -> str:
+    """Put each piece where it stands, so that indentation and columns of code stay."""
+    row = ""
+    for piece in line.pieces:
+        blanks = max(round((piece.left - left) / width) - len(row), 1 if row else 0)
+        row += " " * blanks + piece.text.strip()
+    return row.replace("\xad", "").rstrip()
+
+
+# Where in a document's Markdown the words stand that OCR read.
+
+_AHEAD = 80
+"""Characters between two words at most: marks of lists and tables, words that are written otherwise."""
+_SCALE = 10_000
+
+
+def place_words(text: str, blocks: Sequence[PdfBlock], begins: Sequence[int]) -> tuple[WordBox, ...]:
+    """Find the words of blocks in the text that was made of them.
+
+    Args:
+        text: the document's.
+        blocks: in the order of the text.
+        begins: where each begins in it.
+    """
+    ends = [*begins, len(text)][1:]
+    each = zip(blocks, begins, ends, strict=True)
+    return tuple(box for block, begin, end in each for box in _of_block(text, block, begin, end))
+
+
+def _of_block(text: str, block: PdfBlock, at: int, end: int) -> Iterator[WordBox]:
+    for line in block.lines:
+        for word in (word for piece in line.pieces for word in piece.words):
+            if found := _find(text, word.text, at, end):
+                yield _box(word, line.page + 1, found)
+                at = found[1]
+
+
+def _find(text: str, word: str, at: int, end: int) -> tuple[int, int] | None:
+    """A word that a line's end tore apart is found without its hyphen."""
+    for written in (word, word.removesuffix("-")):
+        begin = text.find(written, at, min(end, at + len(written) + _AHEAD)) if written else -1
+        if begin >= 0:
+            return begin, begin + len(written)
+    return None
+
+
+def _box(word: PageWord, page: int, found: tuple[int, int]) -> WordBox:
+    left, top, right, bottom = (min(max(round(each * _SCALE), 0), _SCALE) for each in word.box)
+    return WordBox(*found, page, left, top, right, bottom, min(max(round(word.confidence * 100), 0), 100))

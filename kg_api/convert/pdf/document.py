@@ -11,9 +11,9 @@ from typing import Any, cast
 import pypdfium2 as pdfium
 from pypdfium2 import raw
 
-from kg_api.convert.pdf.headings import OutlineEntry
+from kg_api.convert.pdf.blocks import OutlineEntry
 from kg_api.errors import UnreadableDocument
-from kg_api.models.library.metadata import MetadataValue
+from kg_api.schemas.metadata import MetadataValue
 
 _MAX_OUTLINE = 20_000
 _MAX_DEPTH = 8

@@ -1,28 +1,601 @@
-"""Templates become pages. What documents, names and questions hold is text there, never markup."""
+"""Scripts, styles and pictures of the page, under addresses that change with their content."""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from functools import cache
+from itertools import pairwise
+from mimetypes import guess_type
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal, NamedTuple, cast
 
-from fastapi import Request
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from kg_api import __version__
-from kg_api.web.access.session import may, viewer
-from kg_api.web.forwarded import page_below_prefix, pieces_below_prefix
-from kg_api.web.ui.assets import address_of
-from kg_api.web.ui.audit.deeds import deed_of
-from kg_api.web.ui.conditions import condition_of
-from kg_api.web.ui.graph.drawing import ties
-from kg_api.web.ui.links import address, below
-from kg_api.web.ui.navigation import ADMINISTRATION, PLACES
-from kg_api.web.ui.passages import excerpt, opening, pieces_of, reasons
-from kg_api.web.ui.questions import address_of_hit, address_of_measured, words_of_way
-from kg_api.web.ui.wording import DONE, as_text, count, day, duration, moment, pace, share, time_left
+from kg_api.errors import NotFound
+from kg_api.evaluation.saved import ontology_of
+from kg_api.schemas.evaluation import EvalResult
+from kg_api.schemas.filters import OF_TIME, PAGE, FacetCounts, FacetValue, parse_conditions
+from kg_api.schemas.image_search import RelatedSource, RelatedThrough
+from kg_api.schemas.search import CarriedConcept, Place, SourceHit, SourceSearch, WordMatch
+from kg_api.schemas.similarity import SourceEdge
+from kg_api.schemas.vocabulary import MAX_LIMIT
+from kg_api.web.shared.forwarded import page_below_prefix, pieces_below_prefix
+from kg_api.web.shared.limits import valid
+from kg_api.web.shared.security import may, viewer
+from kg_api.web.ui.audit import deed_of
+from kg_api.web.ui.links import (
+    ASK,
+    AUDIT,
+    COMMUNITIES,
+    CONCEPTS,
+    DOCUMENTS,
+    EVALUATIONS,
+    FOLDERS,
+    GRAPH,
+    JOBS,
+    KEYS,
+    MAP,
+    ONTOLOGIES,
+    PROPOSALS,
+    READ,
+    REVIEW,
+    SEARCH,
+    SPACES,
+    Value,
+    address,
+    below,
+)
+
+FOLDER: Final = Path(__file__).parent / "static"
+PREFIX: Final = "/ui/assets/"
+SHOWN: Final = frozenset({".js", ".css", ".svg"})
+FOR_GOOD: Final = "public, max-age=31536000, immutable"
+"""The address has a part of the content's hash: another content has another address."""
+
+router = APIRouter(include_in_schema=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file that pages load."""
+
+    content: bytes
+    packed: bytes
+    """By gzip."""
+    media_type: str
+    digest: str
+
+
+@cache
+def _assets() -> dict[str, Asset]:
+    """All there are, by their names; read once."""
+    files = [each for each in sorted(FOLDER.rglob("*")) if each.suffix in SHOWN]
+    return {each.name: _read(each) for each in files}
+
+
+def _read(path: Path) -> Asset:
+    content = path.read_bytes()
+    media_type = guess_type(path.name)[0] or "application/octet-stream"
+    packed = gzip.compress(content, mtime=0)
+    return Asset(content, packed, media_type, hashlib.sha256(content).hexdigest()[:16])
+
+
+def address_of(name: str) -> str:
+    """Where a page finds one."""
+    return f"{PREFIX}{_assets()[name].digest}/{name}"
+
+
+@router.get(PREFIX + "{digest}/{name}")
+async def get_asset(request: Request, digest: str, name: str) -> Response:
+    """Give one, at once and from memory; 404 where it is of another version."""
+    found = _assets().get(name)
+    if found is None or found.digest != digest:
+        raise NotFound(f"there is no {name[:100]!r} of that version: load the page anew")
+    headers = {"Cache-Control": FOR_GOOD, "Vary": "Accept-Encoding", "X-Content-Type-Options": "nosniff"}
+    if "gzip" in request.headers.get("Accept-Encoding", ""):
+        headers["Content-Encoding"] = "gzip"
+        return Response(found.packed, media_type=found.media_type, headers=headers)
+    return Response(found.content, media_type=found.media_type, headers=headers)
+
+
+# What leads from page to page.
+
+
+class PageLink(NamedTuple):
+    """A page that the top of every page leads to."""
+
+    href: str
+    name: str
+
+
+PLACES: Final = (
+    PageLink(SEARCH, "Search"),
+    PageLink(ASK, "Ask"),
+    PageLink(DOCUMENTS, "Documents"),
+    PageLink(ONTOLOGIES, "Ontologies"),
+    PageLink(REVIEW, "Review"),
+    PageLink(CONCEPTS, "Concepts"),
+    PageLink(COMMUNITIES, "Communities"),
+    PageLink(MAP, "Map"),
+    PageLink(PROPOSALS, "Proposed links"),
+    PageLink(EVALUATIONS, "Evaluations"),
+    PageLink(JOBS, "Jobs"),
+)
+ADMINISTRATION: Final = (
+    PageLink(FOLDERS, "Folders"),
+    PageLink(SPACES, "Embedding spaces"),
+    PageLink(KEYS, "Keys"),
+    PageLink(AUDIT, "Audit log"),
+)
+"""For those who may administer."""
+
+
+# Conditions as a link writes them: what a facet shows, asked for. Pure.
+
+ORDERED: Final = (">=", "<=")
+"""By which also dates are compared."""
+
+
+def condition_of(facet: FacetCounts, value: FacetValue) -> str | None:
+    """The condition that finds the documents of a value; None: one line cannot say it."""
+    written = f"{_quoted(facet.field)}={_written(value.value, is_date=facet.by is not None)}"
+    try:
+        read = parse_conditions(written)
+    except ValueError:
+        return None
+    same = str(read.get("value")) == value.value if facet.by else read.get("value") == value.value
+    return written if same and (read.get("field"), read.get("op")) == (facet.field, "=") else None
+
+
+def begun_conditions(fields: Sequence[str]) -> list[str]:
+    """How a condition on each field begins; what has an order also from a value on, and up to one.
+
+    Args:
+        fields: as conditions name them.
+    """
+    begun = [
+        (each, sign) for each in fields for sign in ("=", *(ORDERED if each in (*OF_TIME, PAGE) else ()))
+    ]
+    return [f"{_quoted(field)}{sign}" for field, sign in begun if _can_be_named(field)]
+
+
+def _can_be_named(field: str) -> bool:
+    """Whether a line can say it: not one with quotes of both kinds."""
+    try:
+        return parse_conditions(f"{_quoted(field)}=1").get("field") == field
+    except ValueError:
+        return False
+
+
+def _written(value: str | float | bool, *, is_date: bool) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if not isinstance(value, str) or is_date else _plain_or_quoted(value)
+
+
+def _plain_or_quoted(text: str) -> str:
+    """As people write it where that is read as the same text."""
+    simple = text.replace("-", "").replace("_", "").isalpha() and text.lower() not in {"true", "false"}
+    return text if simple else f'"{text}"' if "'" in text else f"'{text}'"
+
+
+def _quoted(field: str) -> str:
+    plain = all(each.isalnum() or each in "_-." for each in field)
+    return field if field and plain else f"'{field}'"
+
+
+# Numbers and moments as people read them.
+
+DONE: Final = {
+    "synonyms": "The synonyms are saved.",
+    "language": "The language is set.",
+    "embedding": "How it is embedded is changed.",
+    "extraction": "How concepts are found is changed.",
+    "document": "The document is deleted.",
+    "result": "The run is deleted.",
+}
+"""What a page says of the form that led to it, by the word for it in the address: no other text comes in."""
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """A number with what it counts, digits in threes: `1 document`, `1,200 documents`."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def ordinal(number: int) -> str:
+    """`1st`, `2nd`, `11th`."""
+    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")  # noqa: PLR2004 - eleventh to thirteenth
+    return f"{number:,}{ending}"
+
+
+def share(part: float) -> str:
+    """A share of 1 in per cent: 100 % only where nothing is missing, 0 % only where nothing is there."""
+    percent = part * 100
+    shown = min(99, max(1, round(percent))) if 0 < percent < 100 else round(percent)  # noqa: PLR2004 - per cent
+    return f"{shown} %"
+
+
+def duration(seconds: int) -> str:
+    """In the largest unit that fits evenly: `90 seconds`, `5 minutes`, `1 hour`, `2 days`."""
+    for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds and seconds % size == 0:
+            return count(seconds // size, unit)
+    return count(seconds, "second")
+
+
+def pace(items_a_second: float) -> str:
+    """`12 a second`, `24 a minute`, `20 an hour`: in the first of them that leaves at least one."""
+    for seconds, unit in ((1, "a second"), (60, "a minute")):
+        if items_a_second * seconds >= 1:
+            return f"{_two_digits(items_a_second * seconds)} {unit}"
+    return f"{_two_digits(items_a_second * 3600)} an hour"
+
+
+def _two_digits(number: float) -> str:
+    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"  # noqa: PLR2004 - of these two digits stand anyhow
+
+
+def time_left(seconds: float) -> str:
+    """How long something goes on, no less than it is: `about 40 seconds`, `about 3 minutes`."""
+    for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= 2 * size:
+            return f"about {count(math.ceil(seconds / size), unit)}"
+    return f"about {count(max(1, math.ceil(seconds)), 'second')}"
+
+
+def moment(at: datetime) -> str:
+    """To the minute, in UTC."""
+    return at.strftime("%Y-%m-%d %H:%M")
+
+
+def as_text(given: object) -> str:
+    """A value of the metadata, whatever it is: nothing for null, several with commas between."""
+    if isinstance(given, list | tuple):
+        return ", ".join(filter(None, map(as_text, cast("list[object]", given))))
+    return "" if given is None else str(given)
+
+
+def day(given: object) -> str:
+    """The day of a date or moment, of the first where there are several."""
+    return given.isoformat()[:10] if isinstance(given, date) else as_text(given).partition(",")[0][:10]
+
+
+# Passages as a page shows them: what of their text, with the words of the question marked. Pure.
+
+SHOWN_CHARACTERS: Final = 500
+"""Of a longer passage a hit shows so many, and says so; reading shows all."""
+BEFORE: Final = 120
+"""Characters before the first word of the question."""
+
+
+class MarkedPiece(NamedTuple):
+    """A part of a text."""
+
+    text: str
+    matched: bool
+    """Whether it is a word of the question."""
+
+
+class Excerpt(NamedTuple):
+    """What a hit shows of its passage."""
+
+    pieces: list[MarkedPiece]
+    cut_before: bool
+    cut_after: bool
+
+
+def pieces_of(
+    text: str, matches: Sequence[WordMatch], start: int = 0, end: int | None = None
+) -> list[MarkedPiece]:
+    """A text from `start` to `end`, divided at the words of the question; offsets are code points."""
+    end = len(text) if end is None else end
+    pieces, at = list[MarkedPiece](), start
+    for match in sorted(matches, key=lambda each: each.start):
+        first, last = max(match.start, at), min(match.end, end)
+        if first < last:
+            pieces += [
+                MarkedPiece(text[at:first], matched=False),
+                MarkedPiece(text[first:last], matched=True),
+            ]
+            at = last
+    return [each for each in [*pieces, MarkedPiece(text[at:end], matched=False)] if each.text]
+
+
+def excerpt(hit: SourceHit) -> Excerpt:
+    """A short passage whole; of a long one what stands around the first word of the question."""
+    text = hit.full_text
+    if len(text) <= SHOWN_CHARACTERS:
+        return Excerpt(pieces_of(text, hit.matches), cut_before=False, cut_after=False)
+    first = min((each.start for each in hit.matches), default=0)
+    start = _word_at(text, min(max(0, first - BEFORE), len(text) - SHOWN_CHARACTERS))
+    end = min(len(text), start + SHOWN_CHARACTERS)
+    return Excerpt(pieces_of(text, hit.matches, start, end), start > 0, end < len(text))
+
+
+def opening(text: str, characters: int) -> str:
+    """How a text begins, on one line, cut at a word."""
+    line = " ".join(text.split())
+    if len(line) <= characters:
+        return line
+    cut = line[: characters + 1]
+    return f"{cut.rpartition(' ')[0] or cut[:-1]} …"
+
+
+def reasons(hit: SourceHit) -> list[str]:
+    """Why it was found, each in a few words: by what, and at which place there."""
+    told = [("by meaning", hit.ranks.vector), ("by words", hit.ranks.text)]
+    told += [("through concepts", hit.ranks.concepts), ("as a picture", hit.ranks.pictures)]
+    places = [f"{ordinal(rank)} {lane}" for lane, rank in told if rank is not None]
+    near = [] if hit.similarity is None else [f"similarity {hit.similarity:.2f}"]
+    return [*places, *near]
+
+
+def _word_at(text: str, at: int) -> int:
+    """Behind the next space, where one is near."""
+    space = text.find(" ", at, at + BEFORE // 2) if at else -1
+    return at if space < 0 else space + 1
+
+
+# What somebody looks for, as the address of a page has it.
+
+Way = Literal["hybrid", "vector", "text", "graph"]
+Kind = Literal["", "passage", "image"]
+USUAL: Final = "hybrid"
+WAYS: Final[dict[Way, str]] = {
+    "hybrid": "meaning and words",
+    "vector": "meaning",
+    "text": "words",
+    "graph": "meaning, words and the graph",
+}
+KINDS: Final[dict[Kind, str]] = {"": "text and pictures", "passage": "text", "image": "pictures"}
+PAGE_SIZE: Final = 10
+MAX_CHARACTERS: Final = 2000
+"""Of a question in an address; what is longer is for REST."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is looked for, and where."""
+
+    text: str = ""
+    ontology: str = ""
+    """Empty: all."""
+    way: Way = USUAL
+    kind: Kind = ""
+    where: tuple[str, ...] = ()
+    """Conditions, each on one line: `date>=2025-01-01`."""
+    judging: bool = False
+    """Whether hits are judged, as answers."""
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing is looked for yet."""
+        return not self.text.strip()
+
+    def as_search(self, limit: int = PAGE_SIZE, cursor: str | None = None) -> SourceSearch:
+        """The search that answers it.
+
+        Raises:
+            RequestValidationError: naming what of it is wrong.
+        """
+        asked = {
+            "query_text": self.text,
+            "ontology": self.ontology or None,
+            "mode": USUAL if self.way == "graph" else self.way,
+            "graph": self.way == "graph",
+            "kinds": [self.kind] if self.kind else None,
+            "where": list(self.where) or None,
+            "limit": limit,
+            "cursor": cursor,
+            "include_concepts": True,
+        }
+        return valid(SourceSearch, asked)
+
+    def parameters(self) -> dict[str, Value]:
+        """What an address says of it."""
+        way = "" if self.way == USUAL else self.way
+        return {
+            "q": self.text,
+            "ontology": self.ontology,
+            "mode": way,
+            "kind": self.kind,
+            "where": self.where,
+            "judging": 1 if self.judging else None,
+        }
+
+    def address(self, cursor: str | None = None, seen: int | None = None) -> str:
+        """The page of what was found.
+
+        Args:
+            cursor: of the hits behind those that were shown; none: the first.
+            seen: how many were shown.
+        """
+        return address(SEARCH, **self.parameters(), cursor=cursor, seen=seen)
+
+    def adding(self, condition: str) -> Question:
+        """The same with one more condition."""
+        return replace(self, where=(*(each for each in self.where if each != condition), condition))
+
+    def to_judge(self, judging: bool) -> Question:
+        """The same with its hits to be judged, or not."""
+        return replace(self, judging=judging)
+
+    def without(self, condition: str) -> Question:
+        return replace(self, where=tuple(each for each in self.where if each != condition))
+
+
+def words_of_way(label: str) -> str:
+    """A run's label in the words of the search page where it is a mode, also with a number: `text (2)`."""
+    mode, mark, number = label.partition(" (")
+    return f"{WAYS.get(cast('Way', mode), mode)}{mark}{number}"
+
+
+def address_of_measured(result: EvalResult, text: str | None) -> str | None:
+    """The search that asks a question as a run did; None: its text is not known, or too long.
+
+    Args:
+        result: of the run.
+        text: of the question.
+    """
+    if text is None or len(text) > MAX_CHARACTERS:
+        return None
+    mode = result.config.get("mode")
+    way = mode if isinstance(mode, str) and mode in WAYS else USUAL
+    return Question(text, ontology_of(result) or "", way).address()
+
+
+def address_of_hit(question: Question, hit: SourceHit, number: int) -> str:
+    """Where a hit is read.
+
+    Args:
+        question: what was looked for.
+        hit: what was found.
+        number: its place among the hits, from 1.
+    """
+    shown = {"at": hit.paragraph, "hit": number if number <= MAX_LIMIT else None, **question.parameters()}
+    return f"{address(below(READ, hit.document_id), **shown)}#p{hit.paragraph}"
+
+
+async def _asked(
+    q: Annotated[str, Query(max_length=MAX_CHARACTERS)] = "",
+    ontology: Annotated[str, Query(max_length=1000)] = "",
+    mode: Way | Literal[""] = USUAL,
+    kind: Kind = "",
+    where: Annotated[list[str] | None, Query()] = None,
+    *,
+    judging: bool = False,
+) -> Question:
+    conditions = tuple(each for each in where or () if each.strip())
+    return Question(q, ontology, mode or USUAL, kind, conditions, judging)
+
+
+AskedQuestion = Annotated[Question, Depends(_asked)]
+"""Of the address that was asked for."""
+
+
+# From what REST answers to the nodes and edges that a page draws. Pure.
+
+NodeShape = Literal["centre", "passage", "concept"]
+EdgeShape = Literal["next", "near", "linked", "names"]
+Concepts = Mapping[str, Sequence[CarriedConcept]]
+"""By source."""
+
+LABEL: Final = 40
+"""Characters."""
+
+
+class DrawnNode(NamedTuple):
+    """A passage or a concept in a picture."""
+
+    key: str
+    label: str
+    shape: NodeShape
+    href: str
+    """Where a click leads."""
+
+
+class DrawnEdge(NamedTuple):
+    """What ties two of them."""
+
+    first: str
+    second: str
+    shape: EdgeShape
+
+
+class DrawnGraph(NamedTuple):
+    nodes: list[DrawnNode]
+    edges: list[DrawnEdge]
+
+
+def draw_around(
+    centre: Place, beside: Sequence[Place], elsewhere: Sequence[RelatedSource], concepts: Concepts
+) -> DrawnGraph:
+    """A passage in the middle of what it stands near to.
+
+    Args:
+        centre: the passage.
+        beside: paragraphs of its document, itself among them, in reading order.
+        elsewhere: what goes with it.
+        concepts: of all of them; its own are drawn, and those that several passages name.
+    """
+    places = list({each.source_id: each for each in (*beside, *elsewhere)}.values())
+    nodes = [passage_node(each, is_centre=each.source_id == centre.source_id) for each in places]
+    named, names = _draw_concepts(centre.source_id, [each.source_id for each in places], concepts)
+    near = [DrawnEdge(centre.source_id, each.source_id, _shape(each)) for each in elsewhere]
+    return DrawnGraph([*nodes, *named], [*in_order(beside), *near, *names])
+
+
+def draw_document(places: Sequence[Place], edges: Sequence[SourceEdge]) -> DrawnGraph:
+    """The passages of a document in reading order, and which are near to each other."""
+    near = [DrawnEdge(each.a, each.b, "linked" if each.linked else "near") for each in edges]
+    return DrawnGraph([passage_node(each) for each in places], [*in_order(places), *near])
+
+
+def passage_node(place: Place, *, is_centre: bool = False) -> DrawnNode:
+    shape = "centre" if is_centre else "passage"
+    return DrawnNode(place.source_id, opening(place.full_text, LABEL), shape, below(GRAPH, place.source_id))
+
+
+def in_order(places: Sequence[Place]) -> list[DrawnEdge]:
+    """From each to the one behind it, where none is left out between them."""
+    follows = (pair for pair in pairwise(places) if pair[1].paragraph == pair[0].paragraph + 1)
+    return [DrawnEdge(first.source_id, second.source_id, "next") for first, second in follows]
+
+
+def is_elsewhere(source: RelatedSource) -> bool:
+    """Whether it goes with the passage for more than that it stands in the same document."""
+    return any(each.lane != "document" for each in source.through)
+
+
+def ties(source: RelatedSource) -> list[str]:
+    """Why it goes with the passage, each in a few words."""
+    return [told for each in source.through if (told := _tie(each))]
+
+
+def _tie(through: RelatedThrough) -> str:
+    near = "" if through.similarity is None else f", similarity {through.similarity:.2f}"
+    match through.lane:
+        case "link":
+            return f"somebody linked the two{near}"
+        case "words":
+            return f"says something like it{near}"
+        case "picture_space":
+            return f"looks like it{near}"
+        case "concepts":
+            return (
+                f"is about {', '.join(each.label for each in through.concepts)}" if through.concepts else ""
+            )
+        case "document":
+            return f"{through.distance} away in the same document"
+
+
+def _shape(source: RelatedSource) -> EdgeShape:
+    return "linked" if any(each.lane == "link" for each in source.through) else "near"
+
+
+def _draw_concepts(
+    centre: str, source_ids: Iterable[str], concepts: Concepts
+) -> tuple[list[DrawnNode], list[DrawnEdge]]:
+    carried = [(each, concept) for each in source_ids for concept in concepts.get(each, ())]
+    times = Counter(concept.concept_id for _, concept in carried)
+    own = {each.concept_id for each in concepts.get(centre, ())}
+    shown = {one.concept_id: one for _, one in carried if one.concept_id in own or times[one.concept_id] > 1}
+    nodes = [DrawnNode(key, each.label, "concept", below(CONCEPTS, key)) for key, each in shown.items()]
+    edges = [DrawnEdge(each, one.concept_id, "names") for each, one in carried if one.concept_id in shown]
+    return nodes, edges
+
+
+# Templates become pages. What documents, names and questions hold is text there, never markup.
 
 HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "

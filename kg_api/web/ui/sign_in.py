@@ -11,8 +11,8 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.routing import BaseRoute, Match
 
-from kg_api.web.access.scopes import PAGES, is_page
-from kg_api.web.forwarded import own_path
+from kg_api.web.shared.forwarded import own_path
+from kg_api.web.shared.scopes import PAGES, is_page
 from kg_api.web.ui.links import SEARCH, address
 from kg_api.web.ui.rendering import render, wants_part
 

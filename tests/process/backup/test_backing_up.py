@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from kg_api.managed.home import Home
+from kg_api.local.processes import Home
 from tests.neo4j_server import KEPT_PLANS
 from tests.process.managed.dummy import until
 from tests.process.managed.test_kg_up import Machine, machine_in

@@ -13,11 +13,10 @@ from pathlib import Path
 import filelock
 import pytest
 
-from kg_api.backup.freezing import continue_forgotten, is_stopped, standing_still
 from kg_api.errors import Unavailable
-from kg_api.managed import processes
-from kg_api.managed.home import Home
-from kg_api.managed.processes import ProcessId
+from kg_api.local import processes
+from kg_api.local.processes import Home, ProcessId
+from kg_api.transfer.backup import continue_forgotten, is_stopped, standing_still
 from tests.process.managed.dummy import until
 
 COUNTING = (
@@ -25,8 +24,8 @@ COUNTING = (
 )
 FREEZING = """
 import sys, time
-from kg_api.backup.freezing import standing_still
-from kg_api.managed.processes import identify
+from kg_api.transfer.backup import standing_still
+from kg_api.local.processes import identify
 with standing_still(identify(int(sys.argv[1])), 60):
     print("still", flush=True)
     time.sleep(60)
@@ -86,7 +85,7 @@ def test_one_that_somebody_else_lets_go_on_has_not_stood_still(tmp_path: Path) -
 
 
 def test_one_that_is_gone_cannot_stand_still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kg_api.backup.freezing.STOP_SECONDS", 0.1)
+    monkeypatch.setattr("kg_api.transfer.backup.STOP_SECONDS", 0.1)
     with counting(tmp_path) as (process, _):
         process.kill()
         with pytest.raises(Unavailable, match="does not stop"), standing_still(process):

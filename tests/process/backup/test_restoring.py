@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.backup.manifest import MANIFEST
-from kg_api.managed.home import Home
+from kg_api.local.processes import Home
+from kg_api.transfer.backup import MANIFEST
 from tests.process.managed.dummy import until
 from tests.process.managed.test_kg_up import Machine, machine_in
 from tests.support.backups import write_backup

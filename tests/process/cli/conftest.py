@@ -11,8 +11,8 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.spaces.registry import ensure_space
+from kg_api.graph.client import Graph
+from kg_api.graph.spaces import ensure_space
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.support import forked

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.spaces.registry import ensure_space
+from kg_api.graph.client import Graph
+from kg_api.graph.spaces import ensure_space
 from tests.conftest import wipe
 from tests.process.cli.conftest import Kg
 from tests.support.concept_graph import embed_concepts, store_concepts

@@ -8,10 +8,10 @@ import neo4j
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
-from kg_api.graph.spaces.registry import ensure_space
-from kg_api.model_settings.proposals import ProposalSettings
-from kg_api.proposals.job import LinkProposal
+from kg_api.discovery.proposals import LinkProposal
+from kg_api.graph.client import Graph
+from kg_api.graph.spaces import ensure_space
+from kg_api.settings import ProposalSettings
 from tests.conftest import wipe
 from tests.process.cli.conftest import Kg
 from tests.support.documented import check_commands, check_refusal, commands_in, section_of

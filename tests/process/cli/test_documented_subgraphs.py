@@ -12,9 +12,9 @@ import neo4j
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
-from kg_api.graph.spaces.registry import ensure_space
-from kg_api.models.constructive.query import ConstructiveQuery
+from kg_api.graph.client import Graph
+from kg_api.graph.spaces import ensure_space
+from kg_api.schemas.constructive import ConstructiveQuery
 from tests.conftest import wipe
 from tests.process.cli.conftest import Kg
 from tests.process.cli.test_documented_relationships import STATED, TEXTS

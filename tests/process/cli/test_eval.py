@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
-from kg_api.graph.spaces.registry import ensure_space
+from kg_api.graph.client import Graph
+from kg_api.graph.spaces import ensure_space
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
 from tests.process.cli.doubles import Reply, Request, answering

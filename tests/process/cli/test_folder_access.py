@@ -14,10 +14,10 @@ import httpx
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.folders import find_folder
-from kg_api.graph.spaces.registry import ensure_space
-from kg_api.models.library.folders import folder_grant
+from kg_api.graph.client import Graph
+from kg_api.graph.folders import find_folder
+from kg_api.graph.spaces import ensure_space
+from kg_api.schemas.folders import folder_grant
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
 from tests.support.embedders import small_embedder

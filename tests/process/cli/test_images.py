@@ -8,10 +8,10 @@ from pathlib import Path
 
 import neo4j
 
-from kg_api.embed.image.histogram import HistogramEmbedder
-from kg_api.graph.database import Graph
-from kg_api.graph.spaces.registry import ensure_space
-from kg_api.models.embedding.spaces import FIRST_IMAGE_SLUG
+from kg_api.graph.client import Graph
+from kg_api.graph.spaces import ensure_space
+from kg_api.providers.pixels import HistogramEmbedder
+from kg_api.schemas.spaces import FIRST_IMAGE_SLUG
 from tests.process.cli.conftest import Kg
 from tests.support.embedding import run_jobs
 from tests.support.images import drawn, encoded, exif

@@ -12,7 +12,7 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
 from tests.process.cli.doubles import flaky

@@ -9,13 +9,12 @@ import neo4j
 import pytest
 
 from kg_api.graph import jobs
-from kg_api.graph.database import Graph
-from kg_api.graph.jobs.workers import sign_of_life
-from kg_api.graph.spaces.registry import ensure_space
+from kg_api.graph.client import Graph
+from kg_api.graph.jobs import sign_of_life
+from kg_api.graph.spaces import ensure_space
 from kg_api.settings import load_settings
 from kg_api.spaces.plans import read_embedding_state
-from kg_cli.stack.doctor.findings import DoctorFinding
-from kg_cli.stack.doctor.jobs import examine_jobs
+from kg_cli.stack.doctor import DoctorFinding, examine_jobs
 from tests.process.cli.conftest import Kg
 from tests.support.embedders import small_embedder
 from tests.support.running import Service

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.spaces.registry import ensure_space
+from kg_api.graph.client import Graph
+from kg_api.graph.spaces import ensure_space
 from tests.process.cli.conftest import Kg
 from tests.support.embedders import small_embedder
 

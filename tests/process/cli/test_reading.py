@@ -12,7 +12,7 @@ import neo4j
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from kg_api.graph.jobs import request_job
 from tests.conftest import wipe
 from tests.process.cli.conftest import Kg

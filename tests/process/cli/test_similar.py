@@ -9,7 +9,7 @@ import neo4j
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.conftest import wipe
 from tests.process.cli.conftest import Kg
 from tests.support.embedding import run_jobs

@@ -13,7 +13,7 @@ import pytest
 
 from kg_api.errors import DatabaseUnavailable
 from kg_api.graph import jobs
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
 from tests.process.cli.doubles import Reply, Request, answering, problem

@@ -13,10 +13,10 @@ from email.message import EmailMessage
 import psutil
 import pytest
 
-from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated.pool import ConverterPool
-from kg_api.models.library.conversion import Converted
-from kg_api.models.library.formats import ConvertedFormat
+from kg_api.schemas.documents import Converted
+from kg_api.schemas.formats import ConvertedFormat
+from kg_api.settings import ConversionSettings
 from tests.process.convert.test_hardening import peak_mb
 from tests.support.images import drawn, encoded, exif, gif_of, png_of
 

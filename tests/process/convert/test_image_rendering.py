@@ -9,12 +9,12 @@ import numpy as np
 import psutil
 import pytest
 
-from kg_api.api_settings import ConversionSettings
+from kg_api.convert.isolated.messages import MAX_SIDE
 from kg_api.convert.isolated.pool import ConverterPool
 from kg_api.convert.isolated.process import ConverterProcess
-from kg_api.convert.isolated.rendering import MAX_SIDE
-from kg_api.embed.image.port import Rendering
 from kg_api.errors import UnreadableDocument
+from kg_api.providers.embedding_port import Rendering
+from kg_api.settings import ConversionSettings
 from tests.support.images import drawn, encoded, exif, gif_of, png_of
 
 MAX_MEMORY_MB = 1024

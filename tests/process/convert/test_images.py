@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated.pool import ConverterPool
 from kg_api.errors import UnreadableDocument
+from kg_api.settings import ConversionSettings
 from tests.support.images import drawn, encoded, exif, gif_of, png_of
 from tests.support.pictures import pictured
 

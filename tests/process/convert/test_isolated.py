@@ -17,16 +17,15 @@ from typing import Any, BinaryIO
 import psutil
 import pytest
 
-from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated import pool as pool_module
 from kg_api.convert.isolated import process
 from kg_api.convert.isolated.pool import WAITING_EACH, ConverterPool
 from kg_api.convert.isolated.process import ConverterProcess
 from kg_api.errors import TooBusy, UnreadableDocument
-from kg_api.ingest.reading import DocumentReader
-from kg_api.ingest.records import Incoming
-from kg_api.models.images import PageToDraw
-from kg_api.models.library.formats import OcrMode
+from kg_api.ingest.service import DocumentReader, Incoming
+from kg_api.schemas.formats import OcrMode
+from kg_api.schemas.images import PageToDraw
+from kg_api.settings import ConversionSettings
 from tests.support.hostile_files import pdf_of_pages
 
 SETTINGS = ConversionSettings(processes=1, max_seconds=2, max_memory_mb=1024)

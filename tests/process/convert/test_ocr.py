@@ -11,10 +11,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated.pool import ConverterPool
-from kg_api.convert.ocr import choice
+from kg_api.convert.shared import ocr
 from kg_api.errors import UnreadableDocument
+from kg_api.settings import ConversionSettings
 from tests.support.pictures import pictured
 
 FIRST = ("Apricots ripen early in July, and", "Blueberries need acid soil.")
@@ -71,7 +71,7 @@ def _peak(pool: ConverterPool) -> int:
 def test_without_ocr_each_document_says_so(
     opened: Opener, monkeypatch: pytest.MonkeyPatch, setting: str, told: str
 ) -> None:
-    monkeypatch.setattr(choice, "installed", list)
+    monkeypatch.setattr(ocr, "installed", list)
     pool = opened(ConversionSettings(processes=1, ocr=setting))  # pyright: ignore[reportArgumentType]
     (note,) = pool.convert(pictured(FIRST, SECOND, text_pages=[2]), "pdf").notes
     assert note.startswith("page 1 has no text (a scanned picture?): it is not found; ")

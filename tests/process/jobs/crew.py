@@ -13,11 +13,11 @@ from pathlib import Path
 import neo4j
 import numpy as np
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import find_job
-from kg_api.models.jobs import Job
-from kg_api.models.vocabulary import JobState
+from kg_api.schemas.operations import Job
+from kg_api.schemas.vocabulary import JobState
 from tests.neo4j_server import Neo4jServer
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder

@@ -10,10 +10,10 @@ import httpx
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.library import find_document
+from kg_api.graph.client import Graph
 from kg_api.graph.jobs import find_job
-from kg_api.models.vocabulary import JobState
+from kg_api.graph.library import find_document
+from kg_api.schemas.vocabulary import JobState
 from tests.neo4j_server import Neo4jServer
 from tests.support.running import serve
 

@@ -12,7 +12,7 @@ import neo4j
 import pytest
 from neo4j.exceptions import IncompleteCommit
 
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from kg_api.graph.jobs import find_job, page_of_jobs
 from tests.neo4j_server import Neo4jServer
 from tests.process.jobs.crew import BATCH, Crew, assert_all_embedded, said, seed, until_done

@@ -10,7 +10,7 @@ from statistics import quantiles
 import httpx
 import neo4j
 
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.neo4j_server import Neo4jServer
 from tests.process.jobs.crew import seed, tell
 from tests.support.cypher import rows

@@ -14,9 +14,9 @@ import httpx
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from kg_api.graph.jobs import page_of_jobs
-from kg_api.graph.migrations import migrate
+from kg_api.graph.schema import migrate
 from tests.neo4j_server import Neo4jServer, managed_server
 from tests.process.jobs.crew import tell
 from tests.support.cypher import rows

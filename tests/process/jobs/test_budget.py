@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from kg_api.graph.jobs import request_job
-from kg_api.models.jobs import Job
-from kg_api.models.vocabulary import JobState
+from kg_api.schemas.operations import Job
+from kg_api.schemas.vocabulary import JobState
 from tests.process.jobs.crew import LEASE, PATIENCE, Crew, alive, said, until_done, until_state
 from tests.support.running import wait_until
 from tests.support.worker_main import TEST_KIND, Stuck

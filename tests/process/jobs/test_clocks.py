@@ -7,7 +7,7 @@ import time
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from kg_api.graph.jobs import find_job
 from tests.process.jobs.crew import (
     BATCH,

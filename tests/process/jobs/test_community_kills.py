@@ -9,16 +9,14 @@ from functools import partial
 import neo4j
 import pytest
 
-from kg_api.communities.service import CommunityService
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import storing
-from kg_api.graph.jobs import find_job
-from kg_api.graph.jobs.records import COMMUNITY_DETECTION
-from kg_api.graph.jobs.requests import ensure_job
-from kg_api.graph.proposals.configuration import write_configuration
-from kg_api.model_settings.communities import CommunitySettings
-from kg_api.models.proposals.configuration import ProposalConfig
-from kg_api.models.vocabulary import JobState
+from kg_api.discovery.communities import CommunityService
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import storing
+from kg_api.graph.jobs import COMMUNITY_DETECTION, ensure_job, find_job
+from kg_api.graph.proposals import write_configuration
+from kg_api.schemas.proposals import ProposalConfig
+from kg_api.schemas.vocabulary import JobState
+from kg_api.settings import CommunitySettings
 from tests.process.jobs.crew import Crew, tell, until_done, until_owned
 from tests.support.concepts import labelled, write
 from tests.support.cypher import rows

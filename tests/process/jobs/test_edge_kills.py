@@ -9,13 +9,12 @@ import neo4j
 import numpy as np
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.jobs import find_job, page_of_jobs
-from kg_api.graph.jobs.records import EDGE_EMBEDDING
-from kg_api.models.concepts.extraction import ExtractedRelation, Extraction
-from kg_api.models.library.documents import DocumentRecord
-from kg_api.models.vocabulary import JobState
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.jobs import EDGE_EMBEDDING, find_job, page_of_jobs
+from kg_api.schemas.concepts import ExtractedRelation, Extraction
+from kg_api.schemas.documents import DocumentRecord
+from kg_api.schemas.vocabulary import JobState
 from tests.process.jobs.crew import Crew, tell, until_done, until_owned, until_progress
 from tests.support.concepts import extraction, found, quote, write
 from tests.support.cypher import rows

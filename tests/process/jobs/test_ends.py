@@ -7,10 +7,10 @@ import time
 import httpx
 import neo4j
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import find_job
-from kg_api.models.vocabulary import JobState
+from kg_api.schemas.vocabulary import JobState
 from tests.process.jobs.crew import (
     BATCH,
     PATIENCE,

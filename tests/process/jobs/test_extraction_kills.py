@@ -11,11 +11,10 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.jobs import ensure_job, find_job
-from kg_api.graph.jobs.records import EXTRACTION
-from kg_api.models.vocabulary import JobState
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.jobs import EXTRACTION, ensure_job, find_job
+from kg_api.schemas.vocabulary import JobState
 from tests.process.jobs.crew import Crew, tell, until_done
 from tests.support.cypher import rows
 from tests.support.embedding_server import EmbeddingServer

@@ -10,11 +10,10 @@ import neo4j
 import numpy as np
 import pytest
 
-from kg_api.embed.image.histogram import HistogramEmbedder
-from kg_api.graph.database import Graph
-from kg_api.graph.jobs import find_job, page_of_jobs
-from kg_api.graph.jobs.records import IMAGE_EMBEDDING
-from kg_api.models.vocabulary import JobState
+from kg_api.graph.client import Graph
+from kg_api.graph.jobs import IMAGE_EMBEDDING, find_job, page_of_jobs
+from kg_api.providers.pixels import HistogramEmbedder
+from kg_api.schemas.vocabulary import JobState
 from tests.process.jobs.crew import Crew, tell, until_done, until_owned, until_progress
 from tests.support.colour_grid import unpack
 from tests.support.cypher import rows

@@ -14,10 +14,10 @@ import neo4j
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from kg_api.graph.jobs import find_job
-from kg_api.models.jobs import Job
-from kg_api.models.vocabulary import JobState
+from kg_api.schemas.operations import Job
+from kg_api.schemas.vocabulary import JobState
 from tests.process.jobs.crew import BATCH, Crew, assert_all_embedded, seed, tell, until_done, until_owned
 from tests.support import forked
 from tests.support.running import Service, environment, wait_until

@@ -9,14 +9,12 @@ from functools import partial
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import storing
-from kg_api.graph.jobs import find_job
-from kg_api.graph.jobs.records import LINK_PROPOSAL
-from kg_api.graph.jobs.requests import ensure_job
-from kg_api.graph.proposals.configuration import flag_again, write_configuration
-from kg_api.models.proposals.configuration import ProposalConfig
-from kg_api.models.vocabulary import JobState
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import storing
+from kg_api.graph.jobs import LINK_PROPOSAL, ensure_job, find_job
+from kg_api.graph.proposals import flag_again, write_configuration
+from kg_api.schemas.proposals import ProposalConfig
+from kg_api.schemas.vocabulary import JobState
 from tests.process.jobs.crew import Crew, tell, until_done, until_owned
 from tests.support.cypher import rows
 from tests.support.embedding import run_jobs

@@ -7,7 +7,7 @@ import time
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.process.jobs.crew import BATCH, PATIENCE, Crew, assert_all_embedded, seed, tell, until_done
 from tests.support.running import wait_until
 from tests.support.worker_main import Fault, Place

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from kg_api.graph.jobs import find_job, request_job
-from kg_api.models.jobs import Job
-from kg_api.models.vocabulary import JobState
+from kg_api.schemas.operations import Job
+from kg_api.schemas.vocabulary import JobState
 from tests.process.jobs.crew import (
     BATCH,
     PATIENCE,

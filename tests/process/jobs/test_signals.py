@@ -8,9 +8,9 @@ import time
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from kg_api.graph.jobs import find_job
-from kg_api.models.vocabulary import JobState
+from kg_api.schemas.vocabulary import JobState
 from tests.process.jobs.crew import (
     BATCH,
     PATIENCE,

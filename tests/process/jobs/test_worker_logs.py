@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.neo4j_server import Neo4jServer
 from tests.support.running import environment, serve, started, wait_until
 

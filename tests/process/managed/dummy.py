@@ -8,12 +8,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from kg_api.managed import ports, processes, state
-from kg_api.managed.home import Home
-from kg_api.managed.roles import Role
-from kg_api.managed.state import State
-from kg_api.managed.supervisor import Supervisor
-from kg_api.managed.watch import Policy
+from kg_api.local import processes, supervisor
+from kg_api.local.processes import Home, Role
+from kg_api.local.supervisor import Policy, State, Supervisor
 
 FAST = Policy(
     first_pause=0.05,
@@ -35,7 +32,7 @@ def script_role(
     """Give a Python process; it works as soon as it answers on its port, or at once."""
 
     def waiting_for() -> str | None:
-        return None if port is None or not ports.is_free(port) else f"port {port}"
+        return None if port is None or not processes.is_free(port) else f"port {port}"
 
     return Role(
         name=name,
@@ -54,7 +51,7 @@ def script_role(
 
 def publisher(home: Home) -> Callable[..., None]:
     """Give what writes the state file."""
-    return lambda statuses: state.write(home, State("test", "bolt://test", statuses))
+    return lambda statuses: supervisor.write(home, State("test", "bolt://test", statuses))
 
 
 def until(reached: Callable[[], object], what: str, seconds: float = 20, pause: float = 0.02) -> None:

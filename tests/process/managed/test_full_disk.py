@@ -12,8 +12,8 @@ import httpx
 import neo4j
 import pytest
 
-from kg_api.managed import state
-from kg_api.managed.home import Home
+from kg_api.local import supervisor
+from kg_api.local.processes import Home
 from tests.process.managed.dummy import until
 from tests.process.managed.test_kg_up import Machine, machine_in
 from tests.support.small_disk import SmallDisk, small_disk
@@ -133,7 +133,7 @@ def test_a_panicked_database_heals_by_itself_and_what_was_acknowledged_is_there(
     assert response.status_code == 503, "no bare 500"
     assert response.json()["type"] in {"urn:kg:database-panicked", "urn:kg:database-unavailable"}
     until(lambda: stack.http.get("/ready").status_code == 503, "that it is told")
-    until(lambda: "room" in str(state.read(stack.home).waiting_for()), "what it waits for", seconds=60)
+    until(lambda: "room" in str(supervisor.read(stack.home).waiting_for()), "what it waits for", seconds=60)
     assert "room" in str(stack.machine.status()["waiting_for"])
     findings = json.loads(stack.machine.kg("doctor", "--json", code=1)[0])
     assert {"disk", "neo4j"} <= {each["name"] for each in findings if each["state"] == "fail"}
@@ -144,7 +144,7 @@ def test_a_panicked_database_heals_by_itself_and_what_was_acknowledged_is_there(
     until(stack.is_ready, "readiness", seconds=stack.heals_seconds)
     assert time.monotonic() - freed < stack.heals_seconds
     assert [name for name in [*acknowledged, "healed"] if not stack.found(name)] == []
-    until(lambda: state.read(stack.home).waiting_for() is None, "that it is told", seconds=10)
+    until(lambda: supervisor.read(stack.home).waiting_for() is None, "that it is told", seconds=10)
     status = stack.machine.status()
     assert status["ready"]
     assert status["roles"]["neo4j"]["restarts"] >= 1

@@ -16,9 +16,8 @@ from typing import Any
 import psutil
 import pytest
 
-from kg_api.managed import processes
-from kg_api.managed.home import Home
-from kg_api.managed.ports import free_port
+from kg_api.local import processes
+from kg_api.local.processes import Home, free_port
 from tests.neo4j_server import KEPT_PLANS
 from tests.process.managed.dummy import until
 from tests.support import forked, migrated_home

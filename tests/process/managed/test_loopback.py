@@ -12,9 +12,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from kg_api.errors import ConfigurationError
-from kg_api.managed import ports, probes
-from kg_api.managed.neo4j import bolt
-from kg_api.managed.probes import ApiAnswer
+from kg_api.local import neo4j, processes
+from kg_api.local.processes import ApiAnswer
 
 
 @contextmanager
@@ -57,28 +56,30 @@ def service(status: int, body: bytes) -> Generator[str]:
 
 
 def choose(wanted: int | None = None, remembered: int | None = None, default: int = 0) -> int:
-    return ports.choose_port(wanted=wanted, remembered=remembered, default=default, variable="KG_NEO4J__PORT")
+    return processes.choose_port(
+        wanted=wanted, remembered=remembered, default=default, variable="KG_NEO4J__PORT"
+    )
 
 
 def test_no_outgoing_connection_is_given_a_port_that_is_to_be_listened_on() -> None:
-    assert max(ports.free_port() for _ in range(20)) < 32_768
+    assert max(processes.free_port() for _ in range(20)) < 32_768
 
 
 def test_a_free_port_is_free_and_a_taken_one_is_not() -> None:
-    port = ports.free_port()
-    assert ports.is_free(port)
+    port = processes.free_port()
+    assert processes.is_free(port)
     with listener() as port:
-        assert not ports.is_free(port)
-    assert ports.is_free(port)
+        assert not processes.is_free(port)
+    assert processes.is_free(port)
 
 
 def test_a_listener_on_every_address_takes_the_port_too() -> None:
     with socket.create_server(("0.0.0.0", 0)) as server:
-        assert not ports.is_free(server.getsockname()[1])
+        assert not processes.is_free(server.getsockname()[1])
 
 
 def test_the_remembered_port_comes_before_the_usual_one() -> None:
-    remembered, default = ports.free_port(), ports.free_port()
+    remembered, default = processes.free_port(), processes.free_port()
     assert choose(remembered=remembered, default=default) == remembered
     assert choose(default=default) == default
 
@@ -87,12 +88,12 @@ def test_taken_ports_are_passed_over_when_none_is_asked_for() -> None:
     with listener() as remembered, listener() as default:
         chosen = choose(remembered=remembered, default=default)
     assert chosen not in (remembered, default)
-    assert ports.is_free(chosen)
+    assert processes.is_free(chosen)
 
 
 def test_a_taken_port_that_was_asked_for_is_named_with_its_holder_and_variable() -> None:
     with listener() as port, pytest.raises(ConfigurationError) as caught:
-        choose(wanted=port, default=ports.free_port())
+        choose(wanted=port, default=processes.free_port())
     message = str(caught.value)
     assert f"port {port}" in message
     assert "KG_NEO4J__PORT" in message
@@ -116,22 +117,22 @@ def test_only_bolt_is_taken_for_bolt(reply: bytes, expected: bool) -> None:
         return reply
 
     with listener(answer) as port:
-        assert bolt.answers("127.0.0.1", port) is expected
+        assert neo4j.answers("127.0.0.1", port) is expected
     assert heard[0][:4] == bytes.fromhex("6060b017")
     assert len(heard[0]) == 20
 
 
 def test_nobody_and_a_silent_server_are_not_bolt() -> None:
-    assert not bolt.answers("127.0.0.1", ports.free_port())
+    assert not neo4j.answers("127.0.0.1", processes.free_port())
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        assert not bolt.answers("127.0.0.1", silent.getsockname()[1], timeout=0.1)
+        assert not neo4j.answers("127.0.0.1", silent.getsockname()[1], timeout=0.1)
 
 
 def test_an_address_is_asked_the_way_its_scheme_says() -> None:
     with listener(lambda _: bytes.fromhex("00000805")) as port:
-        assert bolt.uri_answers(f"neo4j://127.0.0.1:{port}")
-        assert not bolt.uri_answers(f"bolt+ssc://127.0.0.1:{port}")
-        assert not bolt.uri_answers(f"bolt+s://127.0.0.1:{port}")
+        assert neo4j.uri_answers(f"neo4j://127.0.0.1:{port}")
+        assert not neo4j.uri_answers(f"bolt+ssc://127.0.0.1:{port}")
+        assert not neo4j.uri_answers(f"bolt+s://127.0.0.1:{port}")
 
 
 BACKLOG = (
@@ -155,15 +156,15 @@ BACKLOG = (
 )
 def test_readiness_is_what_the_service_says(status: int, body: bytes, expected: ApiAnswer) -> None:
     with service(status, body) as url:
-        assert probes.ask_ready(url) == expected
-        assert probes.ask_ready(f"{url}/") == expected
+        assert processes.ask_ready(url) == expected
+        assert processes.ask_ready(f"{url}/") == expected
 
 
 def test_a_service_that_is_not_there_is_not_ready() -> None:
-    url = f"http://127.0.0.1:{ports.free_port()}"
-    assert probes.ask_ready(url) == ApiAnswer(reached=False, waiting_for=f"the service to answer at {url}")
+    url = f"http://127.0.0.1:{processes.free_port()}"
+    assert processes.ask_ready(url) == ApiAnswer(reached=False, waiting_for=f"the service to answer at {url}")
 
 
 def test_something_else_on_the_port_is_not_the_service() -> None:
     with listener(lambda _: b"\x00\x00\x00\x05 what?") as port:
-        assert not probes.ask_ready(f"http://127.0.0.1:{port}").reached
+        assert not processes.ask_ready(f"http://127.0.0.1:{port}").reached

@@ -19,12 +19,10 @@ import pytest
 from neo4j.exceptions import AuthError
 
 from kg_api.errors import ConfigurationError, ManagedProcessError
-from kg_api.managed import processes, roles
-from kg_api.managed.home import Home
-from kg_api.managed.neo4j import jars
-from kg_api.managed.neo4j.role import choose_bolt_port, neo4j_role
-from kg_api.managed.processes import ProcessId
-from kg_api.managed.roles import Role
+from kg_api.local import neo4j as jars
+from kg_api.local import processes
+from kg_api.local.neo4j import choose_bolt_port, neo4j_role
+from kg_api.local.processes import Home, ProcessId, Role
 from kg_api.settings import load_settings
 from tests.neo4j_server import Neo4jServer, managed_server, small_settings
 from tests.support import migrated_home
@@ -45,7 +43,7 @@ def managed() -> Generator[Neo4jServer]:
 @pytest.fixture
 def own_server(managed: Neo4jServer) -> Neo4jServer:
     """A running Neo4j that a test may kill."""
-    if managed.role and roles.running(managed.role) is None:
+    if managed.role and processes.running(managed.role) is None:
         managed.restart()
     return managed
 
@@ -69,7 +67,7 @@ def query(
 
 
 def process_of(role: Role) -> ProcessId:
-    process = roles.running(role)
+    process = processes.running(role)
     assert process is not None
     return process
 
@@ -130,13 +128,13 @@ def test_neither_password_nor_keys_reach_its_arguments_environment_or_files(
 def test_a_lost_pid_file_is_written_again_and_the_server_adopted(role: Role) -> None:
     process = process_of(role)
     role.pid_file.unlink()
-    assert roles.start(role) == process
+    assert processes.start(role) == process
     assert processes.load(role.pid_file) == process
 
 
 def test_another_home_does_not_take_it_for_its_own(role: Role, tmp_path: Path) -> None:
     assert process_of(role)
-    assert roles.running(neo4j_role(Home(tmp_path), small_settings(tmp_path))) is None
+    assert processes.running(neo4j_role(Home(tmp_path), small_settings(tmp_path))) is None
 
 
 def test_a_running_server_keeps_its_port(home: Home, role: Role) -> None:
@@ -206,12 +204,12 @@ def test_a_port_that_somebody_else_took_is_changed(tmp_path: Path, own_server: N
     assert home.bolt_port() == taken, "a service waits for it there"
     home.pid_file("api").unlink()
     try:
-        roles.wait(role, roles.start(role), timeout=120)
+        processes.wait(role, processes.start(role), timeout=120)
         assert home.bolt_port() not in {None, taken}
         own = Neo4jServer(home.bolt_uri() or "", "neo4j", home.password() or "", role)
         assert query(own, "RETURN 1") == [[1]]
     finally:
-        roles.stop(role)
+        processes.stop(role)
 
 
 def test_damaged_and_missing_jars_are_found_and_fetched_again(tmp_path: Path) -> None:
@@ -252,11 +250,11 @@ class broken_start:  # noqa: N801 - reads as a function
     def __enter__(self) -> str:
         role = replace(self._role, prepare=self._prepare)
         with pytest.raises(ManagedProcessError) as caught:
-            roles.wait(role, roles.start(role), timeout=60)
+            processes.wait(role, processes.start(role), timeout=60)
         return str(caught.value)
 
     def __exit__(self, *_: object) -> None:
-        roles.stop(self._role)
+        processes.stop(self._role)
 
     def _prepare(self) -> None:
         self._role.prepare()

@@ -14,8 +14,8 @@ import httpx
 import neo4j
 import pytest
 
-from kg_api.managed import processes, state
-from kg_api.managed.home import Home
+from kg_api.local import processes, supervisor
+from kg_api.local.processes import Home
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.process.managed.dummy import until
@@ -89,7 +89,7 @@ def test_a_worker_that_dies_again_and_again_is_started_again_and_all_is_told(
     kills = len(pauses)
     assert sum(kill_worker(guest, 40) for _ in pauses) == kills
     home = Home(guest.home)
-    until(lambda: state.read(home).roles["worker"].deaths == kills, "that the last death is seen")
+    until(lambda: supervisor.read(home).roles["worker"].deaths == kills, "that the last death is seen")
     ready = httpx.get(
         f"{home.api_url()}/ready", timeout=10
     )  # first: the pause does not wait for slow commands

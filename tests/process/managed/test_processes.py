@@ -8,9 +8,8 @@ import psutil
 import pytest
 
 from kg_api.errors import ManagedProcessError
-from kg_api.managed import processes, roles
-from kg_api.managed.home import Home
-from kg_api.managed.processes import ProcessId
+from kg_api.local import processes
+from kg_api.local.processes import Home, ProcessId
 from tests.process.managed.dummy import script_role, until
 
 SLEEP = "import time; print('up', flush=True); time.sleep(60)"
@@ -75,7 +74,7 @@ def test_a_death_while_waiting_is_told_with_the_end_of_the_log(tmp_path: Path) -
     home = Home(tmp_path / "kg").create()
     role = script_role(home, "sick", ("-c", "raise SystemExit('the disk is on fire')"), port=1)
     with pytest.raises(ManagedProcessError, match="the disk is on fire"):
-        roles.wait(role, roles.start(role), timeout=20)
+        processes.wait(role, processes.start(role), timeout=20)
 
 
 def test_waiting_has_an_end_and_says_what_for(tmp_path: Path) -> None:
@@ -83,6 +82,6 @@ def test_waiting_has_an_end_and_says_what_for(tmp_path: Path) -> None:
     role = script_role(home, "slow", ("-c", SLEEP), port=1)
     said: list[str] = []
     with pytest.raises(ManagedProcessError, match="waiting for port 1"):
-        roles.wait(role, roles.start(role), timeout=0.3, on_wait=said.append)
+        processes.wait(role, processes.start(role), timeout=0.3, on_wait=said.append)
     assert set(said) == {"port 1"}
-    roles.stop(role)
+    processes.stop(role)

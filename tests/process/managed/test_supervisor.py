@@ -13,12 +13,9 @@ from pathlib import Path
 import pytest
 
 from kg_api.errors import ConfigurationError
-from kg_api.managed import ports, processes, roles, state
-from kg_api.managed.home import Home
-from kg_api.managed.processes import ProcessId
-from kg_api.managed.roles import Role
-from kg_api.managed.supervisor import Supervisor
-from kg_api.managed.watch import Policy, RoleStatus
+from kg_api.local import processes, supervisor
+from kg_api.local.processes import Home, ProcessId, Role
+from kg_api.local.supervisor import Policy, RoleStatus, Supervisor
 from tests.process.managed.dummy import FAST, publisher, script_role, until, web_role
 
 
@@ -33,12 +30,12 @@ def home(tmp_path: Path) -> Iterator[Home]:
 
 @pytest.fixture
 def port() -> int:
-    return ports.free_port()
+    return processes.free_port()
 
 
 def working(home: Home, name: str) -> RoleStatus | None:
     """Give the role's status when it works."""
-    status = state.read(home).roles.get(name)
+    status = supervisor.read(home).roles.get(name)
     return status if status and status.state == "ready" else None
 
 
@@ -66,13 +63,13 @@ class Running:
 
 
 def test_roles_start_in_their_order_and_outlive_the_supervisor(home: Home, port: int) -> None:
-    first, second = web_role(home, "first", port), web_role(home, "second", ports.free_port(), "first")
+    first, second = web_role(home, "first", port), web_role(home, "second", processes.free_port(), "first")
     with Running(home, second, first):
-        until(lambda: any(each.message for each in state.read(home).roles.values()), "its first word")
-        assert state.read(home).roles["second"].message == "first to work"
+        until(lambda: any(each.message for each in supervisor.read(home).roles.values()), "its first word")
+        assert supervisor.read(home).roles["second"].message == "first to work"
         until(lambda: working(home, "second"), "the second role")
     assert process_of(home, "first").created <= process_of(home, "second").created
-    assert not ports.is_free(port)
+    assert not processes.is_free(port)
 
 
 def test_a_killed_process_is_started_again(home: Home, port: int) -> None:
@@ -88,10 +85,10 @@ def test_a_killed_process_is_started_again(home: Home, port: int) -> None:
 def test_a_process_that_keeps_dying_is_started_again_for_ever_with_its_last_words(home: Home) -> None:
     role = script_role(home, "sick", ("-c", "print('no licence today'); raise SystemExit(3)"))
     with Running(home, role):
-        until(lambda: state.read(home).failed(), "that a person is told")
-        told = state.read(home).failed() or ""
-        until(lambda: state.read(home).roles["sick"].deaths >= 8, "the eighth death")
-        status = state.read(home).roles["sick"]
+        until(lambda: supervisor.read(home).failed(), "that a person is told")
+        told = supervisor.read(home).failed() or ""
+        until(lambda: supervisor.read(home).roles["sick"].deaths >= 8, "the eighth death")
+        status = supervisor.read(home).roles["sick"]
     assert (status.restarts, status.last_exit) == (status.deaths - 1, "exit code 3")
     assert "no licence today" in told
     assert str(role.log) in told
@@ -103,7 +100,7 @@ def test_twenty_kills_in_a_row_end_with_a_process_that_runs(home: Home, port: in
         for kill in range(1, 21):
             until(lambda: working(home, "web"), f"the start before kill {kill}")
             os.kill(process_of(home, "web").pid, signal.SIGKILL)
-            until(lambda n=kill: state.read(home).roles["web"].deaths == n, f"death {kill}")
+            until(lambda n=kill: supervisor.read(home).roles["web"].deaths == n, f"death {kill}")
         until(lambda: (status := working(home, "web")) and status.restarts == 20, "the last start")
         assert working(home, "web") == RoleStatus(
             "ready", process_of(home, "web").pid, 20, "", 20, None, "SIGKILL"
@@ -113,8 +110,8 @@ def test_twenty_kills_in_a_row_end_with_a_process_that_runs(home: Home, port: in
 def test_wrong_settings_wait_the_longest_at_once_and_say_that_a_person_is_needed(home: Home) -> None:
     script = f"raise SystemExit({ConfigurationError.exit_code})"
     with Running(home, script_role(home, "wrong", ("-c", script)), policy=replace(FAST, max_pause=60)):
-        until(lambda: state.read(home).failed(), "the end")
-        status, told = state.read(home).roles["wrong"], state.read(home).waiting_for()
+        until(lambda: supervisor.read(home).failed(), "the end")
+        status, told = supervisor.read(home).roles["wrong"], supervisor.read(home).waiting_for()
     assert (status.state, status.deaths, status.last_exit) == ("failed", 1, "exit code 78")
     assert 50 < (status.next_start_seconds() or 0) <= 60
     assert "a person has to change its settings" in (told or "")
@@ -124,15 +121,17 @@ def test_wrong_settings_are_told_before_anything_else(home: Home) -> None:
     told = "a line of the log\nkg: the port is taken.\n  Set another"
     script = f"print({told!r}); raise SystemExit({ConfigurationError.exit_code})"
     with Running(home, script_role(home, "wrong", ("-c", script)), policy=replace(FAST, max_pause=60)):
-        until(lambda: state.read(home).refused(), "the end")
-    assert (state.read(home).refused() or "").startswith("the port is taken.\n  Set another\nwrong ended")
+        until(lambda: supervisor.read(home).refused(), "the end")
+    assert (supervisor.read(home).refused() or "").startswith(
+        "the port is taken.\n  Set another\nwrong ended"
+    )
 
 
 def test_wrong_settings_are_tried_again_all_the_same(home: Home) -> None:
     script = f"raise SystemExit({ConfigurationError.exit_code})"
     with Running(home, script_role(home, "wrong", ("-c", script))):
-        until(lambda: state.read(home).failed(), "the first end")
-        until(lambda: state.read(home).roles["wrong"].deaths >= 3, "the third try")
+        until(lambda: supervisor.read(home).failed(), "the first end")
+        until(lambda: supervisor.read(home).roles["wrong"].deaths >= 3, "the third try")
 
 
 def test_a_process_that_runs_but_is_broken_is_ended_and_started_again(home: Home, port: int) -> None:
@@ -142,8 +141,8 @@ def test_a_process_that_runs_but_is_broken_is_ended_and_started_again(home: Home
         until(lambda: working(home, "web"), "the start")
         first = process_of(home, "web")
         broken.touch()
-        until(lambda: state.read(home).roles["web"].deaths, "its end")
-        assert "it panicked" in state.read(home).roles["web"].message
+        until(lambda: supervisor.read(home).roles["web"].deaths, "its end")
+        assert "it panicked" in supervisor.read(home).roles["web"].message
         broken.unlink()
         until(lambda: working(home, "web"), "the next start")
     assert process_of(home, "web") != first
@@ -167,7 +166,7 @@ def test_a_supervisor_that_cannot_write_goes_on(home: Home, port: int) -> None:
         until(lambda: working(home, "web"), "the start")
         full.set()
         os.kill(process_of(home, "web").pid, signal.SIGKILL)
-        until(lambda: not ports.is_free(port), "the next start")
+        until(lambda: not processes.is_free(port), "the next start")
         full.clear()
         until(lambda: (status := working(home, "web")) and status.restarts, "the state to be told again")
     finally:
@@ -178,8 +177,8 @@ def test_a_supervisor_that_cannot_write_goes_on(home: Home, port: int) -> None:
 def test_a_program_that_is_missing_is_given_up_in_words(home: Home) -> None:
     role = replace(script_role(home, "gone", ("-c", "")), argv=("/no/such/program",))
     with Running(home, role):
-        until(lambda: state.read(home).failed(), "giving up")
-    assert "/no/such/program" in (state.read(home).failed() or "")
+        until(lambda: supervisor.read(home).failed(), "giving up")
+    assert "/no/such/program" in (supervisor.read(home).failed() or "")
 
 
 def test_long_health_forgives_earlier_deaths(home: Home, port: int) -> None:
@@ -188,7 +187,7 @@ def test_long_health_forgives_earlier_deaths(home: Home, port: int) -> None:
         for _ in range(3):
             until(lambda: (status := working(home, "web")) and status.deaths == 0, "health")
             process_of(home, "web").kill()
-            until(lambda: state.read(home).roles["web"].deaths == 1, "the death to be seen")
+            until(lambda: supervisor.read(home).roles["web"].deaths == 1, "the death to be seen")
         until(lambda: working(home, "web"), "the last start")
 
 
@@ -199,7 +198,7 @@ def test_the_next_supervisor_takes_over_from_a_killed_one(home: Home, port: int)
     first.kill()
     first.wait()
     assert web.alive()
-    state.forget(home)
+    supervisor.forget(home)
     with Running(home, web_role(home, "web", port)):
         until(lambda: working(home, "web"), "the take-over")
         assert process_of(home, "web") == web
@@ -210,12 +209,12 @@ def test_the_next_supervisor_takes_over_from_a_killed_one(home: Home, port: int)
 
 def test_a_process_whose_pid_file_is_lost_is_found_again(home: Home, port: int) -> None:
     role = web_role(home, "web", port)
-    started = roles.start(role)
+    started = processes.start(role)
     role.pid_file.unlink()
-    assert roles.start(role) == started
+    assert processes.start(role) == started
     assert processes.load(role.pid_file) == started
     other = Home(home.path.parent / "other").create()
-    assert roles.running(web_role(other, "web", port)) is None
+    assert processes.running(web_role(other, "web", port)) is None
 
 
 def test_a_stale_pid_file_does_not_hinder_the_start_nor_harm_who_has_the_pid(home: Home, port: int) -> None:
@@ -223,10 +222,10 @@ def test_a_stale_pid_file_does_not_hinder_the_start_nor_harm_who_has_the_pid(hom
     bystander = processes.identify(os.getpid())
     assert bystander is not None
     processes.save(role.pid_file, ProcessId(bystander.pid, bystander.created - 1000))
-    assert not roles.stop(role)
+    assert not processes.stop(role)
     processes.save(role.pid_file, ProcessId(bystander.pid, bystander.created - 1000))
-    started = roles.start(role)
+    started = processes.start(role)
     assert started.pid != bystander.pid
-    roles.wait(role, started, timeout=20)
-    assert roles.stop(role)
+    processes.wait(role, started, timeout=20)
+    assert processes.stop(role)
     assert not started.alive()

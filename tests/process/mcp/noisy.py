@@ -10,8 +10,8 @@ import sys
 import structlog
 
 from kg_api.logs import configure_logs
-from kg_api.mcp.stdio import run_stdio
-from kg_api.models.library.documents import OntologyList
+from kg_api.mcp.server import run_stdio
+from kg_api.schemas.documents import OntologyList
 from kg_api.settings import LogSettings
 from tests.support.library import MemoryLibrary
 

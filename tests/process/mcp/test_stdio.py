@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import pytest
 
-from kg_api.managed.ports import free_port
+from kg_api.local.processes import free_port
 from tests.support.forked import ROOT, ForkedProcess
 from tests.support.mcp import BEFORE
 from tests.support.running import OURS

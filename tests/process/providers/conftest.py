@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.process.providers.provider import Provider

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from kg_api.embed.remote.embedder import KNOWN_GOOD
-from kg_api.spaces.probe import PROBE_TEXT
+from kg_api.providers.remote_embedding import KNOWN_GOOD
+from kg_api.spaces.open_spaces import PROBE_TEXT
 from tests.support.behaviours import Behaviour
 from tests.support.embedding_server import EmbeddingServer, Request
 

@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from kg_api.managed.ports import free_port
+from kg_api.local.processes import free_port
 from tests.neo4j_server import Neo4jServer
 from tests.support.providers import CANARY
 from tests.support.running import environment, start

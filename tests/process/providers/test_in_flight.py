@@ -8,9 +8,9 @@ import neo4j
 import numpy as np
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.spaces.registry import find_space
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
+from kg_api.graph.spaces import find_space
 from tests.process.providers.conftest import OpenWorld
 from tests.process.providers.world import PATIENCE, World
 from tests.support.cypher import rows

@@ -14,11 +14,11 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from kg_api.graph.readiness import REMEMBERED_SECONDS
-from kg_api.graph.spaces.registry import ensure_space, find_space
-from kg_api.managed.ports import free_port
-from kg_api.models.embedding.spaces import SpaceIdentity
+from kg_api.graph.spaces import ensure_space, find_space
+from kg_api.local.processes import free_port
+from kg_api.schemas.spaces import SpaceIdentity
 from tests.process.providers.conftest import OpenWorld
 from tests.process.providers.world import (
     QUERY_SECONDS,

@@ -7,8 +7,8 @@ from collections import Counter
 import neo4j
 import pytest
 
-from kg_api.managed.ports import free_port
-from kg_api.spaces.probe import PROBE_TEXT
+from kg_api.local.processes import free_port
+from kg_api.spaces.open_spaces import PROBE_TEXT
 from tests.process.providers.conftest import OpenWorld
 from tests.process.providers.world import World, effects, parts
 from tests.support.behaviours import Status

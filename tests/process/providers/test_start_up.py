@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.spaces.registry import ensure_space, find_space
-from kg_api.models.embedding.spaces import SpaceIdentity
+from kg_api.graph.client import Graph
+from kg_api.graph.spaces import ensure_space, find_space
+from kg_api.schemas.spaces import SpaceIdentity
 from tests.neo4j_server import Neo4jServer
 from tests.process.providers.provider import Provider
 from tests.process.providers.starting import REFUSED, refusals

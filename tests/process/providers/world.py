@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import neo4j
 
-from kg_api.managed.ports import free_port
+from kg_api.local.processes import free_port
 from tests.neo4j_server import Neo4jServer
 from tests.process.providers.provider import Model, Provider
 from tests.support import forked

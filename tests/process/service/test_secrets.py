@@ -12,9 +12,9 @@ import httpx
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from kg_api.graph.statements import FIRST_CONCEPT_INDEX, FIRST_INDEX, FIRST_RELATION_INDEX
-from kg_api.managed.home import Home
+from kg_api.local.processes import Home
 from tests.neo4j_server import Neo4jServer
 from tests.support import forked
 from tests.support.behaviours import Status

@@ -10,10 +10,9 @@ import neo4j
 from opentelemetry.trace import SpanKind
 
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from kg_api.graph.statements import FIRST_CONCEPT_INDEX, FIRST_INDEX, FIRST_RELATION_INDEX
-from kg_api.tracing.export import tracing
-from kg_api.tracing.spans import root_span
+from kg_api.tracing import root_span, tracing
 from tests.neo4j_server import Neo4jServer
 from tests.support.collector import Collector
 from tests.support.cypher import rows

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.neo4j_server import Neo4jServer
 from tests.process.jobs.crew import Crew, tell
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.folders import find_folder
+from kg_api.graph.client import Graph
+from kg_api.graph.folders import find_folder
 from kg_api.graph.jobs import find_job
-from kg_api.models.library.folders import Folder
-from kg_api.models.vocabulary import JobState
+from kg_api.schemas.folders import Folder
+from kg_api.schemas.vocabulary import JobState
 from tests.process.jobs.crew import PATIENCE, Crew, tell, until_owned
 from tests.support.running import Running, wait_until
 from tests.support.sync import counts, documents, follow, put

@@ -9,7 +9,7 @@ import neo4j
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.support.concept_graph import store_bees
 from tests.support.running import Service
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.service.asking import embedded
 from tests.service.ui.test_in_browser import SIZES, keep_picture, see_that_it_is_for_everybody, show_as
 from tests.support.embedding import run_jobs

@@ -12,8 +12,8 @@ import pytest
 from lxml.html import HtmlElement, document_fromstring
 from playwright.sync_api import Browser, expect
 
-from kg_api.graph.database import Graph
-from kg_api.graph.spaces.registry import ensure_space
+from kg_api.graph.client import Graph
+from kg_api.graph.spaces import ensure_space
 from tests.service.asking import embedded
 from tests.service.ui.test_pages import HOSTILE, shown, words
 from tests.support.behaviours import Status

@@ -11,8 +11,8 @@ import neo4j
 import pytest
 from playwright.sync_api import Page, expect
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
 from tests.service.ui.test_in_browser import PICTURES
 from tests.service.ui.test_pages import shown, words
 from tests.support.concept_graph import BEES, embed_concepts, store_concepts, store_lives

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from kg_api.web.ui.navigation import ADMINISTRATION, PLACES, PageLink
+from kg_api.web.ui.rendering import ADMINISTRATION, PLACES, PageLink
 from tests.service.ui.test_pages import shown, words
 
 WORDS = ("ontology", "passage", "document", "concept", "community", "embedding space", "proposed link", "job")

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 from lxml.html import document_fromstring
 
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.neo4j_server import Neo4jServer
 from tests.service.ui.test_pages import HTMX, shown, words
 from tests.support.running import serve

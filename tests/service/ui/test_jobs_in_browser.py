@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.support.proposals import LEASE, RENT, propose
 from tests.support.running import Service
 

@@ -9,9 +9,9 @@ import pytest
 from lxml.html import document_fromstring
 
 from kg_api.access import keys
-from kg_api.graph.database import Graph
-from kg_api.graph.spaces.registry import ensure_space
-from kg_api.models.keys import NewKey
+from kg_api.graph.client import Graph
+from kg_api.graph.spaces import ensure_space
+from kg_api.schemas.operations import NewKey
 from tests.support.browsing import browser, cookie_of, session_of, sign_in, signed_in, token_in
 from tests.support.embedders import small_embedder
 from tests.support.routes import PAGES

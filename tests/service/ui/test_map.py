@@ -16,8 +16,8 @@ import pytest
 from playwright.sync_api import Error, Page, Route, expect
 
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
 from tests.service.ui.test_pages import shown, words
 from tests.support.communities import detect
 from tests.support.many_vectors import give_vectors

@@ -10,8 +10,8 @@ from lxml.html import HtmlElement, document_fromstring
 
 from kg_api.access import keys
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
-from kg_api.models.keys import NewKey
+from kg_api.graph.client import Graph
+from kg_api.schemas.operations import NewKey
 from tests.service.asking import embedded
 from tests.service.ui.test_pages import shown, words
 from tests.support.browsing import signed_in

@@ -5,9 +5,9 @@ from __future__ import annotations
 import httpx
 
 from kg_api.client import KgClient
-from kg_api.communities.job import CommunityDetection
-from kg_api.graph.database import Graph
-from kg_api.model_settings.communities import CommunitySettings
+from kg_api.discovery.communities import CommunityDetection
+from kg_api.graph.client import Graph
+from kg_api.settings import CommunitySettings
 from tests.service.asking import ingest
 from tests.service.ui.test_pages import HTMX, shown, words
 from tests.support.communities import BAKERY, HARBOUR, Detecting, detect

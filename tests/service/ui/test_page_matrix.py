@@ -10,15 +10,15 @@ import pytest
 from fastapi.routing import APIRoute
 
 from kg_api.access import keys
-from kg_api.access.sessions import open_session
-from kg_api.graph.database import Graph
-from kg_api.graph.migrations import migrate
-from kg_api.graph.spaces.registry import ensure_space
-from kg_api.models.keys import KeyRotation, NewKey
-from kg_api.models.vocabulary import KeyScope
+from kg_api.access.keys import open_session
+from kg_api.graph.client import Graph
+from kg_api.graph.schema import migrate
+from kg_api.graph.spaces import ensure_space
+from kg_api.schemas.operations import KeyRotation, NewKey
+from kg_api.schemas.vocabulary import KeyScope
 from kg_api.settings import load_settings
-from kg_api.web.access.scopes import is_page
 from kg_api.web.app import create_app
+from kg_api.web.shared.scopes import is_page
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.support.browsing import browser, cookie_of, knock_at_page, signed_in

@@ -10,8 +10,8 @@ import httpx
 import pytest
 from lxml.html import HtmlElement, document_fromstring
 
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
+from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
 from tests.service.asking import search
 from tests.support.embedding import run_jobs
 from tests.support.records import record

@@ -8,7 +8,7 @@ from dataclasses import fields
 import httpx
 import pytest
 
-from kg_api.web.access.scopes import PAGES_OF_SOME, can_be_held
+from kg_api.web.shared.scopes import PAGES_OF_SOME, can_be_held
 from tests.support.browsing import signed_in, token_in
 from tests.support.routes import PAGES
 from tests.support.running import Service

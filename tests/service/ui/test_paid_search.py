@@ -10,7 +10,7 @@ import pytest
 from lxml.html import document_fromstring
 from playwright.sync_api import Browser, expect
 
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.neo4j_server import Neo4jServer
 from tests.service.ui.test_pages import HTMX, shown, words
 from tests.support.embedders import small_embedder

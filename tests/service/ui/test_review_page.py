@@ -6,9 +6,9 @@ import httpx
 from lxml.html import HtmlElement, document_fromstring
 
 from kg_api.access import keys
-from kg_api.graph.database import Graph
-from kg_api.models.keys import NewKey
-from kg_api.models.vocabulary import KeyScope
+from kg_api.graph.client import Graph
+from kg_api.schemas.operations import NewKey
+from kg_api.schemas.vocabulary import KeyScope
 from tests.service.asking import found
 from tests.service.ui.test_pages import HOSTILE, shown, words
 from tests.support.browsing import signed_in

@@ -10,15 +10,14 @@ import httpx
 import neo4j
 import pytest
 
-from kg_api.access import keys, sessions
-from kg_api.access.check import KNOWN_SECONDS
+from kg_api.access import keys
+from kg_api.access.keys import KNOWN_SECONDS
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
-from kg_api.graph.keys.sessions import prune_sessions
-from kg_api.graph.spaces.registry import ensure_space
-from kg_api.models.keys import CreatedKey, KeyRotation, NewKey
-from kg_api.web.access.pace import MAX_FAILED_SIGN_INS
-from kg_api.web.access.session import HTTPS
+from kg_api.graph.client import Graph
+from kg_api.graph.keys import prune_sessions
+from kg_api.graph.spaces import ensure_space
+from kg_api.schemas.operations import CreatedKey, KeyRotation, NewKey
+from kg_api.web.shared.security import HTTPS, MAX_FAILED_SIGN_INS
 from tests.neo4j_server import Neo4jServer
 from tests.support.browsing import browser, cookie_of, session_of, sign_in, signed_in, token_in
 from tests.support.cypher import rows
@@ -214,11 +213,11 @@ def test_a_key_has_so_many_sessions_and_the_newest_stay(
     graph: Graph, key: CreatedKey, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = keys.create_key(graph, NewKey(name="bob"), "local")
-    sessions.open_session(graph, other.key_id)
-    monkeypatch.setattr(sessions, "MAX_SESSIONS", 3)
-    opened = [sessions.open_session(graph, key.key_id) for _ in range(5)]
+    keys.open_session(graph, other.key_id)
+    monkeypatch.setattr(keys, "MAX_SESSIONS", 3)
+    opened = [keys.open_session(graph, key.key_id) for _ in range(5)]
     stored = {each["session"]["session_hash"] for each in rows(driver, SESSIONS) if each["key"] == "ada"}
     assert stored == {each.secret_hash for each in opened[2:] if each}
     assert len(rows(driver, SESSIONS)) == 4
     keys.revoke_key(graph, "ada")
-    assert sessions.open_session(graph, key.key_id) is None
+    assert keys.open_session(graph, key.key_id) is None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from playwright.sync_api import Browser, Page, expect
 
 from kg_api.access import keys
-from kg_api.graph.database import Graph
-from kg_api.graph.spaces.registry import ensure_space
-from kg_api.models.keys import NewKey
+from kg_api.graph.client import Graph
+from kg_api.graph.spaces import ensure_space
+from kg_api.schemas.operations import NewKey
 from tests.support.embedders import small_embedder
 from tests.support.running import Service
 

@@ -7,7 +7,7 @@ import json
 import httpx
 
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.service.ui.test_pages import shown, words
 from tests.support.concept_graph import BEES
 from tests.support.proposals import propose

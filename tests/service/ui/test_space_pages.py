@@ -6,7 +6,7 @@ import httpx
 import neo4j
 
 from kg_api.client import KgClient
-from kg_api.graph.database import Graph
+from kg_api.graph.client import Graph
 from tests.service.asking import embedded
 from tests.service.test_switching import age_the_drop
 from tests.service.ui.test_pages import HTMX, shown, words

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from kg_api.answer.passages import SHARE, list_passages, threshold_of
-from kg_api.graph.spaces.registry import Space
-from kg_api.models.embedding.spaces import SimilarityCalibration
-from kg_api.models.queries.answering import AnswerRequest
-from kg_api.models.queries.places import ContextWindow
-from kg_api.models.queries.search import MatchedChunk, Ranks, SourceHit
+from kg_api.graph.spaces import Space
+from kg_api.schemas.answers import AnswerRequest
+from kg_api.schemas.search import ContextWindow, MatchedChunk, Ranks, SourceHit
+from kg_api.schemas.spaces import SimilarityCalibration
+from kg_api.search.answer import SHARE, list_passages, threshold_of
 from tests.support.embedders import small_embedder
 
 SPACE = Space("default", small_embedder().identity)

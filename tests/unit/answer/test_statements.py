@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.answer.passages import PromptPassage
-from kg_api.answer.prompt import INSTRUCTION, build_prompt
-from kg_api.answer.statements import Proving, as_text
-from kg_api.models.queries.answering import Statement
-from kg_api.models.queries.places import Place
+from kg_api.schemas.answers import Statement
+from kg_api.schemas.search import Place
+from kg_api.search.answer import INSTRUCTION, PromptPassage, Proving, as_text, build_prompt
 
 LEASE = "A worker renews its lease every ten seconds.\n“Lost” leases go to another worker.\n"
 BREAD = "Bread needs flour, water, salt and time.\n"

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.augment.asking import together
-from kg_api.augment.context import PackedContext, context_of
-from kg_api.augment.merge import MergedPassage, PieceHit
-from kg_api.models.queries.search import Degradation, MatchedChunk
-from kg_api.parse.formats.markdown import blocks
+from kg_api.schemas.search import Degradation, MatchedChunk
+from kg_api.search.augment import MergedPassage, PackedContext, PieceHit, context_of, together
+from kg_api.text.markdown import blocks
 from tests.unit.augment.test_merge import hit
 
 HOSTILE = "# not a heading of the block\n\n```\nnever closed\n\n"

@@ -7,8 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.augment.cut import cut
-from kg_api.models.vocabulary import MAX_QUERY_CHARACTERS
+from kg_api.schemas.vocabulary import MAX_QUERY_CHARACTERS
+from kg_api.search.augment import cut
 
 PARAGRAPHS = [" ".join(f"w{n}x{i}" for i in range(90)) + "." for n in range(12)]
 TEXT = "\n\n".join(PARAGRAPHS)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.augment.merge import Choices, PassageSelection, PieceHit, select
-from kg_api.models.queries.search import MatchedChunk, Ranks, SourceHit
+from kg_api.schemas.search import MatchedChunk, Ranks, SourceHit
+from kg_api.search.augment import Choices, PassageSelection, PieceHit, select
 
 ALL = Choices(per_piece=100, per_document=None, limit=100, deduplicate=False, by_rank=False)
 

@@ -6,13 +6,19 @@ from typing import Any
 
 import pytest
 
-from kg_api.augment.plan import MAX_PIECES, chunk_token_limit, consolidate_request, pieces_of
-from kg_api.augment.scope import MEASURED, threshold
-from kg_api.augment.tokens import counter_of
-from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.errors import InvalidInput
-from kg_api.models.queries.augment import AugmentRequest
-from kg_api.models.vocabulary import MAX_QUERY_CHARACTERS
+from kg_api.providers.embedding import DeterministicEmbedder
+from kg_api.schemas.answers import AugmentRequest
+from kg_api.schemas.vocabulary import MAX_QUERY_CHARACTERS
+from kg_api.search.augment import (
+    MAX_PIECES,
+    MEASURED,
+    chunk_token_limit,
+    consolidate_request,
+    counter_of,
+    pieces_of,
+    threshold,
+)
 
 COUNTER = counter_of(DeterministicEmbedder(max_tokens=100))
 LONG = "\n\n".join(" ".join(f"word{n}" for _ in range(60)) + "." for n in range(20))

@@ -6,12 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.backup import listing, manifest
-from kg_api.backup.listing import list_backups, look_at, new_name, remove_interrupted, remove_oldest
-from kg_api.backup.manifest import BackupManifest
-from kg_api.backup.restoring import check_versions, read_backup
 from kg_api.errors import Conflict, NotFound, SchemaTooNew, SchemaTooOld
-from kg_api.managed import processes
+from kg_api.local import processes
+from kg_api.transfer import backup as listing
+from kg_api.transfer import backup as manifest
+from kg_api.transfer.backup import (
+    BackupManifest,
+    list_backups,
+    look_at,
+    new_name,
+    remove_interrupted,
+    remove_oldest,
+)
+from kg_api.transfer.restore import check_versions, read_backup
 from tests.support.backups import FILES, manifest_of, write_backup
 
 NOON = dt.datetime(2026, 1, 31, 12, tzinfo=dt.UTC)

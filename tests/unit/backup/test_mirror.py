@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.backup.mirror import Mirror
+from kg_api.transfer.backup import Mirror
 
 
 def contents(folder: Path) -> dict[str, bytes]:

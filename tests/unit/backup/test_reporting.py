@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.backup import record
-from kg_api.backup.copying import MIB, require_room, size_below
 from kg_api.errors import StorageFull
-from kg_api.managed.home import Home
-from kg_api.neo4j_settings import BackupSettings
-from kg_api.settings import Settings, load_settings
-from kg_cli.stack.backups import describe_last, examine_backups
+from kg_api.local.processes import Home
+from kg_api.settings import BackupSettings, Settings, load_settings
+from kg_api.transfer import backup
+from kg_api.transfer.backup import MIB, require_room, size_below
+from kg_cli.stack.doctor import describe_last, examine_backups
 
 
 @pytest.fixture
@@ -38,12 +37,12 @@ def test_one_that_is_due_and_was_never_made_is_a_warning(home: Home) -> None:
 
 
 def test_the_last_one_is_told_and_a_failure_after_it_too(home: Home) -> None:
-    record.succeed(home, record.begin(home), "/backups/kg-1", 10, 0.1)
+    backup.succeed(home, backup.begin(home), "/backups/kg-1", 10, 0.1)
     assert str(describe_last(home)).endswith("ago: /backups/kg-1")
     assert findings(home, 24) == [("backup", "ok")]
-    begun = record.begin(home)
+    begun = backup.begin(home)
     assert str(describe_last(home)).endswith("/backups/kg-1; one is being made")
-    record.fail(home, begun, "the disk is full")
+    backup.fail(home, begun, "the disk is full")
     assert str(describe_last(home)).endswith("the last attempt failed: the disk is full")
     assert findings(home) == [("backup", "warn")]
 

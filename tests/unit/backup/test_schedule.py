@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from kg_api.backup import record
-from kg_api.backup.record import BackupRecord
-from kg_api.backup.schedule import RETRY_SECONDS, BackupSchedule, due_at, is_overdue
-from kg_api.managed.home import Home
-from kg_api.managed.processes import ProcessId
+from kg_api.local.processes import Home, ProcessId
+from kg_api.transfer import backup
+from kg_api.transfer.backup import RETRY_SECONDS, BackupRecord, BackupSchedule, due_at, is_overdue
 
 DAY = 86_400.0
 GONE = ProcessId(2**22 + 1, 1.0)
@@ -71,32 +69,32 @@ def test_one_at_a_time_only_when_neo4j_works_and_only_when_due(home: Home) -> No
 def test_one_that_is_being_made_by_hand_is_waited_for(home: Home) -> None:
     started = list[ProcessId]()
     schedule = BackupSchedule(home, 1.0, lambda: started.append(GONE) or GONE)
-    begun = record.begin(home)
+    begun = backup.begin(home)
     schedule.attend({"neo4j"})
     assert not started
-    record.succeed(home, replace(begun, begun=1.0), "/backups/kg-1", 10, 0.1)
+    backup.succeed(home, replace(begun, begun=1.0), "/backups/kg-1", 10, 0.1)
     schedule.attend({"neo4j"})
     assert started
 
 
 def test_the_record_tells_of_the_last_attempt_and_of_the_last_whole_one(home: Home) -> None:
-    assert record.read(home) is None
-    begun = record.begin(home)
+    assert backup.read_record(home) is None
+    begun = backup.begin(home)
     assert begun.running()
-    record.succeed(home, begun, "/backups/kg-1", 10, 0.1)
-    record.fail(home, record.begin(home), "the disk is full")
-    known = record.read(home)
+    backup.succeed(home, begun, "/backups/kg-1", 10, 0.1)
+    backup.fail(home, backup.begin(home), "the disk is full")
+    known = backup.read_record(home)
     assert known is not None
     assert (known.path, known.made, known.trouble()) == ("/backups/kg-1", begun.begun, "the disk is full")
 
 
 def test_the_record_of_one_that_was_killed_says_so(home: Home) -> None:
     script = (
-        "import sys; from pathlib import Path; from kg_api.backup import record; "
-        "from kg_api.managed.home import Home; record.begin(Home(Path(sys.argv[1])))"
+        "import sys; from pathlib import Path; from kg_api.transfer import backup; "
+        "from kg_api.local.processes import Home; backup.begin(Home(Path(sys.argv[1])))"
     )
     subprocess.run([sys.executable, "-c", script, str(home.path)], check=True)
-    known = record.read(home)
+    known = backup.read_record(home)
     assert known is not None
     assert not known.running()
     assert known.trouble() == "it was interrupted"
@@ -104,4 +102,4 @@ def test_the_record_of_one_that_was_killed_says_so(home: Home) -> None:
 
 def test_a_damaged_record_is_none(home: Home) -> None:
     home.backup_file.write_text('{"unknown": 1}')
-    assert record.read(home) is None
+    assert backup.read_record(home) is None

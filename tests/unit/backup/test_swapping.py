@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kg_api.backup import swapping
-from kg_api.backup.swapping import finish_swap, holds_data, swap
 from kg_api.errors import Conflict
-from kg_api.managed.home import Home
+from kg_api.local.processes import Home
+from kg_api.transfer import restore
+from kg_api.transfer.restore import finish_swap, holds_data, swap
 
 BACKUP = Path("/backups/kg-1")
 
@@ -87,7 +87,7 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, step: int) -> list[int]:
 
         return act
 
-    monkeypatch.setattr(swapping.shutil, "rmtree", counted(shutil.rmtree))
+    monkeypatch.setattr(restore.shutil, "rmtree", counted(shutil.rmtree))
     monkeypatch.setattr(Path, "rename", counted(Path.rename))
     monkeypatch.setattr(Path, "unlink", counted(Path.unlink))
     return done

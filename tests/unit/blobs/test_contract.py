@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.api_settings import BlobSettings, S3Settings
-from kg_api.blobs.open import open_blobs
-from kg_api.blobs.port import BlobStore, key_of, name_of
+from kg_api.blobs.store import BlobStore, key_of, name_of, open_blobs
 from kg_api.errors import NotFound, Unavailable
+from kg_api.settings import BlobSettings, S3Settings
 from tests.support.s3_server import BUCKET, KEY_ID, REGION, SECRET, s3_server
 
 GENERATION = "0123456789abcdef" * 2

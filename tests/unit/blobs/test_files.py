@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.blobs import files
-from kg_api.blobs.files import FileBlobStore
-from kg_api.blobs.port import key_of, name_of
+from kg_api.blobs import store as files
+from kg_api.blobs.store import FileBlobStore, key_of, name_of
 from kg_api.errors import FileLost, FileStoreFull, NotFound, Unavailable
 
 

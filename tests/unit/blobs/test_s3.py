@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from kg_api.api_settings import BlobSettings, S3Settings
-from kg_api.blobs.open import open_blobs
-from kg_api.blobs.port import key_of, name_of
 from kg_api.blobs.s3 import S3BlobStore, open_bucket
+from kg_api.blobs.store import key_of, name_of, open_blobs
 from kg_api.errors import ConfigurationError, FileLost, FileStoreFull, NotFound, Unavailable
+from kg_api.settings import BlobSettings, S3Settings
 from tests.support.s3_server import BUCKET, KEY_ID, REGION, SECRET, Bucket, s3_server
 
 NAME = name_of(key_of(b"picture"), "0123456789abcdef" * 2)

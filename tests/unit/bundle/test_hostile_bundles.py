@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from kg_api.bundle.checking import check_bundle
 from kg_api.errors import InvalidInput, KgError, NotFound
-from kg_api.models.bundle import lines as line_models
-from kg_api.web.limits.json_bounds import check_bounds
+from kg_api.schemas import bundles
+from kg_api.transfer.bundles import check_bundle
+from kg_api.web.shared.limits import check_bounds
 from tests.support.bundles import KEY, PICTURE, HandmadeBundle, lines, vector
 
 DOCUMENT, FIRST, SECOND, VECTORS, CONCEPTS = range(5)
@@ -211,12 +211,12 @@ def test_one_that_is_spoilt_is_refused(bundle: HandmadeBundle, spoilt: str) -> N
 
 
 def test_a_line_that_is_too_long_is_not_read(bundle: HandmadeBundle, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kg_api.bundle.folder.MAX_LINE_BYTES", 400)
+    monkeypatch.setattr("kg_api.transfer.bundles.MAX_LINE_BYTES", 400)
     bundle.lines[FIRST].update(text="a" * 500, end=500)
     bundle.save()
     with pytest.raises(InvalidInput, match="longer than 400 bytes"):
         check(bundle.folder)
-    assert line_models.MAX_LINE_BYTES == 64 * 1024 * 1024
+    assert bundles.MAX_LINE_BYTES == 64 * 1024 * 1024
 
 
 def test_an_export_that_was_not_finished_says_so(bundle: HandmadeBundle) -> None:

@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import pytest
 
-from kg_api.bundle.checking import check_bundle
 from kg_api.client import KgClient
 from kg_api.errors import TooLarge, Unavailable
-from kg_api.models.bundle.manifest import ImportedLines, ImportOpened
-from kg_api.web.limits.json_bounds import check_bounds
-from kg_cli.bundle.importing import BundleSender, OntologyImport, nothing_done
+from kg_api.schemas.bundles import ImportedLines, ImportOpened
+from kg_api.transfer.bundles import check_bundle
+from kg_api.web.shared.limits import check_bounds
+from kg_cli.bundle.transfer import BundleSender, OntologyImport, nothing_done
 from tests.support.bundles import KEY, HandmadeBundle, lines, vector
 
 
@@ -93,7 +93,7 @@ def test_what_was_found_in_one_source_is_sent_together(
     bundle: HandmadeBundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An import takes what people brought only where nobody has brought any yet."""
-    monkeypatch.setattr("kg_cli.bundle.parcels.SENT_BYTES", 1)
+    monkeypatch.setattr("kg_cli.bundle.transfer.SENT_BYTES", 1)
     concepts = bundle.lines[4]
     bundle.lines += [concepts, {**concepts, "paragraph": 1}]
     bundle.save()

@@ -10,14 +10,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.chunk.groups import SLACK
-from kg_api.chunk.plan import chunk
-from kg_api.chunk.spans import ChunkSpan, Paragraph
-from kg_api.models.embedding.chunking import Chunking
-from kg_api.parse.documents import parse
-from kg_api.parse.lines import is_blank
-from kg_api.parse.size import words
-from kg_api.parse.split import split
+from kg_api.schemas.embedding import Chunking
+from kg_api.text.chunking import SLACK, ChunkSpan, Paragraph
+from kg_api.text.documents import parse
+from kg_api.text.semantic import chunk
+from kg_api.text.sources import is_blank, split, words
 
 EVERY = [
     Chunking(strategy="sentence"),

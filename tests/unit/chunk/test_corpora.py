@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.models.embedding.chunking import SIZES, Chunking
+from kg_api.schemas.embedding import SIZES, Chunking
 from tests.unit.chunk.shapes import EVERY, chunked, name_of, sources
 
 USUAL = [Chunking(strategy=strategy) for strategy in SIZES]

@@ -3,8 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.chunk.fit import fit_chunks
-from kg_api.chunk.spans import ChunkSpan
+from kg_api.text.chunking import ChunkSpan, fit_chunks
 from tests.unit.chunk.shapes import assert_whole
 
 LIMIT = 12

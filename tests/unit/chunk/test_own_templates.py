@@ -3,10 +3,14 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from kg_api.chunk.context import MAX_LINE_LENGTH, by_template
-from kg_api.models.embedding.chunking import Chunking
-from kg_api.models.embedding.configuration import EmbeddingConfig, EmbeddingConfigChange
-from kg_api.models.embedding.context_fields import fill_template, used_in_context
+from kg_api.schemas.embedding import (
+    Chunking,
+    EmbeddingConfig,
+    EmbeddingConfigChange,
+    fill_template,
+    used_in_context,
+)
+from kg_api.text.chunking import MAX_LINE_LENGTH, by_template
 
 LINE = "{date}[, {author}]: {title} > {heading}"
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.chunk.plan import chunk
-from kg_api.chunk.spans import Paragraph
-from kg_api.models.embedding.chunking import Chunking
+from kg_api.schemas.embedding import Chunking
+from kg_api.text.chunking import Paragraph
+from kg_api.text.semantic import chunk
 from tests.unit.chunk.shapes import EVERY, chunked, hashed, name_of, sources
 
 PIECES = st.sampled_from(

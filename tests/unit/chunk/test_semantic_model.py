@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from kg_api.chunk import semantic_model
-from kg_api.chunk.semantic_model import open_sentence_vectors
 from kg_api.errors import ConfigurationError
+from kg_api.text import sentence_vectors
+from kg_api.text.sentence_vectors import open_sentence_vectors
 
 
 def test_near_meanings_are_near() -> None:
@@ -31,19 +31,19 @@ def test_no_texts_and_blank_texts() -> None:
 
 def test_the_package_is_not_imported() -> None:
     program = (
-        "import sys; from kg_api.chunk.semantic_model import open_sentence_vectors; open_sentence_vectors();"
+        "import sys; from kg_api.text.sentence_vectors import open_sentence_vectors; open_sentence_vectors();"
         "sys.exit('wordllama' in sys.modules or 'requests' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(semantic_model, "PACKAGE", "no_such_package_here")
+    monkeypatch.setattr(sentence_vectors, "PACKAGE", "no_such_package_here")
     with pytest.raises(ConfigurationError, match="no_such_package_here"):
         open_sentence_vectors()
 
 
 def test_another_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(semantic_model, "_TOKENIZER", (semantic_model._TOKENIZER[0], "0" * 64))
+    monkeypatch.setattr(sentence_vectors, "_TOKENIZER", (sentence_vectors._TOKENIZER[0], "0" * 64))
     with pytest.raises(ConfigurationError, match="not the file that kg knows"):
         open_sentence_vectors()

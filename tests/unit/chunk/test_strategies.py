@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kg_api.chunk.plan import chunk
-from kg_api.chunk.spans import Paragraph
-from kg_api.models.embedding.chunking import Chunking
-from kg_api.models.vocabulary import Strategy
+from kg_api.schemas.embedding import Chunking
+from kg_api.schemas.vocabulary import Strategy
+from kg_api.text.chunking import Paragraph
+from kg_api.text.semantic import chunk
 from tests.unit.chunk.shapes import chunked, sources
 
 

@@ -6,13 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.chunk.fit import fit_chunks
-from kg_api.chunk.plan import chunk
-from kg_api.chunk.spans import ChunkSpan, Paragraph, Span
-from kg_api.chunk.windows import MIN_FILL, Room, windows
-from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.models.embedding.chunking import Chunking
-from kg_api.planning.late import parts, room_of
+from kg_api.providers.embedding import DeterministicEmbedder
+from kg_api.schemas.embedding import Chunking
+from kg_api.spaces.cost import parts, room_of
+from kg_api.text.chunking import MIN_FILL, ChunkSpan, Paragraph, Room, Span, fit_chunks, windows
+from kg_api.text.semantic import chunk
 from tests.unit.chunk.shapes import EVERY, hashed, name_of
 
 MOST = 60

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kg_api.models.keys import AuditEntry, AuditPage
-from kg_cli.admin.audit import print_entries
+from kg_api.schemas.operations import AuditEntry, AuditPage
+from kg_cli.admin.keys import print_entries
 
 DOCUMENT = "0123456789abcdef0123456789abcdef"
 

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from kg_cli.jobs.bars import JobBars
+from kg_cli.jobs.report import JobBars
 from kg_cli.terminal import console
 from tests.unit.cli.test_job_words import AHEAD, job
 

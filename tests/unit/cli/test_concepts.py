@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from kg_api.models.concepts.details import ConceptDetails
-from kg_api.models.concepts.queries import (
+from kg_api.schemas.concepts import (
     APPEARS_WITH,
     Concept,
     ConceptContext,
+    ConceptDetails,
     ConceptHits,
     ConceptList,
     ConceptPassage,
@@ -25,10 +25,10 @@ from kg_api.models.concepts.queries import (
     RelatedConcepts,
     UnverifiedQuote,
 )
-from kg_api.models.queries.search import Degradation
+from kg_api.schemas.search import Degradation
 from kg_cli.concepts import views
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import emit
+from kg_cli.terminal.connect import emit
 from tests.unit.search.found import place
 
 Printed = Callable[[], str]

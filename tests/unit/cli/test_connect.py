@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.client.connection import ExpectedHome
+from kg_api.client.transport.connection import ExpectedHome
 from kg_api.errors import ServiceUnreachable
-from kg_api.managed import ports, services
-from kg_api.managed.home import Home
+from kg_api.local import processes
+from kg_api.local.processes import Home
 from kg_api.settings import load_settings
 from kg_cli.terminal.connect import client_of, grant_to_follow, key_for, open_client, shown_address
 
@@ -35,7 +35,7 @@ PORT = 8420
 def test_a_folder_is_granted_to_the_service_of_this_home_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listens: str, address: str, is_ours: bool
 ) -> None:
-    services.announce(Home(tmp_path), listens, PORT)
+    processes.announce(Home(tmp_path), listens, PORT)
     monkeypatch.setenv("KG_HOME", str(tmp_path))
     monkeypatch.setenv("KG_API_URL", address)
     assert (grant_to_follow("/notes", "notes") is not None) == is_ours
@@ -43,7 +43,7 @@ def test_a_folder_is_granted_to_the_service_of_this_home_alone(
 
 def test_the_address_that_kg_up_remembers_is_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = Home(tmp_path)
-    services.announce(home, "192.168.0.5", PORT)
+    processes.announce(home, "192.168.0.5", PORT)
     home.remember(api=PORT, api_host="192.168.0.5")
     monkeypatch.setenv("KG_HOME", str(tmp_path))
     monkeypatch.delenv("KG_API_URL", raising=False)
@@ -54,7 +54,7 @@ def test_a_home_whose_service_said_no_host_grants_to_loopback_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = Home(tmp_path)
-    services.announce(home, "", PORT)
+    processes.announce(home, "", PORT)
     home.service_file.write_text('{"services": [{"port": 8420}]}')
     monkeypatch.setenv("KG_HOME", str(tmp_path))
     for address, is_ours in (("http://127.0.0.1:8420", True), ("http://:8420", False)):
@@ -80,7 +80,7 @@ def test_what_lets_in_is_sent_to_the_very_address_of_the_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listens: str, address: str, *, is_sent: bool
 ) -> None:
     """Whoever listens at another one of this machine would be given it."""
-    services.announce(Home(tmp_path), listens, PORT)
+    processes.announce(Home(tmp_path), listens, PORT)
     monkeypatch.setenv("KG_HOME", str(tmp_path))
     sent: list[object] = []
     monkeypatch.setattr("kg_api.client.KgClient", lambda _url, api_key, **_: sent.append(api_key))
@@ -92,7 +92,7 @@ def test_the_service_of_a_home_that_nobody_brought_up_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in a container, where `kg serve` runs by itself."""
-    services.announce(Home(tmp_path), "0.0.0.0", PORT)
+    processes.announce(Home(tmp_path), "0.0.0.0", PORT)
     monkeypatch.setenv("KG_HOME", str(tmp_path))
     monkeypatch.delenv("KG_API_URL", raising=False)
     found: list[str] = []
@@ -103,8 +103,8 @@ def test_the_service_of_a_home_that_nobody_brought_up_is_found(
 
 def test_second_service_leaves_first_its_rights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = Home(tmp_path)
-    services.announce(home, "127.0.0.1", PORT)
-    services.announce(home, "127.0.0.1", PORT + 1)
+    processes.announce(home, "127.0.0.1", PORT)
+    processes.announce(home, "127.0.0.1", PORT + 1)
     monkeypatch.setenv("KG_HOME", str(tmp_path))
     for port in (PORT, PORT + 1):
         address = f"http://127.0.0.1:{port}"
@@ -115,10 +115,10 @@ def test_second_service_leaves_first_its_rights(tmp_path: Path, monkeypatch: pyt
 
 def test_dead_service_is_forgotten_by_next_one(tmp_path: Path) -> None:
     home = Home(tmp_path)
-    services.announce(home, "127.0.0.1", PORT)
+    processes.announce(home, "127.0.0.1", PORT)
     [entry] = home.service_entries()
     home.service_file.write_text(json.dumps({"services": [entry | {"pid": 2**22}]}))
-    services.announce(home, "127.0.0.1", PORT + 1)
+    processes.announce(home, "127.0.0.1", PORT + 1)
     assert [each.port for each in home.services()] == [PORT + 1]
 
 
@@ -142,7 +142,7 @@ def test_only_recorded_addresses_must_prove_their_home(
 def test_home_of_older_version_names_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A home from before homes had ids, and one that has got its id since."""
     home = Home(tmp_path)
-    services.announce(home, "127.0.0.1", PORT)
+    processes.announce(home, "127.0.0.1", PORT)
     monkeypatch.setenv("KG_HOME", str(tmp_path))
     monkeypatch.delenv("KG_API_URL", raising=False)
     monkeypatch.setattr(Home, "instance", lambda _: None)
@@ -155,7 +155,7 @@ def test_home_of_older_version_names_restart(tmp_path: Path, monkeypatch: pytest
     )
     open_client()
     for holder, told in ((str(tmp_path), "an older version of kg"), (str(tmp_path / "b"), "is taken by")):
-        monkeypatch.setattr(ports, "holder_home", lambda _, holder=holder: holder)
+        monkeypatch.setattr(processes, "holder_home", lambda _, holder=holder: holder)
         assert told in expected[0].describe_other()
 
 

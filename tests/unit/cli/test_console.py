@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from rich.markup import escape
 from rich.text import Text
 
-from kg_api.models.concepts.queries import ConceptList
-from kg_api.models.queries.answering import Statement
-from kg_api.models.queries.places import ContextWindow
+from kg_api.schemas.answers import Statement
+from kg_api.schemas.concepts import ConceptList
+from kg_api.schemas.search import ContextWindow
 from kg_cli.concepts import views
-from kg_cli.search.views import answers, passages
+from kg_cli.search import views as answers
+from kg_cli.search import views as passages
 from kg_cli.terminal import console
 
 EVIL = "a\x1b]0;owned\x1b\\b\x1b[2Jc\x9b31md\u202ee\u2066f\x7fg\u200fh"

@@ -9,10 +9,9 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput
-from kg_api.models.problems import valid
-from kg_api.models.vocabulary import HybridMode, SearchMode, Target
-from kg_cli.evaluate.choice import parse_choice
-from kg_cli.evaluate.modes import MODES
+from kg_api.schemas.problems import valid
+from kg_api.schemas.vocabulary import HybridMode, SearchMode, Target
+from kg_cli.evaluate.choice import MODES, parse_choice
 
 
 @pytest.mark.parametrize("target", get_args(Target))

@@ -6,12 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kg_api.graph.relations.vocabulary import unknown_type
-from kg_api.models.communities.communities import CommunityDetails
-from kg_api.models.concepts.extraction_config import UnreadSources
-from kg_api.models.concepts.vocabulary import TypeProposals
+from kg_api.graph.relations import unknown_type
+from kg_api.schemas.communities import CommunityDetails
+from kg_api.schemas.concepts import TypeProposals, UnreadSources
 from kg_cli.admin import concept_views
-from kg_cli.admin.relationships import views
 from kg_cli.communities.views import print_community
 
 pytestmark = pytest.mark.usefixtures("own_consoles")
@@ -40,7 +38,7 @@ def test_what_may_be_merged_is_merged_by_a_command_that_names_the_ontology(
         "proposals": [proposal],
         "notes": [],
     }
-    views.print_proposals(TypeProposals.model_validate(told))
+    concept_views.print_proposals(TypeProposals.model_validate(told))
     assert "merge INTO TYPE... --ontology 'my notes'" in capsys.readouterr().err
 
 

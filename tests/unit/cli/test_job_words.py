@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.models.jobs import Job
-from kg_cli.jobs import words
+from kg_api.schemas.operations import Job
+from kg_cli.jobs import report
 
 NOW = dt.datetime.now(tz=dt.UTC)
 USUAL: dict[str, Any] = {
@@ -42,7 +42,7 @@ USUAL: dict[str, Any] = {
 )
 def test_what_was_set_aside_is_told_by_what_stays(kind: str, count: int, told: str) -> None:
     job = Job.model_validate({**USUAL, "kind": kind, "set_aside": count})
-    assert told in words.describe_set_aside(job)
+    assert told in report.describe_set_aside(job)
 
 
 AHEAD = {
@@ -76,12 +76,12 @@ def job(**fields: Any) -> Job:
     ],
 )
 def test_a_speed_is_a_few_words(fields: dict[str, Any], told: str) -> None:
-    assert words.speed_of(job(**fields)) == told
+    assert report.speed_of(job(**fields)) == told
 
 
 @given(st.integers(0, 10**9), st.integers(0, 10**9))
 def test_done_is_never_above_total(done: int, total: int) -> None:
-    told = words.progress_of(job(done=done, total=total))
+    told = report.progress_of(job(done=done, total=total))
     left, right = map(int, told.split("/"))
     assert left == done <= right
     assert right in {done, total}
@@ -92,27 +92,27 @@ def test_done_is_never_above_total(done: int, total: int) -> None:
     [(0, "0 s"), (119, "119 s"), (120, "2 min"), (7199, "120 min"), (7200, "2 h"), (200_000, "2 days")],
 )
 def test_a_duration_is_a_number_and_a_unit(seconds: float, told: str) -> None:
-    assert words.duration(seconds) == told
+    assert report.duration(seconds) == told
 
 
 def test_a_moment_says_how_long_ago_it_was() -> None:
     now = dt.datetime.now(dt.UTC)  # not when this module was loaded
-    told = words.moment(now - dt.timedelta(hours=3))
+    told = report.moment(now - dt.timedelta(hours=3))
     assert told.endswith("UTC (3 h ago)")
-    assert words.moment(now + dt.timedelta(minutes=6)).endswith("(in 6 min)")
+    assert report.moment(now + dt.timedelta(minutes=6)).endswith("(in 6 min)")
 
 
 def test_a_job_that_waits_says_until_when() -> None:
     later = job(state="queued", run_after=dt.datetime.now(dt.UTC) + dt.timedelta(seconds=200))
-    assert words.state_of(later) == "queued, tried again in 3 min"
-    assert words.state_of(job(state="queued")) == "queued"
-    assert words.state_of(job(stalled=True)).startswith("stalled")
-    assert words.state_of(job(state="completed_with_errors")) == "completed with errors"
+    assert report.state_of(later) == "queued, tried again in 3 min"
+    assert report.state_of(job(state="queued")) == "queued"
+    assert report.state_of(job(stalled=True)).startswith("stalled")
+    assert report.state_of(job(state="completed_with_errors")) == "completed with errors"
 
 
 def test_a_wait_says_for_what_how_fast_that_is_and_how_long_it_takes() -> None:
     waiting = job(state="queued", waits_for=AHEAD)
     told = "waits for source embedding X: 120/340, 38/s, about 6 s"
     assert waiting.waits_for is not None
-    assert words.waits_for(waiting.waits_for) == told
-    assert words.state_of(waiting) == f"queued, {told}"
+    assert report.waits_for(waiting.waits_for) == told
+    assert report.state_of(waiting) == f"queued, {told}"

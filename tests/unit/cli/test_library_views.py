@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.models.images import PageImage
-from kg_api.models.library.documents import DocumentChanged, OntologyList
+from kg_api.schemas.documents import DocumentChanged, OntologyList
+from kg_api.schemas.images import PageImage
 from kg_cli.documents.library_views import print_changed, print_ontologies, print_page
 from tests.unit.search.found import place
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from kg_api.models.queries.places import SourcePlace, WordMatch
-from kg_cli.search.views.marking import SHOWN_CHARACTERS, excerpt, mark, marks_in
+from kg_api.schemas.search import SourcePlace, WordMatch
+from kg_cli.search.views import MARKING_SHOWN_CHARACTERS, excerpt, mark, marks_in
 
 LONG = "before " * 200 + "needle " + "after " * 200
 NEEDLE = (LONG.index("needle"), LONG.index("needle") + 6)
@@ -28,7 +28,7 @@ def test_a_short_passage_is_shown_whole_and_its_marks_stay() -> None:
 
 def test_a_long_passage_is_shown_around_its_first_mark() -> None:
     shown = excerpt(LONG, [NEEDLE, (len(LONG) - 6, len(LONG) - 1)])
-    assert (shown.plain[0], shown.plain[-1], len(shown)) == ("…", "…", SHOWN_CHARACTERS + 2)
+    assert (shown.plain[0], shown.plain[-1], len(shown)) == ("…", "…", MARKING_SHOWN_CHARACTERS + 2)
     assert "needle" in shown.plain[: len(shown) // 2]
     assert marked(shown) == ["needle"], "what is not shown is not marked"
 
@@ -67,7 +67,7 @@ def test_an_excerpt_is_a_part_of_the_passage(text: str, data: st.DataObject) -> 
     places = st.integers(0, len(text))
     marks = sorted({(min(pair), max(pair)) for pair in data.draw(st.lists(st.tuples(places, places)))})
     shown = excerpt(text, marks)
-    assert len(shown) <= SHOWN_CHARACTERS + 2
+    assert len(shown) <= MARKING_SHOWN_CHARACTERS + 2
     whole = mark(text).plain
     assert shown.plain in whole or shown.plain.removeprefix("…").removesuffix("…") in whole
 

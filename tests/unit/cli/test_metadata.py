@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import typer
 
-from kg_cli.documents.metadata import read_changes, read_metadata
+from kg_cli.documents.ingestion import read_changes, read_metadata
 
 
 def test_types_are_read_from_the_values() -> None:

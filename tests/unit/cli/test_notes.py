@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kg_api.models.library.documents import Ingested, SourceChanges
-from kg_cli.documents.notes import describe_duplicates, describe_notes
+from kg_api.schemas.documents import Ingested, SourceChanges
+from kg_cli.documents.ingestion import describe_duplicates, describe_notes
 
 
 def of(document: str, *notes: str) -> Ingested:

@@ -5,12 +5,20 @@ from __future__ import annotations
 import pytest
 from rich.console import Console
 
-from kg_api.models.concepts.queries import ConceptHit
-from kg_api.models.queries.hybrid import HybridHits
-from kg_api.models.queries.places import Place, WordMatch
-from kg_api.models.queries.search import Degradation, LeftOut, MatchedChunk, Ranks, SourceHit, SourceHits
-from kg_api.models.queries.windows import SourceWindow
-from kg_cli.search.views.passages import print_context, print_hits, print_hybrid
+from kg_api.schemas.answers import HybridHits
+from kg_api.schemas.concepts import ConceptHit
+from kg_api.schemas.search import (
+    Degradation,
+    LeftOut,
+    MatchedChunk,
+    Place,
+    Ranks,
+    SourceHit,
+    SourceHits,
+    SourceWindow,
+    WordMatch,
+)
+from kg_cli.search.views import print_context, print_hits, print_hybrid
 from kg_cli.terminal import console
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.parse.files import FileSelection
-from kg_cli.documents.preview import Decision, show_preview
-from kg_cli.documents.upload import Destination
+from kg_api.text.documents import FileSelection
+from kg_cli.documents.ingestion import Decision, Destination, show_preview
 
 
 @pytest.mark.parametrize("as_json", [True, False])

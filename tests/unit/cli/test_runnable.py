@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kg_cli.terminal.command import runnable
+from kg_cli.terminal.console import runnable
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from kg_api.models.queries.search import Degradation
-from kg_api.models.queries.similarity import (
+from kg_api.schemas.search import Degradation
+from kg_api.schemas.similarity import (
     Duplicate,
     SimilarSource,
     SimilarSources,
@@ -15,8 +15,8 @@ from kg_api.models.queries.similarity import (
     SourceGraph,
     SourceNode,
 )
-from kg_api.similarity.parts import to_matched_chunk
-from kg_cli.search.views.similarities import MAX_EDGES, print_graph, print_similar
+from kg_api.search.near import to_matched_chunk
+from kg_cli.search.views import MAX_EDGES, print_graph, print_similar
 from kg_cli.terminal import console
 from tests.unit.search.found import place
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.managed import probes, services
-from kg_api.managed.home import Home
-from kg_api.managed.watch import RoleStatus
-from kg_api.models.queue import QueueStatus
+from kg_api.local import processes
+from kg_api.local.processes import Home
+from kg_api.local.supervisor import RoleStatus
+from kg_api.schemas.operations import QueueStatus
 from kg_api.settings import Settings
 from kg_cli.stack import report
-from kg_cli.stack.status import RunningProcess, StackStatus, look
+from kg_cli.stack.report import RunningProcess, StackStatus, look
 
 QUEUE = QueueStatus(
     queued=2,
@@ -113,7 +113,7 @@ def test_a_service_is_not_asked_while_a_part_of_kg_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without its database it would say no more, and only after seconds."""
-    services.announce(Home(tmp_path).create(), "127.0.0.1", 1)
-    monkeypatch.setattr(probes, "ask_ready", lambda *_, **__: pytest.fail("it was asked"))
+    processes.announce(Home(tmp_path).create(), "127.0.0.1", 1)
+    monkeypatch.setattr(processes, "ask_ready", lambda *_, **__: pytest.fail("it was asked"))
     found = look(Settings(home=tmp_path))
     assert (found.waiting_for, found.ready, found.serves) == ("`kg up`: neo4j does not run", False, False)

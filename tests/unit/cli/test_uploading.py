@@ -11,12 +11,11 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import DatabaseUnavailable, KgError, TooBusy, TooLarge, UnreadableDocument
-from kg_api.models.library.batches import DocumentOutcome, IngestedBatch
-from kg_api.models.library.documents import Ingested, SourceChanges
-from kg_api.models.problems import problem_of
-from kg_api.parse.files import FileToIngest, select
-from kg_cli.documents import upload as uploading
-from kg_cli.documents.upload import BYTES_A_BATCH, FILES_A_BATCH, Destination, divide, upload
+from kg_api.schemas.documents import DocumentOutcome, Ingested, IngestedBatch, SourceChanges
+from kg_api.schemas.problems import problem_of
+from kg_api.text.documents import FileToIngest, select
+from kg_cli.documents import ingestion
+from kg_cli.documents.ingestion import BYTES_A_BATCH, FILES_A_BATCH, Destination, divide, upload
 from tests.support.images import drawn, encoded
 
 Answer = Callable[[dict[str, Any]], DocumentOutcome]
@@ -158,7 +157,7 @@ def test_what_was_not_stored_at_that_moment_is_sent_again(tmp_path: Path) -> Non
 
 
 def test_a_service_that_stays_away_ends_the_upload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploading, "patiently", lambda call: call())
+    monkeypatch.setattr(ingestion, "patiently", lambda call: call())
     with pytest.raises(DatabaseUnavailable):
         send(Service(DatabaseUnavailable("away")), files(tmp_path, a=b"x", b=b"x"))
 

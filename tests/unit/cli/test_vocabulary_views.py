@@ -6,15 +6,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kg_api.models.concepts.merges import ConceptMerges
-from kg_api.models.concepts.vocabulary import (
+from kg_api.schemas.concepts import (
+    ConceptMerges,
     RelationshipType,
     RelationshipTypes,
     TypeMerges,
     TypeProposals,
 )
 from kg_cli.admin import concept_views
-from kg_cli.admin.relationships import views
 
 MARKED = "is a [bold]kind[/bold] of [x]"
 MERGE_ID = "0123456789abcdef" * 2
@@ -46,8 +45,8 @@ def test_tables_show_names_as_they_are(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")
-    views.print_types(RelationshipTypes.model_validate({**PAGE, "types": [_type(MARKED)]}))
-    views.print_merges(_type_merges(MARKED))
+    concept_views.print_types(RelationshipTypes.model_validate({**PAGE, "types": [_type(MARKED)]}))
+    concept_views.print_relationship_merges(_type_merges(MARKED))
     like = {"name": MARKED, "similarity": 0.9, "relations": 1, "shared": 0, "examples": [MARKED]}
     proposal = {"into": MARKED, "relations": 1, "examples": [MARKED], "merged": [like]}
     proposals = {
@@ -57,7 +56,7 @@ def test_tables_show_names_as_they_are(
         "proposals": [proposal],
         "notes": [],
     }
-    views.print_proposals(TypeProposals.model_validate(proposals))
+    concept_views.print_proposals(TypeProposals.model_validate(proposals))
     concept_views.print_merges(_concept_merges(MARKED))
     told = capsys.readouterr().out
     assert "\\" not in told
@@ -68,6 +67,6 @@ def test_ids_are_whole_in_a_narrow_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    views.print_merges(_type_merges("Ada"))
+    concept_views.print_relationship_merges(_type_merges("Ada"))
     concept_views.print_merges(_concept_merges("Ada"))
     assert capsys.readouterr().out.count(MERGE_ID) == 2

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from kg_api.errors import DatabaseUnavailable, InvalidInput, KgError
-from kg_cli.jobs import waiting
-from kg_cli.jobs.waiting import patiently
+from kg_cli.jobs import report
+from kg_cli.jobs.report import patiently
 
 
 def failing(times: int, error: KgError) -> Callable[[], str]:
@@ -25,8 +25,8 @@ def failing(times: int, error: KgError) -> Callable[[], str]:
 
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "POLL_SECONDS", 0.01)
-    monkeypatch.setattr(waiting, "AWAY_SECONDS", 0.5)
+    monkeypatch.setattr(report, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(report, "AWAY_SECONDS", 0.5)
 
 
 def test_it_tries_again_and_says_so_once(capsys: pytest.CaptureFixture[str]) -> None:

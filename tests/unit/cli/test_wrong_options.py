@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from kg_api.errors import InvalidInput
-from kg_api.jobs import backfill, concept_extraction
-from kg_api.jobs.embedding import source_job
-from kg_api.models.jobs import JOB_KINDS
-from kg_api.models.library.folders import SCAN_KIND
+from kg_api.jobs import backfill, embedding, extraction
+from kg_api.schemas.folders import SCAN_KIND
+from kg_api.schemas.operations import JOB_KINDS
 from kg_cli.documents.folder_views import absolute, interval_of
 from kg_cli.jobs.report import print_jobs
 from kg_cli.main import run_command
@@ -57,7 +56,7 @@ def test_no_job_is_told_and_an_unknown_kind_names_those_there_are(capsys: pytest
 
 
 def test_the_kinds_of_jobs_are_those_that_there_are() -> None:
-    own = {source_job.KIND, concept_extraction.KIND, backfill.KIND, SCAN_KIND}
+    own = {embedding.KIND, extraction.KIND, backfill.KIND, SCAN_KIND}
     assert own | {
         "concept_embedding",
         "edge_embedding",

@@ -9,9 +9,9 @@ from typing import Any, cast
 import httpx
 
 from kg_api.client import KgClient
-from kg_api.client.call import Call
+from kg_api.client.transport.call import Call
 from kg_api.errors import ServiceUnreachable
-from kg_api.models.queries.search import SourceHits
+from kg_api.schemas.search import SourceHits
 from tests.support.bundles import configuration
 
 

@@ -6,12 +6,11 @@ import httpx
 import pytest
 
 from kg_api import errors
-from kg_api.client.answers import parse_problem, read
-from kg_api.client.call import Call
+from kg_api.client.transport.answers import parse_problem, read
+from kg_api.client.transport.call import Call
 from kg_api.errors import KgError, NotFound, ServiceUnreachable
-from kg_api.models.health import Health, Readiness
-from kg_api.models.jobs import Job
-from kg_api.web.problems import of_bug, of_error, problem
+from kg_api.schemas.operations import Health, Job, Readiness
+from kg_api.web.shared.problems import of_bug, of_error, problem
 
 REQUEST = httpx.Request("GET", "http://user:SECRET@127.0.0.1:8420/jobs/x?token=SECRET")
 JOB, HEALTH = Call("GET", "/jobs/x", Job), Call("GET", "/health", Health)

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.client import KgClient
-from kg_api.client.call import Call, body_of
+from kg_api.client.transport.call import Call, body_of
 from kg_api.errors import InvalidInput
-from kg_api.models.library.conversations import Message
-from kg_api.models.queries.search import SourceSearch
+from kg_api.schemas.documents import Message
+from kg_api.schemas.search import SourceSearch
 from kg_api.settings import load_settings
 from kg_api.web.app import create_app
 from tests.unit.client.asking import ASKING, Recorder, call_of

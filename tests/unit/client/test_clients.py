@@ -13,9 +13,10 @@ from typing import Any
 import httpx
 import pytest
 
-from kg_api.client import AsyncKgClient, KgClient, connection
+from kg_api.client import AsyncKgClient, KgClient
+from kg_api.client.transport import connection
 from kg_api.errors import ConfigurationError, KgError, ServiceUnreachable
-from kg_api.managed.ports import free_port
+from kg_api.local.processes import free_port
 
 
 def methods(client: type) -> dict[str, Callable[..., Any]]:

@@ -12,9 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from kg_api.client.connection import ClientAuth, ExpectedHome
+from kg_api.client.transport.connection import ClientAuth, ExpectedHome
 from kg_api.errors import ServiceUnreachable
-from kg_api.web.limits.home_check import HomeCheck
+from kg_api.web.shared.limits import HomeCheck
 
 OURS, OTHER = "a" * 32, "b" * 32
 EXPECTED = ExpectedHome(OURS, lambda: "the kg of the home /other (pid 7) has the port")

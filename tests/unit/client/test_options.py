@@ -13,34 +13,41 @@ import pytest
 from pydantic import BaseModel
 
 from kg_api.client import AsyncKgClient
-from kg_api.client.call import UNSET, Unset
-from kg_api.models.concepts.extraction_config import ExtractionConfig
-from kg_api.models.concepts.imports import ConceptImport
-from kg_api.models.concepts.merges import ConceptMergeUndoing
-from kg_api.models.concepts.relations import RelationshipSearch
-from kg_api.models.concepts.vocabulary import TypeMergeUndoing, TypeMerging
-from kg_api.models.constructive.query import ConstructiveQuery
-from kg_api.models.embedding.configuration import EmbeddingConfigChange
-from kg_api.models.embedding.regeneration import Regeneration
-from kg_api.models.embedding.spaces import NewSpace
-from kg_api.models.embedding.switching import ChosenOntologies, SpaceActivation, SpaceBuild
-from kg_api.models.keys import KeyRotation, NewKey
-from kg_api.models.library.conversations import Conversation
-from kg_api.models.library.deletion import DocumentDeletion
-from kg_api.models.library.documents import DocumentChange, DocumentText, DocumentUpload
-from kg_api.models.library.folders import NewFolder, ScanRequest
-from kg_api.models.library.review import Approval, Review
-from kg_api.models.pictures.related import RelatedSearch
-from kg_api.models.pictures.search import ImageScope, ImageSearch
-from kg_api.models.proposals.configuration import ProposalConfig
-from kg_api.models.queries.answering import AnswerRequest
-from kg_api.models.queries.augment import AugmentRequest
-from kg_api.models.queries.facets import Facet, FacetRequest
-from kg_api.models.queries.filters import Condition
-from kg_api.models.queries.hybrid import HybridSearch
-from kg_api.models.queries.judgements import JudgementRequest
-from kg_api.models.queries.search import SourceSearch
-from kg_api.models.queries.similarity import GraphRequest, SimilarDocumentSearch, SimilarSearch
+from kg_api.client.transport.call import UNSET, Unset
+from kg_api.schemas.answers import AnswerRequest, AugmentRequest, HybridSearch
+from kg_api.schemas.concepts import (
+    ConceptImport,
+    ConceptMergeUndoing,
+    ExtractionConfig,
+    RelationshipSearch,
+    TypeMergeUndoing,
+    TypeMerging,
+)
+from kg_api.schemas.constructive import ConstructiveQuery
+from kg_api.schemas.documents import (
+    Approval,
+    Conversation,
+    DocumentChange,
+    DocumentText,
+    DocumentUpload,
+    Review,
+)
+from kg_api.schemas.embedding import (
+    ChosenOntologies,
+    EmbeddingConfigChange,
+    Regeneration,
+    SpaceActivation,
+    SpaceBuild,
+)
+from kg_api.schemas.evaluation import JudgementRequest
+from kg_api.schemas.filters import Condition, DocumentDeletion, Facet, FacetRequest
+from kg_api.schemas.folders import NewFolder, ScanRequest
+from kg_api.schemas.image_search import ImageScope, ImageSearch, RelatedSearch
+from kg_api.schemas.operations import KeyRotation, NewKey
+from kg_api.schemas.proposals import ProposalConfig
+from kg_api.schemas.search import SourceSearch
+from kg_api.schemas.similarity import GraphRequest, SimilarDocumentSearch, SimilarSearch
+from kg_api.schemas.spaces import NewSpace
 
 REQUESTS: dict[str, type[BaseModel]] = {
     "search_sources": SourceSearch,

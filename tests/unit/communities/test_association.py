@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.stats import contingency
 
-from kg_api.communities import association
-from kg_api.communities.association import NEIGHBOURS, Matrix, associate, log_likelihood_ratio
+from kg_api.discovery import communities
+from kg_api.discovery.communities import NEIGHBOURS, Matrix, associate, log_likelihood_ratio
 
 
 def incidence(rows: Iterable[Iterable[int]], concepts: int) -> Matrix:
@@ -57,7 +57,7 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     dice = np.random.default_rng(3)
     rows = incidence([dice.choice(60, 5, replace=False).tolist() for _ in range(300)], 60)
     whole = associate(rows).toarray()
-    monkeypatch.setattr(association, "BLOCK", 7)
+    monkeypatch.setattr(communities, "BLOCK", 7)
     assert np.allclose(associate(rows).toarray(), whole)
 
 

@@ -8,8 +8,7 @@ from itertools import combinations
 import numpy as np
 from scipy import sparse
 
-from kg_api.communities.association import Matrix
-from kg_api.communities.leiden import MAX_LEVELS, find_clusters, modularity
+from kg_api.discovery.communities import MAX_LEVELS, Matrix, find_clusters, modularity
 
 Edge = tuple[int, int, float]
 

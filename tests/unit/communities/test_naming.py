@@ -9,12 +9,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kg_api.communities.centrality import centrality, name_of, share_inside
-from kg_api.communities.concept_graph import ConceptGraph
-from kg_api.communities.detection import detect_communities
-from kg_api.communities.summary import CommunitySummary, mark_of
-from kg_api.graph.communities.concept_graph import OntologySize
-from kg_api.model_settings.communities import CommunitySettings
+from kg_api.discovery.communities import (
+    CommunitySummary,
+    ConceptGraph,
+    centrality,
+    detect_communities,
+    mark_of,
+    name_of,
+    share_inside,
+)
+from kg_api.graph.communities import OntologySize
+from kg_api.settings import CommunitySettings
 
 SIZE = OntologySize(concepts=100, relationships=10, sources=50, written=0, at=datetime.now(UTC))
 SUMMARY = CommunitySummary(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kg_api.concepts.asking import EMBEDDING, under_way
+from kg_api.concepts.search import EMBEDDING, under_way
 from kg_api.graph.jobs import Progress
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from kg_api.concepts.network.ends import both_ends
+from kg_api.concepts.network import both_ends
 from kg_api.errors import InvalidInput, NotFound
-from kg_api.models.concepts.queries import Concept, ConceptHit, Fits
+from kg_api.schemas.concepts import Concept, ConceptHit, Fits
 
 ID = "a" * 32
 

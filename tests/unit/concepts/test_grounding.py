@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.concepts.relations.grounding import Opinion
+from kg_api.concepts.grounding import Opinion
 
 EVIDENCE = st.floats(0, 1e6)
 

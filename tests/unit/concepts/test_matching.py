@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.concepts.merging.matching import MIN_LIKENESS, least_cosine, likeness, same
-from kg_api.concepts.merging.spelling import alike
-from kg_api.graph.concepts.names import Text
-from kg_api.models.embedding.spaces import SimilarityCalibration
+from kg_api.concepts.merging import MIN_LIKENESS, alike, least_cosine, likeness, same
+from kg_api.graph.concepts import Text
+from kg_api.schemas.spaces import SimilarityCalibration
 
 BGE = SimilarityCalibration(related=0.65, unrelated=0.38)
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.concepts.passages import merge_passages
-from kg_api.graph.concepts.reads import Appearance
-from kg_api.models.concepts.queries import Evidence
-from kg_api.models.queries.places import Place
+from kg_api.concepts.search import merge_passages
+from kg_api.graph.concepts import Appearance
+from kg_api.schemas.concepts import Evidence
+from kg_api.schemas.search import Place
 
 LENGTH = 12
 """Paragraphs of each document."""

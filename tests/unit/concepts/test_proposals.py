@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from kg_api.concepts.relations.proposals import alike, may_mean
-from kg_api.models.concepts.vocabulary import stance_of
-from kg_api.models.vocabulary import Stance
+from kg_api.concepts.relations import alike, may_mean
+from kg_api.schemas.concepts import stance_of
+from kg_api.schemas.vocabulary import Stance
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.concepts.network.ways import shortest_ways
-from kg_api.graph.concepts.reads import ReachedConcept
+from kg_api.concepts.network import shortest_ways
+from kg_api.graph.concepts import ReachedConcept
 
 Edges = set[tuple[int, int]]
 

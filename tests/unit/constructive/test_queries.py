@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kg_api.errors import InvalidInput
-from kg_api.models.constructive.query import ConstructiveQuery
-from kg_api.models.problems import valid
+from kg_api.schemas.constructive import ConstructiveQuery
+from kg_api.schemas.problems import valid
 
 SEED = {"step": "seed", "value": "leases"}
 

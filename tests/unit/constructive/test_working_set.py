@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from kg_api.constructive.ranking import connections, pagerank
-from kg_api.constructive.working_set import WorkingEdge, WorkingNode, WorkingSet
-from kg_api.models.constructive.subgraph import Reached
+from kg_api.discovery.expansion import WorkingEdge, WorkingNode, WorkingSet, connections, pagerank
+from kg_api.schemas.constructive import Reached
 
 
 def node(identity: str, *, hops: int = 0, rank: int = 1, step: int = 1) -> WorkingNode:

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from kg_api.errors import UnreadableDocument
-from kg_api.models.library.conversion import Converted
-from kg_api.models.library.parsing import BlockKind
-from kg_api.parse.formats.markdown import blocks
+from kg_api.schemas.documents import BlockKind, Converted
+from kg_api.text.markdown import blocks
 
 ZIP_HEAD = b"PK\x03\x04"
 BAD_BYTES = (

@@ -21,8 +21,8 @@ from urllib.parse import unquote
 
 from defusedxml import ElementTree
 
-from kg_api.convert.accounting import find_missing
 from kg_api.convert.html.elements import parse_html
+from kg_api.convert.shared.accounting import find_missing
 
 INLINE = frozenset({
     *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font"),

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kg_api.convert.accounting import find_missing, note_missing
+from kg_api.convert.shared.accounting import find_missing, note_missing
 
 
 def test_complete_text_has_nothing_missing() -> None:

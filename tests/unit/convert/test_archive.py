@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from kg_api.convert.files.archive import MAX_ENTRIES, open_archive, read_entry
+from kg_api.convert.shared.containers import MAX_ENTRIES, open_archive, read_entry
 from kg_api.errors import UnreadableDocument
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from kg_api.convert.docx import convert
-from kg_api.convert.ooxml.numbers import format_number, format_slide_number
+from kg_api.convert.ooxml.text import format_number, format_slide_number
 from tests.unit.convert.word_files import level, lists, paragraph, run, word_file
 
 CLAUSES = level(0, "decimal", "%1.") + level(1, "decimal", "%1.%2") + level(2, "lowerLetter", "(%3)")

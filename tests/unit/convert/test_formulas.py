@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.convert.ooxml.formulas import read_formula
+from kg_api.convert.ooxml.drawings import read_formula
 from kg_api.convert.ooxml.package import parse_part
 from tests.unit.convert.word_files import NAMESPACES
 

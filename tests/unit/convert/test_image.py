@@ -8,11 +8,11 @@ from typing import cast
 import pytest
 from PIL import Image, PngImagePlugin
 
-from kg_api.api_settings import ConversionSettings
-from kg_api.convert.image.document import convert, read_image
-from kg_api.convert.image.opening import MAX_FRAMES
+from kg_api.convert.image.embedded import convert, read_image
+from kg_api.convert.image.file import MAX_FRAMES
 from kg_api.errors import UnreadableDocument
-from kg_api.models.images import ReadImage
+from kg_api.schemas.images import ReadImage
+from kg_api.settings import ConversionSettings
 from tests.support.images import LATITUDE, LONGITUDE, drawn, encoded, exif, gif_of, png_of
 
 SETTINGS = ConversionSettings()

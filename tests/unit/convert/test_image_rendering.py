@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from kg_api.api_settings import ConversionSettings
-from kg_api.convert.image.document import read_image
-from kg_api.convert.image.rendering import render
-from kg_api.embed.image.port import Fit, Pixels, Rendering
+from kg_api.convert.image.embedded import read_image
+from kg_api.convert.image.file import render
 from kg_api.errors import UnreadableDocument
+from kg_api.providers.embedding_port import Fit, Pixels, Rendering
+from kg_api.settings import ConversionSettings
 from tests.support.images import drawn, encoded, exif, png_of
 
 SETTINGS = ConversionSettings()

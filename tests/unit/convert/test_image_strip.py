@@ -10,9 +10,9 @@ from typing import Any, cast
 import pytest
 from PIL import Image
 
-from kg_api.api_settings import ConversionSettings
-from kg_api.convert.image.document import convert, read_image
+from kg_api.convert.image.embedded import convert, read_image
 from kg_api.errors import UnreadableDocument
+from kg_api.settings import ConversionSettings
 from tests.support import bitmaps, placed
 from tests.support.images import drawn, encoded
 

@@ -13,17 +13,15 @@ import pytest
 from docx.shared import Inches
 from pptx.util import Inches as SlideInches
 
+from kg_api.blobs.images import LookingKeeper
 from kg_api.convert.docx import convert as convert_docx
 from kg_api.convert.epub import convert as convert_epub
 from kg_api.convert.html.page import convert as convert_html
-from kg_api.convert.image import within
+from kg_api.convert.image import embedded
 from kg_api.convert.pptx import convert as convert_pptx
-from kg_api.images.keeping import LookingKeeper
-from kg_api.ingest.images import place_images
-from kg_api.ingest.records import Incoming, to_record
-from kg_api.models.library.conversion import Converted
-from kg_api.models.library.documents import SourceRecord
-from kg_api.parse.beside.inline import from_data_uri
+from kg_api.ingest.service import Incoming, place_images, to_record
+from kg_api.schemas.documents import Converted, SourceRecord
+from kg_api.text.linked_files import from_data_uri
 from tests.support.images import drawn, encoded
 
 BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(40, 90))
@@ -114,7 +112,7 @@ def test_an_address_that_is_no_base64_is_read_as_it_is() -> None:
 
 
 def test_there_is_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(within, "MAX_IMAGES", 2)
+    monkeypatch.setattr(embedded, "MAX_IMAGES", 2)
     made = convert_html(page(f'<img alt="A boat" src="{uri(BOAT)}">' * 5))
     assert len(made.images) == 2
     assert made.notes == ("left out: pictures beyond the first 2 (3)",)

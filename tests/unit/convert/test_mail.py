@@ -5,8 +5,8 @@ from email.message import EmailMessage
 
 import pytest
 
-from kg_api.convert.accounting import find_missing
 from kg_api.convert.mail import convert
+from kg_api.convert.shared.accounting import find_missing
 from kg_api.errors import UnreadableDocument
 from tests.unit.convert.gate import assert_refuses_bad_bytes, kinds
 from tests.unit.convert.readers import find_invented_numbers, read_mail

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kg_api.convert.markdown_text import (
+from kg_api.convert.shared.markdown_text import (
     MarkdownWriter,
     fence,
     heading,
@@ -15,9 +15,9 @@ from kg_api.convert.markdown_text import (
     raise_text,
     table,
 )
-from kg_api.parse.documents import parse
-from kg_api.parse.formats.markdown import blocks
-from kg_api.parse.split import split
+from kg_api.text.documents import parse
+from kg_api.text.markdown import blocks
+from kg_api.text.sources import split
 
 MARKS = st.text(alphabet="#>-+*_`~|=\\<>/!1234.) \t\nabc[]:&'\"é\u00ad", max_size=40)
 TEXTS = MARKS | st.text(max_size=40)

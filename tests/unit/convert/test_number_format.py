@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.convert.number_format import (
+from kg_api.convert.shared.number_format import (
     find_builtin_format,
     format_duration,
     format_number,

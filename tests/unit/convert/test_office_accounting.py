@@ -12,8 +12,8 @@ from defusedxml.ElementTree import fromstring
 
 from kg_api.convert import docx as word
 from kg_api.convert import pptx as slides
-from kg_api.convert.accounting import find_missing, note_missing
-from kg_api.convert.ooxml.accounting import SLIDE_PARTS, WORD_PARTS, read_pieces
+from kg_api.convert.ooxml.package import SLIDE_PARTS, WORD_PARTS, read_pieces
+from kg_api.convert.shared.accounting import find_missing, note_missing
 from tests.unit.convert.test_docx_numbering import CLAUSES, item
 from tests.unit.convert.test_docx_text import CHARACTER_STYLES, LINES
 from tests.unit.convert.test_pptx import presentation

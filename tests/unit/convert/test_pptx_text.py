@@ -17,7 +17,7 @@ from pptx.opc.packuri import PackURI
 from pptx.util import Inches
 
 from kg_api.convert.pptx import convert
-from kg_api.models.library.conversion import Converted
+from kg_api.schemas.documents import Converted
 
 NAMESPACES = " ".join(
     f'xmlns:{prefix}="{uri}"'

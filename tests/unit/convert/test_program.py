@@ -6,12 +6,10 @@ import textwrap
 
 import pytest
 
-from kg_api.convert.program.definitions import MAX_BYTES
-from kg_api.convert.program.languages import ALIASES, LANGUAGES, SUFFIXES, language_of
-from kg_api.convert.program.scopes import find_scopes
+from kg_api.convert.program import ALIASES, LANGUAGES, MAX_BYTES, SUFFIXES, find_scopes, language_of
 from kg_api.errors import UnreadableDocument
-from kg_api.ingest.records import Incoming, to_record
-from kg_api.models.library.formats import PROGRAMS
+from kg_api.ingest.service import Incoming, to_record
+from kg_api.schemas.formats import PROGRAMS
 
 PROGRAM = {
     "py": '''

@@ -17,8 +17,8 @@ import pytest
 
 from kg_api.convert import docx, epub, mail, notebook, pdf, pptx, spreadsheet
 from kg_api.convert.html import page
-from kg_api.models.library.conversion import Converted
-from kg_api.parse.formats.markdown import blocks
+from kg_api.schemas.documents import Converted
+from kg_api.text.markdown import blocks
 
 FILES = Path(__file__).parents[2] / "data" / "files"
 SIGNS = r"[\W_]+"

@@ -16,7 +16,7 @@ import openpyxl
 import pytest
 
 from kg_api.convert import delimited, spreadsheet
-from kg_api.convert.accounting import find_missing
+from kg_api.convert.shared.accounting import find_missing
 from tests.unit.convert.test_delimited import DECLARED
 from tests.unit.convert.test_spreadsheet import (
     ROWS,

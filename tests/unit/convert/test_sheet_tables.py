@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.convert.sheet import Range
-from kg_api.convert.sheet_tables import split_tables
+from kg_api.convert.sheets import Range, split_tables
 
 Block = str | list[list[str]]
 

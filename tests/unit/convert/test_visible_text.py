@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from kg_api.convert import epub, mail, notebook
-from kg_api.convert.accounting import find_missing
 from kg_api.convert.html import page
-from kg_api.models.library.conversion import Converted
+from kg_api.convert.shared.accounting import find_missing
+from kg_api.schemas.documents import Converted
 from tests.unit.convert.readers import (
     find_invented_numbers,
     read_epub,

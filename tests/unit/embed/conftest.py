@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.embed.catalogue import DEFAULT
-from kg_api.embed.local.embedder import LocalEmbedder
-from kg_api.embed.local.packaged import ensure_model
+from kg_api.providers.embedding_port import DEFAULT
+from kg_api.providers.local_embedding import LocalEmbedder
+from kg_api.providers.model_files import ensure_model
 from kg_api.settings import load_settings
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.providers import Asking

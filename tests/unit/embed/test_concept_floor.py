@@ -9,12 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from kg_api.concepts.fitting import min_similarity_of
-from kg_api.embed.local.embedder import LocalEmbedder
-from kg_api.embed.port import Vectors
-from kg_api.graph.spaces.registry import Space
-from kg_api.spaces.calibration import calibrate_labels, calibrate_similarity
-from kg_api.spaces.open_space import LABELS_ASKED
+from kg_api.concepts.search import min_similarity_of
+from kg_api.graph.spaces import Space
+from kg_api.providers.embedding_port import Vectors
+from kg_api.providers.local_embedding import LocalEmbedder
+from kg_api.spaces.open_spaces import LABELS_ASKED, calibrate_labels, calibrate_similarity
 
 LABELS = (Path(__file__).parent / "pep_concepts.txt").read_text(encoding="utf-8").splitlines()
 QUESTIONS = [

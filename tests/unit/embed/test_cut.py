@@ -5,8 +5,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kg_api.embed.local.embedder import LocalEmbedder
-from kg_api.embed.text.spans import Span, TokenMeasure, TokenSpan, cut
+from kg_api.providers.local_embedding import LocalEmbedder
+from kg_api.providers.tokens import Span, TokenMeasure, TokenSpan, cut
 
 
 def words(text: str) -> list[TokenSpan]:

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.embed.deterministic import DeterministicEmbedder
+from kg_api.providers.embedding import DeterministicEmbedder
 
 
 def test_vectors_never_change_between_releases() -> None:

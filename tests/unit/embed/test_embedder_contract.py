@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from prometheus_client import CollectorRegistry
 
-from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.embed.metered import EmbeddingMetrics, MeteredEmbedder
-from kg_api.embed.port import Embedder
 from kg_api.errors import InvalidInput
+from kg_api.providers.embedding import DeterministicEmbedder, EmbeddingMetrics, MeteredEmbedder
+from kg_api.providers.embedding_port import Embedder
 from tests.support.providers import Asking
 
 TEXTS = [

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.embed.catalogue import CATALOGUE
-from kg_api.embed.known import price_of, remote_model
 from kg_api.errors import ConfigurationError
-from kg_api.models.embedding.spaces import ModelChoice
-from kg_api.models.vocabulary import Provider
+from kg_api.providers.embedding_port import CATALOGUE, price_of, remote_model
+from kg_api.schemas.spaces import ModelChoice
+from kg_api.schemas.vocabulary import Provider
 from kg_api.sections import OpenAISettings
 from kg_api.settings import EmbeddingSettings, load_settings
 

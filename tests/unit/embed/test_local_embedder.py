@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kg_api.embed.catalogue import DEFAULT, ModelSpec
-from kg_api.embed.local.embedder import LocalEmbedder
-from kg_api.embed.local.packaged import TOKENIZER, WEIGHTS
-from kg_api.embed.text.spans import cut
-from kg_api.embed.vectors import unit
 from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
+from kg_api.providers.embedding_port import DEFAULT, ModelSpec, unit
+from kg_api.providers.local_embedding import LocalEmbedder
+from kg_api.providers.model_files import TOKENIZER, WEIGHTS
+from kg_api.providers.tokens import cut
 
 SPEC = DEFAULT.spec
 Run = Callable[[NDArray[np.int64]], NDArray[np.float32]]

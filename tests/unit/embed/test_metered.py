@@ -8,11 +8,10 @@ import pytest
 import structlog
 from prometheus_client import CollectorRegistry, generate_latest
 
-from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.embed.local.embedder import LocalEmbedder
-from kg_api.embed.metered import EmbeddingMetrics, MeteredEmbedder, meter
-from kg_api.embed.port import Embedder, TextPart, gives_tokens
 from kg_api.errors import EmbeddingUnavailable, InvalidInput, KgError
+from kg_api.providers.embedding import DeterministicEmbedder, EmbeddingMetrics, MeteredEmbedder, meter
+from kg_api.providers.embedding_port import Embedder, TextPart, gives_tokens
+from kg_api.providers.local_embedding import LocalEmbedder
 from tests.support.behaviours import Status
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.providers import CANARY, Asking

@@ -8,9 +8,9 @@ import nomic.embed
 import numpy as np
 import pytest
 
-from kg_api.embed.open import open_embedder
 from kg_api.errors import ConfigurationError
-from kg_api.models.embedding.spaces import ModelChoice
+from kg_api.providers.embedding import open_embedder
+from kg_api.schemas.spaces import ModelChoice
 from kg_api.settings import EmbeddingSettings, load_settings
 from tests.support.behaviours import Status
 from tests.support.embedding_server import EmbeddingServer

@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from kg_api.embed.catalogue import CATALOGUE
-from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.embed.local.embedder import LocalEmbedder
-from kg_api.embed.open import default_choice, open_embedder
 from kg_api.errors import ConfigurationError
-from kg_api.models.embedding.spaces import ModelChoice
+from kg_api.providers.embedding import DeterministicEmbedder, default_choice, open_embedder
+from kg_api.providers.embedding_port import CATALOGUE
+from kg_api.providers.local_embedding import LocalEmbedder
+from kg_api.schemas.spaces import ModelChoice
 from kg_api.sections import NomicSettings, OpenAISettings
 from kg_api.settings import EmbeddingSettings, load_settings
 

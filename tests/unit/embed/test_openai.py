@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kg_api.embed.open import open_embedder
 from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
-from kg_api.models.embedding.spaces import ModelChoice
+from kg_api.providers.embedding import open_embedder
+from kg_api.schemas.spaces import ModelChoice
 from kg_api.sections import OpenAISettings
 from kg_api.settings import EmbeddingSettings, load_settings
 from tests.support.behaviours import Raw, Spoil, Status

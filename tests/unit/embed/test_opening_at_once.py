@@ -9,16 +9,16 @@ import pytest
 
 SCRIPT = """
 import sys, threading, time
-import kg_api.embed.known, kg_api.embed.text.tokens
-import kg_api.embed.vectors, kg_api.llm.missing, kg_api.llm.money
+import kg_api.providers.embedding_port, kg_api.providers.tokens
+import kg_api.providers.embedding_port, kg_api.providers.chat
 import openai.resources.chat, openai.resources.embeddings  # so that nothing but the use is left to do
 from importlib.machinery import SourceFileLoader
 from pydantic import SecretStr
-from kg_api.embed.known import remote_model
+from kg_api.providers.embedding_port import remote_model
 from kg_api.errors import LlmUnavailable
-from kg_api.llm.prompts import Prompt
-from kg_api.models.embedding.spaces import ModelChoice
-from kg_api.provider.retrying import RetryableError, RetryPolicy
+from kg_api.providers.chat import Prompt
+from kg_api.schemas.spaces import ModelChoice
+from kg_api.providers.retrying import RetryableError, RetryPolicy
 from kg_api.sections import LlmSettings, NomicSettings, OpenAISettings
 from kg_api.settings import load_settings
 
@@ -52,11 +52,11 @@ thread.start()
 assert half.wait(30)
 try:
     if sys.argv[1] == "embedding":
-        from kg_api.embed.remote.openai import OpenAIEndpoint
+        from kg_api.providers.openai_embedding import OpenAIEndpoint
         endpoint = OpenAIEndpoint(openais, remote_model(ModelChoice("openai"), settings))
         endpoint.ask(["a"], query=True, seconds=5)
     else:
-        from kg_api.llm.chat import open_chat
+        from kg_api.providers.openai_chat import open_chat
         open_chat(settings, RetryPolicy(tries=1)).ask(Prompt("a", "b", "c", {}))
 except (RetryableError, LlmUnavailable):  # nobody listens there
     print("asked")

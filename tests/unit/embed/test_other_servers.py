@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.embed.port import RejectedTexts
-from kg_api.embed.remote.embedder import KNOWN_GOOD
-from kg_api.embed.remote.replies import in_order
-from kg_api.embed.remote.traits import ServerTraits, list_learned, traits_of
 from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable, InvalidInput
-from kg_api.models.embedding.spaces import ModelChoice
+from kg_api.providers.embedding import DeterministicEmbedder
+from kg_api.providers.embedding_port import RejectedTexts
+from kg_api.providers.remote_embedding import KNOWN_GOOD, in_order
+from kg_api.providers.server_traits import ServerTraits, list_learned, traits_of
+from kg_api.schemas.spaces import ModelChoice
 from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.providers import Asking

@@ -11,10 +11,10 @@ import pytest
 from filelock import FileLock
 from jgo.env import LockedDependency, LockFile
 
-from kg_api.embed.catalogue import CATALOGUE, DEFAULT, PackagedModel
-from kg_api.embed.local import packaged
-from kg_api.embed.local.packaged import TOKENIZER, WEIGHTS, describe, ensure_model, ensure_packaged
 from kg_api.errors import ConfigurationError
+from kg_api.providers import model_files
+from kg_api.providers.embedding_port import CATALOGUE, DEFAULT, PackagedModel
+from kg_api.providers.model_files import TOKENIZER, WEIGHTS, describe, ensure_model, ensure_packaged
 from kg_api.settings import EmbeddingSettings, Settings, load_settings
 
 FILES = {"small.onnx": b"weights" * 1000, "small-tokenizer.json": b"{}"}
@@ -53,7 +53,7 @@ EXPECTED = {WEIGHTS: FILES["small.onnx"], TOKENIZER: FILES["small-tokenizer.json
 
 @pytest.mark.parametrize("model", CATALOGUE.values(), ids=CATALOGUE)
 def test_each_lock_file_names_one_package_with_its_checksum_and_no_address(model: PackagedModel) -> None:
-    path = Path(packaged.__file__).parent / model.lock
+    path = Path(model_files.__file__).parent / "models" / model.lock
     (entry,) = LockFile.load(path).dependencies
     assert entry.groupId == "dev.langchain4j"
     assert len(entry.sha256 or "") == len(model.spec.revision) == len(model.tokenizer_sha256) == 64

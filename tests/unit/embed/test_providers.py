@@ -14,11 +14,11 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.embed.text.tokens import QUERY_PIECES
 from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable, InvalidInput, KgError
-from kg_api.models.embedding.spaces import ModelChoice
-from kg_api.provider.retrying import RetryPolicy
+from kg_api.providers.embedding import DeterministicEmbedder
+from kg_api.providers.retrying import RetryPolicy
+from kg_api.providers.tokens import QUERY_PIECES
+from kg_api.schemas.spaces import ModelChoice
 from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
 from tests.support.embedding_server import EmbeddingServer, Request
 from tests.support.providers import CANARY, QUICK, Asking, patience

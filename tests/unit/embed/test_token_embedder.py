@@ -11,16 +11,22 @@ import pytest
 from numpy.typing import NDArray
 from prometheus_client import CollectorRegistry
 
-from kg_api.embed.catalogue import CATALOGUE, DEFAULT
-from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.embed.known import GIVE_TOKENS, refusal_of_parts, require_tokens
-from kg_api.embed.local.embedder import LocalEmbedder
-from kg_api.embed.local.late import mean_of
-from kg_api.embed.local.packaged import ensure_packaged
-from kg_api.embed.metered import EmbeddingMetrics, meter
-from kg_api.embed.port import Embedder, TextPart, TokenEmbedder, gives_tokens
-from kg_api.embed.tally import counting
 from kg_api.errors import ConfigurationError, InvalidInput
+from kg_api.providers.embedding import DeterministicEmbedder, EmbeddingMetrics, meter
+from kg_api.providers.embedding_port import (
+    CATALOGUE,
+    DEFAULT,
+    GIVE_TOKENS,
+    Embedder,
+    TextPart,
+    TokenEmbedder,
+    counting,
+    gives_tokens,
+    refusal_of_parts,
+    require_tokens,
+)
+from kg_api.providers.local_embedding import LocalEmbedder
+from kg_api.providers.model_files import ensure_packaged, mean_of
 from kg_api.settings import load_settings
 from tests.support.providers import Asking
 

@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.embed.local.packaged import TOKENIZER
-from kg_api.embed.text.spans import cut
-from kg_api.embed.text.tokens import (
+from kg_api.errors import InvalidInput
+from kg_api.providers.model_files import TOKENIZER
+from kg_api.providers.tokens import (
     QUERY_PIECES,
     Bytes,
     Cl100k,
     Tokenizer,
+    cut,
     fits,
     measure,
     query_pieces,
     total,
 )
-from kg_api.embed.text.wordpiece import WordPiece
-from kg_api.errors import InvalidInput
+from kg_api.providers.wordpiece import WordPiece
 
 texts = st.text(st.characters(exclude_categories=["Cs"])) | st.lists(
     st.sampled_from(

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from kg_api.embed.vectors import require_text, unit
 from kg_api.errors import EmbeddingFailed, InvalidInput
+from kg_api.providers.embedding_port import require_text, unit
 
 usable = st.floats(-1e6, 1e6, width=32).filter(lambda x: x == 0 or abs(x) > 1e-6)
 

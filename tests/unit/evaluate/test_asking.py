@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.evaluate.asking import AnswerFile, ask_all
-from kg_api.models.evaluation import FoundSpan, QuestionResult, SetQuery
+from kg_api.evaluation.run import AnswerFile, ask_all
+from kg_api.schemas.evaluation import FoundSpan, QuestionResult, SetQuery
 
 QUERIES = [SetQuery(f"q{n}", f"question {n}") for n in range(5)]
 

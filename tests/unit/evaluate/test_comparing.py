@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from kg_api.errors import InvalidInput
-from kg_api.evaluate.saved.reading import read_result
-from kg_api.evaluate.scores.comparing import compare
-from kg_api.evaluate.scores.plots import plot_comparison, plot_result
-from kg_api.models.evaluation import Comparison, EvalResult
+from kg_api.evaluation.comparing import compare
+from kg_api.evaluation.plots import plot_comparison, plot_result
+from kg_api.evaluation.saved import read_result
+from kg_api.schemas.evaluation import Comparison, EvalResult
 from tests.support.evaluations import measured
 
 PNG = b"\x89PNG"

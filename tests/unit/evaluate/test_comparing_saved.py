@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from kg_api.errors import InvalidInput, Unavailable
-from kg_api.evaluate.saved import comparisons
-from kg_api.evaluate.saved.folder import SavedResults
-from kg_api.evaluate.scores import comparing
+from kg_api.evaluation import comparing, saved
+from kg_api.evaluation.saved import SavedResults
 from tests.support.evaluations import measured, save
 
 PAIR: Any = comparing.pair_difference
@@ -65,7 +64,7 @@ def test_nobody_waits_for_the_comparison_of_others(
 def test_too_many_scores_are_refused_before_a_file_is_read(
     results: SavedResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(comparisons, "MAX_SCORES", 3 * 2 * 4)
+    monkeypatch.setattr(saved, "MAX_SCORES", 3 * 2 * 4)
     assert results.compare(["a", "b"], None, "first").tests
     monkeypatch.setattr(SavedResults, "_read", lambda *_: pytest.fail("it was read"))
     with pytest.raises(InvalidInput, match=r"3 questions of 3 results in 4 measures .* `kg eval compare`"):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kg_api.evaluate.sets.instances import InstanceQuote, QuotedConcept, numbered, pair_query
-from kg_api.models.evaluation import Reference
+from kg_api.evaluation.sets import InstanceQuote, QuotedConcept, numbered, pair_query
+from kg_api.schemas.evaluation import Reference
 
 PASSAGE = "A heron of the estuary carries a copper ring from Riga."
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from kg_api.evaluate.sets.judged import judged_queries
-from kg_api.models.evaluation import Reference
-from kg_api.models.queries.judgements import JudgedPlace
+from kg_api.evaluation.sets import judged_queries
+from kg_api.schemas.evaluation import JudgedPlace, Reference
 
 
 def judgement(question: str, document: str, start: int, relevance: int, *, gone: bool = False) -> JudgedPlace:

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from kg_api.errors import Conflict, Forbidden, InvalidInput, NotFound, RateExceeded, Unavailable
-from kg_api.evaluate import measuring
-from kg_api.evaluate.measuring import MeasuredOntology, Measuring
-from kg_api.evaluate.saved.folder import SavedResults
-from kg_api.evaluate.sets.judged import JudgedSet
-from kg_api.graph.naming.reach import reaching
-from kg_api.models.evaluation import JudgedPassage, SetQuery
-from kg_api.models.queries.search import SourceHits, SourceSearch
+from kg_api.evaluation import measuring
+from kg_api.evaluation.measuring import MeasuredOntology, Measuring
+from kg_api.evaluation.saved import SavedResults
+from kg_api.evaluation.sets import JudgedSet
+from kg_api.graph.reach import reaching
+from kg_api.schemas.evaluation import JudgedPassage, SetQuery
+from kg_api.schemas.search import SourceHits, SourceSearch
 
 JUDGED = JudgedSet(
     [

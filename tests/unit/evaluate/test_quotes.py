@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from kg_api.errors import Conflict
-from kg_api.evaluate.sets.folder import read_set
-from kg_api.evaluate.sets.quotes import LONGEST, SHORTEST, sample_quotes
-from kg_api.evaluate.sets.writing import write_set
-from kg_api.models.evaluation import SetDocument
+from kg_api.evaluation.sets import LONGEST, SHORTEST, read_set, sample_quotes, write_set
+from kg_api.schemas.evaluation import SetDocument
 
 COMMON = "This sentence of usual words stands in each of the documents here. "
 DOCUMENTS = [

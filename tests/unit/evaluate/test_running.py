@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from kg_api.errors import InvalidInput
-from kg_api.evaluate.asking import AnswerFile, ask_all
-from kg_api.evaluate.results import Run
-from kg_api.evaluate.running import measure
-from kg_api.models.evaluation import EvalResult, QuestionSet, SetDocument, SetQuery
+from kg_api.evaluation.results import Run, measure
+from kg_api.evaluation.run import AnswerFile, ask_all
+from kg_api.schemas.evaluation import EvalResult, QuestionSet, SetDocument, SetQuery
 from tests.support.evaluations import answered
 
 QUERY = SetQuery("q", "What?", {"a": 1})

@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from kg_api.errors import Forbidden, InvalidInput, NotFound
-from kg_api.evaluate.saved import folder as saved_folder
-from kg_api.evaluate.saved.folder import SavedResults
-from kg_api.evaluate.saved.questions import largest_differences, worst_first
-from kg_api.evaluate.scores.comparing import compare
-from kg_api.graph.naming.reach import reaching
+from kg_api.evaluation import saved
+from kg_api.evaluation.comparing import compare
+from kg_api.evaluation.saved import SavedResults, largest_differences, worst_first
+from kg_api.graph.reach import reaching
 from tests.support.evaluations import measured, save
 
 
@@ -107,7 +106,7 @@ def test_results_without_measures_and_reserved_names_are_unreadable(
 
 
 def test_a_file_that_is_too_large_is_not_read(results: SavedResults, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saved_folder, "MAX_BYTES", 10)
+    monkeypatch.setattr(saved, "MAX_BYTES", 10)
     found = results.page(None, 0, 50)
     assert (found.total, len(found.unreadable)) == (0, 3)
     assert found.unreadable[0].reason == "has more than 10 bytes"
@@ -158,8 +157,8 @@ def test_a_file_is_read_once_until_it_changes(
     results: SavedResults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = list[str]()
-    parse: Any = saved_folder.parse_result
-    monkeypatch.setattr(saved_folder, "parse_result", lambda text: read.append(text) or parse(text))
+    parse: Any = saved.parse_result
+    monkeypatch.setattr(saved, "parse_result", lambda text: read.append(text) or parse(text))
     assert len(names(results)) == len(read) == 3
     assert len(names(results)) == len(read) == 3
     path = save(tmp_path, "text", measured("other", [1], ontology="bees"))
@@ -203,5 +202,5 @@ def test_the_largest_differences_come_first() -> None:
 
 def test_reading_and_comparing_need_none_of_the_packages_for_measuring() -> None:
     hidden = "import sys; sys.modules['ir_measures'] = sys.modules['matplotlib'] = None; "
-    needed = "import kg_api.web.app, kg_api.evaluate.scores.comparing, kg_api.evaluate.saved.questions"
+    needed = "import kg_api.web.app, kg_api.evaluation.scores, kg_api.evaluation.saved"
     subprocess.run([sys.executable, "-c", hidden + needed], check=True)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.evaluate.scores.coverage import omega, scores
-from kg_api.evaluate.scores.scoring import means, per_query
-from kg_api.models.evaluation import FoundSpan, JudgedPassage, QuestionResult, Reference, SetQuery
+from kg_api.evaluation.scores import omega, scores
+from kg_api.evaluation.scoring import means, per_query
+from kg_api.schemas.evaluation import FoundSpan, JudgedPassage, QuestionResult, Reference, SetQuery
 
 
 def answer(query: str, *found: FoundSpan) -> QuestionResult:

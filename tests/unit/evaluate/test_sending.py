@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.evaluate.sending import as_sent
-from kg_api.evaluate.sets.sample import sample_hash, sample_queries
-from kg_api.models.evaluation import SetDocument, SetQuery
+from kg_api.evaluation.run import as_sent
+from kg_api.evaluation.sets import sample_hash, sample_queries
+from kg_api.schemas.evaluation import SetDocument, SetQuery
 
 
 def test_a_title_goes_above_the_text() -> None:

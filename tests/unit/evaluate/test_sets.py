@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from kg_api.errors import InvalidInput
-from kg_api.evaluate.sets.folder import read_set
-from kg_api.evaluate.sets.writing import write_set
-from kg_api.models.evaluation import Reference
+from kg_api.evaluation.sets import read_set, write_set
+from kg_api.schemas.evaluation import Reference
 from tests.unit.evaluate.sets import CORPUS, QRELS, QUERIES, lines, write
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.evaluate.scores import statistics
-from kg_api.evaluate.scores.statistics import holm, interval, paired_t, percentiles, randomisation
+from kg_api.evaluation import comparing
+from kg_api.evaluation.comparing import holm, interval, paired_t, percentiles, randomisation
 
 VALUES = st.lists(st.floats(0, 1).map(lambda value: round(value, 3)), min_size=1, max_size=30)
 
@@ -80,7 +80,7 @@ def test_percentiles() -> None:
 def test_memory_does_not_grow_with_the_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory is of resamples that are drawn together: a few more than those show it as well as thousands."""
     for name in ("RESAMPLES", "RANDOMISATIONS"):
-        monkeypatch.setattr(statistics, name, 600)
+        monkeypatch.setattr(comparing, name, 600)
     many = [((n * 7919) % 1000 - 480) / 1000 for n in range(6000)]
     tracemalloc.start()
     try:

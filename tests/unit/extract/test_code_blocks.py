@@ -7,12 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from kg_api.extract.blocks import with_blocks
-from kg_api.extract.keyphrase.extractor import KeyphraseExtractor
-from kg_api.graph.spaces.due import DocumentAbout, SourceText
-from kg_api.ingest.records import Incoming, to_record
-from kg_api.models.library.documents import DocumentRecord
-from kg_api.models.library.parsing import Format, SourceBlock
+from kg_api.extraction.keyphrases import KeyphraseExtractor
+from kg_api.extraction.replies import with_blocks
+from kg_api.graph.vectors import DocumentAbout, SourceText
+from kg_api.ingest.service import Incoming, to_record
+from kg_api.schemas.documents import DocumentRecord, Format, SourceBlock
 from tests.support.keyphrases import extract, labels
 
 SAID = "the Silver Harbour engine keeps a worker lease for Carla Jones"

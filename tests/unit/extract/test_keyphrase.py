@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.extract.keyphrase.extractor import MAX_LABEL_LENGTH, MAX_QUOTE_LENGTH, QUOTES, KeyphraseExtractor
-from kg_api.extract.keyphrase.lists import lists
-from kg_api.extract.keyphrase.words import stop_words
-from kg_api.graph.spaces.due import SourceText
-from kg_api.models.concepts.extraction import Extraction
+from kg_api.extraction.keyphrases import MAX_LABEL_LENGTH, MAX_QUOTE_LENGTH, QUOTES, KeyphraseExtractor
+from kg_api.extraction.tagging import lists, stop_words
+from kg_api.graph.vectors import SourceText
+from kg_api.schemas.concepts import Extraction
 from tests.support.growth import assert_linear
 from tests.support.keyphrases import ABOUT, extract, labels, sources
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.extract.keyphrase.words import language_of
+from kg_api.extraction.tagging import language_of
 from tests.support.keyphrases import labels
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kg_api.extract.keyphrase import extractor
-from kg_api.extract.keyphrase.ranking import Mention
-from kg_api.graph.spaces.due import SourceText
+from kg_api.extraction import keyphrases
+from kg_api.extraction.phrases import Mention
+from kg_api.graph.vectors import SourceText
 
 
 def test_mentions_are_gone_through_once_however_many_sources_there_are(
@@ -24,15 +24,15 @@ def test_mentions_are_gone_through_once_however_many_sources_there_are(
             return super().__iter__()
 
     read: list[int] = []
-    real = extractor.rank
+    real = keyphrases.rank
 
     def rank(*args: Any) -> list[Any]:
         return [replace(each, mentions=Counted(each.mentions)) for each in real(*args)]
 
-    monkeypatch.setattr(extractor, "rank", rank)
+    monkeypatch.setattr(keyphrases, "rank", rank)
     texts = [f"Grace Hopper met Alan Turing{'' if at % 2 else ' in Silver Springs'}." for at in range(50)]
     document = [SourceText(f"s{at}", "d", at, (), 0, text, "h") for at, text in enumerate(texts)]
-    found = extractor.find(document, 6)
+    found = keyphrases.find(document, 6)
     assert {concept.label for concept in found["s0"]} >= {"Grace Hopper", "Silver Springs"}
     assert "Silver Springs" not in {concept.label for concept in found["s1"]}
     assert len(read) <= 5

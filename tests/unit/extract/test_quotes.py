@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.extract.quotes import CASE_ONLY, MAX_QUOTE_LENGTH, MIN_SCORE, find_quote
-from kg_api.models.concepts.extraction import Quote
+from kg_api.extraction.replies import CASE_ONLY, MAX_QUOTE_LENGTH, MIN_SCORE, find_quote
+from kg_api.schemas.concepts import Quote
 
 TEXT = (
     "The Zen of Python says “Readability counts” — and\nspecial cases aren't special enough to break the "

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.extract.asking import batches, instruction, key_of, names, passages_of, question
-from kg_api.extract.reading import (
+from kg_api.extraction.llm import batches, instruction, key_of, names, passages_of, question
+from kg_api.extraction.replies import (
     DESCRIPTION,
     LABEL,
     MAX_TERMS,
@@ -20,9 +20,9 @@ from kg_api.extract.reading import (
     extraction_of,
     serialize,
 )
-from kg_api.graph.spaces.due import DocumentAbout, SourceText
-from kg_api.llm.replies import parse_entries
-from kg_api.models.concepts.extraction import Extraction
+from kg_api.graph.vectors import DocumentAbout, SourceText
+from kg_api.providers.chat import parse_entries
+from kg_api.schemas.concepts import Extraction
 
 TEXT = "Ada Lovelace wrote the first program for the Analytical Engine in 1843."
 SOURCE = SourceText("s", "d", 0, ("Top",), 0, TEXT, "h")

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.extract.keyphrase.background import simplify
-from kg_api.extract.keyphrase.spaceless.chinese import chinese_phrases
-from kg_api.extract.keyphrase.spaceless.japanese import japanese_phrases
+from kg_api.extraction.spaceless import chinese_phrases, japanese_phrases
+from kg_api.extraction.tagging import simplify
 from tests.support.growth import assert_linear
 from tests.support.keyphrases import extract, labels, sources
 

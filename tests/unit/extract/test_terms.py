@@ -9,9 +9,9 @@ import pytest
 
 from benchmarks.concept_terms import groups
 from benchmarks.term_gold import GOLD, Score, read_gold, score
-from kg_api.extract.keyphrase.background import is_rare, zipf
-from kg_api.extract.keyphrase.code_names import name_words
-from kg_api.models.concepts.extraction import PER_SOURCE
+from kg_api.extraction.phrases import name_words
+from kg_api.extraction.tagging import is_rare, zipf
+from kg_api.schemas.concepts import PER_SOURCE
 from tests.support.keyphrases import extract, labels, sources
 
 SPACELESS = GOLD.parent / "terms_spaceless"

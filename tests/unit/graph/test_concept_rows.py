@@ -9,25 +9,23 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.graph.concepts.names import (
+from kg_api.graph.concepts import (
+    IMPORTED,
     TERMS,
+    Difference,
+    EvidenceRows,
     NamedConcept,
     Text,
     all_named,
+    difference,
+    evidence,
+    find_changed_texts,
     first_texts,
     names_of,
     resolve_names,
 )
-from kg_api.graph.concepts.rows import (
-    IMPORTED,
-    Difference,
-    EvidenceRows,
-    difference,
-    evidence,
-    find_changed_texts,
-)
-from kg_api.models.concepts.extraction import ExtractedConcept, ExtractedRelation, Extraction, Quote
-from kg_api.models.identity import concept_name
+from kg_api.schemas.base import concept_name
+from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation, Extraction, Quote
 
 TEXTS = {"s1": "bees dance on flowers", "s2": "wasps and bees"}
 LABELS = st.sampled_from(["bees", "Bees", "dance", "flowers", "wasps", "PEP 8", "", "\x00"])

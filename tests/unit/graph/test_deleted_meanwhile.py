@@ -6,9 +6,9 @@ from typing import Any, cast
 
 from neo4j.time import DateTime
 
-from kg_api.graph.concepts.vectors import near_concepts
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.library import summaries
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_vectors import near_concepts
+from kg_api.graph.library import summaries
 from tests.unit.search.found import SPACE
 
 ROW: dict[str, Any] = {

@@ -6,7 +6,7 @@ import pytest
 from neo4j.exceptions import Neo4jError
 
 from kg_api.errors import DatabasePanicked, DatabaseUnavailable, StorageFull
-from kg_api.graph.faults import fault_of
+from kg_api.graph.client import fault_of
 
 NEEDS_RESTART = "The database has encountered a critical error, and needs to be restarted. Please see logs."
 

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.graph.fulltext.forms import word_form
-from kg_api.graph.fulltext.matches import MAX_MATCHES, MAX_SCANNED, QuestionWords
-from kg_api.graph.fulltext.tokens import parts
+from kg_api.graph.fulltext import MAX_MATCHES, MAX_SCANNED, QuestionWords
+from kg_api.graph.text_analysis import parts, word_form
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "No"]), max_size=60) | st.lists(
     st.sampled_from(

@@ -8,7 +8,7 @@ import pytest
 import tenacity
 from neo4j.exceptions import ClientError, ServiceUnavailable, SessionExpired
 
-from kg_api.graph import database, retrying
+from kg_api.graph import client
 
 Clock = list[float]
 
@@ -27,11 +27,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
         now[0] += seconds
 
     monkeypatch.setattr(tenacity, "time", Time)
-    monkeypatch.setattr(database.Graph._read.retry, "sleep", wait)  # pyright: ignore[reportFunctionMemberAccess]
+    monkeypatch.setattr(client.Graph._read.retry, "sleep", wait)  # pyright: ignore[reportFunctionMemberAccess]
     return now
 
 
-class Reading(database.Graph):
+class Reading(client.Graph):
     """A graph whose session ends with an error, after some seconds."""
 
     def __init__(self, clock: Clock, error: Exception, seconds: float) -> None:
@@ -57,7 +57,7 @@ def test_a_read_that_broke_off_late_is_tried_once_more(clock: Clock) -> None:
 
 def test_a_server_that_is_away_is_asked_a_few_times_and_not_again_and_again(clock: Clock) -> None:
     assert 3 <= tries(clock, ServiceUnavailable("away")) <= 5
-    assert retrying.RETRY_SECONDS <= clock[0] < 2 * retrying.RETRY_SECONDS
+    assert client.RETRY_SECONDS <= clock[0] < 2 * client.RETRY_SECONDS
 
 
 def test_what_is_wrong_stays_wrong(clock: Clock) -> None:

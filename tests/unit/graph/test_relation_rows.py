@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.graph.relations.rows import MAX_QUOTE, between, edge_text, state
-from kg_api.wording.folding import fold
-from kg_api.wording.named import NamePlaces
+from kg_api.graph.relations import MAX_QUOTE, between, edge_text, state
+from kg_api.suggestions import NamePlaces, fold
 
 TEXT = "".join(chr(ord("a") + at % 26) for at in range(2000))
 

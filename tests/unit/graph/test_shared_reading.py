@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from kg_api.errors import DatabaseUnavailable
-from kg_api.graph.search.shared_reading import SharedReading
+from kg_api.graph.search import SharedReading
 
 PATIENCE = 20.0
 MANY = 16

@@ -6,14 +6,9 @@ from typing import Any
 
 import pytest
 
-from kg_api.graph.database import Row
-from kg_api.graph.filters.sources import (
-    NOTHING,
-    SourceFilter,
-    filter_sources,
-    split_clauses,
-)
-from kg_api.models.queries.filters import Clause, DocumentFilter, conditions_of
+from kg_api.graph.client import Row
+from kg_api.graph.filters import NOTHING, SourceFilter, filter_sources, split_clauses
+from kg_api.schemas.filters import Clause, DocumentFilter, conditions_of
 
 LOW, HIGH = -(2**31), 2**31
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.graph.fulltext.queries import fuzzy_queries
-from kg_api.graph.fulltext.spelling import fold, fuzzy_clauses, may_be_misspelt, meant_by
+from kg_api.graph.fulltext import fuzzy_queries
+from kg_api.graph.text_analysis import fold, fuzzy_clauses, may_be_misspelt, meant_by
 
 
 @pytest.mark.parametrize(

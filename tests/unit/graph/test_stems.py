@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from kg_api.graph.fulltext.queries import MAX_STEMS, lucene_queries
-from kg_api.graph.fulltext.scopes import scope_of_source
-from kg_api.graph.fulltext.stems import language_of, stems_of_question, stems_of_texts
-from kg_api.graph.fulltext.stopwords import stop_words_of
-from kg_api.graph.fulltext.synonyms import MAX_ADDED, synonyms_in
-from kg_api.models.words.synonyms import SynonymList
+from kg_api.graph.fulltext import MAX_ADDED, MAX_STEMS, lucene_queries, synonyms_in
+from kg_api.graph.text_analysis import (
+    language_of,
+    scope_of_source,
+    stems_of_question,
+    stems_of_texts,
+    stop_words_of,
+)
+from kg_api.schemas.languages import SynonymList
 
 GERMAN = "Die Zwiebeln sind auf dem Brett und werden mit dem Messer geschnitten."
 SPANISH = "Los jugadores de la selección han ganado en el estadio de la ciudad."

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.graph.fulltext.tokens import find_hidden_parts, parts
-from kg_api.models.identity import scope_of_document, scope_of_ontology
+from kg_api.graph.text_analysis import find_hidden_parts, parts
+from kg_api.schemas.base import scope_of_document, scope_of_ontology
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kg_api.errors import InvalidInput
-from kg_api.graph.filters.matching import describe_missing_keys
+from kg_api.graph.filters import describe_missing_keys
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.graph.fulltext.forms import OMITTED
-from kg_api.graph.fulltext.variants import MAX_VARIANTS, Variant, find_variants
+from kg_api.graph.text_analysis import MAX_VARIANTS, OMITTED, Variant, find_variants
 
 
 @pytest.mark.parametrize(

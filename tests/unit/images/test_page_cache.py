@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kg_api.images.page_cache import PageCache
-from kg_api.models.images import DrawnPage
+from kg_api.blobs.pages import PageCache
+from kg_api.schemas.images import DrawnPage
 
 
 def page(size: int) -> DrawnPage:

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from kg_api.blobs.images import SingleFlight
 from kg_api.errors import TooBusy
-from kg_api.images.single_flight import SingleFlight
 
 
 class Work:

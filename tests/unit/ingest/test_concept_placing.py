@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.extract import quotes
-from kg_api.extract.quotes import QuotedText, QuoteSearch
-from kg_api.graph.concepts.names import resolve_names
-from kg_api.graph.concepts.rows import evidence
-from kg_api.graph.spaces.due import SourceText
-from kg_api.ingest.concept_placing import Allowance, Missing, PlacedConcepts, place
-from kg_api.models.concepts.imports import ConceptRow
-from kg_api.models.identity import content_hash
+from kg_api.extraction import replies
+from kg_api.extraction.replies import QuotedText, QuoteSearch
+from kg_api.graph.concepts import evidence, resolve_names
+from kg_api.graph.vectors import SourceText
+from kg_api.ingest.concepts import Allowance, Missing, PlacedConcepts, place
+from kg_api.schemas.base import content_hash
+from kg_api.schemas.concepts import ConceptRow
 
 
 def placed(*texts: str) -> list[PlacedConcepts]:
@@ -194,8 +193,8 @@ def test_looking_for_likeness_has_an_end_that_is_told() -> None:
 
 def test_each_text_is_folded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     folded: list[str] = []
-    real = quotes.fold
-    monkeypatch.setattr(quotes, "fold", lambda text, **how: folded.append(text) or real(text, **how))
+    real = replies.fold
+    monkeypatch.setattr(replies, "fold", lambda text, **how: folded.append(text) or real(text, **how))
     sources = placed("One.", "Two.")
     list(place(row(*({"label": f"label {n}", "quotes": [f"quote {n}"]} for n in range(9))), sources))
     assert (folded.count("One."), folded.count("Two.")) == (1, 1)

@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import InvalidInput
-from kg_api.ingest.conversation import consolidate, heading, quote_block
-from kg_api.models.library.conversations import Message
-from kg_api.parse.documents import parse
-from kg_api.parse.lines import is_blank
-from kg_api.parse.split import split
+from kg_api.ingest.service import consolidate, heading, quote_block
+from kg_api.schemas.documents import Message
+from kg_api.text.documents import parse
+from kg_api.text.sources import is_blank, split
 
 HOSTILE = [
     "# a heading",

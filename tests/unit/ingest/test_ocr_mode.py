@@ -6,12 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from kg_api.ingest.reading import DocumentReader
-from kg_api.ingest.records import incoming_of
-from kg_api.models.library.conversion import Converted
-from kg_api.models.library.documents import DocumentUpload
-from kg_api.models.library.formats import ConvertedFormat, OcrMode
-from kg_api.models.library.parsing import CodeScope
+from kg_api.ingest.service import DocumentReader, incoming_of
+from kg_api.schemas.documents import CodeScope, Converted, DocumentUpload
+from kg_api.schemas.formats import ConvertedFormat, OcrMode
 
 
 class Asked:

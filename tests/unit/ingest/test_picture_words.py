@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kg_api.ingest.images import with_words
-from kg_api.models.library.conversion import Converted
+from kg_api.ingest.service import with_words
+from kg_api.schemas.documents import Converted
 
 
 def test_what_is_said_of_it_stands_before_its_own_words() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.client import Graph, Transaction
 
 Answers = Callable[[str, dict[str, Any]], list[dict[str, Any]]]
 

@@ -10,17 +10,15 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.embed.port import RejectedTexts
 from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable
-from kg_api.graph.database import Transaction
+from kg_api.graph.client import Transaction
 from kg_api.graph.jobs import ClaimedJob, Owner
-from kg_api.graph.spaces.registry import Space
-from kg_api.jobs.embedding.model import SpaceModel
-from kg_api.jobs.embedding.target import EmbeddingTarget, blame_items
-from kg_api.jobs.run import JobRun
-from kg_api.spaces.cached import CachedPassages
-from kg_api.spaces.registry import SpaceRegistry
+from kg_api.graph.spaces import Space
+from kg_api.jobs.embedding import EmbeddingTarget, SpaceModel, blame_items
+from kg_api.jobs.runner import JobRun
+from kg_api.providers.embedding import DeterministicEmbedder
+from kg_api.providers.embedding_port import RejectedTexts
+from kg_api.spaces.registry import CachedPassages, SpaceRegistry
 from tests.unit.jobs.fakes import FakeGraph
 
 Vectors = list[tuple["Picture", NDArray[np.float32]]]

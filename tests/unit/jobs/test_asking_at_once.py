@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from kg_api.errors import LlmUnavailable
-from kg_api.provider.waiting import Abandoned, ask_at_once, wait, waiting_unless
+from kg_api.providers.retrying import Abandoned, ask_at_once, wait, waiting_unless
 
 PATIENCE = 20.0
 

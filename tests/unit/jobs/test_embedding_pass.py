@@ -9,16 +9,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kg_api.embed.port import RejectedTexts
 from kg_api.errors import EmbeddingUnavailable
-from kg_api.jobs.embedding.job import TextEmbeddingJob
-from kg_api.jobs.embedding.passes import MAX_REJECTED, EmbeddingPass, left
-from kg_api.jobs.embedding.target import LostItem
-from kg_api.jobs.run import JobRun, Stopped
-from kg_api.provider.service import RejectedText
-from kg_api.spaces.cached import CachedPassages
+from kg_api.jobs.embedding import MAX_REJECTED, EmbeddingPass, LostItem, TextEmbeddingJob, left
+from kg_api.jobs.runner import JobRun, Stopped
+from kg_api.providers.embedding_port import RejectedTexts
+from kg_api.providers.retrying import RejectedText
 from kg_api.spaces.plans import EmbeddingState
-from kg_api.spaces.registry import SpaceRegistry
+from kg_api.spaces.registry import CachedPassages, SpaceRegistry
 from tests.unit.jobs.fakes import FakeGraph
 from tests.unit.jobs.pictures import Job, Model, Picture, PictureTarget, Vectors, album, answer, pictures
 

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from kg_api.errors import EmbeddingUnavailable, LeaseLost
-from kg_api.graph.database import Transaction
-from kg_api.jobs import flight
-from kg_api.jobs.embedding.model import SpaceModel
-from kg_api.jobs.embedding.passes import EmbeddingPass
-from kg_api.jobs.run import JobRun, Stopped, Yielded
-from kg_api.provider import waiting
-from kg_api.provider.waiting import Abandoned
-from kg_api.spaces.cached import CachedPassages
+from kg_api.graph.client import Transaction
+from kg_api.jobs import runner
+from kg_api.jobs.embedding import EmbeddingPass, SpaceModel
+from kg_api.jobs.runner import JobRun, Stopped, Yielded
+from kg_api.providers import retrying
+from kg_api.providers.retrying import Abandoned
+from kg_api.spaces.registry import CachedPassages
 from tests.unit.jobs.pictures import Job, Model, Picture, PictureTarget, Vectors, album, pictures
 
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ def test_long_texts_go_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         return sum(len(each.caption) for each in items)
 
     monkeypatch.setattr(PictureTarget, "characters", characters)
-    monkeypatch.setattr(flight, "MAX_CHARACTERS", SIZE)
+    monkeypatch.setattr(runner, "MAX_CHARACTERS", SIZE)
     gates = Gates()
     gates.hold("a")
     flying = Flying("abcdefghijkl", gates)
@@ -171,7 +170,7 @@ def test_one_that_fails_in_the_middle_ends_it_there_and_the_next_run_skips_nothi
 def test_those_that_wait_for_a_provider_give_up_when_another_has_failed() -> None:
     def before(texts: Sequence[str]) -> None:
         if texts[0] == "a":
-            waiting.wait(PATIENCE)
+            retrying.wait(PATIENCE)
         raise EmbeddingUnavailable("503")
 
     begun = time.monotonic()
@@ -228,7 +227,7 @@ def test_a_stop_writes_what_was_begun_and_begins_no_other() -> None:
 def test_a_stop_waits_for_no_provider_that_wants_to_be_left_alone() -> None:
     def before(texts: Sequence[str]) -> None:
         if texts[0] == "e":
-            waiting.wait(PATIENCE)
+            retrying.wait(PATIENCE)
 
     flying = Flying("abcdefghijkl", before)
     until(lambda: flying.written == "abcd")
@@ -294,7 +293,7 @@ def test_where_vectors_are_remembered_one_is_embedded_while_the_last_one_is_writ
 def test_waits_end_only_within() -> None:
     given_up = threading.Event()
     given_up.set()
-    waiting.wait(0)
-    with waiting.waiting_unless(given_up), pytest.raises(Abandoned):
-        waiting.wait(PATIENCE)
-    waiting.wait(0)
+    retrying.wait(0)
+    with retrying.waiting_unless(given_up), pytest.raises(Abandoned):
+        retrying.wait(PATIENCE)
+    retrying.wait(0)

@@ -11,9 +11,7 @@ import pytest
 
 from kg_api.errors import DatabaseUnavailable, LeaseLost
 from kg_api.graph.jobs import ClaimedJob, Owner
-from kg_api.jobs.heartbeat import STUCK_EXIT_CODE, Heartbeat
-from kg_api.jobs.run import JobRun, Paused, Stopped, Yielded
-from kg_api.jobs.time_slice import TimeSlice
+from kg_api.jobs.runner import STUCK_EXIT_CODE, Heartbeat, JobRun, Paused, Stopped, TimeSlice, Yielded
 from tests.support.running import wait_until
 from tests.unit.jobs.fakes import FakeGraph
 

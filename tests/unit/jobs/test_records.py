@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kg_api.graph.jobs.records import fresh_job
+from kg_api.graph.jobs import fresh_job
 from tests.support.schema import PROPERTIES
 
 

@@ -10,8 +10,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from kg_api.errors import DatabaseUnavailable
-from kg_api.jobs.registration import WorkerRegistration
-from kg_api.jobs.schedule import ALWAYS, ticking
+from kg_api.jobs.backfill import ALWAYS, ticking
+from kg_api.jobs.runner import WorkerRegistration
 from tests.support.running import wait_until
 from tests.unit.jobs.fakes import FakeGraph
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from kg_api.jobs import flight
+from kg_api.jobs import runner
 from tests.unit.jobs.pictures import PictureTarget
 from tests.unit.jobs.test_flight import SIZE, Flying, Gates, until
 
@@ -28,7 +28,7 @@ def test_what_is_there_at_once_is_written_at_once(monkeypatch: pytest.MonkeyPatc
 
 def test_what_is_written_at_once_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PictureTarget, "is_written_together", True)
-    monkeypatch.setattr(flight, "MAX_TOGETHER", 2 * SIZE)
+    monkeypatch.setattr(runner, "MAX_TOGETHER", 2 * SIZE)
     gates = Gates()
     gates.hold("a")
     flying = Flying("abcdefghijklmnop", gates)

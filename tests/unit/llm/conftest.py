@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kg_api.llm.chat import Chat
+from kg_api.providers.openai_chat import Chat
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import open_quick, write_contexts
 

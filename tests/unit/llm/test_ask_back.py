@@ -7,8 +7,7 @@ import json
 import pytest
 
 from kg_api.errors import LlmFailed
-from kg_api.llm.ask_back import ask_back
-from kg_api.llm.prompts import Prompt
+from kg_api.providers.chat import Prompt, ask_back
 
 
 def test_the_passage_goes_as_data_and_the_question_comes_on_one_line() -> None:

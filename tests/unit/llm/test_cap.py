@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.planning.llm_contexts import MAX_CONTEXT_LENGTH, USUAL, cap
+from kg_api.spaces.contexts import MAX_CONTEXT_LENGTH, USUAL, cap
 
 
 def test_a_long_context_ends_with_a_sentence() -> None:

@@ -10,9 +10,8 @@ import pytest
 from pydantic import SecretStr
 
 from kg_api.errors import ConfigurationError, InvalidInput, KgError, LlmFailed, LlmUnavailable
-from kg_api.llm.chat import Chat, open_chat, provider_of
-from kg_api.llm.parts import DocumentPart
-from kg_api.llm.prompts import INSTRUCTION, Chunk, Prompt, question
+from kg_api.providers.chat import PROMPTS_INSTRUCTION, Chunk, DocumentPart, Prompt, question
+from kg_api.providers.openai_chat import Chat, open_chat, provider_of
 from kg_api.sections import LlmSettings, OpenAISettings
 from kg_api.settings import load_settings
 from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
@@ -39,7 +38,7 @@ def test_it_works(server: EmbeddingServer, chat: Chat) -> None:
     assert request.body["response_format"]["json_schema"]["schema"] == QUESTION.schema
     assert drop_schema(request.body) == QUESTION
     assert [each["role"] for each in request.body["messages"]] == ["system", "user"]
-    assert request.body["messages"][0]["content"] == INSTRUCTION
+    assert request.body["messages"][0]["content"] == PROMPTS_INSTRUCTION
 
 
 PASSING: list[Behaviour] = [

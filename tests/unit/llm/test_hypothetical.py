@@ -7,8 +7,7 @@ import json
 import pytest
 
 from kg_api.errors import LlmFailed
-from kg_api.llm.hypothetical import MAX_ANSWER_LENGTH, hypothetical_answers
-from kg_api.llm.prompts import Prompt
+from kg_api.providers.chat import MAX_ANSWER_LENGTH, Prompt, hypothetical_answers
 
 
 def test_the_question_goes_as_data_and_the_passages_come_as_lines() -> None:

@@ -7,9 +7,8 @@ import contextlib
 import pytest
 
 from kg_api.errors import ConfigurationError, LlmUnavailable
-from kg_api.llm.lazy import LanguageModel
-from kg_api.llm.prompts import Prompt
-from kg_api.provider.retrying import RetryPolicy
+from kg_api.providers.chat import LanguageModel, Prompt
+from kg_api.providers.retrying import RetryPolicy
 from kg_api.settings import load_settings
 from tests.support.behaviours import Status
 from tests.support.embedding_server import EmbeddingServer

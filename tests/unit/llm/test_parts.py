@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.llm.parts import BEGINNING, ENOUGH, MARGIN, MAX_BYTES, WHOLE, HeadedParagraph, document_parts
+from kg_api.providers.chat import BEGINNING, ENOUGH, MARGIN, MAX_BYTES, WHOLE, HeadedParagraph, document_parts
 
 
 def paragraphs(count: int, sections: int = 1, size: int = 500) -> list[HeadedParagraph]:

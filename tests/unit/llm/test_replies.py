@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.llm.replies import MAX_CHARACTERS, ObjectReader, line, objects
+from kg_api.providers.chat import MAX_CHARACTERS, ObjectReader, line, objects
 
 TWO: list[dict[str, Any]] = [{"a": "one ] }"}, {"a": 'two "[{', "b": [{"c": 1}]}]
 

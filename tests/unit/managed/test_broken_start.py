@@ -9,13 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from kg_api.managed import processes, roles
-from kg_api.managed.home import Home
-from kg_api.managed.processes import ProcessId
-from kg_api.managed.roles import Role
-from kg_api.managed.watch import Policy, Watch
+from kg_api.local import processes
+from kg_api.local.processes import Home, ProcessId, Role
+from kg_api.local.supervisor import Policy, Watch
 from kg_api.settings import Settings
-from kg_cli.stack import roles as stack_roles
+from kg_cli.stack import doctor
 
 PANIC = "it has panicked"
 SLEEP = ("-c", "import time; time.sleep(60)")
@@ -48,7 +46,7 @@ class Clock:
 @pytest.fixture
 def adopted(tmp_path: Path) -> Iterator[ProcessId]:
     """It runs before there is a supervisor."""
-    process = roles.start(sleeper(tmp_path, lambda: None))
+    process = processes.start(sleeper(tmp_path, lambda: None))
     yield process
     process.kill()
 
@@ -88,9 +86,9 @@ def test_a_neo4j_that_does_not_answer_yet_is_asked_no_query(
 ) -> None:
     asked: list[str] = []
     probe = SimpleNamespace(panic=lambda: asked.append("panic") or PANIC)
-    monkeypatch.setattr(stack_roles, "_probe", lambda *_: probe)
+    monkeypatch.setattr(doctor, "_probe", lambda *_: probe)
     monkeypatch.setattr(
-        stack_roles,
+        doctor,
         "neo4j_role",
         lambda *_: Role(
             name="neo4j",
@@ -103,6 +101,6 @@ def test_a_neo4j_that_does_not_answer_yet_is_asked_no_query(
             marks=(),
         ),
     )
-    neo4j = stack_roles.stack_roles(Home(tmp_path), Settings())[0]
+    neo4j = doctor.stack_roles(Home(tmp_path), Settings())[0]
     assert neo4j.broken() == panic
     assert len(asked) == (0 if waits else 1)

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from kg_api.errors import StorageFull
-from kg_api.managed import logfiles
-from kg_api.managed.home import Home
-from kg_api.managed.neo4j.disk import DiskRoom
-from kg_api.managed.neo4j.role import LACK_OF_HEAP, NAME, _memory_for_start, machine_memory
-from kg_api.neo4j_settings import Neo4jSettings
+from kg_api.local import processes
+from kg_api.local.neo4j import LACK_OF_HEAP, NAME, DiskRoom, _memory_for_start, machine_memory
+from kg_api.local.processes import Home
+from kg_api.settings import Neo4jSettings
 
 EVERYTHING = 1 << 60
 """More than any disk has."""
@@ -35,4 +34,4 @@ def test_a_start_after_a_lack_of_heap_gets_more(tmp_path: Path) -> None:
     assert _memory_for_start(home, settings).heap_mb > 512
     home.log_file(NAME).write_text(f"Terminating due to {LACK_OF_HEAP}: Java heap space\n" + "INFO ok\n" * 9)
     assert _memory_for_start(home, settings).heap_mb == 512
-    assert logfiles.tail(home.log_file(NAME), 1) == ["INFO ok"]
+    assert processes.tail(home.log_file(NAME), 1) == ["INFO ok"]

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.managed.home import Home
+from kg_api.local.processes import Home
 from kg_api.settings import load_settings
-from kg_cli.stack.doctor.checks import examine_files
-from kg_cli.stack.doctor.findings import DoctorFinding
+from kg_cli.stack.doctor import DoctorFinding, examine_files
 
 
 def found(home: Path) -> DoctorFinding:

@@ -6,11 +6,9 @@ import time
 
 import pytest
 
-from kg_api.managed.home import Home
-from kg_api.managed.ports import free_port
+from kg_api.local.processes import Home, free_port
 from kg_api.settings import load_settings
-from kg_cli.stack.doctor.findings import DoctorFinding
-from kg_cli.stack.doctor.watching import examine_tracing
+from kg_cli.stack.doctor import DoctorFinding, examine_tracing
 from tests.support.collector import Collector
 
 
@@ -38,7 +36,7 @@ def test_what_takes_no_traces_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_collector_that_is_away_or_silent_is_soon_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kg_cli.stack.doctor.watching.COLLECTOR_SECONDS", 0.3)
+    monkeypatch.setattr("kg_cli.stack.doctor.COLLECTOR_SECONDS", 0.3)
     (away,) = found(f"http://127.0.0.1:{free_port()}", monkeypatch)
     begun = time.monotonic()
     with Collector(delay=20) as collector:
@@ -49,6 +47,6 @@ def test_a_collector_that_is_away_or_silent_is_soon_told(monkeypatch: pytest.Mon
 
 
 def test_missing_packages_are_named_with_their_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kg_cli.stack.doctor.watching.is_installed", lambda: False)
+    monkeypatch.setattr("kg_cli.stack.doctor.is_installed", lambda: False)
     (finding,) = found("http://127.0.0.1:4318", monkeypatch)
     assert (finding.state, "'.[tracing]'" in finding.fix) == ("warn", True)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kg_api.errors import ConfigurationError
-from kg_api.managed import files
-from kg_api.managed.home import Home
+from kg_api.local import processes
+from kg_api.local.processes import Home
 
 
 def mode(path: Path) -> int:
@@ -85,14 +85,14 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "file"
-    files.write_text(path, "old")
+    processes.write_text(path, "old")
 
     def interrupt(_: int) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        files.write_text(path, "new")
+        processes.write_text(path, "new")
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
     assert path.read_text(encoding="utf-8") == "old"
 

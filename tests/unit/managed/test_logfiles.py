@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.managed import logfiles
+from kg_api.local import processes
 
 
 @pytest.fixture
@@ -14,39 +14,39 @@ def log(tmp_path: Path) -> Path:
 
 def test_the_tail_is_the_end(log: Path) -> None:
     log.write_bytes(b"one\ntwo\nthree \xff\n")
-    assert logfiles.tail(log, 2) == ["two", "three �"]
-    assert logfiles.tail(log.with_name("none"), 2) == []
+    assert processes.tail(log, 2) == ["two", "three �"]
+    assert processes.tail(log.with_name("none"), 2) == []
 
 
 def test_telling_lines_are_the_marked_ones_each_once(log: Path) -> None:
     log.write_text(
         "ERROR first\nnoise\nCaused by: port in use\n  at x\nCaused by: port in use\n", encoding="utf-8"
     )
-    assert logfiles.telling([log], ("ERROR", "Caused by")) == "ERROR first\nCaused by: port in use"
+    assert processes.telling([log], ("ERROR", "Caused by")) == "ERROR first\nCaused by: port in use"
 
 
 def test_without_a_mark_the_last_lines_tell(log: Path) -> None:
     log.write_text("\n".join(map(str, range(20))), encoding="utf-8")
-    assert logfiles.telling([log], ("ERROR",), lines=2) == "18\n19"
-    assert logfiles.telling([log], lines=1) == "19"
+    assert processes.telling([log], ("ERROR",), lines=2) == "18\n19"
+    assert processes.telling([log], lines=1) == "19"
 
 
 def test_an_endless_line_is_cut(log: Path) -> None:
     log.write_text("ERROR " + "x" * 10_000, encoding="utf-8")
-    assert len(logfiles.telling([log], ("ERROR",))) == 400
+    assert len(processes.telling([log], ("ERROR",))) == 400
 
 
 def test_a_log_over_its_limit_moves_aside_while_its_writer_goes_on(log: Path) -> None:
     with log.open("ab", buffering=0) as writer:
         writer.write(b"x" * 101)
-        assert logfiles.limit(log, max_bytes=100)
+        assert processes.limit(log, max_bytes=100)
         writer.write(b"new\n")
     assert log.read_bytes() == b"new\n"
     assert log.with_name("role.log.1").read_bytes() == b"x" * 101
 
 
 def test_a_small_or_missing_log_stays(log: Path) -> None:
-    assert not logfiles.limit(log)
+    assert not processes.limit(log)
     log.write_bytes(b"x" * 100)
-    assert not logfiles.limit(log, max_bytes=100)
+    assert not processes.limit(log, max_bytes=100)
     assert [path.name for path in log.parent.iterdir()] == ["role.log"]

@@ -3,8 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.managed.neo4j.conf import Memory, render, size_memory
-from kg_api.managed.neo4j.java import argument_file_text
+from kg_api.local.neo4j import Memory, argument_file_text, render, size_memory
 
 GIB = 1024**3
 

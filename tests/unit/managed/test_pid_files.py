@@ -6,8 +6,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kg_api.managed import files, processes
-from kg_api.managed.processes import ProcessId
+from kg_api.local import processes
+from kg_api.local.processes import ProcessId
 
 ME = os.getpid()
 CREATED = psutil.Process().create_time()
@@ -46,7 +46,7 @@ def test_a_stale_pid_is_not_alive(pid_file: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "17", "{}", '{"pid": null, "created": 1}', '{"pid": 1}'])
 def test_a_damaged_file_names_nobody(pid_file: Path, text: str) -> None:
-    files.write_text(pid_file, text)
+    processes.write_text(pid_file, text)
     assert processes.load(pid_file) is None
 
 

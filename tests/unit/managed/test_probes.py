@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.managed import ports, probes
-from kg_api.managed.home import Home
+from kg_api.local import processes
+from kg_api.local.processes import Home
 
 
 def test_a_service_that_hangs_is_slow_and_not_away() -> None:
-    with socket.create_server((ports.LOOPBACK, 0)) as silent:
-        answer = probes.ask_ready(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.2)
+    with socket.create_server((processes.LOOPBACK, 0)) as silent:
+        answer = processes.ask_ready(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.2)
     assert (answer.reached, answer.slow) == (False, True)
     assert "did not answer within 0.2 s" in (answer.waiting_for or "")
 
 
 def test_a_service_that_is_away_is_not_slow() -> None:
-    answer = probes.ask_ready(f"http://127.0.0.1:{ports.free_port()}", timeout=1)
+    answer = processes.ask_ready(f"http://127.0.0.1:{processes.free_port()}", timeout=1)
     assert (answer.reached, answer.slow) == (False, False)
 
 
@@ -36,15 +36,15 @@ def test_service_without_proof_is_older_or_another(
 ) -> None:
     home = Home(tmp_path / "own").create()
     listening = holder and str(tmp_path / "." / holder)
-    monkeypatch.setattr(ports, "holder_home", lambda _: listening)
+    monkeypatch.setattr(processes, "holder_home", lambda _: listening)
     monkeypatch.setattr(
-        probes, "holder", lambda _: f"the kg of the home {holder}" if holder else "another process"
+        processes, "holder", lambda _: f"the kg of the home {holder}" if holder else "another process"
     )
-    monkeypatch.setattr(probes, "exchange", _answer_without_proof)
-    answer = probes.ask_ready("http://127.0.0.1:8420", home=home)
+    monkeypatch.setattr(processes, "exchange", _answer_without_proof)
+    answer = processes.ask_ready("http://127.0.0.1:8420", home=home)
     assert (answer.reached, answer.outdated) == (False, outdated)
     assert told in (answer.waiting_for or "")
 
 
 def _answer_without_proof(url: str, *_: object, **__: object) -> tuple[int, bytes]:
-    raise probes.OtherHomeError(url)
+    raise processes.OtherHomeError(url)

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.managed.state import MANY_DEATHS
-from kg_api.managed.watch import Policy, end_of
+from kg_api.local.supervisor import MANY_DEATHS, Policy, end_of
 
 POLICIES = st.builds(Policy, first_pause=st.floats(0.01, 10), max_pause=st.floats(0.01, 100))
 

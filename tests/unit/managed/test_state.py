@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.managed import state
-from kg_api.managed.home import Home
-from kg_api.managed.state import State
-from kg_api.managed.watch import RoleStatus
+from kg_api.local import supervisor
+from kg_api.local.processes import Home
+from kg_api.local.supervisor import RoleStatus, State
 
 READY = RoleStatus("ready", 1, 0, "")
 
@@ -20,11 +19,11 @@ def home(tmp_path: Path) -> Home:
 
 def test_what_is_written_is_read(home: Home) -> None:
     said = State("1.2", "bolt://x", {"neo4j": READY, "api": RoleStatus("failed", None, 4, "no port")})
-    state.write(home, said)
-    assert state.read(home) == said
-    state.forget(home)
-    state.forget(home)
-    assert state.read(home) == State()
+    supervisor.write(home, said)
+    assert supervisor.read(home) == said
+    supervisor.forget(home)
+    supervisor.forget(home)
+    assert supervisor.read(home) == State()
 
 
 @pytest.mark.parametrize(
@@ -32,7 +31,7 @@ def test_what_is_written_is_read(home: Home) -> None:
 )
 def test_a_file_of_another_version_is_an_empty_state(home: Home, text: str) -> None:
     home.state_file.write_text(text, encoding="utf-8")
-    assert state.read(home) == State()
+    assert supervisor.read(home) == State()
 
 
 @pytest.mark.parametrize(

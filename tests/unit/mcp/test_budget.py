@@ -3,11 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.mcp.answers import Passage
-from kg_api.mcp.budget import MIN_ROOM, fill, tokens_of, tokens_of_json
-from kg_api.mcp.citation import read_citation
-from kg_api.mcp.cursor import Position
-from kg_api.models.library.documents import Deleted
+from kg_api.mcp.answers import MIN_ROOM, Passage, Position, fill, read_citation, tokens_of, tokens_of_json
+from kg_api.schemas.documents import Deleted
 
 texts = st.text(alphabet='ab \n"\\é中😀', max_size=400)
 rooms = st.integers(MIN_ROOM, 300)

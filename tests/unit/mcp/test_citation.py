@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kg_api.errors import InvalidInput
-from kg_api.mcp.citation import CitationPlace, called, read_citation
+from kg_api.mcp.answers import CitationPlace, called, read_citation
 
 
 def test_a_citation_is_read_as_it_is_written() -> None:

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import Conflict, InvalidInput
-from kg_api.mcp.cursor import Position, read_cursor, write_cursor
-from kg_api.models.cursors import digest
+from kg_api.mcp.answers import Position, read_cursor, write_cursor
+from kg_api.schemas.base import digest_cursors
 
-CALL = digest("search_sources", "{}")
+CALL = digest_cursors("search_sources", "{}")
 places = st.builds(Position, st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
 
 
@@ -37,7 +37,7 @@ def test_what_is_no_cursor_is_refused(text: str) -> None:
 def test_a_cursor_of_another_call_is_refused() -> None:
     cursor = write_cursor(CALL, Position(3), [])
     with pytest.raises(InvalidInput, match="belongs to another call"):
-        read_cursor(cursor, digest("search_sources", '{"query":"other"}'))
+        read_cursor(cursor, digest_cursors("search_sources", '{"query":"other"}'))
 
 
 def test_what_was_given_must_be_the_same() -> None:
@@ -47,4 +47,4 @@ def test_what_was_given_must_be_the_same() -> None:
 
 
 def test_texts_are_kept_apart() -> None:
-    assert digest("ab", "c") != digest("a", "bc")
+    assert digest_cursors("ab", "c") != digest_cursors("a", "bc")

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.mcp.answers import Passage
-from kg_api.mcp.invisible import invisible_in
+from kg_api.mcp.answers import Passage, invisible_in
 
 
 @pytest.mark.parametrize(

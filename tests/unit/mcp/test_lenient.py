@@ -9,11 +9,9 @@ import pytest
 from mcp.server.lowlevel import Server
 from pydantic import BaseModel, Field
 
-from kg_api.mcp.catalogue import TOOLS
-from kg_api.mcp.lenient import read_arguments
-from kg_api.mcp.phrasing import phrase_for_agents
-from kg_api.mcp.tool import Tool
-from kg_api.mcp.tools.search import SearchArguments
+from kg_api.mcp.search import SearchArguments
+from kg_api.mcp.server import TOOLS
+from kg_api.mcp.tool import Tool, phrase_for_agents, read_arguments
 from tests.support.library import MemoryLibrary
 from tests.support.mcp import answer, call, failure
 

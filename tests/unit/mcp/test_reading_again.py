@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from kg_api.graph.retrying import READ_AGAIN_TIMES
+from kg_api.graph.client import READ_AGAIN_TIMES
 from kg_api.mcp.library import Library
 from kg_api.mcp.server import _outcome  # pyright: ignore[reportPrivateUsage]
 from kg_api.mcp.tool import Tool, ToolAnswer

@@ -13,9 +13,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, ImageContent, ListToolsResult
 
 from kg_api.errors import DatabaseUnavailable
-from kg_api.mcp.budget import tokens_of
-from kg_api.mcp.tools.search import hit_of
-from kg_api.models.queries.search import Degradation, MatchedChunk, SourceSearch
+from kg_api.mcp.answers import tokens_of
+from kg_api.mcp.search import hit_of
+from kg_api.schemas.search import Degradation, MatchedChunk, SourceSearch
 from tests.support.library import LONG, PARAGRAPHS, MemoryLibrary
 from tests.support.mcp import MODES, SNAPSHOT, answer, call, failure, talk, told
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from mcp.server.lowlevel import Server
 
-from kg_api.mcp.budget import tokens_of
-from kg_api.mcp.paging import MIN_BUDGET
+from kg_api.mcp.answers import MIN_BUDGET, tokens_of
 from tests.support.library import MemoryLibrary
 from tests.support.mcp import answer, call, failure, text_of, walk
 

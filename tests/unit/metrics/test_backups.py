@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from kg_api.metrics.backups import BackupGauges
-from kg_api.metrics.exposition import exposition
+from kg_api.metrics import BackupGauges, exposition
 
 
 def test_the_last_backup_is_told() -> None:

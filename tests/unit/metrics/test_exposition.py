@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.metrics.exposition import exposition
-from kg_api.metrics.files import RESERVED_BYTES
-from kg_api.metrics.queue import QueueGauges
-from kg_api.models.queue import QueueStatus
+from kg_api.metrics import RESERVED_BYTES, QueueGauges, exposition
+from kg_api.schemas.operations import QueueStatus
 
 
 def test_a_queue_that_is_not_known_has_no_gauges() -> None:
@@ -30,7 +28,7 @@ def test_a_queue_is_told_beside_what_the_process_counts() -> None:
 
 COUNTED = """
 from prometheus_client import REGISTRY
-from kg_api.embed.metered import metrics_of_process
+from kg_api.providers.embedding import metrics_of_process
 metrics = metrics_of_process()
 for number in range(100):
     metrics.tokens.labels(f"model {number}").inc()

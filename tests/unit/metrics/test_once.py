@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from kg_api.metrics.once import once_per_process
+from kg_api.metrics import once_per_process
 
 RACE = """
 import sys, threading
@@ -26,7 +26,7 @@ threads = [threading.Thread(target=ask) for _ in range(8)]
 [each.join() for each in threads]
 assert len(found) == 8 and len(set(map(id, found))) == 1, found
 """
-MAKERS = [("kg_api.metrics.meters", "meters"), ("kg_api.embed.metered", "metrics_of_process")]
+MAKERS = [("kg_api.metrics", "meters"), ("kg_api.providers.embedding", "metrics_of_process")]
 
 
 def test_slow_maker_runs_once_for_two_threads() -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pytest
 
 from kg_api.errors import ConfigurationError, EmbeddingUnavailable, LlmUnavailable, RateExceeded
-from kg_api.llm.prompts import Prompt
-from kg_api.metrics.spending import within_budget
+from kg_api.metrics import within_budget
+from kg_api.providers.chat import Prompt
 from tests.support.behaviours import Drop, Status
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import open_quick

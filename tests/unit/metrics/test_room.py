@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.metrics.exposition import exposition
-from kg_api.metrics.files import RESERVED_BYTES, forget_dead
+from kg_api.metrics import RESERVED_BYTES, exposition, forget_dead
 
 EVERYTHING = """
-from kg_api.metrics.meters import meters
-from kg_api.embed.metered import metrics_of_process
+from kg_api.metrics import meters
+from kg_api.providers.embedding import metrics_of_process
 from kg_api.settings import load_settings
 from kg_api.web.app import create_app
-from kg_api.jobs.run import Handler
+from kg_api.jobs.runner import Handler
 from tests.support.meters import stages
 of, embedding = meters(), metrics_of_process()
 paths = create_app(load_settings(), lambda _: None).openapi()["paths"]
@@ -53,7 +52,7 @@ for model in range(30):
     embedding.tokens.labels(f"sentence-transformers/a-long-name-{model}").inc()
     embedding.probes.labels(f"sentence-transformers/a-long-name-{model}").inc()
 """
-OPEN = "from kg_api.metrics.meters import meters; meters().http.begin(); print('open', flush=True); input()"
+OPEN = "from kg_api.metrics import meters; meters().http.begin(); print('open', flush=True); input()"
 
 
 @pytest.fixture

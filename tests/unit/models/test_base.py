@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from kg_api.models.base import Answer, Body, DocumentName, NodeId, OntologyName, Text, storable
+from kg_api.schemas.base import Answer, Body, DocumentName, NodeId, OntologyName, Text, storable
 
 ANY_CHARACTER = st.text(st.characters())
 

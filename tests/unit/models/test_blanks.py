@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from kg_api.models.concepts.imports import Label
-from kg_api.models.concepts.queries import Phrase
-from kg_api.models.library.conversations import Author
+from kg_api.schemas.concepts import Label, Phrase
+from kg_api.schemas.documents import Author
 
 BLANKS = ["", " ", "\t\n", "\xa0", "\u3000", "\ufeff", "\x1c\x1f", "\x85", "\u2028 \ufeff"]
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.extract.reading import clean
-from kg_api.graph.concepts.names import clean_name
-from kg_api.models.cleaning import one_line
+from kg_api.extraction.replies import clean
+from kg_api.graph.concepts import clean_name
+from kg_api.schemas.base import one_line
 
 JOINERS = "\u200c\u200d"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.models.concepts.imports import ConceptRow, from_openie, portions
+from kg_api.schemas.concepts import ConceptRow, from_openie, portions
 
 
 def row(document: str, label: str = "a") -> ConceptRow:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kg_api.models.identity import concept_name, name_id
+from kg_api.schemas.base import concept_name, name_id
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from kg_api.ingest.records import Incoming, incoming_of, to_record
-from kg_api.llm.parts import short_metadata
-from kg_api.models.embedding.context_fields import used_in_context
-from kg_api.models.library.documents import DocumentRecord, DocumentUpload
-from kg_api.models.library.metadata import MetadataValue, date_of, file_time
+from kg_api.ingest.service import Incoming, incoming_of, to_record
+from kg_api.providers.chat import short_metadata
+from kg_api.schemas.documents import DocumentRecord, DocumentUpload
+from kg_api.schemas.embedding import used_in_context
+from kg_api.schemas.metadata import MetadataValue, date_of, file_time
 
 FILE = "2025-03-01T09:30:00Z"
 OTHER = "2026-01-01T00:00:00Z"

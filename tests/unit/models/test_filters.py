@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from kg_api.models.library.moments import moment, moments_of
-from kg_api.models.queries.filters import Clause, Condition, Where, alternatives_of, parse_condition
+from kg_api.schemas.filters import Clause, Condition, Where, alternatives_of, parse_condition
+from kg_api.schemas.metadata import moment, moments_of
 
 WHERE: TypeAdapter[list[Clause]] = TypeAdapter(Where)
 

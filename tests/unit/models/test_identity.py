@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.models.identity import (
+from kg_api.schemas.base import (
     ID_DIGITS,
     chunk_id,
     concept_text,

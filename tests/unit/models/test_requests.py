@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from pydantic import Field, ValidationError, create_model
 
-from kg_api.models.base import Body
-from kg_api.models.concepts.imports import ConceptRow
-from kg_api.models.embedding.spaces import NewSpace
-from kg_api.models.library.deletion import DocumentDeletion
-from kg_api.models.library.documents import DocumentText
-from kg_api.models.problems import MAX_ERRORS, describe_problems, field_problems
-from kg_api.models.queries.search import MAX_DIMENSIONS, SourceSearch
-from kg_api.models.vocabulary import MAX_QUERY_CHARACTERS
+from kg_api.schemas.base import Body
+from kg_api.schemas.concepts import ConceptRow
+from kg_api.schemas.documents import DocumentText
+from kg_api.schemas.filters import DocumentDeletion
+from kg_api.schemas.problems import MAX_ERRORS, describe_problems, field_problems
+from kg_api.schemas.search import MAX_DIMENSIONS, SourceSearch
+from kg_api.schemas.spaces import NewSpace
+from kg_api.schemas.vocabulary import MAX_QUERY_CHARACTERS
 
 LONGER = "passages for a longer text: kg augment, POST /queries/augment"
 VECTOR: dict[str, Any] = {"query_vector": [0.5], "space": "default", "mode": "vector"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kg_api.models.library.word_boxes import WordBox, mean_of, pack, unpack
+from kg_api.schemas.documents import WordBox, mean_of, pack, unpack
 
 BOXES = [WordBox(1000, 1007, 3, 10, 9990, 9999, 10_000, 97), WordBox(1008, 1009, 4, 0, 0, 1, 2, 17)]
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kg_api.models.library.parsing import Block, ParsedDocument
-from kg_api.parse.documents import parse
-from kg_api.parse.size import SplitLimits
-from kg_api.parse.split import split
+from kg_api.schemas.documents import Block, ParsedDocument
+from kg_api.text.documents import parse
+from kg_api.text.sources import SplitLimits, split
 
 
 def seen(text: str, blocks: Iterable[Block]) -> list[tuple[str, str]]:

@@ -8,15 +8,22 @@ from urllib.parse import quote
 
 import pytest
 
-from kg_api.client.call import files_of
+from kg_api.blobs.images import LookingKeeper
+from kg_api.client.transport.call import files_of
 from kg_api.convert.html.page import convert as convert_page
-from kg_api.convert.image.in_markdown import convert
-from kg_api.images.keeping import LookingKeeper
-from kg_api.ingest.images import place_images
-from kg_api.ingest.reading import DocumentReader
-from kg_api.ingest.records import Incoming, to_record
-from kg_api.parse.beside.files import files_beside, find_beside, read_beside, read_regular, references_in
-from kg_api.parse.beside.references import MAX_REFERENCES, key_of, reference_to, references
+from kg_api.convert.image.embedded import convert_markdown
+from kg_api.ingest.service import DocumentReader, Incoming, place_images, to_record
+from kg_api.text.linked_files import (
+    MAX_REFERENCES,
+    files_beside,
+    find_beside,
+    key_of,
+    read_beside,
+    read_regular,
+    reference_to,
+    references,
+    references_in,
+)
 from tests.support.images import drawn, encoded
 from tests.support.picture_store import InThisProcess
 
@@ -170,7 +177,7 @@ def test_names_are_unquoted_once(tmp_path: Path, name: str, form: str) -> None:
     _, *parts = files_of(content, {reference_to(key): image for key, image in beside.items()})
     given = {key_of(called): image for _, (called, image) in parts}
     assert given == {name: PLAN}
-    read = convert if form == "md" else convert_page
+    read = convert_markdown if form == "md" else convert_page
     assert len(read(content, beside=beside).images) == 1
 
 
@@ -208,7 +215,7 @@ def test_what_is_no_picture_is_missing(tmp_path: Path) -> None:
 
 def taken(text: str, **beside: bytes) -> list[tuple[str, bool]]:
     """Each source of a text, and whether it is a picture."""
-    made = convert(text.encode(), beside={"boat.jpg": BOAT, "plan.png": PLAN, **beside})
+    made = convert_markdown(text.encode(), beside={"boat.jpg": BOAT, "plan.png": PLAN, **beside})
     assert made.text == text
     kept = LookingKeeper().keep([each.image for each in made.images])
     images = place_images(made.images, kept.images)
@@ -249,13 +256,13 @@ def test_in_sentences_tables_code_and_front_matter_pictures_stay_words() -> None
         '---\ntitle: Boats\ncover: "![x](boat.jpg)"\n---\n\nSee ![this](boat.jpg) here.\n\n| a |\n| --- |\n'
         "| ![t](plan.png) |\n\n```\n![x](boat.jpg)\n```\n\n    ![x](boat.jpg)\n\n# Title ![h](boat.jpg)\n"
     )
-    made = convert(text.encode(), beside={"boat.jpg": BOAT, "plan.png": PLAN})
+    made = convert_markdown(text.encode(), beside={"boat.jpg": BOAT, "plan.png": PLAN})
     assert made.images == ()
     assert made.notes == ("left out: pictures within sentences and tables (3)",)
 
 
 def test_what_is_damaged_or_tiny_stays_words() -> None:
-    made = convert(
+    made = convert_markdown(
         b"![a](a.png)\n\n![b](b.png)\n", beside={"a.png": BOAT[:99], "b.png": encoded(drawn(9, 9))}
     )
     assert made.images == ()

@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.models.library.parsing import ParsedDocument, SourceSpan
-from kg_api.parse.documents import parse
-from kg_api.parse.lines import is_blank
-from kg_api.parse.size import SplitLimits, words
-from kg_api.parse.split import split
+from kg_api.schemas.documents import ParsedDocument, SourceSpan
+from kg_api.text.documents import parse
+from kg_api.text.sources import SplitLimits, is_blank, split, words
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 LIMITS = SplitLimits()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.parse.cut import (
+from kg_api.text.sources import (
     LINES,
     Borders,
     blank_line_borders,
@@ -16,8 +16,8 @@ from kg_api.parse.cut import (
     line_borders,
     prose_levels,
     word_borders,
+    words,
 )
-from kg_api.parse.size import words
 from tests.unit.parse.shapes import many
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from kg_api.errors import InvalidInput, UnreadableDocument
-from kg_api.models.library.parsing import Format
-from kg_api.parse.documents import SUFFIXES, format_of, parse
+from kg_api.schemas.documents import Format
+from kg_api.text.documents import SUFFIXES, format_of, parse
 
 
 @pytest.mark.parametrize(

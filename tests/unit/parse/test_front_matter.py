@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.parse.documents import parse
-from kg_api.parse.formats.front_matter import read_front_matter
-from kg_api.parse.split import split
+from kg_api.text.documents import parse
+from kg_api.text.markdown import read_front_matter
+from kg_api.text.sources import split
 
 HEAD = """---
 title: "The *real* title"

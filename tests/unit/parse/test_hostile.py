@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from kg_api.models.library.parsing import Format
-from kg_api.parse.documents import parse
-from kg_api.parse.split import split
+from kg_api.schemas.documents import Format
+from kg_api.text.documents import parse
+from kg_api.text.sources import split
 from tests.support.growth import assert_linear
 
 FULL = 10_000_000

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it.token import Token
 
-from kg_api.parse.formats import markdown
+from kg_api.text import markdown
 from tests.unit.parse.shapes import seen
 
 DOCUMENT = """\

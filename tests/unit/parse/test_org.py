@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from kg_api.parse.documents import parse
-from kg_api.parse.split import split
+from kg_api.text.documents import parse
+from kg_api.text.sources import split
 
 TEXT = """\
 #+TITLE: On call

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.parse.formats import rst
+from kg_api.text import rst
 from tests.unit.parse.shapes import seen
 
 DOCUMENT = """\

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kg_api.errors import InvalidInput
-from kg_api.parse.files import select
-from kg_api.parse.rules import FolderRules
+from kg_api.text.documents import select
+from kg_api.text.sources import FolderRules
 
 ALL = FolderRules()
 

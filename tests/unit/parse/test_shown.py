@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.models.library.formats import Format
-from kg_api.parse.beside.references import MAX_REFERENCES, references
+from kg_api.schemas.formats import Format
+from kg_api.text.linked_files import MAX_REFERENCES, references
 
 
 def test_what_a_markdown_text_shows_as_code_names_no_picture() -> None:

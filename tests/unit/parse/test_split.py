@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.models.library.parsing import Block, ParsedDocument, SourceSpan
-from kg_api.parse.size import words
-from kg_api.parse.split import split
+from kg_api.schemas.documents import Block, ParsedDocument, SourceSpan
+from kg_api.text.sources import split, words
 from tests.unit.parse.shapes import many, sources
 
 

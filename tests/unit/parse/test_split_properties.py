@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.models.library.parsing import Format, ParsedDocument
-from kg_api.parse.documents import parse
-from kg_api.parse.lines import is_blank
-from kg_api.parse.size import SplitLimits, words
-from kg_api.parse.split import blocks_of, split
+from kg_api.schemas.documents import Format, ParsedDocument
+from kg_api.text.documents import parse
+from kg_api.text.sources import SplitLimits, blocks_of, is_blank, split, words
 
 FORMATS = st.sampled_from(["text", "markdown", "rst"])
 SMALL = SplitLimits(join_below=8, enough=20, most=45, split_above=50, split_code_above=80)

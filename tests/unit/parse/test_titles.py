@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from kg_api.parse.formats.titles import plain_title
+from kg_api.text.markdown import plain_title
 
 
 @pytest.mark.parametrize("raw", ["`a" + " " * 200_000, "`a <" * 500_000, ":a:`" * 500_000, "[a](" * 500_000])

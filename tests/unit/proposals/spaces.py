@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kg_api.graph.spaces.registry import Space
-from kg_api.models.embedding.spaces import SimilarityCalibration, SpaceIdentity
+from kg_api.graph.spaces import Space
+from kg_api.schemas.spaces import SimilarityCalibration, SpaceIdentity
 
 
 def space(related: float = 0.65, unrelated: float = 0.38) -> Space:

@@ -6,13 +6,23 @@ from dataclasses import replace
 
 import pytest
 
-from kg_api.model_settings.proposals import ProposalSettings
-from kg_api.models.identity import content_hash, proposal_id
-from kg_api.models.proposals.configuration import ProposalConfig
-from kg_api.proposals.near import Near, contrast_of, mutual_pairs
-from kg_api.proposals.reason import reason_of, shared_words
-from kg_api.proposals.repeated import PlacedText, is_copy, is_repeated, says_enough
-from kg_api.proposals.used import mark_of, score_of, use
+from kg_api.discovery.proposals import (
+    Near,
+    PlacedText,
+    contrast_of,
+    is_copy,
+    is_repeated,
+    mark_of,
+    mutual_pairs,
+    reason_of,
+    says_enough,
+    score_of,
+    shared_words,
+    use,
+)
+from kg_api.schemas.base import content_hash, proposal_id
+from kg_api.schemas.proposals import ProposalConfig
+from kg_api.settings import ProposalSettings
 from tests.support.proposals import EARS, LICENCE, OWLS, TAXES
 from tests.unit.proposals.spaces import space
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from kg_api.rerank.open import open_reranker
-from kg_api.rerank.port import Reranker
+from kg_api.providers.rerank import Reranker, open_reranker
 from kg_api.sections import CohereSettings, RerankSettings
 from kg_api.settings import load_settings
 from tests.support.rerank_server import RerankServer

@@ -7,7 +7,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.rerank.blend import blend
+from kg_api.providers.rerank import blend
 
 FUSED = st.integers(min_value=-(10**6), max_value=10**6).map(lambda number: number / 1000)
 SCORE = st.floats(min_value=0, max_value=1)

@@ -8,8 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 from kg_api.errors import RerankUnavailable
-from kg_api.rerank.open import open_reranker
-from kg_api.rerank.port import Reranker
+from kg_api.providers.rerank import Reranker, open_reranker
 from kg_api.sections import RerankSettings
 from kg_api.settings import load_settings
 from tests.support.rerank_server import Raw, RerankServer, Status

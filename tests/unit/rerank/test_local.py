@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from kg_api.errors import ConfigurationError, RerankUnavailable
-from kg_api.rerank.local.cross_encoder import MAX_QUESTION_LENGTH, MAX_TOKENS, CrossEncoder
-from kg_api.rerank.local.packaged import TOKENIZER, WEIGHTS, require_packaged
-from kg_api.rerank.local.reranker import LocalReranker
+from kg_api.providers.cross_encoder import MAX_QUESTION_LENGTH, MAX_TOKENS, CrossEncoder
+from kg_api.providers.rerank import TOKENIZER, WEIGHTS, LocalReranker, require_packaged
 
 QUESTION = "how many people live in Berlin?"
 ANSWER = "Berlin has a population of 3,520,031 registered inhabitants."

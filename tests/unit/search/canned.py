@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.graph.database import Graph, Lookup, Row
-from kg_api.spaces.probe import PROBE_TEXT
+from kg_api.graph.client import Graph, Lookup, Row
+from kg_api.providers.embedding import DeterministicEmbedder
+from kg_api.spaces.open_spaces import PROBE_TEXT
 from tests.support.embedders import small_embedder
 from tests.unit.search.found import place
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kg_api.graph.search.passages import ChunkText, FoundChunk, FoundSource, LaneHit
-from kg_api.graph.spaces.registry import Space
-from kg_api.models.embedding.spaces import SpaceIdentity
-from kg_api.models.queries.places import DescribedPlace
-from kg_api.models.queries.search import CarriedConcept, SourceHit, SourceSearch
-from kg_api.search.plan.scope import Scope
-from kg_api.search.plan.search_plan import SearchPlan
-from kg_api.search.plan.similarity import SimilarityFilter
-from kg_api.search.present.presenter import present_hits
-from kg_api.search.rank.order import order
-from kg_api.search.retrieve.candidates import Candidates
-from kg_api.search.retrieve.hits import TEXT, VECTOR, Hit
+from kg_api.graph.search import ChunkText, FoundChunk, FoundSource, LaneHit
+from kg_api.graph.spaces import Space
+from kg_api.schemas.search import CarriedConcept, DescribedPlace, SourceHit, SourceSearch
+from kg_api.schemas.spaces import SpaceIdentity
+from kg_api.search.plan import SearchPlan
+from kg_api.search.present import present_hits
+from kg_api.search.question import SimilarityFilter
+from kg_api.search.rank import order
+from kg_api.search.retrieve import TEXT, VECTOR, Candidates, Hit
+from kg_api.search.scope import Scope
 from kg_api.spaces.plans import OntologySnapshot
 
 SAID = "  One fox runs over the hill.\n\n"

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.graph.search.passages import ChunkText, FoundChunk, LaneHit
-from kg_api.search.plan.scope import Scope
-from kg_api.search.present.presenter import present_hits
-from kg_api.search.retrieve.candidates import Candidates
-from kg_api.search.retrieve.hits import find_needed_texts
+from kg_api.graph.search import ChunkText, FoundChunk, LaneHit
+from kg_api.search.present import present_hits
+from kg_api.search.retrieve import Candidates, find_needed_texts
+from kg_api.search.scope import Scope
 from tests.unit.search.found import SAID, START, found, hits, lanes, place, plan, ranked, source
 
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.models.identity import concept_name
-from kg_api.models.queries.search import CarriedConcept
-from kg_api.search.rank.order import fuse_lanes, join_further
-from kg_api.search.retrieve.hits import CONCEPTS
-from kg_api.search.retrieve.named import (
+from kg_api.schemas.base import concept_name
+from kg_api.schemas.search import CarriedConcept
+from kg_api.search.rank import fuse_lanes, join_further
+from kg_api.search.retrieve import (
+    CONCEPTS,
     MAX_NAME_WORDS,
     MAX_UNSPACED,
     MAX_WORDS,

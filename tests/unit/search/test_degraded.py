@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from kg_api.models.queries.search import Degradation
-from kg_api.search.plan.degradations import describe_concept_degradations
-from kg_api.search.plan.query_vector import QueryVector
-from kg_api.search.plan.scope import Scope
+from kg_api.schemas.search import Degradation
+from kg_api.search.plan import describe_concept_degradations
+from kg_api.search.question import QueryVector
+from kg_api.search.scope import Scope
 from tests.unit.search.found import SPACE
 
 

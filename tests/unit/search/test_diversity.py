@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.search.rank.diversity import limit_per_group, marginal_relevance, similarities
+from kg_api.search.rank import limit_per_group, marginal_relevance, similarities
 
 scores = st.lists(st.floats(-5, 5), min_size=1, max_size=8)
 

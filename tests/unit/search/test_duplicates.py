@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.search.rank.duplicates import MIN_OVERLAP, near_duplicates, overlap, phrases_of
+from kg_api.search.rank import MIN_OVERLAP, near_duplicates, overlap, phrases_of
 
 TEXT = st.text("ab .,\n语é", max_size=20)
 PARAGRAPH = (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.graph.fulltext.queries import (
+from kg_api.graph.fulltext import (
     FIELDS,
     MAX_STEMS,
     MAX_TERMS,
@@ -16,10 +16,15 @@ from kg_api.graph.fulltext.queries import (
     terms,
     word_pairs,
 )
-from kg_api.graph.fulltext.stopwords import stop_words_of
-from kg_api.graph.fulltext.tokens import SINGLE, find_hidden_parts, parts
-from kg_api.graph.fulltext.variants import MAX_VARIANTS, find_variants
-from kg_api.models.identity import scope_of_document, scope_of_ontology
+from kg_api.graph.text_analysis import (
+    MAX_VARIANTS,
+    SINGLE,
+    find_hidden_parts,
+    find_variants,
+    parts,
+    stop_words_of,
+)
+from kg_api.schemas.base import scope_of_document, scope_of_ontology
 
 LUCENE_CLAUSES = 1024
 QUOTED = re.compile(r'"((?:[^"\\]|\\["\\])*)"')

@@ -4,17 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.concepts.ranks import RRF_K, reciprocal_rank_fusion
-from kg_api.models.embedding.spaces import SimilarityCalibration
-from kg_api.models.vocabulary import Fusion
-from kg_api.search.rank.fusion import (
-    BEST,
-    FULL_GAP,
-    MAX_ADDED,
-    FusedScore,
-    LaneScores,
-    fuse,
-)
+from kg_api.concepts.search import RRF_K, reciprocal_rank_fusion
+from kg_api.schemas.spaces import SimilarityCalibration
+from kg_api.schemas.vocabulary import Fusion
+from kg_api.search.fusion import BEST, FULL_GAP, MAX_ADDED, FusedScore, LaneScores, fuse
 
 scores = st.dictionaries(
     st.text("abcdef", min_size=1, max_size=2), st.floats(0, 1).map(lambda score: round(score, 4)), max_size=20

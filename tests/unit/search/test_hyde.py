@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kg_api.errors import BudgetSpent, ConfigurationError, KgError, LlmUnavailable
-from kg_api.llm.prompts import Prompt
-from kg_api.models.queries.search import SourceSearch
-from kg_api.search.plan.hyde import Hyde
+from kg_api.providers.chat import Prompt
+from kg_api.schemas.search import SourceSearch
+from kg_api.search.question import Hyde
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kg_api.graph.search.passages import Filters
-from kg_api.models.embedding.spaces import SimilarityCalibration
-from kg_api.search.plan.page import HitPage
-from kg_api.search.plan.picture_vectors import PictureVector
-from kg_api.search.plan.query_vector import QueryVector
-from kg_api.search.plan.scope import SpaceScope
-from kg_api.search.plan.search_plan import SearchPlan
-from kg_api.search.rank.nearness import UNKNOWN, content_words, floor_of, nearness
-from kg_api.search.retrieve.hits import PICTURES
+from kg_api.graph.search import Filters
+from kg_api.schemas.spaces import SimilarityCalibration
+from kg_api.search.fusion import UNKNOWN, content_words, floor_of, nearness
+from kg_api.search.plan import HitPage, SearchPlan
+from kg_api.search.question import PictureVector, QueryVector
+from kg_api.search.retrieve import PICTURES
+from kg_api.search.scope import SpaceScope
 from tests.unit.search.found import SPACE, found, lanes, place, plan
 
 CALIBRATED = replace(SPACE, calibration=SimilarityCalibration(related=0.6, unrelated=0.1))

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kg_api.models.queries.search import Degradation
+from kg_api.schemas.search import Degradation
 from kg_api.search.notes import Notes
 
 

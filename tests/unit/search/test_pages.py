@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from kg_api.errors import InvalidInput
-from kg_api.models.queries.search import SourceSearch
-from kg_api.models.vocabulary import MAX_CURSOR_CHARACTERS, MAX_PAGED_HITS
-from kg_api.search.plan.page import HitPage, read_page
+from kg_api.schemas.search import SourceSearch
+from kg_api.schemas.vocabulary import MAX_CURSOR_CHARACTERS, MAX_PAGED_HITS
+from kg_api.search.plan import HitPage, read_page
 
 
 def search(**asked: Any) -> SourceSearch:

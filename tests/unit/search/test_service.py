@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kg_api.embed.port import Embedder
 from kg_api.errors import Conflict, InvalidInput, Unavailable
 from kg_api.graph import readiness
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.called import MAX_SCOPES
+from kg_api.graph.client import Graph
+from kg_api.graph.documents import MAX_SCOPES
 from kg_api.graph.readiness import IndexWatch
-from kg_api.models.embedding.spaces import ModelChoice
-from kg_api.models.queries.search import SourceHits, SourceSearch
+from kg_api.providers.embedding_port import Embedder
+from kg_api.schemas.search import SourceHits, SourceSearch
+from kg_api.schemas.spaces import ModelChoice
 from kg_api.search.service import SearchService
 from kg_api.spaces.plans import PlanWatch
 from kg_api.spaces.registry import SpaceRegistry

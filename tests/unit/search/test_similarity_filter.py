@@ -6,15 +6,13 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from kg_api.graph.search.passages import MAX_CHUNKS, LaneHit
-from kg_api.models.queries.augment import Threshold, ThresholdSource
-from kg_api.models.queries.search import CarriedConcept, LeftOut
-from kg_api.search.places import PlaceReader
-from kg_api.search.plan.similarity import SimilarityFilter, filter_by
-from kg_api.search.rank.graph import fill_from_graph
-from kg_api.search.rank.threshold import BoundFilter, filter_of, left_out
-from kg_api.search.retrieve.candidates import Ranking
-from kg_api.search.retrieve.hits import Hit
+from kg_api.graph.search import MAX_CHUNKS, LaneHit
+from kg_api.schemas.answers import Threshold, ThresholdSource
+from kg_api.schemas.search import CarriedConcept, LeftOut
+from kg_api.search.fusion import BoundFilter, filter_of, left_out
+from kg_api.search.question import SimilarityFilter, filter_by
+from kg_api.search.rank import PlaceReader, fill_from_graph
+from kg_api.search.retrieve import Hit, Ranking
 from tests.unit.search.canned import CannedGraph
 from tests.unit.search.found import found, lanes, plan
 

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.models.queries.places import ContextWindow, Place
-from kg_api.models.queries.search import MatchedChunk, Ranks, SourceHit
-from kg_api.models.queries.windows import SourceContext
-from kg_api.search.present.windows import fit_to_budget, merge_windows
+from kg_api.schemas.search import ContextWindow, MatchedChunk, Place, Ranks, SourceContext, SourceHit
+from kg_api.search.present import fit_to_budget, merge_windows
 
 WORDS = st.text("ab c\né😀", min_size=1, max_size=12)
 DOCUMENTS = st.lists(st.lists(WORDS, min_size=1, max_size=12), min_size=1, max_size=3)

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from kg_api.graph.fulltext.queries import MAX_TERMS
-from kg_api.models.queries.search import Respelling
-from kg_api.search.plan.wording import Wording
+from kg_api.graph.fulltext import MAX_TERMS
+from kg_api.schemas.search import Respelling
+from kg_api.search.plan import Wording
 
 ADDED = [f"synonym{number}" for number in range(16)]
 

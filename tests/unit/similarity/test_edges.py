@@ -5,25 +5,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.similarity import edges
-from kg_api.similarity.edges import Vectors, nearest_pairs
+from kg_api.search import source_graph
+from kg_api.search.source_graph import Vectors, nearest_pairs
 
 SEEDS = st.integers(0, 2**32 - 1)
 COUNTS = st.lists(st.integers(1, 3), min_size=1, max_size=14)
 
 
-def made(seed: int, counts: list[int]) -> list[list[edges.Floats]]:
+def made(seed: int, counts: list[int]) -> list[list[source_graph.Floats]]:
     """Vectors of any length for sources that have so many each."""
     dice = np.random.default_rng(seed)
     return [[(dice.normal(size=4) * 3).astype(np.float32) for _ in range(count)] for count in counts]
 
 
-def cosine(a: edges.Floats, b: edges.Floats) -> float:
+def cosine(a: source_graph.Floats, b: source_graph.Floats) -> float:
     return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
 
 
 def by_hand(
-    parts: list[list[edges.Floats]], documents: list[str], k: int, least: float | None, *, across: bool
+    parts: list[list[source_graph.Floats]], documents: list[str], k: int, least: float | None, *, across: bool
 ) -> dict[tuple[int, int], float]:
     found: dict[tuple[int, int], float] = {}
     for a, own in enumerate(parts):
@@ -51,7 +51,7 @@ def test_the_pairs_are_those_of_comparing_one_by_one(
 def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = made(1, [1, 3, 2, 1, 1, 2, 1])
     whole = nearest_pairs(Vectors.of(parts), ["a", "b"] * 3 + ["c"], 2, None, across=True)
-    monkeypatch.setattr(edges, "BLOCK", 3)
+    monkeypatch.setattr(source_graph, "BLOCK", 3)
     assert nearest_pairs(Vectors.of(parts), ["a", "b"] * 3 + ["c"], 2, None, across=True) == pytest.approx(
         whole, abs=1e-6
     )

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from kg_api.graph.search.similar import NearSource, SimilarityQuery, VectorPart
-from kg_api.models.queries.places import Place
-from kg_api.models.queries.similarity import GraphRequest, SimilarSearch
-from kg_api.similarity.grouping import each_once, group_duplicates
-from kg_api.similarity.parts import to_matched_chunk
-from kg_api.similarity.service import evenly
+from kg_api.graph.similar import NearSource, SimilarityQuery, VectorPart
+from kg_api.schemas.search import Place
+from kg_api.schemas.similarity import GraphRequest, SimilarSearch
+from kg_api.search.near import each_once, group_duplicates, to_matched_chunk
+from kg_api.search.similar import evenly
 from tests.unit.search.found import place
 
 LONG = "The lease of a job is renewed while its worker lives, and taken over when it no longer is"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kg_api.similarity.map.projection import Projection, fitted
+from kg_api.search.passage_map import Projection, fitted
 
 random = np.random.default_rng(3)
 

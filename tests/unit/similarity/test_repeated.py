@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from kg_api.search.rank.duplicates import near_duplicates
-from kg_api.similarity.repeated import MIN_DOCUMENTS, fields_of, repeated_groups, repeats
+from kg_api.search.near import MIN_DOCUMENTS, fields_of, repeated_groups, repeats
+from kg_api.search.rank import near_duplicates
 
 LICENCE = "Copyright\n\nThis document has been placed in the public domain."
 HEADER = "PEP: {n}\nTitle: About {word}\nAuthor: Ada Lovelace,\n        Alan Turing\nStatus: Final\n"

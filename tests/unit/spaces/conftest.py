@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import pytest
 from prometheus_client import CollectorRegistry
 
-from kg_api.embed.metered import EmbeddingMetrics, meter
-from kg_api.embed.port import Embedder
-from kg_api.graph.spaces.registry import Space
-from kg_api.models.embedding.spaces import ModelChoice, SimilarityCalibration
-from kg_api.spaces import model_watch
-from kg_api.spaces.open_space import OpenSpace
-from kg_api.spaces.probe import PROBE_TEXT
+from kg_api.graph.spaces import Space
+from kg_api.providers.embedding import EmbeddingMetrics, meter
+from kg_api.providers.embedding_port import Embedder
+from kg_api.schemas.spaces import ModelChoice, SimilarityCalibration
+from kg_api.spaces import open_spaces
+from kg_api.spaces.open_spaces import PROBE_TEXT, OpenSpace
 from tests.process.providers.provider import Model, Provider
 from tests.support.providers import Asking
 from tests.unit.search.canned import CannedGraph
@@ -56,5 +55,5 @@ def opened() -> Iterator[Opened]:
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every question proves the model, and none waits."""
-    monkeypatch.setattr(model_watch, "PROVEN_SECONDS", -1.0)
-    monkeypatch.setattr(model_watch, "LEFT_ALONE_SECONDS", 0.0)
+    monkeypatch.setattr(open_spaces, "PROVEN_SECONDS", -1.0)
+    monkeypatch.setattr(open_spaces, "LEFT_ALONE_SECONDS", 0.0)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.spaces.calibration import PAIRS, calibrate_similarity
+from kg_api.providers.embedding import DeterministicEmbedder
+from kg_api.spaces.open_spaces import PAIRS, calibrate_similarity
 
 
 def test_related_texts_are_nearer_than_unrelated_ones() -> None:

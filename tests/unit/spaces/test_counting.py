@@ -4,12 +4,12 @@ from typing import Any, cast
 
 import pytest
 
-from kg_api.embed.port import Embedder
 from kg_api.errors import EmbeddingUnavailable
-from kg_api.graph.spaces.registry import Space
-from kg_api.models.embedding.spaces import SpaceIdentity
-from kg_api.spaces.counting import ModelTokenCounter, token_counter
-from kg_api.spaces.open_space import OpenSpace
+from kg_api.graph.spaces import Space
+from kg_api.providers.embedding_port import Embedder
+from kg_api.schemas.spaces import SpaceIdentity
+from kg_api.spaces.open_spaces import OpenSpace
+from kg_api.spaces.registry import ModelTokenCounter, token_counter
 from tests.support.embedders import small_embedder
 from tests.unit.search.canned import CannedGraph
 

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from kg_api.errors import OtherModel
-from kg_api.graph.database import Row
-from kg_api.graph.spaces.registry import Space
-from kg_api.spaces import model_watch, open_space
-from kg_api.spaces.open_space import LABELS_ASKED, LABELS_NEEDED, LABELS_REST_SECONDS, OpenSpace
-from kg_api.spaces.probe import PROBE_TEXT
+from kg_api.graph.client import Row
+from kg_api.graph.spaces import Space
+from kg_api.spaces import open_spaces
+from kg_api.spaces.open_spaces import LABELS_ASKED, LABELS_NEEDED, LABELS_REST_SECONDS, PROBE_TEXT, OpenSpace
 from tests.support.behaviours import Hang, Status
 from tests.support.embedders import small_embedder
 from tests.unit.search.canned import CannedGraph
@@ -31,11 +30,11 @@ def test_a_question_some_seconds_later_takes_it_along_again(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened.space.embed_query("foxes")
-    now = model_watch.time.monotonic()
-    monkeypatch.setattr(model_watch.time, "monotonic", lambda: now + model_watch.PROVEN_SECONDS + 0.1)
+    now = open_spaces.time.monotonic()
+    monkeypatch.setattr(open_spaces.time, "monotonic", lambda: now + open_spaces.PROVEN_SECONDS + 0.1)
     opened.space.embed_query("foxes")
     assert opened.sent[-1] == ["foxes", PROBE_TEXT]
-    assert model_watch.PROVEN_SECONDS < 60
+    assert open_spaces.PROVEN_SECONDS < 60
 
 
 @pytest.mark.usefixtures("at_once")
@@ -54,7 +53,7 @@ def test_no_vector_of_another_model_is_given_and_the_right_one_is_taken_again(op
 def test_a_model_that_failed_is_proven_before_it_is_used_again(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(model_watch, "LEFT_ALONE_SECONDS", 0.0)
+    monkeypatch.setattr(open_spaces, "LEFT_ALONE_SECONDS", 0.0)
     opened.space.embed_query("foxes")
     opened.model.always = Status(503)
     with pytest.raises(Exception, match="503"):
@@ -68,7 +67,7 @@ def test_a_question_under_way_is_asked_again_when_another_one_finds_out(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It took no probe along, for the model had just been proven; it may be of the other all the same."""
-    monkeypatch.setattr(model_watch, "LEFT_ALONE_SECONDS", 0.0)
+    monkeypatch.setattr(open_spaces, "LEFT_ALONE_SECONDS", 0.0)
     opened.space.embed_query("foxes")
     inner: Any = opened.space.embedder()
     answers, goes_on = threading.Event(), threading.Event()
@@ -196,10 +195,10 @@ def test_too_few_concepts_are_not_counted_again_each_minute(
 ) -> None:
     graph = ConceptGraph(LABELS_NEEDED - 1)
     look_at_labels(opened, graph)
-    began = open_space.time.monotonic()
+    began = open_spaces.time.monotonic()
     looked = list[int]()
     for passed in (61, LABELS_REST_SECONDS + 1):
-        monkeypatch.setattr(open_space.time, "monotonic", lambda passed=passed: began + passed)
+        monkeypatch.setattr(open_spaces.time, "monotonic", lambda passed=passed: began + passed)
         look_at_labels(opened, graph)
         looked.append(len(graph.asked))
     assert looked == [1, 2]

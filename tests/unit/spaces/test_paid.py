@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from kg_api.graph.spaces.registry import Space
+from kg_api.graph.spaces import Space
 from kg_api.settings import load_settings
-from kg_api.spaces.providers import is_paid
+from kg_api.spaces.registry import is_paid
 from tests.unit.search.found import SPACE
 
 HERE, THERE = "http://127.0.0.1:11434/v1", "https://models.example/v1"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kg_api.errors import OtherModel
-from kg_api.spaces import model_watch
-from kg_api.spaces.probe import PROBE_TEXT
+from kg_api.spaces import open_spaces
+from kg_api.spaces.open_spaces import PROBE_TEXT
 from tests.unit.spaces.conftest import Opened
 
 
@@ -32,7 +32,7 @@ def test_what_another_model_answered_is_not_remembered(
 ) -> None:
     """Within the seconds in which nobody looks a wrong vector may be kept; when it is found out, it goes."""
     del at_once
-    monkeypatch.setattr(model_watch, "PROVEN_SECONDS", 1000.0)
+    monkeypatch.setattr(open_spaces, "PROVEN_SECONDS", 1000.0)
     opened.space.embed_query("owls")
     right = opened.space.embed_query("foxes").copy()
     opened.model.turned = True

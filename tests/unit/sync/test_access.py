@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.models.library.folders import folder_grant
-from kg_api.sync.access import FolderAccess
+from kg_api.ingest.folder_listing import FolderAccess
+from kg_api.schemas.folders import folder_grant
 from tests.support.sync import no_key
 
 KEY = "k" * 64

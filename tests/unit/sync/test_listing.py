@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import FolderUnusable, UnreadableDocument
-from kg_api.parse.files import FileProblem, FileToIngest
-from kg_api.sync.access import FolderAccess
-from kg_api.sync.listing import FolderListing, list_folder
-from kg_api.sync.reading import inside
+from kg_api.ingest.folder_listing import FolderAccess, FolderListing, inside, list_folder
+from kg_api.text.documents import FileProblem, FileToIngest
 from tests.support.sync import EVERYWHERE, no_key, put
 
 NAMES = st.text("ab/é", min_size=1, max_size=6)

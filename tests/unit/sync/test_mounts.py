@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from kg_api.errors import FolderEmptied
-from kg_api.parse.files import FileToIngest
-from kg_api.sync.listing import FolderListing
-from kg_api.sync.mounts import ABSENT, MountCheck, read_mounts
+from kg_api.ingest.folder_listing import ABSENT, FolderListing, MountCheck, read_mounts
+from kg_api.text.documents import FileToIngest
 
 ROOT, SUB = "/nas/notes", "/nas/notes/team"
 STORED = ["p/a.md", "p/team/b.md", "p/team/c.md", "p/teams/d.md"]

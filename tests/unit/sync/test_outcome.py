@@ -16,16 +16,8 @@ from kg_api.errors import (
     TooBusy,
     Unavailable,
 )
-from kg_api.models.library.folders import (
-    MAX_REFUSALS_KEPT,
-    NewFolder,
-    RefusedFile,
-    ScanTally,
-    folder_id,
-    overlap,
-)
-from kg_api.sync.cursor import Phase, ScanPosition
-from kg_api.sync.outcome import Result, add_up, reason_of_failure, remembered
+from kg_api.ingest.folder_listing import Phase, Result, ScanPosition, add_up, reason_of_failure, remembered
+from kg_api.schemas.folders import MAX_REFUSALS_KEPT, NewFolder, RefusedFile, ScanTally, folder_id, overlap
 
 RESULTS = get_args(Result)
 

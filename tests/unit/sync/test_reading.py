@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kg_api.errors import TooLarge, UnreadableDocument
-from kg_api.sync import reading
-from kg_api.sync.reading import UnsettledFile, inside, read_settled, stamp_of
+from kg_api.ingest import folder_listing
+from kg_api.ingest.folder_listing import UnsettledFile, inside, read_settled, stamp_of
 
 
 def nowhere(folder: Path) -> bool:  # noqa: ARG001
@@ -28,13 +28,13 @@ def file(tmp_path: Path) -> Path:
 
 def meddle(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     """Do something to a file that has been opened and not yet been read."""
-    real = reading._check
+    real = folder_listing._check
 
     def check(seen: os.stat_result, max_bytes: int) -> None:
         real(seen, max_bytes)
         act()
 
-    monkeypatch.setattr(reading, "_check", check)
+    monkeypatch.setattr(folder_listing, "_check", check)
 
 
 def test_a_file_is_read_with_what_it_looks_like(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

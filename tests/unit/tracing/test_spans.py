@@ -12,14 +12,13 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from kg_api.embed.remote.openai import open_openai
 from kg_api.errors import ConfigurationError
-from kg_api.graph.jobs.records import fresh_job
-from kg_api.managed.ports import free_port
-from kg_api.models.embedding.spaces import ModelChoice
-from kg_api.provider.retrying import RetryPolicy
-from kg_api.tracing.export import tracing
-from kg_api.tracing.spans import SpanKind, carry_trace, current_traceparent, root_span, span
+from kg_api.graph.jobs import fresh_job
+from kg_api.local.processes import free_port
+from kg_api.providers.openai_embedding import open_openai
+from kg_api.providers.retrying import RetryPolicy
+from kg_api.schemas.spaces import ModelChoice
+from kg_api.tracing import SpanKind, carry_trace, current_traceparent, root_span, span, tracing
 from tests.support.behaviours import Status
 from tests.support.collector import Collector
 from tests.support.embedding_server import EmbeddingServer
@@ -128,7 +127,7 @@ def test_without_a_trace_no_provider_gets_the_header() -> None:
 def test_a_broken_collector_neither_breaks_nor_slows(monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
     monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "20")
     monkeypatch.setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "10")
-    monkeypatch.setattr("kg_api.tracing.export.SEND_SECONDS", 1.0)
+    monkeypatch.setattr("kg_api.tracing.SEND_SECONDS", 1.0)
     with Collector(503 if broken == "failing" else 200, delay=60 if broken == "slow" else 0) as collector:
         url = f"http://127.0.0.1:{free_port()}" if broken == "away" else collector.url
         begun = time.monotonic()

@@ -11,11 +11,11 @@ import pytest
 from fastapi import FastAPI
 
 from kg_api.settings import load_settings
-from kg_api.web import forwarded
 from kg_api.web.app import create_app
-from kg_api.web.forwarded import Forwarded, page_below_prefix, pieces_below_prefix
+from kg_api.web.shared import forwarded
+from kg_api.web.shared.forwarded import Forwarded, page_below_prefix, pieces_below_prefix
 
-TEMPLATES = sorted((Path(forwarded.__file__).parent / "ui" / "templates").rglob("*.html"))
+TEMPLATES = sorted((Path(forwarded.__file__).parents[1] / "ui" / "templates").rglob("*.html"))
 HTML = {"Accept": "text/html"}
 PREFIX = {"X-Forwarded-Prefix": "/kg"}
 

@@ -10,9 +10,8 @@ from fastapi import HTTPException
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.web.limits import json_bounds
-from kg_api.web.limits.json_bounds import MAX_DEPTH, MAX_VALUES, WINDOW, OutOfBounds, check_bounds
-from kg_api.web.limits.strict_json import parse
+from kg_api.web.shared import limits
+from kg_api.web.shared.limits import MAX_DEPTH, MAX_VALUES, WINDOW, OutOfBounds, check_bounds, parse
 
 SCALARS = st.none() | st.integers() | st.text(st.sampled_from('[]{},:"\\\\n😀a'))
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
@@ -27,11 +26,11 @@ def depth_of(value: Any) -> int:
 def test_depth_is_counted_outside_of_strings_at_any_window(value: Any, window: int, ascii_only: bool) -> None:
     depth, content = depth_of(value), json.dumps(value, ensure_ascii=ascii_only).encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_bounds, "WINDOW", window)
-        patch.setattr(json_bounds, "MAX_DEPTH", depth)
+        patch.setattr(limits, "WINDOW", window)
+        patch.setattr(limits, "MAX_DEPTH", depth)
         check_bounds(content)
         if depth:
-            patch.setattr(json_bounds, "MAX_DEPTH", depth - 1)
+            patch.setattr(limits, "MAX_DEPTH", depth - 1)
             with pytest.raises(OutOfBounds):
                 check_bounds(content)
 

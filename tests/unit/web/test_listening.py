@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from kg_api.errors import ConfigurationError
-from kg_api.managed import ports
-from kg_api.managed.home import Home
-from kg_api.managed.ports import LOOPBACK, free_port, is_free, listen_on
+from kg_api.local import processes
+from kg_api.local.processes import LOOPBACK, Home, free_port, is_free, listen_on
 from kg_api.settings import Settings, load_settings
 from kg_api.web import serve
 from kg_api.web.serve import _listen
@@ -73,7 +72,7 @@ def test_restarted_service_waits_for_its_earlier_processes(
     taken = listen_on(LOOPBACK, free_port())
     port = taken.getsockname()[1]
     home.remember(api=port)
-    monkeypatch.setattr(ports, "holder_home", lambda _: str(home.path))
+    monkeypatch.setattr(processes, "holder_home", lambda _: str(home.path))
     threading.Timer(0.3, taken.close).start()
     assert port_of(_listen(settings, home, managed=True)) == port
 
@@ -81,7 +80,7 @@ def test_restarted_service_waits_for_its_earlier_processes(
 def test_address_of_other_machine_is_named(
     home: Home, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ports, "_answers", lambda *_: False)
+    monkeypatch.setattr(processes, "_answers", lambda *_: False)
     elsewhere = settings.model_copy(update={"api": settings.api.model_copy(update={"host": "192.0.2.1"})})
     with pytest.raises(ConfigurationError, match=r"cannot listen on 192\.0\.2\.1"):
         _listen(elsewhere, home, managed=True)

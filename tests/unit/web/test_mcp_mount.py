@@ -14,8 +14,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from kg_api.settings import ApiSettings, load_settings
 from kg_api.web.app import create_app
-from kg_api.web.limits.json_bounds import MAX_DEPTH, MAX_VALUES
 from kg_api.web.mcp_mount import McpMount, security
+from kg_api.web.shared.limits import MAX_DEPTH, MAX_VALUES
 from tests.unit.web.test_origin import ask, settings
 
 HOSTS = [

@@ -13,8 +13,8 @@ from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.testing import capture_logs
 
-from kg_api.web.limits.body_size import BodyLimit
 from kg_api.web.middleware import RequestLog
+from kg_api.web.shared.limits import BodyLimit
 
 LIMIT = 1000
 

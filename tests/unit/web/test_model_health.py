@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from typing import cast
 
-from kg_api.configure.models import ModelService
-from kg_api.models.embedding.spaces import EmbeddingHealth
-from kg_api.web.health.models import ModelHealth
+from kg_api.schemas.spaces import EmbeddingHealth
+from kg_api.spaces.estimate import ModelService
+from kg_api.web.shared.health import ModelHealth
 
 
 class Models:

@@ -11,9 +11,9 @@ from fastapi.responses import StreamingResponse
 from fastapi.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from kg_api.graph.retrying import READ_AGAIN_TIMES
-from kg_api.metrics.spending import note_model_asked, within_budget
-from kg_api.web.once_more import MAX_KEPT_BYTES, OnceMore
+from kg_api.graph.client import READ_AGAIN_TIMES
+from kg_api.metrics import note_model_asked, within_budget
+from kg_api.web.middleware import MAX_KEPT_BYTES, OnceMore
 
 SEARCH = "/queries/sources/search"
 WRITE = "/documents"

@@ -11,7 +11,7 @@ from starlette.routing import Route
 from kg_api.errors import ConfigurationError
 from kg_api.settings import ApiSettings, load_settings
 from kg_api.web.app import create_app
-from kg_api.web.limits.origin import OriginCheck, allowed_hosts
+from kg_api.web.shared.limits import OriginCheck, allowed_hosts
 
 VISIT = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
 

@@ -10,11 +10,11 @@ from fastapi import Depends, FastAPI, HTTPException
 from pydantic import BaseModel
 
 from kg_api.errors import ConfigurationError, Conflict, KgError, NotFound, TooLarge, Unavailable
-from kg_api.models.problems import MAX_DETAIL_CHARACTERS, Problem
-from kg_api.web import problems
-from kg_api.web.dependencies import check_parameters
+from kg_api.schemas.problems import MAX_DETAIL_CHARACTERS, Problem
 from kg_api.web.middleware import RequestLog
-from kg_api.web.problems import of_error, problem
+from kg_api.web.shared import problems
+from kg_api.web.shared.dependencies import check_parameters
+from kg_api.web.shared.problems import of_error, problem
 
 
 class Row(BaseModel):

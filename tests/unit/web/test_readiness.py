@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.models.health import Check, Readiness
-from kg_api.web.routes.operation.health import without_names
+from kg_api.schemas.operations import Check, Readiness
+from kg_api.web.api.operations import without_names
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.access.check import ANYONE, LOCAL, Access
+from kg_api.access.keys import ANYONE, LOCAL, Access
 from kg_api.errors import RateExceeded
-from kg_api.web.access.pace import MAX_WRONG_KEYS, RequestRate, TokenRate, WrongKeyRate
+from kg_api.web.shared.security import MAX_WRONG_KEYS, RequestRate, TokenRate, WrongKeyRate
 
 ADA, EVE = Access("0123abcd", "read"), Access("4567cdef", "admin")
 

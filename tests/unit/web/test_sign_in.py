@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from fastapi import Request
 
-from kg_api.access.token import make_session_token, make_token, parse_session_token
+from kg_api.access.keys import make_session_token, make_token, parse_session_token
 from kg_api.errors import RateExceeded
 from kg_api.settings import load_settings
-from kg_api.web.access.pace import MAX_FAILED_SIGN_INS, SignInRate
 from kg_api.web.app import create_app
+from kg_api.web.shared.security import MAX_FAILED_SIGN_INS, SignInRate
 from kg_api.web.ui.links import SEARCH
 from kg_api.web.ui.sign_in import page_to_show
 

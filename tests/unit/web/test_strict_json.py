@@ -10,7 +10,7 @@ from fastapi import HTTPException
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.web.limits.strict_json import parse
+from kg_api.web.shared.limits import parse
 
 SCALARS = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text()
 VALUES = st.recursive(

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.managed import processes, state
-from kg_api.managed.home import Home
-from kg_api.managed.state import State
-from kg_api.managed.watch import RoleStatus
+from kg_api.local import processes, supervisor
+from kg_api.local.processes import Home
+from kg_api.local.supervisor import RoleStatus, State
 from kg_api.settings import load_settings
-from kg_api.web.health.surroundings import Surroundings
+from kg_api.web.shared.health import Surroundings
 
 
 @pytest.mark.parametrize(
@@ -28,6 +27,6 @@ def test_restarts_are_counted_as_a_person_does(
     assert me
     processes.save(home.pid_file("supervisor"), me)
     worker = RoleStatus("ready", me.pid, 0, "", restarts=restarts)
-    state.write(home, State("1", home.bolt_uri() or "", {"worker": worker}))
+    supervisor.write(home, State("1", home.bolt_uri() or "", {"worker": worker}))
     checks = {check.name: check.detail for check in Surroundings(load_settings()).checks()}
     assert checks["processes"] == told

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.wording.normal_form import fold_letters, normalise_text, normalise_width
+from kg_api.normal_form import fold_letters, normalise_text, normalise_width
 
 TYPED = st.text(
     st.characters(exclude_categories=["Cs"])

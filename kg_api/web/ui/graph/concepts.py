@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kg_api.models.concepts.details import ConceptDetails
-from kg_api.models.concepts.queries import Concept, ConceptPaths
+from kg_api.schemas.concepts import Concept, ConceptDetails, ConceptPaths
 
 
 class DrawnConcept(NamedTuple):

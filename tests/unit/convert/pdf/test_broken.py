@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.pdfgen.canvas import Canvas
 
-from kg_api.convert.isolated.pictures import note_pictures
+from kg_api.convert.isolated.pool import note_pictures
 from kg_api.convert.pdf import convert
 from kg_api.errors import UnreadableDocument
 from tests.unit.convert.pdf.files import STORY, drawn, lines, paragraphs, story

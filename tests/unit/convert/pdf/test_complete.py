@@ -10,10 +10,10 @@ import pypdfium2 as pdfium
 import pytest
 
 from kg_api.convert import pdf
-from kg_api.convert.accounting import find_missing
 from kg_api.convert.pdf import convert
-from kg_api.convert.pdf.columns import columns
+from kg_api.convert.pdf.layout import columns
 from kg_api.convert.pdf.letters import plain_text
+from kg_api.convert.shared.accounting import find_missing
 
 DATA = Path(__file__).parents[3] / "data"
 FILES = [*DATA.glob("*.pdf"), *(DATA / "files").glob("*.pdf")]

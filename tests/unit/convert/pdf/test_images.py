@@ -11,13 +11,13 @@ from PIL import Image
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
-from kg_api.api_settings import ConversionSettings
-from kg_api.convert.image import within
-from kg_api.convert.image.preview import difference_hash
+from kg_api.convert.image import embedded
+from kg_api.convert.image.file import difference_hash
 from kg_api.convert.pdf import convert
-from kg_api.convert.pdf.images.choice import REPEATED, TINY, WHOLE
-from kg_api.models.images import ReadImage
-from kg_api.models.library.conversion import Converted
+from kg_api.convert.pdf.images import REPEATED, TINY, WHOLE
+from kg_api.schemas.documents import Converted
+from kg_api.schemas.images import ReadImage
+from kg_api.settings import ConversionSettings
 from tests.support.images import drawn as picture
 from tests.support.images import encoded
 from tests.unit.convert.pdf.files import HEIGHT, STORY, WIDTH, drawn, heading, paragraphs, picture_of, story
@@ -259,7 +259,7 @@ def test_a_picture_without_anything_on_it_is_not_taken() -> None:
 
 
 def test_there_is_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(within, "MAX_IMAGES", 2)
+    monkeypatch.setattr(embedded, "MAX_IMAGES", 2)
     pages = [page((700, f"Page {i}."), (600, encoded(picture(100 + i, 90)))) for i in range(5)]
     made = convert(drawn(*pages))
     assert len(made.images) == 2

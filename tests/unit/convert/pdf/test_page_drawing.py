@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 from PIL import Image
 from reportlab.pdfgen.canvas import Canvas
 
-from kg_api.convert.pdf import convert
-from kg_api.convert.pdf.pages import drawing
-from kg_api.convert.pdf.pages.drawing import MAX_PAGE_PIXELS, draw_page
-from kg_api.convert.pdf.pages.streams import LetterStream
+from kg_api.convert.pdf import convert, pages
+from kg_api.convert.pdf.pages import MAX_PAGE_PIXELS, LetterStream, draw_page
 from kg_api.errors import UnreadableDocument
-from kg_api.ingest.records import Incoming, to_record
-from kg_api.models.images import DrawnPage, PageBox, PageToDraw
+from kg_api.ingest.service import Incoming, to_record
+from kg_api.schemas.images import DrawnPage, PageBox, PageToDraw
 from tests.support.hostile_files import pdf as pdf_of
 from tests.support.hostile_files import pdf_of_loops, pdf_of_pages
 
@@ -145,7 +143,7 @@ def test_no_page_has_too_many_pixels(width: int, height: int) -> None:
 
 
 def test_a_picture_that_would_be_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawing, "MAX_PNG", 1000)
+    monkeypatch.setattr(pages, "MAX_PNG", 1000)
     with pytest.raises(UnreadableDocument, match="smaller width"):
         draw_page(PageToDraw(1, 800), a_pdf())
 

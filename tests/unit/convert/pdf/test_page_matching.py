@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from kg_api.convert.pdf.pages.matching import find_passage, find_words
-from kg_api.convert.pdf.pages.streams import LetterStream
+from kg_api.convert.pdf.pages import LetterStream, find_passage, find_words
 
 PAGE = (
     "Guide to gardens 17 Apricots ripen early in July, where win-\nters are mild and springs are dry. "

@@ -8,13 +8,12 @@ from PIL import Image
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
-from kg_api.api_settings import ConversionSettings
-from kg_api.convert.isolated.pictures import note_pictures
-from kg_api.convert.ocr.records import OcrFailed, Picture, PixelLine, PixelWord
-from kg_api.convert.pdf import convert
-from kg_api.convert.pdf.pictures import drawing
-from kg_api.convert.pdf.pictures.reading import PictureReader
-from kg_api.models.library.conversion import Converted
+from kg_api.convert.isolated.pool import note_pictures
+from kg_api.convert.pdf import convert, scans
+from kg_api.convert.pdf.scans import PictureReader
+from kg_api.convert.shared.ocr import OcrFailed, Picture, PixelLine, PixelWord
+from kg_api.schemas.documents import Converted
+from kg_api.settings import ConversionSettings
 from tests.unit.convert.pdf.files import HEIGHT, WIDTH, drawn, lines
 
 LETTER, SIZE = 14.0, 28.0
@@ -133,7 +132,7 @@ def test_a_page_is_drawn_with_as_many_pixels_as_it_may_have() -> None:
 
 
 def test_a_picture_that_is_far_too_large_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawing, "MAX_PIXELS", 90_000)
+    monkeypatch.setattr(scans, "MAX_PIXELS", 90_000)
     large = ImageReader(Image.new("L", (301, 300)))
 
     def page(canvas: Canvas) -> None:

@@ -6,7 +6,7 @@ from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import ListFlowable, ListItem, PageBreak, Paragraph, Table
 
 from kg_api.convert.pdf import convert
-from kg_api.parse.formats.markdown import blocks
+from kg_api.text.markdown import blocks
 from tests.unit.convert.pdf.files import BODY, STORY, drawn, heading, lines, listing, paragraphs, story
 
 CODE = 'def hello(name):\n    if name:\n        print("Hello", name)\n\n    return  1   # two blanks'

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated import pool
-from kg_api.convert.isolated.pictures import note_pictures
-from kg_api.convert.isolated.pool import ConverterPool
+from kg_api.convert.isolated.pool import ConverterPool, note_pictures
 from kg_api.convert.pdf import convert
-from kg_api.convert.pdf.pictures.reading import PictureReader
+from kg_api.convert.pdf.scans import PictureReader
 from kg_api.errors import UnreadableDocument
+from kg_api.settings import ConversionSettings
 from tests.unit.convert.pdf.raw_pdf import FIRST, page, stream
 from tests.unit.convert.pdf.test_pictures import Engine, line
 

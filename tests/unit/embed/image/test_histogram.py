@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageEnhance
 
-from kg_api.embed.image.histogram import DIMENSIONS, HistogramEmbedder
-from kg_api.embed.image.open import open_image_embedder
-from kg_api.embed.image.port import ImageEmbedder, Pixels
-from kg_api.embed.image.probe import probe_picture
 from kg_api.errors import ConfigurationError, InvalidInput
-from kg_api.models.embedding.spaces import ImageModelChoice
+from kg_api.providers.embedding_port import ImageEmbedder, Pixels, probe_picture
+from kg_api.providers.image_embedding import open_image_embedder
+from kg_api.providers.pixels import DIMENSIONS, HistogramEmbedder
+from kg_api.schemas.spaces import ImageModelChoice
 from kg_api.settings import load_settings
 from tests.support.image_changes import CHANGES, FOLDER, Change, as_rendered, photographs
 

@@ -13,14 +13,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from kg_api.embed.image.local.embedder import OnnxImageEmbedder
-from kg_api.embed.image.local.profile import PROFILE
-from kg_api.embed.image.open import open_image_embedder
-from kg_api.embed.image.port import Pixels
 from kg_api.errors import ConfigurationError, InvalidInput
-from kg_api.model_settings.embedding import ImageEmbeddingSettings
-from kg_api.models.embedding.spaces import ImageModelChoice
-from kg_api.settings import Settings, load_settings
+from kg_api.providers.embedding_port import Pixels
+from kg_api.providers.image_embedding import open_image_embedder
+from kg_api.providers.local_images import PROFILE, OnnxImageEmbedder
+from kg_api.schemas.spaces import ImageModelChoice
+from kg_api.settings import ImageEmbeddingSettings, Settings, load_settings
 from tests.support.image_changes import as_rendered
 from tests.support.image_models import COLOURS, DIMENSIONS, SIDE, described, write_model
 
@@ -138,7 +136,7 @@ def test_pictures_that_were_unpacked_otherwise_are_refused(folder: Path) -> None
 
 def test_the_command_says_what_it_wrote_or_what_is_missing(tmp_path: Path) -> None:
     model = write_model(tmp_path / "m")
-    command = [sys.executable, "-m", "kg_api.embed.image.local.describe", str(model)]
+    command = [sys.executable, "-m", "kg_api.providers.local_images", str(model)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert done.stdout.strip() == str(model / PROFILE)
     (model / "preprocessor_config.json").unlink()

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kg_api.embed.image.local.preprocessing import read_preprocessing
 from kg_api.errors import ConfigurationError
+from kg_api.providers.local_images import read_preprocessing
 from tests.support.image_models import PREPROCESSOR
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from kg_api.embed.image.remote.embedder import RemoteImageEmbedder
 from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable, InvalidInput
-from kg_api.provider.service import RejectedText
+from kg_api.providers.remote_images import RemoteImageEmbedder
+from kg_api.providers.retrying import RejectedText
 from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
 from tests.support.image_providers import KINDS, PICTURES, opened
 from tests.support.image_server import ImageServer

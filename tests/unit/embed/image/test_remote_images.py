@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from kg_api.embed.image.probe import probe_picture
-from kg_api.embed.image.remote.embedder import RemoteImageEmbedder
 from kg_api.errors import ConfigurationError, InvalidInput
-from kg_api.models.embedding.spaces import ImageModelChoice
+from kg_api.providers.embedding_port import probe_picture
+from kg_api.providers.remote_images import RemoteImageEmbedder
+from kg_api.schemas.spaces import ImageModelChoice
 from kg_api.settings import load_settings
 from tests.support.image_changes import as_rendered
 from tests.support.image_models import COLOURS

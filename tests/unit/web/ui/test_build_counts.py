@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from kg_api.models.library.documents import EmbeddingStatus
-from kg_api.web.ui.routes.embedding.progress import BuildCounts
+from kg_api.schemas.documents import EmbeddingStatus
+from kg_api.web.ui.routes.embedding import BuildCounts
 
 
 class Clock:

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.models.queries.facets import FacetCounts, FacetValue
-from kg_api.models.queries.filters import Condition, field_of, parse_conditions
-from kg_api.web.ui.conditions import begun_conditions, condition_of
+from kg_api.schemas.filters import Condition, FacetCounts, FacetValue, field_of, parse_conditions
+from kg_api.web.ui.rendering import begun_conditions, condition_of
 
 VALUES = st.one_of(st.text(max_size=20), st.integers(-(2**40), 2**40), st.booleans(), st.floats(-1e6, 1e6))
 

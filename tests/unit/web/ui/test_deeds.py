@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kg_api.models.keys import AuditEntry
-from kg_api.web.ui.audit.deeds import DEEDS, deed_of
+from kg_api.schemas.operations import AuditEntry
+from kg_api.web.ui.audit import DEEDS, deed_of
 from tests.support.routes import PAGES, PUBLIC_PAGES, ROUTES
 
 DECISIONS = ("accept", "reject", "undo")

@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.models.queries.places import WordMatch
-from kg_api.models.queries.search import Ranks, SourceHit
-from kg_api.web.ui.passages import SHOWN_CHARACTERS, excerpt, pieces_of, reasons
-from kg_api.web.ui.wording import count, ordinal, share
+from kg_api.schemas.search import Ranks, SourceHit, WordMatch
+from kg_api.web.ui.rendering import SHOWN_CHARACTERS, count, excerpt, ordinal, pieces_of, reasons, share
 
 
 def hit(shown: str, *matches: tuple[int, int], **ranks: int) -> SourceHit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kg_api.web.ui.assets import FOLDER
+from kg_api.web.ui.rendering import FOLDER
 
 DECLARED = re.compile(r"^(?:const|let|var|class|(?:async )?function)\s", re.MULTILINE)
 

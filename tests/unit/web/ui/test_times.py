@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.graph.jobs.views import speed
-from kg_api.web.ui.wording import pace, time_left
+from kg_api.graph.jobs import speed
+from kg_api.web.ui.rendering import pace, time_left
 
 IN_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 

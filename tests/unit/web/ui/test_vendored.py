@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.web.ui.assets import FOLDER
+from kg_api.web.ui.rendering import FOLDER
 
 VENDOR = FOLDER / "vendor"
 TOLD = json.loads((VENDOR / "packages.json").read_text(encoding="utf-8"))

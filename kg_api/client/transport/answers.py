@@ -1,0 +1,137 @@
+"""Answers of the service, turned into models or into the errors they stand for."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import TypeVar
+from urllib.parse import unquote
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from kg_api.client.transport.call import Call
+from kg_api.client.transport.connection import redact_url
+from kg_api.errors import KgError, NotFound, ServiceUnreachable
+from kg_api.schemas.answers import Answered, AnswerEvent, Statement
+from kg_api.schemas.images import PageImage
+
+T = TypeVar("T", bound=BaseModel)
+
+_NOWHERE = "there is nothing at "
+"""How kg says that no route has the address (kg_api/web/shared/problems.py)."""
+_SLASHED = frozenset({"documents", "images", "reading", "sources"})
+"""What stands before a name that may have slashes."""
+_BROKEN = "the answer broke off before its end; ask again"
+
+
+def read(call: Call[T], response: httpx.Response) -> T:
+    """Give the answer as its model.
+
+    Raises:
+        KgError: the subclass that the service named, with its message.
+        ServiceUnreachable: what answers there is not kg.
+    """
+    if response.is_error and response.status_code not in call.accepted:
+        raise _problem_of(response)
+    return parse_reply(call, response.content, response.url)
+
+
+FILES = ("image/", "application/x-ndjson", "application/octet-stream")
+"""What answers are that are no JSON."""
+
+
+def check_file(response: httpx.Response) -> httpx.Response:
+    """Give an answer that is a file.
+
+    Raises:
+        KgError: the subclass that the service named, with its message.
+        ServiceUnreachable: what answers there is not kg.
+    """
+    if response.is_error:
+        raise _problem_of(response)
+    if not response.headers.get("content-type", "").startswith(FILES):
+        raise not_kg(response.url)
+    return response
+
+
+def page_of(page: int, response: httpx.Response) -> PageImage:
+    """A page, and what the service tells of it."""
+    pages, boxed = (int(response.headers.get(name, 0)) for name in ("KG-Pages", "KG-Boxed-Words"))
+    return PageImage(response.content, page, pages, boxed)
+
+
+def _problem_of(response: httpx.Response) -> KgError:
+    told = f"kg answered {response.status_code} {response.reason_phrase}"
+    found = parse_problem(response.content, told)
+    nowhere = type(found) is KgError and str(found).startswith(_NOWHERE)
+    if nowhere and (called := _slashed(response.url)):
+        return NotFound(
+            f"there is nothing called {called!r}: no such name or id has a slash; the lists of kg show "
+            "those there are"
+        )
+    return found
+
+
+def _slashed(url: httpx.URL) -> str | None:
+    """What of an address has a slash in it where no route takes one; None: nothing has."""
+    parts = url.raw_path.decode("ascii").partition("?")[0].split("/")
+    return next((unquote(part) for of, part in pairwise(parts) if "%2F" in part and of not in _SLASHED), None)
+
+
+def parse_reply(call: Call[T], content: str | bytes, url: httpx.URL) -> T:
+    """Turn JSON into the call's model.
+
+    Raises:
+        ServiceUnreachable: what answers there is not kg.
+    """
+    try:
+        return call.answer.model_validate_json(content)
+    except ValidationError:
+        raise not_kg(url) from None
+
+
+def not_kg(url: httpx.URL) -> ServiceUnreachable:
+    """Something else has answered."""
+    return ServiceUnreachable(f"what answers at {redact_url(url)} is not this kg; check KG_API_URL")
+
+
+def parse_problem(content: str | bytes, otherwise: str = "kg broke off") -> KgError:
+    """The error that a problem document stands for; of one that is none, an error that says `otherwise`."""
+    try:
+        body = json.loads(content)
+        slug, detail = body["type"].removeprefix("urn:kg:"), body["detail"]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return KgError(otherwise)
+    return _find_error(KgError, slug)(detail)
+
+
+def _find_error(tree: type[KgError], slug: str) -> type[KgError]:
+    """The error class of that slug, searched below `tree`; KgError itself for one of a newer service."""
+    if tree.slug() == slug:
+        return tree
+    found = (_find_error(branch, slug) for branch in tree.__subclasses__())
+    return next((each for each in found if each is not KgError), KgError)
+
+
+def unwrap_event(event: AnswerEvent) -> Statement | Answered:
+    """What a streamed answer says.
+
+    Raises:
+        ServiceUnreachable: nothing.
+    """
+    told = event.statement or event.answer
+    if told is None:
+        raise ServiceUnreachable(_BROKEN)
+    return told
+
+
+def whole_answer(last: Statement | Answered | None) -> Answered:
+    """The last of a streamed answer.
+
+    Raises:
+        ServiceUnreachable: it is not the whole answer.
+    """
+    if not isinstance(last, Answered):
+        raise ServiceUnreachable(_BROKEN)
+    return last

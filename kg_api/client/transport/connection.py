@@ -1,0 +1,157 @@
+"""How both clients reach the service."""
+
+from __future__ import annotations
+
+import ssl
+import sys
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from kg_api.client.transport.call import Call
+from kg_api.errors import ConfigurationError, ServiceUnreachable
+from kg_api.wording import HOME_HEADER, is_loopback
+
+DEFAULT_TIMEOUT_SECONDS = 60.0
+MAX_SILENCE_SECONDS = 45.0
+"""After so long without a sign a stream counts as broken; the service gives one every ten."""
+MAX_THINKING_SECONDS = 120.0
+"""The same of an answer: before its first event a language model may be asked for what to search by."""
+
+MAX_READING_SECONDS = 900.0
+"""The same of a file that is sent: its pages may be pictures, and others may be read before it."""
+
+
+KeySource = str | Callable[[str, str], str] | None
+"""An API key, or what makes one of a request's method and path; None: none is sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedHome:
+    """The home whose service is to answer, for an address that another kg can have by now."""
+
+    instance: str
+    describe_other: Callable[[], str]
+    """Says who answers instead, and what to do."""
+
+
+class ClientAuth(httpx.Auth):
+    """Sends a key with each request, and checks that a service of the expected home answers.
+
+    The service rejects a request that is meant for another home. A program that is not kg would not, so a
+    request that carries data is preceded by one without, until the home has answered.
+    """
+
+    def __init__(self, key: Callable[[str, str], str] | None, expected: ExpectedHome | None) -> None:
+        self._key = key
+        self._expected = expected
+        self._is_proven = False
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response]:
+        """Add the headers; raise ServiceUnreachable if another home's service answers."""
+        if self._expected is not None and not self._is_proven and request.method not in {"GET", "HEAD"}:
+            self._check((yield self._probe(request, self._expected)), self._expected)
+        if self._key is not None:
+            path = request.url.raw_path.partition(b"?")[0].decode("ascii")
+            request.headers["Authorization"] = f"Bearer {self._key(request.method, path)}"
+        if self._expected is not None:
+            request.headers[HOME_HEADER] = self._expected.instance
+        response = yield request
+        if self._expected is not None:
+            self._check(response, self._expected)
+
+    def _probe(self, request: httpx.Request, expected: ExpectedHome) -> httpx.Request:
+        headers = {HOME_HEADER: expected.instance, "Host": request.headers["Host"]}
+        url = request.url.copy_with(path="/health", query=None)
+        return httpx.Request("HEAD", url, headers=headers, extensions=request.extensions)
+
+    def _check(self, response: httpx.Response, expected: ExpectedHome) -> None:
+        answered = response.headers.get(HOME_HEADER)
+        if answered == expected.instance:
+            self._is_proven = True
+        elif answered is not None or not self._is_proven:  # what uvicorn answers itself has no headers of kg
+            raise ServiceUnreachable(expected.describe_other())
+
+
+def options(
+    base_url: str, api_key: KeySource, timeout_seconds: float, expected_home: ExpectedHome | None = None
+) -> dict[str, Any]:
+    """What an httpx client is opened with. No proxy of the environment stands before this machine itself.
+
+    Raises:
+        ConfigurationError: the address or the key cannot be one.
+    """
+    url = _address(base_url)
+    return {
+        "base_url": url,
+        "auth": _auth(api_key, expected_home),
+        "timeout": timeout_seconds,
+        "trust_env": not is_loopback(url.host),
+        "verify": _verification(url),
+    }
+
+
+def traced(headers: Mapping[str, str]) -> dict[str, str]:
+    """Headers with the trace that the calling program is in, if it has imported OpenTelemetry at all."""
+    found = dict(headers)
+    if "opentelemetry.trace" in sys.modules:
+        from kg_api.tracing import carry_trace  # noqa: PLC0415 - 60 ms, where nobody traces
+
+        carry_trace(found)
+    return found
+
+
+def _auth(api_key: KeySource, expected_home: ExpectedHome | None) -> httpx.Auth | None:
+    if isinstance(api_key, str) and not (api_key.isascii() and api_key.isprintable()):
+        raise ConfigurationError("KG_API_KEY contains characters that no API key has")
+    if not api_key and expected_home is None:
+        return None
+    if callable(api_key) or not api_key:
+        return ClientAuth(api_key or None, expected_home)
+    return ClientAuth(lambda _method, _path: api_key, expected_home)
+
+
+def patience(usual: httpx.Timeout, call: Call[Any]) -> dict[str, Any]:
+    """What a call may wait for its answer: to read a file's pages by OCR takes minutes.
+
+    So may what is imported or exported at once.
+    """
+    if call.files is None and not call.path.startswith(("/import/", "/export")):
+        return {}
+    read = max(usual.read or MAX_READING_SECONDS, MAX_READING_SECONDS)
+    return {"timeout": httpx.Timeout(connect=usual.connect, read=read, write=usual.write, pool=usual.pool)}
+
+
+def _verification(url: httpx.URL) -> ssl.SSLContext | bool:
+    """To load the certificates that a machine trusts takes 25 to 45 ms, and a plain request needs none."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.scheme == "http" and is_loopback(url.host) else True
+
+
+def _address(base_url: str) -> httpx.URL:
+    try:
+        url = httpx.URL(base_url)
+    except httpx.InvalidURL as error:
+        raise ConfigurationError(f"KG_API_URL is not a valid URL: {error}") from None
+    if url.port is not None and not 0 < url.port < 2**16:
+        raise ConfigurationError(f"KG_API_URL is not a valid URL: there is no port {url.port}")
+    return url
+
+
+def unreachable(base_url: httpx.URL, error: httpx.RequestError) -> ServiceUnreachable:
+    """No answer at all, or none in time."""
+    if isinstance(error, httpx.ReadTimeout):
+        return ServiceUnreachable(
+            f"kg at {redact_url(base_url)} did not answer in time; it may still be working:"
+            " check before you repeat"
+        )
+    return ServiceUnreachable(
+        f"kg does not answer at {redact_url(base_url)} ({type(error).__name__}); "
+        "start it with `kg up`, or set KG_API_URL"
+    )
+
+
+def redact_url(url: httpx.URL) -> str:
+    """An address without what may be secret in it."""
+    return str(url.copy_with(username="", password="", query=None))

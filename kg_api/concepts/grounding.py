@@ -1,0 +1,110 @@
+"""How well a concept is grounded, by what sources state for it and against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum
+from types import MappingProxyType
+from typing import Final
+
+from kg_api.graph.client import Graph
+from kg_api.graph.relation_search import SpeakingStatement, read_stances, read_statements
+from kg_api.schemas.concepts import Concept, Grounding, RelationshipEvidence
+from kg_api.schemas.vocabulary import Stance
+
+PRIOR_WEIGHT: Final = 2.0
+"""W of Jøsang's opinions: what is not known weighs as much as two sources (the uniform Beta(1, 1))."""
+BASE_RATE: Final = 0.5
+"""a: what is believed where nothing is known."""
+AWAY: Final[frozenset[Stance]] = frozenset({"supported by", "contradicted by"})
+"""Stances that speak of the concept which a relationship comes from."""
+SIDES: Final[Mapping[Stance, Stance]] = MappingProxyType(
+    {
+        "supports": "supports",
+        "supported by": "supports",
+        "contradicts": "contradicts",
+        "contradicted by": "contradicts",
+    }
+)
+"""Which side a stance is on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """Of subjective logic: binomial, from evidence."""
+
+    supporting: float
+    contradicting: float
+
+    @property
+    def uncertainty(self) -> float:
+        """What is left to evidence that is not there."""
+        return PRIOR_WEIGHT / (self.supporting + self.contradicting + PRIOR_WEIGHT)
+
+    @property
+    def belief(self) -> float:
+        """The share of what speaks for it."""
+        return self.supporting / (self.supporting + self.contradicting + PRIOR_WEIGHT)
+
+    @property
+    def disbelief(self) -> float:
+        """The share of what speaks against it."""
+        return self.contradicting / (self.supporting + self.contradicting + PRIOR_WEIGHT)
+
+    @property
+    def expectation(self) -> float:
+        """Belief with its share of the uncertainty."""
+        return self.belief + BASE_RATE * self.uncertainty
+
+
+def ground(graph: Graph, concept: Concept, shown: int) -> Grounding | None:
+    """What speaks for and against a concept; none where no source states anything that does.
+
+    Args:
+        graph: where it is.
+        concept: which.
+        shown: most statements that are given of each side.
+    """
+    stances = read_stances(graph, concept.ontology)
+    if not stances:
+        return None
+    away = {key for key, stance in stances.items() if stance in AWAY}
+    towards = stances.keys() - away
+    stated = read_statements(graph, concept.concept_id, towards=towards, away=away)
+    return weigh(stated, stances, shown) if stated else None
+
+
+def weigh(stated: Sequence[SpeakingStatement], stances: Mapping[str, Stance], shown: int) -> Grounding:
+    """An opinion of what sources state. Pure.
+
+    Args:
+        stated: the statements, the surest first.
+        stances: by folded type what it says.
+        shown: most statements that are given of each side.
+    """
+    sides: dict[Stance, list[RelationshipEvidence]] = {"supports": [], "contradicts": []}
+    for each in stated:
+        stance = stances[each.type_key]
+        sides[SIDES[stance]].append(each.evidence)
+    supporting, contradicting = sides["supports"], sides["contradicts"]
+    opinion = Opinion(_weight(supporting), _weight(contradicting))
+    return Grounding(
+        strength=opinion.expectation,
+        belief=opinion.belief,
+        disbelief=opinion.disbelief,
+        uncertainty=opinion.uncertainty,
+        supporting=opinion.supporting,
+        contradicting=opinion.contradicting,
+        supporting_evidence=supporting[:shown],
+        contradicting_evidence=contradicting[:shown],
+        more_evidence=sum(max(0, len(side) - shown) for side in (supporting, contradicting)),
+    )
+
+
+def _weight(side: Iterable[RelationshipEvidence]) -> float:
+    """Each source once, by its surest statement: what it says twice is no more evidence."""
+    surest = dict[str, float]()
+    for each in side:
+        surest[each.source.source_id] = max(each.confidence, surest.get(each.source.source_id, 0.0))
+    return fsum(surest.values())

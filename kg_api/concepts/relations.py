@@ -1,0 +1,417 @@
+"""Which types of relationships may say the same. Pure: nothing is merged here.
+
+Names are compared, by their vectors. A name alone tells types apart better than in a sentence, where all are
+alike; and two things that vectors do not see are seen to by rules: a denial, and who does it to whom
+(adr/0070).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kg_api.concepts.search import ConceptQuery, question, under_way
+from kg_api.graph.client import Graph
+from kg_api.graph.concepts import SCANNED
+from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
+from kg_api.graph.relation_search import (
+    StatedRelationship,
+    has_relations,
+    near_relations,
+    near_relations_in,
+    read_relations,
+    resolve_types,
+)
+from kg_api.graph.relations import (
+    EXAMPLES,
+    StoredType,
+    TypeExamples,
+    merge_types,
+    read_examples,
+    read_merges,
+    read_type_vectors,
+    read_types,
+    set_stance,
+    unknown_type,
+    unmerge_types,
+)
+from kg_api.graph.search import Meaning
+from kg_api.schemas.base import concept_name, relation_type_id
+from kg_api.schemas.concepts import (
+    LikeType,
+    RelationshipHit,
+    RelationshipHits,
+    RelationshipSearch,
+    RelationshipType,
+    RelationshipTypes,
+    StanceChange,
+    TypeMerge,
+    TypeMerges,
+    TypeMerging,
+    TypeProposal,
+    TypeProposals,
+)
+from kg_api.schemas.search import Degradation
+from kg_api.schemas.vocabulary import MAX_STATEMENTS, Stance
+from kg_api.spaces.plans import PlanWatch, read_embedding_state
+from kg_api.spaces.registry import SpaceRegistry
+
+NEGATIONS: Final = frozenset({"not", "no", "never", "without", "cannot", "non", "n't", "neither", "nor"})
+BLOCK: Final = 500
+"""Types compared with all at once."""
+
+
+class ComparableType(Protocol):
+    @property
+    def type_id(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def stance(self) -> Stance:
+        """What it says for or against."""
+        ...
+
+
+def alike(
+    types: Sequence[ComparableType], vectors: Mapping[str, NDArray[np.float32]], least: float
+) -> list[tuple[int, list[tuple[int, float]]]]:
+    """Groups of types of which the names are alike: each type is in one, and near to the first of its group.
+
+    Args:
+        types: the most frequent first; those come to stand for their groups.
+        vectors: of the types' names.
+        least: the cosine of names that are near enough.
+
+    Returns:
+        The places in `types` of those that stand for a group, each with the places of the others and how
+        similar they are, the nearest first.
+    """
+    there = [at for at, each in enumerate(types) if each.type_id in vectors]
+    taken, groups = set[int](), list[tuple[int, list[tuple[int, float]]]]()
+    for at, cosines in _near(there, [vectors[types[at].type_id] for at in there], least):
+        if at in taken:
+            continue
+        near = [
+            (other, cosine)
+            for other, cosine in cosines
+            if other > at and other not in taken and may_mean(types[at], types[other])
+        ]
+        if near:
+            taken |= {at, *(other for other, _ in near)}
+            groups.append((at, sorted(near, key=lambda each: (-each[1], each[0]))))
+    return groups
+
+
+def may_mean(one: ComparableType, other: ComparableType) -> bool:
+    """Whether two types may say the same, as far as rules tell: not where one denies, or turns it round."""
+    if one.stance != other.stance:
+        return False
+    words, more = (concept_name(each.name).split() for each in (one, other))
+    return _denies(words) == _denies(more) and _is_passive(words) == _is_passive(more)
+
+
+def _near(
+    places: Sequence[int], vectors: Sequence[NDArray[np.float32]], least: float
+) -> Iterator[tuple[int, list[tuple[int, float]]]]:
+    """Each place with those whose vectors are near enough to its own, and their cosines."""
+    if not places:
+        return
+    matrix = np.stack(vectors)
+    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+    for begin in range(0, len(places), BLOCK):
+        block = matrix[begin : begin + BLOCK] @ matrix.T
+        for row, at in zip(block, places[begin : begin + BLOCK], strict=True):
+            yield at, [(places[other], float(row[other])) for other in map(int, np.flatnonzero(row >= least))]
+
+
+def _denies(words: Sequence[str]) -> bool:
+    return len(NEGATIONS.intersection(words)) % 2 == 1
+
+
+def _is_passive(words: Sequence[str]) -> bool:
+    """As in "published by"."""
+    return len(words) > 1 and words[-1] == "by"
+
+
+# Finding relationships by what they say.
+
+STATEMENTS_A_HIT = 4
+"""Several sources may state the same: so many times more statements are asked for than hits."""
+MAX_STATEMENTS_READ = 2000
+"""At most so many statements are read for one search, and a little more."""
+EMBEDDING = "relationships are still to be embedded{}; until then they are not found"
+NONE = (
+    "no relationships are stated where it was searched: key phrases give none, a language model's extraction "
+    "or an import does"
+)
+
+PARTLY = (
+    f"of the documents the first {SCANNED:,} sources and relationships were searched, and what of them is "
+    "near to the question among those of all documents: there may be more; name fewer documents"
+)
+
+Ranked = tuple[StatedRelationship, float, str]
+"""A statement, its similarity, and the space it is measured in."""
+
+
+@dataclass(slots=True)
+class _Looking:
+    asked: RelationshipSearch
+    query: ConceptQuery
+    missing: Mapping[str, str]
+    """States of the indexes that do not answer yet."""
+    types: Sequence[str] | None
+    document_ids: Collection[str] | None
+    whole: bool = True
+    """Nothing of the documents was left out."""
+    unsearched: dict[str, str] = field(default_factory=dict[str, str])
+    """Of the indexes those that were wanted."""
+
+    def sees(self, stated: StatedRelationship) -> bool:
+        return self.document_ids is None or stated.evidence.source.document_id in self.document_ids
+
+
+class RelationshipSearcher:
+    """Searches relationships. Thread-safe; one a process."""
+
+    def __init__(self, graph: Graph, spaces: SpaceRegistry) -> None:
+        self._graph = graph
+        self._spaces = spaces
+        self._plans = PlanWatch(graph)
+        self._indexes = IndexWatch(graph)
+        self._embedding = EmbeddingWatch(graph, "edge_embedding")
+
+    def search(
+        self, asked: RelationshipSearch, document_ids: Collection[str] | None = None
+    ) -> RelationshipHits:
+        """Find relationships by their meaning. What could not be done is told in `degraded`.
+
+        Args:
+            asked: what is looked for.
+            document_ids: only what sources of these documents state; None: of all.
+        """
+        known = self._plans.known(asked.ontologies or (), new_too=asked.ontologies is None)
+        query = question(asked.query_text, asked.ontologies, known, self._spaces)
+        missing = self._indexes.populating(*(each.space.relation_index_name for each in query.meanings))
+        types = resolve_types(self._graph, query.ontologies, asked.types)
+        looking = _Looking(asked, query, missing, types.keys, document_ids)
+        hits = self._hits(looking)[: asked.limit]
+        degraded = [*map(_describe, query.degraded), *self._describe_degradation(query, looking.unsearched)]
+        told = [types.unknown, None if looking.whole else PARTLY]
+        degraded += [Degradation(part="concepts", effect=each) for each in told if each]
+        if not hits and query.ontologies and not has_relations(self._graph, query.ontologies):
+            degraded.append(Degradation(part="concepts", effect=NONE))
+        return RelationshipHits(query_text=asked.query_text, relationships=hits, degraded=degraded)
+
+    def _hits(self, looking: _Looking) -> list[RelationshipHit]:
+        """As many as are asked for, where there are so many, though very many sources state the first."""
+        limit = looking.asked.limit
+        depth = limit * STATEMENTS_A_HIT
+        while True:
+            statements = self._statements(looking, depth)
+            hits = _join(statements)
+            if len(hits) >= limit or len(statements) < depth or depth >= MAX_STATEMENTS_READ:
+                return hits
+            depth *= STATEMENTS_A_HIT
+
+    def _statements(self, looking: _Looking, depth: int) -> list[Ranked]:
+        """The nearest statements, the best first."""
+        least, found = looking.asked.min_similarity, dict[str, tuple[float, str]]()
+        for meaning in looking.query.meanings:
+            near = self._near(looking, meaning, depth)
+            found |= {each: (cosine, meaning.space.slug) for each, cosine in near.items()}
+        kept = {each: at for each, at in found.items() if least is None or at[0] >= least}
+        read = read_relations(self._graph, kept)
+        ranked = [(stated, *kept[each]) for each, stated in read.items() if looking.sees(stated)]
+        return sorted(ranked, key=lambda each: (-each[1], each[0].evidence.relation_id))
+
+    def _near(self, looking: _Looking, meaning: Meaning, depth: int) -> Mapping[str, float]:
+        """Of documents by their own sources, and by the index as well where these are too many."""
+        if looking.document_ids is None:
+            return self._by_index(looking, meaning, depth)
+        ids = sorted(looking.document_ids)
+        own = near_relations_in(self._graph, meaning, looking.types, ids, depth)
+        if own.whole:
+            return own.cosines
+        looking.whole = False
+        return {**own.cosines, **self._by_index(looking, meaning, depth)}
+
+    def _by_index(self, looking: _Looking, meaning: Meaning, depth: int) -> Mapping[str, float]:
+        name = meaning.space.relation_index_name
+        if name in looking.missing:
+            looking.unsearched[name] = looking.missing[name]
+            return {}
+        return near_relations(self._graph, meaning, looking.types, depth)
+
+    def _describe_degradation(self, query: ConceptQuery, missing: Mapping[str, str]) -> Iterator[Degradation]:
+        for name, state in missing.items():
+            effect = f"the vector index {name} is {state}: relationships in it were not searched"
+            yield Degradation(part="vector_index", effect=effect)
+        yield from under_way(self._embedding.read(), query.ontologies, EMBEDDING)
+
+
+def _join(statements: Sequence[Ranked]) -> list[RelationshipHit]:
+    """What several sources state is one hit, with the nearest statement first."""
+    groups = dict[tuple[str, str, str], list[Ranked]]()
+    for each in statements:
+        groups.setdefault(each[0].key, []).append(each)
+    return [_hit(group) for group in groups.values()]
+
+
+def _hit(group: Sequence[Ranked]) -> RelationshipHit:
+    best, similarity, space = group[0]
+    return RelationshipHit(
+        subject=best.subject,
+        type=best.type,
+        object=best.object,
+        ontology=best.ontology,
+        similarity=similarity,
+        space=space,
+        confidence=max(stated.evidence.confidence for stated, _, _ in group),
+        sources=best.stating,
+        evidence=[stated.evidence for stated, _, _ in group[:MAX_STATEMENTS]],
+    )
+
+
+def _describe(degradation: Degradation) -> Degradation:
+    """Relationships are not searched by words."""
+    effect = degradation.effect.replace(
+        "concepts were searched by words only", "its relationships were not searched"
+    )
+    return degradation.model_copy(update={"effect": effect})
+
+
+# The vocabulary of relationships, consolidated by people: shown, proposed, merged, parted again.
+
+MAX_COMPARED = 2000
+NOTHING = TypeExamples([], frozenset())
+
+Group = tuple[int, list[tuple[int, float]]]
+
+
+class RelationshipVocabulary:
+    """The types of relationships of each ontology."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def page(self, ontology: str, offset: int, limit: int) -> RelationshipTypes:
+        """Some of an ontology's types, the most frequent first.
+
+        Raises:
+            NotFound: there is no such ontology.
+        """
+        types = self._types(ontology)
+        shown = [each.described for each in types[offset : offset + limit]]
+        return RelationshipTypes(ontology=ontology, types=shown, total=len(types), offset=offset, limit=limit)
+
+    def propose(self, ontology: str, min_similarity: float, limit: int) -> TypeProposals:
+        """Which types may be one, by their names' vectors; nothing is changed.
+
+        Raises:
+            NotFound: there is no such ontology.
+        """
+        space = read_embedding_state(self._graph, ontology).answering.space
+        every = self._types(ontology)
+        types = every[:MAX_COMPARED]
+        vectors = read_type_vectors(self._graph, space, [each.type_id for each in types])
+        groups = alike(types, vectors, min_similarity)[:limit]
+        chosen = [types[at] for first, near in groups for at in (first, *(each for each, _ in near))]
+        examples = read_examples(self._graph, chosen)
+        return TypeProposals(
+            ontology=ontology,
+            min_similarity=min_similarity,
+            compared=len(vectors),
+            proposals=[_proposal(types, group, examples) for group in groups],
+            notes=_notes(len(every), len(types), len(vectors)),
+        )
+
+    def merge(self, ontology: str, asked: TypeMerging) -> TypeMerge:
+        """Make types part of another, and keep a record of it.
+
+        Raises:
+            NotFound: there is no such ontology, or type.
+            Conflict: one is merged already.
+        """
+        read_embedding_state(self._graph, ontology)
+        return merge_types(self._graph, ontology, asked)
+
+    def undo(self, ontology: str, merge_id: str, by: str | None) -> TypeMerge:
+        """Take a merge back.
+
+        Raises:
+            NotFound: there is no such ontology, or merge.
+        """
+        read_embedding_state(self._graph, ontology)
+        return unmerge_types(self._graph, ontology, merge_id, by)
+
+    def merges(self, ontology: str, offset: int, limit: int) -> TypeMerges:
+        """What was merged, the last first.
+
+        Raises:
+            NotFound: there is no such ontology.
+        """
+        read_embedding_state(self._graph, ontology)
+        merges, total = read_merges(self._graph, ontology, offset, limit)
+        return TypeMerges(ontology=ontology, merges=merges, total=total, offset=offset, limit=limit)
+
+    def set_stance(self, ontology: str, change: StanceChange) -> RelationshipType:
+        """Say what a type, with all that was merged into it, speaks for.
+
+        Raises:
+            NotFound: there is no such ontology, or type.
+        """
+        meant = self._find(ontology, change.type)
+        if not set_stance(self._graph, meant.type_id, change.stance):
+            raise unknown_type(ontology, [change.type])
+        return self._find(ontology, change.type).described
+
+    def _find(self, ontology: str, name: str) -> StoredType:
+        identity = relation_type_id(ontology, name)
+        for each in self._types(ontology):
+            if identity in each.ids:
+                return each
+        raise unknown_type(ontology, [name])
+
+    def _types(self, ontology: str) -> list[StoredType]:
+        space = read_embedding_state(self._graph, ontology).answering.space
+        return read_types(self._graph, ontology, space)
+
+
+def _proposal(
+    types: Sequence[StoredType], group: Group, examples: Mapping[str, TypeExamples]
+) -> TypeProposal:
+    first = types[group[0]]
+    own = examples.get(first.type_id, NOTHING)
+    merged = [_like(types[at], cosine, own, examples) for at, cosine in group[1]]
+    return TypeProposal(
+        into=first.name, relations=first.relations, examples=own.statements[:EXAMPLES], merged=merged
+    )
+
+
+def _like(
+    each: StoredType, cosine: float, first: TypeExamples, examples: Mapping[str, TypeExamples]
+) -> LikeType:
+    own = examples.get(each.type_id, NOTHING)
+    return LikeType(
+        name=each.name,
+        relations=each.relations,
+        similarity=cosine,
+        shared=len(own.pairs & first.pairs),
+        examples=own.statements[:EXAMPLES],
+    )
+
+
+def _notes(every: int, taken: int, embedded: int) -> list[str]:
+    notes = ["nothing was merged: these are proposals; look at the examples, opposites may be alike"]
+    if every > taken:
+        notes.append(f"the {taken} most frequent of {every} types were compared")
+    if embedded < taken:
+        notes.append(f"{taken - embedded} of them are not embedded yet, and were not compared")
+    return notes

@@ -1,1 +1,0 @@
-"""Spaces of pictures as they are chosen: built beside, checked, activated."""

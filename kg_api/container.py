@@ -1,0 +1,293 @@
+"""The one place that wires everything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Self
+
+import structlog
+
+from kg_api.blobs.images import ImageService, StoredFiles, StoringKeeper
+from kg_api.blobs.pages import PageService
+from kg_api.blobs.store import open_blobs
+from kg_api.concepts.merging import ConceptMergeRecords, link_near, merge_near
+from kg_api.concepts.relations import RelationshipSearcher, RelationshipVocabulary
+from kg_api.concepts.search import ConceptService
+from kg_api.convert.isolated.pool import ConverterPool
+from kg_api.discovery.communities import CommunityDetection, CommunityService
+from kg_api.discovery.constructive import ConstructiveService
+from kg_api.discovery.proposals import LinkProposal, ProposalRequests, ProposalService
+from kg_api.errors import ConfigurationError
+from kg_api.extraction.llm import ExtractionRequests, Extractors
+from kg_api.graph.client import Graph
+from kg_api.graph.schema import migrate
+from kg_api.ingest.folder_listing import FolderAccess
+from kg_api.ingest.folders import FolderService, FolderSync
+from kg_api.ingest.service import DocumentReader, IngestService, ReviewService
+from kg_api.jobs.backfill import Backfill
+from kg_api.jobs.cleanup import SpaceCleanup
+from kg_api.jobs.embedding import ConceptEmbedding, EdgeEmbedding, SourceEmbedding
+from kg_api.jobs.extraction import ConceptExtraction
+from kg_api.jobs.image_embedding import ImageEmbedding
+from kg_api.jobs.runner import Handler
+from kg_api.local.neo4j import disk_room
+from kg_api.local.processes import Home
+from kg_api.providers.chat import LanguageModel
+from kg_api.providers.embedding import open_metered
+from kg_api.providers.image_embedding import open_image_embedder
+from kg_api.providers.rerank import Reranker, open_reranker
+from kg_api.providers.retrying import RetryPolicy
+from kg_api.search.answer import AnswerService
+from kg_api.search.augment import AugmentService
+from kg_api.search.images import ImageSearchService
+from kg_api.search.question import Hyde
+from kg_api.search.rank import Reranking
+from kg_api.search.related import RelatedService
+from kg_api.search.service import HybridService, SearchService
+from kg_api.search.similar import SimilarityService
+from kg_api.settings import Settings
+from kg_api.spaces.configuration import (
+    ConfigurationService,
+    EmbeddingRequests,
+    ExtractionService,
+    SpaceChecker,
+)
+from kg_api.spaces.contexts import Contexts
+from kg_api.spaces.estimate import Estimator, ModelService
+from kg_api.spaces.images import ImageSpaceRegistry
+from kg_api.spaces.registry import (
+    CachedPassages,
+    SpaceRegistry,
+    batch_size_of_space,
+    open_first_space,
+    price_of_space,
+    register_first_images,
+)
+from kg_api.spaces.switch import DropService, ImageSpaceChecker, ImageSwitch, SwitchService
+from kg_api.transfer.importing import MovingService
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """All parts of a running kg, opened once a process."""
+
+    settings: Settings
+    graph: Graph
+    spaces: SpaceRegistry
+    image_spaces: ImageSpaceRegistry
+    contexts: Contexts
+    converters: ConverterPool
+    reader: DocumentReader
+    images: ImageService
+    pages: PageService
+    ingest: IngestService
+    review: ReviewService
+    folders: FolderService
+    search: SearchService
+    hybrid: HybridService
+    reranker: Reranker | None
+    similarity: SimilarityService
+    related: RelatedService
+    image_search: ImageSearchService
+    concepts: ConceptService
+    relationships: RelationshipSearcher
+    relationship_types: RelationshipVocabulary
+    constructive: ConstructiveService
+    proposals: ProposalService
+    communities: CommunityService
+    concept_merges: ConceptMergeRecords
+    augment: AugmentService
+    answer: AnswerService
+    llms: tuple[LanguageModel, ...]
+    """Opened when they are first needed."""
+    extractors: Extractors
+    extraction: ExtractionService
+    extraction_requests: ExtractionRequests
+    configure: ConfigurationService
+    embeddings: EmbeddingRequests
+    switch: SwitchService
+    drop: DropService
+    models: ModelService
+    moving: MovingService
+
+    def handlers(self) -> list[Handler]:
+        """What a worker can run."""
+        entries = self.settings.embedding.cache_entries
+        passages = CachedPassages(self.graph, keeps=entries > 0)
+        batch, many = self.settings.worker.sources_a_batch, self.settings.embedding.requests_at_once
+        looks = (self.proposals.look, self.communities.look)
+        handlers: list[Handler] = [
+            SourceEmbedding(self.graph, self.spaces, self.contexts, passages, batch, requests_at_once=many),
+            SpaceCleanup(self.graph),
+            ConceptEmbedding(
+                self.graph,
+                self.spaces,
+                passages,
+                batch,
+                merge_near,
+                link_near=link_near,
+                requests_at_once=many,
+            ),
+            EdgeEmbedding(self.graph, self.spaces, passages, batch, requests_at_once=many),
+            ImageEmbedding(
+                self.graph, self.image_spaces, self.images.read_blob, batch, requests_at_once=many
+            ),
+            ConceptExtraction(self.graph, self.extractors, self.settings.worker.sources_read_a_batch),
+            LinkProposal(self.graph, self.settings.proposals),
+            CommunityDetection(self.graph, self.settings.communities),
+            Backfill(self.graph, entries, self.extraction_requests, self.images.tidy, *looks),
+        ]
+        if self.settings.sync.scans:
+            largest = self.settings.api.max_document_bytes
+            ask, access = self.extraction_requests.ask, _folder_access(self.settings)
+            handlers.append(FolderSync(self.graph, access, largest, self.reader, ask))
+        return handlers
+
+    def close(self) -> None:
+        self.augment.close()
+        self.search.close()
+        if self.reranker is not None:
+            self.reranker.close()
+        for llm in self.llms:
+            llm.close()
+        self.extractors.close()
+        self.converters.close()
+        self.pages.close()
+        self.contexts.close()
+        self.image_spaces.close()
+        self.spaces.close()
+        self.graph.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_graph(settings: Settings) -> Graph:
+    """Connect to the Neo4j that the settings name, else to the managed one of this home.
+
+    Raises:
+        ConfigurationError: there is neither.
+    """
+    neo4j, most_queued = settings.neo4j, settings.worker.most_queued
+    if neo4j.uri is not None and neo4j.password is not None:
+        password = neo4j.password.get_secret_value()
+        return Graph(
+            neo4j.uri,
+            neo4j.user,
+            password,
+            neo4j.database,
+            most_queued=most_queued,
+            connection_seconds=neo4j.connection_seconds,
+        )
+    home = Home(settings.home)
+    uri, password = home.bolt_uri(), home.password()
+    if uri is None or password is None:
+        raise ConfigurationError(
+            f"there is no Neo4j yet: start the managed one with `kg up` (home {settings.home}), "
+            "or set KG_NEO4J__URI and KG_NEO4J__PASSWORD"
+        )
+    room = disk_room(home, settings)
+    return Graph(uri, "neo4j", password, most_queued=most_queued, require_room=room.require)
+
+
+def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
+    """Open everything: connect, migrate the schema, load the model, check the space.
+
+    Args:
+        settings: what to open.
+        needs_embedder: whether to refuse when the model cannot be loaded (a worker), or to go on with full
+            text only and say so in every answer (the service).
+
+    Raises:
+        DatabaseUnavailable: Neo4j does not answer.
+        SchemaTooNew: a newer kg has written the database.
+        ConfigurationError: the model is not the one whose vectors are stored, or settings are wrong.
+    """
+    reranker, graph = open_reranker(settings), open_graph(settings)
+    spaces = SpaceRegistry(graph, partial(open_metered, settings))
+    converters = ConverterPool(settings.conversion)
+    image_spaces = ImageSpaceRegistry(graph, partial(open_image_embedder, settings), converters.render)
+    try:
+        applied = migrate(graph)
+        if applied:
+            log.info("schema migrated", applied=applied)
+        required = needs_embedder or settings.embedding.provider != "local"
+        open_first_space(spaces, lambda: open_metered(settings, None), required=required)
+        register_first_images(image_spaces)
+    except BaseException:
+        spaces.close()
+        graph.close()
+        raise
+    prices, batch_sizes = partial(price_of_space, settings), partial(batch_size_of_space, settings)
+    contexts = Contexts(graph, settings)
+    files = StoredFiles(graph, open_blobs(settings.blobs, Home(settings.home).blobs))
+    reader = DocumentReader(converters, StoringKeeper(files), settings.blobs.keep_pdfs)
+    estimator = Estimator(graph, spaces, contexts, lambda plan: price_of_space(settings, plan.space))
+    embeddings = EmbeddingRequests(graph, estimator)
+    extractors = Extractors(graph, settings)
+    extraction = ExtractionRequests(graph, extractors)
+    extracting = ExtractionService(graph, extractors, extraction)
+    configure = ConfigurationService(graph, estimator, embeddings)
+    llm = LanguageModel(settings)
+    imagining = LanguageModel(settings, RetryPolicy(tries=1))  # a search does not wait for a second try
+    reranking = Reranking(reranker, settings.rerank.seconds)
+    images = ImageService(graph, files)
+    search = SearchService(graph, spaces, reranking, Hyde(imagining.ask), image_spaces)
+    concepts, relationships = ConceptService(graph, spaces), RelationshipSearcher(graph, spaces)
+    return Container(
+        settings=settings,
+        graph=graph,
+        spaces=spaces,
+        image_spaces=image_spaces,
+        contexts=contexts,
+        converters=converters,
+        reader=reader,
+        pages=PageService(graph, files, ConverterPool(settings.conversion.of_one_process())),
+        images=images,
+        ingest=IngestService(graph, reader, extraction.ask),
+        review=ReviewService(graph, extraction.ask),
+        folders=FolderService(graph, _folder_access(settings)),
+        search=search,
+        hybrid=HybridService(graph, search),
+        reranker=reranker,
+        similarity=SimilarityService(graph),
+        related=RelatedService(graph, image_spaces),
+        image_search=ImageSearchService(graph, search, image_spaces, converters, images.read_blob),
+        concepts=concepts,
+        relationships=relationships,
+        relationship_types=RelationshipVocabulary(graph),
+        constructive=ConstructiveService(graph, spaces, search, concepts, relationships),
+        proposals=ProposalService(graph, ProposalRequests(graph, settings.proposals)),
+        communities=CommunityService(graph, settings.communities),
+        concept_merges=ConceptMergeRecords(graph),
+        augment=AugmentService(graph, spaces, search),
+        answer=AnswerService(graph, spaces, search, llm),
+        llms=(llm, imagining),
+        extractors=extractors,
+        extraction=extracting,
+        extraction_requests=extraction,
+        configure=configure,
+        embeddings=embeddings,
+        switch=SwitchService(
+            graph,
+            configure,
+            embeddings,
+            SpaceChecker(graph, spaces),
+            ImageSwitch(graph, embeddings, ImageSpaceChecker(graph, image_spaces)),
+        ),
+        drop=DropService(graph),
+        moving=MovingService(graph, files, configure, extracting, extraction.ask, spaces=spaces),
+        models=ModelService(graph, spaces, image_spaces, price_of=prices, batch_size_of=batch_sizes),
+    )
+
+
+def _folder_access(settings: Settings) -> FolderAccess:
+    home = Home(settings.home)
+    private = (home.path, settings.cache.expanduser().absolute())
+    return FolderAccess(settings.sync.allowed, private, home.folder_key)

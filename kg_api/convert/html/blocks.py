@@ -1,0 +1,286 @@
+"""The label that a browser shows before each item of a list."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+from kg_api.convert.html.elements import MACHINERY, Element, ignored, walk, words
+from kg_api.convert.ooxml.text import format_number
+from kg_api.convert.shared.markdown_text import lower_text, one_line, raise_text
+
+_INTEGER = re.compile(r"\s*([+-]?[0-9]{1,10})(?![0-9])")
+_STYLE = re.compile(r"(?:^|;)\s*list-style(?:-type)?\s*:([^;]*)", re.IGNORECASE)
+_TYPES = {"1": "decimal", "a": "lower-alpha", "A": "upper-alpha", "i": "lower-roman", "I": "upper-roman"}
+_LETTERS = {
+    **dict.fromkeys(("lower-alpha", "lower-latin"), "abcdefghijklmnopqrstuvwxyz"),
+    **dict.fromkeys(("upper-alpha", "upper-latin"), "ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
+    "lower-greek": "αβγδεζηθικλμνξοπρστυφχψω",
+}
+_BULLETS = frozenset({"none", "disc", "circle", "square", "disclosure-open", "disclosure-closed"})
+_ROMAN = {"lower-roman": "lowerRoman", "upper-roman": "upperRoman"}
+_NUMBERS = frozenset({"decimal", "decimal-leading-zero", *_ROMAN, *_LETTERS})
+_MAX_ROMAN = 3_999
+
+
+class ListNumbering:
+    """Counts the items of one list."""
+
+    def __init__(self, element: Element) -> None:
+        self._style = _style(element) or ("decimal" if element.tag == "ol" else "disc")
+        descending = element.tag == "ol" and "reversed" in element.attrib
+        self._step = -1 if descending else 1
+        first = sum(1 for _ in element.iterchildren("li")) if descending else 1
+        start = _integer(element.get("start", "")) if element.tag == "ol" else None
+        self._next = first if start is None else start
+
+    def count(self, item: Element) -> str:
+        """Return the label of the next item, such as `12.` or `iv.`; empty for a bullet."""
+        value = _integer(item.get("value", ""))
+        number = self._next if value is None else value
+        self._next = number + self._step
+        style = _style(item) or self._style
+        return "" if style in _BULLETS else f"{_format(number, style)}."
+
+
+def _style(element: Element) -> str:
+    attributes = element.attrib
+    if said := _STYLE.search(attributes.get("style", "")):
+        names = said[1].lower().split()
+        if known := next((name for name in names if name in _NUMBERS or name in _BULLETS), ""):
+            return known
+    kind = attributes.get("type", "").strip()
+    return _TYPES.get(kind) or (kind.lower() if kind.lower() in _BULLETS else "")
+
+
+def _integer(text: str) -> int | None:
+    found = _INTEGER.match(text)
+    return int(found[1]) if found else None
+
+
+def _format(number: int, style: str) -> str:
+    if style == "decimal-leading-zero":
+        return f"{number:02}"
+    if style in _ROMAN and number <= _MAX_ROMAN:
+        return format_number(number, _ROMAN[style]) or str(number)
+    if number > 0 and (alphabet := _LETTERS.get(style)):
+        letters = ""
+        while number:
+            number, at = divmod(number - 1, len(alphabet))
+            letters = alphabet[at] + letters
+        return letters
+    return str(number)
+
+
+# Tables of a page: which are data, and their cells.
+
+BLOCKS = frozenset({
+    *("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog"),
+    *("dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4"),
+    *("h5", "h6", "header", "hgroup", "hr", "html", "legend", "li", "main", "menu", "nav", "ol", "p", "pre"),
+    *("search", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul"),
+})  # fmt: skip
+_PARTS = "self::table or self::thead or self::tbody or self::tfoot or self::tr"
+_CELLS = (
+    "self::td or self::th or self::caption or self::form or self::script or self::style or self::template"
+)
+_BETWEEN_CELLS = (
+    f"descendant::*[{_PARTS}]/text()[normalize-space()]/.. "
+    f"| descendant::*[{_PARTS}]/*[not({_PARTS} or {_CELLS})][normalize-space()]"
+)
+"""Text that is in a table and in none of its cells."""
+_NUMBER = re.compile("[0-9]{1,4}")
+_MAX_SPAN = 100
+_MAX_CELLS = 2_000_000
+
+
+def inline_text(element: Element, left_out: Counter[str] | None = None) -> str:
+    """Return the words of an element, in which blocks are parted by blanks only.
+
+    Args:
+        element: where to read.
+        left_out: counts the words that are no content, by the reason.
+    """
+    return "".join(_read_pieces(element, left_out))
+
+
+def _read_pieces(element: Element, left_out: Counter[str] | None) -> Iterator[str]:
+    walker = walk(element)
+    for event, each in walker:
+        if each.tag in BLOCKS or each.tag == "br":
+            yield " "
+        if event == "end":
+            yield (each.tail or "") if each is not element else ""
+        elif each is not element and (reason := ignored(each)):
+            walker.skip_subtree()
+            if left_out is not None:
+                count_words(each, reason, left_out)
+        else:
+            yield f" {each.get('alt', '')} " if each.tag == "img" else each.text or ""
+
+
+def count_words(element: Element, reason: str, left_out: Counter[str]) -> None:
+    """Count the words of an element that is left out."""
+    if reason != MACHINERY:
+        left_out[reason] += sum(1 for _ in words(element))
+
+
+def rows(table: Element, left_out: Counter[str]) -> list[list[str]]:
+    """The cells of a table without tables in it; what spans several stands in the first of them."""
+    found: list[list[str]] = []
+    waiting: dict[int, int] = {}  # columns that a cell above reaches into, and for how many rows
+    cells, hidden = 0, set[Element]()
+    for group in table.iterchildren("thead", "tbody", "tfoot"):
+        if reason := ignored(group):
+            hidden.add(group)
+            count_words(group, reason, left_out)
+    for row in table.iter("tr"):
+        if hidden and row.getparent() in hidden:
+            continue
+        if reason := ignored(row):
+            count_words(row, reason, left_out)
+            continue
+        line = _row(row, waiting, left_out)
+        cells += len(line)
+        if cells > _MAX_CELLS:
+            left_out[f"cells beyond the first {_MAX_CELLS:,} of a table"] += sum(
+                map(len, map(str.split, line))
+            )
+        elif any(each.strip() for each in line):
+            found.append(line)
+    return found
+
+
+def _row(row: Element, waiting: dict[int, int], left_out: Counter[str]) -> list[str]:
+    line: list[str] = []
+    for cell in _cells(row):
+        _skip(line, waiting)
+        width, height = _span(cell, "colspan"), _span(cell, "rowspan")
+        if height > 1:
+            waiting.update({len(line) + at: height - 1 for at in range(width)})
+        if reason := ignored(cell):
+            count_words(cell, reason, left_out)
+            line.append("")
+        else:
+            line.append(inline_text(cell, left_out))
+        line += [""] * (width - 1)
+    _skip(line, waiting)
+    return line
+
+
+def _cells(row: Element) -> Iterator[Element]:
+    for each in row.iterchildren("td", "th", "form"):
+        yield from each.iterchildren("td", "th") if each.tag == "form" else (each,)
+
+
+def _skip(line: list[str], waiting: dict[int, int]) -> None:
+    while waiting.get(len(line)):
+        waiting[len(line)] -= 1
+        line.append("")
+
+
+def _span(cell: Element, name: str) -> int:
+    said = _NUMBER.fullmatch(cell.get(name, ""))
+    return min(max(int(said[0]), 1), _MAX_SPAN) if said else 1
+
+
+def layout(root: Element) -> set[Element]:
+    """Tables and lists that only arrange what is in them: headings, tables, code, long definitions."""
+    marked: set[Element] = set()
+    _mark(marked, root.iter("h1", "h2", "h3", "h4", "h5", "h6"), {"table", "ul", "ol", "dl", "menu"})
+    _mark(marked, root.iter("table", "pre"), {"table", "dl"})
+    _mark(marked, root.iter("p", "ul", "ol", "dl"), {"dl"})
+    tables = [*root.iter("table")]
+    marked |= {each for each in tables if each.get("role") in {"presentation", "none"}}
+    if tables:
+        beside = root.xpath(_BETWEEN_CELLS)
+        marked |= {each for each in beside if each.tag == "table"}
+        _mark(marked, beside, {"table"})
+    return marked
+
+
+def label_items(root: Element, layout: set[Element]) -> None:
+    """Write the numbers of lists that are in cells into their items."""
+    for items in root.xpath("descendant::table//ol"):
+        if next(each for each in items.iterancestors() if each.tag == "table") in layout:
+            continue
+        numbering = ListNumbering(items)
+        for item in items.iterchildren("li"):
+            if not ignored(item) and (label := numbering.count(item)):
+                item.text = f"{label} {(item.text or '').lstrip()}"
+
+
+def _mark(marked: set[Element], inside: Iterable[Element], tags: set[str]) -> None:
+    seen: set[Element] = set()
+    for each in inside:
+        for above in each.iterancestors():
+            if above in seen:
+                break
+            seen.add(above)
+            if above.tag in tags:
+                marked.add(above)
+
+
+# Formulas of a page (MathML) on one line.
+
+_MAX_DEPTH = 100
+_NOT_SHOWN = frozenset({"annotation", "annotation-xml", "mphantom", "mprescripts", "none"})
+_SIGNS = frozenset("+-−±=<>≤≥·×/")
+
+
+def write_formula(element: Element, depth: int = 0) -> str:
+    """Return a formula as text in which no number joins another: `10⁶`, `1/2`, `x₁`, `√(a+b)`."""
+    tag = str(element.tag).rpartition(":")[2]
+    if tag in _NOT_SHOWN:
+        return ""
+    if depth > _MAX_DEPTH:
+        return " ".join(element.itertext())
+    if tag == "mspace":
+        return " "
+    parts = [write_formula(each, depth + 1) for each in element.iterchildren()]
+    if tag == "mmultiscripts":
+        return _write_scripts(element, parts)
+    if parts and (write := _FORMS.get(tag)):
+        return write(parts[0], parts[1:])
+    between = [one_line(each.tail or "") for each in element.iterchildren()]
+    return one_line(element.text or "") + "".join(map(str.__add__, parts, between))
+
+
+def _raise(base: str, rest: list[str]) -> str:
+    return base + "".join(map(raise_text, rest))
+
+
+def _lower(base: str, rest: list[str]) -> str:
+    return base + "".join(map(lower_text, rest))
+
+
+_FORMS: dict[str, Callable[[str, list[str]], str]] = {
+    "mfrac": lambda above, below: "/".join(map(_group, [above, *below])),
+    **dict.fromkeys(("msup", "mover"), _raise),
+    **dict.fromkeys(("msub", "munder"), _lower),
+    **dict.fromkeys(("msubsup", "munderover"), lambda base, rest: _raise(_lower(base, rest[:1]), rest[1:])),
+    "msqrt": lambda first, rest: f"√({''.join([first, *rest])})",
+    "mroot": lambda base, index: f"{_raise('', index)}√({base})",
+    "semantics": lambda shown, _: shown,
+    "mtable": lambda first, rest: "; ".join(filter(None, [first, *rest])),
+    **dict.fromkeys(("mtr", "mlabeledtr"), lambda first, rest: " ".join(filter(None, [first, *rest]))),
+}
+
+
+def _group(part: str) -> str:
+    return f"({part})" if any(sign in part.strip() for sign in _SIGNS) or " " in part.strip() else part
+
+
+def _write_scripts(element: Element, parts: list[str]) -> str:
+    """Write scripts around a base: pairs of lower and upper ones, behind `mprescripts` those before it."""
+    before, after, pair = "", "", 0
+    prescripts = False
+    for child, part in zip([*element.iterchildren()][1:], parts[1:], strict=True):
+        if str(child.tag).endswith("mprescripts"):
+            prescripts, pair = True, 0
+            continue
+        script = raise_text(part) if pair % 2 else lower_text(part)
+        before, after = (before + script, after) if prescripts else (before, after + script)
+        pair += 1
+    return before + parts[0] + after

@@ -1,0 +1,399 @@
+"""A picture as a document: the words that it says of itself, and how it looks."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+import time
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from email.message import EmailMessage
+from itertools import pairwise
+from urllib.parse import unquote
+
+import numpy as np
+from PIL import Image
+
+from kg_api.convert.image.file import (
+    ON_THEIR_SIDE,
+    TYPES,
+    AboutImage,
+    about,
+    difference_hash,
+    frames_of,
+    opened,
+    shown,
+    small,
+    thumbnail,
+    turn_of,
+)
+from kg_api.convert.image.stripping import stripped
+from kg_api.convert.shared.markdown_text import MarkdownWriter, words_before
+from kg_api.convert.shared.ocr import EngineName, OcrFailed, Picture, PixelLine, mean_confidence, open_engine
+from kg_api.errors import UnreadableDocument
+from kg_api.schemas.documents import Block, Converted
+from kg_api.schemas.images import FoundImage, ReadImage
+from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
+from kg_api.settings import ConversionSettings
+from kg_api.text.linked_files import ImageReference, from_data_uri, is_data_uri, mentions
+from kg_api.text.markdown import blocks, read_front_matter
+from kg_api.text.sources import is_blank, line_borders
+
+
+def convert(data: bytes, settings: ConversionSettings) -> Converted:
+    """Read a picture; its text is what it says of itself, which may be nothing.
+
+    Raises:
+        UnreadableDocument: it is none, it is too large, or it is damaged.
+    """
+    image, said, frames = _read(data, settings)
+    text = "\n".join(filter(None, (said.title, said.description, said.dated)))
+    notes = (f"it has {frames:,} frames or pages, and the first one is looked at",) if frames > 1 else ()
+    title = said.title or said.description
+    return Converted(text, title, said.metadata, notes=notes, images=(FoundImage(0, len(text), image),))
+
+
+def read_image(data: bytes, settings: ConversionSettings) -> ReadImage:
+    """Read a picture that is part of a document.
+
+    Raises:
+        UnreadableDocument: as `convert` does.
+    """
+    return _read(data, settings)[0]
+
+
+def _read(data: bytes, settings: ConversionSettings) -> tuple[ReadImage, AboutImage, int]:
+    """What it says is read of the file that came; how it looks, of the one that is stored."""
+    with opened(data, settings.image_max_megapixels) as picture:
+        frames = frames_of(picture)
+        said = about(picture, keep_place=settings.image_keep_place)
+        content = data if settings.image_keep_place else stripped(data, picture)
+    with opened(content, settings.image_max_megapixels) as picture:
+        kind = TYPES[picture.format or ""]
+        width, height = _shown_size(picture)
+        preview = small(picture)
+    image = ReadImage(kind, width, height, difference_hash(preview), thumbnail(preview), content)
+    return image, said, frames
+
+
+def _shown_size(picture: Image.Image) -> tuple[int, int]:
+    width, height = picture.size
+    return (height, width) if turn_of(picture) in ON_THEIR_SIDE else (width, height)
+
+
+# Pictures within documents: those that are worth a source of their own, within bounds.
+
+MIN_SIDE = 32
+"""Pixels: what is smaller both ways is an icon, a bullet or a spacer."""
+MAX_IMAGES = 500
+_SHARE, _MEMORY = 0.5, 1 / 8
+"""Of the time that a file may take, and of the memory: an answer holds the files of all pictures, twice."""
+_OTHERS = "pictures of other kinds than are read, or damaged"
+
+
+class ImagesWithin:
+    """Reads the pictures of one document; the same one twice is read once."""
+
+    def __init__(self, settings: ConversionSettings) -> None:
+        self._settings = settings
+        self._ends = time.monotonic() + _SHARE * settings.max_seconds
+        self._known: dict[bytes, ReadImage | None] = {}
+        self._count, self._bytes = 0, 0
+        self._most = _MEMORY * settings.max_memory_mb * 1024 * 1024
+        self._left_out: Counter[str] = Counter()
+
+    def read(self, content: bytes | None) -> ReadImage | None:
+        """A picture by its file; None: it is none that is taken, or its file is not at hand."""
+        if content is None or not self.has_room():
+            return None
+        key = hashlib.sha256(content).digest()
+        if key not in self._known:
+            self._known[key] = self._read(content)
+        found = self._known[key]
+        if found:
+            self._count += 1
+            self._bytes += len(found.content)
+        return found
+
+    def has_room(self) -> bool:
+        """Whether another one is taken, before it is made ready; what there is no room for is counted."""
+        if not self._settings.images_within:
+            return False
+        room = self._count < MAX_IMAGES and self._bytes < self._most and time.monotonic() <= self._ends
+        if not room:
+            self._left_out[f"pictures beyond the first {self._count:,}"] += 1
+        return room
+
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know."""
+        return tuple(f"left out: {what} ({count:,})" for what, count in self._left_out.items())
+
+    def _read(self, content: bytes) -> ReadImage | None:
+        try:
+            found = read_image(content, self._settings)
+        except UnreadableDocument:
+            self._left_out[_OTHERS] += 1
+            return None
+        return None if max(found.width, found.height) < MIN_SIDE else found
+
+
+# The pictures of a message: those that its page shows, and those that are attached.
+
+_CID = re.compile(r"""cid:([^"'\s<>()]{1,500})""", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class MailImage:
+    """A part of a message that says it is a picture."""
+
+    part: EmailMessage
+    name: str
+    identity: str
+    """By which a page of the same message names it; empty: it has none."""
+
+
+class MailImages:
+    """Reads the pictures of one message."""
+
+    def __init__(self, parts: Iterable[MailImage], settings: ConversionSettings) -> None:
+        self._images = ImagesWithin(settings)
+        self._parts = {id(each.part): each for each in parts}
+        self._by_identity = {each.identity: each for each in self._parts.values() if each.identity}
+        self._named = set[str]()
+        self._taken = set[int]()
+
+    def are_named_by(self, pages: Iterable[str]) -> None:
+        """Tell which pages there are: what one shows stands in it, and not where its part does."""
+        self._named = {unquote(each) for page in pages for each in _CID.findall(page)}
+
+    def find(self, address: str) -> ReadImage | None:
+        """A picture by the address that a page has for it; nothing is fetched."""
+        if is_data_uri(address):
+            return self._images.read(from_data_uri(address))
+        named, _, identity = address.partition(":")
+        part = self._by_identity.get(unquote(identity)) if named.lower() == "cid" else None
+        return self._read(part) if part else None
+
+    def write(self, writer: MarkdownWriter, part: EmailMessage) -> None:
+        """Write a picture where its part stands, unless a page shows it; its words are its file's name."""
+        image = self._parts[id(part)]
+        if image.identity not in self._named and (found := self._read(image)):
+            name = image.name if "/" not in image.name else "image"
+            writer.image(found, re.sub(r"\.\w{1,5}$", "", name), name)
+
+    def write_page(self, writer: MarkdownWriter, page: Converted) -> None:
+        """Write a page, whose pictures have their places in it."""
+        begin = writer.position
+        writer.add(page.text.rstrip("\n"))
+        writer.images += [
+            replace(each, start=begin + each.start, end=begin + each.end) for each in page.images
+        ]
+
+    def not_taken(self) -> list[str]:
+        """The names of attached pictures that are none, or too small."""
+        left = (each for each in self._parts.values() if id(each.part) not in self._taken)
+        return [each.name for each in left if each.part.get_content_disposition() == "attachment"]
+
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know."""
+        return self._images.notes()
+
+    def _read(self, image: MailImage) -> ReadImage | None:
+        content = image.part.get_payload(decode=True)
+        found = self._images.read(content) if isinstance(content, bytes) else None
+        if found:
+            self._taken.add(id(image.part))
+        return found
+
+
+# The pictures of a Markdown text that lie beside it: its text stays as it is, to the character.
+
+_AROUND = re.compile(r"(?:[\s>*+\-\[\\]|\d{1,9}[.)](?=\s)|\]\([^()\s]{0,2000}\)|<[^<>]{0,2000}>)*")
+"""What may stand beside pictures on lines of their own: marks of lists and quotations, links, other tags."""
+
+
+def convert_markdown(
+    data: bytes, settings: ConversionSettings = DEFAULTS, beside: Mapping[str, bytes] | None = None
+) -> Converted:
+    """Find the pictures of a text in UTF-8 that stand on lines of their own.
+
+    One in the middle of a sentence stays a word of it, for a passage is a part of the text.
+
+    Args:
+        data: the text.
+        settings: bounds of the pictures.
+        beside: their files, by `key_of` their references.
+    """
+    text, files, images = data.decode(), beside or {}, ImagesWithin(settings)
+    left = deque(sorted(each for each in mentions(text) if each.key in files))
+    taken, within = list[FoundImage](), 0
+    for block in _blocks(text):
+        here = _inside(left, block)
+        alone = list(_alone(text, block, here))
+        within += len(here) - len(alone)
+        read = ((each, images.read(files[each.key])) for each in alone)
+        taken += [FoundImage(each.start, each.end, image) for each, image in read if image]
+    notes = (f"left out: pictures within sentences and tables ({within:,})",) if within else ()
+    return Converted(text, notes=(*notes, *images.notes()), images=tuple(taken))
+
+
+def _inside(left: deque[ImageReference], block: Block) -> list[ImageReference]:
+    """Take what is within a block, and what is before it: that is in code."""
+    here: list[ImageReference] = []
+    while left and left[0].start < block.end:
+        each = left.popleft()
+        if each.start >= block.start:
+            here.append(each)
+    return here
+
+
+def _blocks(text: str) -> Iterator[Block]:
+    """The blocks in which pictures are, and no examples of them."""
+    front = read_front_matter(text).end
+    begin = 0 if is_blank(text, front, len(text)) else front
+    return (block for block in blocks(text, begin) if block.kind not in {"code", "other"})
+
+
+def _alone(text: str, block: Block, here: Sequence[ImageReference]) -> Iterator[ImageReference]:
+    """Those that are all there is on their lines; they share what stands beside them there."""
+    if block.kind == "markup":
+        yield from _of_line(text, block.start, block.end, here)
+    elif block.kind in {"paragraph", "list_item"}:
+        lines = [block.start, *line_borders(text, block.start, block.end), block.end]
+        for start, end in pairwise(lines):
+            yield from _of_line(text, start, end, [each for each in here if start <= each.start < end])
+
+
+def _of_line(text: str, start: int, end: int, here: Sequence[ImageReference]) -> Iterator[ImageReference]:
+    if not here or any(each.end > end for each in here):
+        return
+    borders = [start, *(at for each in here for at in (each.start, each.end)), end]
+    rest = " ".join(text[begin:stop] for begin, stop in zip(borders[::2], borders[1::2], strict=True))
+    if not _AROUND.fullmatch(rest):
+        return
+    begins = [
+        start + len(text[start:end]) - len(text[start:end].lstrip()),
+        *(each.start for each in here[1:]),
+    ]
+    ends = [*begins[1:], start + len(text[start:end].rstrip())]
+    for each, begin, stop in zip(here, begins, ends, strict=True):
+        yield ImageReference(begin, begin + len(text[begin:stop].rstrip()), each.key)
+
+
+# The pictures of a notebook: what its code has drawn, and what is attached to its Markdown.
+
+MAX_BASE64 = 64 * 1024 * 1024
+_ATTACHED = re.compile(r"!\[([^\[\]]{0,2000})\]\(\s{0,9}attachment:([^()\s]{1,1000})[^()\n]{0,1000}\)")
+_INLINE = re.compile(
+    r"""!\[([^\[\]]{0,2000})\]\(\s{0,9}<?(data:[^()\s<>]+)>?[^()\n]{0,1000}\)"""
+    r"""|<img\b[^<>]*?\bsrc\s*=\s*["']?(data:[^"'<>\s]+)[^<>]*>""",
+    re.IGNORECASE,
+)
+_ALT = re.compile(r"""\balt\s*=\s*["']([^"']*)""", re.IGNORECASE)
+_TITLES = re.compile(
+    r"""(?:title|xlabel|ylabel|label)\s*[(=]\s*[rfu]?(?:"([^"\n]{1,200})"|'([^'\n]{1,200})')""", re.IGNORECASE
+)
+_MAX_TITLES = 10
+
+
+class NotebookImages:
+    """Reads the pictures of one notebook, and knows the prose before them."""
+
+    def __init__(self, settings: ConversionSettings) -> None:
+        self._images = ImagesWithin(settings)
+        self._prose = ""
+
+    def write_prose(self, writer: MarkdownWriter, text: str, attached: Mapping[str, str]) -> None:
+        """Write Markdown; a picture that has a line for itself stands there, another one behind all of it."""
+        text, inline = self._take_inline(text)
+        attached = {**attached, **inline}
+        self._prose, at, behind = text, 0, list[tuple[ReadImage, str, str]]()
+        for found in _ATTACHED.finditer(text) if attached else ():
+            name = unquote(found[2])
+            if not (image := self._read(attached.get(name, ""))):
+                continue
+            if _is_alone(text, found.start(), found.end()):
+                writer.add(text[at : found.start()].strip("\n").rstrip())
+                writer.image(image, found[1], name)
+                at = found.end()
+            else:
+                behind.append((image, found[1], name))
+        writer.add(text[at:].strip("\n").rstrip())
+        for image, words, name in behind:
+            writer.image(image, words, name)
+
+    @staticmethod
+    def _take_inline(text: str) -> tuple[str, dict[str, str]]:
+        """Make attachments of images whose files are in their addresses."""
+        files: dict[str, str] = {}
+
+        def name(found: re.Match[str]) -> str:
+            alt = found[1] or ((said := _ALT.search(found[0])) and said[1]) or ""
+            name = f"inline-{len(files) + 1}"
+            files[name] = base64.b64encode(from_data_uri(found[2] or found[3])).decode() or "?"
+            return f"![{alt}](attachment:{name})"
+
+        return (_INLINE.sub(name, text) if "data:" in text.lower() else text), files
+
+    def write_output(self, writer: MarkdownWriter, content: str, source: str) -> None:
+        """Write what code has drawn; its words are its titles, and the prose before."""
+        if image := self._read(content):
+            titles = [single or double for single, double in _TITLES.findall(source)][:_MAX_TITLES]
+            words = dict.fromkeys(filter(None, [*titles, words_before(self._prose.split("\n\n"))]))
+            writer.image(image, ". ".join(words), "output")
+
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know."""
+        return self._images.notes()
+
+    def _read(self, content: str) -> ReadImage | None:
+        if not content or len(content) > MAX_BASE64:
+            return None
+        try:
+            return self._images.read(base64.b64decode(content))
+        except (binascii.Error, ValueError):
+            return None
+
+
+def _is_alone(text: str, start: int, end: int) -> bool:
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    after = text[end:].partition("\n")[0]
+    return not (before + after).strip()
+
+
+# What OCR reads on a picture that is a document of its own.
+
+MIN_CONFIDENCE = 0.7
+"""More than of a page, which is text for certain: on photographs OCR sees letters where there are none."""
+MAX_CHARACTERS = 20_000
+
+
+def convert_words(data: bytes, engine: EngineName, settings: ConversionSettings) -> Converted:
+    """The lines that OCR is sure of, from top to bottom as the engine gives them; there may be none.
+
+    Raises:
+        UnreadableDocument: it is no picture, or the engine cannot be used.
+    """
+    try:
+        with opened(data, settings.image_max_megapixels) as picture:
+            grey = _grey(picture, settings.ocr_max_megapixels * 1e6)
+        lines = open_engine(engine, settings).read(grey, settings.ocr_max_seconds)
+    except OcrFailed as error:
+        raise UnreadableDocument(str(error)) from None
+    sure = [line for line in lines if line.confidence >= MIN_CONFIDENCE]
+    text = "\n".join(" ".join(word.text for word in line.words) for line in sure)[:MAX_CHARACTERS]
+    return Converted(text, notes=_notes(sure, engine))
+
+
+def _notes(lines: list[PixelLine], engine: EngineName) -> tuple[str, ...]:
+    if not lines:
+        return ()
+    mean = mean_confidence([(word.text, word.confidence) for line in lines for word in line.words])
+    return (f"its words were read by OCR ({engine}, confidence {mean:.0%})",)
+
+
+def _grey(picture: Image.Image, max_pixels: float) -> Picture:
+    return np.asarray(shown(picture, max_pixels).convert("L"))

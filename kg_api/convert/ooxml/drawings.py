@@ -1,0 +1,362 @@
+"""Formulas (Office Math) as one line of text: `x² = (a + b)/c`."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+from kg_api.convert.ooxml.package import XmlElement, q
+from kg_api.convert.ooxml.text import (
+    BULLET,
+    InlineText,
+    ListWriter,
+    Script,
+    is_symbol_font,
+    translate_symbols,
+)
+from kg_api.convert.shared.markdown_text import (
+    MarkdownWriter,
+    lower_text,
+    one_line,
+    paragraph,
+    raise_text,
+    table,
+)
+from kg_api.convert.shared.number_format import format_number, parse_number_format
+
+_LETTERS = re.compile("[\U0001d400-\U0001d7ff\u210b-\u2138]")
+"""Italic and bold letters of mathematics, which nobody types into a search."""
+_ATOM = re.compile(r"[\w.,′'∞°%\u0300-\u036f]*|\([^()]*\)|\[[^\[\]]*\]|\|[^|]*\|")
+_VALUE = q("m:val")
+_DELETED = frozenset({q("w:del"), q("w:moveFrom")})
+_OFF = frozenset({"0", "off", "false"})
+
+
+def read_formula(element: XmlElement) -> str:
+    """Return a formula, or a part of one, as text that keeps each letter and number apart."""
+    text, after_structure = "", False
+    for child in element:
+        name = str(child.tag).rpartition("}")[2]
+        if name == "t":
+            text += _LETTERS.sub(lambda found: unicodedata.normalize("NFKC", found[0]), child.text or "")
+        if name == "t" or name.endswith("Pr") or child.tag in _DELETED:
+            continue
+        structure = name in _FORMS
+        part = _FORMS[name](child) if structure else read_formula(child)
+        if (structure or after_structure) and text[-1:].isalnum() and part[:1].isalnum():
+            text += " "
+        text += part
+        after_structure = structure if part else after_structure
+    return text
+
+
+def _read(element: XmlElement, name: str) -> str:
+    part = element.find(q(f"m:{name}"))
+    return "" if part is None else read_formula(part).strip()
+
+
+def _get_setting(element: XmlElement, name: str, default: str) -> str:
+    found = next(iter(element.findall(f"*/{q('m:' + name)}")), None)
+    return default if found is None else found.get(_VALUE, "")
+
+
+def _bracket(text: str) -> str:
+    return text if _ATOM.fullmatch(text) else f"({text})"
+
+
+def _script(mark: str, text: str) -> str:
+    if not text:
+        return ""
+    shifted = raise_text(text) if mark == "^" else lower_text(text)
+    if len(shifted) == len(text) and re.fullmatch(r"[+\-−–]?\d+|\w", text) and shifted != text:
+        return shifted
+    return f"{mark}{text if len(text) == 1 else f'({text})'}"
+
+
+def _fraction(element: XmlElement) -> str:
+    above, below = _read(element, "num"), _read(element, "den")
+    if _get_setting(element, "type", "bar") == "noBar":  # a binomial coefficient
+        return f"{above} ¦ {below}"
+    return f"{_bracket(above)}/{_bracket(below)}"
+
+
+def _scripts(element: XmlElement) -> str:
+    return _script("_", _read(element, "sub")) + _script("^", _read(element, "sup"))
+
+
+def _write_with_scripts(element: XmlElement) -> str:
+    return _bracket(_read(element, "e")) + _scripts(element)
+
+
+def _radical(element: XmlElement) -> str:
+    degree, inside = _read(element, "deg"), _bracket(_read(element, "e"))
+    return f"{_script('^', degree)}√{inside}" if len(degree) <= 1 else f"√[{degree}]{inside}"
+
+
+def _read_elements(element: XmlElement) -> list[str]:
+    return [read_formula(each).strip() for each in element.findall(q("m:e"))]
+
+
+def _delimited(element: XmlElement) -> str:
+    inside = _get_setting(element, "sepChr", "|").join(_read_elements(element))
+    return _get_setting(element, "begChr", "(") + inside + _get_setting(element, "endChr", ")")
+
+
+_FORMS: dict[str, Callable[[XmlElement], str]] = {
+    "f": _fraction,
+    **dict.fromkeys(("sSup", "sSub", "sSubSup"), _write_with_scripts),
+    "sPre": lambda each: _scripts(each) + _bracket(_read(each, "e")),
+    "nary": lambda each: f"{_get_setting(each, 'chr', '∫')}{_scripts(each)} {_read(each, 'e')}",
+    "rad": _radical,
+    "d": _delimited,
+    "func": lambda each: f"{_read(each, 'fName')} {_read(each, 'e')}",
+    "acc": lambda each: _read(each, "e") + _get_setting(each, "chr", "\u0302"),
+    "bar": lambda each: _read(each, "e") + "\u0305",
+    "limLow": lambda each: f"{_read(each, 'e')}_({_read(each, 'lim')})",
+    "limUpp": lambda each: f"{_read(each, 'e')}^({_read(each, 'lim')})",
+    "m": lambda each: "; ".join(", ".join(_read_elements(row)) for row in each.findall(q("m:mr"))),
+    "eqArr": lambda each: "; ".join(line.replace("&", "").strip() for line in _read_elements(each)),
+    "phant": lambda each: "" if _get_setting(each, "show", "1") in _OFF else _read(each, "e"),
+}
+
+
+# Paragraphs of DrawingML: text on slides, in charts, diagrams and shapes.
+
+_RUN, _FIELD, _BREAK, _PROPERTIES, _DRAWING_TEXT = q("a:r"), q("a:fld"), q("a:br"), q("a:rPr"), q("a:t")
+_STRUCK = frozenset({"sngStrike", "dblStrike"})
+
+
+def read_paragraph(paragraph: XmlElement) -> str:
+    """Return the text of an `a:p`; of a paragraph that is a slide number alone, nothing."""
+    text, number_only = InlineText(), True
+    for child in paragraph:
+        if child.tag in {_RUN, _FIELD}:
+            _add_run(text, child)
+            said = (_text_of(child)).strip()
+            number_only = number_only and (not said or child.get("type", "") == "slidenum")
+        elif child.tag == _BREAK:
+            text.add("\n")
+        elif str(child.tag).endswith("}m"):  # a14:m
+            text.add(f" {read_formula(child)} ")
+            number_only = False
+    return "" if number_only else text.render()
+
+
+def _text_of(run: XmlElement) -> str:
+    found = run.find(_DRAWING_TEXT)
+    return "" if found is None else (found.text or "").replace("_x000B_", "\n").replace("\v", "\n")
+
+
+def _add_run(text: InlineText, run: XmlElement) -> None:
+    properties = run.find(_PROPERTIES)
+    script: Script = ""
+    if properties is None:
+        text.add(_text_of(run))
+        return
+    shift = properties.get("baseline", "0").removesuffix("%")
+    if shift.lstrip("-").replace(".", "").strip("0"):
+        script = "lowered" if shift.startswith("-") else "raised"
+    shown = _translate(_text_of(run), properties)
+    text.add(shown, script, struck=properties.get("strike", "") in _STRUCK)
+
+
+def _translate(text: str, properties: XmlElement) -> str:
+    """Show the signs of a symbol font: all letters of a run in it, or those that only it has."""
+    for name in (q("a:latin"), q("a:sym")):
+        found = properties.find(name)
+        font = "" if found is None else found.get("typeface", "")
+        if is_symbol_font(font):
+            own = name == q("a:latin")
+            return "".join(
+                translate_symbols(each, font) if own or each >= "\ue000" else each for each in text
+            )
+    return text
+
+
+def read_lines(element: XmlElement) -> list[str]:
+    """Return the paragraphs with text below an element, each on one line."""
+    return [line for each in element.iter(q("a:p")) if (line := one_line(read_paragraph(each)))]
+
+
+# Charts: titles as paragraphs, and the values that Office keeps with a chart as tables.
+
+_MAX_POINTS = 100_000
+
+
+class _Series(NamedTuple):
+    name: str
+    categories: tuple[str, ...]
+    values: tuple[str, ...]
+    sizes: tuple[str, ...]
+
+
+def read_chart(root: XmlElement) -> list[str]:
+    """Return the blocks of a chart part; none if nothing in it can be read."""
+    if root.tag == q("cx:chartSpace"):
+        return list(_read_extended(root))
+    series = [_read_series(each) for each in root.iter(q("c:ser"))]
+    return [*map(paragraph, _read_titles(root)), *_tabulate(series)]
+
+
+def _read_titles(root: XmlElement) -> Iterator[str]:
+    """The title, the titles of the axes, and labels that somebody wrote."""
+    for each in root.iter(q("c:tx")):
+        parent = each.getparent()
+        if parent is None or parent.tag == q("c:ser"):
+            continue
+        rich = each.find(q("c:rich"))
+        lines = read_lines(rich) if rich is not None else [_read_text(each)]
+        yield from filter(None, [" ".join(lines)])
+
+
+def _tabulate(series: list[_Series]) -> Iterator[str]:
+    """A table for each run of series with the same categories."""
+    for categories, group in groupby(series, key=lambda each: each.categories):
+        same = list(group)
+        columns = [column for each in same for column in (each.values, each.sizes) if column]
+        names = [
+            name for each in same for name, column in ((each.name, each.values), ("", each.sizes)) if column
+        ]
+        count = max(map(len, [categories, *columns]), default=0)
+        rows = [[_at(column, at) for column in (categories, *columns)] for at in range(count)]
+        if count:
+            yield table([["", *names], *rows])
+        elif any(names):
+            yield paragraph(", ".join(filter(None, names)))
+
+
+def _at(values: tuple[str, ...], at: int) -> str:
+    return values[at] if at < len(values) else ""
+
+
+def _read_series(element: XmlElement) -> _Series:
+    name = element.find(q("c:tx"))
+    return _Series(
+        "" if name is None else _read_text(name),
+        _read_points(element, "cat", "xVal"),
+        _read_points(element, "val", "yVal"),
+        _read_points(element, "bubbleSize"),
+    )
+
+
+def _read_text(element: XmlElement) -> str:
+    return one_line(" ".join(each.text or "" for each in element.iter(q("c:v"))))
+
+
+def _read_points(series: XmlElement, *names: str) -> tuple[str, ...]:
+    found = next((part for name in names if (part := series.find(q(f"c:{name}"))) is not None), None)
+    if found is None:
+        return ()
+    levels = list(found.iter(q("c:lvl"))) or [found]
+    columns = [_read_level(each) for each in levels]
+    count = min(max((max(column, default=-1) for column in columns), default=-1) + 1, _MAX_POINTS)
+    if len(columns) == 1:
+        return tuple(columns[0].get(at, "") for at in range(count))
+    # Outer levels come last and name only the first of the points that they hold.
+    for column in columns[1:]:
+        for at in range(1, count):
+            column.setdefault(at, column.get(at - 1, ""))
+    return tuple(
+        " ".join(filter(None, (column.get(at, "") for column in columns[::-1]))) for at in range(count)
+    )
+
+
+def _read_level(element: XmlElement) -> dict[int, str]:
+    code = next((each.text or "" for each in element.iter(q("c:formatCode"))), "")
+    numeric = next(element.iter(q("c:numCache"), q("c:numLit")), None) is not None
+    points = dict[int, str]()
+    for each in element.iter(q("c:pt")):
+        value = each.find(q("c:v"))
+        if value is not None and each.get("idx", "").isdecimal():
+            text = value.text or ""
+            points[int(each.get("idx", ""))] = (
+                _format_value(text, each.get("formatCode", "") or code) if numeric else one_line(text)
+            )
+    return points
+
+
+def _format_value(text: str, code: str) -> str:
+    return one_line(format_number(text, parse_number_format(code)))
+
+
+def _read_extended(root: XmlElement) -> Iterator[str]:
+    """Waterfalls, treemaps and other charts of Office 2016."""
+    for each in root.iter(q("cx:title")):
+        lines = read_lines(each) or [one_line(" ".join(v.text or "" for v in each.iter(q("cx:v"))))]
+        yield paragraph(" ".join(lines))
+    names = {
+        identity.get("val", ""): one_line(" ".join(v.text or "" for v in name.iter(q("cx:v"))))
+        for each in root.iter(q("cx:series"))
+        if (identity := each.find(q("cx:dataId"))) is not None and (name := each.find(q("cx:tx"))) is not None
+    }
+    for data in root.iter(q("cx:data")):
+        texts = [_read_dimension(each) for each in data.iter(q("cx:strDim"))]
+        values = [_read_dimension(each) for each in data.iter(q("cx:numDim"))]
+        columns = [column for dimension in (*texts, *values) for column in dimension]
+        count = max(map(len, columns), default=0)
+        if count:
+            width = sum(map(len, texts))
+            header = [*[""] * width, names.get(data.get("id", ""), ""), *[""] * (len(columns) - width - 1)]
+            yield table(
+                [header[: len(columns)], *([_at(column, at) for column in columns] for at in range(count))]
+            )
+
+
+def _read_dimension(element: XmlElement) -> list[tuple[str, ...]]:
+    columns = list[tuple[str, ...]]()
+    for level in list(element.iter(q("cx:lvl")))[::-1]:
+        code = level.get("formatCode", "")
+        points = [one_line(each.text or "") for each in level.iter(q("cx:pt"))]
+        numeric = str(element.tag).endswith("numDim")
+        columns.append(tuple(_format_value(each, code) if numeric else each for each in points[:_MAX_POINTS]))
+    return columns
+
+
+# Charts and SmartArt; of that the texts of its data model, as an outline.
+
+_POINT, _CONNECTION, _TEXT = q("dgm:pt"), q("dgm:cxn"), q("dgm:t")
+_MAX_LEVEL = 5
+
+
+def write_graphic(root: XmlElement, writer: MarkdownWriter) -> bool:
+    """Write a chart part or the data of a diagram; return whether it has any text."""
+    before = writer.position
+    if root.tag == q("dgm:dataModel"):
+        outline = ListWriter(writer)
+        for level, text in _read_diagram(root):
+            outline.write(level, BULLET, text)
+    else:
+        for block in read_chart(root):
+            writer.add(block)
+    return writer.position > before
+
+
+def _read_diagram(root: XmlElement) -> list[tuple[int, str]]:
+    """Return levels and texts in reading order."""
+    texts = {
+        each.get("modelId", ""): " ".join(read_lines(text))
+        for each in root.iter(_POINT)
+        if (text := each.find(_TEXT)) is not None
+    }
+    children: dict[str, list[tuple[int, str]]] = {}
+    for each in root.iter(_CONNECTION):
+        if each.get("type", "parOf") == "parOf":
+            order = each.get("srcOrd", "0")
+            place = (int(order) if order.isdecimal() else 0, each.get("destId", ""))
+            children.setdefault(each.get("srcId", ""), []).append(place)
+    below = {identity for places in children.values() for _, identity in places}
+    roots = [name for each in root.iter(_POINT) if (name := each.get("modelId", "")) not in below]
+    pending = [(0 if texts.get(each) else -1, each) for each in reversed(roots)]
+    outline, seen = list[tuple[int, str]](), set[str]()
+    while pending:
+        level, identity = pending.pop()
+        if identity in seen:
+            continue
+        seen.add(identity)
+        if texts.get(identity):
+            outline.append((min(level, _MAX_LEVEL), texts[identity]))
+        pending += [(level + 1, child) for _, child in sorted(children.get(identity, ()), reverse=True)]
+    return outline

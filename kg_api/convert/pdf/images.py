@@ -1,0 +1,583 @@
+"""Which line of text says what a picture shows: `Figure 3: ...`, below it, above it or beside it. Pure."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import io
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, cast
+
+import pypdfium2 as pdfium
+from PIL import Image, ImageChops, ImageStat
+from pypdfium2 import PdfMatrix, raw
+
+from kg_api.convert.image.embedded import ImagesWithin
+from kg_api.convert.image.file import opened, shown
+from kg_api.convert.pdf.blocks import PdfBlock
+from kg_api.convert.pdf.layout import Column, Line, Vocabulary
+from kg_api.convert.pdf.letters import Box, DrawnObject, list_objects, turn_box
+from kg_api.errors import UnreadableDocument
+from kg_api.schemas.images import FoundImage, ReadImage
+from kg_api.settings import ConversionSettings
+
+_MAX_DISTANCE = 60.0
+"""Points."""
+_OVERLAP = 8.0
+_ABOVE, _BESIDE = 2.0, 3.0
+"""A caption below is more likely than one that is as near above, or beside."""
+_MAX_WORDS = 100
+_LABEL = re.compile(
+    r"(?:fig(?:ure|ura|uur)?|abb(?:ildung)?|bild|photo(?:graph)?|foto|plate|tafel|image|imagen|immagine|chart|diagram"
+    r"|diagramm|grafik|graph|gráfico|illustration|ilustración|scheme|schema|map|karte|exhibit|afb(?:eelding)?"
+    r"|obr(?:ázek)?|rys(?:unek)?|рис(?:унок)?|kuva)"
+    r"\.?\s*(?:\d+|[IVX]+)(?:[.\-–]\d+)*[a-z]?(?P<rest>.*)",
+    re.IGNORECASE,
+)
+_MARK = re.compile(r"\s?[:|–—]|\.(?:\s|$)")
+"""What parts a label from its words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """A caption and where it stands."""
+
+    block: int
+    page: int
+    box: Box
+    text: str
+
+
+def captions(blocks: Sequence[PdfBlock]) -> Iterator[Caption]:
+    """Find the captions of a document."""
+    for number, block in enumerate(blocks):
+        if block.kind in {"table", "code", "image"}:
+            continue
+        at = next((i for i, line in enumerate(block.lines) if _begins(line, first=i == 0)), None)
+        if at is not None:
+            lines = [line for line in block.lines[at:] if line.page == block.lines[at].page]
+            yield Caption(number, lines[0].page, _box(lines), _text(lines))
+
+
+def _begins(line: Line, *, first: bool) -> bool:
+    """Within a paragraph only what cannot be part of a sentence, as `see Figure 3. It shows` is."""
+    found = _LABEL.match(line.text)
+    if not found:
+        return False
+    rest = found["rest"]
+    if not first:
+        return rest.lstrip().startswith((":", "|"))
+    return not rest.strip() or bool(_MARK.match(rest)) or rest.lstrip()[:1].isupper()
+
+
+def _box(lines: Sequence[Line]) -> Box:
+    return (
+        min(line.left for line in lines),
+        min(line.main.bottom for line in lines),
+        max(line.right for line in lines),
+        max(line.main.top for line in lines),
+    )
+
+
+def _text(lines: Sequence[Line]) -> str:
+    texts = [line.text for line in lines]
+    return " ".join(Vocabulary(texts).joined(texts).split()[:_MAX_WORDS])
+
+
+def assign(boxes: Sequence[tuple[int, Box]], found: Sequence[Caption]) -> dict[int, Caption]:
+    """Give pictures their captions: the nearest pair first; what is left then shares one, as (a) and (b) do.
+
+    Args:
+        boxes: page and place of each picture.
+        found: all captions.
+    """
+    pairs = sorted(
+        (distance, picture, number)
+        for picture, (page, box) in enumerate(boxes)
+        for number, caption in enumerate(found)
+        if caption.page == page and (distance := _distance(box, caption.box)) is not None
+    )
+    given: dict[int, Caption] = {}
+    taken = set[int]()
+    for _, picture, number in pairs:
+        if picture not in given and number not in taken:
+            given[picture] = found[number]
+            taken.add(number)
+    for _, picture, number in pairs:
+        given.setdefault(picture, found[number])
+    return given
+
+
+def _distance(box: Box, caption: Box) -> float | None:
+    """How far a caption is, as a reader judges it; None: too far."""
+    left, bottom, right, top = box
+    if caption[0] < right and caption[2] > left:
+        below, above = bottom - caption[3], caption[1] - top
+        gap, weight = (below, 1.0) if below >= above else (above, _ABOVE)
+    elif caption[1] < top and caption[3] > bottom:
+        gap, weight = max(caption[0] - right, left - caption[2]), _BESIDE
+    else:
+        return None
+    return weight * max(gap, 0.0) if -_OVERLAP <= gap <= _MAX_DISTANCE else None
+
+
+# The pictures that a page's content draws, also within forms, with their places. y grows upwards.
+
+MAX_FOUND = 1000
+"""Pictures of a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPicture:
+    """A picture as a page shows it."""
+
+    page: int
+    """From 0."""
+    parts: tuple[int, ...]
+    """Which ones of the page's pictures it is: several are the strips or tiles of one."""
+    box: Box
+    pixels: tuple[int, int]
+    key: bytes
+    """The same picture has the same one."""
+
+    @property
+    def width(self) -> float:
+        """In points."""
+        return self.box[2] - self.box[0]
+
+    @property
+    def height(self) -> float:
+        """In points."""
+        return self.box[3] - self.box[1]
+
+
+def find(page: pdfium.PdfPage, number: int, images: Sequence[DrawnObject]) -> list[FoundPicture]:
+    """Give a page's pictures, as far as they can be seen on it."""
+    shown = cast("Box", page.get_cropbox())
+    found: list[FoundPicture] = []
+    for part, item in enumerate(islice(images, MAX_FOUND)):
+        box = _cut(item.box, shown)
+        if box and all(pixels := item.pixels):
+            found.append(FoundPicture(number, (part,), box, pixels, _key(item.handle)))
+    return found
+
+
+def _cut(box: Box, shown: Box) -> Box | None:
+    left, bottom = max(box[0], shown[0]), max(box[1], shown[1])
+    right, top = min(box[2], shown[2]), min(box[3], shown[3])
+    return (left, bottom, right, top) if left < right and bottom < top else None
+
+
+def stored(handle: Any, *, decoded: bool = False) -> bytes:
+    """The bytes of a picture as the file has them, or without filters that only make it smaller."""
+    read = raw.FPDFImageObj_GetImageDataDecoded if decoded else raw.FPDFImageObj_GetImageDataRaw
+    length = read(handle, None, 0)
+    content = (ctypes.c_ubyte * length)()
+    read(handle, content, length)
+    return bytes(content)
+
+
+def _key(handle: Any) -> bytes:
+    return hashlib.sha256(stored(handle)).digest()
+
+
+def filters_of(handle: Any) -> list[str]:
+    """By what a picture is packed, the last one to be undone at the end."""
+    name = ctypes.create_string_buffer(100)
+    found: list[str] = []
+    for i in range(raw.FPDFImageObj_GetImageFilterCount(handle)):
+        raw.FPDFImageObj_GetImageFilter(handle, i, name, len(name))
+        found.append(name.value.decode("latin-1"))
+    return found
+
+
+# Which pictures of a PDF are worth a source, and which are decoration, scans or parts of others. Pure.
+
+MIN_SIDE = 36.0
+"""Points, half an inch: what is smaller both ways is an icon."""
+MIN_SHORT_SIDE = 12.0
+MAX_ASPECT = 16.0
+"""Longer ones are lines."""
+MIN_PAGES = 3
+"""The same picture on so many pages is a logo or an ornament."""
+_WHOLE, _WHOLE_WITHOUT_TEXT = 0.8, 0.5
+"""Of a page: a scan, or a background; of a page without text OCR reads it."""
+_TOUCH = 0.75
+"""Points between two parts of one picture at most; PDF writers round."""
+_MAX_PARTS = 400
+"""Of a page: beyond that nothing is joined."""
+
+TINY, REPEATED = "small pictures and lines", "pictures that come again on many pages"
+WHOLE = "pictures behind whole pages"
+_SCAN = "a scanned page"
+"""OCR tells of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageShape:
+    """What is to be known of a page."""
+
+    width: float
+    height: float
+    has_text: bool
+
+
+def choose(
+    found: Sequence[FoundPicture], shapes: Mapping[int, PageShape]
+) -> tuple[list[FoundPicture], Counter[str]]:
+    """Give those that are taken, page by page, and how many are not, by the reason.
+
+    Args:
+        found: of all pages.
+        shapes: of their pages.
+    """
+    pictures = [each for page in _by_page(found).values() for each in joined(page)]
+    pages: dict[bytes, set[int]] = defaultdict(set)
+    for each in pictures:
+        pages[each.key].add(each.page)
+    chosen, left_out = list[FoundPicture](), Counter[str]()
+    for each in pictures:
+        if reason := _reason(each, shapes[each.page], len(pages[each.key])):
+            left_out[reason] += reason != _SCAN
+        else:
+            chosen.append(each)
+    return chosen, left_out
+
+
+def _reason(picture: FoundPicture, page: PageShape, pages: int) -> str:
+    short, long = sorted((picture.width, picture.height))
+    if long < MIN_SIDE or short < MIN_SHORT_SIDE or long > MAX_ASPECT * short:
+        return TINY
+    share = picture.width * picture.height / max(1.0, page.width * page.height)
+    if share > (_WHOLE if page.has_text else _WHOLE_WITHOUT_TEXT):
+        return WHOLE if page.has_text else _SCAN
+    return REPEATED if pages >= MIN_PAGES else ""
+
+
+def _by_page(found: Iterable[FoundPicture]) -> dict[int, list[FoundPicture]]:
+    pages: dict[int, list[FoundPicture]] = defaultdict(list)
+    for each in found:
+        pages[each.page].append(each)
+    return pages
+
+
+def joined(found: Sequence[FoundPicture]) -> list[FoundPicture]:
+    """Strips and tiles as the picture that they are together; the order stays that of the first parts."""
+    pictures = list(found)
+    if len(pictures) > _MAX_PARTS:
+        return pictures
+    goes_on = True
+    while goes_on:
+        goes_on = False
+        made: list[FoundPicture] = []
+        for each in pictures:
+            if made and (both := _both(made[-1], each)):
+                made[-1], goes_on = both, True
+            else:
+                made.append(each)
+        pictures = made
+    return pictures
+
+
+def _both(one: FoundPicture, other: FoundPicture) -> FoundPicture | None:
+    """They share a whole edge."""
+    if not (_beside(one.box, other.box, 0) or _beside(one.box, other.box, 1)):
+        return None
+    low = (min(one.box[0], other.box[0]), min(one.box[1], other.box[1]))
+    high = (max(one.box[2], other.box[2]), max(one.box[3], other.box[3]))
+    box = (*low, *high)
+    scale = max(one.pixels[0] / one.width, other.pixels[0] / other.width)
+    pixels = (round(scale * (box[2] - box[0])), round(scale * (box[3] - box[1])))
+    key = hashlib.sha256(one.key + other.key).digest()
+    return FoundPicture(one.page, (*one.parts, *other.parts), box, pixels, key)
+
+
+def _beside(one: Box, other: Box, along: int) -> bool:
+    """One ends where the other begins, and across that they are as long as each other."""
+    across = 1 - along
+    same = all(abs(one[across + end] - other[across + end]) < _TOUCH for end in (0, 2))
+    touch = min(abs(one[along + 2] - other[along]), abs(other[along + 2] - one[along]))
+    return same and touch < _TOUCH
+
+
+# The file of a picture in a PDF: the JPEG that it holds, where that looks as shown; else it is drawn.
+
+MAX_DRAWN = 25_000_000
+"""Pixels: PDFium and what follows need ten bytes for each."""
+_LOOK = 64 * 64
+"""Pixels of what is compared."""
+_ALIKE = 12
+"""Of 255: mean difference of a JPEG that is shown as it is; the two are made small in two ways."""
+_MAX_SIDE = 30_000
+_QUALITY, _LEVEL = 90, 3
+_WHITE = (255, 255, 255)
+_LOSSY = frozenset({"DCTDecode", "JPXDecode"})
+_TURNS = (PdfMatrix(), PdfMatrix(0, -1, 1, 0), PdfMatrix(-1, 0, 0, -1), PdfMatrix(0, 1, -1, 0))
+"""With the clock, by so many quarters."""
+
+
+def file_of(parts: Sequence[DrawnObject], page: pdfium.PdfPage, turn: int, max_megapixels: float) -> bytes:
+    """Give a picture as a JPEG or a PNG; nothing if there is nothing to be seen on it.
+
+    Args:
+        parts: one, or the strips or tiles that make it.
+        page: that they are on.
+        turn: quarters against the clock in which the page's lines are written.
+        max_megapixels: of a JPEG.
+
+    Raises:
+        PdfiumError: it is broken.
+    """
+    picture = _Drawing(page, [DrawnObject(each.handle, each.matrix.multiply(_TURNS[turn])) for each in parts])
+    look = picture.draw(_LOOK)
+    if all(low == high for low, high in cast("Any", look).getextrema()):
+        return b""
+    filters = filters_of(parts[0].handle)
+    if len(parts) == 1 and filters[-1:] == ["DCTDecode"]:
+        jpeg = stored(parts[0].handle, decoded=True)
+        if _looks_like(jpeg, look, max_megapixels):
+            return jpeg
+    return _encoded(picture.draw(MAX_DRAWN), lossy=not _LOSSY.isdisjoint(filters))
+
+
+class _Drawing:
+    """Parts of a page beside each other, with their masks and in their colours."""
+
+    def __init__(self, page: pdfium.PdfPage, parts: Sequence[DrawnObject]) -> None:
+        self._page, self._parts = page, parts
+        boxes = [each.box for each in parts]
+        self._left, self._top = min(each[0] for each in boxes), max(each[3] for each in boxes)
+        self._width = max(1e-3, max(each[2] for each in boxes) - self._left)
+        self._height = max(1e-3, self._top - min(each[1] for each in boxes))
+
+    def draw(self, most: float) -> Image.Image:
+        """As large as it is stored, or of so many pixels at most; what can be seen through is white."""
+        scale = min(
+            max(map(_scale, self._parts)),
+            math.sqrt(most / (self._width * self._height)),
+            _MAX_SIDE / max(self._width, self._height),
+        )
+        size = (max(1, round(scale * self._width)), max(1, round(scale * self._height)))
+        ground = Image.new("RGB", size, _WHITE)
+        for each in self._parts:
+            left, _, _, top = each.box
+            drawn = _render(each.handle, self._page, each.matrix.scale(scale, scale))
+            at = (round(scale * (left - self._left)), round(scale * (self._top - top)))
+            ground.paste(drawn, at, drawn.getchannel("A") if drawn.mode == "RGBA" else None)
+        return ground
+
+
+def _scale(part: DrawnObject) -> float:
+    """Pixels of a point, along the side where it has more."""
+    across, down = math.hypot(part.matrix.a, part.matrix.b), math.hypot(part.matrix.c, part.matrix.d)
+    return max(part.pixels[0] / max(across, 1e-3), part.pixels[1] / max(down, 1e-3))
+
+
+def _render(handle: object, page: pdfium.PdfPage, matrix: PdfMatrix) -> Image.Image:
+    raw.FPDFPageObj_SetMatrix(handle, matrix.to_raw())
+    found = raw.FPDFImageObj_GetRenderedBitmap(page.pdf.raw, page.raw, handle)
+    if not found:
+        raise pdfium.PdfiumError("a picture cannot be drawn")
+    return pdfium.PdfBitmap.from_raw(found).to_pil().copy()  # whose memory goes with the last reference
+
+
+def _looks_like(jpeg: bytes, look: Image.Image, max_megapixels: float) -> bool:
+    """Not if it is turned, masked, inverted, or in colours that others read in another way."""
+    try:
+        with opened(jpeg, max_megapixels) as picture:
+            if picture.mode not in {"RGB", "L"}:
+                return False
+            own = shown(picture, 4 * _LOOK).resize(look.size)
+    except UnreadableDocument:
+        return False
+    return max(ImageStat.Stat(ImageChops.difference(own, look)).mean) < _ALIKE
+
+
+def _encoded(drawn: Image.Image, *, lossy: bool) -> bytes:
+    made = io.BytesIO()
+    red, green, blue = drawn.split()
+    plain = red if red.tobytes() == green.tobytes() == blue.tobytes() else drawn
+    if lossy:
+        plain.save(made, "JPEG", quality=_QUALITY)
+    else:
+        plain.save(made, "PNG", compress_level=_LEVEL)
+    return made.getvalue()
+
+
+# Between which blocks of a document a picture stands, by its place on the page. Pure.
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedPicture:
+    page: int
+    """From 0."""
+    box: Box
+    """As the page's text is read: from left to right, y grows upwards."""
+    image: ReadImage
+    name: str
+
+
+def with_pictures(blocks: Sequence[PdfBlock], pictures: Sequence[PlacedPicture]) -> list[PdfBlock]:
+    """The blocks of a document with its pictures between them."""
+    if not pictures:
+        return list(blocks)
+    ordered = sorted(pictures, key=lambda each: (each.page, -each.box[3], each.box[0]))
+    said = assign([(each.page, each.box) for each in ordered], list(captions(blocks)))
+    pages = _Pages(blocks)
+    slots: dict[int, list[PdfBlock]] = defaultdict(list)
+    for number, each in enumerate(ordered):
+        caption = said.get(number)
+        slots[pages.slot(each, caption)].append(_block(each, caption.text if caption else ""))
+    parts = [[*slots[i], block] for i, block in enumerate(blocks)]
+    return [each for part in [*parts, slots[len(blocks)]] for each in part]
+
+
+def images_of(text: str, blocks: Sequence[PdfBlock], begins: Sequence[int]) -> tuple[FoundImage, ...]:
+    """The pictures with the places of their words in the text.
+
+    Args:
+        text: the document's.
+        blocks: in the order of the text.
+        begins: where each begins in it.
+    """
+    found: list[FoundImage] = []
+    for block, begin in zip(blocks, begins, strict=True):
+        if block.image:
+            end = text.find("\n", begin)
+            found.append(FoundImage(begin, end if end >= 0 else len(text), block.image))
+    return tuple(found)
+
+
+def _block(picture: PlacedPicture, words: str) -> PdfBlock:
+    """Its one line has no words, and tells the page."""
+    line = Line([], picture.page, Column(picture.box[0], picture.box[2]))
+    return PdfBlock("image", [line], image=picture.image, label=words, name=picture.name)
+
+
+class _Pages:
+    """The lines of each page in reading order, with their blocks."""
+
+    def __init__(self, blocks: Sequence[PdfBlock]) -> None:
+        self._blocks = blocks
+        self._lines: dict[int, list[tuple[int, Line]]] = defaultdict(list)
+        for number, block in enumerate(blocks):
+            for line in block.lines:
+                if line.column.lines:  # what stands across the page has a column without lines
+                    self._lines[line.page].append((number, line))
+
+    def slot(self, picture: PlacedPicture, caption: Caption | None) -> int:
+        """Before which block it stands."""
+        page, middle = picture.page, (picture.box[1] + picture.box[3]) / 2
+        if caption:
+            above = (caption.box[1] + caption.box[3]) / 2 > middle
+            return self._after(caption.block, page) if above else self._before(caption.block, page)
+        lines = self._lines.get(page)
+        if not lines:
+            following = (i for i, block in enumerate(self._blocks) if block.lines[0].page > page)
+            return next(following, len(self._blocks))
+        beside = [each for each in lines if _is_over(each[1], picture.box)] or lines
+        above = [number for number, line in beside if line.baseline > middle]
+        return self._after(above[-1], page) if above else self._before(beside[0][0], page)
+
+    def _after(self, number: int, page: int) -> int:
+        """A paragraph that goes on behind the page's end stands behind its picture, which keeps its page."""
+        block = self._blocks[number]
+        return number if block.lines[0].page == page < block.last.page else number + 1
+
+    def _before(self, number: int, page: int) -> int:
+        """As above, of one that has begun on the page before."""
+        return number + 1 if self._blocks[number].lines[0].page < page else number
+
+
+def _is_over(line: Line, box: Box) -> bool:
+    return line.left < box[2] and line.right > box[0]
+
+
+# The pictures of one PDF: looked for page by page, then those that are taken are read, within bounds.
+
+_BROKEN = "pictures that are broken or of one colour"
+
+
+class PdfImages:
+    """Finds and reads the pictures of one document."""
+
+    def __init__(self, settings: ConversionSettings) -> None:
+        self._wanted = settings.images_within
+        self._max_megapixels = settings.image_max_megapixels
+        self._within = ImagesWithin(settings)
+        self._found: list[FoundPicture] = []
+        self._shapes: dict[int, PageShape] = {}
+        self._turns: dict[int, int] = {}
+        self._left_out: Counter[str] = Counter()
+
+    def look(
+        self, page: pdfium.PdfPage, number: int, images: Sequence[DrawnObject], turn: int | None
+    ) -> None:
+        """Look what is on a page.
+
+        Args:
+            page: it.
+            number: from 0.
+            images: on it.
+            turn: quarters against the clock in which most of its lines are written; None: it has none.
+        """
+        if not self._wanted:
+            return
+        try:
+            found = find(page, number, images)
+        except pdfium.PdfiumError:
+            return
+        if found:
+            width, height = page.get_size()
+            self._shapes[number] = PageShape(width, height, turn is not None)
+            self._turns[number] = page.get_rotation() // 90 % 4 if turn is None else turn
+            self._found += found
+
+    def read(self, document: pdfium.PdfDocument) -> list[PlacedPicture]:
+        """Read those that are worth it, in the order of their pages."""
+        chosen, left_out = choose(self._found, self._shapes)
+        self._left_out += left_out
+        pages: dict[int, list[FoundPicture]] = defaultdict(list)
+        for each in chosen:
+            pages[each.page].append(each)
+        return [each for number, some in pages.items() for each in self._read(document, number, some)]
+
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know."""
+        told = (f"left out: {what} ({count:,})" for what, count in self._left_out.items() if count)
+        return (*told, *self._within.notes())
+
+    def _read(
+        self, document: pdfium.PdfDocument, number: int, chosen: Sequence[FoundPicture]
+    ) -> Iterator[PlacedPicture]:
+        page = document[number]
+        try:
+            items = list_objects(page).images
+            for count, each in enumerate(chosen, 1):
+                if not self._within.has_room():
+                    continue
+                content = self._file(page, [items[part] for part in each.parts], each)
+                if image := self._within.read(content):
+                    ending = "jpg" if image.content_type == "image/jpeg" else "png"
+                    name = f"page-{number + 1}-image-{count}.{ending}"
+                    yield PlacedPicture(number, turn_box(each.box, self._turns[number]), image, name)
+        finally:
+            page.close()
+
+    def _file(
+        self, page: pdfium.PdfPage, items: Sequence[DrawnObject], picture: FoundPicture
+    ) -> bytes | None:
+        if picture.pixels[0] * picture.pixels[1] > self._max_megapixels * 1e6:
+            self._left_out[f"pictures of more than {self._max_megapixels:g} megapixels"] += 1
+            return None
+        try:
+            made = file_of(items, page, self._turns[picture.page], self._max_megapixels)
+        except (pdfium.PdfiumError, ValueError):
+            made = b""
+        self._left_out[_BROKEN] += not made
+        return made or None

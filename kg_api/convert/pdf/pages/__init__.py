@@ -1,1 +1,0 @@
-"""Pages of PDFs as pictures for people, with words marked where they stand."""

@@ -1,0 +1,292 @@
+"""Pages without text: drawn as pictures, read by OCR, and put where PDFium's text would have been."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from statistics import median
+from typing import Any, cast
+
+import numpy as np
+import pypdfium2 as pdfium
+from pypdfium2 import raw
+
+from kg_api.convert.pdf import convert as convert_pdf
+from kg_api.convert.pdf.characters import PageText, without_text
+from kg_api.convert.pdf.layout import FoundRun, PageWord, TextRun
+from kg_api.convert.pdf.letters import Box, turn_box
+from kg_api.convert.shared.ocr import (
+    EngineName,
+    OcrEngine,
+    OcrFailed,
+    Picture,
+    PixelLine,
+    PixelWord,
+    mean_confidence,
+    open_engine,
+)
+from kg_api.errors import UnreadableDocument
+from kg_api.schemas.documents import Converted
+from kg_api.settings import ConversionSettings
+from kg_api.wording import are, name_pages, pluralize, was
+
+# A page as a picture, of bounded size.
+
+_DPI, _POINTS = 200, 72
+MAX_PIXELS = 120_000_000
+"""Of one picture within a page, A3 at 600 dpi and a bit: a larger one takes its memory at once."""
+_MAX_OBJECTS = 20_000
+_MAX_NESTED = 8
+
+
+def draw(page: pdfium.PdfPage, most_pixels: float) -> Picture:
+    """Draw a page in grey, at 200 dpi where that has no more pixels than it may.
+
+    Raises:
+        OcrFailed: there is something far too large on it.
+        PdfiumError: it is broken.
+    """
+    _check(page)
+    width, height = page.get_size()
+    scale = min(_DPI / _POINTS, math.sqrt(most_pixels / max(1.0, width * height)))
+    bitmap = cast("Any", page).render(scale=scale, grayscale=True, may_draw_forms=False)
+    try:
+        return np.array(bitmap.to_numpy(), dtype=np.uint8).reshape(bitmap.height, bitmap.width)
+    finally:
+        bitmap.close()
+
+
+def _check(page: pdfium.PdfPage) -> None:
+    objects = cast("Iterable[Any]", page.get_objects(max_depth=_MAX_NESTED))
+    for count, item in enumerate(objects):
+        if count > _MAX_OBJECTS:
+            raise OcrFailed(f"it has more than {_MAX_OBJECTS} parts")
+        if item.type == raw.FPDF_PAGEOBJ_IMAGE:
+            width, height = item.get_px_size()
+            if width * height > MAX_PIXELS:
+                raise OcrFailed(f"a picture on it has {width * height / 1e6:.0f} megapixels")
+
+
+# Lines that OCR found, as the pieces of text that PDFium would have given: in points, y grows upwards.
+
+_GAP = 1.2
+"""Of the font size: words further apart are in another column or cell."""
+_AROUND = 0.3
+"""Of the font size: a word that OCR finds is so far off at most."""
+_ALIKE = 0.2
+"""Sizes of letters that differ by less are one size: they are measured on a picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class PictureScale:
+    """A page and the picture that was drawn of it."""
+
+    size: tuple[float, float]
+    """Width and height of the page, in points."""
+    pixels: tuple[int, int]
+    """Width and height of the picture."""
+
+    @property
+    def points(self) -> float:
+        """Of a pixel."""
+        return self.size[0] / self.pixels[0]
+
+    def read_page(self, lines: Sequence[PixelLine]) -> PageText:
+        """Return the text of the page. There is at least one line."""
+        usual = median(line.size for line in lines for _ in line.words)
+        pieces = [self._read_piece(part, line, usual) for line in lines for part in _divide(line, usual)]
+        return PageText(self.size[1], pieces)
+
+    def pick(
+        self,
+        lines: Sequence[PixelLine],
+        *,
+        within: Sequence[TextRun] | None = None,
+        without: Sequence[TextRun] = (),
+    ) -> list[PixelLine]:
+        """Return lines with those of their words that stand where some text does, or where none does."""
+        picked: list[PixelLine] = []
+        for line in lines:
+            words = tuple(
+                word
+                for word in line.words
+                if not self._is_on(word, without) and (within is None or self._is_on(word, within))
+            )
+            if words:
+                picked.append(replace(line, words=words))
+        return picked
+
+    def _is_on(self, word: PixelWord, runs: Sequence[TextRun]) -> bool:
+        across = (word.left + word.right) / 2 * self.points
+        up = self.size[1] - (word.top + word.bottom) / 2 * self.points
+        return any(
+            run.left - _AROUND * run.size < across < run.right + _AROUND * run.size
+            and run.bottom - _AROUND * run.size < up < run.top + _AROUND * run.size
+            for run in runs
+        )
+
+    def _read_piece(self, words: Sequence[PixelWord], line: PixelLine, usual: float) -> TextRun:
+        size = usual if abs(line.size - usual) <= _ALIKE * usual else line.size
+        return TextRun(
+            " ".join(word.text for word in words),
+            min(word.left for word in words) * self.points,
+            max(word.right for word in words) * self.points,
+            self.size[1] - line.baseline * self.points,
+            size * self.points,
+            words=tuple(map(self._place_word, words)),
+        )
+
+    def _place_word(self, word: PixelWord) -> PageWord:
+        width, height = self.pixels
+        box = (word.left / width, word.top / height, word.right / width, word.bottom / height)
+        return PageWord(word.text, box, word.confidence)
+
+
+def move_run(run: TextRun, right: float, up: float) -> TextRun:
+    """Return the same text at another place."""
+    return replace(run, left=run.left + right, right=run.right + right, baseline=run.baseline + up)
+
+
+def _divide(line: PixelLine, usual: float) -> Iterator[list[PixelWord]]:
+    part: list[PixelWord] = []
+    for word in line.words:
+        if part and word.left - part[-1].right > _GAP * max(line.size, usual):
+            yield part
+            part = []
+        part.append(word)
+    yield part
+
+
+# Which pages are read by OCR, within its bounds, and what is told of that.
+
+MIN_CONFIDENCE = 0.5
+"""Lines below it are guesses at what is no text, such as a photograph."""
+
+
+@dataclass
+class PictureReader:
+    """Reads pages that are pictures, or whose letters no program can tell, of one document."""
+
+    engine: OcrEngine
+    limits: ConversionSettings
+    every: bool = False
+    """Reads all pages, also those with text."""
+    confidences: dict[int, float] = field(default_factory=dict[int, float])
+    """Of the pages that were read, by their numbers from 1."""
+    reasons: dict[int, str] = field(default_factory=dict[int, str])
+    """Why others were not."""
+    doubtful: int = 0
+    """Lines that were left out."""
+
+    def read(self, document: pdfium.PdfDocument, pages: list[PageText]) -> None:
+        """Put what is read into those of the pages that have no text, or in the place of unreadable lines."""
+        ends = time.monotonic() + self.limits.ocr_max_seconds
+        for tried, number in enumerate(self._choose(pages)):
+            left = ends - time.monotonic()
+            if tried >= self.limits.ocr_max_pages:
+                reason = f"it reads {self.limits.ocr_max_pages} of a file (KG_CONVERSION__OCR_MAX_PAGES)"
+                self.reasons[number] = reason
+            elif left <= 0:
+                seconds = f"{self.limits.ocr_max_seconds:g} s were over"
+                self.reasons[number] = f"{seconds} (KG_CONVERSION__OCR_MAX_SECONDS)"
+            else:
+                self._try(document, number, pages, left)
+
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know."""
+        return tuple(self._notes())
+
+    def _choose(self, pages: Sequence[PageText]) -> list[int]:
+        if self.every:
+            return [number for number, page in enumerate(pages, 1) if not page.is_blank]
+        pictures = set(without_text(pages))
+        return [number for number, page in enumerate(pages, 1) if number in pictures or page.needs_ocr]
+
+    def _try(self, document: pdfium.PdfDocument, number: int, pages: list[PageText], seconds: float) -> None:
+        try:
+            self._read(document, number, pages, seconds)
+        except OcrFailed as error:
+            self.reasons[number] = str(error)
+        except pdfium.PdfiumError:
+            self.reasons[number] = "it cannot be drawn, it is broken"
+
+    def _read(self, document: pdfium.PdfDocument, number: int, pages: list[PageText], seconds: float) -> None:
+        before = pages[number - 1]
+        is_part = bool(before.pieces and before.unreadable) and not self.every
+        if is_part and before.turn != before.rotation:
+            raise OcrFailed("its lines are not written from left to right")
+        page = document[number - 1]
+        try:
+            size = page.get_size()
+            left, bottom, *_ = turn_box(cast("Box", page.get_cropbox()), before.rotation)
+            picture = draw(page, self.limits.ocr_max_megapixels * 1e6)
+        finally:
+            page.close()
+        scale = PictureScale(size, (picture.shape[1], picture.shape[0]))
+        shown = [move_run(each.run, -left, -bottom) for each in before.shown if each.turn == before.rotation]
+        lines = scale.pick(self._sure(self.engine.read(picture, seconds)), without=shown)
+        if is_part:
+            lines = scale.pick(lines, within=[move_run(run, -left, -bottom) for run in before.unreadable])
+        words = [(word.text, word.confidence) for line in lines for word in line.words]
+        if not words:
+            raise OcrFailed("no text was found on it")
+        found = scale.read_page(lines)
+        if is_part:
+            before.pieces += [_fit(move_run(run, left, bottom), before.unreadable) for run in found.pieces]
+            before.unreadable = []
+        else:
+            found.shown = [FoundRun(0, run) for run in shown]
+            found.across = [each.run for each in before.shown if each.turn != before.rotation]
+            found.plain = "\n".join(each.run.text for each in before.shown)
+            pages[number - 1] = found
+        self.confidences[number] = mean_confidence(words)
+
+    def _sure(self, lines: Sequence[PixelLine]) -> list[PixelLine]:
+        sure = [line for line in lines if line.confidence >= MIN_CONFIDENCE]
+        self.doubtful += len(lines) - len(sure)
+        return sure
+
+    def _notes(self) -> Iterator[str]:
+        if self.confidences:
+            read = f"{name_pages(sorted(self.confidences))} {was(len(self.confidences))} read by OCR"
+            sure = sum(self.confidences.values()) / len(self.confidences)
+            yield f"{read} ({self.engine.name}, confidence {sure:.2f}): words may be wrong"
+        if self.doubtful:
+            lines = f"{pluralize(self.doubtful, 'line')} {are(self.doubtful)} left out"
+            yield f"{lines}: OCR has a confidence below {MIN_CONFIDENCE:g} in them"
+        by_reason = sorted((reason, number) for number, reason in self.reasons.items())
+        for reason, pairs in groupby(by_reason, key=lambda pair: pair[0]):
+            yield f"{name_pages([number for _, number in pairs])} could not be read by OCR: {reason}"
+
+
+def _fit(run: TextRun, unreadable: Sequence[TextRun]) -> TextRun:
+    """Return what OCR read with the size and baseline of the text that it stands for."""
+    near = min(unreadable, key=lambda each: abs(each.baseline - run.baseline))
+    return replace(run, size=near.size, baseline=near.baseline, bold=near.bold)
+
+
+# A PDF with pages that are pictures, as a converting process reads it when it is asked to use OCR.
+
+
+def convert(
+    data: bytes, engine: EngineName, settings: ConversionSettings, *, every: bool = False
+) -> Converted:
+    """Make Markdown of it.
+
+    Args:
+        data: the file.
+        engine: what reads its pages.
+        settings: bounds of that.
+        every: whether it reads all pages, also those with text.
+
+    Raises:
+        UnreadableDocument: it is broken or protected, or the engine cannot be used.
+    """
+    try:
+        reader = PictureReader(open_engine(engine, settings), settings, every)
+    except OcrFailed as error:
+        raise UnreadableDocument(str(error)) from None
+    return convert_pdf(data, settings, reader)

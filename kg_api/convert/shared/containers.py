@@ -1,0 +1,239 @@
+"""What files say of themselves, as metadata that can be stored and filtered by."""
+
+from __future__ import annotations
+
+import io
+import lzma
+import re
+import struct
+import xml.etree.ElementTree as ET
+import zipfile
+import zlib
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import date, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, cast
+
+import defusedxml
+from defusedxml.ElementTree import fromstring
+
+from kg_api.convert.shared.markdown_text import one_line
+from kg_api.errors import UnreadableDocument
+from kg_api.schemas.metadata import MetadataValue
+
+_MAX_LENGTH = 1_000
+_MAX_VALUES = 100
+_PARTIAL = re.compile(r"\d{4}(?:-(?:0[1-9]|1[0-2]))?")
+
+
+def metadata(**said: object) -> dict[str, MetadataValue]:
+    """Keep what is said: words on one line, lists of words without repetition, dates as ISO 8601."""
+    found = {key: _value(value) for key, value in said.items()}
+    return {key: value for key, value in found.items() if value}
+
+
+def _value(value: object) -> MetadataValue:
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, list | tuple):
+        words = dict.fromkeys(_short(str(each)) for each in cast("list[object]", value))
+        return [word for word in words if word][:_MAX_VALUES]
+    return _short(str(value or ""))
+
+
+def _short(text: str) -> str:
+    return one_line(text[: 10 * _MAX_LENGTH])[:_MAX_LENGTH]
+
+
+def one_or_list(values: Iterable[object]) -> str | list[str]:
+    """One author is a word, several are a list."""
+    words = list(dict.fromkeys(filter(None, (_short(str(each)) for each in values))))
+    return words[0] if len(words) == 1 else words
+
+
+def keywords(text: str) -> list[str]:
+    """Keywords as people write them in one field: between commas or semicolons."""
+    return [word.strip() for word in re.split(r"[;,\n]", text) if word.strip()]
+
+
+def iso_date(text: str) -> str:
+    """A date as ISO 8601, if it is one in any usual notation; nothing otherwise."""
+    words = text.strip()[:100]
+    if _PARTIAL.fullmatch(words):
+        return words
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            moment = read(words)
+        except (ValueError, TypeError, IndexError, OverflowError):
+            continue
+        return moment.isoformat() if re.search(r"\d:\d", words) else moment.date().isoformat()
+    return ""
+
+
+# ZIP archives, checked by their directory before anything is unpacked.
+
+MAX_ENTRIES = 10_000
+MAX_BYTES = 512 * 1024 * 1024
+"""Unpacked, all entries together."""
+MAX_ENTRY_BYTES = 128 * 1024 * 1024
+MAX_RATIO = 200
+"""Unpacked bytes for one packed byte; XML packs to a twentieth, a bomb to a thousandth."""
+_SMALL = 4 * 1024 * 1024
+"""A ratio says nothing about what is small unpacked."""
+_DAMAGE = (
+    *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError),
+    *(LookupError, ValueError, RuntimeError, OverflowError),
+)
+"""What the standard library raises for archives that are damaged or meant to harm."""
+_RECORD = b"PK\x01\x02"
+"""Begins an entry of the directory. Whoever opens an archive reads them all, at half a kilobyte each, so they
+are counted before; packed bytes look so by chance once in four gigabytes, archives within have some."""
+_MAX_RECORDS = 10 * MAX_ENTRIES
+_SAVE = "open it in the program that made it and save it again"
+
+
+def open_archive(data: bytes, kind: str, *, needs: str = "") -> zipfile.ZipFile:
+    """Open a ZIP archive whose entries can be read one by one without harm.
+
+    Raises:
+        UnreadableDocument: it is none, it is damaged or encrypted, it lacks the entry `needs`, or it would
+            unpack to more than is read.
+    """
+    if not data:
+        raise UnreadableDocument(f"it is empty, not {kind}")
+    if data.startswith(b"\xd0\xcf\x11\xe0"):
+        raise UnreadableDocument(
+            f"it is not {kind}: an old or an encrypted Office file; save it anew, without a password"
+        )
+    if (records := data.count(_RECORD)) > _MAX_RECORDS:
+        raise _too_many(records)
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+    except _DAMAGE as error:
+        raise UnreadableDocument(f"it is not {kind}, or a damaged one ({error}); {_SAVE}") from error
+    _check(archive, kind)
+    if needs and needs not in archive.namelist():
+        raise UnreadableDocument(f"it is a ZIP archive but not {kind}: it has no {needs}")
+    return archive
+
+
+def _check(archive: zipfile.ZipFile, kind: str) -> None:
+    entries = archive.infolist()
+    unpacked, packed = sum(each.file_size for each in entries), sum(each.compress_size for each in entries)
+    if len(entries) > MAX_ENTRIES:
+        raise _too_many(len(entries))
+    largest = max(entries, key=lambda each: each.file_size, default=None)
+    if largest and largest.file_size > MAX_ENTRY_BYTES:
+        raise UnreadableDocument(
+            f"{largest.filename[:200]!r} in it unpacks to {largest.file_size:,} bytes; "
+            f"{MAX_ENTRY_BYTES:,} are read at most"
+        )
+    if unpacked > MAX_BYTES:
+        raise UnreadableDocument(f"it unpacks to {unpacked:,} bytes; {MAX_BYTES:,} are read at most")
+    if unpacked > _SMALL and unpacked > MAX_RATIO * max(packed, 1):
+        raise UnreadableDocument(
+            f"it unpacks to more than {MAX_RATIO} times its size, as only a ZIP bomb does; {_SAVE}"
+        )
+    if any(each.flag_bits & 1 for each in entries):
+        raise UnreadableDocument(f"it is encrypted; save {kind} without a password")
+
+
+def _too_many(entries: int) -> UnreadableDocument:
+    return UnreadableDocument(f"it has {entries:,} entries; {MAX_ENTRIES:,} are read at most")
+
+
+def read_entry(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Read one entry, as many bytes as the directory says and no more.
+
+    Raises:
+        UnreadableDocument: it is missing or damaged, or longer than it says.
+    """
+    try:
+        with archive.open(name) as entry:
+            return entry.read(MAX_ENTRY_BYTES)
+    except _DAMAGE as error:
+        raise UnreadableDocument(f"{name[:200]!r} in it is missing or damaged ({error}); {_SAVE}") from error
+
+
+# Core properties of Office files and what OpenDocument calls by the same names.
+
+_DOCTYPES = tuple("<!DOCTYPE".encode(encoding) for encoding in ("utf-8", "utf-16-le", "utf-16-be"))
+_PLACES = ("docProps/core.xml", "meta.xml")
+
+
+def read_xml(data: bytes, what: str) -> Any:
+    """Read XML without entities, document types and network.
+
+    Raises:
+        UnreadableDocument: it is damaged, or has entities.
+    """
+    with note_damage(what):
+        if any(mark in data for mark in _DOCTYPES):  # needed to define entities; defusedxml is slow
+            return cast("Any", fromstring)(data, forbid_dtd=False)
+        return ET.fromstring(data)  # noqa: S314 - see above
+
+
+def iterate_xml(data: bytes, what: str) -> Iterator[Any]:
+    """Return the elements of a large part as they end; clear each after use to keep memory small.
+
+    Raises:
+        UnreadableDocument: it is damaged, or has a document type.
+    """
+    if any(mark in data for mark in _DOCTYPES):
+        raise UnreadableDocument(f"{what} in it has a document type, which such a file never has")
+    with note_damage(what):
+        for _, element in ET.iterparse(io.BytesIO(data)):  # noqa: S314 - see above
+            yield element
+
+
+@contextmanager
+def note_damage(what: str) -> Generator[None]:
+    """Turn an error of a parser into one that names the part."""
+    try:
+        yield
+    except defusedxml.DefusedXmlException as error:
+        raise UnreadableDocument(
+            f"{what} in it defines entities, which are not read: it is no ordinary file"
+        ) from error
+    except (ET.ParseError, ValueError, LookupError) as error:
+        raise UnreadableDocument(f"{what} in it is damaged ({error}); save the file anew") from error
+
+
+def open_office(data: bytes, kind: str, *, needs: str) -> zipfile.ZipFile:
+    """Open an Office file whose parts a library can read without harm.
+
+    Raises:
+        UnreadableDocument: see `open_archive`; or a part is damaged or has a document type.
+    """
+    archive = open_archive(data, kind, needs=needs)
+    for name in archive.namelist():
+        part = read_entry(archive, name)
+        if name.endswith((".xml", ".rels")) and any(mark in part for mark in _DOCTYPES):
+            raise UnreadableDocument(f"{name[:200]!r} in it has a document type, which {kind} never has")
+    return archive
+
+
+def core_properties(archive: zipfile.ZipFile) -> tuple[str, dict[str, MetadataValue]]:
+    """The title, and the properties that are filled; a file whose properties are damaged has none."""
+    name = next((each for each in _PLACES if each in archive.namelist()), "")
+    try:
+        found: list[Any] = list(read_xml(read_entry(archive, name), name).iter()) if name else []
+    except UnreadableDocument:
+        return "", {}
+    said: dict[str, list[str]] = {}
+    for each in found:
+        said.setdefault(str(each.tag).rpartition("}")[2], []).append(str(each.text or "").strip())
+    return one_line(_first(said, "title")), metadata(
+        author=one_or_list(said.get("creator", []) or said.get("initial-creator", [])),
+        date=iso_date(_first(said, "created") or _first(said, "creation-date")),
+        modified=iso_date(_first(said, "modified") or (_first(said, "date"))),
+        subject=_first(said, "subject"),
+        description=_first(said, "description"),
+        tags=[word for each in said.get("keywords", []) + said.get("keyword", []) for word in keywords(each)],
+        language=_first(said, "language"),
+    )
+
+
+def _first(said: dict[str, list[str]], name: str) -> str:
+    return next(filter(None, said.get(name, [])), "")

@@ -1,0 +1,299 @@
+"""What OCR finds on a picture. Places are pixels from its upper left corner."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Literal, Protocol, cast
+
+import numpy as np
+from lxml import html
+from numpy.typing import NDArray
+from PIL import Image
+
+from kg_api.schemas.base import digest
+from kg_api.settings import ConversionSettings
+
+Picture = NDArray[np.uint8]
+"""Shades of grey, row by row."""
+
+
+class OcrFailed(Exception):
+    """It cannot read this picture; the reason is meant for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class PixelWord:
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+    confidence: float
+    """From 0 to 1, as the engine says."""
+
+
+@dataclass(frozen=True, slots=True)
+class PixelLine:
+    words: tuple[PixelWord, ...]
+    baseline: float
+    size: float
+    """Of its letters, as a font's size is told."""
+
+    @property
+    def confidence(self) -> float:
+        """By letters."""
+        return mean_confidence([(word.text, word.confidence) for word in self.words])
+
+
+def mean_confidence(words: Sequence[tuple[str, float]]) -> float:
+    """The mean of words with their confidence, by letters."""
+    letters = sum(len(text) for text, _ in words)
+    return sum(len(text) * confidence for text, confidence in words) / max(1, letters)
+
+
+class OcrEngine(Protocol):
+    """Reads pictures."""
+
+    @property
+    def name(self) -> str:
+        """As people know it, with its languages."""
+        ...
+
+    def read(self, picture: Picture, seconds: float) -> list[PixelLine]:
+        """Find the lines of a picture.
+
+        Args:
+            picture: at about 200 dpi.
+            seconds: that it may take; not every engine can be stopped.
+
+        Raises:
+            OcrFailed: saying why.
+        """
+        ...
+
+
+# Which OCR there is, and which is used.
+
+EngineName = Literal["tesseract", "rapidocr"]
+INSTALL = "install tesseract, or kg with its extra `ocr` (pip install '.[ocr]' in its checkout)"
+
+_DECIDE = {"ocr_languages", "ocr_max_pages", "ocr_max_seconds", "ocr_max_megapixels", "max_memory_mb"}
+_SECONDS = 20
+
+
+def installed() -> list[EngineName]:
+    """Name those that are installed; the first is the faster one."""
+    found: list[EngineName] = ["tesseract"] if shutil.which("tesseract") else []
+    return [*found, "rapidocr"] if find_spec("rapidocr") else found
+
+
+def choose(settings: ConversionSettings) -> tuple[EngineName | None, str]:
+    """Give the engine that reads pictures, or none and why."""
+    if settings.ocr == "off":
+        return None, "OCR is off (KG_CONVERSION__OCR)"
+    there = installed()
+    if settings.ocr == "auto":
+        return (there[0], "") if there else (None, f"no OCR is installed: {INSTALL}")
+    if settings.ocr not in there:
+        return None, f"{settings.ocr} is not installed (KG_CONVERSION__OCR={settings.ocr}): {INSTALL}"
+    return settings.ocr, ""
+
+
+def fingerprint(settings: ConversionSettings) -> str:
+    """Of all that decides what is read on pictures: where it is another one, more may be read."""
+    engine, reason = choose(settings)
+    limits = settings.model_dump_json(include=_DECIDE)
+    return digest("ocr", engine or reason, _languages() if engine == "tesseract" else "", limits)
+
+
+def _languages() -> str:
+    """As tesseract lists them; empty where it cannot be run."""
+    program = shutil.which("tesseract") or "tesseract"
+    try:
+        told = subprocess.run([program, "--list-langs"], capture_output=True, timeout=_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return told.stdout.decode(errors="replace")
+
+
+# Opening the engine that was chosen; its libraries are imported then.
+
+
+def open_engine(name: EngineName, settings: ConversionSettings) -> OcrEngine:
+    """Make ready an engine that is installed.
+
+    Raises:
+        OcrFailed: it cannot be used as the settings say.
+    """
+    return (open_rapidocr if name == "rapidocr" else open_tesseract)(settings)
+
+
+# OCR by rapidocr, whose models come inside its wheel; nothing is downloaded.
+
+_ROOM = 0.78
+"""Of a box's height: the font's size, as boxes go a bit beyond their letters."""
+_BASE = 0.27
+"""Of the font's size: the baseline is so far below the middle of a line."""
+_DIMENSIONS = 2
+
+
+class _Rapid:
+    name = "rapidocr"
+
+    def __init__(self, threads: int) -> None:
+        from rapidocr import RapidOCR  # noqa: PLC0415 - an optional extra
+
+        runtime = "EngineConfig.onnxruntime"
+        self._read: Any = RapidOCR(
+            params={
+                "Global.log_level": "critical",
+                "Global.text_score": 0.0,  # what is doubtful is told, not dropped
+                "Global.use_cls": False,  # lines upside down: scans are upright
+                "Rec.rec_batch_num": 1,  # lines of other lengths in a batch cost more than they save
+                f"{runtime}.intra_op_num_threads": threads,
+                f"{runtime}.inter_op_num_threads": 1,
+            }
+        )
+
+    def read(self, picture: Picture, seconds: float) -> list[PixelLine]:
+        del seconds  # a model cannot be stopped; the process can
+        try:
+            found = self._read(np.repeat(picture[:, :, None], 3, axis=_DIMENSIONS), return_word_box=True)
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - of three libraries in C
+            raise OcrFailed(f"rapidocr failed on it ({type(error).__name__})") from None
+        return list(_lines(found.boxes, found.word_results))
+
+
+def open_rapidocr(settings: ConversionSettings) -> _Rapid:
+    """Load its models; each process gets its share of the cores."""
+    return _Rapid(max(1, (os.cpu_count() or 1) // settings.processes))
+
+
+def _lines(boxes: Any, words: Sequence[Any] | None) -> Iterator[PixelLine]:
+    if boxes is None or not words:
+        return
+    for box, line in zip(boxes, words, strict=True):
+        found = tuple(_word(each) for each in line if each[2] is not None and str(each[0]).strip())
+        if found:
+            corners = np.asarray(box, dtype=float)
+            height = float((corners[2:, 1].sum() - corners[:2, 1].sum()) / 2)
+            size = max(1.0, _ROOM * height)
+            yield PixelLine(found, float(corners[:, 1].mean()) + _BASE * size, size)
+
+
+def _word(found: Any) -> PixelWord:
+    text, confidence, box = found
+    corners = np.asarray(box, dtype=float)
+    left, top = corners.min(axis=0)
+    right, bottom = corners.max(axis=0)
+    sure = min(max(float(confidence), 0.0), 1.0)
+    return PixelWord(str(text).strip(), float(left), float(top), float(right), float(bottom), sure)
+
+
+# OCR by the program tesseract: a picture goes in by a pipe, hOCR comes out by one; no file is written.
+
+_LIST_SECONDS = 20
+_MAX_LANGUAGES = 3
+_DPI = 200
+_BOX = re.compile(r"bbox (-?\d+) (-?\d+) (-?\d+) (-?\d+)")
+_BASELINE = re.compile(r"baseline (-?[\d.]+) (-?[\d.]+)")
+_SIZE = re.compile(r"x_size ([\d.]+)")
+_CONFIDENCE = re.compile(r"x_wconf ([\d.]+)")
+_SIZE_SHARE = 0.97
+"""Of a font's size: from the lowest to the highest point of its letters, which tesseract tells."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tesseract:
+    program: str
+    languages: str
+
+    @property
+    def name(self) -> str:
+        return f"tesseract, {self.languages}"
+
+    def read(self, picture: Picture, seconds: float) -> list[PixelLine]:
+        content = io.BytesIO()
+        Image.fromarray(picture).save(content, "BMP", dpi=(_DPI, _DPI))
+        given = ["stdin", "stdout", "-l", self.languages, "--psm", "3", "--dpi", str(_DPI), "hocr"]
+        told = _run([self.program, *given], content.getvalue(), seconds)
+        return list(_lines_tesseract(told))
+
+
+def open_tesseract(settings: ConversionSettings) -> _Tesseract:
+    """Find the program and its languages.
+
+    Raises:
+        OcrFailed: a language is not installed.
+    """
+    program = shutil.which("tesseract") or "tesseract"
+    there = _run([program, "--list-langs"], b"", _LIST_SECONDS).decode(errors="replace").split("\n")[1:]
+    known = [each.strip() for each in there if each.strip() not in {"", "osd", "equ"}]
+    asked = settings.ocr_languages.split("+") if settings.ocr_languages else _usual(known)
+    if missing := [each for each in asked if each not in known]:
+        told = ", ".join(known) or "none"
+        raise OcrFailed(f"tesseract has no language {', '.join(missing) or 'at all'}; installed: {told}")
+    if not asked:
+        raise OcrFailed("tesseract has no language at all: install tesseract-ocr-eng, or others")
+    return _Tesseract(program, "+".join(asked))
+
+
+def _usual(known: list[str]) -> list[str]:
+    """English first; what is a language's second model (`script/Latin`) is only used when asked for."""
+    plain = [each for each in known if "/" not in each]
+    return sorted(plain, key=lambda each: each != "eng")[:_MAX_LANGUAGES]
+
+
+def _run(command: list[str], given: bytes, seconds: float) -> bytes:
+    try:
+        done = subprocess.run(command, input=given, capture_output=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        raise OcrFailed(f"tesseract took more than {seconds:.0f} s") from None
+    except OSError as error:
+        raise OcrFailed(f"tesseract cannot be run ({error})") from None
+    if done.returncode:
+        raise OcrFailed(f"tesseract failed on it (exit code {done.returncode})")
+    return done.stdout
+
+
+def _lines_tesseract(hocr: bytes) -> Iterator[PixelLine]:
+    tree = cast("Any", html.document_fromstring(hocr, parser=html.HTMLParser(encoding="utf-8")))
+    for line in tree.xpath("//span[contains(@title, 'x_size')]"):
+        if words := tuple(_words(line)):
+            yield _line(str(line.get("title")), words)
+
+
+def _line(title: str, words: tuple[PixelWord, ...]) -> PixelLine:
+    left, _, _, bottom = _box(title)
+    middle = (words[0].left + words[-1].right) / 2 - left
+    slope, below = _numbers(_BASELINE, title) or (0.0, 0.0)
+    (size,) = _numbers(_SIZE, title) or (max(word.bottom - word.top for word in words),)
+    return PixelLine(words, bottom + below + slope * middle, size / _SIZE_SHARE)
+
+
+def _words(line: Any) -> Iterator[PixelWord]:
+    for word in line.xpath(".//span[@class='ocrx_word']"):
+        text = "".join(word.itertext()).strip()
+        title = str(word.get("title"))
+        if text:
+            (sure,) = _numbers(_CONFIDENCE, title) or (0.0,)
+            yield PixelWord(text, *_box(title), min(sure / 100, 1.0))
+
+
+def _box(title: str) -> tuple[float, float, float, float]:
+    left, top, right, bottom = _numbers(_BOX, title) or (0.0, 0.0, 0.0, 0.0)
+    return left, top, right, bottom
+
+
+def _numbers(pattern: re.Pattern[str], title: str) -> list[float]:
+    found = pattern.search(title)
+    return [float(each) for each in found.groups()] if found else []

@@ -1,0 +1,578 @@
+"""A sheet of a workbook as its readers find it, and what they note."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from itertools import groupby, pairwise, zip_longest
+
+from kg_api.convert.shared.markdown_text import (
+    MarkdownWriter,
+    lower_text,
+    one_line,
+    paragraph,
+    raise_text,
+    table,
+)
+from kg_api.errors import UnreadableDocument
+
+MAX_CELLS = 2_000_000
+"""Between the first and the last that is filled, in one sheet; a list of more cells is a database."""
+_MAX_EXAMPLE = 80
+_MAX_RANGES = 20
+_PAGE_NUMBER = re.compile(r"\w*\s*&[PN]")
+"""A number of a page or of all pages, with the word before it."""
+
+Range = tuple[int, int, int, int]
+"""Top, left, bottom and right of cells, counted from 0; the last are within."""
+
+
+@dataclass(slots=True)
+class Sheet:
+    """What a reader of workbooks found on one sheet."""
+
+    name: str
+    hidden: bool = False
+    rows: list[list[str]] = field(default_factory=list[list[str]])
+    """From the first filled row to the last; those between may be empty, and each ends where it ends."""
+    merges: list[Range] = field(default_factory=list[Range])
+    bold: set[int] = field(default_factory=set[int])
+    """Rows whose filled cells are all bold."""
+    texts: list[str] = field(default_factory=list[str])
+    """Paragraphs of text boxes."""
+    hidden_rows: str = ""
+    """Those that have cells, such as `4-6, 9`."""
+    hidden_columns: str = ""
+
+
+class GridBuilder:
+    """Collects filled rows of a sheet and places them as the sheet has them."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._rows = list[tuple[int, int, list[str]]]()
+        self._left, self._right = 1 << 30, 0
+        self.top = 0
+        """The first filled row, from 1; 0 if there is none."""
+
+    def add_row(self, number: int, cells: Mapping[int, str], times: int = 1) -> None:
+        """Add the filled cells of a row below those before, by their columns from 0.
+
+        Args:
+            number: of the row, from 1.
+            cells: at least one.
+            times: how many rows in a row have these cells.
+
+        Raises:
+            UnreadableDocument: there are too many places between the first and the last filled cell.
+        """
+        left, right = min(cells), max(cells) + 1
+        self._left, self._right = min(self._left, left), max(self._right, right)
+        self.top = self.top or number
+        if (number + times - self.top) * (self._right - self._left) > MAX_CELLS:
+            raise too_large(self._name)
+        row = [""] * (right - left)
+        for column, text in cells.items():
+            row[column - left] = text
+        self._rows += [(each, left, row) for each in range(number, number + times)]
+
+    def build(self) -> list[list[str]]:
+        """Return all rows from the first filled place, with blank ones between."""
+        rows = list[list[str]]()
+        for number, left, row in self._rows:
+            rows += [[] for _ in range(number - self.top - len(rows))]
+            rows.append([*[""] * (left - self._left), *row])
+        return rows
+
+    @property
+    def left(self) -> int:
+        """The first filled column."""
+        return self._left if self._rows else 0
+
+
+def too_large(name: str) -> UnreadableDocument:
+    """Return the error of a sheet with too many cells."""
+    return UnreadableDocument(
+        f"{name!r} in it has more than {MAX_CELLS:,} cells between its first and its last; "
+        "save the part that is meant as CSV"
+    )
+
+
+class SheetNotes:
+    """Count what a person should know of the sheets of a workbook."""
+
+    def __init__(self) -> None:
+        self.uncomputed = 0
+        """Cells whose formula has no stored result."""
+        self._left_out: dict[str, tuple[int, str]] = {}
+
+    def add_page_text(self, text: str) -> None:
+        """Count a header or footer, in which `&P` and `&N` stand for numbers of pages."""
+        words = one_line(_PAGE_NUMBER.sub(" ", text))
+        if any(map(str.isalnum, words)):
+            self.leave_out("headers and footers of pages", words)
+
+    def leave_out(self, what: str, example: str = "") -> None:
+        count, first = self._left_out.get(what, (0, ""))
+        self._left_out[what] = count + 1, first or one_line(example)
+
+    def describe(self) -> Iterator[str]:
+        """Return notes such as `left out: comments on cells (3), e.g. "Ask Ann"`."""
+        if self.uncomputed:
+            yield (
+                f"formulas without a stored result (cells: {self.uncomputed:,}): kg stored the formulas. "
+                "To store results, open the file in a spreadsheet program and save it"
+            )
+        for what, (count, example) in self._left_out.items():
+            short = example if len(example) <= _MAX_EXAMPLE else f"{example[: _MAX_EXAMPLE - 1]}…"
+            yield f"left out: {what} ({count:,})" + (f', e.g. "{short}"' if short else "")
+
+
+def strike_text(text: str) -> str:
+    """Mark text as struck out, as Markdown files do."""
+    inner = text.strip()
+    if not inner:
+        return text
+    before = text[: len(text) - len(text.lstrip())]
+    return f"{before}~~{inner}~~{text[len(text.rstrip()) :]}"
+
+
+def join_runs(runs: Iterable[tuple[str, str, bool]]) -> str:
+    """Join runs of one text: each with `super`, `sub` or nothing, and whether it is struck out."""
+    joined = list[str]()
+    for (script, is_struck), group in groupby(runs, key=lambda run: run[1:]):
+        text = "".join(run[0] for run in group)
+        if script:
+            text = raise_text(text) if script == "super" else lower_text(text)
+        joined.append(strike_text(text) if is_struck else text)
+    return "".join(joined)
+
+
+def name_ranges(numbers: Iterable[int], name: Callable[[int], str] = str) -> str:
+    """Return numbers as `4-6, 9`; the rest of very many is counted."""
+    ranges = list[tuple[int, int]]()
+    for number in sorted(numbers):
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1] = ranges[-1][0], number
+        else:
+            ranges.append((number, number))
+    shown = [
+        name(first) if first == last else f"{name(first)}-{name(last)}"
+        for first, last in ranges[:_MAX_RANGES]
+    ]
+    more = sum(last - first + 1 for first, last in ranges[_MAX_RANGES:])
+    return ", ".join(shown) + (f" and {more:,} more" if more else "")
+
+
+def name_column(column: int) -> str:
+    """Return the letters of a column, counted from 0."""
+    letters = ""
+    column += 1
+    while column > 0:
+        column, letter = divmod(column - 1, 26)
+        letters = chr(65 + letter) + letters
+    return letters
+
+
+# A sheet's grid as Markdown: titles as paragraphs, each table with its own header.
+#
+# Sheets and CSV files have no marks for titles and tables, only cells and gaps. An unsure case stays one
+# table
+# with the first row as its header, because a wrong title or a wrong cut parts rows from their header.
+
+_SAMPLE = 20
+"""Rows below a header that show what its columns hold."""
+_JUDGED_ROWS = 2_000
+_MAX_SIDE_BY_SIDE = 50
+_MAX_PREAMBLE = 10
+_LABEL_WORDS = 8
+"""A single cell of more words between blank rows is a remark, not a row of the table around it."""
+_VALUE = re.compile(
+    r"""=.*|\#[A-Z/0!?]+|true|false
+    |[<>≤≥~±]?\s*[+\-−(]?\s*[$€£¥₹]?\s*[+\-−]?[.,]?\d[\d.,\s'’]*(e[+-]?\d+)?\s*(%|‰|[$€£¥₹]|[A-Z]{3}\b)?\s*\)?
+    |\d{1,4}[-./]\d{1,2}([-./]\d{1,4})?([T\s]+\d{1,2}:\d\d(:\d\d)?.{0,8})?|\d{1,4}:\d\d(:\d\d([.,]\d+)?)?(\s?[ap]m)?
+    |[-–—?.…]+|n/?a|nan|none|null|nil|tbd|unknown""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Cells without words: a number, a date, a formula, an error, or a sign for an unknown value."""
+_YEAR_OR_DATE = re.compile(r"(?:1[5-9]|20|21)\d\d(?:-\d\d){0,2}")
+
+Row = Sequence[str]
+
+
+def write_grid(
+    writer: MarkdownWriter,
+    rows: Sequence[Row],
+    merges: Sequence[Range] = (),
+    bold: AbstractSet[int] = frozenset(),
+) -> None:
+    """Write titles and tables of a grid; a table of a single row is a paragraph."""
+    for block in split_tables(rows, merges, bold):
+        if isinstance(block, str):
+            writer.add(paragraph(block))
+        elif len(block) == 1:
+            writer.add(paragraph(" ".join(filter(None, block[0]))))
+        else:
+            writer.add(table(block))
+
+
+def split_tables(
+    rows: Sequence[Row], merges: Sequence[Range] = (), bold: AbstractSet[int] = frozenset()
+) -> Iterator[str | list[Row]]:
+    """Return titles and tables in reading order; side by side, the left one first.
+
+    Args:
+        rows: texts of cells, empty where a cell has none.
+        merges: cells that span several places.
+        bold: rows that the sheet sets off.
+    """
+    spans = {(top, left): (bottom, right) for top, left, bottom, right in merges}
+    yield from _Grid(_repeat_labels(rows, spans), spans, bold).split()
+
+
+def _repeat_labels(rows: Sequence[Row], spans: Mapping[tuple[int, int], tuple[int, int]]) -> Sequence[Row]:
+    """Repeat words that span several rows in each of them, since each row is read alone; not values."""
+    tall = {place: end for place, end in spans.items() if end[0] > place[0]}
+    if not tall:
+        return rows
+    repeated = [list(row) for row in rows]
+    for (top, left), (bottom, _) in tall.items():
+        text = repeated[top][left] if top < len(rows) and left < len(rows[top]) else ""
+        for row in repeated[top + 1 : bottom + 1]:
+            if not is_value(text) and any(row):
+                row.extend([""] * (left + 1 - len(row)))
+                row[left] = row[left] or text
+    return repeated
+
+
+def is_value(cell: str) -> bool:
+    """Whether a cell holds a number, a date or nothing, rather than words."""
+    return not cell or bool(_VALUE.fullmatch(cell.strip("~ ")))
+
+
+@dataclass(slots=True)
+class _Group:
+    """Rows of an area without a blank one between."""
+
+    places: list[int]
+    rows: list[Row]
+    left: int
+    """Column of the sheet at which they begin."""
+    gap: int
+    """Blank rows above."""
+
+    def count_titles(self) -> int:
+        """Count the first rows that have a single cell."""
+        return next((at for at, row in enumerate(self.rows) if _count(row) > 1), len(self.rows))
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    rows: Sequence[Row]
+    spans: Mapping[tuple[int, int], tuple[int, int]]
+    bold: AbstractSet[int]
+
+    def split(self) -> Iterator[str | list[Row]]:
+        places = range(len(self.rows))
+        for left, right in self._find_columns(places, 0, max(map(len, self.rows), default=0)):
+            pending = list[_Group]()
+            for group in self._find_groups(places, left, right):
+                titles = group.count_titles()
+                columns = self._find_columns(group.places[titles:], left, right)
+                if len(columns) == 1:
+                    pending.append(group)
+                    continue
+                yield from self._split_groups(pending)
+                pending = []
+                yield from map(_join, group.rows[:titles])
+                for start, end in columns:
+                    yield from self._split_groups(self._find_groups(group.places[titles:], start, end))
+            yield from self._split_groups(pending)
+
+    def _cut(self, place: int, left: int, right: int) -> Row:
+        row = self.rows[place]
+        return row if left == 0 and right >= len(row) else row[left:right]
+
+    def _find_groups(self, places: Sequence[int], left: int, right: int) -> list[_Group]:
+        """Part rows at blank ones, and above a second header that is set off by bold type."""
+        groups, gap, open_ = list[_Group](), 0, False
+        for place in places:
+            row = self._cut(place, left, right)
+            if not any(row):
+                gap, open_ = gap + 1, False
+                continue
+            if open_ and place in self.bold and self._is_bold_header(place, groups[-1], left, right):
+                group = groups[-1]
+                at = len(group.rows)
+                while at and _count(group.rows[at - 1]) == 1:
+                    at -= 1
+                if at:  # single cells above it are its title
+                    groups.append(_Group(group.places[at:], group.rows[at:], left, 0))
+                    del group.places[at:], group.rows[at:]
+            if not open_:
+                groups.append(_Group([], [], left, gap))
+                gap, open_ = 0, True
+            groups[-1].places.append(place)
+            groups[-1].rows.append(row)
+        if len(groups) > 4 and sum(len(group.rows) == 1 for group in groups) >= 0.8 * len(groups):  # noqa: PLR2004
+            # Every other row is blank: the blank ones part nothing.
+            every = [place for group in groups for place in group.places]
+            return [_Group(every, [self._cut(place, left, right) for place in every], left, 0)]
+        return groups
+
+    def _is_bold_header(self, place: int, above: _Group, left: int, right: int) -> bool:
+        row = self._cut(place, left, right)
+        below = self._cut(place + 1, left, right) if place + 1 < len(self.rows) else ()
+        return (
+            _count(row) > 1
+            and _count(below) > 1
+            and not any(map(is_value, filter(None, row)))
+            and place + 1 not in self.bold
+            and any(
+                _count(each) > 1
+                for each, at in zip(above.rows, above.places, strict=True)
+                if at not in self.bold
+            )
+        )
+
+    def _find_columns(self, places: Sequence[int], left: int, right: int) -> list[tuple[int, int]]:
+        """Find the columns of tables that stand side by side."""
+        blank = set(range(left, right))
+        for place in places:
+            blank.difference_update(
+                [left + at for at, cell in enumerate(self._cut(place, left, right)) if cell]
+            )
+            if not blank:
+                return [(left, right)]
+        found, start = list[tuple[int, int]](), left
+        gaps = [at for at in sorted(blank) if at > left and at - 1 not in blank]
+        for gap in gaps[:_MAX_SIDE_BY_SIDE]:
+            after = next((at for at in range(gap, right) if at not in blank), right)
+            following = next((at for at in gaps if at > after), right)
+            if after < right and self._are_apart(places[:_JUDGED_ROWS], (start, gap), (after, following)):
+                found.append((start, gap))
+                start = after
+        return [*found, (start, right)]
+
+    def _are_apart(self, places: Sequence[int], one: tuple[int, int], other: tuple[int, int]) -> bool:
+        """Whether both sides of a blank column are tables of their own, not one table with a spacer."""
+        sides = list[list[tuple[int, Row]]]()
+        for left, right in (one, other):
+            rows = [(place, self._cut(place, left, right)) for place in places]
+            sides.append([(place, row) for place, row in rows if _count(row) > 1])
+        (first, second) = sides
+        if min(len(first), len(second)) < 2:  # noqa: PLR2004 - a header and a row
+            return False
+        if first[0][0] != second[0][0]:
+            return True
+        lead = _find_extent([row for _, row in second])[0]
+        labels = [row[lead] for _, row in second[1 : _SAMPLE + 1] if len(row) > lead]
+        words = sum(not is_value(label) for label in labels)
+        return (
+            2 * words > len(second[1 : _SAMPLE + 1])
+            or {*filter(None, first[0][1])} >= {*filter(None, second[0][1])}
+            or (len(first) != len(second) and _is_full(first) and _is_full(second))
+        )
+
+    def _split_groups(self, groups: Sequence[_Group]) -> Iterator[str | list[Row]]:
+        """Part groups into titles and tables; a group without its own header continues the table above."""
+        if not groups:
+            return
+        left, right = _find_extent([row for group in groups for row in group.rows])
+        one_column = right - left == 1
+        header, body, held = list[Row](), list[Row](), list[Row]()
+        extent = (left, right)
+        for group in groups:
+            alone = not header and len(group.rows) == 1
+            if alone if one_column else group.count_titles() == len(group.rows):
+                held += group.rows
+                continue
+            begins = not header or (
+                group.gap > 1 and len(group.rows) > 1
+                if one_column
+                else self._begins_table(group, header[0], extent)
+            )
+            if not begins and not any(map(_is_remark, held)):
+                body += [*held, *group.rows]
+                held = []
+                continue
+            if header:
+                yield _trim([*header, *body])
+            yield from map(_join, held)
+            held = []
+            if begins:
+                titles, header, body = self._read_header(group, is_last=group is groups[-1])
+                yield from map(_join, titles)
+                extent = _find_extent([*header, *body])
+            else:
+                body = group.rows
+        if header:
+            yield _trim([*header, *body])
+        yield from map(_join, held)
+
+    def _begins_table(self, group: _Group, header: Row, extent: tuple[int, int]) -> bool:
+        at = group.count_titles()
+        row, below = group.rows[at], group.rows[at + 1 :]
+        if [*filter(None, row)] == [*filter(None, header)]:
+            return True
+        if not below or not _is_header(row, below):
+            return False
+        left, right = _find_extent(group.rows)
+        return (
+            group.gap > 1
+            or group.places[at] in self.bold
+            or _count_contrasts(row, below) > 0
+            or left < extent[0]
+            or right > extent[1]
+        )
+
+    def _read_header(self, group: _Group, *, is_last: bool) -> tuple[list[Row], list[Row], list[Row]]:
+        """Part the rows of a table into titles above it, its header and its body."""
+        rows, titles = group.rows, group.count_titles()
+        if titles == len(rows):  # a single column
+            return [], rows[:1], rows[1:]
+        if titles and not (_is_header(rows[titles], rows[titles + 1 :]) or self._is_wide(group, titles - 1)):
+            titles -= 1  # a header that names one of its columns only
+        for at in range(titles + 1, min(titles + _MAX_PREAMBLE, len(rows) - 1)):
+            if self._ends_preamble(group, titles, at):
+                titles = at
+                break
+        header, at = rows[titles], titles + 1
+        while (
+            at < len(rows) - is_last  # values may stand below a blank row
+            and (names := self._spread(group, at - 1, header))
+            and _is_header(rows[at], rows[at + 1 :])
+        ):
+            pairs = zip_longest(names, rows[at], fillvalue="")
+            header = [" ".join(filter(None, dict.fromkeys(pair))) for pair in pairs]
+            at += 1
+        return rows[:titles], [header], rows[at:]
+
+    def _is_wide(self, group: _Group, at: int) -> bool:
+        """Whether a single cell spans the columns of the rows below it."""
+        column = next(column for column, cell in enumerate(group.rows[at]) if cell)
+        _, last = self.spans.get((group.places[at], group.left + column), (0, 0))
+        left, right = _find_extent(group.rows)
+        return last - group.left + 1 >= right and column <= left
+
+    def _ends_preamble(self, group: _Group, first: int, at: int) -> bool:
+        """Whether rows of several cells before this one, such as `User: | Ann`, stand above a table."""
+        rows = group.rows
+        row, below = rows[at], rows[at + 1 :]
+        if not _is_header(row, below) or not (_count_contrasts(row, below) or group.places[at] in self.bold):
+            return False
+        if self._spread(group, at - 1, rows[at - 1]):
+            return False
+        most = _count(row)
+        return all(
+            2 * _count(each) <= most or (_count(each) < most and not _is_header(each, rows[first + 1 :]))
+            for each in rows[first:at]
+        )
+
+    def _spread(self, group: _Group, at: int, names: Row) -> Row:
+        """Repeat names of a header's upper row over the columns that each spans; empty if none does."""
+        place, left = group.places[at], group.left
+        if _count(names) < 2:  # noqa: PLR2004
+            return ()
+        spread = list(names)
+        if self.spans:
+            for column, name in enumerate(names):
+                _, last = self.spans.get((place, left + column), (0, 0))
+                if name and last > left + column:
+                    spread[column : last - left + 1] = [name] * (last - left + 1 - column)
+            return spread if len([*filter(None, spread)]) > _count(names) else ()
+        row, below = group.rows[at + 1], group.rows[at + 2 :]
+        width = len(row)
+        spread += [""] * (width - len(names))
+        if (
+            all(names[: _find_extent([names])[1]])
+            or 2 * _count(names) > width + 1
+            or _count(row) < width - 1
+            or _count_contrasts(row, below) <= 1
+        ):
+            return ()
+        for column in range(1, width):
+            spread[column] = spread[column] or spread[column - 1]
+        return spread
+
+
+def _count(row: Row) -> int:
+    return len(row) - row.count("")
+
+
+def _join(row: Row) -> str:
+    return " ".join(filter(None, row))
+
+
+def _is_remark(row: Row) -> bool:
+    return len(_join(row).split()) > _LABEL_WORDS
+
+
+def _find_extent(rows: Sequence[Row]) -> tuple[int, int]:
+    """Find the first filled column and the end of the last."""
+    filled = [row for row in rows if any(row)]
+    return (
+        min(
+            (0 if row[0] else next(at for at, cell in enumerate(row) if cell) for row in filled),
+            default=0,
+        ),
+        max(
+            (
+                len(row) if row[-1] else next(at for at in range(len(row), 0, -1) if row[at - 1])
+                for row in filled
+            ),
+            default=0,
+        ),
+    )
+
+
+def _trim(rows: list[Row]) -> list[Row]:
+    """Leave out columns without any cell."""
+    blank = set(range(max(map(len, rows))))
+    for row in rows:
+        blank.difference_update([at for at, cell in enumerate(row) if cell])
+        if not blank:
+            return rows
+    return [[cell for at, cell in enumerate(row) if at not in blank] for row in rows]
+
+
+def _is_full(rows: Sequence[tuple[int, Row]]) -> bool:
+    left, right = _find_extent([row for _, row in rows])
+    return all(_count(row) == right - left for _, row in rows)
+
+
+def _is_header(row: Row, below: Sequence[Row]) -> bool:
+    """Whether a row can name columns: words, or years, dates and numbers in order above other values."""
+    cells = [*filter(None, row)]
+    values = [(at, cell) for at, cell in enumerate(row) if cell and is_value(cell)]
+    if len(cells) < 2:  # noqa: PLR2004
+        return False
+    if not values:
+        return True
+    if (row[0] and is_value(row[0])) or [cell for _, cell in values] != [
+        *dict.fromkeys(cell for _, cell in values)
+    ]:
+        return False
+    under = [below[0][at] for at, _ in values if below and at < len(below[0])]
+    dated = all(_YEAR_OR_DATE.fullmatch(cell) for _, cell in values)
+    if dated:
+        ordered = [cell for _, cell in values] in (
+            sorted(cell for _, cell in values),
+            sorted((cell for _, cell in values), reverse=True),
+        )
+        return ordered and not all(_YEAR_OR_DATE.fullmatch(cell) for cell in under)
+    numbers = [int(cell) for _, cell in values if cell.isdecimal()]
+    steps = {after - before for before, after in pairwise(numbers)}
+    return len(numbers) == len(values) > 2 and steps == {1} and under != [cell for _, cell in values]  # noqa: PLR2004
+
+
+def _count_contrasts(row: Row, below: Sequence[Row]) -> int:
+    """Count columns with words in this row and values below."""
+    found = 0
+    for at, cell in enumerate(row):
+        if cell and not is_value(cell):
+            column = [each[at] for each in below[:_SAMPLE] if at < len(each) and each[at]]
+            found += bool(column) and 2 * sum(map(is_value, column)) > len(column)
+    return found

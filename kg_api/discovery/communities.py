@@ -1,0 +1,677 @@
+"""How strongly concepts belong together, by the passages that carry both. Pure."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
+from typing import Any, Final, cast
+
+import numpy as np
+import structlog
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from kg_api.graph.client import Graph, Row, Transaction, portions
+from kg_api.graph.communities import (
+    Generation,
+    Member,
+    NewCommunity,
+    NewMembership,
+    OntologySize,
+    StoredState,
+    TiedConcept,
+    begin_generation,
+    discard_portion,
+    documents_of,
+    fewest_ties,
+    find_community,
+    members_of,
+    page_of_communities,
+    passages_of,
+    publish,
+    read_carried,
+    read_size,
+    read_state,
+    read_states,
+    read_tied,
+    write_communities,
+    write_members,
+)
+from kg_api.graph.jobs import (
+    COMMUNITY_DETECTION,
+    CONCEPT_EMBEDDING,
+    EXTRACTION,
+    ensure_job,
+    is_any_asked_for,
+    request_job,
+    rests,
+)
+from kg_api.jobs.runner import JobRun
+from kg_api.schemas.base import community_id, concept_name, digest
+from kg_api.schemas.communities import Communities, Community, CommunityDetails, CommunityRequest
+from kg_api.schemas.vocabulary import MAX_COMMUNITY_LEVEL
+from kg_api.settings import CommunitySettings
+
+Matrix = Any
+"""A sparse matrix of scipy, which has no types: rows by columns are said where one is taken or given."""
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+"""Nodes of a graph, by their rows."""
+
+NEIGHBOURS: Final = 20
+"""Of each concept so many others are kept, the strongest: what bounds memory, and keeps hubs apart."""
+BLOCK: Final = 500
+"""Concepts whose pairs are counted at once."""
+
+
+def associate(incidence: Matrix) -> Matrix:
+    """Weigh the pairs of concepts by the log-likelihood ratio of their co-occurrence.
+
+    Args:
+        incidence: passages by concepts, CSR, 1 where a passage carries a concept.
+
+    Returns:
+        Concepts by concepts, CSR, symmetric, without a diagonal; a pair that is together no more often than
+        chance has it has no weight.
+    """
+    from scipy import sparse  # noqa: PLC0415 - 25 MB that only the job needs
+
+    passages, concepts = incidence.shape
+    if not concepts:
+        return sparse.csr_array((0, 0))
+    carried: Floats = np.asarray(incidence.sum(axis=0), dtype=np.float64).ravel()
+    by_concept = incidence.T.tocsr()
+    blocks = [
+        _strongest(by_concept[start : start + BLOCK] @ incidence, start, carried, passages)
+        for start in range(0, concepts, BLOCK)
+    ]
+    kept = cast("Matrix", sparse.vstack(blocks, format="csr"))
+    weights: Matrix = kept.maximum(kept.T).tocsr()
+    weights.sort_indices()
+    return weights
+
+
+def log_likelihood_ratio(both: Floats, one: Floats, other: Floats, passages: float) -> Floats:
+    """Twice the log of how much likelier counts are if two concepts depend on each other.
+
+    Dunning: Accurate Methods for the Statistics of Surprise and Coincidence, Computational Linguistics 1993.
+    Zero where they are together no more often than by chance. All arrays have the same shape.
+
+    Args:
+        both: passages that carry both.
+        one: passages that carry the first.
+        other: passages that carry the second.
+        passages: all.
+    """
+    neither = passages - one - other + both
+    cells = (both, one - both, other - both, neither)
+    margins = (one, other, passages - one, passages - other)
+    whole = passages * np.log(passages) if passages else 0.0
+    ratio = 2 * (sum(map(_entropy, cells)) - sum(map(_entropy, margins)) + whole)
+    return np.where(both * passages > one * other, np.maximum(ratio, 0.0), 0.0)
+
+
+def _entropy(counts: Floats) -> Floats:
+    return counts * np.log(np.where(counts > 0, counts, 1.0))
+
+
+def _strongest(counts: Matrix, start: int, carried: Floats, passages: int) -> Matrix:
+    """The weights of some rows, of each only the strongest; equal ones by their place."""
+    from scipy import sparse  # noqa: PLC0415
+
+    found = counts.tocoo()
+    apart = found.row + start != found.col
+    row, column, both = (cast("Places", each[apart]) for each in (found.row, found.col, found.data))
+    weight = log_likelihood_ratio(
+        both.astype(np.float64), carried[row + start], carried[column], float(passages)
+    )
+    order = np.lexsort((column, -weight, row))
+    row, column, weight = row[order], column[order], weight[order]
+    kept = (np.arange(len(row)) - np.searchsorted(row, row) < NEIGHBOURS) & (weight > 0)
+    return sparse.csr_array((weight[kept], (row[kept], column[kept])), shape=counts.shape)
+
+
+# What a community is about: the concepts that are most its own, and a name of them. Pure.
+
+NAMED: Final = 3
+"""Concepts in a name."""
+
+
+def centrality(weights: Matrix, members: Places) -> Floats:
+    """How much each member is the community's own: the weight of its edges within, by their share of all.
+
+    A concept that is everywhere has heavy edges, but few of them within.
+
+    Args:
+        weights: nodes by nodes, CSR, symmetric.
+        members: nodes of the community.
+
+    Returns:
+        One for each member, at least 0; the highest is 1, unless no edge is within.
+    """
+    within, every = _strengths(weights, members)
+    found = np.divide(within**2, every, out=np.zeros_like(within), where=every > 0)
+    return found / max(float(found.max(initial=0.0)), 1e-12)
+
+
+def share_inside(weights: Matrix, members: Places) -> float:
+    """Of the weight of all edges of a community's members, the share between members."""
+    within, every = _strengths(weights, members)
+    return float(within.sum() / max(float(every.sum()), 1e-12))
+
+
+def _strengths(weights: Matrix, members: Places) -> tuple[Floats, Floats]:
+    """Of each member the weight of its edges to other members, and of all its edges."""
+    rows = weights[members]
+    within, every = (np.asarray(each.sum(axis=1), dtype=np.float64) for each in (rows[:, members], rows))
+    return within.ravel(), every.ravel()
+
+
+def name_of(labels: Iterable[str]) -> str:
+    """A name of the first labels, without those that say what another one says: "wheel", "variant wheels"."""
+    chosen: list[str] = []
+    for label in labels:
+        if not any(_repeats(label, each) for each in chosen):
+            chosen.append(label)
+        if len(chosen) == NAMED:
+            break
+    return ", ".join(chosen)
+
+
+def _repeats(label: str, other: str) -> bool:
+    one, two = _words(label), _words(other)
+    return one <= two or two <= one
+
+
+def _words(label: str) -> frozenset[str]:
+    return frozenset(word.removesuffix("s") for word in _split(label))
+
+
+def _split(label: str) -> Sequence[str]:
+    return concept_name(label).replace("-", " ").split()
+
+
+# The concept graph of an ontology: which passages and relationships carry which concepts.
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptGraph:
+    """Concepts, and what carries them."""
+
+    concept_ids: list[str]
+    """In their order."""
+    incidence: Matrix
+    """Rows by concepts: a row is a source, or a relationship or link, which counts as a source of two."""
+
+
+class _Rows:
+    """Rows of a matrix of ones, as they come: four bytes for each."""
+
+    def __init__(self, places: dict[str, int]) -> None:
+        self._places = places
+        self._columns = list[np.ndarray[tuple[int], np.dtype[np.int32]]]()
+        self._ends = list[np.ndarray[tuple[int], np.dtype[np.int64]]]()
+
+    def add(self, rows: Iterable[Iterable[str]]) -> None:
+        """Add rows; concepts that are not among the chosen are left out, and rows without any."""
+        known = ([self._places[each] for each in row if each in self._places] for row in rows)
+        kept = [row for row in known if row]
+        self._columns.append(np.array([place for row in kept for place in row], dtype=np.int32))
+        self._ends.append(np.array([len(row) for row in kept], dtype=np.int64))
+
+    def matrix(self) -> Matrix:
+        """All rows by all concepts, CSR."""
+        from scipy import sparse  # noqa: PLC0415 - only the job needs it
+
+        columns = np.concatenate([np.zeros(0, np.int32), *self._columns])
+        ends = np.concatenate([np.zeros(1, np.int64), *self._ends]).cumsum()
+        shape = (len(ends) - 1, len(self._places))
+        return sparse.csr_array((np.ones(len(columns), np.float32), columns, ends), shape=shape)
+
+
+def read_concept_graph(
+    graph: Graph, ontology: str, *, most: int, between: Callable[[], None]
+) -> ConceptGraph:
+    """Read the concepts of an ontology that several sources or relationships tie, and what ties them.
+
+    Args:
+        graph: where it is.
+        ontology: its name.
+        most: so many concepts at most, those of most ties.
+        between: called between portions; what it raises goes through.
+    """
+    ids, related = list[str](), list[TiedConcept]()
+    for portion in read_tied(graph, ontology, fewest_ties(graph, ontology, most)):
+        between()
+        ids += (each.concept_id for each in portion)
+        related += (each for each in portion if each.related)
+    rows = _Rows({each: place for place, each in enumerate(ids)})
+    for carried in read_carried(graph, ontology):
+        between()
+        rows.add(carried)
+    for each in related:
+        rows.add([(each.concept_id, other) for other, times in each.related for _ in range(times)])
+    return ConceptGraph(ids, rows.matrix())
+
+
+# Communities of a weighted graph, level by level, by the Leiden algorithm. Pure, and the same each time.
+#
+# Traag, Waltman, van Eck: From Louvain to Leiden: guaranteeing well-connected communities, Scientific Reports
+# 2019.
+
+SEED: Final = 19
+TRIALS: Final = 3
+"""Runs of which the best counts: two seeds agree better so (ADR 79)."""
+ITERATIONS: Final = 2
+MAX_LEVELS: Final = MAX_COMMUNITY_LEVEL + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Nodes that belong together."""
+
+    members: Places
+    """Nodes of the whole graph, ascending."""
+    level: int
+    parent: int | None
+    """The place, among all clusters, of the one that it is a part of."""
+
+
+def find_clusters(weights: Matrix, *, max_size: int, min_size: int) -> list[Cluster]:
+    """Cluster a graph; a cluster that is too large is clustered again by itself, with its own edges.
+
+    Args:
+        weights: nodes by nodes, CSR, symmetric, no diagonal.
+        max_size: a cluster of more nodes is divided, four levels at most.
+        min_size: a cluster of fewer is left out.
+
+    Returns:
+        A cluster before its parts; of one level and parent the larger first.
+    """
+    found: list[Cluster] = []
+    waiting = [Cluster(np.arange(weights.shape[0], dtype=np.int64), -1, None)]
+    for place, whole in enumerate(waiting):
+        parts = _partition(weights, whole.members) if place == 0 or _is_too_large(whole, max_size) else []
+        if place == 0 or len(parts) > 1:
+            level, parent = whole.level + 1, place - 1 if place else None
+            found += [Cluster(each, level, parent) for each in parts if len(each) >= min_size]
+        waiting += found[len(waiting) - 1 :]
+    return found
+
+
+def modularity(weights: Matrix, labels: Places) -> float:
+    """Of the weight of all edges the share within clusters, less what chance would have there.
+
+    Newman: Modularity and community structure in networks, PNAS 2006.
+
+    Args:
+        weights: nodes by nodes, CSR, symmetric.
+        labels: of each node its cluster, from 0.
+    """
+    edges = weights.tocoo()
+    total = float(edges.data.sum())
+    if not total:
+        return 0.0
+    degrees = np.bincount(labels, weights=np.asarray(weights.sum(axis=1)).ravel())
+    inside = float(edges.data[labels[edges.row] == labels[edges.col]].sum())
+    return inside / total - float(((degrees / total) ** 2).sum())
+
+
+def _is_too_large(cluster: Cluster, max_size: int) -> bool:
+    return len(cluster.members) > max_size and cluster.level + 1 < MAX_LEVELS
+
+
+def _partition(weights: Matrix, members: Places) -> list[Places]:
+    """The clusters of some nodes by the edges among them, the larger first; nothing where there are none."""
+    import graspologic_native  # noqa: PLC0415 - only the job needs it
+
+    edges = weights[members][:, members].tocsr()
+    if not edges.nnz:
+        return []
+    edges.sort_indices()
+    found: dict[int, int] = cast("Any", graspologic_native).leiden_csr(
+        edges.indptr.astype(np.int64),
+        edges.indices.astype(np.int32),
+        edges.data.astype(np.float64),
+        len(members),
+        seed=SEED,
+        trials=TRIALS,
+        iterations=ITERATIONS,
+    )[1]
+    parts: dict[int, list[int]] = {}
+    for node, cluster in sorted(found.items()):
+        parts.setdefault(cluster, []).append(node)
+    return [members[nodes] for nodes in sorted(parts.values(), key=lambda nodes: (-len(nodes), nodes[0]))]
+
+
+# From the concept graph to communities with their members. Pure.
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """What was found."""
+
+    communities: list[NewCommunity]
+    members: list[Member]
+    """In the order of their ids."""
+    levels: list[int]
+    """How many communities each level has."""
+    left_out: int
+    """Concepts that were looked at and are in none: what ties them is too small a group, or chance."""
+
+
+def detect_communities(read: ConceptGraph, ontology: str, *, max_size: int, min_size: int) -> Detected:
+    """Find the communities of concepts, level by level.
+
+    Args:
+        read: the concept graph.
+        ontology: whose.
+        max_size: a community of more concepts is divided.
+        min_size: one of fewer is left out.
+    """
+    weights = associate(read.incidence)
+    clusters = find_clusters(weights, max_size=max_size, min_size=min_size)
+    ids = [_id_of(each, ontology, read.concept_ids) for each in clusters]
+    members = _members(weights, clusters, ids, read.concept_ids)
+    levels = Counter(each.level for each in clusters)
+    return Detected(
+        communities=_communities(weights, clusters, ids),
+        members=members,
+        levels=[levels[level] for level in sorted(levels)],
+        left_out=len(read.concept_ids) - len(members),
+    )
+
+
+def _id_of(cluster: Cluster, ontology: str, concept_ids: Sequence[str]) -> str:
+    return community_id(ontology, cluster.level, [concept_ids[int(each)] for each in cluster.members])
+
+
+def _communities(weights: Matrix, clusters: Sequence[Cluster], ids: Sequence[str]) -> list[NewCommunity]:
+    found = list[NewCommunity]()
+    places = Counter[int]()
+    for at in sorted(range(len(clusters)), key=lambda at: (-len(clusters[at].members), at)):
+        cluster = clusters[at]
+        parent = None if cluster.parent is None else ids[cluster.parent]
+        inside = share_inside(weights, cluster.members)
+        found.append(NewCommunity(ids[at], cluster.level, places[cluster.level], parent, inside))
+        places[cluster.level] += 1
+    return found
+
+
+def _members(
+    weights: Matrix, clusters: Sequence[Cluster], ids: Sequence[str], concept_ids: Sequence[str]
+) -> list[Member]:
+    own: dict[int, list[NewMembership]] = {}
+    for cluster, identity in zip(clusters, ids, strict=True):
+        found = centrality(weights, cluster.members)
+        for place, at in enumerate(np.argsort(-found, kind="stable")):
+            membership = NewMembership(identity, place, float(found[at]))
+            own.setdefault(int(cluster.members[at]), []).append(membership)
+    members = [Member(concept_ids[node], tuple(each)) for node, each in own.items()]
+    return sorted(members, key=attrgetter("concept_id"))
+
+
+# What is known of a generation of communities without looking at it, and how far it is behind. Pure.
+
+VERSION: Final = 1
+"""Of the way in which communities are found: another one finds them again."""
+
+
+class CommunitySummary(BaseModel):
+    """Is stored with the ontology, as JSON."""
+
+    mark: str
+    """How they were found."""
+    levels: list[int]
+    """How many communities each level has."""
+    grouped: int
+    """Concepts that are in one."""
+    left_out: int
+    """Concepts that were looked at and are in none."""
+    concepts: int
+    """All that the ontology had."""
+    relationships: int
+    sources: int
+
+    def changed(self, size: OntologySize) -> float:
+        """The share of what they are of that has changed since, 0 to 1: of the kind that changed most.
+
+        Args:
+            size: of the ontology now, with what was written since.
+        """
+        shares = (
+            max(size.written, abs(size.sources - self.sources)) / max(self.sources, 1),
+            abs(size.concepts - self.concepts) / max(self.concepts, 1),
+            abs(size.relationships - self.relationships) / max(self.relationships, 1),
+        )
+        return min(1.0, max(shares))
+
+
+def mark_of(settings: CommunitySettings) -> str:
+    """Changes when other communities would be found in the same concepts."""
+    used = (settings.max_size, settings.min_size, settings.max_concepts)
+    return digest("communities", str(VERSION), *map(str, used))
+
+
+# The job that finds the communities of an ontology: read its concepts, find, write, and show all at once.
+
+log = structlog.get_logger()
+
+WRITTEN_AT_ONCE: Final = 1000
+"""Communities, or concepts with those that they are in."""
+Write = Callable[[Transaction], bool]
+
+
+class CommunityDetection:
+    """Handles jobs of kind `community_detection`.
+
+    It has no place to go on from: what is read must be read together. So it lets nobody go first in the
+    middle, and begins anew when it was broken off; what it has written by then is discarded.
+    """
+
+    kind = COMMUNITY_DETECTION
+
+    def __init__(self, graph: Graph, settings: CommunitySettings) -> None:
+        self._graph = graph
+        self._settings = settings
+
+    def run(self, run: JobRun) -> None:
+        """Find the communities of the job's ontology."""
+        while True:
+            if (ontology := run.job.ontology) is not None:
+                self._make(run, Generation(ontology, uuid.uuid4().hex))
+            if run.finish():
+                return
+
+    def _make(self, run: JobRun, made: Generation) -> None:
+        size = read_size(self._graph, made.ontology)
+        if not _commit(run, partial(begin_generation, made=made)):
+            return
+        while run.commit(partial(discard_portion, ontology=made.ontology), after=run.cursor, done=0):
+            run.require_running()
+        read = read_concept_graph(
+            self._graph, made.ontology, most=self._settings.max_concepts, between=run.require_running
+        )
+        limits = {"max_size": self._settings.max_size, "min_size": self._settings.min_size}
+        found = detect_communities(read, made.ontology, **limits)
+        run.expect(len(found.members))
+        if all(_commit(run, write, done) for write, done in self._writes(made, found, size)):
+            log.info("communities detected", ontology=made.ontology, levels=found.levels)
+        else:
+            log.info("communities discarded: another job makes them, or the ontology has gone")
+
+    def _writes(self, made: Generation, found: Detected, size: OntologySize) -> Iterator[tuple[Write, int]]:
+        """What is to be written, in order, and how many concepts each stands for."""
+        for some in portions(found.communities, WRITTEN_AT_ONCE):
+            yield partial(write_communities, made=made, communities=some), 0
+        for several in portions(found.members, WRITTEN_AT_ONCE):
+            yield partial(write_members, made=made, members=several), len(several)
+        summary = CommunitySummary(
+            mark=mark_of(self._settings),
+            levels=found.levels,
+            grouped=len(found.members),
+            left_out=found.left_out,
+            concepts=size.concepts,
+            relationships=size.relationships,
+            sources=size.sources,
+        )
+        yield partial(publish, made=made, summary=summary.model_dump_json(), at=size.at), 0
+
+
+def _commit(run: JobRun, write: Write, done: int = 0) -> bool:
+    run.require_running()
+    return run.commit(write, after=run.cursor, done=done)
+
+
+# Asking for communities: because enough has changed, or by a person.
+
+BEFORE = (EXTRACTION, CONCEPT_EMBEDDING)
+"""Work after which communities are found: it finds concepts, and merges them."""
+
+
+class CommunityRequests:
+    """Makes the jobs that find communities."""
+
+    def __init__(self, graph: Graph, settings: CommunitySettings) -> None:
+        self._graph = graph
+        self._settings = settings
+        self._begun = time.monotonic()
+
+    def look(self) -> None:
+        """Make the jobs of ontologies of which enough has changed, when they are read."""
+        if not self._settings.enabled:
+            return
+        for state in read_states(self._graph):
+            under_way = is_any_asked_for(self._graph, BEFORE, state.ontology)
+            if not under_way and (due := self._due(state)):
+                self._ensure(state.ontology, due)
+
+    def begin(self, ontology: str) -> str:
+        """Find communities now; the job that does.
+
+        Raises:
+            NotFound: there is no such ontology.
+            TooBusy: too many jobs wait.
+        """
+        read_state(self._graph, ontology)
+        size = read_size(self._graph, ontology)
+
+        def ask(tx: Transaction) -> str:
+            return request_job(tx, COMMUNITY_DETECTION, ontology, added=size.concepts)
+
+        return self._graph.transaction(ask)
+
+    def changed(self, state: StoredState) -> float:
+        """The share of what communities are of that has changed since, 0 to 1; 1 where none were made yet."""
+        if state.summary is None:
+            return 1.0
+        size = read_size(self._graph, state.ontology, state.at)
+        return CommunitySummary.model_validate_json(state.summary).changed(size)
+
+    def is_outdated(self, summary: CommunitySummary) -> bool:
+        """Whether other communities would be found in the same concepts, by the settings of now."""
+        return summary.mark != mark_of(self._settings)
+
+    def _due(self, state: StoredState) -> int:
+        """How many concepts there are, if communities are to be found; 0 if not."""
+        size = read_size(self._graph, state.ontology, state.at)
+        if state.summary is None:
+            return size.concepts
+        summary = CommunitySummary.model_validate_json(state.summary)
+        enough = summary.changed(size) >= self._settings.changed_share or self.is_outdated(summary)
+        return max(size.concepts, 1) if enough else 0
+
+    def _ensure(self, ontology: str, due: int) -> None:
+        if not rests(self._graph, COMMUNITY_DETECTION, ontology, at_most=time.monotonic() - self._begun):
+            ensure_job(self._graph, COMMUNITY_DETECTION, ontology, total=due)
+
+
+# Communities as they are asked for.
+
+NONE_YET = "communities have not been detected yet: a worker does it when concepts have been found"
+OTHER_SETTINGS = "communities are being detected again: KG_COMMUNITIES__* settings have changed"
+
+
+class CommunityService:
+    """Communities of each ontology."""
+
+    def __init__(self, graph: Graph, settings: CommunitySettings) -> None:
+        self._graph = graph
+        self._settings = settings
+        self._requests = CommunityRequests(graph, settings)
+        self.look = self._requests.look
+        """Make the jobs of ontologies of which enough has changed."""
+
+    def page(self, ontology: str, *, level: int, parent: str | None, offset: int, limit: int) -> Communities:
+        """Communities of a level, or the parts of one, the largest first.
+
+        Args:
+            ontology: which.
+            level: 0 is the coarsest.
+            parent: the id of a community, or its beginning: its parts, whatever the level says.
+            offset: so many are skipped.
+            limit: so many are given at most.
+
+        Raises:
+            NotFound: there is no such ontology, or no such parent.
+        """
+        whole = find_community(self._graph, ontology, parent) if parent else None
+        parent_id, level = (whole["community_id"], whole["level"] + 1) if whole else (None, level)
+        state, found, total = page_of_communities(
+            self._graph, ontology, level=level, parent_id=parent_id, offset=offset, limit=limit
+        )
+        summary = CommunitySummary.model_validate_json(state.summary) if state.summary else None
+        known = summary.model_dump(include={"levels", "grouped", "left_out", "concepts"}) if summary else {}
+        return Communities(
+            ontology=ontology,
+            communities=[_community(each) for each in found],
+            level=level,
+            parent_id=parent_id,
+            computed_at=state.at,
+            changed=self._requests.changed(state) if summary else 0.0,
+            total=total,
+            offset=offset,
+            limit=limit,
+            notes=self._notes(summary),
+            **known,
+        )
+
+    def find(self, ontology: str, called: str, *, concepts: int, passages: int) -> CommunityDetails:
+        """One community with so many of its concepts, and of the passages and documents that say most of it.
+
+        Raises:
+            NotFound: there is no such ontology, or community.
+            Conflict: several ids begin so.
+        """
+        found = find_community(self._graph, ontology, called)
+        return CommunityDetails(
+            **_community(found).model_dump(),
+            ontology=ontology,
+            concepts=members_of(self._graph, found, offset=0, limit=concepts),
+            passages=passages_of(self._graph, found, passages),
+            documents=documents_of(self._graph, found, passages),
+            computed_at=found["computed_at"],
+        )
+
+    def detect(self, ontology: str) -> CommunityRequest:
+        """Detect communities now.
+
+        Raises:
+            NotFound: there is no such ontology.
+            TooBusy: too many jobs wait.
+        """
+        return CommunityRequest(ontology=ontology, job_id=self._requests.begin(ontology))
+
+    def _notes(self, summary: CommunitySummary | None) -> list[str]:
+        if summary is None:
+            return [NONE_YET if self._settings.enabled else f"{NONE_YET}, once it is asked to"]
+        return [OTHER_SETTINGS] if self._requests.is_outdated(summary) else []
+
+
+def _community(row: Row) -> Community:
+    return Community.model_validate({**row, "name": name_of(row["labels"])})

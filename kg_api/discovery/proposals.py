@@ -1,0 +1,880 @@
+"""What is near to one of two, and whether both are near to each other. Pure."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final, Protocol
+
+import regex
+import structlog
+
+from kg_api.errors import NotFound
+from kg_api.extraction.tagging import zipf
+from kg_api.graph.client import Graph, Transaction
+from kg_api.graph.concept_vectors import near_concepts
+from kg_api.graph.concepts import Text
+from kg_api.graph.jobs import (
+    CONCEPT_EMBEDDING,
+    EXTRACTION,
+    LINK_PROPOSAL,
+    SOURCE_EMBEDDING,
+    ensure_job,
+    is_any_asked_for,
+    request_job,
+    rests,
+)
+from kg_api.graph.names import require_ontologies, unknown_ontology
+from kg_api.graph.proposals import (
+    DueNode,
+    FlaggedTo,
+    LinkEnd,
+    NewProposal,
+    Pair,
+    StoredProposals,
+    concepts_apart,
+    count_due,
+    count_proposals,
+    decide,
+    drop_weakest,
+    find_proposal,
+    flag_again,
+    flag_portion,
+    hold_proposals,
+    note_flagged,
+    note_searched,
+    note_seen,
+    page_of_proposals,
+    read_all_proposals,
+    read_due,
+    read_proposals,
+    sources_apart,
+    write_configuration,
+    write_proposals,
+)
+from kg_api.graph.reach import reaches
+from kg_api.graph.search import chunk_texts
+from kg_api.graph.similar import NearSource, SimilarityQuery, VectorPart, nearest, places_of, vectors_of
+from kg_api.graph.spaces import Space
+from kg_api.graph.vectors import BEGINNING
+from kg_api.jobs.runner import JobRun
+from kg_api.schemas.base import content_hash, digest
+from kg_api.schemas.proposals import (
+    Proposal,
+    ProposalConfig,
+    Proposals,
+    ProposalSearch,
+    ProposalStatus,
+    UsedProposals,
+)
+from kg_api.schemas.search import Place
+from kg_api.schemas.spaces import USUAL, SimilarityCalibration
+from kg_api.schemas.vocabulary import ProposalKind, ProposalState
+from kg_api.search.rank import Phrase, phrases_of
+from kg_api.settings import ProposalSettings
+from kg_api.spaces.plans import read_embedding_state
+from kg_api.wording import are, pluralize, was
+
+KEPT = 10
+"""Neighbours of each that are looked at: the nearest, and what shows whether a text is repeated."""
+MAX_SOURCES = 50
+"""A concept of more sources connects nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    id: str
+    similarity: float
+    """Cosine."""
+    part: int = 0
+    """Of the one that was asked about, the number of its part that is nearest."""
+    chunk_id: str | None = None
+    """The part of this one that is nearest."""
+
+
+Neighbours = Mapping[str, Sequence[Near]]
+"""By id, the nearest first, none of the same document."""
+
+
+def candidates(asked: Iterable[str], near: Neighbours, within: int, least: float) -> list[str]:
+    """What is near enough to be looked at from its own side, and was not yet."""
+    found = (each for own in asked for each in near.get(own, ())[:within])
+    return list({each.id for each in found if each.similarity >= least} - near.keys())
+
+
+def mutual_pairs(
+    asked: Sequence[str], near: Neighbours, within: int, least: float
+) -> Iterator[tuple[str, Near]]:
+    """Those near enough of which each is among so many that are nearest to the other; each pair once.
+
+    Args:
+        asked: ids.
+        near: the neighbours of these, and of all that are among theirs.
+        within: so many.
+        least: cosine.
+    """
+    seen = set[frozenset[str]]()
+    for own in asked:
+        for each in near.get(own, ())[:within]:
+            pair = frozenset((own, each.id))
+            if each.similarity < least or pair in seen:
+                continue
+            if any(back.id == own for back in near.get(each.id, ())[:within]):
+                seen.add(pair)
+                yield own, each
+
+
+def contrast_of(own: str, near: Near, every: Neighbours) -> float:
+    """How far two stand out: their cosine less the mean cosine of both with their other neighbours.
+
+    What stands in a crowd of its like is near to all of it (cross-domain similarity local scaling: Conneau et
+    al., ICLR 2018).
+    """
+    around = [
+        each.similarity
+        for end in (own, near.id)
+        for each in every.get(end, ())
+        if each.id not in {own, near.id}
+    ]
+    return near.similarity - (sum(around) / len(around) if around else 0.0)
+
+
+# Why a link is proposed, in words. Pure.
+
+MAX_WORDS: Final = 6
+COMMON: Final = 5.0
+"""Words that are more common at large than this (once in ten thousand words) say nothing of a text."""
+_WORD = regex.compile(r"[\p{L}\p{N}_]{3,}")
+_NOUNS: Final[dict[ProposalKind, str]] = {"source": "passage", "concept": "concept"}
+
+
+def reason_of(
+    kind: ProposalKind, similarity: float, *, within: int, hops: int, contrast: float, shared: list[str]
+) -> str:
+    """The reason as a reader takes it.
+
+    Args:
+        kind: of what is linked.
+        similarity: cosine of the two.
+        within: each is among so many that are nearest to the other.
+        hops: nothing connects them within so many steps.
+        contrast: by how much that is over their cosines with what else is near.
+        shared: words that both have.
+    """
+    noun = _NOUNS[kind]
+    nearest = f"the nearest {noun}" if within == 1 else f"one of the {within} nearest {noun}s"
+    steps = f"{hops} step{'s' if hops > 1 else ''}"
+    near = f"cosine {similarity:.2f}, {contrast:.2f} over what else is near"
+    parts = [
+        f"Each is to the other {nearest} of another document ({near})",
+        f"no link, concept or relationship connects them within {steps}",
+    ]
+    if shared:
+        parts.append(f"both say {', '.join(shared)}")
+    return "; ".join(parts) + "."
+
+
+def shared_words(one: str, other: str) -> list[str]:
+    """The rarest words of both texts, at most six, the rarest first."""
+    a, b = (dict.fromkeys(each.casefold() for each in _WORD.findall(text)) for text in (one, other))
+    rarity = {each: zipf(each, "en") or 0.0 for each in a if each in b and not each.isdigit()}
+    telling = [each for each, common in rarity.items() if common < COMMON]
+    return sorted(telling, key=lambda each: (rarity[each], each))[:MAX_WORDS]
+
+
+# Texts that many documents repeat, and texts that say too little. Pure.
+
+MIN_SHARED: Final = 0.35
+"""Of the phrases of a text, the share that another one repeats."""
+MAX_REPEATING: Final = 1
+"""Other documents that may repeat a text: what more repeat is no finding."""
+MIN_FORM: Final = 0.1
+"""The same where the sections have the same name: less is enough to tell a form."""
+MIN_PHRASES: Final = 12
+"""Of a text that says enough: about so many words."""
+MIN_LETTERS: Final = 0.72
+"""Of the characters of a text that are no blanks: prose has 0.9, listings and data 0.6 to 0.7."""
+MAX_FIELDS: Final = 0.5
+"""Of the lines of a text, the share that may be `Name: value`."""
+COPIED: Final = 0.7
+"""Of the phrases of the shorter of two, the share that makes it a copy of the other."""
+_LETTER = regex.compile(r"[\p{L}\p{M}]")
+_VISIBLE = regex.compile(r"\S")
+_FIELD = regex.compile(r"^\p{L}[\p{L}-]*:(\s|$)", regex.MULTILINE)
+_LINE = regex.compile(r"^\s*\S", regex.MULTILINE)
+
+
+def says_enough(text: str) -> bool:
+    """Whether a text is prose, more than a heading, a line of a list, a listing or a table of fields."""
+    return (
+        len(phrases_of(text)) >= MIN_PHRASES
+        and _count(_LETTER, text) >= MIN_LETTERS * _count(_VISIBLE, text)
+        and _count(_FIELD, text) <= MAX_FIELDS * _count(_LINE, text)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedText:
+    document_id: str
+    heading: Sequence[str]
+    """The path of headings above it."""
+    text: str
+
+
+def is_repeated(own: PlacedText, others: Iterable[PlacedText]) -> bool:
+    """Whether several other documents have much of a text's phrases, as of a licence.
+
+    Of a section that has the same name there, as acknowledgements, less of them makes it one of a form.
+    """
+    phrases = phrases_of(own.text)
+    repeating = {
+        other.document_id
+        for other in others
+        if _shared(phrases, phrases_of(other.text)) >= (MIN_FORM if _same_section(own, other) else MIN_SHARED)
+    }
+    return len(repeating) > MAX_REPEATING
+
+
+def is_copy(one: str, other: str) -> bool:
+    """Whether one of two texts is mostly in the other: a link would say nothing new."""
+    a, b = phrases_of(one), phrases_of(other)
+    return len(a & b) >= COPIED * min(len(a), len(b))
+
+
+def _same_section(own: PlacedText, other: PlacedText) -> bool:
+    names = [each.heading[-1].casefold() if each.heading else "" for each in (own, other)]
+    return bool(names[0]) and names[0] == names[1]
+
+
+def _shared(own: frozenset[Phrase], other: frozenset[Phrase]) -> float:
+    return len(own & other) / len(own)
+
+
+def _count(pattern: regex.Pattern[str], text: str) -> int:
+    return len(pattern.findall(text))
+
+
+# How links are proposed in an ontology: what was set for it, else the service's settings.
+
+VERSION: Final = 1
+"""Of the way in which links are looked for: another one looks at everything again."""
+SIMILARITY: Final = {"min_similarity": 1.55, "min_concept_similarity": 1.74}
+"""Where a threshold is between the cosines of unrelated (0) and of related (1) texts (ADR 76)."""
+CONTRAST: Final = {"min_contrast": 0.22, "min_concept_contrast": 0.37}
+"""Differences of cosines, by that of related and unrelated texts."""
+MAX_THRESHOLD: Final = 0.97
+
+
+def use(config: ProposalConfig, settings: ProposalSettings, space: Space) -> UsedProposals:
+    """What holds for an ontology that a space answers."""
+    meant = space.calibration or USUAL
+    derived = {name: _cosine(meant, share) for name, share in SIMILARITY.items()}
+    derived |= {name: round(share * meant.gap, 3) for name, share in CONTRAST.items()}
+    given = {**settings.model_dump(exclude_none=True), **config.model_dump(exclude_none=True)}
+    return UsedProposals.model_validate({**derived, **given})
+
+
+def score_of(contrast: float, space: Space) -> float:
+    """What proposals are ordered by: a contrast by the difference of related and unrelated texts, 0 to 1."""
+    return max(0.0, min(1.0, contrast / max((space.calibration or USUAL).gap, 1e-6)))
+
+
+def mark_of(used: UsedProposals, space: Space) -> str:
+    """Changes when proposals would be others: then everything is looked at again."""
+    judged = used.model_dump(exclude={"enabled", "max_open"})
+    return digest("proposals", str(VERSION), space.key, space.fingerprint, repr(sorted(judged.items())))
+
+
+def _cosine(meant: SimilarityCalibration, share: float) -> float:
+    return round(min(MAX_THRESHOLD, meant.toward_related(share)), 3)
+
+
+# A link that is proposed, with its score and its reason. Pure.
+
+
+def new_proposal(
+    kind: ProposalKind,
+    ends: tuple[LinkEnd, LinkEnd],
+    texts: tuple[str, str],
+    *,
+    similarity: float,
+    contrast: float,
+    space: Space,
+    used: UsedProposals,
+) -> NewProposal:
+    """Propose a link.
+
+    Args:
+        kind: of what is linked.
+        ends: both.
+        texts: what both say.
+        similarity: cosine of the two.
+        contrast: by how much that is over their cosines with what else is near.
+        space: whose vectors were compared.
+        used: how links are proposed.
+    """
+    shared = shared_words(*texts)
+    within, hops = used.neighbours, used.hops
+    reason = reason_of(kind, similarity, within=within, hops=hops, contrast=contrast, shared=shared)
+    return NewProposal(kind, *ends, score=score_of(contrast, space), similarity=similarity, reason=reason)
+
+
+# Links that may be between concepts of different documents.
+
+ANY_COSINE: Final = -2.0
+"""However far it is: what else is near tells what stands out."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    texts: dict[str, Text] = field(default_factory=dict[str, Text])
+    hashes: dict[str, str] = field(default_factory=dict[str, str])
+    near: dict[str, list[Near]] = field(default_factory=dict[str, list[Near]])
+
+
+class ConceptLinks:
+    """Looks for links of concepts of an ontology, as one space has their vectors."""
+
+    def __init__(self, graph: Graph, ontology: str, space: Space, used: UsedProposals) -> None:
+        self._graph = graph
+        self._ontology = ontology
+        self._space = space
+        self._used = used
+
+    def propose(self, due: Sequence[DueNode]) -> list[NewProposal]:
+        """What may be linked to some concepts."""
+        asked, seen, least = [each.id for each in due], _Seen(), self._used.min_concept_similarity
+        self._look(asked, seen)
+        self._look(candidates(asked, seen.near, self._used.neighbours, least), seen)
+        pairs = [
+            (own, near)
+            for own, near in mutual_pairs(asked, seen.near, self._used.neighbours, least)
+            if contrast_of(own, near, seen.near) >= self._used.min_concept_contrast
+        ]
+        apart = self._apart([(own, near.id) for own, near in pairs])
+        return [self._proposal(own, near, seen) for own, near in pairs if (own, near.id) in apart]
+
+    def _look(self, ids: Sequence[str], seen: _Seen) -> None:
+        if not ids:
+            return
+        space, ontology = self._space, self._ontology
+        for each in near_concepts(self._graph, space, ontology, ids, KEPT, least=ANY_COSINE):
+            own, other = each.ids
+            seen.texts |= zip(each.ids, each.texts, strict=True)
+            seen.hashes |= zip(each.ids, each.text_hashes, strict=True)
+            seen.near.setdefault(own, []).append(Near(other, each.cosine))
+
+    def _apart(self, pairs: Sequence[Pair]) -> dict[Pair, tuple[int, int]]:
+        if not pairs:
+            return {}
+        return concepts_apart(self._graph, pairs, hops=self._used.hops, most_sources=MAX_SOURCES)
+
+    def _proposal(self, own: str, near: Near, seen: _Seen) -> NewProposal:
+        ends, texts = (own, near.id), (seen.texts[own], seen.texts[near.id])
+        first, second = (LinkEnd(each, seen.hashes[each]) for each in ends)
+        one, other = (" ".join((text.label, *text.terms)) for text in texts)
+        return new_proposal(
+            "concept",
+            (first, second),
+            (one, other),
+            similarity=near.similarity,
+            contrast=contrast_of(own, near, seen.near),
+            space=self._space,
+            used=self._used,
+        )
+
+
+# Asking for links to be looked for: because something is due, or by a person.
+
+BEFORE = (SOURCE_EMBEDDING, EXTRACTION, CONCEPT_EMBEDDING)
+"""Work after which links are looked for: what it makes tells what is near, and what is connected."""
+
+
+class ProposalRequests:
+    """Makes the jobs that propose links."""
+
+    def __init__(self, graph: Graph, settings: ProposalSettings) -> None:
+        self._graph = graph
+        self._settings = settings
+        self._begun = time.monotonic()
+
+    def used(self, stored: StoredProposals) -> tuple[UsedProposals, str]:
+        """How links are proposed in an ontology, and the mark of that.
+
+        Raises:
+            NotFound: the ontology has gone.
+        """
+        space = read_embedding_state(self._graph, stored.ontology).answering.space
+        used = use(stored.config, self._settings, space)
+        return used, mark_of(used, space)
+
+    def most_open(self, config: ProposalConfig) -> int:
+        """How many open proposals are kept in an ontology of that configuration."""
+        return self._settings.max_open if config.max_open is None else config.max_open
+
+    def is_enabled(self, config: ProposalConfig) -> bool:
+        """Whether links are proposed by themselves in an ontology of that configuration."""
+        return self._settings.enabled if config.enabled is None else config.enabled
+
+    def look_for_dropped(self, ontology: str) -> None:
+        """Look again for proposals that were dropped, if more are kept now than are open.
+
+        Raises:
+            NotFound: there is no such ontology.
+        """
+        stored = read_proposals(self._graph, ontology)
+        self._look_again(stored, at_most=self.most_open(stored.config) - 1)
+
+    def look(self) -> None:
+        """Make the jobs of ontologies of which something is due, when they are embedded and read."""
+        for stored in read_all_proposals(self._graph):
+            with contextlib.suppress(NotFound):  # it has just gone
+                self._look(stored)
+
+    def begin(self, ontology: str, *, anew: bool) -> tuple[int, str | None]:
+        """Look for links now; how much is due, and the job.
+
+        Args:
+            ontology: where.
+            anew: whether to look at everything again.
+
+        Raises:
+            NotFound: there is no such ontology.
+            TooBusy: too many jobs wait.
+        """
+        stored = read_proposals(self._graph, ontology)
+        if anew:
+            flag_again(self._graph, ontology)
+        due = count_due(self._graph, ontology)
+        if not due and not anew and stored.proposed_for == self.used(stored)[1]:
+            return 0, None
+
+        def ask(tx: Transaction) -> str:
+            return request_job(tx, LINK_PROPOSAL, ontology, added=due)
+
+        return due, self._graph.transaction(ask)
+
+    def _look(self, stored: StoredProposals) -> None:
+        ontology = stored.ontology
+        used, mark = self.used(stored)
+        if not used.enabled or is_any_asked_for(self._graph, BEFORE, ontology):
+            return
+        due = count_due(self._graph, ontology)
+        if stored.proposed_for == mark and not due:
+            due = int(self._look_again(stored, at_most=used.max_open // 2))  # half of them are decided
+        elif stored.proposed_for != mark:
+            due = max(due, 1)
+        if due and not rests(self._graph, LINK_PROPOSAL, ontology, at_most=time.monotonic() - self._begun):
+            ensure_job(self._graph, LINK_PROPOSAL, ontology, total=due)
+
+    def _look_again(self, stored: StoredProposals, *, at_most: int) -> bool:
+        """Look again for what was dropped, if no more than so many are open; whether that is so."""
+        if not stored.dropped:
+            return False
+        if count_proposals(self._graph, stored.ontology).get("open", 0) > at_most:
+            return False
+        flag_again(self._graph, stored.ontology)
+        return True
+
+
+# Links that are proposed: listed, accepted, rejected, and how they are looked for.
+
+MAX_TOLD = 5
+"""Ontologies of which an empty list says how far they have been looked at."""
+AGAIN = "all sources and concepts are looked at again"
+ANOTHER_WAY = f"{AGAIN}: links are proposed in another way now"
+
+
+class ProposalService:
+    """Proposed links of each ontology."""
+
+    def __init__(self, graph: Graph, requests: ProposalRequests) -> None:
+        self._graph = graph
+        self._requests = requests
+        self.look = requests.look
+        """Make the jobs of ontologies of which something is due."""
+
+    def page(
+        self,
+        ontology: str | None,
+        kind: ProposalKind | None,
+        state: ProposalState | None,
+        offset: int,
+        limit: int,
+    ) -> Proposals:
+        """Some proposals, the best first."""
+        found, total = page_of_proposals(
+            self._graph, ontology=ontology, kind=kind, state=state, offset=offset, limit=limit
+        )
+        if not total:
+            require_ontologies(self._graph, ontology)
+        stored, notes = self._stored(ontology), list[str]()
+        dropped = sum(each.dropped for each in stored)
+        if state in {None, "open"}:
+            notes += [_left_out(dropped)] if dropped else []
+            notes += [] if total else self._looked(stored)
+        return Proposals(
+            proposals=found,
+            total=total,
+            offset=offset,
+            limit=limit,
+            dropped=dropped,
+            searched_at=stored[0].searched_at if ontology is not None and stored else None,
+            notes=notes,
+        )
+
+    def find(self, proposal_id: str) -> Proposal:
+        """One proposal.
+
+        Raises:
+            NotFound: there is none by that id.
+        """
+        return find_proposal(self._graph, proposal_id)
+
+    def decide(self, proposal_id: str, state: ProposalState, by: str | None) -> Proposal:
+        """Accept or reject a proposal, or open it again; doing it twice changes nothing more.
+
+        Raises:
+            NotFound: there is none by that id.
+        """
+        return decide(self._graph, proposal_id, state, by)
+
+    def status(self, ontology: str) -> ProposalStatus:
+        """How links are proposed in an ontology, and how far that is.
+
+        Raises:
+            NotFound: there is no such ontology.
+        """
+        return self._status(read_proposals(self._graph, ontology), [])
+
+    def configure(self, ontology: str, config: ProposalConfig, *, dry_run: bool) -> ProposalStatus:
+        """Change what is given of an ontology's configuration; null is the service's own setting.
+
+        Open proposals behind the best that are kept now go at once. Where more are kept, those that were
+        dropped are looked for again.
+
+        Raises:
+            NotFound: there is no such ontology.
+        """
+        if dry_run:
+            told = _changed(read_proposals(self._graph, ontology), config)
+            return self._status(told, ["nothing was changed: this is a dry run"], applied=False)
+        if not self._graph.transaction(lambda tx: self._change(tx, ontology, config)):
+            raise unknown_ontology(self._graph, ontology)
+        self._requests.look_for_dropped(ontology)
+        return self._status(read_proposals(self._graph, ontology), [])
+
+    def _change(self, tx: Transaction, ontology: str, config: ProposalConfig) -> bool:
+        """False: there is no such ontology."""
+        if (before := hold_proposals(tx, ontology)) is None:
+            return False
+        after = _changed(before, config).config
+        write_configuration(tx, ontology, after)
+        drop_weakest(tx, ontology, self._requests.most_open(after))
+        return True
+
+    def search(self, ontology: str, *, anew: bool) -> ProposalSearch:
+        """Look for links now.
+
+        Raises:
+            NotFound: there is no such ontology.
+            TooBusy: too many jobs wait.
+        """
+        due, job_id = self._requests.begin(ontology, anew=anew)
+        notes = ["everything is looked at again"] if anew else []
+        notes = notes if job_id else ["nothing has changed since links were looked for"]
+        return ProposalSearch(ontology=ontology, due=due, job_id=job_id, notes=notes)
+
+    def _status(self, stored: StoredProposals, notes: list[str], *, applied: bool = True) -> ProposalStatus:
+        used, mark = self._requests.used(stored)
+        counts = count_proposals(self._graph, stored.ontology)
+        if again := _why_again(stored, mark):
+            notes = [*notes, again]
+        if not used.enabled:
+            notes = [*notes, "links are not proposed by themselves here: `enabled` is false"]
+        return ProposalStatus(
+            ontology=stored.ontology,
+            config=stored.config,
+            used=used,
+            open=counts.get("open", 0),
+            accepted=counts.get("accepted", 0),
+            rejected=counts.get("rejected", 0),
+            due=count_due(self._graph, stored.ontology),
+            dropped=stored.dropped,
+            searched_at=stored.searched_at,
+            applied=applied,
+            notes=notes,
+        )
+
+    def _stored(self, ontology: str | None) -> list[StoredProposals]:
+        if ontology is not None:
+            return [read_proposals(self._graph, ontology)]
+        return [each for each in read_all_proposals(self._graph) if reaches(each.ontology)]
+
+    def _looked(self, stored: Sequence[StoredProposals]) -> list[str]:
+        """How far ontologies have been looked at, where nothing is proposed."""
+        more = len(stored) - MAX_TOLD
+        told = [f"and {pluralize(more, 'more ontology', 'more ontologies')}"] if more > 0 else []
+        return [note for each in stored[:MAX_TOLD] if (note := self._looked_at(each))] + told
+
+    def _looked_at(self, stored: StoredProposals) -> str:
+        """Empty: the ontology has just gone."""
+        name, off = stored.ontology, ""
+        if not self._requests.is_enabled(stored.config):
+            off = " (`enabled` is false: no worker does it by itself)"
+        if stored.proposed_for is None and stored.searched_at is None:
+            return (
+                f"links have not been looked for in {name} yet{off}: `kg proposals search --ontology {name}`"
+            )
+        at = f"on {stored.searched_at:%Y-%m-%d %H:%M} UTC" if stored.searched_at else "in part"
+        try:
+            again = _why_again(stored, self._requests.used(stored)[1])
+        except NotFound:
+            return ""
+        more = f"{again}{off}" if again else self._left(name)
+        return f"links were looked for in {name} {at}" + (f"; {more}" if more else "")
+
+    def _left(self, ontology: str) -> str:
+        due = count_due(self._graph, ontology)
+        left = pluralize(due, "source or concept", "sources and concepts")
+        return f"{left} {are(due)} still to be looked at" if due else ""
+
+
+def _why_again(stored: StoredProposals, mark: str) -> str:
+    """That everything is looked at again; empty where nobody asked for it and the mark is as it was."""
+    if stored.proposed_for is None:
+        return AGAIN if stored.searched_at else ""
+    return "" if stored.proposed_for == mark else ANOTHER_WAY
+
+
+def _changed(before: StoredProposals, given: ProposalConfig) -> StoredProposals:
+    return replace(before, config=before.config.model_copy(update=given.model_dump(exclude_unset=True)))
+
+
+def _left_out(dropped: int) -> str:
+    return (
+        f"{pluralize(dropped, 'weaker proposal')} {was(dropped)} left out: as many better ones are open as "
+        "are kept (max_open). When half of those are decided, links are looked for again"
+    )
+
+
+# Links that may be between sources of different documents.
+
+MAX_PARTS: Final = 4
+"""Chunks of one source that are compared, from its beginning."""
+PASSAGES: Final = KEPT + 2
+"""Asked of the index for each vector: several may be of one source."""
+
+
+@dataclass(slots=True)
+class _SourcesSeen:
+    """What is known of a batch and of what is near to it."""
+
+    places: dict[str, Place]
+    parts: dict[str, list[VectorPart]]
+    near: dict[str, list[Near]]
+
+
+class SourceLinks:
+    """Looks for links of sources of an ontology, as one space has their vectors."""
+
+    def __init__(self, graph: Graph, ontology: str, space: Space, used: UsedProposals) -> None:
+        self._graph = graph
+        self._ontology = ontology
+        self._space = space
+        self._used = used
+
+    def propose(self, due: Sequence[DueNode]) -> list[NewProposal]:
+        """What may be linked to some sources."""
+        asked = [each.id for each in due]
+        seen = _SourcesSeen({}, {}, {})
+        self._look(asked, seen)
+        self._look(candidates(asked, seen.near, self._used.neighbours, self._used.min_similarity), seen)
+        pairs = [
+            (own, near)
+            for own, near in mutual_pairs(asked, seen.near, self._used.neighbours, self._used.min_similarity)
+            if contrast_of(own, near, seen.near) >= self._used.min_contrast
+            and self._says_something(own, near.id, seen)
+        ]
+        apart = self._apart([(own, near.id) for own, near in pairs])
+        chosen = [(own, near) for own, near in pairs if (own, near.id) in apart]
+        return self._present(chosen, seen)
+
+    def _look(self, ids: Sequence[str], seen: _SourcesSeen) -> None:
+        """Find what is nearest to some sources; a picture and what has no vector has nothing near."""
+        places = {each.source_id: each for each in places_of(self._graph, ids) if each.kind == "passage"}
+        parts = vectors_of(self._graph, list(places), {self._ontology: self._space}, self._space)
+        known = [each for each in places if parts.get(each)]
+        asked = [SimilarityQuery(places[each], parts[each][:MAX_PARTS]) for each in known]
+        found = nearest(self._graph, asked, self._space, [self._ontology], PASSAGES)[0] if asked else []
+        seen.parts |= parts
+        seen.places |= {each.place.source_id: each.place for each in found} | places
+        by_number = dict[int, list[NearSource]]()
+        for each in found:
+            by_number.setdefault(each.asked, []).append(each)
+        seen.near |= {own: _each_once(by_number.get(at, ())) for at, own in enumerate(known)}
+
+    def _says_something(self, own: str, other: str, seen: _SourcesSeen) -> bool:
+        texts = [seen.places[each].full_text for each in (own, other)]
+        return (
+            all(map(says_enough, texts))
+            and not is_copy(*texts)
+            and not any(self._is_repeated(each, seen) for each in (own, other))
+        )
+
+    def _is_repeated(self, own: str, seen: _SourcesSeen) -> bool:
+        return is_repeated(
+            _passage(seen.places[own]), (_passage(seen.places[each.id]) for each in seen.near[own])
+        )
+
+    def _apart(self, pairs: Sequence[Pair]) -> set[Pair]:
+        if not pairs:
+            return set()
+        return sources_apart(self._graph, pairs, hops=self._used.hops, most_sources=MAX_SOURCES)
+
+    def _present(self, chosen: Sequence[tuple[str, Near]], seen: _SourcesSeen) -> list[NewProposal]:
+        chunks = {own: seen.parts[own][near.part].chunk_id for own, near in chosen}
+        wanted = [each for own, near in chosen for each in (chunks[own], near.chunk_id) if each]
+        texts = chunk_texts(self._graph, wanted) if wanted else {}
+        spans = {identity: (text.start, text.end) for identity, text in texts.items()}
+        return [self._proposal(own, near, chunks[own], spans, seen) for own, near in chosen]
+
+    def _proposal(
+        self,
+        own: str,
+        near: Near,
+        chunk: str | None,
+        spans: Mapping[str, tuple[int, int]],
+        seen: _SourcesSeen,
+    ) -> NewProposal:
+        first, second = seen.places[own], seen.places[near.id]
+        return new_proposal(
+            "source",
+            (_end(first, spans.get(chunk or "")), _end(second, spans.get(near.chunk_id or ""))),
+            (first.full_text, second.full_text),
+            similarity=near.similarity,
+            contrast=contrast_of(own, near, seen.near),
+            space=self._space,
+            used=self._used,
+        )
+
+
+def _passage(place: Place) -> PlacedText:
+    return PlacedText(place.document_id, place.heading, place.full_text)
+
+
+def _each_once(found: Iterable[NearSource]) -> list[Near]:
+    """The nearest passage of each source, the nearest first."""
+    best = dict[str, Near]()
+    for each in sorted(found, key=lambda near: -near.similarity):
+        near = Near(each.place.source_id, each.similarity, each.part, each.chunk_id)
+        best.setdefault(near.id, near)
+    return list(best.values())[:KEPT]
+
+
+def _end(place: Place, span: tuple[int, int] | None) -> LinkEnd:
+    """A chunk that reaches beyond its source is quoted as far as the source goes."""
+    text_hash = content_hash(place.full_text)
+    if span is None:
+        return LinkEnd(place.source_id, text_hash)
+    start, end = (min(max(at - place.start, 0), len(place.full_text)) for at in span)
+    if start >= end:
+        return LinkEnd(place.source_id, text_hash)
+    return LinkEnd(place.source_id, text_hash, start, end)
+
+
+# The job that proposes links of an ontology: flag all where that is due, then look at what is flagged.
+
+log = structlog.get_logger()
+
+KINDS: Final[tuple[ProposalKind, ...]] = ("source", "concept")
+Where = tuple[str, Space, UsedProposals]
+"""An ontology, the space that answers for it, and how links are proposed there."""
+BATCH = 32
+"""Sources or concepts that are looked at in one round trip, and written in one transaction."""
+
+
+class LinkSearch(Protocol):
+    """What looks for links of one kind of nodes."""
+
+    def propose(self, due: Sequence[DueNode]) -> list[NewProposal]:
+        """What may be linked to some of them."""
+        ...
+
+
+class LinkProposal:
+    """Handles jobs of kind `link_proposal`: so much a job, and the next check goes on."""
+
+    kind = LINK_PROPOSAL
+
+    def __init__(self, graph: Graph, settings: ProposalSettings) -> None:
+        self._graph = graph
+        self._settings = settings
+
+    def run(self, run: JobRun) -> None:
+        """Look at what is due of the job's ontology."""
+        while True:
+            if (ontology := run.job.ontology) is not None:
+                self._round(run, ontology)
+            if run.finish():
+                return
+
+    def _round(self, run: JobRun, ontology: str) -> None:
+        try:
+            stored = read_proposals(self._graph, ontology)
+            space = read_embedding_state(self._graph, ontology).answering.space
+        except NotFound:
+            return
+        used = use(stored.config, self._settings, space)
+        if stored.proposed_for != (mark := mark_of(used, space)):
+            self._flag(run, ontology, space, mark)
+        run.expect(min(count_due(self._graph, ontology), self._settings.nodes_a_run))
+        left = self._settings.nodes_a_run
+        for kind in KINDS:
+            left -= self._look(run, kind, (ontology, space, used), left)
+        if left > 0:
+            run.commit(partial(note_searched, ontology=ontology), after=run.cursor, done=0)
+
+    def _flag(self, run: JobRun, ontology: str, space: Space, mark: str) -> None:
+        """Have all of the ontology looked at; what is flagged stays so when this is broken off."""
+        for kind in KINDS:
+            flagged: FlaggedTo | None = BEGINNING
+            while flagged:
+                flag = partial(flag_portion, kind=kind, ontology=ontology, space=space, after=flagged)
+                flagged = run.commit(flag, after=run.cursor, done=0)
+                run.checkpoint()
+        run.commit(partial(note_flagged, ontology=ontology, mark=mark), after=run.cursor, done=0)
+
+    def _look(
+        self,
+        run: JobRun,
+        kind: ProposalKind,
+        where: Where,
+        most: int,
+    ) -> int:
+        """Look at so many of a kind at most; how many."""
+        ontology, space, used = where
+        search = _search(self._graph, kind, where)
+        looked = 0
+        while looked < most and (
+            due := read_due(self._graph, kind, ontology, space, min(BATCH, most - looked))
+        ):
+            run.checkpoint()
+            proposed = search.propose(due)
+
+            def write(
+                tx: Transaction, due: Sequence[DueNode] = due, new: Sequence[NewProposal] = proposed
+            ) -> None:
+                write_proposals(tx, kind, ontology, due, new, most=used.max_open)
+                note_seen(tx, kind, space, due)
+
+            run.commit(write, after=due[-1].id, done=len(due))
+            looked += len(due)
+        return looked
+
+
+def _search(graph: Graph, kind: ProposalKind, where: Where) -> LinkSearch:
+    return SourceLinks(graph, *where) if kind == "source" else ConceptLinks(graph, *where)

@@ -1,0 +1,248 @@
+"""How sure a mean is, and whether two configurations differ, by scipy; results on the same questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from kg_api.errors import InvalidInput
+from kg_api.evaluation.scores import main_metrics
+from kg_api.schemas.evaluation import (
+    Comparison,
+    EvalResult,
+    PairedTest,
+)
+
+RESAMPLES = 2000
+"""Of the bootstrap."""
+RANDOMISATIONS = 9999
+SEED = 20_260_101
+SIGNIFICANT = 0.05
+_TOGETHER = 500
+"""Resamples at once, at most."""
+_BYTES_TOGETHER = 32_000_000
+"""Of resamples at once, so that memory stays small however many questions there are."""
+_BYTES_A_VALUE = 64
+"""Of one value of a resample: the numbers drawn for it, and what is made of them."""
+_SAME = 1e-12
+
+
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """95 % bootstrap interval (percentile) of a mean; the mean itself where nothing varies."""
+    sample = np.asarray(values, dtype=np.float64)
+    if len(sample) < 2 or np.ptp(sample) < _SAME:  # noqa: PLR2004 - one value has no spread
+        return float(sample[0]), float(sample[0])
+    found: Any = stats.bootstrap(
+        (sample,),
+        np.mean,
+        n_resamples=RESAMPLES,
+        batch=_together(len(sample)),
+        method="percentile",
+        rng=np.random.default_rng(SEED),
+    )
+    return float(found.confidence_interval.low), float(found.confidence_interval.high)
+
+
+def _together(values: int) -> int:
+    return max(1, min(_TOGETHER, _BYTES_TOGETHER // (values * _BYTES_A_VALUE)))
+
+
+def paired_t(differences: Sequence[float]) -> float:
+    """Two-sided p of the paired t-test; 1 where nothing differs."""
+    sample = np.asarray(differences, dtype=np.float64)
+    if not np.any(np.abs(sample) > _SAME):
+        return 1.0
+    if len(sample) < 2 or np.ptp(sample) < _SAME:  # noqa: PLR2004 - one value has no spread
+        return 0.0 if len(sample) > 1 else 1.0
+    found: Any = stats.ttest_1samp(sample, 0.0)
+    return float(found.pvalue)
+
+
+def randomisation(differences: Sequence[float]) -> float:
+    """Two-sided p of the paired randomisation test: how often random signs give as large a mean."""
+    sample = np.asarray(differences, dtype=np.float64)
+    sample = sample[np.abs(sample) > _SAME]  # a tie stays a tie, whatever its sign
+    if len(sample) < 2:  # noqa: PLR2004 - one sign says nothing
+        return 1.0
+    found: Any = stats.permutation_test(
+        (sample,),
+        np.sum,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=RANDOMISATIONS,
+        batch=_together(len(sample)),
+        rng=np.random.default_rng(SEED),
+    )
+    return float(found.pvalue)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Correct p for having tried several times: Holm's step-down, in the order given."""
+    corrected = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, at in enumerate(sorted(range(len(p_values)), key=lambda at: p_values[at])):
+        highest = max(highest, min(1.0, p_values[at] * (len(p_values) - rank)))
+        corrected[at] = highest
+    return corrected
+
+
+def percentiles(milliseconds: Sequence[float]) -> dict[str, float]:
+    """p50, p95 and p99, with the mean and the longest."""
+    sample = np.asarray(milliseconds, dtype=np.float64)
+    told = {f"p{percent}": float(np.percentile(sample, percent)) for percent in (50, 95, 99)}
+    told |= {"mean": float(sample.mean()), "max": float(sample.max())}
+    return {name: round(value, 2) for name, value in told.items()}
+
+
+# Results side by side, on the same questions.
+
+_TIE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class PairDifference:
+    """How one result differs from another in a metric, question by question."""
+
+    interval: tuple[float, float]
+    wins: int
+    ties: int
+    losses: int
+    p_t: float
+    p_randomisation: float
+
+
+def pair_difference(one: EvalResult, base: EvalResult, metric: str) -> PairDifference:
+    """Compare two results of the same questions: the longest part of a comparison."""
+    differences = [scores[metric] - base.per_query[query][metric] for query, scores in one.per_query.items()]
+    wins, losses = sum(d > _TIE for d in differences), sum(d < -_TIE for d in differences)
+    return PairDifference(
+        interval=interval(differences),
+        wins=wins,
+        ties=len(differences) - wins - losses,
+        losses=losses,
+        p_t=paired_t(differences),
+        p_randomisation=randomisation(differences),
+    )
+
+
+Differ = Callable[[EvalResult, EvalResult, str], PairDifference]
+
+
+def compare(
+    results: Sequence[EvalResult],
+    metrics: Sequence[str] | None,
+    against: str,
+    differ: Differ = pair_difference,
+) -> Comparison:
+    """Compare results with one of them.
+
+    Args:
+        results: two or more, of the same data and questions.
+        metrics: which; unset: the main ones.
+        against: `first`, `best` in the first metric, or a label.
+        differ: compares two in a metric, or knows what came of it.
+
+    Raises:
+        InvalidInput: they cannot be compared, or a name is unknown.
+    """
+    by_label = _label(results)
+    _require_same(results)
+    chosen = _metrics(results, metrics)
+    baseline = _baseline(by_label, against, chosen[0])
+    return Comparison(
+        baseline=baseline,
+        data=results[0].data,
+        labels=list(by_label),
+        metrics={label: each.metrics for label, each in by_label.items()},
+        intervals={label: each.intervals for label, each in by_label.items()},
+        latency_ms={label: each.latency_ms for label, each in by_label.items()},
+        degraded={label: each.degraded for label, each in by_label.items()},
+        refused={label: each.refused for label, each in by_label.items()},
+        tests=[test for metric in chosen for test in _tests(by_label, baseline, metric, differ)],
+    )
+
+
+def _label(results: Sequence[EvalResult]) -> dict[str, EvalResult]:
+    """By label; a label that stands twice gets a number."""
+    found: dict[str, EvalResult] = {}
+    for each in results:
+        label, number = each.label, 1
+        while label in found:
+            number += 1
+            label = f"{each.label} ({number})"
+        found[label] = each
+    return found
+
+
+def _require_same(results: Sequence[EvalResult]) -> None:
+    if len(results) < 2:  # noqa: PLR2004 - it takes two
+        raise InvalidInput("name two results or configurations at least")
+    first = results[0]
+    for each in results[1:]:
+        reasons = {
+            "data": (each.data.hash, first.data.hash),
+            "questions": (
+                (each.data.sample, each.per_query.keys()),
+                (first.data.sample, first.per_query.keys()),
+            ),
+            "target": (each.target, first.target),
+        }
+        if different := [name for name, (one, other) in reasons.items() if one != other]:
+            raise InvalidInput(
+                f"{each.label!r} ({each.data.name}) and {first.label!r} ({first.data.name}) cannot be "
+                f"compared: they differ in {' and '.join(different)}. Run both on the same "
+                "set, tier and target."
+            )
+
+
+def _metrics(results: Sequence[EvalResult], metrics: Sequence[str] | None) -> list[str]:
+    shared = [name for name in results[0].metrics if all(name in each.metrics for each in results)]
+    if not shared:
+        raise InvalidInput("they have no measure in common; ask for as many hits in each run")
+    if metrics is None:
+        return main_metrics(results[0].target, shared) or shared[:1]
+    if unknown := [name for name in metrics if name not in shared]:
+        raise InvalidInput(f"not all results have {', '.join(unknown)}; they have {', '.join(shared)}")
+    return list(dict.fromkeys(metrics))
+
+
+def _baseline(results: Mapping[str, EvalResult], against: str, metric: str) -> str:
+    if against == "first":
+        return next(iter(results))
+    if against == "best":
+        return max(results, key=lambda label: results[label].metrics[metric])
+    if against not in results:
+        raise InvalidInput(f"there is no {against!r} to compare with; there are: {', '.join(results)}")
+    return against
+
+
+def _tests(results: Mapping[str, EvalResult], baseline: str, metric: str, differ: Differ) -> list[PairedTest]:
+    """Each other one against the baseline, corrected for their number."""
+    others = [label for label in results if label != baseline]
+    tests = [_test(results, label, baseline, metric, differ) for label in others]
+    corrected = holm([test.p_randomisation for test in tests])
+    return [
+        test.model_copy(update={"p_holm": p, "significant": p < SIGNIFICANT})
+        for test, p in zip(tests, corrected, strict=True)
+    ]
+
+
+def _test(
+    results: Mapping[str, EvalResult], label: str, baseline: str, metric: str, differ: Differ
+) -> PairedTest:
+    one, base = results[label], results[baseline]
+    return PairedTest(
+        metric=metric,
+        label=label,
+        baseline=baseline,
+        mean=one.metrics[metric],
+        baseline_mean=base.metrics[metric],
+        difference=one.metrics[metric] - base.metrics[metric],
+        **asdict(differ(one, base, metric)),
+        p_holm=1.0,
+        significant=False,
+    )

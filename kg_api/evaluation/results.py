@@ -1,0 +1,221 @@
+"""Results, made from answers; a run, which is asked, scored and saved, and goes on where it stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from kg_api.errors import Conflict, InvalidInput
+from kg_api.evaluation.comparing import interval, percentiles
+from kg_api.evaluation.run import AnswerFile, describe_machine
+from kg_api.evaluation.scoring import means, per_query
+from kg_api.evaluation.sets import sample_hash
+from kg_api.local import processes
+from kg_api.schemas.evaluation import (
+    EvalData,
+    EvalResult,
+    QuestionResult,
+    QuestionSet,
+    SetQuery,
+)
+from kg_api.schemas.vocabulary import Target
+
+_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What is asked, of what, and how: everything that a run is but its answers."""
+
+    label: str
+    target: Target
+    questions: QuestionSet
+    queries: Sequence[SetQuery]
+    """The sample that is asked."""
+    limit: int
+    config: Mapping[str, Any]
+    kg: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """Hash of all that decides over the answers."""
+        code = [self.kg.get("version"), self.kg.get("code")]
+        told = [self.target, self.data.hash, self.data.sample, self.limit, self.config, code]
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def data(self) -> EvalData:
+        return EvalData(
+            name=self.questions.name,
+            hash=self.questions.data_hash,
+            documents=len(self.questions.documents),
+            queries=len(self.questions.queries),
+            asked=len(self.queries),
+            sample=sample_hash(self.queries),
+            notes=list(self.questions.notes),
+        )
+
+
+def result(
+    run: Run,
+    answers: Mapping[str, QuestionResult],
+    started: datetime,
+    finished: datetime,
+    machine: Mapping[str, Any],
+) -> EvalResult:
+    scored = per_query(run.target, run.queries, answers, run.limit)
+    stages: dict[str, list[float]] = {}
+    for each in answers.values():
+        for name, milliseconds in each.timings_ms.items():
+            stages.setdefault(name, []).append(milliseconds)
+    return EvalResult(
+        key=run.key,
+        label=run.label,
+        target=run.target,
+        metrics=_round(means(scored)),
+        intervals=_intervals(scored),
+        latency_ms=percentiles([each.ms for each in answers.values()]),
+        stages_ms={name: percentiles(stages[name]) for name in sorted(stages)},
+        degraded=dict(Counter(part for each in answers.values() for part in set(each.degraded))),
+        refused=dict(Counter(each.refusal for each in answers.values() if each.refusal)),
+        config=dict(run.config),
+        data=run.data,
+        kg=dict(run.kg),
+        machine=dict(machine),
+        started_at=started,
+        finished_at=finished,
+        seconds=round(sum(each.ms for each in answers.values()) / 1000, 3),
+        per_query={query: _round(scores) for query, scores in scored.items()},
+        query_ms={name: round(each.ms, 3) for name, each in answers.items()},
+        questions={query.query_id: query.text for query in run.queries},
+    )
+
+
+def _intervals(scored: Mapping[str, Mapping[str, float]]) -> dict[str, tuple[float, float]]:
+    names = list(next(iter(scored.values())))
+    found = {name: interval([each[name] for each in scored.values()]) for name in names}
+    return {name: (round(low, _DIGITS), round(high, _DIGITS)) for name, (low, high) in found.items()}
+
+
+def _round(values: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(value, _DIGITS) for name, value in values.items()}
+
+
+# One run: what is asked is asked, scored and saved; one that was interrupted goes on where it stopped.
+
+_PARTIAL = ".partial.jsonl"
+_KEY_DIGITS = 8
+_MAX_STEM_BYTES = 100
+"""Of a name's words: file systems count bytes, and what stands before and behind needs some of 255."""
+
+
+def measure(
+    run: Run,
+    ask: Callable[[AnswerFile], Mapping[str, QuestionResult]],
+    folder: Path,
+    output: Path | None = None,
+    kept_seconds: float | None = None,
+) -> tuple[EvalResult, Path]:
+    """Measure, and save the result with its answers.
+
+    Args:
+        run: what is asked.
+        ask: asks all that has no answer yet, and keeps it.
+        folder: of results; it is there.
+        output: the result's file; unset: one in the folder.
+        kept_seconds: so long answers of runs like it that stopped count; unset: until they are used.
+
+    Raises:
+        Conflict: another process is at the same run.
+        InvalidInput: it cannot be written; the answers are kept.
+    """
+    started = datetime.now(tz=UTC)
+    partial_file = folder / f"{_stem(run)}{_PARTIAL}"
+    if kept_seconds is not None:
+        _drop_old(folder, f"{_words(run)}-{'?' * _KEY_DIGITS}{_PARTIAL}", kept_seconds)
+    with _alone(partial_file):
+        answers = ask(AnswerFile(partial_file, run.key))
+        finished = datetime.now(tz=UTC)
+        made = result(run, answers, started, finished, describe_machine())
+        path = output or _free(folder, f"{finished:%Y%m%dT%H%M%SZ}-{_stem(run)}")
+        _save(made, path, partial_file)
+    return made, path
+
+
+def make_results_folder(folder: Path) -> None:
+    """Make it where it is not there.
+
+    Raises:
+        InvalidInput: that cannot be.
+    """
+    try:
+        processes.make_folder(folder)
+    except OSError as error:
+        raise InvalidInput(f"{folder} cannot be used for results: {error.strerror}") from error
+
+
+def _save(made: EvalResult, path: Path, answers: Path) -> None:
+    """The result and its answers, under one name."""
+    try:
+        processes.make_folder(path.absolute().parent)
+        processes.write_text(path, made.model_dump_json(indent=1) + "\n")
+        shutil.move(answers, path.with_suffix(".answers.jsonl"))  # --output may be on another disk
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}; the answers are kept") from error
+
+
+def _drop_old(folder: Path, pattern: str, seconds: float) -> None:
+    """Answers that nobody came back for: what they were asked of may be another by now."""
+    try:
+        for path in folder.glob(pattern):
+            if time.time() - path.stat().st_mtime > seconds:
+                path.unlink(missing_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"{folder} cannot be used for results: {error.strerror}") from error
+
+
+def _stem(run: Run) -> str:
+    return f"{_words(run)}-{run.key[:_KEY_DIGITS]}"
+
+
+def _words(run: Run) -> str:
+    words = re.sub(r"[^\w.=]+", "-", f"{run.data.name}-{run.config['tier']}-{run.label}").strip("-")
+    return words.encode()[:_MAX_STEM_BYTES].decode(errors="ignore")
+
+
+def _free(folder: Path, name: str) -> Path:
+    """A file that is not there: the same run may be done twice within a second."""
+    number, path = 1, folder / f"{name}.json"
+    while path.exists():
+        number += 1
+        path = folder / f"{name}-{number}.json"
+    return path
+
+
+@contextmanager
+def _alone(path: Path) -> Generator[None]:
+    """Hold a run, so that two processes do not write the same answers."""
+    lock = FileLock(f"{path}.lock", timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise Conflict("the same run is under way in another process; wait for it, or end it") from None
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        lock.release()
+        Path(lock.lock_file).unlink(missing_ok=True)

@@ -1,0 +1,504 @@
+"""Comparisons of saved results, each made once: with many questions they are work for seconds."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import DirEntry, scandir
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+
+from cachetools import LRUCache
+from pydantic import BaseModel, ValidationError
+
+from kg_api.errors import InvalidInput, NotFound, Unavailable
+from kg_api.evaluation.scores import main_metrics
+from kg_api.evaluation.sets import text_of
+from kg_api.graph.reach import reaches, within
+from kg_api.schemas.evaluation import (
+    RESULT_FORMAT,
+    Comparison,
+    EvalResult,
+    EvalSummaries,
+    EvalSummary,
+    ResultDeleted,
+    UnreadableResult,
+)
+from kg_api.suggestions import suggestion
+from kg_api.wording import pluralize
+
+if TYPE_CHECKING:
+    from kg_api.evaluation.comparing import PairDifference
+
+MAX_SCORES: Final = 50_000
+"""Questions times results times measures: some seconds of work."""
+MAIN_METRICS: Final = 4
+"""At most so many are compared where none is named."""
+KEPT_COMPARISONS: Final = 16
+KEPT_DIFFERENCES: Final = 4000
+"""Of two results in one measure: whoever asks for the same ones in another order asks for these."""
+
+Stored = tuple[str, tuple[int, int]]
+"""A result's name, and which version of its file it is."""
+
+
+class Comparisons:
+    """Makes comparisons one at a time; whoever comes meanwhile is asked to come again."""
+
+    def __init__(self) -> None:
+        """Nothing is compared yet."""
+        self._made: LRUCache[Any, Comparison] = LRUCache(KEPT_COMPARISONS)
+        self._differences: LRUCache[Any, PairDifference] = LRUCache(KEPT_DIFFERENCES)
+        self._known, self._busy = Lock(), Lock()
+
+    def find(
+        self,
+        stored: Sequence[Stored],
+        metrics: Sequence[str] | None,
+        against: str,
+        read: Callable[[], Sequence[EvalResult]],
+    ) -> Comparison:
+        """Compare results, or give what was made of the same before.
+
+        Args:
+            stored: which ones.
+            metrics: each once; None: the main ones.
+            against: `first`, `best` in the first metric, or a label.
+            read: gives the results, in the order of `stored`.
+
+        Raises:
+            InvalidInput: they cannot be compared.
+            Unavailable: another comparison is being made.
+        """
+        key = (tuple(stored), None if metrics is None else tuple(metrics), against)
+        with self._known:
+            known = self._made.get(key)
+        if known is not None:
+            return known
+        if not self._busy.acquire(blocking=False):
+            raise Unavailable("other results are being compared at this moment; try again in some seconds")
+        try:
+            made = self._compare(stored, read(), metrics, against)
+        finally:
+            self._busy.release()
+        with self._known:
+            self._made[key] = made
+        return made
+
+    def _compare(
+        self,
+        stored: Sequence[Stored],
+        results: Sequence[EvalResult],
+        metrics: Sequence[str] | None,
+        against: str,
+    ) -> Comparison:
+        from kg_api.evaluation import comparing  # noqa: PLC0415 - scipy.stats takes 1 s and 60 MB
+
+        identity = {id(result): each for result, each in zip(results, stored, strict=True)}
+
+        def differ(one: EvalResult, base: EvalResult, metric: str) -> PairDifference:
+            key = (identity[id(one)], identity[id(base)], metric)
+            if (known := self._differences.get(key)) is None:
+                known = self._differences[key] = comparing.pair_difference(one, base, metric)
+            return known
+
+        found = comparing.compare(results, metrics, against, differ)
+        named = dict(zip(found.labels, [name for name, _ in stored], strict=True))
+        return found.model_copy(update={"results": named})
+
+
+def require_few(questions: int, results: int, metrics: Sequence[str] | None) -> None:
+    """Refuse what would keep the service busy for long.
+
+    Raises:
+        InvalidInput: there are too many scores to compare.
+    """
+    measures = MAIN_METRICS if metrics is None else len(metrics)
+    if questions * results * measures > MAX_SCORES:
+        raise InvalidInput(
+            f"{pluralize(questions, 'question')} of {pluralize(results, 'result')} in "
+            f"{pluralize(measures, 'measure')} are too many to compare here: compare fewer results or "
+            "measures at once, or use `kg eval compare` on the command line"
+        )
+
+
+# The questions of results, with what each scored; the ones to look at first.
+
+LATENCY: Final = "ms"
+"""What to order by besides the measures."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredQuestion:
+    query_id: str
+    text: str | None
+    """None: the result is of an older kg, which did not save it."""
+    scores: Mapping[str, float]
+    ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedQuestion:
+    """A question of several results."""
+
+    query_id: str
+    text: str | None
+    scores: Mapping[str, float]
+    """In one measure, by label."""
+    differences: Mapping[str, float]
+    """From the baseline, by the labels of the others."""
+
+    @property
+    def largest(self) -> float:
+        """The largest difference, whichever way."""
+        return max(map(abs, self.differences.values()), default=0.0)
+
+
+def worst_first(result: EvalResult, by: str) -> list[ScoredQuestion]:
+    """The questions of a result, those with the lowest score in a measure first; by `ms` the slowest first.
+
+    Raises:
+        InvalidInput: there is no such measure.
+    """
+    if by != LATENCY and by not in result.metrics:
+        raise InvalidInput(f"there is no measure {by[:100]!r}; there are: {', '.join(result.metrics)}")
+    found = [
+        ScoredQuestion(name, result.questions.get(name), scores, result.query_ms.get(name))
+        for name, scores in result.per_query.items()
+    ]
+    if by == LATENCY:
+        return sorted(found, key=lambda each: (-(each.ms or 0.0), each.query_id))
+    return sorted(found, key=lambda each: (each.scores.get(by, 0.0), each.query_id))
+
+
+def largest_differences(
+    results: Mapping[str, EvalResult], baseline: str, metric: str
+) -> list[ComparedQuestion]:
+    """The questions of several results, those that differ most from the baseline first.
+
+    Args:
+        results: by label; of the same questions.
+        baseline: one of the labels.
+        metric: a measure that all have.
+    """
+    texts: dict[str, str] = {}
+    for each in results.values():
+        texts |= each.questions
+    found = [_compared(name, texts.get(name), results, baseline, metric) for name in _shared(results)]
+    return sorted(found, key=lambda each: (-each.largest, each.query_id))
+
+
+def _shared(results: Mapping[str, EvalResult]) -> list[str]:
+    first, *others = results.values()
+    return [name for name in first.per_query if all(name in each.per_query for each in others)]
+
+
+def _compared(
+    name: str, text: str | None, results: Mapping[str, EvalResult], baseline: str, metric: str
+) -> ComparedQuestion:
+    scores = {label: each.per_query[name].get(metric, 0.0) for label, each in results.items()}
+    differences = {label: score - scores[baseline] for label, score in scores.items() if label != baseline}
+    return ComparedQuestion(name, text, scores, differences)
+
+
+# One saved result, read again. None of this needs the packages of `kg[eval]`.
+
+
+class _Form(BaseModel):
+    format: int
+
+
+def read_result(path: Path) -> EvalResult:
+    """Read a saved result.
+
+    Raises:
+        InvalidInput: the file is not there, is none, or was written by a newer kg.
+    """
+    text = text_of(path)
+    try:
+        return parse_result(text)
+    except InvalidInput as error:
+        raise InvalidInput(f"{path} {error}") from None
+
+
+def parse_result(text: str) -> EvalResult:
+    """Read the text of a result.
+
+    Raises:
+        InvalidInput: it is none, or was written by a newer kg; the message goes on behind a name.
+    """
+    try:
+        found = EvalResult.model_validate_json(text)
+    except ValidationError as error:
+        if _is_newer(text):
+            raise _newer() from None
+        first = error.errors()[0]
+        raise InvalidInput(f"is not a result of `kg eval run`: {first['msg']} ({first['loc']})") from None
+    if found.format > RESULT_FORMAT:
+        raise _newer()
+    if not found.metrics:
+        raise InvalidInput("is not a result of `kg eval run`: it has no measures")
+    if any(found.metrics.keys() - scores.keys() for scores in found.per_query.values()):
+        raise InvalidInput("is not a result of `kg eval run`: a question lacks a measure")
+    return found
+
+
+def is_comparison(text: str) -> bool:
+    """Whether it is a comparison, such as `kg eval compare` puts beside results."""
+    try:
+        Comparison.model_validate_json(text)
+    except ValidationError:
+        return False
+    return True
+
+
+def _is_newer(text: str) -> bool:
+    """Whether it says that a newer kg has written it, which may have other fields."""
+    try:
+        return _Form.model_validate_json(text).format > RESULT_FORMAT
+    except ValidationError:
+        return False
+
+
+def _newer() -> InvalidInput:
+    return InvalidInput("was written by a newer kg; compare it with that")
+
+
+# What a list tells of a saved result.
+
+
+def summarise(name: str, result: EvalResult) -> EvalSummary:
+    """Leave out the scores of each question, and all but the main measures.
+
+    Args:
+        name: of its file, without the ending.
+        result: what was saved.
+    """
+    main = main_metrics(result.target, result.metrics) or list(result.metrics)[:1]
+    return EvalSummary(
+        name=as_text(name),
+        label=result.label,
+        question_set=result.data.name,
+        ontology=ontology_of(result),
+        mode=_text(result.config.get("mode")),
+        target=result.target,
+        asked=result.data.asked,
+        compared_by=_compared_by(result),
+        started_at=result.started_at,
+        metrics={each: result.metrics[each] for each in main},
+        intervals={each: result.intervals[each] for each in main if each in result.intervals},
+        latency_ms=result.latency_ms,
+        degraded=result.degraded,
+        refused=result.refused,
+    )
+
+
+def ontology_of(result: EvalResult) -> str | None:
+    """The ontology that was asked; None where it is not said: only who sees all may see such a result."""
+    return _text(result.config.get("ontology"))
+
+
+def as_text(name: str) -> str:
+    """The name of a file, also of one that is no Unicode: such a one can be told, but not asked for."""
+    return name.encode("utf-8", "replace").decode()
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _compared_by(result: EvalResult) -> str:
+    of = f"{result.data.hash}\n{result.data.sample}\n{result.target}"
+    return hashlib.sha256(of.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+# The folder that results are saved in, and what whoever asks may see of it.
+
+ENDING: Final = ".json"
+BESIDE: Final = (".answers.jsonl", ".png")
+"""What a run saves with its result: the answers, a picture."""
+MAX_BYTES: Final = 100_000_000
+"""Of a file that is read: more than 200,000 questions have."""
+MAX_NAME: Final = 300
+"""Characters that are compared with names that are there."""
+MAX_UNREADABLE: Final = 100
+"""So many are named."""
+RESERVED: Final = "compare"
+"""`GET /evaluations/compare` is no result."""
+
+Version = tuple[int, int]
+"""When a file was changed last, and its size: the same is read once."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """What is known of a file: its summary, why it has none, or nothing where it is no result."""
+
+    version: Version
+    about: EvalSummary | UnreadableResult | None
+
+
+class SavedResults:
+    """Results in a folder. Only files that lie in it are known, by name; nothing else can be asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        """Nothing is read before somebody asks.
+
+        Args:
+            folder: where results are saved; it need not be there.
+        """
+        self._folder = folder
+        self._files: Mapping[str, _File] = {}
+        self._comparisons = Comparisons()
+        self._reading = Lock()
+
+    def page(self, ontology: str | None, offset: int, limit: int) -> EvalSummaries:
+        """List results, the newest first.
+
+        Args:
+            ontology: only what was asked of this one; None: of all that can be seen.
+            offset: so many are passed over.
+            limit: so many at most.
+
+        Raises:
+            Forbidden: the ontology cannot be seen.
+            InvalidInput: the folder cannot be read.
+        """
+        asked = within(ontology)
+        files = [each.about for each in self._look().values()]
+        found = [each for each in files if isinstance(each, EvalSummary)]
+        found = [each for each in found if asked is None or each.ontology in asked]
+        found.sort(key=lambda each: (each.started_at, each.name), reverse=True)
+        unreadable = sorted(
+            (each for each in files if isinstance(each, UnreadableResult)), key=lambda each: each.name
+        )
+        return EvalSummaries(
+            evaluations=found[offset : offset + limit],
+            unreadable=unreadable[:MAX_UNREADABLE] if reaches(None) else [],
+            total=len(found),
+            offset=offset,
+            limit=limit,
+        )
+
+    def find(self, name: str) -> EvalResult:
+        """Read a result with the scores of each question.
+
+        Raises:
+            NotFound: there is none of that name that can be seen.
+            InvalidInput: it cannot be read.
+        """
+        return self._read(name, self._file(name))
+
+    def delete(self, name: str) -> ResultDeleted:
+        """Delete a result, with its answers and its picture.
+
+        Raises:
+            NotFound: there is none of that name that can be seen.
+            InvalidInput: its file cannot be deleted.
+        """
+        about = self._file(name).about
+        try:
+            for ending in (*BESIDE, ENDING):  # the result last: what is left of it can be deleted again
+                (self._folder / f"{name}{ending}").unlink(missing_ok=True)
+        except OSError as error:
+            raise InvalidInput(f"{name} cannot be deleted: {error.strerror}") from None
+        of = about.ontology if isinstance(about, EvalSummary) else None
+        return ResultDeleted(name=name, ontology=of)
+
+    def compare(self, names: Sequence[str], metrics: Sequence[str] | None, against: str) -> Comparison:
+        """Compare results; the same comparison is made once.
+
+        Args:
+            names: two or more; the first is the one that others are compared with, unless `against` says
+                otherwise.
+            metrics: which; None: the main ones.
+            against: `first`, `best` in the first metric, or a label.
+
+        Raises:
+            NotFound: there is no result of one of these names that can be seen.
+            InvalidInput: one cannot be read, they cannot be compared, or are too many for the service.
+            Unavailable: another comparison is being made.
+        """
+        chosen = None if metrics is None else list(dict.fromkeys(metrics))
+        files = [(name, self._file(name)) for name in names]
+        require_few(max(map(_asked, files), default=0), len(files), chosen)
+        stored = [(name, each.version) for name, each in files]
+        return self._comparisons.find(stored, chosen, against, lambda: [self._read(*each) for each in files])
+
+    def _file(self, name: str) -> _File:
+        seen = {each: known for each, known in self._look().items() if _is_seen(known)}
+        if name not in seen:
+            near = suggestion(name[:MAX_NAME], seen)
+            raise NotFound(
+                f"there is no result {name[:100]!r}{near}; `GET /evaluations` lists those there are"
+            )
+        return seen[name]
+
+    def _read(self, name: str, known: _File) -> EvalResult:
+        if isinstance(known.about, UnreadableResult):
+            raise InvalidInput(f"{name} {known.about.reason}")
+        try:
+            found = parse_result(text_of(self._folder / f"{name}{ENDING}"))
+        except InvalidInput:  # it was there a moment ago
+            raise NotFound(f"the result {name[:100]!r} was removed or changed; ask again") from None
+        if not reaches(ontology_of(found)):
+            raise NotFound(f"there is no result {name[:100]!r}; `GET /evaluations` lists those there are")
+        return found
+
+    def _look(self) -> Mapping[str, _File]:
+        """What there is now; a file is read again when it has changed."""
+        with self._reading:
+            known = self._files
+            self._files = {name: _again(known.get(name), name, entry) for name, entry in self._entries()}
+            return self._files
+
+    def _entries(self) -> Iterator[tuple[str, DirEntry[str]]]:
+        """Files that may be results; a link may lead out of the folder, and is none."""
+        try:
+            with scandir(self._folder) as entries:
+                for each in entries:
+                    if each.name.endswith(ENDING) and each.is_file(follow_symlinks=False):
+                        yield each.name.removesuffix(ENDING), each
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise InvalidInput(f"the folder of evaluations cannot be read: {error.strerror}") from None
+
+
+def _is_seen(file: _File) -> bool:
+    """Whether whoever asks may see a result; one that does not say what was asked takes seeing all."""
+    of = file.about.ontology if isinstance(file.about, EvalSummary) else None
+    return file.about is not None and reaches(of)
+
+
+def _asked(file: tuple[str, _File]) -> int:
+    """How many questions a result has; none where it is not one."""
+    about = file[1].about
+    return about.asked if isinstance(about, EvalSummary) else 0
+
+
+def _again(known: _File | None, name: str, entry: DirEntry[str]) -> _File:
+    about = entry.stat(follow_symlinks=False)
+    version = (about.st_mtime_ns, about.st_size)
+    if known is not None and known.version == version:
+        return known
+    return _File(version, _summary(name, Path(entry.path), about.st_size))
+
+
+def _summary(name: str, path: Path, size: int) -> EvalSummary | UnreadableResult | None:
+    if name == RESERVED:
+        return UnreadableResult(name=name, reason="cannot be asked for by that name; rename the file")
+    if size > MAX_BYTES:
+        return UnreadableResult(name=as_text(name), reason=f"has more than {MAX_BYTES:,} bytes")
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        return UnreadableResult(name=as_text(name), reason=f"cannot be read: {error.strerror}")
+    except UnicodeDecodeError:
+        return UnreadableResult(name=as_text(name), reason="is not UTF-8")
+    try:
+        return summarise(name, parse_result(text))
+    except InvalidInput as error:
+        return None if is_comparison(text) else UnreadableResult(name=as_text(name), reason=str(error))

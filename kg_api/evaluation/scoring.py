@@ -1,0 +1,139 @@
+"""Scores of each question: rankings by trec_eval's own code (ir-measures), spans by their characters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import mean
+from typing import Any
+
+from kg_api.evaluation.scores import Range, Scores, missing, scores
+from kg_api.schemas.evaluation import (
+    FoundSpan,
+    JudgedPassage,
+    QuestionResult,
+    Reference,
+    SetQuery,
+)
+from kg_api.schemas.vocabulary import Target
+
+try:
+    import ir_measures
+except ImportError as error:
+    raise missing(error) from None
+
+CUTOFFS = (1, 3, 5, 10, 20, 50, 100)
+"""Ranks at which is measured, as far as so many hits are asked for."""
+
+PerQuery = dict[str, dict[str, float]]
+_DOCUMENTS = {"ndcg": "nDCG", "recall": "R", "mrr": "RR", "hit_rate": "Success"}
+_SPANS = {"mrr": "RR", "hit_rate": "Success"}
+
+
+def per_query(
+    target: Target, queries: Sequence[SetQuery], answers: Mapping[str, QuestionResult], limit: int
+) -> PerQuery:
+    """Score each question.
+
+    Args:
+        target: what counts as found.
+        queries: the questions that were asked.
+        answers: what came, by question.
+        limit: how many hits were asked for; no measure looks deeper.
+
+    Returns:
+        Scores from 0 to 1 by question, then by measure.
+    """
+    cutoffs = [k for k in CUTOFFS if k <= limit] or [limit]
+    if target == "documents":
+        judged = {query.query_id: dict(query.relevant) for query in queries}
+        ranked = {
+            query.query_id: list(dict.fromkeys(hit.document for hit in answers[query.query_id].found))
+            for query in queries
+        }
+        return _score_rankings(_DOCUMENTS, cutoffs, judged, ranked)
+    if target == "passages":
+        return _of_passages(queries, answers, cutoffs)
+    return _of_spans(queries, answers, cutoffs)
+
+
+def means(scored: PerQuery) -> dict[str, float]:
+    """The mean of each measure over all questions."""
+    names = list(next(iter(scored.values())))
+    return {name: mean(each[name] for each in scored.values()) for name in names}
+
+
+def _of_passages(
+    queries: Sequence[SetQuery], answers: Mapping[str, QuestionResult], cutoffs: Sequence[int]
+) -> PerQuery:
+    """A hit is the judged passage that it has any character of; further hits of one count as nothing."""
+    judged = {
+        query.query_id: {str(at): each.relevance for at, each in enumerate(query.passages)}
+        for query in queries
+    }
+    ranked = {query.query_id: _passages_of(query, answers[query.query_id].found) for query in queries}
+    return _score_rankings(_DOCUMENTS, cutoffs, judged, ranked)
+
+
+def _passages_of(query: SetQuery, found: Sequence[FoundSpan]) -> list[str]:
+    """By rank the number of the judged passage, or a name of its own for one that nobody judged."""
+    names = list[str]()
+    for rank, hit in enumerate(found):
+        touched = (str(at) for at, each in enumerate(query.passages) if _overlap(hit, each))
+        names.append(next(touched, f"unjudged {rank}"))
+    return list(dict.fromkeys(names))
+
+
+def _overlap(hit: FoundSpan, span: Reference | JudgedPassage) -> bool:
+    return hit.document == span.document and hit.start < span.end and span.start < hit.end
+
+
+def _score_rankings(
+    kinds: Mapping[str, str],
+    cutoffs: Sequence[int],
+    judged: Mapping[str, Mapping[str, int]],
+    ranked: Mapping[str, Sequence[str]],
+) -> PerQuery:
+    """Rankings against judgements; a question without a hit has zeros."""
+    measures: dict[Any, str] = {
+        ir_measures.parse_measure(f"{measure}@{k}"): f"{name}@{k}"
+        for name, measure in kinds.items()
+        for k in cutoffs
+    }
+    run = {
+        query: {hit: float(len(hits) - at) for at, hit in enumerate(hits)} for query, hits in ranked.items()
+    }
+    scored: PerQuery = {query: dict.fromkeys(measures.values(), 0.0) for query in ranked}
+    calculated: Iterable[Any] = ir_measures.iter_calc(list(measures), judged, run)
+    for each in calculated:
+        scored[each.query_id][measures[each.measure]] = float(each.value)
+    return scored
+
+
+def _of_spans(
+    queries: Sequence[SetQuery], answers: Mapping[str, QuestionResult], cutoffs: Sequence[int]
+) -> PerQuery:
+    """Coverage of the spans; and the rank of the first hit that has any of one."""
+    touching = {query.query_id: _touching(query, answers[query.query_id].found) for query in queries}
+    ranked = {name: [str(at) for at in range(len(found))] for name, found in touching.items()}
+    judged = {  # -1 is never found: a question is judged even where no hit is right
+        name: {"-1": 1, **{str(at): 1 for at, right in enumerate(found) if right}}
+        for name, found in touching.items()
+    }
+    scored = _score_rankings(_SPANS, cutoffs, judged, ranked)
+    for query in queries:
+        for k in cutoffs:
+            covered = _score_coverage(query, answers[query.query_id].found[:k])
+            for name in ("recall", "precision", "iou"):
+                scored[query.query_id][f"token_{name}@{k}"] = getattr(covered, name)
+    return scored
+
+
+def _touching(query: SetQuery, found: Sequence[FoundSpan]) -> list[bool]:
+    return [any(_overlap(hit, span) for span in query.references) for hit in found]
+
+
+def _score_coverage(query: SetQuery, found: Sequence[FoundSpan]) -> Scores:
+    document = query.references[0].document  # a question's spans lie in one document
+    own: list[Range] = [(hit.start, hit.end) for hit in found if hit.document == document]
+    elsewhere = sum(hit.end - hit.start for hit in found if hit.document != document)
+    return scores([(span.start, span.end) for span in query.references], own, elsewhere)

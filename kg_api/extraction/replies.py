@@ -1,0 +1,470 @@
+"""The blocks of sources that were stored before block kinds were (ADR 39)."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import cast
+
+from rapidfuzz import fuzz
+
+from kg_api.errors import BudgetSpent, ConfigurationError
+from kg_api.graph.cache import write_contexts
+from kg_api.graph.client import Graph, Transaction
+from kg_api.graph.concept_writes import add_spent, read_spent
+from kg_api.graph.vectors import DocumentAbout, SourceText
+from kg_api.providers.chat import RESTART, Prompt, Reply, as_list, price_of, tokens_of
+from kg_api.schemas.base import concept_name, one_line
+from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation, Extraction, Quote
+from kg_api.schemas.documents import SourceSpan
+from kg_api.sections import LlmSettings
+from kg_api.suggestions import WITHOUT_BLANKS, FoldedText, at_words, fold, is_cut
+from kg_api.text.documents import parse
+from kg_api.text.sources import blocks_of
+
+
+def with_blocks(document: Sequence[SourceText], about: DocumentAbout) -> Sequence[SourceText]:
+    """A document's sources with their blocks, found by its parser where they are not stored.
+
+    Args:
+        document: all its sources, which join to its text.
+        about: its name and format.
+    """
+    if all(each.blocks for each in document):
+        return document
+    parsed = parse("".join(each.full_text for each in document), about.document, about.format)
+    spans = [SourceSpan(each.start, each.start + len(each.full_text), each.heading) for each in document]
+    found = zip(document, blocks_of(parsed, spans), strict=True)
+    return [replace(source, blocks=source.blocks or blocks) for source, blocks in found]
+
+
+# The money that extraction may cost an ontology, and what it has cost.
+
+
+class LlmBudget:
+    """Pays for questions, as long as there is money. Thread-safe; for one ontology.
+
+    What has been paid is written in the transaction that keeps the answer, so it is neither lost nor paid
+    twice when a worker is killed.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        ontology: str,
+        settings: LlmSettings,
+        budget: float | None,
+        job_id: str | None = None,
+    ) -> None:
+        """Nothing is asked yet; the job says what it spends, where one is named.
+
+        Raises:
+            ConfigurationError: there is a budget, and the model's price is not known.
+        """
+        if budget is not None and price_of(settings, 0, 0) is None:
+            raise ConfigurationError(
+                f"extraction from {ontology!r} has a budget, and the language model's price is not known; "
+                f"set KG_LLM__PRICE_INPUT and KG_LLM__PRICE_OUTPUT, {RESTART}"
+            )
+        self._graph = graph
+        self._ontology = ontology
+        self._settings = settings
+        self._budget = budget
+        self._job_id = job_id
+        self._settled = threading.Condition()
+        self._reserved: list[float] = []
+
+    def reserve(self, question: Prompt, answer_tokens: int) -> float:
+        """Set aside what a question may cost, in US dollars; to be given back by `release`.
+
+        Waits for questions under way whose cost is not known yet, if there is not enough beside them.
+
+        Args:
+            question: what is asked.
+            answer_tokens: how much will be written, as is thought.
+
+        Raises:
+            BudgetSpent: there is not so much left.
+        """
+        if self._budget is None:
+            return 0.0
+        read = tokens_of(question.instruction) + tokens_of(question.data)
+        cost = price_of(self._settings, read, answer_tokens) or 0.0
+        with self._settled:
+            while (spent := self._read_spent()) + sum(self._reserved) + cost > self._budget:
+                if not self._reserved:
+                    raise BudgetSpent(self._describe_spending(spent, cost))
+                self._settled.wait()
+            self._reserved.append(cost)
+        return cost
+
+    def release(self, reserved: float) -> None:
+        """Give back what was set aside."""
+        with self._settled:
+            if reserved in self._reserved:
+                self._reserved.remove(reserved)
+            self._settled.notify_all()
+
+    def keep(self, answers: Mapping[str, str], question: Prompt, reply: Reply) -> None:
+        """Keep answers and what they cost, in one transaction."""
+        receipt, cost = uuid.uuid4().hex, self._cost(question, reply)
+
+        def write(tx: Transaction) -> None:
+            add_spent(tx, self._ontology, cost, receipt, self._job_id)
+            write_contexts(tx, answers)
+
+        self._graph.transaction(write)
+
+    def _cost(self, question: Prompt, reply: Reply) -> float:
+        guessed = tokens_of(question.instruction) + tokens_of(question.data)
+        read = guessed if reply.read is None else reply.read
+        written = tokens_of(reply.text) if reply.written is None else reply.written
+        return price_of(self._settings, read, written) or 0.0
+
+    def _read_spent(self) -> float:
+        return read_spent(self._graph, self._ontology)
+
+    def _describe_spending(self, spent: float, cost: float) -> str:
+        return (
+            f"the budget for extracting concepts from {self._ontology!r} is used up: of ${self._budget:g}, "
+            f"${spent:.4g} are spent, and the next request may cost ${cost:.2g}; raise it by "
+            f"`kg admin concepts config --ontology {self._ontology!r} --budget DOLLARS`, and it goes on"
+        )
+
+
+# Quotes: looked for in the text they are said to be of, for a model's word is no proof.
+
+MAX_QUOTE_LENGTH = 1000
+"""Code points of a quote: a longer one is said to be of the source, but proves no more than its beginning."""
+MIN_SCORE = 0.85
+"""Likeness from which a passage counts as what was quoted."""
+MIN_SIMILAR_LENGTH = 16
+"""Characters; something shorter must be there as it is: any word is like some other word."""
+MIN_LETTERS, MIN_UNSPACED = 8, 4
+"""Letters and digits of a quote that proves something; in a script that writes words together."""
+CASE_ONLY = 0.99
+"""The score of what differs in case alone, and the most of what is found by likeness."""
+_MAX_TEXT_LENGTH = 50_000
+"""Code points of a text in which likeness is looked for."""
+_ELISION = re.compile(r"\s*(?:\[?(?:\.\.\.|…)\]?)\s*")
+_UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_ENDS = ".,;:!?)]}"
+"""With these no quote begins."""
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_DENIAL = re.compile(
+    r"\b(?:not|no|never|none|neither|nor|without|cannot|\w+n't|nicht|kein\w*|nie|niemals|ohne|ne|pas|jamais|"
+    r"sans|nunca|sin|não|sem|non|mai|senza)\b|не|不|没|没有"
+)
+
+
+def find_quote(text: str, quote: str) -> Quote | None:
+    """Find what was quoted: as it is, else but for white space, quotation marks and case, else by likeness.
+
+    What is found begins and ends with words. By likeness alone no number and no denial may differ: such a
+    sentence says something else.
+
+    Args:
+        text: of the source.
+        quote: what is said to be in it.
+
+    Returns:
+        The span of `text`, verbatim; None when it is not there.
+    """
+    quoted, sought = QuotedText(quote), QuoteSearch(text)
+    return sought.as_it_is(quoted) or sought.but_for_form(quoted) or sought.alike(quoted)
+
+
+def says_enough(quote: str, passage: str) -> bool:
+    """Whether a quote proves anything: a word or two are in any text. All of a passage always does."""
+    letters = sum(character.isalnum() for character in quote)
+    least = MIN_UNSPACED if WITHOUT_BLANKS.search(quote) else MIN_LETTERS
+    return letters >= least or quote.strip() == passage.strip()
+
+
+class QuotedText:
+    """A quote that is looked for in several texts."""
+
+    def __init__(self, said: str) -> None:
+        """`said`: what is said to be in a text."""
+        self.said = said
+        wanted = said.strip()[:MAX_QUOTE_LENGTH].strip()
+        self.wanted = wanted if any(character.isalnum() for character in wanted) else ""
+
+    @cached_property
+    def folded(self) -> str:
+        """But for its form."""
+        return fold(self.wanted).text.strip()
+
+    @property
+    def may_be_alike(self) -> bool:
+        """Whether it is long enough to be found by likeness."""
+        return len(self.folded) >= MIN_SIMILAR_LENGTH
+
+
+class QuoteSearch:
+    """A text in which several quotes are looked for, in three ways; see `find_quote`."""
+
+    def __init__(self, text: str) -> None:
+        """Nothing is read yet."""
+        self.text = text
+
+    @cached_property
+    def folded(self) -> FoldedText:
+        """But for its form; once."""
+        return fold(self.text)
+
+    def as_it_is(self, quote: QuotedText) -> Quote | None:
+        """To the letter. The cheapest way."""
+        at = at_words(self.text, quote.wanted, 0) if quote.wanted else None
+        return None if at is None else _quote(self.text, at, at + len(quote.wanted), 1.0, quote.said)
+
+    def but_for_form(self, quote: QuotedText) -> Quote | None:
+        """But for white space, quotation marks, dashes and case."""
+        return _but_for_form(self.text, self.folded, quote.folded, quote.said) if quote.folded else None
+
+    def alike(self, quote: QuotedText) -> Quote | None:
+        """By likeness. It takes long."""
+        return _by_likeness(self.text, self.folded, quote.folded, quote.said) if quote.folded else None
+
+
+def _but_for_form(text: str, folded: FoldedText, sought: str, said: str) -> Quote | None:
+    at = at_words(folded.text, sought, 0)
+    if at is None:
+        return None
+    start, end = folded.span(at, at + len(sought))
+    same_case = fold(text[start:end], case=True).text == fold(said, case=True).text.strip()
+    return _quote(text, start, end, 1.0 if same_case else CASE_ONLY, said)
+
+
+def _by_likeness(text: str, folded: FoldedText, sought: str, said: str) -> Quote | None:
+    sought = _longest_piece(folded.text, sought)
+    if len(sought) < MIN_SIMILAR_LENGTH:
+        return None
+    found = fuzz.partial_ratio_alignment(
+        sought, folded.text[:_MAX_TEXT_LENGTH], score_cutoff=100 * MIN_SCORE - 10
+    )
+    if found is None or found.dest_start == found.dest_end:
+        return None
+    start, end = _whole_words(folded.text, found.dest_start, found.dest_end)
+    passage = folded.text[start:end]
+    score = round(min(fuzz.ratio(sought, passage) / 100, CASE_ONLY), 4)
+    if score < MIN_SCORE or _says(sought) != _says(passage):
+        return None
+    return _quote(text, *folded.span(start, end), score, said)
+
+
+def _longest_piece(text: str, sought: str) -> str:
+    """Of a quote with gaps, its longest piece, if all pieces are there in their order; else all of it."""
+    pieces = [piece for piece in _ELISION.split(sought) if piece]
+    at = 0
+    for piece in pieces:
+        at = text.find(piece, at)
+        if at < 0:
+            return sought
+    return max(pieces, key=len, default=sought)
+
+
+def _quote(text: str, start: int, end: int, score: float, said: str) -> Quote:
+    end = min(end, start + MAX_QUOTE_LENGTH)
+    found, said = text[start:end], _UNSTORABLE.sub(" ", said).strip()[:MAX_QUOTE_LENGTH]
+    return Quote(found, start, end, score, None if said == found else said)
+
+
+def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
+    """Move borders that are within words out of them."""
+    while is_cut(text, start):
+        start -= 1
+    while is_cut(text, end):
+        end += 1
+    while start < end and (text[start].isspace() or text[start] in _ENDS):
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def _says(passage: str) -> tuple[Counter[str], int]:
+    """What likeness must not pass over: its numbers, and how often it denies."""
+    return Counter(_NUMBER.findall(passage)), len(_DENIAL.findall(passage))
+
+
+# What a language model's answer is worth: nothing of it is believed but what its passage bears out.
+
+LABEL, DESCRIPTION, TERM, TYPE = 200, 1000, 200, 100
+"""Most characters."""
+MAX_TERMS, MAX_QUOTES = 20, 5
+RELATIONS_A_CONCEPT = 3
+MAX_ENTRY_LENGTH = 50_000
+"""Characters of what is said of one passage."""
+READING = "2"
+"""Of how answers are believed; another one makes all sources due again. What was answered before is kept."""
+SHORT_LETTERS = 3
+"""Of a name in capitals that is nothing but its letters: "IT" is not "it"."""
+
+Entry = Mapping[str, object]
+
+
+class Unusable(Exception):
+    """What is said of a passage cannot be used; why is its message."""
+
+
+def serialize(entry: Entry) -> str:
+    """What is remembered of an entry, in JSON: the fields that are asked for.
+
+    Raises:
+        Unusable: it is longer than any honest one.
+    """
+    text = json.dumps({name: entry.get(name) for name in ("concepts", "relations")})
+    if len(text) > MAX_ENTRY_LENGTH:
+        raise Unusable("more is said of it than of any passage can be")
+    return text
+
+
+def extraction_of(source: SourceText, entry: Entry, per_source: int) -> Extraction:
+    """Believe of an entry what its passage bears out.
+
+    A quote proves a concept when it is in the passage and says more than a word or two; one that only repeats
+    a name of the concept proves nothing, unless the passage is no more than that. A concept counts when a
+    quote proves it, or a name of it is in the passage: then nothing proves it, and what was quoted is kept as
+    unverified. A relation counts when both its ends are proved. What is no concept, or no relation, is passed
+    over.
+
+    Raises:
+        Unusable: there is no list of concepts, or none of them counts.
+    """
+    said = entry.get("concepts")
+    if not isinstance(said, list):
+        raise Unusable("there is no list of concepts")
+    found = [_concept(source.full_text, each) for each in cast("list[object]", said)]
+    concepts = _merge([concept for concept, _ in found if concept is not None])
+    if found and not concepts:
+        raise Unusable("none of its quotes is in the text")
+    chosen = _most_sure(concepts, per_source)
+    return Extraction(
+        source.source_id,
+        source.content_hash,
+        tuple(chosen),
+        tuple(_relations(entry.get("relations"), [each for each in chosen if each.quotes])),
+        unverified=sum(lost for _, lost in found),
+    )
+
+
+def clean(value: object, longest: int) -> str:
+    """One line without unseen characters; empty when it is no text."""
+    return one_line(value)[:longest].strip() if isinstance(value, str) else ""
+
+
+def _concept(text: str, said: object) -> tuple[ExtractedConcept | None, int]:
+    """A concept if it counts, and how many quotes of it are not in the text, or prove nothing."""
+    if not isinstance(said, dict):
+        return None, 0
+    entry = cast("Entry", said)
+    label, confidence = clean(entry.get("label"), LABEL), _confidence(entry.get("confidence"))
+    quoted = [each for each in as_list(entry.get("quotes")) if isinstance(each, str)][:MAX_QUOTES]
+    terms = _terms(entry, label)
+    found = [_proof(text, each, (label, *terms)) for each in quoted]
+    proof = [quote for quote in found if quote and not _is_name(quote, text, (label, *terms))]
+    known = any(found) or _find_name(text, label) is not None
+    lost = len(quoted) - len(proof)
+    if confidence is None or not concept_name(label) or not known:
+        return None, lost
+    others = (
+        clean(each, MAX_QUOTE_LENGTH) for each, quote in zip(quoted, found, strict=True) if quote not in proof
+    )
+    unverified = tuple(dict.fromkeys(each for each in others if each))
+    description = clean(entry.get("description"), DESCRIPTION)
+    return ExtractedConcept(label, _distinct(proof), description, terms, confidence, unverified), lost
+
+
+def _terms(entry: Entry, label: str) -> tuple[str, ...]:
+    terms = (clean(each, TERM) for each in as_list(entry.get("search_terms")))
+    known = dict.fromkeys(term for term in terms if term and concept_name(term) != concept_name(label))
+    return tuple(known)[:MAX_TERMS]
+
+
+def _proof(text: str, quoted: str, names: Sequence[str]) -> Quote | None:
+    """What was quoted, if it says enough, or names the concept: any word is in some text."""
+    quote = find_quote(text, quoted)
+    if quote is None or says_enough(quote.text, text) or any(_find_name(quote.text, each) for each in names):
+        return quote
+    return None
+
+
+def _is_name(quote: Quote, text: str, names: Sequence[str]) -> bool:
+    """Whether a quote is a name alone: it is in the text, but says nothing of what it names."""
+    alone = concept_name(quote.text) in {concept_name(each) for each in names}
+    return alone and quote.text.strip() != text.strip()
+
+
+def _find_name(text: str, name: str) -> Quote | None:
+    """Where a text has a name in whole words; a short one in capitals, as it is written."""
+    found = find_quote(text, name)
+    short = name.isupper() and sum(each.isalpha() for each in name) <= SHORT_LETTERS
+    return None if found is not None and found.score < 1 and short else found
+
+
+def _relations(said: object, concepts: Sequence[ExtractedConcept]) -> list[ExtractedRelation]:
+    labels = {concept_name(each.label): each.label for each in concepts}
+    found = dict.fromkeys(
+        relation for each in as_list(said) if (relation := _relation(each, labels)) is not None
+    )
+    return list(found)[: RELATIONS_A_CONCEPT * len(concepts)]
+
+
+def _relation(said: object, labels: Mapping[str, str]) -> ExtractedRelation | None:
+    if not isinstance(said, dict):
+        return None
+    entry = cast("Entry", said)
+    ends = [labels.get(concept_name(clean(entry.get(name), LABEL))) for name in ("subject", "object")]
+    kind, confidence = clean(entry.get("type"), TYPE), _confidence(entry.get("confidence"))
+    subject, target = ends
+    if subject is None or target is None or subject == target or not concept_name(kind) or confidence is None:
+        return None
+    return ExtractedRelation(subject, kind, target, confidence)
+
+
+def _confidence(said: object) -> float | None:
+    """From 0 to 1; None when it is no number."""
+    if isinstance(said, bool) or not isinstance(said, int | float) or math.isnan(said):
+        return None
+    return float(min(max(said, 0.0), 1.0))
+
+
+def _merge(found: Sequence[ExtractedConcept]) -> list[ExtractedConcept]:
+    """One for each name."""
+    by_name: dict[str, ExtractedConcept] = {}
+    for each in found:
+        name = concept_name(each.label)
+        known = by_name.get(name)
+        by_name[name] = each if known is None else _join(known, each)
+    return list(by_name.values())
+
+
+def _join(one: ExtractedConcept, other: ExtractedConcept) -> ExtractedConcept:
+    terms = tuple(dict.fromkeys((*one.search_terms, *other.search_terms)))[:MAX_TERMS]
+    return replace(
+        one,
+        quotes=_distinct((*one.quotes, *other.quotes)),
+        unverified=tuple(dict.fromkeys((*one.unverified, *other.unverified))),
+        description=one.description or other.description,
+        search_terms=terms,
+        confidence=max(one.confidence, other.confidence),
+    )
+
+
+def _distinct(quotes: Sequence[Quote]) -> tuple[Quote, ...]:
+    places = {(quote.start, quote.end): quote for quote in reversed(quotes)}
+    return tuple(places[place] for place in sorted(places))
+
+
+def _most_sure(concepts: Sequence[ExtractedConcept], most: int) -> list[ExtractedConcept]:
+    """In their order; those that a quote proves come before others."""
+    chosen = sorted(concepts, key=lambda each: (not each.quotes, -each.confidence))[:most]
+    return [each for each in concepts if each in chosen]

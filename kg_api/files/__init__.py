@@ -1,1 +1,0 @@
-"""Files on this machine, whoever they belong to."""

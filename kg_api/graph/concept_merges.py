@@ -1,0 +1,436 @@
+"""Two concepts become one, in one transaction: what one of them has goes over to the other.
+
+Locks are taken in the order of all writers: sources, then concepts, each by id. Whoever has read meanwhile
+that a name means the concept that goes finds it gone when it locks it, and looks the name up again.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from kg_api.errors import Conflict, NotFound
+from kg_api.graph.client import Graph, Row, Transaction, portions
+from kg_api.graph.concept_vectors import (
+    ask_for_embedding,
+    delete_orphans,
+    hold_concepts,
+    retell,
+    text_of,
+    write_texts,
+)
+from kg_api.graph.concepts import IMPORTED, TERMS, UNVERIFIED, AppearanceRow, NamedConcept, QuoteRow, Text
+from kg_api.graph.proposals import give_links_back, move_links
+from kg_api.graph.relations import RelationRow, write_relations
+from kg_api.schemas.concepts import ConceptMerge
+
+RECORDED: Final = 500
+"""Sources of which what they say is recorded by one statement."""
+MAX_RECORDED: Final = 5000
+"""Sources of a concept that goes: a merge of more cannot be undone, for it and the record of it may
+take more than the memory of one transaction (of 346 MiB 8,000 took less, 20,000 more)."""
+
+Still = Callable[[Text, Text], bool]
+"""Whether two concepts are one, by what is said of them now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why two concepts are taken for one."""
+
+    reason: str | None = None
+    similarity: float | None = None
+
+
+NO_REASON = Why()
+
+
+def merge_concepts(graph: Graph, pair: tuple[str, str], still: Still, why: Why = NO_REASON) -> str | None:
+    """Make one concept of two, unless one of them has gone, they are two by now, or somebody has parted them.
+
+    The one that more sources carry stays, else the older one, else the smaller id. It gets the other's
+    evidence, relationships and names. A quote that both had counts once. Doing it twice changes nothing. It
+    is recorded, so that it can be undone.
+
+    Args:
+        graph: where they are.
+        pair: the ids of two concepts of one ontology.
+        still: asked when both are locked.
+        why: for the record.
+
+    Returns:
+        The id of the one that stays, whose text is another now; None when nothing was merged.
+
+    Raises:
+        DatabaseUnavailable: Neo4j does not answer.
+    """
+    return graph.transaction(lambda tx: _merge(tx, pair, still, why))
+
+
+def doubles(quotes: Iterable[Row], kept: str) -> list[str]:
+    """Which quotes stand twice: of two on one place, what was imported stays, else the better one."""
+    best = dict[tuple[Any, ...], Row]()
+    gone = list[str]()
+    for quote in sorted(quotes, key=lambda each: _worth(each, kept), reverse=True):
+        place = (quote["source_id"], quote["start"], quote["end"])
+        if best.setdefault(place, quote) is not quote:
+            gone.append(quote["instance_id"])
+    return gone
+
+
+def _worth(quote: Row, kept: str) -> tuple[Any, ...]:
+    imported = quote["extracted_with"].startswith(IMPORTED)
+    return imported, quote["score"], quote["concept_id"] == kept, quote["instance_id"]
+
+
+def _merge(tx: Transaction, pair: tuple[str, str], still: Still, why: Why) -> str | None:
+    known = _rank(tx, pair)
+    if len(known) < len(pair) or known[0]["ontology"] != known[1]["ontology"]:
+        return None
+    ontology = known[0]["ontology"]
+    texts = _hold(tx, ontology, pair, known[1]["concept_id"])
+    ranks = _rank(tx, pair)  # they may have changed before the lock
+    if len(ranks) < len(pair):
+        return None
+    kept, gone = (row["concept_id"] for row in ranks)
+    if not still(texts[kept], texts[gone]) or _are_parted(tx, ontology, pair):
+        return None
+    _record(tx, ontology, (kept, gone), texts, why)
+    _move(tx, kept, gone)
+    _call(tx, kept, ontology, texts[kept], texts[gone])
+    return kept
+
+
+def _rank(tx: Transaction, pair: tuple[str, str]) -> list[Row]:
+    return tx.run("concepts/merge_ranks", ids=sorted({*pair}))
+
+
+def _hold(tx: Transaction, ontology: str, pair: tuple[str, str], gone: str) -> dict[str, Text]:
+    """Lock what merging touches: the sources of the one that will go, both, and what it is related to."""
+    held = tx.run("concepts/merge_hold_sources", ontology=ontology, gone=gone)
+    related = [each for row in held for each in row["related"]]
+    rows = tx.run("concepts/hold", ontology=ontology, ids=sorted({*pair, *related}))
+    return {row["concept_id"]: text_of(row) for row in rows}
+
+
+def _record(
+    tx: Transaction, ontology: str, pair: tuple[str, str], texts: Mapping[str, Text], why: Why
+) -> None:
+    """Record that the second of two locked concepts becomes part of the first, before it does; its links go.
+
+    Texts of sources are recorded at these only, so that they go with them.
+    """
+    kept, gone = pair
+    merge_id = uuid.uuid4().hex
+    carried = tx.run("concept_merges/carriers", concept_id=gone)[0]
+    links = move_links(tx, ontology, gone, kept)
+    undoable = len(carried["source_ids"]) <= MAX_RECORDED
+    rows = _moved(tx, pair, carried["source_ids"]) if undoable else {}
+    text = texts[gone]
+    said = {"label": text.label, "terms": list(text.terms), "described_by": _described_by(rows, gone, text)}
+    tx.run(
+        "concept_merges/record",
+        merge_id=merge_id,
+        ontology=ontology,
+        pair=_pair(pair),
+        kept=kept,
+        gone=gone,
+        into=texts[kept].label,
+        merged=text.label,
+        sources=len(carried["source_ids"]),
+        reason=why.reason,
+        similarity=why.similarity,
+        moved=_json({"names": carried["names"], "text": said, "links": links}) if undoable else None,
+        linked=[link["other"] for link in links],
+    )
+    for part in portions([{"source_id": id_, "row": _json(row)} for id_, row in rows.items()], RECORDED):
+        tx.run("concept_merges/record_rows", merge_id=merge_id, rows=part)
+
+
+def _moved(tx: Transaction, pair: tuple[str, str], source_ids: Sequence[str]) -> dict[str, Row]:
+    """By source what both have there, and what is stated there of the one that goes."""
+    kept, gone = pair
+    rows = dict[str, Row]()
+    for ids in portions(source_ids, RECORDED):
+        for row in tx.run("concept_merges/moved", source_ids=ids, ids=[*pair]):
+            rows[row["source_id"]] = {**row, "relations": []}
+    for row in tx.run("concept_merges/moved_relations", kept=kept, gone=gone):
+        empty: Row = {"appearances": [], "quotes": [], "relations": []}
+        rows.setdefault(row.pop("source_id"), empty)["relations"].append(row)
+    return rows
+
+
+def _described_by(rows: Mapping[str, Row], gone: str, text: Text) -> str | None:
+    """The source that gave a concept its description."""
+    for source_id, row in rows.items():
+        for each in row["appearances"]:
+            if each["concept_id"] == gone and each["description"] == text.description:
+                return source_id
+    return None
+
+
+def _json(row: Row) -> str:
+    return json.dumps(row, ensure_ascii=False)
+
+
+def _pair(pair: tuple[str, str]) -> str:
+    return " ".join(sorted(pair))
+
+
+def _are_parted(tx: Transaction, ontology: str, pair: tuple[str, str]) -> bool:
+    """Whether somebody has parted two concepts, or any that became part of them."""
+    parted = [row["pair"].split() for row in tx.run("concept_merges/parted", ontology=ontology)]
+    if not parted:
+        return False
+    one, other = (_made_of(tx, ontology, each) for each in pair)
+    return any((a in one and b in other) or (b in one and a in other) for a, b in parted)
+
+
+def _made_of(tx: Transaction, ontology: str, concept_id: str) -> set[str]:
+    found = new = {concept_id}
+    while new:
+        rows = tx.run("concept_merges/made_of", ontology=ontology, ids=sorted(new))
+        new = {row["gone"] for row in rows} - found
+        found = found | new
+    return found
+
+
+def _move(tx: Transaction, kept: str, gone: str) -> None:
+    tx.run(
+        "concepts/merge_appearances",
+        kept=kept,
+        gone=gone,
+        imported=IMPORTED,
+        most_terms=TERMS,
+        most_unverified=UNVERIFIED,
+    )
+    quotes = tx.run("concepts/merge_quotes", ids=[kept, gone])
+    tx.run("concepts/forget_quotes", ids=doubles(quotes, kept))
+    tx.run("concepts/merge_move_quotes", kept=kept, gone=gone)
+    tx.run("concepts/merge_relations", kept=kept, gone=gone)
+    tx.run("concepts/merge_names", kept=kept, gone=gone)
+
+
+def _call(tx: Transaction, kept: str, ontology: str, own: Text, other: Text) -> None:
+    """Add the other's names and description."""
+    text = own.with_more(NamedConcept(other.label, other.description, other.terms))
+    write_texts(tx, ontology, {kept: text})
+
+
+# Concepts that became one are parted again: what one had before goes back to it.
+#
+# A merge is recorded in its own transaction with all that it moves. What came in since is of the one that
+# stayed; the sources that were read since are read again, so that each gets its own.
+
+
+def read_concept_merges(
+    graph: Graph,
+    ontology: str,
+    offset: int,
+    limit: int,
+    *,
+    merge_id: str | None = None,
+    concept_id: str | None = None,
+) -> tuple[list[ConceptMerge], int]:
+    """What became one in an ontology, the last first, and how much in all; or one merge, or into one."""
+    given = {"merge_id": merge_id, "concept_id": concept_id, "offset": offset, "limit": limit}
+    row = graph.read("concept_merges/list", ontology=ontology, **given)[0]
+    return [_to_merge(each) for each in row["merges"]], row["total"]
+
+
+def unmerge_concepts(graph: Graph, ontology: str, merge_id: str, by: str | None) -> ConceptMerge:
+    """Part two concepts again, for good; doing it twice changes nothing more.
+
+    Raises:
+        NotFound: there is no merge of that id.
+        Conflict: what it moved is not recorded; or a later merge must be undone before: the one that stayed
+            is part of another since, or another part of it in the same sources.
+    """
+    if not read_concept_merges(graph, ontology, 0, 1, merge_id=merge_id)[0]:
+        raise NotFound(
+            f"{ontology} has no merge of concepts {merge_id!r}; "
+            f"`kg admin concepts merges --ontology {ontology}` lists them"
+        )
+    graph.transaction(lambda tx: _undo(tx, ontology, merge_id, by))
+    return read_concept_merges(graph, ontology, 0, 1, merge_id=merge_id)[0][0]
+
+
+def _undo(tx: Transaction, ontology: str, merge_id: str, by: str | None) -> None:
+    held = tx.run("concept_merges/hold", merge_id=merge_id, ontology=ontology)
+    if not held or held[0]["undone"]:
+        return
+    record = held[0]
+    if record["moved"] is None or "appearances" in json.loads(record["moved"]):
+        raise Conflict(
+            "this merge cannot be undone: what it moved is not recorded, because the concept that went had "
+            "very many sources, or an earlier kg recorded it; the two stay one"
+        )
+    if record["later"]:
+        raise Conflict(
+            "what it was merged into, or is linked to, was merged again since: "
+            f"undo {record['later']!r} before, then this one; `kg admin concepts merges` lists them"
+        )
+    kept = record["kept"]
+    locked = tx.run("concepts/merge_hold_sources", ontology=ontology, gone=kept)
+    related = {each for row in locked for each in row["related"]}
+    known = hold_concepts(tx, ontology, {kept, record["gone"], *related})
+    if kept in known:
+        _Parting(tx, ontology, record, _read_moved(tx, merge_id, record)).part(known)
+    tx.run("concept_merges/undone", merge_id=merge_id, by=by)
+
+
+def _read_moved(tx: Transaction, merge_id: str, record: Row) -> Row:
+    """What a merge moved of the sources that are still there."""
+    gone = record["gone"]
+    lists = ("appearances", "shared", "quotes", "shared_quotes", "outgoing", "incoming", "between", "links")
+    moved: Row = {name: [] for name in lists} | json.loads(record["moved"])
+    for each in tx.run("concept_merges/rows", merge_id=merge_id):
+        row = json.loads(each["row"])
+        for one in row["appearances"]:
+            moved["appearances" if one["concept_id"] == gone else "shared"].append(one)
+        for one in row["quotes"]:
+            moved["quotes" if one["concept_id"] == gone else "shared_quotes"].append(one)
+        for one in row["relations"]:
+            if one["between"] is None:
+                moved["outgoing" if one["outgoing"] else "incoming"].append(one["relation_id"])
+            else:
+                moved["between"].append(one["between"])
+    return moved
+
+
+class _Parting:
+    """Gives one concept back what it had; all that is touched is locked."""
+
+    def __init__(self, tx: Transaction, ontology: str, record: Row, moved: Mapping[str, Any]) -> None:
+        self._tx = tx
+        self._ontology = ontology
+        self._kept: str = record["kept"]
+        self._gone: str = record["gone"]
+        self._at: datetime = record["at"]
+        self._moved = moved
+        self._now = dict[str, AppearanceRow]()
+        self._read_since = set[str]()
+
+    def part(self, known: Mapping[str, Text]) -> None:
+        """Give all back; a concept that no source carries any more is not made."""
+        self._read_now([row["source_id"] for row in self._moved["appearances"]])
+        if not self._now:
+            ids = [name["name_id"] for name in self._moved["names"]]
+            self._tx.run("concept_merges/forget_names", name_ids=ids)
+            self._tx.run("concept_merges/read_again", ids=[self._kept], at=self._at)
+            return
+        own = self._text()
+        write_texts(self._tx, self._ontology, {self._gone: own})
+        names = {"rows": self._moved["names"], "concept_id": self._gone, "ontology": self._ontology}
+        self._tx.run("concept_merges/give_names", **names)
+        self._give_evidence()
+        self._give_relations()
+        give_links_back(self._tx, self._moved["links"], self._gone, self._kept)
+        both = {self._kept, self._gone}
+        delete_orphans(self._tx, both)
+        retold = {self._kept} if self._is_told() else both
+        retell(self._tx, self._ontology, retold, {**known, self._gone: own})
+        self._tx.run("concept_merges/read_again", ids=sorted(both), at=self._at)
+        ask_for_embedding(self._tx, self._ontology, both, limited=False)
+
+    def _text(self) -> Text:
+        text, rows = self._moved["text"], self._moved["appearances"]
+        told = (row["description"] for row in rows if row["source_id"] == text["described_by"])
+        return Text(text["label"], next(told, ""), tuple(text["terms"]))
+
+    def _is_told(self) -> bool:
+        """Whether all that carried it still do, so that what was said of it is what they say."""
+        return self._moved["text"]["described_by"] in self._now
+
+    def _read_now(self, source_ids: Sequence[str]) -> None:
+        for ids in portions(source_ids):
+            given = {"source_ids": ids, "concept_id": self._kept, "at": self._at}
+            for row in self._tx.run("concept_merges/carried", **given):
+                if row.pop("read_since"):
+                    self._read_since.add(row["source_id"])
+                self._now[row["source_id"]] = _appearance(row)
+
+    def _give_evidence(self) -> None:
+        before = {row["source_id"]: _appearance(row) for row in self._moved["shared"]}
+        own = [
+            each for row in self._moved["appearances"] if (each := _appearance(row)).source_id in self._now
+        ]
+        self._write_appearances(own)
+        self._give_quotes()
+        self._write_appearances(
+            [
+                _without(
+                    self._now[each.source_id], each, before[each.source_id], self._moved["text"]["label"]
+                )
+                for each in own
+                if each.source_id in before
+            ]
+        )
+        alone = [each.source_id for each in own if each.source_id not in before]
+        for ids in portions(alone):
+            self._tx.run("concept_merges/drop_appearances", source_ids=ids, concept_id=self._kept)
+        for ids in portions([each.source_id for each in own]):
+            self._tx.run("concept_merges/prove", source_ids=ids, ids=[self._kept, self._gone])
+
+    def _give_quotes(self) -> None:
+        """What is still there goes over; what counted once is there twice again."""
+        there = set[str]()
+        for ids in portions([row["instance_id"] for row in self._moved["quotes"]]):
+            moved = self._tx.run("concept_merges/give_quotes", ids=ids, kept=self._kept, gone=self._gone)
+            there |= {row["instance_id"] for row in moved}
+        lost = [row for row in self._moved["quotes"] if row["instance_id"] not in there]
+        rows = [row for row in (*lost, *self._moved["shared_quotes"]) if self._is_as_before(row["source_id"])]
+        for part in portions([_row(QuoteRow(**row)) for row in rows]):
+            self._tx.run("concepts/write_quotes", rows=part, ontology=self._ontology)
+
+    def _give_relations(self) -> None:
+        rows = [
+            {"relation_id": each, "outgoing": name == "outgoing"}
+            for name in ("outgoing", "incoming")
+            for each in self._moved[name]
+        ]
+        for part in portions(rows):
+            self._tx.run("concept_merges/give_relations", rows=part, kept=self._kept, gone=self._gone)
+        between = [
+            RelationRow(**row) for row in self._moved["between"] if self._is_as_before(row["source_id"])
+        ]
+        write_relations(self._tx, self._ontology, between)
+
+    def _write_appearances(self, rows: Collection[AppearanceRow]) -> None:
+        for part in portions([_row(row) for row in rows]):
+            self._tx.run("concepts/write_appearances", rows=part)
+
+    def _is_as_before(self, source_id: str) -> bool:
+        """Whether a source carries the concept, and was not read since: then it says itself what is there."""
+        return source_id in self._now and source_id not in self._read_since
+
+
+def _without(now: AppearanceRow, gone: AppearanceRow, before: AppearanceRow, label: str) -> AppearanceRow:
+    """What a source says of the one that stayed, without what it said of the other, called `label`, only."""
+    terms, unverified = {label, *gone.terms} - {*before.terms}, {*gone.unverified} - {*before.unverified}
+    return replace(
+        now,
+        confidence=before.confidence,
+        extracted_with=before.extracted_with,
+        description=before.description,
+        terms=tuple(each for each in now.terms if each not in terms),
+        unverified=tuple(each for each in now.unverified if each not in unverified),
+    )
+
+
+def _appearance(row: Row) -> AppearanceRow:
+    lists: Row = {name: tuple(row[name]) for name in ("terms", "unverified")}
+    return AppearanceRow(**(row | lists))
+
+
+def _row(row: AppearanceRow | QuoteRow) -> Row:
+    return {name: getattr(row, name) for name in row.__slots__}
+
+
+def _to_merge(row: Row) -> ConceptMerge:
+    times = {name: row[name].to_native() for name in ("at", "undone_at") if row.get(name) is not None}
+    return ConceptMerge.model_validate({**row, **times})

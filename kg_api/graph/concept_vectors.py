@@ -1,0 +1,302 @@
+"""Vectors of concepts: what is to be embedded, writing it, and what is near by them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from neo4j.vector import Vector
+from numpy.typing import NDArray
+
+from kg_api.graph.client import Graph, Row, Transaction, portions, without_deleted
+from kg_api.graph.concepts import NamedConcept, Text
+from kg_api.graph.jobs import CONCEPT_EMBEDDING, request_job
+from kg_api.graph.spaces import Mark, Space, mark_of_model, read_configuration
+from kg_api.graph.statements import FIRST_MARK, FIRST_NEAR, of_space
+from kg_api.graph.text_analysis import scope_of_concept
+from kg_api.graph.vectors import DueText, Wanted, due_in_order, require_fitting
+from kg_api.schemas.base import concept_text
+from kg_api.schemas.documents import ConceptCounts
+from kg_api.schemas.spaces import USUAL
+from kg_api.schemas.vocabulary import Selection
+
+NEAR_FROM: Final = 2 / 3
+"""Concepts are near in meaning from so far on the way from unrelated texts to equal ones: 0.79 for bge-small;
+between 0.7 and 0.85 nothing much changes (ADR 0078)."""
+NEAREST: Final = 5
+"""So many of each lead on."""
+
+
+_ALWAYS: Final = ("label", "terms", "text_hash", "near_label", "near_terms", "near_text_hash", "similarity")
+"""What pairs have; of one that is deleted while they are read there are nulls."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptPlan:
+    """How the concepts of an ontology shall be embedded: in a space, whatever its chunking."""
+
+    ontology: str
+    space: Space
+    answering: Space
+    """What answers searches, which may be another space than is being built."""
+    wants_all: bool = True
+    """Whether those of a single source are embedded too that never were."""
+
+    @property
+    def mark(self) -> Mark:
+        """Of a concept that is embedded so."""
+        return mark_of_model("Concept", "concept", self.space.at(""))
+
+    def wanted(self, selection: Selection = "due", forced_at: object = None) -> Wanted:
+        """The concepts that are to be embedded by it."""
+        answering = self.answering.at("").mark_property
+        return Wanted(self.ontology, self.mark, answering, selection, forced_at, wants_all=self.wants_all)
+
+
+@dataclass(frozen=True, slots=True)
+class NearConcepts:
+    """Two concepts whose vectors are near to each other."""
+
+    ids: tuple[str, str]
+    texts: tuple[Text, Text]
+    """Without their descriptions."""
+    text_hashes: tuple[str, str]
+    """Of these with their descriptions."""
+    cosine: float
+
+
+def due_concepts(graph: Graph, wanted: Wanted, *, after: str, limit: int) -> list[DueText]:
+    """The next concepts that are not embedded as they shall be; see `due_in_order`."""
+    return [_concept(row) for row in due_in_order(graph, wanted, after=after, limit=limit)]
+
+
+def sample_of_concepts(graph: Graph, ontology: str, limit: int) -> list[DueText]:
+    return [_concept(row) for row in graph.read("concepts/sample", ontology=ontology, limit=limit)]
+
+
+def concepts_before(graph: Graph, plan: ConceptPlan, last: str, limit: int) -> list[str]:
+    """Ids of the last concepts up to one that are embedded."""
+    mark = plan.mark.parameters()
+    rows = graph.read("concepts/before", ontology=plan.ontology, **mark, last=last, limit=limit)
+    return [row["concept_id"] for row in rows]
+
+
+def count_concepts(graph: Graph, plans: Sequence[ConceptPlan]) -> ConceptCounts:
+    """How many concepts of some ontologies have the vector they should have."""
+    row = graph.read("concepts/count_embedded", plans=[plan.wanted().parameters() for plan in plans])[0]
+    stale = row["total"] - row["embedded"] - row["refused"] - row["missing"] - row["deferred"]
+    return ConceptCounts(**row, stale=stale)
+
+
+def want_concepts(tx: Transaction, ontology: str) -> bool:
+    """Have those of a single source embedded too, from now on; whether they were not before."""
+    return bool(tx.run("concepts/want", ontology=ontology))
+
+
+def has_concepts(tx: Transaction, ontology: str) -> bool:
+    return bool(tx.run("concepts/sample", ontology=ontology, limit=1))
+
+
+def count_fresh(tx: Transaction, concept_ids: Iterable[str], *, wants_all: bool) -> int:
+    """How many of some concepts have another text than was embedded, in whatever space, and are due."""
+    counted = (
+        tx.run("concepts/count_fresh", ids=ids, marks=FIRST_MARK, wants_all=wants_all)
+        for ids in portions(sorted(concept_ids))
+    )
+    return sum(row["fresh"] for rows in counted for row in rows)
+
+
+def write_concept_vectors(
+    tx: Transaction, plan: ConceptPlan, vectors: Sequence[tuple[DueText, NDArray[np.float32]]]
+) -> list[str]:
+    """Write within the caller's transaction the vectors of concepts whose text is still the same.
+
+    Args:
+        tx: the transaction.
+        plan: how they were embedded.
+        vectors: by concept, in the order of their ids; shape (dimensions,).
+
+    Returns:
+        Ids of the concepts that are done; the others stay due.
+
+    Raises:
+        EmbeddingFailed: a vector is of the wrong size, not finite or zero.
+        LeaseLost: the space is being removed, or is of another model now.
+    """
+    require_fitting(tx, plan.space, (vector for _, vector in vectors))
+    rows = [
+        {"concept_id": each.identity, "text_hash": each.text_hash, "vector": Vector.from_numpy(vector)}
+        for each, vector in vectors
+    ]
+    where = {"ontology": plan.ontology, "property": plan.space.at("").vector_property}
+    written = tx.run("concepts/write_vectors", rows=rows, **where, **plan.mark.parameters())
+    return [row["concept_id"] for row in written]
+
+
+def least_near(space: Space) -> float:
+    """The cosine from which on concepts are near in meaning."""
+    return (space.calibration or USUAL).toward_equal(NEAR_FROM)
+
+
+def near_property(space: Space) -> str:
+    """The property of a concept that says when it was linked with what is near to it."""
+    return of_space(FIRST_NEAR, space.slug)
+
+
+def near_concepts(
+    graph: Graph, space: Space, ontology: str, concept_ids: Sequence[str], limit: int, *, least: float
+) -> list[NearConcepts]:
+    """What is nearest to some concepts of an ontology and near enough, the nearest pairs first.
+
+    Concepts without a vector are neither asked for nor found, nor is one that is deleted at this moment.
+
+    Args:
+        graph: where they are.
+        space: whose vectors are compared.
+        ontology: of the concepts.
+        concept_ids: of the concepts.
+        limit: so many for each.
+        least: the cosine of those that are near enough.
+    """
+    rows = graph.read(
+        "concepts/near",
+        space.slug,
+        ids=list(concept_ids),
+        ontology=ontology,
+        property=space.at("").vector_property,
+        limit=limit + 1,
+        least=least,
+    )
+    return [_near(row) for row in without_deleted(rows, _ALWAYS)]
+
+
+def link_concepts(graph: Graph, space: Space, near: Mapping[str, Sequence[NearConcepts]]) -> None:
+    """Link concepts with the nearest of what is near to them, in place of what they were linked to.
+
+    Args:
+        graph: where they are.
+        space: whose vectors were compared.
+        near: by the id of a concept what is near to it, the nearest first; those that have gone are left out.
+    """
+    rows = [
+        {"concept_id": each, "near": [_link(pair) for pair in pairs[:NEAREST]]}
+        for each, pairs in sorted(near.items())
+    ]
+    properties = {"property": space.at("").vector_property, "near_property": near_property(space)}
+    graph.write("concepts/link_near", rows=rows, space=space.slug, **properties)
+
+
+def _concept(row: Row) -> DueText:
+    text = concept_text(row["label"], row["description"], row["search_terms"])
+    return DueText(row["concept_id"], text, row["text_hash"])
+
+
+def _link(pair: NearConcepts) -> Row:
+    return {"concept_id": pair.ids[1], "cosine": pair.cosine}
+
+
+def _near(row: Row) -> NearConcepts:
+    return NearConcepts(
+        (row["concept_id"], row["near_id"]),
+        (Text(row["label"], "", tuple(row["terms"])), Text(row["near_label"], "", tuple(row["near_terms"]))),
+        (row["text_hash"], row["near_text_hash"]),
+        row["similarity"],
+    )
+
+
+# What is said of concepts, as it is stored; whoever changes it has locked the concept.
+
+RETOLD_A_STATEMENT: Final = 50
+"""Of each of them a hundred appearances are read, and each may say much."""
+APPEARANCES_READ: Final = 100
+
+
+def hold_concepts(tx: Transaction, ontology: str, concept_ids: Iterable[str]) -> dict[str, Text]:
+    """Lock concepts in the order of their ids; those that are there, and what is said of them."""
+    rows: list[Row] = []
+    for ids in portions(sorted(concept_ids)):
+        rows += tx.run("concepts/hold", ontology=ontology, ids=ids)
+    return {row["concept_id"]: text_of(row) for row in rows}
+
+
+def write_texts(tx: Transaction, ontology: str, texts: Mapping[str, Text]) -> None:
+    """Write new concepts, and what is said of known ones now."""
+    rows = [
+        {
+            "concept_id": identity,
+            "label": text.label,
+            "description": text.description,
+            "search_terms": list(text.terms),
+            "text_hash": text.text_hash,
+            "scope": scope_of_concept(ontology, text.label, text.terms, text.description),
+        }
+        for identity, text in texts.items()
+    ]
+    for part in portions(rows):
+        tx.run("concepts/write", rows=part, ontology=ontology)
+
+
+def retell(
+    tx: Transaction, ontology: str, concept_ids: Collection[str], known: Mapping[str, Text]
+) -> set[str]:
+    """Say of some locked concepts only what their sources say now, the surest first.
+
+    Call it when a source says no more what it said; adding is cheaper. The label stays.
+
+    Args:
+        tx: the transaction.
+        ontology: of the concepts.
+        concept_ids: which; those that have gone are passed over.
+        known: what is stored of them.
+
+    Returns:
+        Ids of those of which something else is said now.
+    """
+    changed = dict[str, Text]()
+    for ids in portions(sorted(concept_ids), RETOLD_A_STATEMENT):
+        for row in tx.run("concepts/said", ids=ids, limit=APPEARANCES_READ):
+            text = _to_text(row)
+            if text != known.get(row["concept_id"]):
+                changed[row["concept_id"]] = text
+    write_texts(tx, ontology, changed)
+    return {*changed}
+
+
+def delete_orphans(tx: Transaction, concept_ids: Iterable[str]) -> None:
+    """Delete those of some locked concepts that no source carries any more, with their names."""
+    for ids in portions(sorted(concept_ids)):
+        tx.run("concepts/delete_orphans", ids=ids)
+
+
+def ask_for_embedding(
+    tx: Transaction, ontology: str, concept_ids: Collection[str], *, limited: bool = True
+) -> None:
+    """Of what is new of some concepts, unless embedding waits until somebody asks for it.
+
+    Of a concept of a single source nothing is asked before somebody wants the ontology's concepts by meaning.
+
+    Raises:
+        TooBusy: the job would be made, and too many wait; the transaction must not be committed. Not where
+            it is not `limited`, see `request_job`.
+    """
+    if not concept_ids:
+        return
+    configured = read_configuration(tx, ontology)
+    if not configured.embed_on_ingest or configured.paused:
+        return
+    if fresh := count_fresh(tx, concept_ids, wants_all=configured.wants_concepts):
+        request_job(tx, CONCEPT_EMBEDDING, ontology, added=fresh, limited=limited)
+
+
+def text_of(row: Row) -> Text:
+    """What a row says of a concept."""
+    return Text(row["label"], row["description"], tuple(row["search_terms"]))
+
+
+def _to_text(row: Row) -> Text:
+    text = Text(row["label"], next(iter(row["descriptions"]), ""))
+    for terms in row["terms"]:
+        text = text.with_more(NamedConcept(row["label"], "", tuple(terms)))
+    return text

@@ -1,0 +1,523 @@
+"""Evidence goes with its sources."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Final, TypedDict, cast
+
+from kg_api.errors import DatabaseUnavailable
+from kg_api.graph.client import Graph, Reader, Row, Transaction, portions
+from kg_api.graph.concept_vectors import ask_for_embedding, delete_orphans, hold_concepts, retell, write_texts
+from kg_api.graph.concepts import (
+    IMPORTED,
+    AppearanceRow,
+    Difference,
+    EvidenceRows,
+    QuoteRow,
+    Text,
+    clean_name,
+    difference,
+    evidence,
+    find_changed_texts,
+    first_texts,
+    names_of,
+    resolve_names,
+    unsaid,
+)
+from kg_api.graph.jobs import CONCEPT_EMBEDDING, would_be_taken
+from kg_api.graph.names import unknown_ontology
+from kg_api.graph.relations import RelationRow, write_relations
+from kg_api.graph.spaces import EXTRACTION_MARK, Mark
+from kg_api.graph.vectors import SourceText, Wanted, count_due, due_sources, source_text
+from kg_api.schemas.base import document_name, spellings
+from kg_api.schemas.concepts import Extraction, ExtractionConfig
+from kg_api.schemas.embedding import RefusedSource
+from kg_api.schemas.vocabulary import Selection
+
+SOURCES_A_TRANSACTION: Final = 250
+"""At 50 concepts each, the most there can be: 12,500 appearances. 30,000 are too much for 512 MB of heap."""
+
+
+def forget_evidence(tx: Transaction, source_ids: Sequence[str]) -> None:
+    """Delete what ties some sources to concepts, and the concepts that no other source carries.
+
+    Of concepts that stay, nothing is said any more that only these sources said. Call it before the sources
+    themselves go, in the same transaction.
+    """
+    for ids in portions(sorted(source_ids)):
+        if rows := tx.run("concepts/hold_of_sources", source_ids=ids):
+            ontology: str = rows[0]["ontology"]
+            held = hold_concepts(tx, ontology, [row["concept_id"] for row in rows])
+            tx.run("concepts/forget_of_sources", source_ids=ids)
+            delete_orphans(tx, held)
+            said = [row["concept_id"] for row in rows if row["said"]]
+            _ask(tx, ontology, retell(tx, ontology, said, held))
+
+
+def forget_apart(graph: Graph, source_ids: Sequence[str]) -> None:
+    """Where many sources will go, delete their evidence before, in transactions of its own.
+
+    All of it may be more than a server can delete at once. If the sources stay in the end, as after a fault,
+    they are due for extraction. Safe to repeat; what comes in meanwhile is for `forget_evidence`.
+
+    Raises:
+        DatabaseUnavailable: Neo4j does not answer; what is forgotten stays so.
+    """
+    if len(source_ids) > SOURCES_A_TRANSACTION:
+        _forget_in_parts(graph, source_ids, lambda _: True)
+
+
+def forget_apart_of_documents(
+    graph: Graph, sources: Mapping[str, Sequence[str]], goes: Callable[[Transaction, str], bool]
+) -> None:
+    """As `forget_apart`, for documents that may stay after all.
+
+    Args:
+        graph: where they are.
+        sources: the sources of each document.
+        goes: whether a document is still to go. Asked in each transaction, where it must hold the document:
+            what does not go keeps its evidence, but for what went in transactions before it changed.
+    """
+    if sum(map(len, sources.values())) > SOURCES_A_TRANSACTION:
+        for document_id, ids in sources.items():
+            _forget_in_parts(graph, ids, lambda tx, called=document_id: goes(tx, called))
+
+
+def _forget_in_parts(graph: Graph, source_ids: Sequence[str], goes: Callable[[Transaction], bool]) -> None:
+    def forget(tx: Transaction, ids: Sequence[str]) -> None:
+        if goes(tx):
+            _forget_and_unmark(tx, ids)
+
+    for ids in portions(sorted(source_ids), SOURCES_A_TRANSACTION):
+        graph.transaction(lambda tx, ids=ids: forget(tx, ids))
+
+
+def _forget_and_unmark(tx: Transaction, source_ids: Sequence[str]) -> None:
+    forget_evidence(tx, source_ids)
+    tx.run("concepts/unmark_sources", source_ids=source_ids)
+
+
+def _ask(tx: Transaction, ontology: str, changed: Collection[str]) -> None:
+    """Nothing is refused to go because too many jobs wait: what is due is found by the backfill, too."""
+    if changed and would_be_taken(tx, CONCEPT_EMBEDDING, ontology):
+        ask_for_embedding(tx, ontology, changed, limited=False)
+
+
+# What an import of concepts reads: the documents it names, and their sources.
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDocuments:
+    """Documents by what they are called."""
+
+    by_name: dict[str, str] = field(default_factory=dict[str, str])
+    by_title: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """Several may have one title."""
+
+
+def documents_called(graph: Graph, ontology: str, names: Iterable[str]) -> KnownDocuments:
+    """The ids of an ontology's documents that have one of these names or titles, by their composed form."""
+    known = KnownDocuments()
+    wanted = sorted({form for name in names for form in spellings(name)})
+    for row in graph.read("concepts/import_documents", ontology=ontology, names=wanted):
+        name = document_name(row["wanted"])
+        if not row["by_name"]:
+            known.by_title.setdefault(name, []).append(row["document_id"])
+        elif row["wanted"] == name or name not in known.by_name:
+            known.by_name[name] = row["document_id"]
+    return known
+
+
+def sources_to_carry(
+    graph: Graph, ontology: str, document_ids: Collection[str], source_ids: Collection[str]
+) -> list[SourceText]:
+    """The sources of some documents and some others of the ontology, in reading order."""
+    ids = {"document_ids": sorted(set(document_ids)), "source_ids": sorted(set(source_ids))}
+    rows = graph.read("concepts/import_sources", ontology=ontology, **ids)
+    return [source_text(row) for row in rows]
+
+
+# How concepts are extracted from each ontology, as it is stored, what it has cost, and how far it is.
+
+
+@dataclass(frozen=True, slots=True)
+class StoredExtraction:
+    """What is stored of an ontology's extraction."""
+
+    ontology: str
+    config: ExtractionConfig = field(default_factory=ExtractionConfig)
+    spent: float = 0.0
+    """US dollars."""
+    asked: str | None = None
+    """The mark of the extractor by which somebody wants all to be read, until it is."""
+    expected: float = 0.0
+    """US dollars that its jobs were to cost, as was estimated when each began."""
+    paused: bool = False
+    """Its extraction or its embedding was cancelled: it is left alone until somebody asks for it."""
+
+
+class ExtractionCounts(TypedDict):
+    """How far extraction is by one mark, and what there is by all."""
+
+    total: int
+    extracted: int
+    refused: int
+    concepts: int
+    quotes: int
+    relations: int
+    unverified_quotes: int
+    unverified_concepts: int
+
+
+def read_extraction(graph: Reader, ontology: str) -> StoredExtraction:
+    """How concepts are extracted from an ontology.
+
+    Raises:
+        NotFound: there is no such ontology.
+    """
+    rows = graph.read("extraction/configuration", names=[ontology])
+    if not rows:
+        raise unknown_ontology(graph, ontology)
+    return _to_stored(rows[0])
+
+
+def read_extractions(graph: Graph) -> list[StoredExtraction]:
+    """How concepts are extracted from all ontologies, in the order of their names."""
+    return [_to_stored(row) for row in graph.read("extraction/configuration", names=None)]
+
+
+def write_extraction(tx: Transaction, ontology: str, config: ExtractionConfig) -> None:
+    """Set how concepts are extracted from an ontology, which is made when it is not there."""
+    stored = json.dumps(config.model_dump(exclude_none=True), sort_keys=True)
+    tx.run("extraction/configure", name=ontology, extraction=stored)
+
+
+def hold_extraction(tx: Transaction, ontology: str) -> ExtractionConfig | None:
+    """Lock an ontology for the transaction; how concepts are extracted from it; None: it has gone."""
+    tx.run("ontologies/hold", names=[ontology])
+    rows = tx.run("extraction/configuration", names=[ontology])
+    return _to_stored(rows[0]).config if rows else None
+
+
+def read_spent(graph: Graph, ontology: str) -> float:
+    """US dollars that extraction from an ontology has cost; 0 when it has gone."""
+    rows = graph.read("extraction/configuration", names=[ontology])
+    return float(rows[0]["spent"]) if rows else 0.0
+
+
+def ask_for_all(tx: Transaction, ontology: str, mark: str | None) -> None:
+    """Note by which extractor, of this mark, somebody wants all of an ontology to be read; None: by none."""
+    tx.run("extraction/ask", ontology=ontology, mark=mark)
+
+
+def note_all_read(tx: Transaction, ontology: str, mark: str) -> None:
+    """Note that an extractor of this mark has read all that somebody wanted it to."""
+    tx.run("extraction/all_read", ontology=ontology, mark=mark)
+
+
+def add_spent(
+    tx: Transaction, ontology: str, dollars: float, receipt: str, job_id: str | None = None
+) -> None:
+    """Add to what extraction has cost an ontology, and by a job, once for each receipt."""
+    tx.run("extraction/add_spent", ontology=ontology, cost=dollars, receipt=receipt, job_id=job_id)
+
+
+def expect_cost(graph: Graph, ontology: str, job_id: str, dollars: float) -> None:
+    """Note what a job is to cost, unless that is noted; and add it to what all were to cost."""
+    graph.write("extraction/expect_cost", ontology=ontology, job_id=job_id, cost=dollars)
+
+
+def count_extraction(graph: Graph, ontology: str, mark: str | None) -> ExtractionCounts:
+    """How far extraction is by a mark, by any where it is none, and what there is."""
+    rows = graph.read("extraction/status", ontology=ontology, mark=mark)
+    return cast("ExtractionCounts", rows[0])
+
+
+def unread_sources(graph: Graph, ontology: str, mark: str | None, *, limit: int) -> list[RefusedSource]:
+    """The sources that were set aside, with the reasons, in reading order."""
+    rows = graph.read("extraction/refused", ontology=ontology, mark=mark, limit=limit)
+    return [RefusedSource.model_validate({**row, "at": row["at"].to_native()}) for row in rows]
+
+
+def retry_unread(tx: Transaction, ontology: str) -> int:
+    """Let sources that were set aside be tried again; how many."""
+    return tx.run("extraction/retry_refused", ontology=ontology)[0]["sources"]
+
+
+def _to_stored(row: Row) -> StoredExtraction:
+    config = ExtractionConfig.model_validate_json(row["extraction"] or "{}")
+    spent, expected = float(row["spent"]), float(row["expected"])
+    return StoredExtraction(row["ontology"], config, spent, row["asked"], expected, bool(row["paused"]))
+
+
+# The evidence of locked sources: read, and written as `rows` tells it.
+
+
+def present_evidence(tx: Transaction, source_ids: Collection[str], proven: Collection[str]) -> EvidenceRows:
+    """The evidence that some sources give, as it is stored.
+
+    Args:
+        tx: in which they are locked.
+        source_ids: which.
+        proven: those of them that carry a concept or are quoted for one; of the others neither is looked for.
+    """
+    ids = sorted(proven)
+    appearances = tx.run("concepts/present_appearances", source_ids=ids) if ids else []
+    for row in appearances:
+        row["terms"], row["unverified"] = tuple(row["terms"]), tuple(row["unverified"])
+    quotes = tx.run("concepts/present_quotes", source_ids=ids) if ids else []
+    relations = tx.run("concepts/present_relations", source_ids=sorted(source_ids))
+    return EvidenceRows(
+        [AppearanceRow(**row) for row in appearances],
+        [QuoteRow(**row) for row in quotes],
+        [RelationRow(**row) for row in relations],
+    )
+
+
+def write_evidence(tx: Transaction, ontology: str, found: Difference, *, new: Collection[str]) -> None:
+    """Write what is to be written, after what is to go.
+
+    Args:
+        tx: in which sources and concepts are locked.
+        ontology: of them.
+        found: what to write, and what to delete.
+        new: sources that give no evidence yet: theirs is made, not looked for.
+    """
+    for part in portions([row.relation_id for row in found.gone.relations]):
+        tx.run("concepts/forget_relations", ids=part)
+    for part in portions([row.instance_id for row in found.gone.quotes]):
+        tx.run("concepts/forget_quotes", ids=part)
+    for part in portions(_rows(found.gone.appearances)):
+        tx.run("concepts/forget_appearances", rows=part)
+    for part in portions(_first_rows(found.write, new)):
+        tx.run("concepts/write_first", rows=part, ontology=ontology)
+    for part in portions(_rows(row for row in found.write.appearances if row.source_id not in new)):
+        tx.run("concepts/write_appearances", rows=part)
+    for part in portions(_rows(row for row in found.write.quotes if row.source_id not in new)):
+        tx.run("concepts/write_quotes", rows=part, ontology=ontology)
+    write_relations(tx, ontology, found.write.relations)
+
+
+def _first_rows(write: EvidenceRows, new: Collection[str]) -> list[Row]:
+    """A row for each source that gives no evidence yet: its concepts, each with its quotes."""
+    quotes = dict[tuple[str, str], list[Row]]()
+    for quote in write.quotes:
+        quotes.setdefault((quote.source_id, quote.concept_id), []).append(_row(quote))
+    first = (row for row in write.appearances if row.source_id in new)
+    return [
+        {
+            "source_id": source_id,
+            "concepts": [_row(row) | {"quotes": quotes.get((source_id, row.concept_id), [])} for row in rows],
+        }
+        for source_id, rows in groupby(first, key=lambda row: row.source_id)
+    ]
+
+
+def _rows(rows: Iterable[AppearanceRow | QuoteRow]) -> list[Row]:
+    return [_row(row) for row in rows]
+
+
+def _row(row: AppearanceRow | QuoteRow) -> Row:
+    """As `dataclasses.asdict` does it, without copying what is in it, which takes ten times as long."""
+    return {name: getattr(row, name) for name in row.__slots__}
+
+
+# Concepts and their evidence on their way in: all of a batch in one transaction, or nothing.
+#
+# Writers lock in one order: sources, names, concepts, each by id. What locks each other out all the same, as
+# merging and deleting may, is tried again by the driver.
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of extractions."""
+
+    done: int
+    """Sources."""
+    emptied: int
+    """Of them those that carried imported concepts before, and carry none now."""
+
+
+REASON_CHARACTERS = 300
+LOOKS = 5
+"""So often names are looked up again when what they mean has gone meanwhile."""
+
+
+def write_extractions(
+    tx: Transaction, ontology: str, extractions: Sequence[Extraction], mark: str, *, imported: bool = False
+) -> Written:
+    """Write within the caller's transaction what was found in some sources, and ask for its embedding.
+
+    What was found there before goes, if it is of the same origin. Doing it twice changes nothing. A source
+    that has changed or gone meanwhile is passed over and stays due; one that was refused keeps its evidence.
+
+    Args:
+        tx: the transaction, which may run twice.
+        ontology: of the sources.
+        extractions: what was found, one for a source.
+        mark: of the extractor, or of the import.
+        imported: whether people or files said it; extraction does not touch it then, nor is the source read.
+
+    Returns:
+        How many sources are done, and what that took away.
+
+    Raises:
+        TooBusy: the job of embedding would be made, and too many wait; the transaction must not be committed.
+    """
+    sources = _hold_sources(tx, ontology, extractions)
+    held = [each for each in extractions if each.source_id in sources]
+    read = [each for each in held if each.refused is None]
+    names = names_of(ontology, read)
+    carried = {concept for each in read for concept in sources[each.source_id].concept_ids}
+    stored, known = _hold_concepts(tx, ontology, names, carried)
+    means = resolve_names(ontology, read, stored)
+    texts = {identity: source.full_text for identity, source in sources.items()}
+    wanted = evidence(ontology, read, means, texts, f"{IMPORTED}{mark}" if imported else mark)
+    proven = {each.source_id for each in read if sources[each.source_id].is_evidence}
+    present = present_evidence(tx, [each.source_id for each in read], proven)
+    found = difference(wanted, present, imported=imported)
+    lost = unsaid(found, present)
+    more = [row for row in found.write.appearances if row.concept_id not in lost]
+    changed = find_changed_texts(first_texts(ontology, read, means) | known, known, more)
+    write_texts(tx, ontology, changed)
+    _write_names(tx, {name: means[name] for name in names if name not in stored})
+    write_evidence(tx, ontology, found, new={each.source_id for each in read}.difference(proven))
+    _mark(tx, ontology, held, mark, found, imported=imported)
+    delete_orphans(tx, {row.concept_id for row in found.gone.appearances})
+    retold = retell(tx, ontology, lost, known)
+    more_sources = {row.concept_id for row in found.write.appearances}  # a second one makes a concept due
+    ask_for_embedding(tx, ontology, retold.union(changed, more_sources))
+    return Written(len(held), len(_imported(present) - _imported(wanted)) if imported else 0)
+
+
+def due_for_extraction(
+    graph: Graph,
+    ontology: str,
+    mark: str,
+    after: tuple[str, int],
+    limit: int,
+    *,
+    selection: Selection = "due",
+) -> list[SourceText]:
+    """The next sources that are to be read, in reading order.
+
+    Args:
+        graph: where they are.
+        ontology: whose.
+        mark: of the extractor.
+        after: document and paragraph of the last one that was looked at; ("", -1) at the beginning.
+        limit: most of them.
+        selection: `due`: all that no extractor of this mark has read; `missing`: that none has read.
+    """
+    return due_sources(graph, _unread(ontology, mark, selection), after=after, limit=limit)
+
+
+def count_for_extraction(graph: Graph, ontology: str, mark: str, selection: Selection = "due") -> int:
+    """How many sources are to be read; see `due_for_extraction`."""
+    return count_due(graph, _unread(ontology, mark, selection))
+
+
+def reading_mark(mark: str) -> Mark:
+    """Sources that an extractor has read are marked as those that are embedded."""
+    return Mark("Source", EXTRACTION_MARK, mark, "extracted_at", "not_extracted_because")
+
+
+def _unread(ontology: str, mark: str, selection: Selection) -> Wanted:
+    read = reading_mark(mark)
+    return Wanted(ontology, read, read.key, selection)
+
+
+@dataclass(frozen=True, slots=True)
+class _HeldSource:
+    """A source that is locked: no evidence comes to it, and none goes, before the transaction ends."""
+
+    full_text: str
+    concept_ids: Sequence[str]
+    """Of the concepts that it carries."""
+    is_evidence: bool
+    """Whether it carries a concept, or is quoted for one."""
+
+
+def _hold_sources(
+    tx: Transaction, ontology: str, extractions: Sequence[Extraction]
+) -> dict[str, _HeldSource]:
+    """Lock the sources that are still what was read; by id."""
+    rows = [
+        {
+            "source_id": each.source_id,
+            "content_hash": each.content_hash,
+            "block_kinds": each.block_kinds,
+        }
+        for each in sorted(extractions, key=lambda each: each.source_id)
+    ]
+    held = tx.run("concepts/hold_sources", rows=rows, ontology=ontology)
+    return {row.pop("source_id"): _HeldSource(**row) for row in held}
+
+
+def _hold_concepts(
+    tx: Transaction, ontology: str, names: Mapping[str, str], carried: Collection[str]
+) -> tuple[dict[str, str], dict[str, Text]]:
+    """Lock what some names mean and what is carried; by name its concept, and what is said of all.
+
+    Names that are there are only read: whoever deletes one has locked its concept first.
+    """
+    for _ in range(LOOKS):
+        stored = _find_or_create(tx, ontology, names)
+        held = hold_concepts(tx, ontology, {*carried, *filter(None, stored.values())})
+        if held.keys() >= {*stored.values()}:
+            return stored, held
+    raise DatabaseUnavailable(
+        "concepts change faster than they can be written; it will be retried automatically"
+    )
+
+
+def _imported(rows: EvidenceRows) -> set[str]:
+    """The sources of which somebody brought something."""
+    every = (*rows.appearances, *rows.quotes, *rows.relations)
+    return {row.source_id for row in every if row.extracted_with.startswith(IMPORTED)}
+
+
+def _find_or_create(tx: Transaction, ontology: str, names: Mapping[str, str]) -> dict[str, str]:
+    """By name, the concept that it means; names that are new are made and mean nothing yet.
+
+    What is just being deleted has no properties: making its name anew waits for that.
+    """
+    rows = [row for ids in portions([*names]) for row in tx.run("concepts/find_names", name_ids=ids)]
+    found = [row for row in rows if row["name_id"] and row["concept_id"]]
+    there = {row["name_id"] for row in found}
+    new = [{"name_id": each, "name": name} for each, name in names.items() if each not in there]
+    for part in portions(new):
+        found += tx.run("concepts/make_names", rows=part, ontology=ontology)
+    return {row["name_id"]: row["concept_id"] for row in found}
+
+
+def _write_names(tx: Transaction, means: Mapping[str, str]) -> None:
+    rows = [{"name_id": name, "concept_id": concept} for name, concept in means.items()]
+    for part in portions(rows):
+        tx.run("concepts/write_names", rows=part)
+
+
+def _mark(
+    tx: Transaction,
+    ontology: str,
+    held: Sequence[Extraction],
+    mark: str,
+    found: Difference,
+    *,
+    imported: bool,
+) -> None:
+    if imported:
+        tx.run("concepts/unmark_sources", source_ids=found.gone.source_ids)
+        return
+    rows = [
+        {
+            "source_id": each.source_id,
+            "refused": each.refused and clean_name(each.refused, REASON_CHARACTERS),
+            "unverified": each.unverified or None,
+        }
+        for each in held
+    ]
+    tx.run("concepts/mark_sources", rows=rows, ontology=ontology, mark=mark)

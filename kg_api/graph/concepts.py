@@ -1,0 +1,667 @@
+"""What extraction found, cleaned, and which concepts its names mean. Pure.
+
+All texts come from strangers: models, files, documents.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from itertools import chain
+from typing import Any, Final, TypeVar
+
+from kg_api.errors import NotFound
+from kg_api.graph.client import Graph, Row
+from kg_api.graph.names import identify_concept
+from kg_api.graph.reach import reaches
+from kg_api.graph.relations import RelationRow, between, state
+from kg_api.schemas.base import (
+    concept_id,
+    concept_name,
+    concept_text_hash,
+    instance_id,
+    name_id,
+    one_line,
+    relation_id,
+)
+from kg_api.schemas.concepts import (
+    Concept,
+    Evidence,
+    ExtractedConcept,
+    ExtractedRelation,
+    Extraction,
+    Quote,
+    UnverifiedQuote,
+)
+from kg_api.schemas.search import Place
+from kg_api.suggestions import NamePlaces, fold
+
+LABEL_CHARACTERS: Final = 200
+DESCRIPTION_CHARACTERS: Final = 1000
+TERM_CHARACTERS: Final = 200
+TERMS: Final = 20
+
+
+def clean_name(text: str, characters: int) -> str:
+    """A text of one line without unseen characters, no longer than that."""
+    return one_line(text)[:characters].strip()
+
+
+@dataclass(frozen=True, slots=True)
+class NamedConcept:
+    """A concept that was found, cleaned."""
+
+    label: str
+    description: str
+    terms: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    """All that it is called: its label, and other forms of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What is said of a concept."""
+
+    label: str
+    description: str = ""
+    terms: tuple[str, ...] = ()
+
+    def with_more(self, found: NamedConcept) -> Text:
+        """The same with what was found since: a description if it had none, terms while there is room."""
+        known = {concept_name(each): each for each in (self.label, *self.terms)}
+        for each in (found.label, *found.terms):
+            known.setdefault(concept_name(each), each)
+        terms = tuple(known.values())[1 : TERMS + 1]
+        return replace(self, description=self.description or found.description, terms=terms)
+
+    @property
+    def text_hash(self) -> str:
+        """Changes when what is embedded does."""
+        return concept_text_hash(self.label, self.description, self.terms)
+
+
+@lru_cache(maxsize=4096)  # each step of writing a batch asks for all of it
+def to_named(found: ExtractedConcept) -> NamedConcept | None:
+    """A concept that was found, cleaned; None when nothing is left of its label."""
+    label = clean_name(found.label, LABEL_CHARACTERS)
+    own = concept_name(label)
+    forms = [clean_name(form, TERM_CHARACTERS) for form in found.forms[:TERMS]]
+    cut = [*forms, *(clean_name(term, TERM_CHARACTERS) for term in found.search_terms)]
+    terms = {name: term for term in cut if (name := concept_name(term)) not in {"", own}}
+    names = (label, *(form for form in forms if concept_name(form) in terms))
+    description = clean_name(found.description, DESCRIPTION_CHARACTERS)
+    return NamedConcept(label, description, tuple(terms.values())[:TERMS], names) if own else None
+
+
+def all_named(extractions: Iterable[Extraction]) -> Iterator[NamedConcept]:
+    """All concepts that were found, cleaned."""
+    for each in extractions:
+        for found in each.concepts:
+            if one := to_named(found):
+                yield one
+
+
+def names_of(ontology: str, extractions: Iterable[Extraction]) -> dict[str, str]:
+    """By id, in the order of the ids: all names of what was found.
+
+    A search term is none. It may be broader, "Python" for "CPython": whether a concept of that label is the
+    same is for merging to judge, by their vectors too.
+    """
+    names = [name for one in all_named(extractions) for name in one.names]
+    return dict(sorted((name_id(ontology, name), concept_name(name)) for name in names))
+
+
+def resolve_names(
+    ontology: str, extractions: Sequence[Extraction], known: Mapping[str, str]
+) -> dict[str, str]:
+    """By the name's id, the concept that it means: what is known already, then labels, then other forms.
+
+    Args:
+        ontology: whose.
+        extractions: what was found.
+        known: concepts by the id of their names, as they are stored.
+    """
+    means = dict(known)
+    for one in all_named(extractions):
+        means.setdefault(name_id(ontology, one.label), concept_id(ontology, one.label))
+    for one in all_named(extractions):
+        for name in one.names:
+            means.setdefault(name_id(ontology, name), means[name_id(ontology, one.label)])
+    return means
+
+
+def terms_of(*lists: Iterable[str]) -> tuple[str, ...]:
+    """Terms together, each name once, no more than allowed."""
+    known = dict[str, str]()
+    for each in chain(*lists):
+        known.setdefault(concept_name(each), each)
+    return tuple(known.values())[:TERMS]
+
+
+def first_texts(
+    ontology: str, extractions: Iterable[Extraction], means: Mapping[str, str]
+) -> dict[str, Text]:
+    """By concept, the label under which it was found first, and nothing more."""
+    first = dict[str, Text]()
+    for found in all_named(extractions):
+        first.setdefault(means[name_id(ontology, found.label)], Text(found.label))
+    return first
+
+
+# The evidence of concepts as rows to write, told apart from what is there. Pure.
+
+QUOTE_CHARACTERS: Final = 1000
+TYPE_CHARACTERS: Final = 100
+UNVERIFIED: Final = 20
+"""Most unverified quotes that are kept of a concept in a source."""
+IMPORTED: Final = "imported:"
+"""Stands before the mark of what was imported."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppearanceRow:
+    """A source carries a concept."""
+
+    source_id: str
+    concept_id: str
+    confidence: float
+    verified: bool
+    extracted_with: str
+    description: str = ""
+    """What the source says of it, as `terms`."""
+    terms: tuple[str, ...] = ()
+    """Its label first, where that is another name than the concept's."""
+    unverified: tuple[str, ...] = ()
+    """What was quoted for it and proves nothing."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self.source_id, self.concept_id
+
+    @property
+    def says(self) -> tuple[str, tuple[str, ...]]:
+        """All that the source says of it."""
+        return self.description, self.terms
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteRow:
+    """A quote of a source proves a concept."""
+
+    source_id: str
+    concept_id: str
+    instance_id: str = field(compare=False)
+    """That of a concept which became this one stays as it was."""
+    start: int
+    end: int
+    quote: str
+    score: float
+    said: str | None
+    extracted_with: str
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self.source_id, self.concept_id, str(self.start), str(self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRows:
+    """What ties sources to concepts."""
+
+    appearances: Sequence[AppearanceRow] = ()
+    quotes: Sequence[QuoteRow] = ()
+    relations: Sequence[RelationRow] = ()
+
+    @property
+    def source_ids(self) -> list[str]:
+        rows = (*self.appearances, *self.quotes, *self.relations)
+        return sorted({row.source_id for row in rows})
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What is to be written, and what is to go before."""
+
+    write: EvidenceRows
+    gone: EvidenceRows
+
+
+R = TypeVar("R", AppearanceRow, QuoteRow, RelationRow)
+
+
+def evidence(
+    ontology: str,
+    extractions: Iterable[Extraction],
+    means: Mapping[str, str],
+    texts: Mapping[str, str],
+    extracted_with: str,
+) -> EvidenceRows:
+    """The rows of what was found; a quote that is not in its source to the letter is left out.
+
+    Args:
+        ontology: whose.
+        extractions: what was found.
+        means: by the ids of names, the concepts that they mean.
+        texts: of the sources.
+        extracted_with: the mark of all rows.
+    """
+    found = _Found(ontology, means, extracted_with)
+    for each in extractions:
+        found.add(each, texts[each.source_id])
+    return EvidenceRows([*found.appearances.values()], [*found.quotes.values()], [*found.relations.values()])
+
+
+class _Found:
+    """Gathers rows; what is found twice is one row."""
+
+    def __init__(self, ontology: str, means: Mapping[str, str], extracted_with: str) -> None:
+        self._ontology = ontology
+        self._means = means
+        self._with = extracted_with
+        self.appearances = dict[tuple[str, ...], AppearanceRow]()
+        self.quotes = dict[tuple[str, ...], QuoteRow]()
+        self.relations = dict[tuple[str, ...], RelationRow]()
+
+    def add(self, extraction: Extraction, text: str) -> None:
+        """Gather the rows of one source."""
+        here = set[str]()
+        for found in extraction.concepts:
+            if one := to_named(found):
+                concept = self._means[name_id(self._ontology, one.label)]
+                here.add(concept)
+                self._add_concept(extraction.source_id, concept, found, text, one)
+        for row in self._relations(extraction, here, text):
+            self.relations.setdefault(row.key, row)
+
+    def _add_concept(
+        self, source: str, concept: str, found: ExtractedConcept, text: str, one: NamedConcept
+    ) -> None:
+        rows = [self._quote(source, concept, quote) for each in found.quotes if (quote := _in(text, each))]
+        for row in rows:
+            self.quotes.setdefault(row.key, row)
+        other = [one.label] if concept_id(self._ontology, one.label) != concept else []
+        says = one.description, terms_of(other, one.terms)
+        kept = _split_unverified(found.unverified)
+        new = AppearanceRow(source, concept, _share(found.confidence), bool(rows), self._with, *says, kept)
+        known = self.appearances.get(new.key)
+        self.appearances[new.key] = _together(known, new) if known else new
+
+    def _quote(self, source: str, concept: str, quote: Quote) -> QuoteRow:
+        identity = instance_id(concept, source, quote.start, quote.end)
+        said = None if quote.said is None else clean_name(quote.said, QUOTE_CHARACTERS)
+        place = (source, concept, identity, quote.start, quote.end)
+        return QuoteRow(*place, quote.text, _share(quote.score), said, self._with)
+
+    def _relations(self, extraction: Extraction, here: Collection[str], text: str) -> Iterator[RelationRow]:
+        """Those between two concepts that were found in the same source."""
+        places = NamePlaces(partial(fold, text))
+        quotes: defaultdict[str, list[QuoteRow]] = defaultdict(list)
+        for row in self.quotes.values() if extraction.relations else ():
+            if row.source_id == extraction.source_id:
+                quotes[row.concept_id].append(row)
+        for each in extraction.relations:
+            names = [clean_name(label, LABEL_CHARACTERS) for label in (each.subject, each.object)]
+            subject, target = (self._means.get(name_id(self._ontology, name), "") for name in names)
+            if subject in here and target in here and subject != target:
+                own = each.quote and _in(text, each.quote)
+                known = (own.text, own.start, own.end) if own else None
+                quote = known or between(text, quotes[subject], quotes[target], places.pair(*names))
+                if row := self._relation(each, names, (extraction.source_id, subject, target), quote):
+                    yield row
+
+    def _relation(
+        self,
+        stated: ExtractedRelation,
+        names: Sequence[str],
+        ends: tuple[str, str, str],
+        quote: tuple[str, int | None, int | None],
+    ) -> RelationRow | None:
+        kind = clean_name(stated.type, TYPE_CHARACTERS)
+        if not kind:
+            return None
+        identity = relation_id(self._ontology, names[0], kind, names[1], ends[0])
+        said = (kind, _share(stated.confidence), self._with, state(names[0], kind, names[1]))
+        return RelationRow(identity, *ends, *said, *quote)
+
+
+def difference(wanted: EvidenceRows, present: EvidenceRows, *, imported: bool) -> Difference:
+    """What makes of the present what is wanted: what has another origin stays, and an import goes before.
+
+    An appearance stays as long as a quote proves it.
+    """
+    known = {row.key: row.instance_id for row in present.quotes}
+    own = [replace(row, instance_id=known.get(row.key, row.instance_id)) for row in wanted.quotes]
+    quotes = _join(own, present.quotes, imported=imported)
+    relations = _join(wanted.relations, present.relations, imported=imported)
+    proven = {(row.source_id, row.concept_id): row.extracted_with for row in quotes.values()}
+    appearances = _join(wanted.appearances, present.appearances, imported=imported)
+    for row in present.appearances:
+        if row.key in proven and row.key not in appearances:
+            mark = proven[row.source_id, row.concept_id]
+            appearances[row.key] = replace(row, extracted_with=mark, description="", terms=(), unverified=())
+    appearances = {key: replace(row, verified=key in proven) for key, row in appearances.items()}
+    turned = [row for row in present.relations if _is_turned(row, relations.get(row.key))]
+    return Difference(
+        EvidenceRows(
+            _find_changed(appearances, present.appearances),
+            _find_changed(quotes, present.quotes),
+            _find_changed(relations, present.relations),
+        ),
+        EvidenceRows(
+            _find_gone(appearances, present.appearances),
+            _find_gone(quotes, present.quotes),
+            [*_find_gone(relations, present.relations), *turned],
+        ),
+    )
+
+
+def unsaid(found: Difference, present: EvidenceRows) -> set[str]:
+    """The concepts of which a source does not say any more what it said."""
+    after = {row.key: row.says for row in found.write.appearances}
+    changed = {row.concept_id for row in present.appearances if row.says != after.get(row.key, row.says)}
+    lost = changed.union(row.concept_id for row in found.gone.appearances)
+    return lost.intersection(row.concept_id for row in present.appearances if any(row.says))
+
+
+def find_changed_texts(
+    before: Mapping[str, Text], known: Mapping[str, Text], said: Iterable[AppearanceRow]
+) -> dict[str, Text]:
+    """By concept, in the order of the ids: what is to be said of those that are new, or better known now.
+
+    Args:
+        before: of each concept, what was said without this.
+        known: those that are stored.
+        said: what is said since.
+    """
+    now = dict(before)
+    for row in said:
+        text = now[row.concept_id]
+        now[row.concept_id] = text.with_more(NamedConcept(text.label, row.description, row.terms))
+    return {identity: text for identity, text in sorted(now.items()) if known.get(identity) != text}
+
+
+def _together(one: AppearanceRow, other: AppearanceRow) -> AppearanceRow:
+    """Of one concept in one source."""
+    return replace(
+        one,
+        confidence=max(one.confidence, other.confidence),
+        verified=one.verified or other.verified,
+        description=one.description or other.description,
+        terms=terms_of(one.terms, other.terms),
+        unverified=_split_unverified((*one.unverified, *other.unverified)),
+    )
+
+
+def _join(wanted: Sequence[R], present: Sequence[R], *, imported: bool) -> dict[tuple[str, ...], R]:
+    own = {row.key: row for row in wanted}
+    others = {row.key: row for row in present if row.extracted_with.startswith(IMPORTED) != imported}
+    return others | own if imported else own | others
+
+
+def _find_changed(final: Mapping[tuple[str, ...], R], present: Sequence[R]) -> list[R]:
+    known = {row.key: row for row in present}
+    return [row for key, row in sorted(final.items()) if known.get(key) != row]
+
+
+def _find_gone(final: Mapping[tuple[str, ...], R], present: Sequence[R]) -> list[R]:
+    return [row for row in present if row.key not in final]
+
+
+def _is_turned(before: RelationRow, now: RelationRow | None) -> bool:
+    """Whether a relationship goes between other concepts now."""
+    return now is not None and (before.subject, before.object) != (now.subject, now.object)
+
+
+def _in(text: str, quote: Quote) -> Quote | None:
+    """A quote without blanks at its end and no longer than allowed, if it is in the text to the letter."""
+    kept = quote.text[:QUOTE_CHARACTERS].rstrip()
+    if not kept or quote.start < 0 or text[quote.start : quote.end] != quote.text:
+        return None
+    return replace(quote, text=kept, end=quote.start + len(kept))
+
+
+def _split_unverified(said: Iterable[str]) -> tuple[str, ...]:
+    cleaned_up = (clean_name(each, QUOTE_CHARACTERS) for each in said)
+    return tuple(dict.fromkeys(each for each in cleaned_up if each))[:UNVERIFIED]
+
+
+def _share(number: float) -> float:
+    """From 0 to 1, whatever a model says."""
+    return min(max(float(number), 0.0), 1.0) if math.isfinite(number) else 0.0
+
+
+# Reading concepts: what proves them, where they stand, and what they are related to. Never their vectors.
+#
+# A concept that very many sources carry has very many neighbours. So every step looks at so many
+# relationships of a concept at most, and takes so many neighbours, and says so where there are more.
+
+SCANNED = 10_000
+"""Relationships of one concept that are looked at in one step."""
+SCANNED_IN_ALL = 50_000
+"""And of all concepts of a step together."""
+MAX_SOURCES = 100
+"""Sources that are named for one relationship."""
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Appearance:
+    """A source that carries a concept, and the quotes it has of it."""
+
+    place: Place
+    quotes: list[Evidence]
+    unverified: list[str] = field(default_factory=list[str])
+    """What was quoted and proves nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A concept that another is related to."""
+
+    of: str
+    """The id of the concept that was asked about."""
+    concept: Concept
+    type: str
+    outgoing: bool
+    confidence: float
+    sources: list[str]
+    support: int
+    """How many sources state it, also where not all are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatedRelation:
+    """What is stated of two concepts."""
+
+    subject: str
+    type: str
+    object: str
+    sources: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedConcept:
+    """The neighbours of a concept, the nearest first."""
+
+    neighbours: list[str]
+    cut: bool
+    """There are more of them."""
+
+
+def concepts_of(graph: Graph, concept_ids: Iterable[str]) -> dict[str, Concept]:
+    """Some concepts by id; what is not there is missing."""
+    ids = list(dict.fromkeys(concept_ids))
+    rows = graph.read("concepts/read_by_ids", concept_ids=ids) if ids else []
+    return {row["concept_id"]: Concept.model_validate(row) for row in rows if reaches(row["ontology"])}
+
+
+def find_concept(graph: Graph, concept_id: str) -> Concept:
+    """One concept, by its id or at least eight digits that only this id begins with.
+
+    Raises:
+        NotFound: there is none by that id.
+        Conflict: several ids begin so.
+    """
+    found = concepts_of(graph, [concept_id])
+    if not found and (whole := identify_concept(graph, concept_id)):
+        found = concepts_of(graph, [whole])
+    if not found:
+        raise NotFound(
+            f"there is no concept {concept_id!r}; it may have been merged with another, or its documents "
+            "have changed: `kg concept search` finds it"
+        )
+    return next(iter(found.values()))
+
+
+def page_of_concepts(graph: Graph, ontology: str, offset: int, limit: int) -> tuple[list[Concept], int]:
+    """One page of an ontology's concepts, those of most sources first, and how many there are in all."""
+    rows = graph.read("concepts/read_page", ontology=ontology, offset=offset, limit=limit)
+    total = graph.read("concepts/read_count", ontology=ontology)[0]["total"]
+    return [Concept.model_validate(row) for row in rows], total
+
+
+def evidence_of(graph: Graph, concept_id: str, limit: int) -> list[Evidence]:
+    """Quotes that prove a concept, the surest first."""
+    rows = graph.read("concepts/read_evidence", concept_id=concept_id, limit=limit)
+    return [_evidence(Place.model_validate(row), row, row["quote_start"], row["quote_end"]) for row in rows]
+
+
+def count_evidence(graph: Graph, concept_id: str) -> int:
+    """How many quotes prove a concept."""
+    rows = graph.read("concepts/count_evidence", concept_id=concept_id)
+    return rows[0]["quotes"] if rows else 0
+
+
+def read_unverified(graph: Graph, concept_id: str, limit: int) -> tuple[list[UnverifiedQuote], int]:
+    """What was quoted for a concept and proves nothing, in reading order; and how much there is in all."""
+    rows = graph.read("concepts/read_unverified", concept_id=concept_id, limit=limit)
+    return [UnverifiedQuote.model_validate(row) for row in rows], rows[0]["total"] if rows else 0
+
+
+def appearances(graph: Graph, concept_id: str, limit: int) -> list[Appearance]:
+    """The sources that carry a concept, those with a true quote first."""
+    rows = graph.read("concepts/appearances", concept_id=concept_id, limit=limit)
+    return [_appearance(row) for row in rows]
+
+
+def relations_of(graph: Graph, concept_ids: Sequence[str], limit: int) -> list[Relation]:
+    """What some concepts are stated to be related to, at most so many of each; what most state first."""
+    rows = graph.read(
+        "concepts/related",
+        concept_ids=list(concept_ids),
+        scanned=_share_reads(concept_ids),
+        limit=limit,
+        most_sources=MAX_SOURCES,
+    )
+    return [_relation(row, row["of"]) for row in rows]
+
+
+def appearing_with(graph: Graph, concept_id: str, kind: str, limit: int) -> list[Relation]:
+    """The concepts that appear in the same sources as one, as relations of some type."""
+    rows = graph.read(
+        "concepts/appearing_with",
+        concept_id=concept_id,
+        scanned=SCANNED,
+        limit=limit,
+        most_sources=MAX_SOURCES,
+    )
+    usual = {"type": kind, "outgoing": True, "confidence": 1.0}
+    return [_relation({**row, **usual}, concept_id) for row in rows]
+
+
+def expand_related(graph: Graph, concept_ids: Sequence[str], fan_out: int) -> dict[str, ReachedConcept]:
+    """One step along what is stated."""
+    rows = graph.read(
+        "concepts/expand_related",
+        concept_ids=list(concept_ids),
+        fan_out=fan_out,
+        scanned=_share_reads(concept_ids),
+    )
+    return _to_reached(rows)
+
+
+def expand_appearing(graph: Graph, concept_ids: Sequence[str], fan_out: int) -> dict[str, ReachedConcept]:
+    """One step to the concepts that appear in the same sources."""
+    rows = graph.read(
+        "concepts/expand_appearing",
+        concept_ids=list(concept_ids),
+        fan_out=fan_out,
+        scanned=_share_reads(concept_ids),
+    )
+    return _to_reached(rows)
+
+
+def statements_between(graph: Graph, pairs: Sequence[Pair]) -> dict[Pair, StatedRelation]:
+    """By pair of concepts what most sources state of them; a pair of which nothing is stated is missing."""
+    rows = graph.read(
+        "concepts/statements_between", pairs=_lists(pairs), scanned=SCANNED, most_sources=MAX_SOURCES
+    )
+    return {(row["first"], row["second"]): _between(row) for row in rows}
+
+
+def statements_among(
+    graph: Graph, concept_ids: Sequence[str], limit: int
+) -> tuple[list[StatedRelation], bool]:
+    """What is stated of some concepts among themselves, by most sources first; and whether it is not all."""
+    rows = graph.read(
+        "concepts/statements_among",
+        concept_ids=list(concept_ids),
+        scanned=_share_reads(concept_ids),
+        most_sources=MAX_SOURCES,
+        limit=limit,
+    )
+    stated = [StatedRelation(row["subject"], row["type"], row["object"], row["stated"]) for row in rows]
+    return stated, len(rows) >= limit or any(row["cut"] for row in rows)
+
+
+def sources_shared(graph: Graph, pairs: Sequence[Pair]) -> dict[Pair, list[str]]:
+    """By pair of concepts the sources in which both appear."""
+    rows = graph.read("concepts/sources_shared", pairs=_lists(pairs), most_sources=MAX_SOURCES)
+    return {(row["first"], row["second"]): sorted(row["shared"]) for row in rows}
+
+
+def _share_reads(concept_ids: Sequence[str]) -> int:
+    """How many relationships of each are looked at."""
+    return max(1, min(SCANNED, SCANNED_IN_ALL // max(1, len(concept_ids))))
+
+
+def _appearance(row: Row) -> Appearance:
+    place = Place.model_validate(row)
+    quotes = [_evidence(place, each, each["start"], each["end"]) for each in row["quotes"]]
+    return Appearance(place, quotes, row["unverified"])
+
+
+def _evidence(place: Place, quote: Mapping[str, Any], start: int, end: int) -> Evidence:
+    """A quote's place is stored within its source, so that it stays true when the source moves."""
+    return Evidence(
+        instance_id=quote["instance_id"],
+        quote=quote["quote"],
+        start=place.start + start,
+        end=place.start + end,
+        score=quote["score"],
+        source=place,
+    )
+
+
+def _relation(row: Mapping[str, Any], of: str) -> Relation:
+    told = {name: row[name] for name in ("type", "outgoing", "confidence", "support")}
+    return Relation(of=of, concept=Concept.model_validate(row), sources=row["stated"], **told)
+
+
+def _to_reached(rows: Iterable[Row]) -> dict[str, ReachedConcept]:
+    return {row["concept_id"]: ReachedConcept(row["neighbours"], row["cut"]) for row in rows}
+
+
+def _between(row: Row) -> StatedRelation:
+    subject, target = row["first"], row["second"]
+    if not row["forward"]:
+        subject, target = target, subject
+    return StatedRelation(subject, row["type"], target, row["stated"])
+
+
+def _lists(pairs: Sequence[Pair]) -> list[list[str]]:
+    return [list(pair) for pair in pairs]

@@ -1,0 +1,518 @@
+"""Writing the differences of several documents of one ontology, each statement once for all of them.
+
+Whoever calls holds the documents. Workers who embed or read their sources do not: rows of sources that are
+there go in the order of their ids, as the workers' do.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kg_api.errors import Conflict, NotFound
+from kg_api.graph.client import DeletedMeanwhile, Graph, Row, Transaction, portions
+from kg_api.graph.concept_writes import forget_apart, forget_apart_of_documents, forget_evidence
+from kg_api.graph.documents import (
+    DocumentDifference,
+    block_row,
+    document_row,
+    find_difference,
+    find_left_out,
+    find_same_texts,
+    may_be_left_out,
+    new_row,
+    placed_row,
+    read_same_texts,
+    scope_of,
+    skipped,
+    source_row,
+    unchanged,
+    with_changes,
+)
+from kg_api.graph.filters import (
+    asks_for_absence,
+    describe_unknown_fields,
+    matching_documents,
+    metadata_properties,
+)
+from kg_api.graph.fulltext import require_language
+from kg_api.graph.images import release_holds, write_images, write_originals
+from kg_api.graph.jobs import IMAGE_EMBEDDING, SOURCE_EMBEDDING, request_job
+from kg_api.graph.library import summaries
+from kg_api.graph.names import identify_document, is_whole_id, note_on_ontologies, require_ontologies
+from kg_api.graph.review import forget_waiting_of, put_waiting
+from kg_api.graph.similar import count_sources
+from kg_api.graph.spaces import StoredConfiguration, read_configuration
+from kg_api.graph.text_analysis import aliases_at
+from kg_api.schemas.base import digest
+from kg_api.schemas.documents import Deleted, DocumentRecord, SourceRecord, StoredChange
+from kg_api.schemas.filters import MAX_SHOWN, Clause, DeletedMatching, DocumentDeletion
+from kg_api.wording import pluralize
+
+SOURCES_A_STATEMENT = 1000
+
+
+def write_blocks(tx: Transaction, differences: Sequence[DocumentDifference]) -> Counter[str]:
+    """Write the blocks of sources that stay; by document, how many are to be read for concepts again."""
+    owners = _owners(differences)
+    rows = [block_row(source_row(source)) for each in differences for source in each.other_blocks]
+    changed = (tx.run("sources/set_blocks", rows=part) for part in _parts(rows))
+    return Counter(owners[row["source_id"]] for found in changed for row in found)
+
+
+def write_sources(tx: Transaction, differences: Sequence[DocumentDifference]) -> Counter[str]:
+    """Write what is new, moved and gone.
+
+    Returns:
+        By document: how many sources lost a chunk which they shared with one that has gone.
+    """
+    owners = _owners(differences)
+    bereft = _delete(tx, [identity for each in differences for identity in each.gone])
+    for rows in _parts(
+        placed_row(each.record, source, each.language) for each in differences for source in each.moved
+    ):
+        tx.run("sources/move_many", rows=rows)
+    new = [new_row(each.record, source, each.language) for each in differences for source in each.new]
+    for rows in portions(new, SOURCES_A_STATEMENT):
+        tx.run("sources/create_many", rows=rows)
+    for rows in _parts(_title_rows(differences)):
+        tx.run("sources/set_title", rows=rows)
+    return Counter(owners[identity] for identity in bereft)
+
+
+def look_again(
+    tx: Transaction, differences: Sequence[DocumentDifference], stored: StoredConfiguration
+) -> Counter[str]:
+    """Let sources be planned anew whose chunks or contexts the change may touch; by document, how many."""
+    there = [each.record.document_id for each in differences if each.before["content_hash"] is not None]
+    if not there:
+        return Counter()
+    owners = _owners(differences)
+    broken = tx.run("chunks/delete_broken", document_ids=there)
+    found = Counter(owners[each] for each in {each for row in broken for each in row["shared"]})
+    ids = [each.record.document_id for each in differences if each.kept and _is_touched(each, stored)]
+    if ids:
+        mark_property = stored.answering.mark_property
+        rows = tx.run("sources/unmark_documents", document_ids=ids, mark_property=mark_property)
+        found.update({row["document_id"]: row["unmarked"] for row in rows})
+    return found
+
+
+def _is_touched(difference: DocumentDifference, stored: StoredConfiguration) -> bool:
+    """Whether chunks or contexts of sources that stay may be others now."""
+    configs = [layout.config(embed_on_ingest=True) for layout in stored.layouts]
+    anew = any(difference.described_anew(each.context, each.context_template) for each in configs)
+    crosses = any(config.crosses_sources for config in configs)
+    return anew or (crosses and difference.reshapes)
+
+
+def _delete(tx: Transaction, gone: Sequence[str]) -> set[str]:
+    """Delete sources with all that only they support; give those that shared a chunk with one and stay."""
+    bereft: set[str] = set()
+    forget_evidence(tx, gone)
+    for ids in portions(sorted(gone), SOURCES_A_STATEMENT):
+        bereft.update(tx.run("sources/delete_many", ids=ids)[0]["shared"])
+    return bereft.difference(gone)
+
+
+def _title_rows(differences: Sequence[DocumentDifference]) -> Iterator[Row]:
+    """The new titles and aliases of the sources that stay; new ones have them."""
+    for each in differences:
+        title, metadata = each.record.title, each.record.metadata
+        for source in each.kept:
+            was = each.before["title"], aliases_at(source.paragraph, each.before["metadata"])
+            if was != (title, aliases_at(source.paragraph, metadata)):
+                scope = scope_of(each.record, source, each.language)
+                yield {"source_id": source.source_id, "title": title, "scope": scope}
+
+
+def _owners(differences: Sequence[DocumentDifference]) -> dict[str, str]:
+    """The document of each source that stays."""
+    return {source.source_id: each.record.document_id for each in differences for source in each.kept}
+
+
+def _parts(rows: Iterable[Row]) -> Iterator[Sequence[Row]]:
+    """Rows of sources that are there, in the order of their ids."""
+    return portions(sorted(rows, key=lambda row: row["source_id"]), SOURCES_A_STATEMENT)
+
+
+# Storing documents as differences to what is there, many in one transaction.
+
+AskForExtraction = Callable[[Transaction, str, int], None]
+"""Has so many sources of an ontology read, within the transaction that stores them."""
+SOURCES_A_TRANSACTION = 2000
+CHARACTERS_A_TRANSACTION = 4_000_000
+"""What one transaction stores, unless a single document is more: Neo4j holds all of it in its heap."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreResult:
+    """What storing did, the job that embeds what is new, and how much is to be read."""
+
+    change: StoredChange
+    job_id: str | None
+    unread: int = 0
+    """Sources to be read for concepts: new ones, and those whose blocks are of other kinds than before."""
+
+
+def store_document(
+    graph: Graph, record: DocumentRecord, extract: AskForExtraction | None = None
+) -> StoreResult:
+    """Store one document, as `store_documents` does."""
+    return store_documents(graph, [record], extract)[0]
+
+
+def store_documents(
+    graph: Graph, records: Sequence[DocumentRecord], extract: AskForExtraction | None = None
+) -> list[StoreResult]:
+    """Store documents and ask for the embedding and reading of their new sources, all in one transaction.
+
+    Sources that say the same as before keep node, vector and evidence, wherever they moved.
+
+    Args:
+        graph: where to.
+        records: of one ontology, each name once.
+        extract: has new text read.
+
+    Raises:
+        DatabaseUnavailable: Neo4j does not answer; nothing was stored.
+        TooBusy: too many jobs wait; nothing was stored.
+    """
+    forget_evidence_of_gone(graph, records)
+    return graph.transaction(storing(records, extract))
+
+
+def split_to_transactions(records: Sequence[DocumentRecord]) -> Iterator[list[DocumentRecord]]:
+    """Divide documents into what one transaction shall store, in their order."""
+    part, sources, characters = list[DocumentRecord](), 0, 0
+    for record in records:
+        sources, characters = sources + len(record.sources), characters + record.characters
+        if part and (sources > SOURCES_A_TRANSACTION or characters > CHARACTERS_A_TRANSACTION):
+            yield part
+            part, sources, characters = [], len(record.sources), record.characters
+        part.append(record)
+    if part:
+        yield part
+
+
+def forget_evidence_of_gone(graph: Graph, records: Sequence[DocumentRecord]) -> None:
+    """Before documents are stored that lose many sources: their evidence goes in parts."""
+    rows = [
+        {"document_id": each.document_id, "content_hash": each.content_hash}
+        for each in records
+        if each.waits_as is None
+    ]
+    stored = graph.read("sources/ids_of_changed", documents=rows)
+    kept = {source.source_id for record in records for source in record.sources} if stored else set[str]()
+    forget_apart(graph, [row["source_id"] for row in stored if row["source_id"] not in kept])
+
+
+def storing(
+    records: Sequence[DocumentRecord], extract: AskForExtraction | None = None
+) -> Callable[[Transaction], list[StoreResult]]:
+    """What `store_documents` does, for a transaction of the caller's; the same one may run it twice."""
+    return _Call(records, uuid.uuid4().hex, extract).store
+
+
+def preview_document(graph: Graph, record: DocumentRecord) -> tuple[StoredChange, list[SourceRecord]]:
+    """What storing a document would do, and its sources that would be new; nothing is stored."""
+    rows = graph.read("documents/stored", document_id=record.document_id)
+    before: Row = rows[0] if rows else {"content_hash": None, "uri": None, "sources": 0}
+    if before["content_hash"] == record.content_hash:
+        return unchanged(before), []
+    places = graph.read("documents/source_places", document_ids=[record.document_id])
+    difference = find_difference(record, before, places)
+    same = read_same_texts(graph, record)
+    if same and may_be_left_out(record, before):
+        return skipped(same), []
+    return replace(difference.change, same_text=same), difference.new
+
+
+class _Call:
+    """One call of store_documents, which may run its transaction twice when the answer to a commit is lost.
+
+    Then it finds its own work, knows each document by its mark, and gives the outcome of the first run.
+    """
+
+    def __init__(
+        self, records: Sequence[DocumentRecord], mark: str, extract: AskForExtraction | None
+    ) -> None:
+        self._records = records
+        self._extract = extract
+        self._mark = mark
+        self._outcomes: dict[str, StoreResult] = {}
+
+    def store(self, tx: Transaction) -> list[StoreResult]:
+        """Store the documents, but for those that this call has stored."""
+        if waiting := [each for each in self._records if each.waits_as is not None]:
+            changes = put_waiting(tx, waiting)
+            self._outcomes.update({name: StoreResult(change, None) for name, change in changes.items()})
+        if wanted := [each for each in self._records if each.waits_as is None]:
+            before = _lock(tx, wanted)
+            left = [each for each in wanted if not self._is_stored(before[each.document_id])]
+            _refuse_reviewed([each for each in left if not before[each.document_id]["waited"]])
+            self._outcomes.update(self._store(tx, left, before))
+        release_holds(tx, [each.hold for each in self._records if each.hold])
+        return [self._outcomes[each.document_id] for each in self._records]
+
+    def _is_stored(self, before: Row) -> bool:
+        return before["document_id"] in self._outcomes and before["written_by"] == self._mark
+
+    def _store(
+        self, tx: Transaction, records: Sequence[DocumentRecord], before: dict[str, Row]
+    ) -> dict[str, StoreResult]:
+        rows = [(record, before[record.document_id]) for record in records]
+        known = [(with_changes(record, row["changes"]), row) for record, row in rows]
+        same = [row for record, row in known if row["content_hash"] == record.content_hash]
+        outcomes = {row["document_id"]: StoreResult(unchanged(row), None) for row in same}
+        _write_file_times(tx, known)
+        changed = [(record, row) for record, row in known if record.document_id not in outcomes]
+        for identity, names in (left_out := find_left_out(tx, changed)).items():
+            outcomes[identity] = StoreResult(skipped(names), None)
+        wanted = [(record, row) for record, row in changed if record.document_id not in left_out]
+        if wanted:
+            outcomes.update(self._write(tx, _find_differences(tx, wanted)))
+        return outcomes
+
+    def _write(self, tx: Transaction, differences: Sequence[DocumentDifference]) -> dict[str, StoreResult]:
+        """Write documents; last what all writers of their ontology change, so that they wait least for it."""
+        ontology = differences[0].record.ontology
+        stored = read_configuration(tx, ontology)
+        new = {each.record.document_id: len(each.new) for each in differences}
+        unread, due = write_blocks(tx, differences), write_sources(tx, differences)
+        images = write_images(tx, differences)
+        write_originals(tx, differences)
+        unread.update(new)
+        due.update(new)
+        due.update(look_again(tx, differences, stored))
+        rows = [document_row(each.record, each.before, self._mark) for each in differences]
+        space = differences[0].before["space"]
+        held = tx.run("documents/describe", ontology=ontology, space=space, documents=rows)
+        require_language(held, differences[0].language)
+        wanted = stored.embed_on_ingest and not stored.paused
+        jobs = [
+            (request_job(tx, kind, ontology, added=due_of.total(), paused=False), due_of)
+            for kind, due_of in ((SOURCE_EMBEDDING, due), (IMAGE_EMBEDDING, images))
+            if wanted and due_of.total()
+        ]
+        if self._extract is not None and unread.total():
+            self._extract(tx, ontology, unread.total())
+        same = find_same_texts(tx, [(each.record, each.before) for each in differences])
+        return {
+            identity: StoreResult(
+                replace(each.change, same_text=same[identity]),
+                next((job_id for job_id, due_of in jobs if due_of[identity]), None),
+                unread[identity],
+            )
+            for identity, each in ((each.record.document_id, each) for each in differences)
+        }
+
+
+def _write_file_times(tx: Transaction, known: Sequence[tuple[DocumentRecord, Row]]) -> None:
+    """Store the time of files whose documents are unchanged, without touching anything else of them."""
+    rows = [
+        {
+            "document_id": record.document_id,
+            "properties": {
+                "metadata": record.metadata,
+                **metadata_properties(record.metadata, row["metadata"]),
+            },
+        }
+        for record, row in known
+        if record.has_file_time
+        and row["content_hash"] == record.content_hash
+        and row["metadata"] != record.metadata
+    ]
+    if rows:
+        tx.run("documents/write_properties", rows=rows)
+
+
+def _refuse_reviewed(records: Sequence[DocumentRecord]) -> None:
+    """Refuse to approve what waits no more.
+
+    Raises:
+        Conflict: somebody else was faster; nothing is stored.
+    """
+    for each in records:
+        if each.approves is not None:
+            raise Conflict(f"{each.document!r} was approved, rejected or replaced meanwhile: list what waits")
+
+
+def _lock(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Row]:
+    """Hold the documents; by id, what each was before."""
+    rows = [
+        {"document_id": each.document_id, "document": each.document, "approves": each.approves}
+        for each in sorted(records, key=lambda each: each.document_id)
+    ]
+    found = tx.run("documents/lock", ontology=records[0].ontology, documents=rows)
+    if any(row["document_id"] is None for row in found):
+        raise DeletedMeanwhile
+    return {row["document_id"]: row for row in found}
+
+
+def _find_differences(
+    tx: Transaction, changed: Sequence[tuple[DocumentRecord, Row]]
+) -> list[DocumentDifference]:
+    """Of new documents nothing is read: there is nothing."""
+    places: dict[str, list[Row]] = {row["document_id"]: [] for _, row in changed}
+    there = [row["document_id"] for _, row in changed if row["content_hash"] is not None]
+    for row in tx.run("documents/source_places", document_ids=there) if there else ():
+        places[row["document_id"]].append(row)
+    return [find_difference(record, before, places[before["document_id"]]) for record, before in changed]
+
+
+# Deleting documents: one, those that fit a filter, or all of an ontology.
+
+DOCUMENTS_A_PORTION = 100
+
+
+def delete_document(graph: Graph, document_id: str) -> Deleted:
+    """Delete a document with its sources and chunks; nothing when it is not there.
+
+    The evidence of a large one goes before, in parts. If it is interrupted, repeat it.
+    """
+    forget_evidence_of(graph, [document_id])
+    return graph.transaction(lambda tx: delete_document_in(tx, document_id))
+
+
+def delete_called(graph: Graph, called: str, ontology: str | None = None) -> Deleted:
+    """Delete a document by its id, a beginning of that, or its name.
+
+    One that is not there is an error; of a whole id it is a note only, for deleting twice shall be harmless.
+
+    Raises:
+        NotFound: none goes by that name.
+        Conflict: several do.
+    """
+    try:
+        identity = identify_document(graph, called, ontology)
+    except NotFound as error:
+        if ontology is None and is_whole_id(called):
+            return Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {error}"])
+        raise
+    deleted = delete_document(graph, identity)
+    if not deleted.documents:
+        deleted.notes.append("nothing was deleted: somebody else deleted it at this moment")
+    return deleted
+
+
+def delete_ontology(graph: Graph, name: str) -> Deleted:
+    """Delete an ontology, one document a transaction; nothing, and a note, when it is not there.
+
+    Folders that it follows are followed no more, or their next scan would bring their documents back.
+    """
+    graph.write("folders/remove_of_ontology", ontology=name)
+    forget_waiting_of(graph, name)
+    missing = note_on_ontologies(graph, [name])
+    gone = Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {each}" for each in missing])
+    while rows := graph.read("ontologies/document_ids", name=name, limit=DOCUMENTS_A_PORTION):
+        for row in rows:
+            deleted = delete_document(graph, row["document_id"])
+            gone.documents += deleted.documents
+            gone.sources += deleted.sources
+    graph.write("ontologies/delete_empty", name=name)
+    return gone
+
+
+def forget_evidence_of(
+    graph: Graph,
+    document_ids: Sequence[str],
+    goes: Callable[[Transaction, str], bool] = lambda _tx, _document_id: True,
+) -> None:
+    """Before documents are deleted in one transaction; see `forget_apart_of_documents`."""
+    rows = {each: graph.read("sources/ids_of_document", document_id=each) for each in document_ids}
+    sources = {each: [row["source_id"] for row in found] for each, found in rows.items()}
+    forget_apart_of_documents(graph, sources, goes)
+
+
+def delete_document_in(tx: Transaction, document_id: str) -> Deleted:
+    """Delete a document within a transaction."""
+    tx.run("documents/hold", document_id=document_id)
+    ids = [row["source_id"] for row in tx.run("sources/ids_of_document", document_id=document_id)]
+    forget_evidence(tx, ids)
+    sources = tx.run("sources/delete_many", ids=ids)[0]["sources"]
+    documents = tx.run("documents/delete", document_id=document_id)[0]["documents"]
+    return Deleted(documents=documents, sources=sources)
+
+
+def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
+    """Delete the documents that fit, each in a transaction of its own; or say which they are.
+
+    Interrupted, some of them are left: what a dry run said of all does not hold for these.
+
+    Raises:
+        NotFound: an ontology that the request names does not exist.
+        Conflict: other documents fit than were expected; nothing was deleted.
+        InvalidInput: a condition is of a field that no document has, and another one is called nearly so.
+    """
+    require_ontologies(graph, request.ontologies)
+    matching = matching_documents(graph, request.where, request.ontologies, in_order=True)
+    ids = [each for of_ontology in matching.values() for each in of_ontology]
+    notes = _notes(graph, request, ids)
+    if request.dry_run or not ids:
+        return _preview(graph, request, matching, ids, notes)
+    _hold_to_expected(request, ids)
+    first, gone = summaries(graph, ids[:MAX_SHOWN]), Deleted(documents=0, sources=0)
+    for each in ids:
+        deleted = _delete_one(graph, each, request.where)
+        gone.documents, gone.sources = gone.documents + deleted.documents, gone.sources + deleted.sources
+    if kept := len(ids) - gone.documents:
+        notes.append(f"{pluralize(kept, 'document')} changed or went meanwhile, and do not fit any more")
+    return DeletedMatching(
+        documents=gone.documents, sources=gone.sources, notes=notes, dry_run=False, first=first
+    )
+
+
+def _hold_to_expected(request: DocumentDeletion, ids: Sequence[str]) -> None:
+    other = "nothing was deleted; ask again with dry_run, and look at what fits"
+    if request.expected not in {None, len(ids)}:
+        fit = pluralize(len(ids), "document")
+        raise Conflict(f"{fit} fit now, and {request.expected} were expected: {other}")
+    if request.expected_digest not in {None, _digest(ids)}:
+        raise Conflict(f"other documents fit now than were expected: {other}")
+
+
+def _digest(ids: Sequence[str]) -> str:
+    return digest("documents", *sorted(ids))
+
+
+def _preview(
+    graph: Graph,
+    request: DocumentDeletion,
+    matching: Mapping[str, Sequence[str]],
+    ids: Sequence[str],
+    notes: list[str],
+) -> DeletedMatching:
+    return DeletedMatching(
+        documents=len(ids),
+        sources=count_sources(graph, list(matching), ids) if ids else 0,
+        notes=notes,
+        dry_run=request.dry_run,
+        first=summaries(graph, ids[:MAX_SHOWN]),
+        digest=_digest(ids),
+    )
+
+
+def _delete_one(graph: Graph, document_id: str, where: Sequence[Clause]) -> Deleted:
+    def still_fits(tx: Transaction, document_id: str) -> bool:
+        tx.run("documents/hold", document_id=document_id)
+        return bool(matching_documents(tx, where, None, [document_id]))
+
+    def delete(tx: Transaction) -> Deleted:
+        goes = still_fits(tx, document_id)
+        return delete_document_in(tx, document_id) if goes else Deleted(documents=0, sources=0)
+
+    forget_evidence_of(graph, [document_id], still_fits)
+    return graph.transaction(delete)
+
+
+def _notes(graph: Graph, request: DocumentDeletion, ids: Sequence[str]) -> list[str]:
+    notes: list[str] = []
+    if not ids or asks_for_absence(request.where):
+        unknown = describe_unknown_fields(graph, request.where, request.ontologies)
+        notes += [each.effect for each in unknown]
+    if not ids:
+        notes.append("nothing was deleted: no document fits the conditions of the filter")
+    return notes

@@ -1,0 +1,498 @@
+"""How a document differs from what is stored of it, and the rows that say so. Pure."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kg_api.errors import InvalidInput, NotFound
+from kg_api.graph.client import Graph, Row, SaidMeanwhile, Transaction
+from kg_api.graph.filters import metadata_properties
+from kg_api.graph.fulltext import require_language
+from kg_api.graph.jobs import SOURCE_EMBEDDING, request_job
+from kg_api.graph.names import by_alias, by_prefix, ids_of_full_name, name_nearest, require_one
+from kg_api.graph.spaces import StoredConfiguration, read_configuration
+from kg_api.graph.text_analysis import aliases_at, scope_of_source
+from kg_api.schemas.base import document_id, spellings
+from kg_api.schemas.documents import (
+    DocumentChange,
+    DocumentRecord,
+    DocumentUpload,
+    SourceRecord,
+    StoredChange,
+)
+from kg_api.schemas.embedding import Chunking, used_in_context
+from kg_api.schemas.metadata import MetadataValue
+from kg_api.schemas.problems import valid
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentDifference:
+    """What is to be written of a document."""
+
+    record: DocumentRecord
+    before: Row
+    """The document as it was, by `documents/lock`."""
+    new: list[SourceRecord]
+    moved: list[SourceRecord]
+    other_blocks: list[SourceRecord]
+    """Those that stay and whose blocks are others than are stored, or are not stored yet."""
+    gone: list[str]
+    kept: list[SourceRecord]
+    new_headings: bool
+    """Whether a source that stays has come under another heading."""
+    new_order: bool
+    """Whether those that stay follow each other otherwise."""
+    new_blanks: bool
+    """Whether other blanks are behind one that stays: chunks and windows over several sources hold them."""
+
+    @property
+    def language(self) -> str | None:
+        """In which its ontology's sources are indexed; None: each in its own."""
+        return self.before["language"]
+
+    @property
+    def reshapes(self) -> bool:
+        """Whether chunks over several sources may be others now."""
+        return bool(self.new or self.gone or self.new_headings or self.new_order or self.new_blanks)
+
+    def described_anew(self, context: str, template: str | None) -> bool:
+        """Whether what a context is made of is another now, beside the text."""
+        rows = (self.before["title"], self.before["metadata"]), (self.record.title, self.record.metadata)
+        was, now = (
+            used_in_context(context, template, title or "", json.loads(metadata or "{}"))
+            for title, metadata in rows
+        )
+        return was != now or (context != "none" and self.new_headings)
+
+    @property
+    def change(self) -> StoredChange:
+        uri = self.before["uri"]
+        return StoredChange(
+            change="created" if self.before["content_hash"] is None else "updated",
+            added=len(self.new),
+            kept=len(self.kept),
+            removed=len(self.gone),
+            replaced_uri=uri if uri not in (None, self.record.uri) else None,
+        )
+
+
+def find_difference(record: DocumentRecord, before: Row, rows: Sequence[Row]) -> DocumentDifference:
+    """Compare a document with the places of its stored sources; there are none of one that is new."""
+    stored = {row["source_id"]: row for row in rows}
+    new = [source for source in record.sources if source.source_id not in stored]
+    kept = [source for source in record.sources if source.source_id in stored]
+    pairs = [(source, source_row(source), stored[source.source_id]) for source in kept]
+    moved = [source for source, row, known in pairs if _place(row) != _place(known)]
+    order = sorted((source.source_id for source in kept), key=lambda each: stored[each]["paragraph"])
+    return DocumentDifference(
+        record,
+        before,
+        new,
+        moved,
+        other_blocks=[source for source, row, known in pairs if block_row(row) != block_row(known)],
+        gone=sorted(stored.keys() - {source.source_id for source in record.sources}),
+        kept=kept,
+        new_headings=any(list(each.heading) != list(stored[each.source_id]["heading"]) for each in moved),
+        new_order=order != [source.source_id for source in kept],
+        new_blanks=any(each.full_text != stored[each.source_id]["full_text"] for each in moved),
+    )
+
+
+def unchanged(before: Row) -> StoredChange:
+    """Of a document that is stored as it comes."""
+    return StoredChange("unchanged", 0, before["sources"], 0, None)
+
+
+def _place(row: Row) -> tuple[Any, ...]:
+    return (
+        row["paragraph"],
+        row["start"],
+        row["end"],
+        tuple(row["heading"]),
+        row["full_text"],
+        row["page"],
+        row["last_page"],
+        row["ocr_confidence"],
+        row["word_boxes"],
+    )
+
+
+def block_row(row: Row) -> Row:
+    """What the blocks of a source are."""
+    return {name: row[name] for name in ("source_id", "block_kinds", "block_starts")}
+
+
+def source_row(source: SourceRecord) -> Row:
+    """A source as it stands in its document."""
+    return {
+        "source_id": source.source_id,
+        "paragraph": source.paragraph,
+        "heading": list(source.heading),
+        "full_text": source.full_text,
+        "content_hash": source.content_hash,
+        "start": source.start,
+        "end": source.end,
+        "page": source.page,
+        "last_page": source.last_page,
+        "ocr_confidence": source.ocr_confidence,
+        "word_boxes": source.word_boxes,
+        "block_kinds": [block.kind for block in source.blocks],
+        "block_starts": [block.start for block in source.blocks],
+    }
+
+
+def placed_row(record: DocumentRecord, source: SourceRecord, language: str | None) -> Row:
+    """A source with all that full text finds it by."""
+    return {**source_row(source), "scope": scope_of(record, source, language)}
+
+
+def new_row(record: DocumentRecord, source: SourceRecord, language: str | None) -> Row:
+    """A source with all that is stored of it."""
+    of_document = {
+        "document_id": record.document_id,
+        "ontology": record.ontology,
+        "document": record.document,
+        "title": record.title,
+    }
+    return {**placed_row(record, source, language), **of_document}
+
+
+def _of_file(record: DocumentRecord, file: Row | None) -> Row:
+    """Of a file of a folder that waited: the document follows it from now on."""
+    if file is None or file["folder_id"] is None:
+        return {}
+    return {**file, "file_content": record.content_hash}
+
+
+def scope_of(record: DocumentRecord, source: SourceRecord, language: str | None) -> list[str]:
+    """What full text finds a source by, beside its own words, in its ontology's language if it has one."""
+    texts = (source.full_text, *source.heading, record.title, record.document)
+    aliases = aliases_at(source.paragraph, record.metadata)
+    return scope_of_source(record.ontology, record.document_id, texts, language, aliases=aliases)
+
+
+def document_row(record: DocumentRecord, before: Row, mark: str) -> Row:
+    """What is stored of a document besides its sources."""
+    properties = {
+        "written_by": mark,
+        "title": record.title,
+        "uri": record.uri,
+        "format": record.format,
+        "content_hash": record.content_hash,
+        "text_hash": record.text_hash,
+        "characters": record.characters,
+        "preface": record.preface or None,
+        "metadata": record.metadata,
+        "sources": len(record.sources),
+        **metadata_properties(record.metadata, before["metadata"]),
+        **_of_file(record, before["of_file"]),
+    }
+    return {"document_id": record.document_id, "properties": properties}
+
+
+# Documents of one ontology that say the same under different names: found, or left out if that is wanted.
+
+MAX_NAMED = 10
+"""So many others are named of one document."""
+Names = tuple[str, ...]
+"""Of documents, in their order."""
+
+
+def find_same_texts(tx: Transaction, written: Sequence[tuple[DocumentRecord, Row]]) -> dict[str, Names]:
+    """By document id, the others of their ontology that say the same; of these documents, those before it.
+
+    It is asked when all other writers of the ontology wait: of two that come at once, the later one is told.
+
+    Args:
+        tx: which has written them.
+        written: documents of one ontology, and what they were before.
+
+    Raises:
+        SaidMeanwhile: a document is there now that says what one that is not wanted twice says.
+    """
+    stored = find_stored(tx, [record for record, _ in written])
+    if any(may_be_left_out(*each) and each[0].text_hash in stored for each in written):
+        raise SaidMeanwhile
+    first: dict[str, str] = {}
+    return {
+        each.document_id: (*stored.get(each.text_hash, ()), *([known] if known != each.document else []))
+        for each, _ in written
+        for known in [first.setdefault(each.text_hash, each.document)]
+    }
+
+
+def find_left_out(tx: Transaction, changed: Sequence[tuple[DocumentRecord, Row]]) -> dict[str, Names]:
+    """By id, the new documents that are not wanted, for others say the same; nothing is kept of them."""
+    if not any(may_be_left_out(*each) for each in changed):
+        return {}
+    stored = find_stored(tx, [record for record, _ in changed])
+    first: dict[str, str] = {}
+    left_out: dict[str, Names] = {}
+    for record, before in changed:
+        names = stored.get(record.text_hash) or _one(first.get(record.text_hash))
+        if names and may_be_left_out(record, before):
+            left_out[record.document_id] = names
+        else:
+            first.setdefault(record.text_hash, record.document)
+    if left_out:
+        tx.run("documents/unlock", document_ids=sorted(left_out))
+    return left_out
+
+
+def read_same_texts(graph: Graph, record: DocumentRecord) -> Names:
+    """The others that say what a document says which is not stored."""
+    return _by_text(graph.read("documents/of_same_text", **_asked([record]))).get(record.text_hash, ())
+
+
+def may_be_left_out(record: DocumentRecord, before: Row) -> bool:
+    """Whether it is new: what is stored under its name is brought up to date, whatever others say."""
+    return record.skip_duplicate and before["content_hash"] is None
+
+
+def skipped(names: Names) -> StoredChange:
+    """Of a document that is left out, for these say the same."""
+    return StoredChange("skipped", 0, 0, 0, None, names)
+
+
+def _one(name: str | None) -> Names:
+    return () if name is None else (name,)
+
+
+def find_stored(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Names]:
+    """By what some documents of one ontology say, others that are stored and say it."""
+    return _by_text(tx.run("documents/of_same_text", **_asked(records)))
+
+
+def _by_text(rows: Sequence[Row]) -> dict[str, Names]:
+    return {row["text"]: tuple(row["documents"]) for row in rows if row["documents"]}
+
+
+def _asked(records: Sequence[DocumentRecord]) -> dict[str, Any]:
+    return {
+        "ontology": records[0].ontology,
+        "texts": sorted({each.text_hash for each in records}),
+        "ours": [each.document_id for each in records],
+        "limit": MAX_NAMED,
+    }
+
+
+# The documents that a filter calls by names, `ONTOLOGY/NAME`, aliases, ids or beginnings of those.
+
+MAX_SCOPES = 5000
+"""Ontologies, or documents of all ontologies searched, that one search may name: ten full-text queries."""
+MAX_TOLD = 5
+
+
+def documents_called(graph: Graph, called: Sequence[str], ontologies: Sequence[str]) -> dict[str, list[str]]:
+    """Find what a filter names; a name is of all documents that have it in the ontologies looked into.
+
+    An alias is of one document in each ontology.
+
+    Args:
+        graph: where they are.
+        called: names, `ONTOLOGY/NAME`, aliases, ids, or at least eight digits that only one id begins with.
+        ontologies: those looked into.
+
+    Returns:
+        The ids of the documents, by ontology.
+
+    Raises:
+        NotFound: one is not there; the message suggests the closest names.
+        InvalidInput: they are more than one search can take.
+        Conflict: several ids begin with the digits given, or several documents of an ontology have the alias.
+    """
+    if len(ontologies) * len(called) > MAX_SCOPES:
+        raise InvalidInput(
+            f"documents: {len(called)} names in {len(ontologies)} ontologies are more than {MAX_SCOPES:,} "
+            "documents: name fewer of them, or the ontology they are in"
+        )
+    ways = {each: [*_ways(each, ontologies)] for each in called}
+    ids = [one for of_each in ways.values() for way in of_each for one in way]
+    rows = graph.read("documents/identify", document_ids=ids)
+    there = {row["document_id"]: row for row in rows if row["ontology"] in ontologies}
+    found: dict[str, Row] = {}
+    unknown: list[str] = []
+    for each, of_each in ways.items():
+        fitting = _first(of_each, there) or _aliased(graph, each, ontologies)
+        fitting = fitting or by_prefix(graph, each, ontologies)
+        found.update((row["document_id"], row) for row in fitting)
+        unknown += [] if fitting else [each]
+    if unknown:
+        raise _unknown_documents(graph, unknown, ontologies)
+    return _by_ontology(found)
+
+
+def _ways(called: str, ontologies: Sequence[str]) -> Iterator[list[str]]:
+    """The ids that are meant, by what it is taken for, in the order of preference."""
+    yield [called]
+    forms = spellings(called)
+    yield [document_id(ontology, form) for ontology in ontologies for form in forms]
+    yield [one for form in forms for one in ids_of_full_name(form)]
+
+
+def _aliased(graph: Graph, called: str, ontologies: Sequence[str]) -> list[Row]:
+    """The document of each ontology that has an alias."""
+    rows = by_alias(graph, called, ontologies)
+    return [
+        require_one(called, [row for row in rows if row["ontology"] == ontology])
+        for ontology in dict.fromkeys(row["ontology"] for row in rows)
+    ]
+
+
+def _first(ways: Sequence[Sequence[str]], there: Mapping[str, Row]) -> list[Row]:
+    for way in ways:
+        if rows := [there[one] for one in way if one in there]:
+            return rows
+    return []
+
+
+def _by_ontology(found: Mapping[str, Row]) -> dict[str, list[str]]:
+    of: dict[str, list[str]] = {}
+    for identity, row in found.items():
+        of.setdefault(row["ontology"], []).append(identity)
+    return of
+
+
+def _unknown_documents(graph: Graph, unknown: Sequence[str], ontologies: Sequence[str]) -> NotFound:
+    told = unknown[:MAX_TOLD]
+    near = name_nearest(graph, told, ontologies)
+    more = f" nor {len(unknown) - MAX_TOLD} more" if len(unknown) > MAX_TOLD else ""
+    place = f" in {ontologies[0]!r}" if len(ontologies) == 1 else ""
+    there_is_none = f"there is no document {', '.join(map(repr, told))}{more}{place}{near}"
+    return NotFound(f"{there_is_none}; `kg documents` lists the existing ones")
+
+
+# What somebody changed of a document after it came: it stays so when the document comes again. Pure.
+
+
+def join_changes(before: str | None, change: DocumentChange) -> str:
+    """All changes of a document as they are stored: the earlier ones and a further one, key by key."""
+    known: dict[str, Any] = json.loads(before or "{}")
+    told = change.model_dump(exclude_none=True, include={"title", "uri"})
+    metadata = {**known.get("metadata", {}), **change.metadata}
+    return json.dumps({**known, **told, "metadata": metadata}, ensure_ascii=False, sort_keys=True)
+
+
+def change_metadata(
+    metadata: Mapping[str, MetadataValue], changed: Mapping[str, MetadataValue]
+) -> dict[str, MetadataValue]:
+    """Metadata with some keys changed; null deletes one."""
+    deleted = {key for key, value in changed.items() if value is None}
+    return {key: value for key, value in {**metadata, **changed}.items() if key not in deleted}
+
+
+def with_changes(record: DocumentRecord, changes: str | None) -> DocumentRecord:
+    """A document that comes again, with what was changed of it."""
+    if not changes:
+        return record
+    known: dict[str, Any] = json.loads(changes)
+    metadata = change_metadata(json.loads(record.metadata), known["metadata"])
+    return replace(
+        record,
+        title=known.get("title", record.title),
+        uri=known.get("uri", record.uri),
+        metadata=json.dumps(metadata, ensure_ascii=False, sort_keys=True),
+    )
+
+
+# Changing what is said of a document, without its text.
+
+
+def change_document(graph: Graph, document_id: str, change: DocumentChange) -> str | None:
+    """Change title, address or metadata; what is embedded stays, unless its contexts use what changed.
+
+    Returns:
+        The job that embeds it anew; None: nothing is to be embedded.
+
+    Raises:
+        NotFound: it is not there.
+        InvalidInput: with the change there would be too much metadata.
+    """
+    return graph.transaction(lambda tx: _change(tx, document_id, change))
+
+
+def note_same_words(form: str, change: DocumentChange) -> list[str]:
+    """The note that a picture's words stay: they were made of what was said when it came."""
+    if form != "image" or not (change.title or change.metadata):
+        return []
+    effect = "it is a picture, found by the words that it came with"
+    return [f"{effect}: to be found by others, ingest it again with that title or description"]
+
+
+def _change(tx: Transaction, document_id: str, change: DocumentChange) -> str | None:
+    rows = tx.run("documents/hold_about", document_id=document_id)
+    if not rows:
+        raise NotFound(f"the document {document_id!r} was deleted at this moment")
+    before = rows[0]
+    after = _after(before, change)
+    if all(before[name] == value for name, value in after.items()):
+        return None
+    stored = read_configuration(tx, before["ontology"])
+    touched = _touches(before, after, stored)
+    properties = {
+        **after,
+        **metadata_properties(after["metadata"], before["metadata"]),
+        "changes": join_changes(before["changes"], change),
+        **({"written_by": uuid.uuid4().hex} if touched else {}),
+    }
+    tx.run("documents/change", document_id=document_id, properties=properties)
+    if after["title"] != before["title"] or aliases_at(0, after["metadata"]) != aliases_at(
+        0, before["metadata"]
+    ):
+        _write_titles(tx, document_id, {**before, **after})
+        held = tx.run("ontologies/hold_language", name=before["ontology"])
+        require_language(held, before["language"])
+    return _embed_anew(tx, document_id, before["ontology"], stored) if touched else None
+
+
+def _after(before: Row, change: DocumentChange) -> dict[str, Any]:
+    metadata = change_metadata(_metadata(before), change.metadata)
+    valid(DocumentUpload, {"ontology": "o", "document": "d", "metadata": metadata})
+    return {
+        "title": change.title or before["title"],
+        "uri": change.uri or before["uri"],
+        "metadata": json.dumps(metadata, ensure_ascii=False, sort_keys=True),
+    }
+
+
+def _touches(before: Row, after: Row, stored: StoredConfiguration) -> bool:
+    """Whether the contexts of chunks use what changed."""
+    configs = [layout.config(embed_on_ingest=True) for layout in stored.layouts]
+    return any(_used(config, before) != _used(config, after) for config in configs)
+
+
+def _used(config: Chunking, row: Row) -> tuple[object, ...]:
+    return used_in_context(config.context, config.context_template, row["title"] or "", _metadata(row))
+
+
+def _metadata(row: Row) -> dict[str, MetadataValue]:
+    return json.loads(row["metadata"] or "{}")
+
+
+def _write_titles(tx: Transaction, document_id: str, about: Row) -> None:
+    """The title on each source and the aliases on the first, where full text looks for them."""
+    found = tx.run("documents/source_places", document_ids=[document_id])
+    rows = [
+        {"source_id": row["source_id"], "title": about["title"], "scope": _scope(document_id, about, row)}
+        for row in found
+    ]
+    tx.run("sources/set_title", rows=rows)
+
+
+def _scope(document_id: str, about: Row, source: Row) -> list[str]:
+    texts = (source["full_text"], *source["heading"], about["title"], about["document"])
+    aliases = aliases_at(source["paragraph"], about["metadata"])
+    return scope_of_source(about["ontology"], document_id, texts, about["language"], aliases=aliases)
+
+
+def _embed_anew(tx: Transaction, document_id: str, ontology: str, stored: StoredConfiguration) -> str | None:
+    mark_property = stored.answering.mark_property
+    rows = tx.run("sources/unmark_documents", document_ids=[document_id], mark_property=mark_property)
+    due = sum(row["unmarked"] for row in rows)
+    if not due or not stored.embed_on_ingest or stored.paused:
+        return None
+    return request_job(tx, SOURCE_EMBEDDING, ontology, added=due, paused=False)

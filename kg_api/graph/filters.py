@@ -1,0 +1,568 @@
+"""Transactions that change documents are counted, so that what a filter chose is known to hold still."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, cast, get_args
+
+from kg_api.errors import InvalidInput
+from kg_api.graph.client import Graph, Reader, Row
+from kg_api.graph.names import require_ontologies
+from kg_api.schemas.base import document_name, spellings
+from kg_api.schemas.filters import (
+    INTERVALS,
+    KIND,
+    KNOWN_FIELDS,
+    MAX_PAGE,
+    PAGE,
+    Clause,
+    Condition,
+    Facet,
+    FacetCounts,
+    FacetRequest,
+    Facets,
+    alternatives_of,
+    conditions_of,
+    field_of,
+)
+from kg_api.schemas.metadata import MetadataValue, Moment, moment, moments_of, year
+from kg_api.schemas.search import Degradation
+from kg_api.schemas.vocabulary import SourceKind
+from kg_api.suggestions import spelt_nearly
+
+PRUNED_AT_ONCE: Final = 10_000
+
+
+def prune_writes(graph: Graph) -> int:
+    """Take away nodes that writes left, 10,000 at most; their number stays counted. How many went."""
+    return graph.write("documents/prune_writes", limit=PRUNED_AT_ONCE)[0]["pruned"]
+
+
+# Conditions on the page and the kind of sources, as `fits(s)` in a statement takes them.
+#
+# A search selects sources. A list of documents, a facet or a deletion selects documents: a document fits
+# if one
+# of its sources fits all conditions at once and, for `!=` and `does not exist`, none of its sources is so.
+
+MAX_SOURCES: Final = 2**63 - 1
+KINDS: Final = frozenset[SourceKind](get_args(SourceKind))
+NOTHING: Final[list[Sequence[Row]]] = [[]]
+"""What no source fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFilter:
+    """Which sources of some documents are wanted."""
+
+    image: bool | None = None
+    """Only images, or only passages; None: both."""
+    fits: Sequence[Sequence[Row]] = field(default_factory=list[Sequence[Row]])
+    """Of each one alternative holds; an alternative names documents, a kind, and pages."""
+
+    def __bool__(self) -> bool:
+        return self.image is not None or bool(self.fits)
+
+    @property
+    def kinds(self) -> list[SourceKind]:
+        return ["passage", "image"] if self.image is None else ["image" if self.image else "passage"]
+
+    def parameters(self) -> Row:
+        return {"image": self.image, "fits": list(self.fits)}
+
+    def of_kinds(self, kinds: Collection[SourceKind] | None) -> SourceFilter:
+        """Return the filter for sources that are also of some kinds; None: of all."""
+        return _of_kinds(KINDS.intersection(self.kinds, KINDS if kinds is None else kinds), self.fits)
+
+
+SourcesMatching = Callable[[Sequence[Clause]], list[str]]
+"""Returns the documents for which conditions on documents hold."""
+Having = Callable[[SourceFilter], list[str]]
+"""Returns the documents that have a source which fits."""
+
+
+def split_clauses(where: Iterable[Clause]) -> tuple[list[Clause], list[Clause]]:
+    """Return the clauses on documents alone, and those with a condition on sources."""
+    of_documents, of_sources = list[Clause](), list[Clause]()
+    for clause in where:
+        has_source = any(each.is_of_source for each in conditions_of([clause]))
+        (of_sources if has_source else of_documents).append(clause)
+    return of_documents, of_sources
+
+
+def filter_sources(
+    clauses: Iterable[Clause], matching: SourcesMatching, having: Having | None = None
+) -> SourceFilter:
+    """Build a filter from clauses, all of which hold.
+
+    Args:
+        clauses: each with a condition on sources.
+        matching: finds documents.
+        having: finds documents by their sources. Given, the filter selects documents, by one fitting source.
+            Otherwise it selects sources.
+    """
+    kinds, fits = KINDS, list[Sequence[Row]]()
+    for clause in clauses:
+        groups = [_group_of(each, matching, having) for each in alternatives_of(clause)]
+        if len(groups) == 1 and groups[0].is_of_kind_alone:
+            kinds &= groups[0].kinds
+        else:
+            fits.append([each.row() for each in groups if each.kinds])
+    return _of_kinds(kinds, fits)
+
+
+def documents_having(
+    graph: Reader,
+    fitting: SourceFilter,
+    ontologies: Sequence[str] | None,
+    document_ids: Sequence[str] | None = None,
+    *,
+    sources: int = MAX_SOURCES,
+) -> list[str]:
+    """Return the ids of the documents of at most `sources` sources that fit."""
+    (row,) = graph.read(
+        "sources/documents_fitting",
+        ontologies=None if ontologies is None else list(ontologies),
+        document_ids=None if document_ids is None else list(document_ids),
+        sources=sources,
+        **fitting.parameters(),
+    )
+    return row["document_ids"]
+
+
+def keep_fitting(graph: Reader, fitting: SourceFilter, source_ids: Iterable[str]) -> frozenset[str]:
+    """Return those of some sources that fit."""
+    ids = list(dict.fromkeys(source_ids))
+    rows = graph.read("sources/fitting", source_ids=ids, **fitting.parameters()) if ids else []
+    return frozenset(row["source_id"] for row in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Conditions that hold together."""
+
+    kinds: frozenset[SourceKind]
+    pages: Sequence[Row]
+    documents: Sequence[str] | None
+    without: Sequence[str] | None
+
+    @property
+    def is_of_kind_alone(self) -> bool:
+        return not self.pages and self.documents is None and self.without is None
+
+    def row(self) -> Row:
+        image = None if self.kinds == KINDS else "image" in self.kinds
+        known = {"documents": self.documents, "without": self.without}
+        return {**known, "image": image, "pages": list(self.pages)}
+
+
+def _group_of(group: Iterable[Condition], matching: SourcesMatching, having: Having | None) -> _Group:
+    kinds, pages = KINDS, list[Row]()
+    of_documents, without = list[Clause](), list[str]()
+    for each in group:
+        if not each.is_of_source:
+            of_documents.append(each)
+        elif having is not None and each.is_negative:
+            without += having(filter_sources([_positive(each)], matching))
+        elif each.field == PAGE:
+            pages.append(_pages(each))
+        else:
+            kinds &= _kinds(each)
+    return _Group(kinds, pages, matching(of_documents) if of_documents else None, without or None)
+
+
+def _kinds(condition: Condition) -> frozenset[SourceKind]:
+    if condition.op == "exists":
+        return KINDS if condition.value else frozenset()
+    named = frozenset(cast("list[SourceKind]", condition.values))
+    return KINDS - named if condition.op == "!=" else named
+
+
+def _pages(condition: Condition) -> Row:
+    """A source is on each page from its first to its last one, as a list would have them."""
+    if condition.op == "exists":
+        return {"spans": [_span_sources(-MAX_PAGE, MAX_PAGE)], "wanted": bool(condition.value)}
+    numbers = cast("list[int]", condition.values)
+    spans: dict[str, Any] = {
+        "<": _span_sources(-MAX_PAGE, numbers[0] - 1),
+        "<=": _span_sources(-MAX_PAGE, numbers[0]),
+        ">": _span_sources(numbers[0] + 1, MAX_PAGE),
+        ">=": _span_sources(numbers[0], MAX_PAGE),
+    }
+    wanted = (
+        [spans[condition.op]] if condition.op in spans else [_span_sources(each, each) for each in numbers]
+    )
+    return {"spans": wanted, "wanted": condition.op != "!="}
+
+
+def _span_sources(first: int, last: int) -> Row:
+    return {"first": first, "last": last}
+
+
+def _positive(condition: Condition) -> Condition:
+    """Return what a negative condition denies."""
+    if condition.op == "exists":
+        return condition.model_copy(update={"value": True})
+    return condition.model_copy(update={"op": "="})
+
+
+def _of_kinds(kinds: Collection[SourceKind], fits: Sequence[Sequence[Row]]) -> SourceFilter:
+    if not kinds:
+        return SourceFilter(fits=NOTHING)
+    return SourceFilter(None if len(kinds) == len(KINDS) else "image" in kinds, fits)
+
+
+# Metadata as properties that Cypher can compare, beside the JSON that is told.
+#
+# `meta.KEY` holds a value as it is, a list as a list, a text to its first 1,000 characters; `when.KEY` holds
+# the points in time at which the dates among them begin (kg_api.schemas.metadata).
+
+MAX_COMPARED = 1000
+"""Characters of a text that are compared."""
+VALUES: Final = "meta."
+TIMES: Final = "when."
+
+
+def metadata_properties(metadata: str, before: str | None = None) -> dict[str, Any]:
+    """The properties of a document's metadata; null for keys of what it was before.
+
+    Args:
+        metadata: a JSON object.
+        before: the one that is stored.
+    """
+    known: dict[str, MetadataValue] = json.loads(metadata)
+    gone = json.loads(before or "{}").keys()
+    properties: dict[str, Any] = {f"{kind}{key}": None for key in gone for kind in (VALUES, TIMES)}
+    return {**properties, **_values(known)}
+
+
+def _values(known: Mapping[str, MetadataValue]) -> dict[str, Any]:
+    values = {f"{VALUES}{key}": _compared(value) for key, value in known.items()}
+    times = {f"{TIMES}{key}": [each.start for each in moments_of(value)] for key, value in known.items()}
+    return {**values, **{key: found for key, found in times.items() if found}}
+
+
+def _compared(value: MetadataValue) -> Any:
+    if isinstance(value, list):
+        return [_compared(each) for each in value]
+    return value[:MAX_COMPARED] if isinstance(value, str) else value
+
+
+# The documents that fit the conditions of a filter.
+
+MAX_FIELDS_READ = 5000
+_NAMES: Final = frozenset({"document", "title"})
+_OPERATORS: Final = {"=": "in", "!=": "not in"}
+
+
+def matching_documents(
+    graph: Reader,
+    where: Sequence[Clause],
+    ontologies: Sequence[str] | None,
+    document_ids: Sequence[str] | None = None,
+    *,
+    in_order: bool = False,
+) -> dict[str, list[str]]:
+    """The ids of documents that fit a filter, by ontology; see `kg_api.graph.filters`.
+
+    Args:
+        graph: where they are.
+        where: the conditions.
+        ontologies: only of these; None: of all.
+        document_ids: only these; None: all.
+        in_order: whether they are in the order of their names, which takes as long again.
+    """
+    of_documents, of_sources = split_clauses(where)
+    if of_sources:
+        document_ids = _documents_by_sources(graph, of_sources, ontologies, document_ids)
+    within = {"ontologies": _listed(ontologies), "document_ids": _listed(document_ids)}
+    conditions = [[[*map(_parameters, group)] for group in alternatives_of(each)] for each in of_documents]
+    rows = graph.read("documents/matching", conditions=conditions, in_order=in_order, **within)
+    known = {row["ontology"]: row["document_ids"] for row in rows}
+    return {name: ids for name, ids in known.items() if ontologies is None or name in ontologies}
+
+
+def _documents_by_sources(
+    graph: Reader,
+    clauses: Sequence[Clause],
+    ontologies: Sequence[str] | None,
+    document_ids: Sequence[str] | None,
+) -> list[str]:
+    def matching(where: Sequence[Clause]) -> list[str]:
+        found = matching_documents(graph, where, ontologies, document_ids)
+        return [each for ids in found.values() for each in ids]
+
+    def having(sources: SourceFilter) -> list[str]:
+        return documents_having(graph, sources, ontologies, document_ids)
+
+    return having(filter_sources(clauses, matching, having))
+
+
+def describe_unknown_fields(
+    graph: Graph, where: Sequence[Clause], ontologies: Sequence[str] | None
+) -> list[Degradation]:
+    """That no document has a field; for filters that found nothing, or ask for what is not so.
+
+    Raises:
+        InvalidInput: there is one that is spelt nearly so.
+    """
+    return describe_unknown_keys(graph, keys_of(where), ontologies)
+
+
+def keys_of(where: Sequence[Clause]) -> list[str]:
+    """The keys of metadata that conditions are of."""
+    return [each.key for each in conditions_of(where) if each.key is not None]
+
+
+def describe_unknown_keys(
+    graph: Graph, asked: Sequence[str], ontologies: Sequence[str] | None
+) -> list[Degradation]:
+    """That no document has some keys in its metadata.
+
+    Raises:
+        InvalidInput: there is one that is spelt nearly so.
+    """
+    return describe_missing_keys(asked, read_keys(graph, ontologies)) if asked else []
+
+
+def read_keys(graph: Graph, ontologies: Sequence[str] | None) -> list[str]:
+    """The keys that documents have in their metadata; it looks at each of them."""
+    rows = graph.read("documents/fields", ontologies=_listed(ontologies), limit=MAX_FIELDS_READ)
+    return [row["field"] for row in rows]
+
+
+def describe_missing_keys(asked: Sequence[str], known: Sequence[str]) -> list[Degradation]:
+    """That no document has some keys in its metadata.
+
+    Raises:
+        InvalidInput: there is one that is spelt nearly so, or is asked as only facets are.
+    """
+    unknown = [key for key in dict.fromkeys(asked) if key not in known]
+    for key in unknown:
+        _refuse_interval(key, [*known, *KNOWN_FIELDS])
+        if near := _nearest_fields(key, known):
+            names = ", ".join(map(repr, near))
+            raise InvalidInput(f"no document has the field {field_of(key)!r}; the nearest: {names}")
+    effects = [f"no document has the field {field_of(key)!r}" for key in unknown]
+    return [Degradation(part="query", effect=effect) for effect in effects]
+
+
+def _nearest_fields(key: str, known: Sequence[str]) -> list[str]:
+    """Compare bare names, and return each as a condition writes it: `metadata.title` is not `title`."""
+    written = {name: [name] for name in KNOWN_FIELDS}
+    for each in known:
+        written.setdefault(each, []).append(field_of(each))
+    return [field for name in spelt_nearly(key, written) for field in written[name]]
+
+
+def _refuse_interval(key: str, fields: Sequence[str]) -> None:
+    field, _, interval = key.rpartition(":")
+    if interval in INTERVALS and field in fields:
+        told = f"{interval}s are asked of {field!r} itself, as in {field}=2015 or {field}=2015-05"
+        raise InvalidInput(f"no document has the field {key!r}: {told}")
+
+
+def asks_for_absence(where: Sequence[Clause]) -> bool:
+    """Whether a document without a field may fit."""
+    return any(each.is_negative for each in conditions_of(where))
+
+
+def _listed(names: Sequence[str] | None) -> list[str] | None:
+    return None if names is None else list(names)
+
+
+def _parameters(condition: Condition) -> Row:
+    key, known = condition.key, condition.field
+    spans = [] if condition.op in {"contains", "exists"} else [*map(_span, condition.values)]
+    op: str = _OPERATORS.get(condition.op, condition.op)
+    if op == "exists" and condition.value is False:
+        op = "missing"
+    return {
+        "op": f"time {op}" if any(spans) else op,
+        "property": known if key is None else f"{VALUES}{key}",
+        "times": _times_of(condition),
+        "values": _spelt(condition) if known in _NAMES else condition.values,
+        "spans": [{"start": each.start, "until": each.until} for each in spans if each],
+    }
+
+
+def _times_of(condition: Condition) -> str:
+    """The property that has a field's dates; of the known fields only one is a date, the others are texts."""
+    if condition.key is not None:
+        return f"{TIMES}{condition.key}"
+    return condition.field if condition.field == "updated_at" else ""
+
+
+def _spelt(condition: Condition) -> list[Any]:
+    """Values in each form that a name may have been stored in; the form of names comes first."""
+    forms = [spellings(document_name(each)) if isinstance(each, str) else [each] for each in condition.values]
+    return [form for each in forms for form in each]
+
+
+def _span(value: Any) -> Moment | None:
+    if isinstance(value, str):
+        return moment(value)
+    return year(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+# How many documents have each value of a field.
+
+
+def count_facets(graph: Graph, request: FacetRequest) -> Facets:
+    """Count the values of fields among the documents that fit.
+
+    Raises:
+        NotFound: an ontology that the request names does not exist.
+        InvalidInput: no document has a field, and another one is called nearly so.
+    """
+    names, ids = request.ontologies, None
+    require_ontologies(graph, names)
+    if request.where:
+        ids = [each for found in matching_documents(graph, request.where, names).values() for each in found]
+    within = {"ontologies": names, "document_ids": ids}
+    rows = graph.read(
+        "documents/facets",
+        **within,
+        facets=[{"property": _property(each), "by": each.by} for each in request.fields],
+        limit=request.limit,
+    )
+    documents = rows[0]["documents"]
+    if any(each.field == KIND for each in request.fields):
+        of_kind = _of_kind(graph.read("documents/facet_of_kind", **within)[0], documents, request.limit)
+        rows = [
+            of_kind if facet.field == KIND else row for facet, row in zip(request.fields, rows, strict=True)
+        ]
+    counted = [_counts(facet, row) for facet, row in zip(request.fields, rows, strict=True)]
+    return Facets(documents=documents, facets=counted, notes=_notes(graph, request, counted, documents))
+
+
+def _property(facet: Facet) -> str:
+    if facet.key is None:
+        return facet.field
+    return f"{TIMES if facet.by else VALUES}{facet.key}"
+
+
+def _of_kind(numbers: Row, documents: int, limit: int) -> Row:
+    """Return the counts of kinds as `documents/facets` has those of a property."""
+    found = sorted(numbers.items(), key=lambda each: (-each[1], each[0]))
+    values = [{"value": kind, "documents": number} for kind, number in found if number]
+    return {
+        "documents": documents,
+        "having": documents,
+        "distinct_values": len(values),
+        "counted": values[:limit],
+    }
+
+
+def _counts(facet: Facet, row: Row) -> FacetCounts:
+    return FacetCounts.model_validate(
+        {
+            "field": facet.field,
+            "by": facet.by,
+            "values": row["counted"],
+            "left_out": row["distinct_values"] - len(row["counted"]),
+            "having": row["having"],
+            "missing": row["documents"] - row["having"],
+        }
+    )
+
+
+def _notes(graph: Graph, request: FacetRequest, counted: Sequence[FacetCounts], documents: int) -> list[str]:
+    names = request.ontologies
+    notes: list[str] = []
+    if request.where and (not documents or asks_for_absence(request.where)):
+        notes += [each.effect for each in describe_unknown_fields(graph, request.where, names)]
+    if request.where and not documents:
+        notes.append("no document fits the conditions of the filter")
+    without = [each.key for each, found in zip(request.fields, counted, strict=True) if not found.having]
+    keys = [key for key in without if key is not None]
+    return list(dict.fromkeys([*notes, *(each.effect for each in describe_unknown_keys(graph, keys, names))]))
+
+
+# What filters chose a moment ago, which holds until a document is written.
+
+Matching = Mapping[str, Sequence[str]]
+SETTLED_SECONDS = 2.0
+"""A write that is counted may take a moment until all of it is seen."""
+KEPT_SECONDS = 60.0
+MAX_KEPT_IDS = 200_000
+MAX_KEPT = 100
+
+
+def count_writes(graph: Graph) -> int:
+    """How many transactions have changed documents so far: the same number, the same documents."""
+    return graph.read("documents/writes")[0]["writes"]
+
+
+class RememberedFilters:
+    """Gives the documents that fit a filter; the same filter again costs a count only. For all threads.
+
+    Exact: each transaction that changes documents is counted in the database. What was chosen is kept where
+    that number has stood still for a moment, and given while it stands.
+    """
+
+    def __init__(self, graph: Graph, clock: Callable[[], float] = time.monotonic) -> None:
+        self._graph = graph
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._writes = -1
+        self._seen_at = 0.0
+        self._kept: OrderedDict[str, tuple[float, Matching]] = OrderedDict()
+
+    def matching(
+        self,
+        where: Sequence[Clause],
+        ontologies: Sequence[str] | None,
+        document_ids: Sequence[str] | None = None,
+    ) -> Matching:
+        key = repr(([each.model_dump() for each in where], ontologies, document_ids))
+        return self._remembered(key, lambda: matching_documents(self._graph, where, ontologies, document_ids))
+
+    def describe_unknown_fields(
+        self, where: Sequence[Clause], ontologies: Sequence[str] | None
+    ) -> list[Degradation]:
+        """As the function of that name does.
+
+        Raises:
+            InvalidInput: there is a field that is spelt nearly so.
+        """
+        asked = keys_of(where)
+        if not asked:
+            return []
+        known = self._remembered(repr(ontologies), lambda: {"": read_keys(self._graph, ontologies)})
+        return describe_missing_keys(asked, known[""])
+
+    def _remembered(self, key: str, look: Callable[[], Matching]) -> Matching:
+        writes = count_writes(self._graph)
+        known = self._known(writes, key)
+        if known is not None:
+            return known
+        asked_at = self._clock()  # not when it is answered, which may be seconds after
+        found = look()
+        self._keep(writes, key, found, asked_at)
+        return found
+
+    def _known(self, writes: int, key: str) -> Matching | None:
+        with self._lock:
+            now = self._clock()
+            if writes != self._writes:
+                self._writes, self._seen_at = writes, now
+                self._kept.clear()
+            kept_at, found = self._kept.get(key, (float("-inf"), None))
+            return found if now - kept_at < KEPT_SECONDS else None
+
+    def _keep(self, writes: int, key: str, found: Matching, asked_at: float) -> None:
+        with self._lock:
+            if writes != self._writes or asked_at - self._seen_at < SETTLED_SECONDS:
+                return
+            self._kept[key] = (asked_at, found)
+            while len(self._kept) > MAX_KEPT or self._ids > MAX_KEPT_IDS:
+                self._kept.popitem(last=False)
+
+    @property
+    def _ids(self) -> int:
+        return sum(len(ids) for _, found in self._kept.values() for ids in found.values())

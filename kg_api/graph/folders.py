@@ -1,0 +1,323 @@
+"""Folders as they are stored: registered, due for a scan, and which documents came from each."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from kg_api.errors import Conflict, FolderEmptied, KgError, NotFound
+from kg_api.graph.client import Graph, Row, Transaction
+from kg_api.graph.document_writes import delete_document_in
+from kg_api.graph.jobs import fresh_job
+from kg_api.schemas.folders import (
+    MAX_REFUSALS_SHOWN,
+    SCAN_KIND,
+    Folder,
+    FolderScan,
+    NewFolder,
+    ScanTally,
+    folder_id,
+    overlap,
+)
+
+DOCUMENTS_A_PORTION = 1000
+
+
+def register(graph: Graph, new: NewFolder, *, grant: str | None = None) -> str:
+    """Register a folder and ask for its first scan; give its id.
+
+    Args:
+        graph: where it is registered.
+        new: the folder.
+        grant: kept with it: by this a worker knows that its home's own user asked for it.
+
+    Raises:
+        Conflict: it, a folder in it, or one that it is in, goes to the same ontology already.
+    """
+    mark = uuid.uuid4().hex
+    return graph.transaction(lambda tx: _register(tx, new, mark, grant))
+
+
+def _register(tx: Transaction, new: NewFolder, mark: str, grant: str | None) -> str:
+    """May run twice, when the answer to a commit is lost: then it finds its own mark."""
+    identity = folder_id(new.path, new.ontology)
+    tx.run("folders/hold_ontology", ontology=new.ontology)
+    others = tx.run("folders/registered", ontology=new.ontology)
+    if any(other["registered_by"] == mark for other in others):
+        return identity
+    for other in others:
+        _refuse_overlap(new, other["path"])
+    properties = {**new.model_dump(), "registered_by": mark, "grant": grant}
+    tx.run("folders/register", folder_id=identity, properties=properties)
+    _use_job(tx, identity, new.ontology, allow_empty=False)
+    return identity
+
+
+def _refuse_overlap(new: NewFolder, other: str) -> None:
+    if new.path == other:
+        raise Conflict(
+            f"{other} goes to {new.ontology} already: `kg folders scan` looks at it now; "
+            "to change how it is followed, `kg folders remove` it first"
+        )
+    if overlap(new.path, other):
+        raise Conflict(
+            f"{other} goes to {new.ontology} already, and one of the two lies in the other: files would be "
+            "taken in twice. Take another ontology, or `kg folders remove` the other folder first"
+        )
+
+
+def request_scan(graph: Graph, identity: str, *, allow_empty: bool = False) -> str:
+    """Ask for a scan now; give the id of the job, which may be one that is unfinished.
+
+    Raises:
+        NotFound: there is no such folder.
+    """
+    found = find_folder(graph, identity)
+
+    def request(tx: Transaction) -> str | None:
+        held = tx.run("folders/hold", folder_id=identity)
+        return _use_job(tx, identity, found.ontology, allow_empty=allow_empty) if held else None
+
+    job_id = graph.transaction(request)
+    if job_id is None:
+        raise _unknown(identity)
+    return job_id
+
+
+def enqueue_due(graph: Graph) -> int:
+    """Ask for a scan of each folder whose time has come by the database's clock; give how many.
+
+    Any number of schedulers may do so at once: a folder is held, and looked at again, before its job is made.
+    One that is being scanned is left alone.
+    """
+    due = graph.read("folders/due")
+    return sum(graph.transaction(lambda tx, row=row: _enqueue_if_due(tx, row)) for row in due)
+
+
+def _enqueue_if_due(tx: Transaction, row: Row) -> bool:
+    held = tx.run("folders/hold", folder_id=row["folder_id"])
+    if not held or not held[0]["due"]:
+        return False
+    _use_job(tx, row["folder_id"], row["ontology"], allow_empty=False)
+    return True
+
+
+def _use_job(tx: Transaction, identity: str, ontology: str, *, allow_empty: bool) -> str:
+    """One job a folder: the unfinished one, or a new one in the place of the last."""
+    tx.run("folders/forget_job", folder_id=identity)
+    key = f"{SCAN_KIND}:{identity}"
+    while True:
+        fresh = fresh_job(SCAN_KIND, ontology, key=key)
+        row = tx.run("jobs/request", unique_key=key, fresh=fresh, added=0, force=False)[0]
+        if row["open"]:
+            break
+    tx.run("folders/use_job", folder_id=identity, job_id=row["job_id"], allow_empty=allow_empty)
+    return str(row["job_id"])
+
+
+def list_folders(graph: Graph) -> list[Folder]:
+    """All folders, by ontology and path."""
+    return [_folder(row) for row in graph.read("folders/list", folder_id=None)]
+
+
+def find_folder(graph: Graph, identity: str) -> Folder:
+    """One folder.
+
+    Raises:
+        NotFound: there is none by that id.
+    """
+    rows = graph.read("folders/list", folder_id=identity)
+    if not rows:
+        raise _unknown(identity)
+    return _folder(rows[0])
+
+
+def _unknown(identity: str) -> NotFound:
+    return NotFound(f"there is no folder {identity!r}; `kg folders list` shows the existing ones")
+
+
+def _folder(row: Row) -> Folder:
+    times = {name: row[name].to_native() for name in ("created_at", "next_scan_at")}
+    error = row["error"] and re.sub(r"^[A-Z]\w+: ", "", row["error"])
+    emptied = (row["error"] or "").startswith(f"{FolderEmptied.__name__}: ")
+    told = {"error": error, "looks_emptied": emptied}
+    return Folder.model_validate({**row, **times, **told, "last_scan": _last_scan(row)})
+
+
+def _last_scan(row: Row) -> FolderScan | None:
+    if row["last_scan"] is None:
+        return None
+    tally: dict[str, Any] = json.loads(row["last_scan"])
+    told = tally["refusals"][:MAX_REFUSALS_SHOWN]
+    return FolderScan.model_validate(
+        {**tally, "refusals": told, "finished_at": row["scanned_at"].to_native()}
+    )
+
+
+def begin_removal(graph: Graph, identity: str) -> None:
+    """Let no scan write for a folder any more."""
+    graph.write("folders/begin_removal", folder_id=identity)
+
+
+def remove(graph: Graph, identity: str) -> None:
+    """Forget a folder; its documents stay."""
+    graph.write("folders/leave_waiting", folder_id=identity)
+    graph.write("folders/remove", folder_id=identity)
+
+
+def documents_of(graph: Graph, identity: str) -> Iterator[tuple[str, str]]:
+    """The documents that came from a folder, id and name, in the order of their ids."""
+    after = ""
+    while rows := graph.read("folders/documents", folder_id=identity, after=after, limit=DOCUMENTS_A_PORTION):
+        yield from ((row["document_id"], row["document"]) for row in rows)
+        after = rows[-1]["document_id"]
+
+
+def waiting_of(graph: Graph, identity: str) -> list[str]:
+    """The names of a folder's documents that wait or were rejected."""
+    return [row["document"] for row in graph.read("folders/waiting", folder_id=identity)]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """What is remembered of the file behind a document."""
+
+    as_filed: bool
+    """Whether the document is of this folder and still what the file made it."""
+    stamp: str | None
+    """What the file looked like: if it does now, it says the same."""
+    file_hash: str | None
+    taken_by: str | None
+    """Another folder that the document is of."""
+
+
+def read_known_documents(graph: Graph, identity: str, document_ids: Sequence[str]) -> dict[str, KnownFile]:
+    """By document id, what is remembered; those that are not there are missing."""
+    rows = graph.read("folders/known", folder_id=identity, document_ids=list(document_ids))
+    return {
+        row["document_id"]: KnownFile(bool(row["as_filed"]), row["stamp"], row["file_hash"], row["taken_by"])
+        for row in rows
+    }
+
+
+# What a scan of a folder writes: each within a transaction of its job, safe to repeat.
+
+
+class FolderGone(KgError):
+    """The folder is registered no more; its scan ends."""
+
+
+class NameTaken(Conflict):
+    """Another folder has a document of that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedFolder:
+    """A folder as its scan sees it."""
+
+    folder_id: str
+    path: str
+    ontology: str
+    prefix: str
+    grant: str | None
+    """By which its home's own user asked for it."""
+    review: bool
+    """Whether what is new or changed waits for approval."""
+    allow_empty: bool
+    progress: ScanTally | None
+    """Of a scan that was interrupted."""
+    last_scan: ScanTally | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileMark:
+    """What shall be remembered of the file behind a document."""
+
+    document_id: str
+    stamp: str | None
+    file_hash: str
+
+
+def folder_of_job(graph: Graph, job_id: str) -> ScannedFolder | None:
+    """The folder that a job shall scan; None when it is registered no more."""
+    rows = graph.read("folders/of_job", job_id=job_id)
+    if not rows:
+        return None
+    row = rows[0]
+    row["progress"], row["last_scan"] = _tally(row["progress"]), _tally(row["last_scan"])
+    return ScannedFolder(**row)
+
+
+def _tally(stored: str | None) -> ScanTally | None:
+    return None if stored is None else ScanTally.model_validate_json(stored)
+
+
+def hold_folder(tx: Transaction, folder_id: str) -> None:
+    """Hold a folder until the end of the transaction.
+
+    Raises:
+        FolderGone: it is registered no more; the transaction must not be committed.
+    """
+    if not tx.run("folders/hold", folder_id=folder_id):
+        raise FolderGone
+
+
+def take_documents(tx: Transaction, folder_id: str, marks: Sequence[FileMark]) -> None:
+    """Make documents the folder's and remember what their files look like.
+
+    Raises:
+        NameTaken: one is another folder's; the transaction must not be committed.
+    """
+    rows = [asdict(mark) for mark in marks]
+    for row in tx.run("folders/take_documents", folder_id=folder_id, rows=rows) if rows else ():
+        raise NameTaken(row["taken_by"])
+
+
+def touch_documents(tx: Transaction, folder_id: str, marks: Sequence[FileMark]) -> None:
+    """Remember anew what files look like that say the same as before."""
+    rows = [asdict(mark) for mark in sorted(marks, key=lambda mark: mark.document_id)]
+    if rows:
+        tx.run("folders/touch_documents", folder_id=folder_id, rows=rows)
+
+
+def take_waiting(tx: Transaction, folder_id: str, marks: Sequence[FileMark]) -> None:
+    """Make documents that wait the folder's."""
+    if marks:
+        tx.run("folders/take_waiting", folder_id=folder_id, rows=[asdict(mark) for mark in marks])
+
+
+def forget_waiting(tx: Transaction, folder_id: str, document_ids: Sequence[str]) -> None:
+    """Let nothing wait whose file has gone."""
+    tx.run("folders/forget_waiting", folder_id=folder_id, document_ids=sorted(document_ids))
+
+
+def is_of_folder(tx: Transaction, folder_id: str, document_id: str) -> bool:
+    """Whether a document came from the folder; if so, it is held."""
+    return bool(tx.run("folders/hold_document", folder_id=folder_id, document_id=document_id))
+
+
+def delete_if_of_folder(tx: Transaction, folder_id: str, document_id: str) -> bool:
+    """Delete a document with everything that only it supported, if it came from the folder."""
+    if not is_of_folder(tx, folder_id, document_id):
+        return False
+    return delete_document_in(tx, document_id).documents > 0
+
+
+def record_progress(tx: Transaction, folder_id: str, job_id: str, tally: ScanTally, *, total: int) -> None:
+    """Store what the scan has done so far, and how many files it has in all."""
+    tx.run(
+        "folders/tell_progress",
+        folder_id=folder_id,
+        job_id=job_id,
+        tally=tally.model_dump_json(),
+        total=total,
+    )
+
+
+def conclude(tx: Transaction, folder_id: str, tally: ScanTally) -> None:
+    """Store what the whole scan did; the next one is due so long after now."""
+    tx.run("folders/conclude", folder_id=folder_id, tally=tally.model_dump_json())

@@ -1,0 +1,435 @@
+"""Which blobs are used, by whom, and which may go.
+
+A blob is loose from its first hold on until it is seen to be used, and again when a user of it goes: what is
+not loose needs no looking at. Whoever uses, holds or frees a blob writes to its node, and so does who
+collects it, before anything is looked at: they take turns, and none sees half of what another does.
+
+A blob that nothing uses goes before its file does. What is left of it, a `:DeadBlob`, names the file, and
+goes after it: so a file is deleted in the end, whoever dies meanwhile, and never while somebody may use it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
+
+import numpy as np
+from neo4j.vector import Vector
+from numpy.typing import NDArray
+
+from kg_api.errors import FilesCollected, NotFound
+from kg_api.graph.client import Graph, Row, Transaction, portions
+from kg_api.graph.documents import DocumentDifference
+from kg_api.graph.names import identify_source, require_ontologies
+from kg_api.graph.reach import reaches, within
+from kg_api.graph.spaces import (
+    OF_A_NODE,
+    Mark,
+    Space,
+    all_spaces,
+    mark_of_model,
+    require_writable,
+    spaces_within,
+)
+from kg_api.graph.statements import of_space
+from kg_api.graph.vectors import Wanted, due_in_order, require_fitting
+from kg_api.schemas.documents import ImageCounts, SourceRecord, WordBox, unpack
+from kg_api.schemas.images import ImageType
+from kg_api.schemas.search import ImagePage, Place
+from kg_api.schemas.vocabulary import Selection
+
+HOLD_SECONDS = 3600
+"""A document is stored long before; a hold that nobody released is of a process that died."""
+LOOKED_AT_ONCE = 500
+"""By one transaction."""
+
+
+class Blob(NamedTuple):
+    """Bytes that are kept."""
+
+    key: str
+    """Their hash."""
+    generation: str | None
+    """Which of all that ever were of this key; None: it is of before there were generations."""
+
+
+class HeldBlob(NamedTuple):
+    """One that is kept, and about to be written."""
+
+    blob: Blob
+    used: bool
+    """Whether something uses it already: then its file should be there."""
+
+
+class SampledBlob(NamedTuple):
+    """One of some."""
+
+    blob: Blob
+    dead: bool
+    """Whether it has gone, and its file is there or not."""
+
+
+class Hold(NamedTuple):
+    """What keeps blobs until a document that uses them is stored."""
+
+    hold_id: str
+    blobs: list[HeldBlob]
+
+
+def hold_blobs(graph: Graph, keys: Sequence[str], seconds: float = HOLD_SECONDS) -> Hold:
+    """Keep blobs that are about to be written; storing their document releases the hold."""
+    hold_id = uuid.uuid4().hex
+    rows = graph.write("blobs/hold", hold_id=hold_id, keys=sorted(set(keys)), seconds=seconds)
+    return Hold(hold_id, [HeldBlob(_blob(row), row["used"]) for row in rows])
+
+
+def release_holds(tx: Transaction, hold_ids: Sequence[str]) -> None:
+    """Within the transaction after which the blobs are used, or never will be."""
+    if hold_ids:
+        tx.run("blobs/release", hold_ids=list(hold_ids))
+
+
+def forget_holds(graph: Graph) -> None:
+    """Forget what processes that died hold."""
+    while graph.write("blobs/forget_holds")[0]["forgotten"]:
+        pass
+
+
+def find_blob(graph: Graph, key: str) -> Blob | None:
+    """The blob of a key, if it is known."""
+    return next(iter(_blobs(graph.read("blobs/find", key=key))), None)
+
+
+def some_blobs(graph: Graph, limit: int) -> list[SampledBlob]:
+    """Some of those there are, and some of those that have gone; so many of each."""
+    rows = graph.read("blobs/some", limit=limit)
+    return [SampledBlob(_blob(row), row["dead"]) for row in rows]
+
+
+def known_store(graph: Graph) -> str | None:
+    """The store that has their files; None: nobody has used one yet, or kg did not remember it then."""
+    return next((row["store_id"] for row in graph.read("blobs/store")), None)
+
+
+def remember_store(graph: Graph, identity: str) -> str:
+    """Let that store have their files, unless there is one; gives the one there is."""
+    return graph.write("blobs/know_store", store_id=identity)[0]["store_id"]
+
+
+def lose_blob(graph: Graph, key: str) -> None:
+    """Say that the file of a blob is missing or damaged."""
+    graph.write("blobs/lose", key=key)
+
+
+def lost_blobs(graph: Graph, keys: Sequence[str]) -> set[str]:
+    """Those of some whose files were seen to be missing or damaged."""
+    return {row["key"] for row in graph.read("blobs/lost", keys=sorted(keys))}
+
+
+def mend_blobs(graph: Graph, keys: Sequence[str]) -> int:
+    """Say that files are whole again; pictures that were set aside are due now, how many."""
+    spaces = [at for each in all_spaces(graph).values() if each.is_of_images for at in each.slots]
+    marks = [{"mark_property": s.mark_property, "refusal_property": s.refusal_property} for s in spaces]
+    return graph.write("blobs/mend", keys=sorted(keys), spaces=marks)[0]["due"]
+
+
+def loose_blobs(graph: Graph, after: str = "", limit: int = LOOKED_AT_ONCE) -> list[str]:
+    """The keys of the next blobs that may be unused, in their order."""
+    return [row["key"] for row in graph.read("blobs/loose", after=after, limit=limit)]
+
+
+def bury_unused(graph: Graph, keys: Sequence[str]) -> None:
+    """Let those of some blobs go that nothing uses or is about to use; their files are to be deleted then."""
+
+    def look(tx: Transaction) -> None:
+        rows = tx.run("blobs/look_at", keys=sorted(keys))
+        tx.run("blobs/settle", keys=[row["key"] for row in rows if row["used"]])
+        tx.run("blobs/bury", keys=[row["key"] for row in rows if not (row["used"] or row["wanted"])])
+
+    graph.transaction(look)
+
+
+def dead_blobs(graph: Graph, limit: int = LOOKED_AT_ONCE) -> list[Blob]:
+    """Some that have gone, and whose files are to be deleted."""
+    return _blobs(graph.read("blobs/dead", limit=limit))
+
+
+def forget_dead(graph: Graph, blobs: Sequence[Blob]) -> int:
+    """Forget blobs whose files were deleted; how many nobody else forgot."""
+    dead = [each.key + (each.generation or "") for each in blobs]
+    return graph.write("blobs/delete_dead", dead=dead)[0]["deleted"]
+
+
+def _blobs(rows: Sequence[Row]) -> list[Blob]:
+    return [_blob(row) for row in rows]
+
+
+def _blob(row: Row) -> Blob:
+    return Blob(row["key"], row["generation"])
+
+
+# Reading which files documents were made of, and what stands on their pages.
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """A document, and the file that it was made of."""
+
+    document_id: str
+    document: str
+    key: str
+    """Of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOnPage:
+    """A passage that stands on a page, or a part of it does."""
+
+    source_id: str
+    full_text: str
+    start: int
+    """Where it begins in its document."""
+    word_boxes: bytes | None
+
+    def words(self, page: int) -> list[WordBox]:
+        """Where the words stand on the page that OCR read; none, where it did not."""
+        found = unpack(self.word_boxes, self.start) if self.word_boxes else []
+        return [each for each in found if each.page == page]
+
+
+def find_original(graph: Graph, document_id: str) -> Original:
+    """The PDF that a document was made of.
+
+    Raises:
+        NotFound: the document has gone, it is no PDF, or its file was not kept.
+    """
+    rows = graph.read("originals/find", document_id=document_id)
+    if not rows:
+        raise NotFound("the document was deleted at this moment")
+    row = rows[0]
+    if row["format"] != "pdf":
+        raise NotFound(f"{row['document']!r} is no PDF ({row['format']}): only PDFs have pictures of pages")
+    if row["key"] is None:
+        raise NotFound(
+            f"the file of {row['document']!r} was not kept when it was ingested: ingest it again for "
+            "pictures of its pages (KG_BLOBS__KEEP_PDFS must not be false)"
+        )
+    return Original(document_id, row["document"], row["key"])
+
+
+def sources_of_page(graph: Graph, document_id: str, page: int) -> list[SourceOnPage]:
+    """What stands on a page, in reading order."""
+    rows = graph.read("originals/sources_of_page", document_id=document_id, page=page)
+    return [SourceOnPage(**row) for row in rows]
+
+
+# Reading pictures: which there are, and where their files are.
+
+
+@dataclass(frozen=True, slots=True)
+class ImageKeys:
+    """Where the files of a picture are."""
+
+    storage_key: str
+    thumbnail_key: str
+    content_type: ImageType
+    document: str
+
+
+def find_image(graph: Graph, called: str) -> ImageKeys:
+    """The files of a picture, by its source's id or a beginning of it.
+
+    Raises:
+        NotFound: there is no such source, or it is a passage of text.
+        Conflict: several sources begin like that.
+    """
+    identity = identify_source(graph, called) or called
+    rows = graph.read("images/find", source_id=identity)
+    if not rows or not reaches(rows[0].pop("ontology")):
+        raise NotFound(f"{called!r} is not a picture: `kg images list` shows those there are")
+    return ImageKeys(**rows[0])
+
+
+def list_images(graph: Graph, *, ontology: str | None, offset: int, limit: int) -> ImagePage:
+    """Return one page of images.
+
+    Raises:
+        NotFound: the ontology does not exist.
+    """
+    rows = graph.read("images/page", ontologies=within(ontology), offset=offset, limit=limit)
+    total = graph.read("images/count", ontologies=within(ontology))[0]["images"]
+    images = [Place.model_validate(row) for row in rows]
+    if not total:
+        require_ontologies(graph, ontology)
+    return ImagePage(images=images, total=total, offset=offset, limit=limit)
+
+
+def having_images(graph: Graph, ontologies: Sequence[str]) -> list[str]:
+    """Those of some ontologies that have a picture."""
+    return [row["name"] for row in graph.read("images/having", ontologies=list(ontologies))]
+
+
+# Vectors of pictures: what is to be embedded, and writing it.
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePlan:
+    """How the pictures of an ontology shall be embedded: in a space of pictures."""
+
+    ontology: str
+    space: Space
+    answering: Space
+    """What answers searches, which may be another space than is being built."""
+
+    @property
+    def mark(self) -> Mark:
+        """Of a picture that is embedded so."""
+        return mark_of_model("Image", "image", self.space)
+
+    def wanted(self, selection: Selection = "due", forced_at: object = None) -> Wanted:
+        """The pictures that are to be embedded by it."""
+        return Wanted(self.ontology, self.mark, self.answering.mark_property, selection, forced_at)
+
+
+@dataclass(frozen=True, slots=True)
+class DueImage:
+    """A picture that is to be embedded, and the file of it."""
+
+    source_id: str
+    storage_key: str
+
+    @property
+    def identity(self) -> str:
+        return self.source_id
+
+    place = identity
+    """Pictures are looked at in the order of their ids."""
+
+
+def due_images(graph: Graph, wanted: Wanted, *, after: str, limit: int) -> list[DueImage]:
+    """The next pictures that are not embedded as they shall be; see `due_in_order`."""
+    rows = due_in_order(graph, wanted, after=after, limit=limit)
+    return [DueImage(row["source_id"], row["storage_key"]) for row in rows]
+
+
+def count_images(graph: Graph, plans: Sequence[ImagePlan]) -> ImageCounts:
+    """How many pictures of some ontologies have the vector they should have."""
+    row = graph.read("images/count_embedded", plans=[plan.wanted().parameters() for plan in plans])[0]
+    return ImageCounts(**row, stale=row["total"] - row["embedded"] - row["refused"] - row["missing"])
+
+
+def write_image_vectors(
+    tx: Transaction, plan: ImagePlan, vectors: Sequence[tuple[DueImage, NDArray[np.float32]]]
+) -> int:
+    """Write within the caller's transaction the vectors of pictures whose file is still the same.
+
+    Args:
+        tx: the transaction.
+        plan: how they were embedded.
+        vectors: by picture, in the order of their ids; shape (dimensions,).
+
+    Returns:
+        How many are done; the others stay due.
+
+    Raises:
+        EmbeddingFailed: a vector is of the wrong size, not finite or zero.
+        LeaseLost: the space is being removed, or is of another model now.
+    """
+    require_fitting(tx, plan.space, (vector for _, vector in vectors))
+    rows = [
+        {"source_id": each.source_id, "storage_key": each.storage_key, "vector": Vector.from_numpy(vector)}
+        for each, vector in vectors
+    ]
+    parameters = {**plan.mark.parameters(), "property": plan.space.vector_property}
+    return tx.run("images/write_vectors", rows=rows, **parameters)[0]["written"]
+
+
+def set_lost_aside(tx: Transaction, plan: ImagePlan, image: DueImage, reason: str) -> bool:
+    """Set a picture aside whose file is lost, until that comes again; whether that was done.
+
+    Raises:
+        LeaseLost: the space is being removed, or is of another model now.
+    """
+    require_writable(tx, plan.space)
+    parameters = {**plan.mark.parameters(), "property": plan.space.vector_property, "reason": reason}
+    rows = tx.run("images/lose", id=image.source_id, storage_key=image.storage_key, **parameters)
+    return bool(rows)
+
+
+def check_image_vectors(graph: Graph, plan: ImagePlan) -> tuple[int, int]:
+    """Look at every vector of an ontology's pictures in a space; how many there are, and how many wrong."""
+    parameters = {**plan.mark.parameters(), "property": plan.space.vector_property}
+    given = {"ontology": plan.ontology, "dimensions": plan.space.dimensions}
+    row = graph.read("images/check_vectors", **parameters, **given)[0]
+    return row["built"], row["wrong"]
+
+
+# Writing which sources of documents are pictures, and which files documents were made of.
+
+IMAGES_A_STATEMENT = 500
+
+
+def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> Counter[str]:
+    """Let sources be the pictures that they are, whether they are new or were there.
+
+    Returns:
+        By document, how many have another file than before, or are new.
+
+    Raises:
+        FilesCollected: a file has been collected, for its hold ended long ago.
+    """
+    rows = [_row(each, source) for each in differences for source in each.record.sources if source.image]
+    there = [each.record.document_id for each in differences if each.before["content_hash"] is not None]
+    others, changed = list[str](), Counter[str]()
+    if there:
+        given = {"document_ids": there, "source_ids": [row["source_id"] for row in rows]}
+        others += tx.run("images/forget", **given)[0]["forgotten"]
+    for part in portions(rows, IMAGES_A_STATEMENT):
+        row = tx.run("images/write", rows=part)[0]
+        changed.update(row["changed"])
+        others += row["replaced"]
+        if row["written"] < len(part):
+            raise FilesCollected
+    _forget_vectors(tx, others)
+    return changed
+
+
+def _forget_vectors(tx: Transaction, source_ids: Sequence[str]) -> None:
+    """A picture is never compared by what another file looked like."""
+    if not source_ids:
+        return
+    keys = [slug for slug, space in spaces_within(tx).items() if space.is_of_images]
+    properties = [of_space(name, key) for key in keys for name in OF_A_NODE]
+    for part in portions(source_ids, IMAGES_A_STATEMENT):
+        tx.run("images/forget_vectors", source_ids=list(part), properties=properties)
+
+
+def write_originals(tx: Transaction, differences: Sequence[DocumentDifference]) -> None:
+    """Let documents have the files that they were made of.
+
+    Raises:
+        FilesCollected: a file has been collected, for its hold ended long ago.
+    """
+    there = [_original(each) for each in differences if each.before["content_hash"] is not None]
+    if there:
+        tx.run("originals/forget", rows=there)
+    rows = sorted(map(_original, (each for each in differences if each.record.original)), key=_key)
+    if rows and tx.run("originals/write", rows=rows)[0]["written"] < len(rows):
+        raise FilesCollected
+
+
+def _original(difference: DocumentDifference) -> Row:
+    record = difference.record
+    return {"document_id": record.document_id, "key": record.original, "hold": record.hold}
+
+
+def _key(row: Row) -> str:
+    return row["key"]
+
+
+def _row(difference: DocumentDifference, source: SourceRecord) -> Row:
+    image = asdict(source.image) if source.image else None
+    return {"source_id": source.source_id, "image": image, "hold": difference.record.hold}

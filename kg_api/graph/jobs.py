@@ -1,0 +1,818 @@
+"""What the functions about jobs speak of."""
+
+from __future__ import annotations
+
+import math
+import random
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+
+import structlog
+from neo4j.exceptions import ConstraintError
+
+from kg_api.errors import Conflict, LeaseLost, NotFound, TooBusy
+from kg_api.graph.cache import forget_old_answers
+from kg_api.graph.client import Graph, Reader, Row, Transaction
+from kg_api.graph.reach import reach, reaches, within
+from kg_api.schemas.folders import SCAN_KIND
+from kg_api.schemas.operations import FINISHED, Job, JobAhead, JobWaiting, QueueStatus, WorkerInfo
+from kg_api.schemas.vocabulary import JobState, Selection
+from kg_api.suggestions import suggestion
+from kg_api.tracing import current_traceparent
+
+LINK_PROPOSAL = "link_proposal"
+COMMUNITY_DETECTION = "community_detection"
+PERIODIC_KINDS = ("backfill", LINK_PROPOSAL, COMMUNITY_DETECTION)
+"""Kinds made by a schedule; hidden from lists unless asked for by kind."""
+EXTRACTION = "concept_extraction"
+CONCEPT_EMBEDDING = "concept_embedding"
+IMAGE_EMBEDDING = "image_embedding"
+EDGE_EMBEDDING = "edge_embedding"
+SOURCE_EMBEDDING = "source_embedding"
+PAUSING_KINDS = (SOURCE_EMBEDDING, CONCEPT_EMBEDDING, IMAGE_EMBEDDING, EDGE_EMBEDDING, EXTRACTION)
+"""Cancelling one of these pauses such work of its ontology, and asking for one ends the pause."""
+
+FIRST, STALE = 0, 1
+_RANK_OF_KIND = {
+    "space_cleanup": STALE,
+    EXTRACTION: 2,
+    CONCEPT_EMBEDDING: 3,
+    EDGE_EMBEDDING: 3,
+    LINK_PROPOSAL: 4,
+    COMMUNITY_DETECTION: 4,
+}
+RANKS = (FIRST, STALE, 2, 3, 4)
+"""What work is worth: new text first, with the scans that bring it and what a person put first; then what is
+stale and what is to be cleared away; then concepts and
+relationships; last what may be linked, and the overview. Only jobs of one rank share turns (ADR 33)."""
+
+
+def rank_of(kind: str) -> int:
+    """What a fresh job of a kind is worth."""
+    return _RANK_OF_KIND.get(kind, FIRST)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedJob:
+    """A job that this worker owns as long as the fence is the newest."""
+
+    job_id: str
+    kind: str
+    state: str
+    ontology: str | None
+    fence: int
+    cursor: str
+    wanted: int
+    failures: int
+    waits: int
+    """How often in a row it has waited for something else."""
+    selection: Selection = "due"
+    forced_at: Any = None
+    """What is older is made anew though it is right; a time of the database, to be given back as it is."""
+    part: str = ""
+    """The range of document ids that it is about, `lo:hi`; "" for all."""
+    parent_id: str | None = None
+    """The job that it is a part of."""
+    done: int = 0
+    total: int = 0
+    """How much was thought to be done when it was claimed."""
+    request_id: str | None = None
+    """The request that it was first made for, as the service's log names it."""
+    rank: int = FIRST
+    """What it is worth: one of a smaller number goes first."""
+    traceparent: str | None = None
+    """Where the trace of that request goes on, as the W3C writes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A worker's hold on a job: what every later write of it is checked against."""
+
+    job_id: str
+    worker: str
+    fence: int
+    lease_seconds: float
+
+    def parameters(self) -> dict[str, Any]:
+        """The statement parameters that identify the owner."""
+        return {"job_id": self.job_id, "worker": self.worker, "fence": self.fence}
+
+
+def fresh_job(
+    kind: str,
+    ontology: str | None,
+    *,
+    key: str | None = None,
+    selection: Selection = "due",
+) -> dict[str, Any]:
+    """The properties of a job that waits, but for those that are times."""
+    return {
+        "job_id": uuid.uuid4().hex,
+        "kind": kind,
+        "ontology": ontology,
+        "key": key,
+        "selection": selection,
+        "state": JobState.QUEUED.value,
+        "cursor": "",
+        "rank": rank_of(kind),
+        **dict.fromkeys(
+            ("done", "total", "done_at_claim", "wanted", "attempts", "stumbles", "waits", "fence"), 0
+        ),
+        "set_aside": 0,
+        "request_id": structlog.contextvars.get_contextvars().get("request_id"),
+        "traceparent": current_traceparent(),
+    }
+
+
+# How a job gets on: its place, and its end.
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    """What was asked for while the job ran."""
+
+    wanted: int
+    selection: Selection
+    forced_at: Any
+
+
+def advance(tx: Transaction, owner: Owner, *, before: str, after: str, done: int, set_aside: int = 0) -> None:
+    """Move the job's cursor within the transaction of the work it stands for.
+
+    Raises:
+        LeaseLost: another worker has the job, or it or its whole has ended; the transaction must not be
+            committed.
+    """
+    places = {"before": before, "after": after, "done": done, "set_aside": set_aside}
+    rows = tx.run("jobs/advance", **owner.parameters(), **places, lease_seconds=owner.lease_seconds)
+    if not rows or not rows[0]["advanced"]:
+        raise LeaseLost(f"job {owner.job_id} is owned by another worker now, or has ended")
+
+
+def expect(graph: Graph, owner: Owner, *, left: int) -> None:
+    """Correct a job's total by what is left to do.
+
+    Raises:
+        LeaseLost: another worker has the job, or it has ended.
+    """
+    if not graph.write("jobs/expect", **owner.parameters(), left=left):
+        raise LeaseLost(f"job {owner.job_id} is owned by another worker now, or has ended")
+
+
+def lower(graph: Graph, owner: Owner, *, wanted: int, rank: int) -> int | JobRequest:
+    """Let what is worth more go first from now on; the rank, or what was asked for meanwhile: do that first.
+
+    What a person has put first keeps its rank.
+
+    Raises:
+        LeaseLost: another worker has the job, or it has ended.
+    """
+    rows = graph.write("jobs/lower", **owner.parameters(), wanted=wanted, rank=rank)
+    if not rows:
+        raise LeaseLost(f"job {owner.job_id} is owned by another worker now, or has ended")
+    return rows[0]["rank"] if rows[0]["last"] else _asked(rows[0])
+
+
+def finish(graph: Graph, owner: Owner, *, wanted: int) -> JobRequest | None:
+    """End the job; or give what was asked for meanwhile, and the job goes on.
+
+    Raises:
+        LeaseLost: another worker has the job, or it has ended.
+    """
+
+    def end(tx: Transaction) -> list[Row]:
+        rows = tx.run("jobs/finish", **owner.parameters(), wanted=wanted)
+        if rows and rows[0]["finished"]:
+            tx.run("jobs/end_parts", job_id=owner.job_id)
+        return rows
+
+    rows = graph.transaction(end)
+    if not rows or not rows[0]["owned"]:
+        raise LeaseLost(f"job {owner.job_id} is owned by another worker now, or has ended")
+    return None if rows[0]["finished"] else _asked(rows[0])
+
+
+def _asked(row: Row) -> JobRequest:
+    return JobRequest(row["wanted"], row["selection"], row["forced_at"])
+
+
+# The workers that are there: each gives a sign of life every few seconds.
+
+ALIVE_SECONDS = 20.0
+"""A worker that was not seen for so long counts as gone."""
+
+
+def sign_of_life(graph: Graph, name: str, *, host: str, pid: int, notes: Sequence[str] = ()) -> None:
+    """Say that a worker is there."""
+    graph.write("workers/seen", name=name, host=host, pid=pid, notes=list(notes))
+
+
+def forget_worker(graph: Graph, name: str) -> None:
+    graph.write("workers/forget", name=name)
+
+
+def forget_lost_workers(graph: Graph) -> int:
+    """Forget those that gave no sign for an hour; how many."""
+    return graph.write("workers/forget_lost")[0]["forgotten"]
+
+
+def unknown_kinds(graph: Graph, kinds: Sequence[str]) -> dict[str, int]:
+    """How many jobs wait, by kind, that are of none of these kinds."""
+    rows = graph.read("jobs/unknown_kinds", kinds=list(kinds))
+    return {row["kind"]: row["waiting"] for row in rows}
+
+
+# Taking jobs, keeping them, giving them back. All times are the database's own.
+
+MAX_CANDIDATES = 10
+
+
+def claim(
+    graph: Graph, worker: str, kinds: list[str], *, lease_seconds: float, max_failures: int
+) -> ClaimedJob | None:
+    """Take a job, if one can be had. One that failed too often comes back in state dead, not to be run.
+
+    As long as a job of a smaller rank runs anywhere, none of a greater one is taken. Of those of one rank,
+    ontologies for which the fewest jobs run come first, then the jobs that are the longest in the queue. Of
+    equal ones each of several workers tries another first, so that they do not wait for each other's locks.
+    """
+    while True:
+        rows = graph.read(
+            "jobs/next",
+            worker=worker,
+            kinds=kinds,
+            ranks=list(RANKS),
+            limit=MAX_CANDIDATES,
+            alive_seconds=ALIVE_SECONDS,
+        )
+        if not rows:
+            return None
+        for job_id in _in_turn(rows):
+            job = _take(graph, worker, job_id, lease_seconds, max_failures)
+            if job is not None:
+                return job
+
+
+def _in_turn(rows: Sequence[Row]) -> list[str]:
+    """The equal ones at the head, as many as there are workers, shuffled."""
+    equal = [row["job_id"] for row in takewhile(lambda row: row["rank"] == rows[0]["rank"], rows)]
+    head = equal[: max(1, rows[0]["workers"])]
+    return random.sample(head, len(head))
+
+
+def _take(
+    graph: Graph, worker: str, job_id: str, lease_seconds: float, max_failures: int
+) -> ClaimedJob | None:
+    def take(tx: Transaction) -> ClaimedJob | None:
+        rows = tx.run(
+            "jobs/take", worker=worker, job_id=job_id, lease_seconds=lease_seconds, max_failures=max_failures
+        )
+        if rows and rows[0]["state"] == "dead":
+            tx.run("jobs/end_parts", job_id=job_id)
+        return ClaimedJob(**rows[0]) if rows else None
+
+    return graph.transaction(take)
+
+
+def heartbeat(graph: Graph, owner: Owner, *, stuck_seconds: float = 86_400.0) -> bool:
+    """Renew the lease; False when the job got nothing done for so long that it is dead now.
+
+    Raises:
+        LeaseLost: another worker has the job, or it has ended.
+    """
+    told = f"timeout: nothing was done for {stuck_seconds:g} s (KG_WORKER__STUCK_SECONDS)"
+
+    def beat(tx: Transaction) -> list[Row]:
+        rows = tx.run(
+            "jobs/heartbeat",
+            **owner.parameters(),
+            lease_seconds=owner.lease_seconds,
+            stuck_seconds=stuck_seconds,
+            error=told,
+        )
+        if rows and rows[0]["stuck"]:
+            tx.run("jobs/end_parts", job_id=owner.job_id)
+        return rows
+
+    rows = graph.transaction(beat)
+    if not rows:
+        raise LeaseLost(f"job {owner.job_id} is owned by another worker now, or has ended")
+    return not rows[0]["stuck"]
+
+
+def others_wait(graph: Graph, job: ClaimedJob, kinds: Sequence[str], *, over: bool = True) -> bool:
+    """Whether a job shall let others go first.
+
+    Args:
+        graph: where they are.
+        job: that runs.
+        kinds: what its worker can do.
+        over: whether its turn is over, so that others of its rank go first too: those of another ontology or
+            kind, or the whole of this part. Of a smaller rank all do, at any time.
+    """
+    about = {"kind": job.kind, "ontology": job.ontology or "", "parent_id": job.parent_id, "rank": job.rank}
+    rows = graph.read("jobs/others_wait", kinds=list(kinds), over=over, **about)
+    return bool(rows[0]["others"])
+
+
+def fail(
+    graph: Graph, owner: Owner, error: str, *, delay_seconds: float, max_failures: int, permanent: bool
+) -> str:
+    """Record a failure; give the state the job is in now."""
+
+    def record_failure(tx: Transaction) -> str:
+        rows = tx.run(
+            "jobs/fail",
+            **owner.parameters(),
+            error=error,
+            delay_seconds=delay_seconds,
+            max_failures=max_failures,
+            permanent=permanent,
+        )
+        if rows and rows[0]["state"] == "dead":
+            tx.run("jobs/end_parts", job_id=owner.job_id)
+        return rows[0]["state"] if rows else "lost"
+
+    return graph.transaction(record_failure)
+
+
+def wait(graph: Graph, owner: Owner, error: str, *, delay_seconds: float) -> None:
+    """Give the job back for a while: something that it needs does not answer."""
+    graph.write("jobs/wait", **owner.parameters(), error=error, delay_seconds=delay_seconds)
+
+
+def release(graph: Graph, owner: Owner) -> None:
+    """Give the job back; another worker may take it at once."""
+    graph.write("jobs/release", **owner.parameters())
+
+
+def yield_job(graph: Graph, owner: Owner, *, delay_seconds: float = 0.0) -> None:
+    """Let others go first: the job goes to the end of the queue, and may be had after a while."""
+    graph.write("jobs/give_back", **owner.parameters(), delay_seconds=delay_seconds)
+
+
+# Jobs as a person sees them.
+
+NEWEST = 100
+"""Jobs that are looked through for one whose id is like a wrong one."""
+MAX_COOLDOWN_SECONDS = 600
+"""Seconds."""
+MAX_IN_LINE = 50
+RATE_DIGITS = 3
+OF_THE_MACHINE = "its folder cannot be read: an administrator of kg sees why"
+
+
+def find_job(graph: Graph, job_id: str) -> Job:
+    """One job.
+
+    Raises:
+        NotFound: there is none by that id.
+    """
+    rows = graph.read("jobs/find", job_id=job_id)
+    if not rows or not reaches(rows[0]["job"].get("ontology")):
+        raise unknown_job(graph, job_id)
+    return present_waiting(graph, [rows[0]["job"]])[0]
+
+
+def unknown_job(graph: Graph, job_id: str) -> NotFound:
+    """The error that says which of the newest jobs have an id like one that is not there."""
+    newest, _ = page_of_jobs(graph, state=None, kind=None, ontology=None, offset=0, limit=NEWEST)
+    near = suggestion(job_id, [job.job_id for job in newest])
+    return NotFound(f"there is no job {job_id!r}{near}; `kg jobs list` shows the existing ones")
+
+
+def page_of_jobs(
+    graph: Graph, *, state: str | None, kind: str | None, ontology: str | None, offset: int, limit: int
+) -> tuple[list[Job], int]:
+    """One page of jobs, the newest first, and how many there are in all. Parts of jobs are not among them."""
+    hidden = [each for each in PERIODIC_KINDS if each != kind]
+    chosen = {"state": state, "kind": kind, "ontologies": within(ontology), "hidden": hidden}
+    rows = graph.read("jobs/page", **chosen, offset=offset, limit=limit)
+    jobs = present_waiting(graph, [row["job"] for row in rows])
+    return jobs, graph.read("jobs/count", **chosen)[0]["total"]
+
+
+def parts_of(graph: Graph, job_id: str, *, limit: int) -> list[Job]:
+    """Parts of a job, those that are still to be done first."""
+    return [job_of(row["job"]) for row in graph.read("jobs/parts", job_id=job_id, limit=limit)]
+
+
+def present_waiting(graph: Graph, rows: Sequence[Row]) -> list[Job]:
+    """Jobs from their properties, those that could be taken with what they wait for."""
+    line = jobs_in_line(graph) if any(map(_ready, rows)) else []
+    return [
+        job_of(row).model_copy(update={"waits_for": ahead_of(row["job_id"], row.get("rank") or 0, line)})
+        if _ready(row)
+        else job_of(row)
+        for row in rows
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class InLine:
+    """A job that is at work or could be, as others see it that wait."""
+
+    ahead: JobAhead
+    rank: int
+    at_work: bool
+
+
+def jobs_in_line(graph: Graph) -> list[InLine]:
+    """What is at work, and what could be taken, each in the order in which it goes."""
+    rows = graph.read("queue/ahead", ranks=list(RANKS), hidden=list(PERIODIC_KINDS), limit=MAX_IN_LINE)
+    return [InLine(_ahead(row["job"]), row["rank"], row["at_work"]) for row in rows]
+
+
+def ahead_of(job_id: str, rank: int, line: Iterable[InLine]) -> JobAhead | None:
+    """What a job of a rank waits for: one at work that is worth no less, else one that goes before it.
+
+    None, too, where that is nothing for the eyes of whoever asks.
+    """
+    for each in line:
+        if each.ahead.job_id != job_id and (each.rank < rank or (each.at_work and each.rank == rank)):
+            return each.ahead if reaches(each.ahead.ontology) else None
+    return None
+
+
+def _ahead(row: Row) -> JobAhead:
+    names = ("job_id", "kind", "ontology", "done", "total")
+    return JobAhead.model_validate({**{name: row.get(name) for name in names}, **_speed(row)})
+
+
+def _ready(row: Row) -> bool:
+    """Whether it could be taken now; what has parts is not waiting for others."""
+    return row["state"] == JobState.QUEUED and not row.get("parts") and row["run_after"] <= row["now"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an unfinished job is."""
+
+    done: int
+    total: int
+
+
+def embedding_progress(graph: Graph, kind: str = SOURCE_EMBEDDING) -> dict[str, Progress]:
+    """By ontology, how far the embedding of its sources is, or another kind of work, where it goes on."""
+    rows = graph.read("jobs/unfinished", kind=kind)
+    return {row["ontology"]: Progress(row["done"], row["total"]) for row in rows}
+
+
+def rests(
+    graph: Reader, kind: str, ontology: str, *, at_most: float, after_fault: float = MAX_COOLDOWN_SECONDS
+) -> bool:
+    """Whether work that has died shall not be begun again by itself yet.
+
+    At once after one death, then 30 s, 90 s and so on up to ten minutes, or ten minutes after a death of
+    what a person must mend.
+
+    Args:
+        graph: where the jobs are.
+        kind: of the work.
+        ontology: whose.
+        at_most: seconds that this process runs: whoever started it anew has mended something.
+        after_fault: seconds after a death of what a person must mend; endless: until somebody asks for it,
+            whenever this process was started.
+    """
+    rows = graph.read("jobs/deaths", kind=kind, ontology=ontology)
+    deaths = list(takewhile(lambda row: row["dead"], rows))
+    if not deaths:
+        return False
+    seconds = (
+        after_fault
+        if deaths[0]["permanent"]
+        else min(MAX_COOLDOWN_SECONDS, 30 * (2 ** (len(deaths) - 1) - 1))
+    )
+    return math.isinf(seconds) or deaths[0]["seconds"] < min(seconds, at_most)
+
+
+def job_of(row: Row) -> Job:
+    """A job from its properties, the time `now`, and how many unfinished `parts` it has."""
+    known = {name: row[name] for name in Job.model_fields if row.get(name) is not None}
+    nothing = dict.fromkeys(name for name, field in Job.model_fields.items() if field.is_required())
+    times = {name: row[name].to_native() for name in _TIMES if row.get(name) is not None}
+    if row["kind"] == SCAN_KIND and known.get("error") and reach() is not None:
+        known["error"] = OF_THE_MACHINE
+    if row["state"] == JobState.QUEUED and row.get("running_parts"):
+        row, known = {**row, "state": JobState.RUNNING}, {**known, "state": JobState.RUNNING}
+    more = {"forced": row.get("forced_at") is not None, "stalled": _is_stalled(row)}
+    return Job.model_validate({**nothing, **known, **times, **more, **_speed(row)})
+
+
+_TIMES = ("created_at", "started_at", "finished_at", "run_after")
+
+
+def _is_stalled(row: Row) -> bool:
+    lease = row.get("lease_until")
+    late = lease is not None and lease < row["now"]
+    return row["state"] == JobState.RUNNING and (late or bool(row.get("stalled_parts")))
+
+
+def _speed(row: Row) -> dict[str, float | None]:
+    works = row["state"] == JobState.RUNNING or (row["state"] == JobState.QUEUED and row.get("parts"))
+    moved = row["done"] - row["done_at_claim"]
+    if not works or moved <= 0:
+        return {"rate": None, "eta_seconds": None}
+    seconds = (row["now"].to_native() - row["claimed_at"].to_native()).total_seconds()
+    rate, rest = speed(moved, seconds, row["total"] - row["done"])
+    return {"rate": rate, "eta_seconds": rest}
+
+
+def speed(moved: int, seconds: float, left: int) -> tuple[float, float]:
+    """Items a second, and the seconds that the rest takes at exactly that rate. Pure.
+
+    Args:
+        moved: items done, at least one.
+        seconds: that they took.
+        left: items to do; less than none where more was done than was counted.
+    """
+    rate = float(f"{moved / max(seconds, 0.001):.{RATE_DIGITS}g}")  # a slow one is not rounded to nothing
+    return rate, round(max(left, 0) / rate, 1)
+
+
+# The queue of jobs, looked at as a whole.
+
+MAX_WAITS = 10
+
+
+def queue_status(graph: Graph) -> QueueStatus:
+    """Count jobs by what they do at this moment, and list the workers."""
+    counted = graph.read("queue/status", hidden=list(PERIODIC_KINDS))[0]
+    workers = [_worker(row) for row in graph.read("queue/workers")]
+    return QueueStatus.model_validate({**counted, "workers": workers, "waits": _waits(graph)})
+
+
+def is_touched(graph: Graph, *, within_seconds: float) -> bool:
+    """Whether a worker has a job at this moment, or has got on with one within that time."""
+    return bool(graph.read("queue/touched", seconds=within_seconds)[0]["touched"])
+
+
+def lately(graph: Graph, ontology: str | None) -> list[Job]:
+    """Unfinished jobs, at most 1,000 of them, and those that have ended within the last half minute."""
+    rows = graph.read("queue/lately", ontologies=within(ontology), hidden=list(PERIODIC_KINDS))
+    return present_waiting(graph, [row["job"] for row in rows])
+
+
+def _waits(graph: Graph) -> list[JobWaiting]:
+    line = jobs_in_line(graph)
+    told: list[JobWaiting] = []
+    for each in line:
+        job = each.ahead
+        if not each.at_work and (before := ahead_of(job.job_id, each.rank, line)):
+            told.append(JobWaiting(job_id=job.job_id, kind=job.kind, ontology=job.ontology, waits_for=before))
+    return told[:MAX_WAITS]
+
+
+def _worker(row: Row) -> WorkerInfo:
+    alive = row["seen_seconds_ago"] <= ALIVE_SECONDS
+    return WorkerInfo.model_validate({**row, "started_at": row["started_at"].to_native(), "alive": alive})
+
+
+# Asking for work: jobs are made, or joined where one is unfinished; and the pauses that this ends.
+
+
+def request_job(
+    tx: Transaction,
+    kind: str,
+    ontology: str,
+    *,
+    added: int,
+    selection: Selection = "due",
+    force: bool = False,
+    limited: bool = True,
+    paused: bool = True,
+) -> str:
+    """Ask for work on an ontology within the caller's transaction; give the id of the job that will do it.
+
+    Args:
+        tx: the transaction that makes the work.
+        kind: of the job.
+        ontology: whose work; one that was paused by a cancelled job is so no longer.
+        added: how many items come to the job's total.
+        selection: what it is about; an unfinished job that is about something else is about all then.
+        force: whether to make anew what was made before now, though it is right.
+        limited: whether to refuse where too many wait; not for who has looked by `would_be_taken`, and whose
+            own work must not be undone because others asked in between.
+        paused: whether it may be paused; not for who has just seen that it is not.
+
+    Raises:
+        TooBusy: another job would be made, and too many wait; the transaction must not be committed.
+    """
+    key = f"{kind}:{ontology}"
+    if paused:
+        unpause(tx, kind, ontology)
+    while True:
+        fresh = fresh_job(kind, ontology, key=key, selection=selection)
+        row = tx.run("jobs/request", unique_key=key, fresh=fresh, added=added, force=force)[0]
+        if row["open"]:
+            _refuse_too_many(tx, created=row["created"] and limited)
+            return str(row["job_id"])
+
+
+def ensure_job(
+    graph: Graph,
+    kind: str,
+    ontology: str,
+    *,
+    total: int,
+    selection: Selection = "due",
+    force: bool = False,
+) -> tuple[str, bool]:
+    """Make a job for an ontology unless one is unfinished; (its id, whether it is new).
+
+    Raises:
+        TooBusy: it would be new, and too many wait.
+    """
+    key = f"{kind}:{ontology}"
+    fresh = fresh_job(kind, ontology, key=key, selection=selection)
+
+    def ensure(tx: Transaction) -> tuple[str, bool]:
+        row = tx.run("jobs/ensure", unique_key=key, fresh=fresh, total=total, force=force)[0]
+        _refuse_too_many(tx, created=row["created"])
+        return row["job_id"], row["created"]
+
+    return graph.transaction(ensure)
+
+
+def would_be_taken(tx: Transaction, kind: str, ontology: str) -> bool:
+    """Whether work could be asked for now: it joins an unfinished job, or one more may wait."""
+    return is_asked_for(tx, kind, ontology) or _has_room(tx, 1)
+
+
+def is_asked_for(tx: Transaction, kind: str, ontology: str) -> bool:
+    """Whether there is an unfinished job for that work."""
+    return bool(tx.run("jobs/holder_of_key", unique_key=f"{kind}:{ontology}"))
+
+
+def is_any_asked_for(graph: Graph, kinds: Sequence[str], ontology: str) -> bool:
+    """Whether there is an unfinished job of any of these kinds."""
+    return graph.transaction(lambda tx: any(is_asked_for(tx, kind, ontology) for kind in kinds))
+
+
+def _refuse_too_many(tx: Transaction, *, created: bool) -> None:
+    if created and not _has_room(tx, 0):
+        raise TooBusy(
+            f"{tx.most_queued} jobs are waiting already (KG_WORKER__MOST_QUEUED): try again when the "
+            "workers have done some of them, or start more workers"
+        )
+
+
+def _has_room(tx: Transaction, more: int) -> bool:
+    return tx.run("jobs/count_queued", limit=tx.most_queued + 1)[0]["queued"] + more <= tx.most_queued
+
+
+def enqueue_slot(graph: Graph, kind: str, slot: str | None = None, *, every_seconds: float = 60.0) -> str:
+    """Make the one job of a schedule's slot, unless one of the kind is unfinished; give the slot's job id.
+
+    Args:
+        graph: where the jobs are.
+        kind: of the job.
+        slot: its name; None: the one of the database's time.
+        every_seconds: how long such a slot is.
+    """
+    fresh = fresh_job(kind, None)
+    del fresh["job_id"]
+    return graph.write("jobs/enqueue_slot", slot=slot, every_seconds=every_seconds, fresh=fresh)[0]["job_id"]
+
+
+def add_parts(graph: Graph, owner: Owner, kind: str, ontology: str, parts: Sequence[str]) -> None:
+    """Divide a running job: each part is a job of its own, which any worker may take. Safe to repeat.
+
+    What a part gets done counts for the whole too. When the whole ends, in whatever way, its parts do.
+
+    Args:
+        graph: where the jobs are.
+        owner: who has the whole.
+        kind: of the parts.
+        ontology: whose work.
+        parts: what each is about, such as ranges of document ids, `lo:hi`.
+
+    Raises:
+        LeaseLost: the whole has another owner, or has ended; no part was made.
+    """
+    if not parts:
+        return
+    rows = [
+        {"part": part, "unique_key": f"part:{owner.job_id}:{part}", "fresh": fresh_job(kind, ontology)}
+        for part in parts
+    ]
+    if not graph.write("jobs/add_parts", **owner.parameters(), parts=rows)[0]["parts"]:
+        raise LeaseLost(f"job {owner.job_id} has another owner now")
+
+
+def unfinished_parts(graph: Graph, job_id: str) -> list[str]:
+    """The parts of a job that wait or run."""
+    return [row["part"] for row in graph.read("jobs/unfinished_parts", job_id=job_id)]
+
+
+def pause(tx: Transaction, kind: str, ontology: str | None) -> None:
+    """Leave an ontology alone until somebody asks for that kind of work; for other kinds nothing is done."""
+    if kind == EXTRACTION:
+        tx.run("extraction/pause", ontology=ontology)
+    elif kind in PAUSING_KINDS:
+        tx.run("jobs/pause", ontology=ontology)
+
+
+def unpause(tx: Transaction, kind: str, ontology: str | None) -> None:
+    if kind == EXTRACTION:
+        tx.run("extraction/unpause", ontology=ontology)
+    elif kind in PAUSING_KINDS:
+        tx.run("jobs/unpause", ontology=ontology)
+
+
+# What a person does with jobs: cancel one, try one again. And forgetting what is long over.
+
+RETRIED = frozenset({JobState.DEAD, JobState.CANCELLED, JobState.COMPLETED_WITH_ERRORS})
+"""Ends that can be tried again."""
+
+
+def cancel_job(graph: Graph, job_id: str) -> Job:
+    """End a job that waits or runs, and its parts; its worker writes nothing more, what it wrote stays.
+
+    An ontology whose embedding is cancelled is left alone until somebody asks for it again.
+
+    Raises:
+        NotFound: there is no such job.
+        Conflict: it has ended in another way.
+    """
+    find_job(graph, job_id)
+    graph.transaction(lambda tx: _cancel(tx, job_id))
+    return find_job(graph, job_id)
+
+
+def _cancel(tx: Transaction, job_id: str) -> None:
+    rows = tx.run("jobs/cancel", job_id=job_id)
+    if not rows:
+        return
+    before = JobState(rows[0]["before"])
+    if before is JobState.CANCELLED:
+        return
+    if before in FINISHED:
+        raise Conflict(f"job {job_id} has ended already ({before}): there is nothing to cancel")
+    tx.run("jobs/end_parts", job_id=job_id)
+    if rows[0]["parent_id"] is None:
+        pause(tx, rows[0]["kind"], rows[0]["ontology"])
+
+
+def retry_job(graph: Graph, job_id: str) -> Job:
+    """Put a job that ended badly into the queue again, or let one that waits begin now.
+
+    One that waits for what is worth more shares turns with that from now on.
+
+    Raises:
+        NotFound: there is no such job.
+        Conflict: it runs, it is completed, or another job does its work.
+    """
+    try:
+        graph.transaction(lambda tx: _retry(tx, job_id))
+    except ConstraintError:  # a job of its key was made at this very moment: now it can be seen
+        graph.transaction(lambda tx: _retry(tx, job_id))
+    return find_job(graph, job_id)
+
+
+def _retry(tx: Transaction, job_id: str) -> None:
+    rows = tx.run("jobs/lock", job_id=job_id)
+    if not rows:
+        return
+    state = JobState(rows[0]["state"])
+    if state is JobState.QUEUED:
+        if rows[0]["later"]:
+            tx.run("jobs/run_now", job_id=job_id)
+    elif state in RETRIED:
+        _requeue(tx, job_id, rows[0])
+    elif state is JobState.RUNNING:
+        raise Conflict(f"job {job_id} is running: cancel it first to restart it")
+    else:
+        raise Conflict(f"job {job_id} is completed: ask for new work instead")
+
+
+def _requeue(tx: Transaction, job_id: str, job: Row) -> None:
+    if job["parent_id"] is not None and job["parent_state"] not in {JobState.QUEUED, JobState.RUNNING}:
+        raise Conflict(f"job {job_id} is a part of job {job['parent_id']}, which has ended: retry that one")
+    for other in tx.run("jobs/holder_of_key", unique_key=job["key"]) if job["key"] else ():
+        raise Conflict(f"job {other['job_id']} does the same work already: watch that one")
+    tx.run("jobs/requeue", job_id=job_id, unique_key=job["key"], rank=rank_of(job["kind"]))
+    unpause(tx, job["kind"], job["ontology"])
+
+
+def prune(graph: Graph, *, days: int) -> int:
+    """Forget finished jobs older than that, at most 10,000 a call; lost workers and kept answers too.
+
+    Jobs that a process of an older version has made meanwhile are given their rank.
+    """
+    forget_lost_workers(graph)
+    forget_old_answers(graph)
+    graph.write("jobs/rank_unranked")
+    kinds = {"periodic": list(PERIODIC_KINDS), "asked_for": [EXTRACTION]}
+    return graph.write("jobs/prune", days=days, **kinds)[0]["pruned"]
+
+
+# Jobs as they are stored: durable, claimed by one worker at a time, fenced.
+#
+# All times are the database's own, so a worker whose clock is wrong neither steals nor keeps a job. Every
+# statement that changes a job takes its lock first and looks at its state again then; of a part and its
+# whole,
+# the whole's first.

@@ -1,0 +1,119 @@
+"""Judgements of passages: written, listed and taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from kg_api.errors import NotFound
+from kg_api.graph.client import Graph, Row, Transaction
+from kg_api.graph.library import find_source
+from kg_api.graph.names import require_ontologies
+from kg_api.graph.reach import require
+from kg_api.schemas.base import judged_question_id, judgement_id
+from kg_api.schemas.evaluation import (
+    JudgedPlace,
+    JudgedQuestion,
+    JudgedQuestions,
+    Judgement,
+    JudgementRequest,
+    Judgements,
+    JudgementsDeleted,
+)
+
+_LAST: Final = "g"
+"""Behind every id, which is of hexadecimal digits."""
+
+
+def judge(graph: Graph, ontology: str, request: JudgementRequest) -> Judgement:
+    """Keep what somebody thinks of a passage; what was said of it for that question before is replaced.
+
+    Raises:
+        NotFound: the ontology has no such passage.
+        Conflict: several are called so.
+    """
+    require(ontology)
+    place = find_source(graph, request.source_id)
+    identity = judgement_id(ontology, request.question, place.source_id)
+
+    def work(tx: Transaction) -> Row:
+        told = {"question": request.question, "relevance": request.relevance, "by": request.by}
+        ids = {"question_id": judged_question_id(ontology, request.question), "judgement_id": identity}
+        rows = tx.run("judgements/write", ontology=ontology, source_id=place.source_id, **ids, **told)
+        if not rows:
+            raise NotFound(f"{ontology!r} has no passage {request.source_id!r}")
+        return {**rows[0], "source": place}
+
+    return _to_judgement(graph.transaction(work))
+
+
+def list_judgements(
+    graph: Graph, ontology: str, question: str | None, *, offset: int, limit: int
+) -> Judgements:
+    """What was judged in an ontology, for one question or for all."""
+    require(ontology)
+    chosen = _range(ontology, question)
+    rows = graph.read("judgements/page", ontology=ontology, **chosen, offset=offset, limit=limit)
+    total = graph.read("judgements/count", ontology=ontology, **chosen)[0]["judgements"]
+    if not total:
+        require_ontologies(graph, ontology)
+    return Judgements(judgements=list(map(_to_judgement, rows)), total=total, offset=offset, limit=limit)
+
+
+def read_judged_places(graph: Graph, ontology: str) -> list[JudgedPlace]:
+    """What was judged in an ontology, without its texts."""
+    require(ontology)
+    return [JudgedPlace(**row) for row in graph.read("judgements/places", ontology=ontology)]
+
+
+def count_questions(graph: Graph, ontology: str) -> int:
+    """How many questions of an ontology something was judged for."""
+    require(ontology)
+    return graph.read("judgements/count_questions", ontology=ontology)[0]["questions"]
+
+
+def list_questions(graph: Graph, ontology: str, *, offset: int, limit: int) -> JudgedQuestions:
+    """The questions of an ontology that something was judged for, those that were judged last first."""
+    require(ontology)
+    rows = graph.read("judgements/questions", ontology=ontology, offset=offset, limit=limit)
+    total = count_questions(graph, ontology)
+    found = [JudgedQuestion(**{**row, "judged_at": row["judged_at"].to_native()}) for row in rows]
+    if not total:
+        require_ontologies(graph, ontology)
+    return JudgedQuestions(questions=found, total=total, offset=offset, limit=limit)
+
+
+def delete_judgements(graph: Graph, ontology: str, question: str, source_id: str | None) -> JudgementsDeleted:
+    """Take back what was judged for a question, of one source (by its whole id) or of all."""
+    require(ontology)
+    given = {"question_id": judged_question_id(ontology, question), "source_id": source_id}
+    rows = graph.transaction(lambda tx: tx.run("judgements/delete", ontology=ontology, **given))
+    return JudgementsDeleted(judgements=rows[0]["judgements"])
+
+
+def relevances(graph: Graph, question: str, sources: Sequence[tuple[str, str]]) -> dict[str, int]:
+    """How some sources were judged for a question, by source id; those that were not are left out.
+
+    Args:
+        graph: where they are.
+        question: as it is kept.
+        sources: the ontology and the id of each.
+    """
+    rows = [
+        {"source_id": source, "judgement_id": judgement_id(ontology, question, source)}
+        for ontology, source in sources
+    ]
+    found = graph.read("judgements/of_sources", rows=rows) if rows else []
+    return {row["source_id"]: row["relevance"] for row in found}
+
+
+def _range(ontology: str, question: str | None) -> dict[str, str]:
+    if question is None:
+        return {"from": "", "to": _LAST}
+    identity = judged_question_id(ontology, question)
+    return {"from": identity, "to": identity}
+
+
+def _to_judgement(row: Row) -> Judgement:
+    told = {**row["judgement"], "source": row["source"]}
+    return Judgement.model_validate({**told, "judged_at": told["judged_at"].to_native()})

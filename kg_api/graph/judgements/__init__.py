@@ -1,1 +1,0 @@
-"""Which passages answer which question, as people say."""

@@ -1,0 +1,240 @@
+"""Reading what has been stored: ontologies, documents, sources."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kg_api.errors import NotFound
+from kg_api.graph.client import Graph, Row, without_deleted
+from kg_api.graph.documents import change_document, note_same_words
+from kg_api.graph.filters import asks_for_absence, describe_unknown_fields, matching_documents
+from kg_api.graph.names import (
+    identify_document,
+    identify_source,
+    is_whole_id,
+    require_ontologies,
+    unknown_source,
+)
+from kg_api.graph.reach import reach, reaches, within
+from kg_api.graph.spaces import Mark
+from kg_api.schemas.documents import (
+    DocumentChange,
+    DocumentChanged,
+    DocumentContent,
+    DocumentPage,
+    DocumentSummary,
+    EmbeddingStatus,
+    OntologySummary,
+)
+from kg_api.schemas.filters import Clause
+from kg_api.schemas.search import Place
+
+_ALWAYS = [name for name, each in DocumentSummary.model_fields.items() if each.annotation != str | None]
+"""What each document has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """An ontology, and how its sources shall be embedded."""
+
+    ontology: str
+    space: str
+    mark: Mark
+    answering_property: str
+    """The mark of those that answer searches."""
+    building: bool
+
+    def parameters(self) -> dict[str, Any]:
+        answering = {"answering_property": self.answering_property, "building": self.building}
+        return {"ontology": self.ontology, "space": self.space, **self.mark.parameters(), **answering}
+
+
+def list_ontologies(graph: Graph, counted: Sequence[Counted]) -> list[OntologySummary]:
+    """Some ontologies with their counts, by name."""
+    rows = graph.read("ontologies/list", plans=[each.parameters() for each in counted])
+    return [OntologySummary.model_validate(row) for row in rows]
+
+
+def embedding_status(graph: Graph, counted: Sequence[Counted], ontology: str | None) -> EmbeddingStatus:
+    """How many sources have the vector they should have, over some ontologies."""
+    summaries = list_ontologies(graph, counted)
+    total, embedded, stale, refused, searchable = (
+        sum(getattr(each, name) for each in summaries)
+        for name in ("sources", "embedded", "stale", "refused", "searchable")
+    )
+    return EmbeddingStatus(
+        ontology=ontology,
+        total=total,
+        embedded=embedded,
+        missing=total - embedded - stale - refused,
+        stale=stale,
+        refused=refused,
+        searchable=searchable,
+        building=any(each.building for each in summaries),
+    )
+
+
+def page_of_documents(
+    graph: Graph, *, ontology: str | None, offset: int, limit: int
+) -> tuple[list[DocumentSummary], int]:
+    """One page of documents by ontology and name, and how many there are in all."""
+    rows = graph.read("documents/page", ontologies=within(ontology), offset=offset, limit=limit)
+    total = graph.read("documents/count", ontologies=within(ontology))[0]["total"]
+    return _summaries(rows), total
+
+
+def list_documents(
+    graph: Graph, *, ontology: str | None, offset: int, limit: int, where: Sequence[Clause] = ()
+) -> DocumentPage:
+    """Return one page of documents.
+
+    Raises:
+        NotFound: the ontology does not exist.
+        InvalidInput: a condition is of a field that no document has, and another one is called nearly so.
+    """
+    if where:
+        return _list_matching(graph, ontology, where, offset, limit)
+    found, total = page_of_documents(graph, ontology=ontology, offset=offset, limit=limit)
+    if not total:
+        require_ontologies(graph, ontology)
+    return DocumentPage(documents=found, total=total, offset=offset, limit=limit)
+
+
+def _list_matching(
+    graph: Graph, ontology: str | None, where: Sequence[Clause], offset: int, limit: int
+) -> DocumentPage:
+    matching = matching_documents(graph, where, within(ontology), in_order=True)
+    ids = [each for of_ontology in matching.values() for each in of_ontology]
+    notes: list[str] = []
+    if not ids:
+        require_ontologies(graph, ontology)
+    if not ids or asks_for_absence(where):
+        notes = [each.effect for each in describe_unknown_fields(graph, where, within(ontology))]
+    found = summaries(graph, ids[offset : offset + limit])
+    return DocumentPage(documents=found, total=len(ids), offset=offset, limit=limit, notes=notes)
+
+
+def summaries(graph: Graph, document_ids: Sequence[str]) -> list[DocumentSummary]:
+    """Some documents by their ids, in that order; what is not there is missing."""
+    rows = graph.read("documents/of_ids", document_ids=list(document_ids)) if document_ids else []
+    return _summaries(rows)
+
+
+def find_document(graph: Graph, called: str, ontology: str | None = None) -> DocumentContent:
+    """A document with its text, which is its preface and its sources, joined in reading order.
+
+    Args:
+        graph: where it is.
+        called: its id, a beginning of that, or its name (see `identify_document`).
+        ontology: which it is in; None: any.
+
+    Raises:
+        NotFound: none is called so.
+        Conflict: several are.
+    """
+    rows = _with_text(graph, called) if ontology is None else []
+    if not rows:
+        identity = identify_document(graph, called, ontology)
+        rows = _with_text(graph, identity)
+    if not rows:
+        raise NotFound(f"the document {called!r} was deleted at this moment")
+    return DocumentContent.model_validate(
+        {**_to_fields(rows[0]), "text": rows[0]["preface"] + "".join(rows[0]["parts"])}
+    )
+
+
+def _with_text(graph: Graph, document_id: str) -> list[Row]:
+    # a text that cannot be seen is not read either: how long that takes would tell of it
+    return graph.read("documents/find", document_id=document_id, ontologies=reach())
+
+
+def find_summary(graph: Graph, called: str, ontology: str | None = None) -> DocumentSummary:
+    """A document without its text; see `find_document`.
+
+    Raises:
+        NotFound: none is called so.
+        Conflict: several are.
+    """
+    identity = identify_document(graph, called, ontology)
+    if not (found := summaries(graph, [identity])):
+        raise NotFound(f"the document {called!r} was deleted at this moment")
+    return found[0]
+
+
+def paragraphs(graph: Graph, document_id: str, first: int, last: int) -> list[Place]:
+    """The sources of a document from one paragraph to another, in reading order."""
+    around = {"source_id": "", "document_id": document_id, "first": first, "last": last}
+    return [Place.model_validate(row) for row in graph.read("sources/neighbours", places=[around])]
+
+
+def change_called(
+    graph: Graph, called: str, change: DocumentChange, ontology: str | None = None
+) -> DocumentChanged:
+    """Change what is said of a document that is called by its id, a beginning of that, or its name.
+
+    Raises:
+        NotFound: none goes by that name.
+        Conflict: several do.
+        InvalidInput: with the change there would be too much metadata.
+    """
+    identity = identify_document(graph, called, ontology)
+    job_id = change_document(graph, identity, change)
+    rows = graph.read("documents/of_ids", document_ids=[identity])
+    if not rows:
+        raise NotFound(f"the document {called!r} was deleted at this moment")
+    about = _to_fields(rows[0])
+    notes = note_same_words(about["format"], change)
+    return DocumentChanged.model_validate({**about, "job_id": job_id, "notes": notes})
+
+
+def find_source(graph: Graph, source_id: str) -> Place:
+    """One source, by its id, at least eight digits that only this id begins with, or `DOCUMENT#PARAGRAPH`.
+
+    Raises:
+        NotFound: there is none that is called so.
+        Conflict: several are.
+    """
+    rows = [row for row in graph.read("sources/find", source_id=source_id) if reaches(row["ontology"])]
+    if not rows and (whole := identify_source(graph, source_id)):
+        rows = graph.read("sources/find", source_id=whole)
+    if not rows:
+        raise unknown_source(graph, source_id)
+    return Place.model_validate(rows[0])
+
+
+def sources_called(graph: Graph, called: Sequence[str]) -> list[str]:
+    """The ids of sources, each called as in `find_source`; one that is nowhere stays as it is called.
+
+    Raises:
+        NotFound: a document or a paragraph that one names is not there.
+        Conflict: several are called as one of them.
+    """
+    return [each if is_whole_id(each) else identify_source(graph, each) or each for each in called]
+
+
+def neighbours(graph: Graph, places: list[Place], window: int) -> dict[str, list[Place]]:
+    """By source id: the paragraphs from `window` before to `window` after it, in reading order."""
+    wanted = [
+        {
+            "source_id": place.source_id,
+            "document_id": place.document_id,
+            "first": place.paragraph - window,
+            "last": place.paragraph + window,
+        }
+        for place in places
+    ]
+    found: dict[str, list[Place]] = {place.source_id: [] for place in places}
+    for row in graph.read("sources/neighbours", places=wanted):
+        found[row["around"]].append(Place.model_validate(row))
+    return found
+
+
+def _summaries(rows: Sequence[Row]) -> list[DocumentSummary]:
+    return [DocumentSummary.model_validate(_to_fields(row)) for row in without_deleted(rows, _ALWAYS)]
+
+
+def _to_fields(row: Row) -> dict[str, Any]:
+    return {**row, "metadata": json.loads(row["metadata"]), "updated_at": row["updated_at"].to_native()}

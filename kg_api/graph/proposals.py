@@ -1,0 +1,443 @@
+"""How links are proposed in each ontology, as it is stored."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from kg_api.errors import Conflict, NotFound
+from kg_api.graph.client import Graph, Reader, Row, Transaction
+from kg_api.graph.names import identify_proposal, unknown_ontology
+from kg_api.graph.reach import reach, within
+from kg_api.graph.spaces import Space
+from kg_api.schemas.base import proposal_id
+from kg_api.schemas.proposals import Proposal, ProposalConfig, ProposalEnd
+from kg_api.schemas.search import Place
+from kg_api.schemas.vocabulary import LINKED, ProposalKind, ProposalState
+
+
+@dataclass(frozen=True, slots=True)
+class StoredProposals:
+    """What is stored of an ontology's proposals."""
+
+    ontology: str
+    config: ProposalConfig
+    proposed_for: str | None
+    """What all its nodes were flagged for: how links were proposed then."""
+    searched_at: datetime | None
+    dropped: int
+
+
+def read_proposals(graph: Reader, ontology: str) -> StoredProposals:
+    """How links are proposed in an ontology.
+
+    Raises:
+        NotFound: there is no such ontology.
+    """
+    rows = graph.read("proposals/configuration", names=[ontology])
+    if not rows:
+        raise unknown_ontology(graph, ontology)
+    return _to_stored(rows[0])
+
+
+def read_all_proposals(graph: Graph) -> list[StoredProposals]:
+    """How links are proposed in all ontologies, in the order of their names."""
+    return [_to_stored(row) for row in graph.read("proposals/configuration", names=None)]
+
+
+def hold_proposals(tx: Transaction, ontology: str) -> StoredProposals | None:
+    """Lock an ontology for the transaction; how links are proposed in it; None: it has gone."""
+    tx.run("ontologies/hold", names=[ontology])
+    rows = tx.run("proposals/configuration", names=[ontology])
+    return _to_stored(rows[0]) if rows else None
+
+
+def write_configuration(tx: Transaction, ontology: str, config: ProposalConfig) -> None:
+    """Set how links are proposed in an ontology that is locked."""
+    stored = json.dumps(config.model_dump(exclude_none=True), sort_keys=True)
+    tx.run("proposals/configure", name=ontology, proposals=stored)
+
+
+def note_flagged(tx: Transaction, ontology: str, mark: str) -> None:
+    """All of an ontology is flagged for a way to propose."""
+    tx.run("proposals/flagged", name=ontology, mark=mark)
+
+
+def flag_again(graph: Graph, ontology: str) -> None:
+    """Have all of an ontology looked at again."""
+    graph.write("proposals/flag_again", name=ontology)
+
+
+def note_searched(tx: Transaction, ontology: str) -> None:
+    """All that was due of an ontology has been looked at."""
+    tx.run("proposals/searched", name=ontology)
+
+
+def _to_stored(row: Row) -> StoredProposals:
+    at = row["proposed_at"]
+    config = ProposalConfig.model_validate_json(row["proposals"] or "{}")
+    return StoredProposals(
+        row["ontology"], config, row["proposed_for"], at.to_native() if at else None, row["dropped"]
+    )
+
+
+# What is to be looked at for links: sources and concepts that were embedded or read since.
+#
+# They have a second label, `Unlinked`, which whoever embeds or reads them gives and whoever looks takes away.
+
+PORTION: Final = 5000
+"""Nodes that are flagged in one transaction."""
+FlaggedTo = tuple[str, int]
+"""The last that was flagged: of sources document and paragraph, of concepts the id and 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class DueNode:
+    """A source or a concept that is to be looked at."""
+
+    id: str
+    text_hash: str
+    at: str | None
+    """The time of its vector; none: it has none, and is passed by."""
+
+
+def count_due(graph: Reader, ontology: str) -> int:
+    """How many sources and concepts of an ontology are to be looked at."""
+    return graph.read("proposals/count_due", ontology=ontology)[0]["due"]
+
+
+def read_due(graph: Graph, kind: ProposalKind, ontology: str, space: Space, limit: int) -> list[DueNode]:
+    """Some that are to be looked at, in no order."""
+    given = {"ontology": ontology, "time_property": time_property(kind, space), "limit": limit}
+    if kind == "source":
+        rows = graph.read("proposals/due_sources", **given)
+    else:
+        rows = graph.read("proposals/due_concepts", **given)
+    return [DueNode(**row) for row in rows]
+
+
+def flag_portion(
+    tx: Transaction, kind: ProposalKind, ontology: str, space: Space, after: FlaggedTo
+) -> FlaggedTo | None:
+    """Flag the next of an ontology that are not flagged; how far that is, none at the end."""
+    given = {"ontology": ontology, "time_property": time_property(kind, space), "limit": PORTION}
+    if kind == "source":
+        rows = tx.run("proposals/flag_sources", **given, after=after[0], after_paragraph=after[1])
+        return (rows[0]["after"], rows[0]["after_paragraph"]) if rows else None
+    last = tx.run("proposals/flag_concepts", **given, after=after[0])[0]["after"]
+    return (last, 0) if last else None
+
+
+def note_seen(tx: Transaction, kind: ProposalKind, space: Space, nodes: Sequence[DueNode]) -> None:
+    """Take the flags away, but of those that were embedded anew meanwhile. They are locked."""
+    rows = [{"id": each.id, "at": each.at} for each in nodes]
+    given = {"rows": rows, "time_property": time_property(kind, space)}
+    if kind == "source":
+        tx.run("proposals/seen_sources", **given)
+    else:
+        tx.run("proposals/seen_concepts", **given)
+
+
+def time_property(kind: ProposalKind, space: Space) -> str:
+    """The property that says when one was embedded; of concepts both slots have the same."""
+    return (space if kind == "source" else space.at("")).time_property
+
+
+# What was accepted goes over when two concepts become one, and back when they are parted.
+
+
+def move_links(tx: Transaction, ontology: str, gone: str, kept: str) -> list[Row]:
+    """Move the accepted links of a concept that goes to the one that it becomes part of; both are locked.
+
+    A link stays behind, and goes, where the two are linked already, or somebody has rejected that.
+
+    Returns:
+        What went: `proposal_id` as it was, what it `becomes`, and the `other` end.
+    """
+    rows = tx.run("proposals/links_of_concept", concept_id=gone)
+    moves = [{**row, "becomes": proposal_id(ontology, "concept", kept, row["other"])} for row in rows]
+    return _move(tx, gone, kept, moves)
+
+
+def give_links_back(tx: Transaction, moved: Sequence[Row], gone: str, kept: str) -> None:
+    """Move back what `move_links` gave, with what was decided on it since."""
+    back = [{**row, "proposal_id": row["becomes"], "becomes": row["proposal_id"]} for row in moved]
+    _move(tx, kept, gone, back)
+
+
+def _move(tx: Transaction, source: str, target: str, rows: Sequence[Row]) -> list[Row]:
+    return tx.run("proposals/move", rows=rows, **{"from": source, "to": target}) if rows else []
+
+
+# Proposals as they are listed, and what becomes of them.
+
+Pair = tuple[str, str]
+MAX_QUOTES = 1000
+"""Of a concept: so many are looked at for the one that proves it best."""
+
+
+def page_of_proposals(
+    graph: Graph,
+    *,
+    ontology: str | None,
+    kind: ProposalKind | None,
+    state: ProposalState | None,
+    offset: int,
+    limit: int,
+) -> tuple[list[Proposal], int]:
+    """Some proposals, the best first, and how many there are in all."""
+    counts = count_proposals(graph, ontology, kind)
+    total = counts.get(state, 0) if state else sum(counts.values())
+    given = {"ids": None, "ontologies": within(ontology), "kind": kind, "state": state}
+    return _read_page(graph, **given, offset=offset, limit=limit), total
+
+
+def count_proposals(graph: Reader, ontology: str | None, kind: ProposalKind | None = None) -> dict[str, int]:
+    """By state, how many there are."""
+    rows = graph.read("proposals/count", ontologies=within(ontology), kind=kind)
+    return {row["state"]: row["proposals"] for row in rows}
+
+
+def find_proposal(graph: Graph, proposal_id: str) -> Proposal:
+    """One proposal, by its id or at least eight digits that only this id begins with.
+
+    Raises:
+        NotFound: there is none by that id, or its texts have gone.
+        Conflict: several ids begin so.
+    """
+    return _read_one(graph, identify_proposal(graph, proposal_id))
+
+
+def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None) -> Proposal:
+    """Accept, reject or open a proposal again; doing it twice changes nothing more. A note tells what it was.
+
+    Raises:
+        NotFound: there is none by that id, or its texts have gone.
+        Conflict: several ids begin so.
+    """
+    whole = identify_proposal(graph, proposal_id)
+    own, seen = uuid.uuid4().hex, list[Row]()
+
+    def work(tx: Transaction) -> Proposal:
+        seen.append(_decide(tx, whole, state, by, own))
+        return _read_one(tx, whole)  # here, for nothing may fail any more once it is stored
+
+    decided = graph.transaction(work)
+    before = next(row for row in reversed(seen) if row["decision"] != own)  # a run may find what the last did
+    return decided.model_copy(update={"notes": _notes(before, state)})
+
+
+def sources_apart(graph: Graph, pairs: Sequence[Pair], *, hops: int, most_sources: int) -> set[Pair]:
+    """Of pairs of sources those that nothing connects within so many steps.
+
+    Args:
+        graph: where they are.
+        pairs: ids.
+        hops: steps, at most 3.
+        most_sources: a concept of more sources connects nothing.
+    """
+    rows = graph.read(
+        "proposals/sources_apart", pairs=[list(each) for each in pairs], hops=hops, most_sources=most_sources
+    )
+    return {(row["first"], row["second"]) for row in rows}
+
+
+def concepts_apart(
+    graph: Graph, pairs: Sequence[Pair], *, hops: int, most_sources: int
+) -> dict[Pair, tuple[int, int]]:
+    """Of pairs of concepts those that nothing connects, and in how many documents each is.
+
+    Args:
+        graph: where they are.
+        pairs: ids.
+        hops: steps, at most 3.
+        most_sources: a concept of more sources connects nothing.
+    """
+    rows = graph.read(
+        "proposals/concepts_apart", pairs=[list(each) for each in pairs], hops=hops, most_sources=most_sources
+    )
+    return {(row["first"], row["second"]): (row["first_documents"], row["second_documents"]) for row in rows}
+
+
+def links_among(graph: Graph, source_ids: Sequence[str]) -> list[Row]:
+    """The accepted links between some sources: `a`, `b`, `proposal_id`, `similarity`."""
+    return graph.read("proposals/links_among", source_ids=list(source_ids))
+
+
+def _decide(tx: Transaction, proposal_id: str, state: ProposalState, by: str | None, decision: str) -> Row:
+    """What it was before, who decided that, and by which decision."""
+    held = tx.run("proposals/hold", proposal_id=proposal_id, ontologies=reach())
+    if not held or held[0]["ends"] < 2:  # noqa: PLR2004 - both of them
+        raise _unknown(proposal_id)
+    given = {"proposal_id": proposal_id, "state": state, "by": by, "type": LINKED, "decision": decision}
+    if held[0]["state"] != state and not tx.run("proposals/decide", **given):
+        raise Conflict(f"the texts of proposal {proposal_id} are just being deleted")
+    return held[0]
+
+
+def _notes(before: Row, state: ProposalState) -> list[str]:
+    if before["state"] == "open":
+        return []
+    told = f"it was {before['state']}" + (f" by {before['by']}" if before["by"] else "")
+    if before["state"] == state:
+        return [f"{told} already: nothing has changed"]
+    return [f"{told} before; its link is gone" if before["state"] == "accepted" else f"{told} before"]
+
+
+def _unknown(proposal_id: str) -> NotFound:
+    return NotFound(
+        f"there is no proposal {proposal_id!r}: its texts may have changed or gone; "
+        "`kg proposals list` shows the existing ones"
+    )
+
+
+def _read_one(graph: Reader, proposal_id: str) -> Proposal:
+    given = {"ids": [proposal_id], "ontologies": within(None), "kind": None, "state": None}
+    found = _read_page(graph, **given, offset=0, limit=1)
+    if not found:
+        raise _unknown(proposal_id)
+    return found[0]
+
+
+def _read_page(graph: Reader, **given: Any) -> list[Proposal]:
+    rows = graph.read("proposals/page", **given, quotes=MAX_QUOTES)
+    return [_proposal(row) for row in rows if _is_whole(row)]
+
+
+def _is_whole(row: Row) -> bool:
+    """Whether both ends are there, each with its text: a concept may just have lost its last quote."""
+    return len(row["ends"]) == 2 and all(end["source_id"] for end in row["ends"])  # noqa: PLR2004
+
+
+def _proposal(row: Row) -> Proposal:
+    told: dict[str, Any] = {**row["proposal"], "ends": [_end(each) for each in row["ends"]]}
+    times = {name: told[name].to_native() for name in ("created_at", "decided_at") if told[name] is not None}
+    return Proposal.model_validate({**told, **times})
+
+
+def _end(row: Row) -> ProposalEnd:
+    place = Place.model_validate(row)
+    start = row["quote_start"] or 0
+    end = len(place.full_text) if row["quote_end"] is None else row["quote_end"]
+    return ProposalEnd(
+        concept_id=row["concept_id"],
+        label=row["label"],
+        quote=place.full_text[start:end],
+        quote_start=place.start + start,
+        quote_end=place.start + end,
+        source=place,
+    )
+
+
+# Links that are proposed, on their way in.
+
+
+@dataclass(frozen=True, slots=True)
+class LinkEnd:
+    """One of the two that may be linked."""
+
+    id: str
+    text_hash: str
+    """What it said when it was looked at."""
+    start: int | None = None
+    """Of a source the place of the passage in its text, in code points; none: all of it."""
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewProposal:
+    """A link that is proposed."""
+
+    kind: ProposalKind
+    first: LinkEnd
+    second: LinkEnd
+    score: float
+    similarity: float
+    reason: str
+
+    def identity(self, ontology: str) -> str:
+        """By the texts of sources, so that it is the same when they come again; by the ids of concepts."""
+        keys = (each.text_hash if self.kind == "source" else each.id for each in (self.first, self.second))
+        return proposal_id(ontology, self.kind, *keys)
+
+
+def write_proposals(
+    tx: Transaction,
+    kind: ProposalKind,
+    ontology: str,
+    seen: Sequence[DueNode],
+    proposals: Sequence[NewProposal],
+    *,
+    most: int,
+) -> None:
+    """Write what is proposed of some nodes; what was proposed of them before and holds no more goes.
+
+    Args:
+        tx: the transaction.
+        kind: of the nodes.
+        ontology: which they are in.
+        seen: the nodes that were looked at.
+        proposals: of them; one whose end has changed or gone meanwhile is left out.
+        most: so many open proposals of the ontology are kept, the best.
+    """
+    held = _hold(tx, kind, ontology, seen, proposals)
+    still = [each for each in proposals if _is_held(each.first, held) and _is_held(each.second, held)]
+    rows = {each.identity(ontology): each for each in still}
+    ids = [each.id for each in seen]
+    _delete_open(tx, tx.run("proposals/hold_of", ids=ids, hold=list(rows)))
+    if rows:
+        written = [_row(*each) for each in sorted(rows.items())]
+        tx.run("proposals/write", ontology=ontology, rows=written, type=LINKED)
+        drop_weakest(tx, ontology, most)
+
+
+def drop_weakest(tx: Transaction, ontology: str, most: int) -> None:
+    """Keep the best open proposals of an ontology, so many; how many were dropped is noted."""
+    if dropped := _delete_open(tx, tx.run("proposals/hold_weakest", ontology=ontology, most=most)):
+        tx.run("proposals/note_dropped", ontology=ontology, dropped=dropped)
+
+
+def _delete_open(tx: Transaction, held: Sequence[Row]) -> int:
+    """Delete proposals that are locked and still open; what was decided on by then stays. How many."""
+    ids = [row["proposal_id"] for row in held]
+    return tx.run("proposals/delete_open", proposal_ids=ids)[0]["deleted"] if ids else 0
+
+
+def _row(identity: str, proposal: NewProposal) -> dict[str, object]:
+    first, second = sorted((proposal.first, proposal.second), key=lambda end: (end.text_hash, end.id))
+    return {
+        **{name: value for name, value in asdict(proposal).items() if name not in {"first", "second"}},
+        "proposal_id": identity,
+        **{f"first{name}": value for name, value in _end_writes(first).items()},
+        **{f"second{name}": value for name, value in _end_writes(second).items()},
+    }
+
+
+def _end_writes(end: LinkEnd) -> dict[str, object]:
+    return {"": end.id, "_start": end.start, "_end": end.end}
+
+
+def _hold(
+    tx: Transaction,
+    kind: ProposalKind,
+    ontology: str,
+    seen: Sequence[DueNode],
+    proposals: Sequence[NewProposal],
+) -> Collection[tuple[str, str]]:
+    """Lock nodes in the order of their ids; which still say what they said."""
+    hashes = {each.id: each.text_hash for each in seen}
+    hashes |= {end.id: end.text_hash for each in proposals for end in (each.first, each.second)}
+    ids = sorted(hashes)
+    if kind == "source":
+        rows = [{"source_id": each, "content_hash": hashes[each]} for each in ids]
+        return {(row["source_id"], hashes[row["source_id"]]) for row in tx.run("sources/hold", rows=rows)}
+    found = tx.run("concepts/hold", ontology=ontology, ids=ids)
+    return {(row["concept_id"], row["text_hash"]) for row in found}
+
+
+def _is_held(end: LinkEnd, held: Collection[tuple[str, str]]) -> bool:
+    return (end.id, end.text_hash) in held

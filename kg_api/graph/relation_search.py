@@ -1,0 +1,184 @@
+"""What sources state for and against a concept."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from neo4j.vector import Vector
+
+from kg_api.graph.client import Graph, Row
+from kg_api.graph.concepts import SCANNED
+from kg_api.graph.search import Meaning
+from kg_api.schemas.base import concept_name, relation_type_id
+from kg_api.schemas.concepts import STANCES, RelationshipEnd, RelationshipEvidence, stance_of
+from kg_api.schemas.search import Place
+from kg_api.schemas.vocabulary import Stance
+from kg_api.suggestions import MAX_NAMED, suggestion
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakingStatement:
+    """What one source states of a concept and another."""
+
+    type_key: str
+    outgoing: bool
+    """Whether the concept is its subject."""
+    evidence: RelationshipEvidence
+
+
+def read_stances(graph: Graph, ontology: str) -> dict[str, Stance]:
+    """By folded name, the types of an ontology that say something for or against."""
+    rows = graph.read("relations/stances", ontology=ontology, known=list(STANCES))
+    stances: dict[str, Stance] = {row["key"]: stance_of(row["name"], row["stance"]) for row in rows}
+    return {key: stance for key, stance in stances.items() if stance != "neutral"}
+
+
+def read_statements(
+    graph: Graph, concept_id: str, *, towards: Collection[str], away: Collection[str]
+) -> list[SpeakingStatement]:
+    """What is stated of a concept, the surest first.
+
+    Args:
+        graph: where it is.
+        concept_id: of the concept.
+        towards: folded types that speak of the concept they go to.
+        away: those that speak of the one they come from.
+    """
+    asked = {"towards": sorted(towards), "away": sorted(away), "scanned": SCANNED}
+    rows = graph.read("relations/speaking_of", concept_id=concept_id, **asked)
+    return [SpeakingStatement(row["type_key"], row["outgoing"], evidence_of_row(row)) for row in rows]
+
+
+def evidence_of_row(row: Row) -> RelationshipEvidence:
+    """A source's statement with its place; the quote's is counted in the document."""
+    quoted = row["quote_start"] is not None
+    return RelationshipEvidence(
+        relation_id=row["relation_id"],
+        type=row["stated_type"],
+        statement=row["statement"],
+        quote=row["quote"],
+        start=row["start"] + row["quote_start"] if quoted else None,
+        end=row["start"] + row["quote_end"] if quoted else None,
+        confidence=row["confidence"],
+        source=Place.model_validate(row),
+    )
+
+
+# Finding relationships by vectors, and reading what states them.
+
+MAX_TYPE_NAMES = 10_000
+"""Among which the nearest to a misspelt one is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatedRelationship:
+    """What one source states of two concepts."""
+
+    subject: RelationshipEnd
+    type: str
+    type_key: str
+    object: RelationshipEnd
+    ontology: str
+    stating: int
+    """How many sources state the same."""
+    evidence: RelationshipEvidence
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Statements of one key say the same."""
+        return self.subject.concept_id, self.type_key, self.object.concept_id
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedTypes:
+    keys: Sequence[str] | None
+    """None: all."""
+    unknown: str | None = None
+    """The sentence that there is no relationship of some of them, with the nearest names."""
+
+
+@dataclass(frozen=True, slots=True)
+class NearRelations:
+    """Ids and cosines."""
+
+    cosines: Mapping[str, float]
+    whole: bool
+    """Whether all sources of the documents and all their relationships were looked at."""
+
+
+def near_relations(
+    graph: Graph, meaning: Meaning, type_keys: Sequence[str] | None, limit: int
+) -> dict[str, float]:
+    """Ids and cosines of the relationships nearest to a vector; all filters run inside the index."""
+    given = {
+        "vector": Vector.from_numpy(meaning.vector),
+        "ontologies": list(meaning.ontologies),
+        "property": meaning.space.at("").vector_property,
+        "limit": limit,
+    }
+    space = meaning.space.slug
+    if type_keys is None:
+        rows = graph.read("relations/search_by_vector", space, **given)
+    else:
+        rows = graph.read("relations/search_by_vector_of_types", space, types=list(type_keys), **given)
+    return {row["relation_id"]: row["similarity"] for row in rows if row["similarity"] is not None}
+
+
+def near_relations_in(
+    graph: Graph, meaning: Meaning, type_keys: Sequence[str] | None, document_ids: Sequence[str], limit: int
+) -> NearRelations:
+    """The relationships nearest to a vector of those that sources of some documents state."""
+    (row,) = graph.read(
+        "relations/search_in_documents",
+        vector=Vector.from_numpy(meaning.vector),
+        ontologies=list(meaning.ontologies),
+        property=meaning.space.at("").vector_property,
+        types=None if type_keys is None else list(type_keys),
+        document_ids=list(document_ids),
+        scanned=SCANNED,
+        limit=limit,
+    )
+    cosines = {each["relation_id"]: each["similarity"] for each in row["found"]}
+    return NearRelations(cosines, whole=row["whole"])
+
+
+def read_relations(graph: Graph, relation_ids: Iterable[str]) -> dict[str, StatedRelationship]:
+    """Some relationships by id; one that has gone is missing."""
+    rows = graph.read("relations/read", ids=list(relation_ids), scanned=SCANNED)
+    return {row["relation_id"]: _stated(row) for row in rows}
+
+
+def has_relations(graph: Graph, ontologies: Sequence[str]) -> bool:
+    """Whether sources of some ontologies state any."""
+    return bool(graph.read("relations/any_of", ontologies=list(ontologies)))
+
+
+def resolve_types(graph: Graph, ontologies: Sequence[str], types: Sequence[str] | None) -> ResolvedTypes:
+    """The keys of the types that some mean in some ontologies: of what they were merged into; None: all."""
+    if types is None:
+        return ResolvedTypes(None)
+    ids = [relation_type_id(ontology, kind) for ontology in ontologies for kind in types]
+    rows = graph.read("relations/resolve_types", type_ids=ids)
+    known = {row["given"] for row in rows}
+    unknown = [each for each in types if concept_name(each) not in known]
+    keys = {*(row["key"] for row in rows), *map(concept_name, types)}
+    return ResolvedTypes(sorted(keys), _describe_unknown(graph, ontologies, unknown) if unknown else None)
+
+
+def _describe_unknown(graph: Graph, ontologies: Sequence[str], unknown: Sequence[str]) -> str:
+    rows = graph.read("relations/type_names", ontologies=list(ontologies), limit=MAX_TYPE_NAMES)
+    named = ", ".join(map(repr, unknown[:MAX_NAMED]))
+    return f"no relationship is of a type {named}{suggestion(unknown, (row['name'] for row in rows))}"
+
+
+def _stated(row: Row) -> StatedRelationship:
+    return StatedRelationship(
+        RelationshipEnd(concept_id=row["subject_id"], label=row["subject_label"]),
+        row["type"],
+        row["type_key"],
+        RelationshipEnd(concept_id=row["object_id"], label=row["object_label"]),
+        row["ontology"],
+        row["stating"],
+        evidence_of_row(row),
+    )

@@ -1,0 +1,476 @@
+"""What a source states of two concepts, as a row to write: its sentence, and the quote it stands in. Pure."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
+from typing import Any, Final, Literal, Protocol
+
+import numpy as np
+from neo4j.vector import Vector
+from numpy.typing import NDArray
+
+from kg_api.errors import Conflict, NotFound
+from kg_api.graph.client import Graph, Row, Transaction, portions
+from kg_api.graph.jobs import EDGE_EMBEDDING, request_job
+from kg_api.graph.spaces import Mark, Space, mark_of_model, read_configuration
+from kg_api.graph.vectors import DueText, Wanted, due_in_order, require_fitting
+from kg_api.schemas.base import concept_name, digest, relation_type_id, type_text_hash
+from kg_api.schemas.concepts import RelationshipType, TypeMerge, TypeMerging, stance_of
+from kg_api.schemas.documents import EdgeCounts
+from kg_api.schemas.vocabulary import Selection, Stance
+from kg_api.suggestions import UNNAMED, NamedPair
+from kg_api.wording import are, pluralize
+
+MAX_QUOTE: Final = 500
+"""Code points from the first to the last word of both concepts; further apart, one of them is quoted."""
+
+
+class Span(Protocol):
+    """A quote of a source."""
+
+    @property
+    def start(self) -> int:
+        """In code points of the source's text, as `end`."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """Behind its last one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RelationRow:
+    """A source states something of two concepts."""
+
+    relation_id: str
+    source_id: str
+    subject: str
+    object: str
+    type: str
+    """As the source says it: what a vocabulary makes of it is not told here."""
+    confidence: float
+    extracted_with: str
+    statement: str = ""
+    """Subject, type and object in the source's words: what is embedded, with the quote behind it."""
+    quote: str = ""
+    """The source's words between both concepts; none where no quote proves them."""
+    start: int | None = None
+    """In code points of the source's text, as `end`."""
+    end: int | None = None
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return (self.relation_id,)
+
+    def parameters(self, ontology: str) -> dict[str, Any]:
+        own = {name: getattr(self, name) for name in self.__slots__}
+        return own | {
+            "ontology": ontology,
+            "type_id": relation_type_id(ontology, self.type),
+            "type_key": concept_name(self.type),
+            "text_hash": edge_text_hash(edge_text(self.statement, self.quote)),
+        }
+
+
+def state(subject: str, kind: str, target: str) -> str:
+    """A relationship as a sentence; a type may be written as programs name things."""
+    return f"{subject} {kind.replace('_', ' ')} {target}"
+
+
+def edge_text(statement: str, quote: str) -> str:
+    """What is embedded of a relationship: what it says, and where the source says so."""
+    return f"{statement}: {quote}" if quote else statement
+
+
+def edge_text_hash(text: str) -> str:
+    """Changes when the text does that is embedded."""
+    return digest("edge text", text)
+
+
+def between(
+    text: str, subject: Iterable[Span], target: Iterable[Span], named: NamedPair = UNNAMED
+) -> tuple[str, int | None, int | None]:
+    """The source's words in which two concepts are nearest to each other, from which to which code point.
+
+    Args:
+        text: of the source.
+        subject: quotes of one of them.
+        target: quotes of the other.
+        named: where the text names both; a quote of one that has both in it stands for both.
+    """
+    ones, others = [*subject], [*target]
+    alone = [(each.start, each.end) for each in (*ones, *others)]
+    both = [each for each in alone if named.is_within(*each)]
+    pairs = [*both, *(_cover(one, other) for one, other in product(ones, others))]
+    near = [each for each in pairs if each[1] - each[0] <= MAX_QUOTE]
+    chosen = min(near, key=lambda each: (each[1] - each[0], each), default=None) or next(iter(alone), None)
+    return ("", None, None) if chosen is None else (text[chosen[0] : chosen[1]], *chosen)
+
+
+def _cover(one: Span, other: Span) -> tuple[int, int]:
+    return min(one.start, other.start), max(one.end, other.end)
+
+
+# Vectors of relationships and of their types: what is to be embedded, and writing it.
+
+EdgeLabel = Literal["RELATED_TO", "RelationType"]
+"""A relationship is embedded by what it says, a type by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class EdgePlan:
+    """How the relationships of an ontology shall be embedded, or their types: in a space of texts."""
+
+    ontology: str
+    space: Space
+    answering: Space
+    """What answers searches, which may be another space than is being built."""
+    label: EdgeLabel
+
+    @property
+    def mark(self) -> Mark:
+        """Of one that is embedded so."""
+        return mark_of_model(self.label, "edge", self.space.at(""))
+
+    def wanted(self, selection: Selection = "due", forced_at: object = None) -> Wanted:
+        """Those that are to be embedded by it."""
+        answering = self.answering.at("").mark_property
+        return Wanted(self.ontology, self.mark, answering, selection, forced_at)
+
+
+def due_edges(graph: Graph, wanted: Wanted, *, after: str, limit: int) -> list[DueText]:
+    """The next that are not embedded as they shall be; see `due_in_order`."""
+    return [_edge(row) for row in due_in_order(graph, wanted, after=after, limit=limit)]
+
+
+def sample_of_edges(graph: Graph, ontology: str, limit: int) -> list[DueText]:
+    return [_edge(row) for row in graph.read("relations/sample", ontology=ontology, limit=limit)]
+
+
+def count_edges(graph: Graph, plans: Sequence[EdgePlan]) -> EdgeCounts:
+    """How many relationships of some ontologies have the vector they should have; types are not counted."""
+    own = [plan.wanted().parameters() for plan in plans if plan.label == "RELATED_TO"]
+    row = graph.read("relations/count_embedded", plans=own)[0]
+    return EdgeCounts(**row, stale=row["total"] - row["embedded"] - row["refused"] - row["missing"])
+
+
+def write_edge_vectors(
+    tx: Transaction, plan: EdgePlan, vectors: Sequence[tuple[DueText, NDArray[np.float32]]]
+) -> int:
+    """Write within the caller's transaction the vectors of those whose text is still the same.
+
+    Args:
+        tx: the transaction.
+        plan: how they were embedded.
+        vectors: in the order of their ids; shape (dimensions,).
+
+    Returns:
+        How many are done; the others stay due.
+
+    Raises:
+        EmbeddingFailed: a vector is of the wrong size, not finite or zero.
+        LeaseLost: the space is being removed, or is of another model now.
+    """
+    require_fitting(tx, plan.space, (vector for _, vector in vectors))
+    rows = [
+        {"id": each.identity, "text_hash": each.text_hash, "vector": Vector.from_numpy(vector)}
+        for each, vector in vectors
+    ]
+    given = {**plan.mark.parameters(), "property": plan.space.at("").vector_property}
+    del given["label"], given["refused"]
+    if plan.label == "RELATED_TO":
+        return tx.run("relations/write_vectors", rows=rows, **given)[0]["written"]
+    return tx.run("relations/write_type_vectors", rows=rows, **given)[0]["written"]
+
+
+def _edge(row: Row) -> DueText:
+    if row["relation_id"] is not None:
+        return DueText(row["relation_id"], edge_text(row["statement"], row["quote"]), row["text_hash"])
+    return DueText(row["type_id"], row["name"], row["text_hash"])
+
+
+# The types of an ontology's relationships: read, merged, parted again, and swept when they are unused.
+
+PORTION: Final = 2000
+"""Relationships that get their type in one transaction."""
+SCANNED: Final = 1000
+"""Relationships of a type that are looked at for examples."""
+EXAMPLES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class StoredType:
+    """A type with all that was merged into it."""
+
+    type_id: str
+    name: str
+    stance: Stance
+    relations: int
+    embedded: bool
+    ids: list[str]
+    """Its own, and those of the merged."""
+    also: list[str]
+
+    @property
+    def described(self) -> RelationshipType:
+        names = ("name", "relations", "also", "stance", "embedded")
+        return RelationshipType.model_validate({name: getattr(self, name) for name in names})
+
+
+@dataclass(frozen=True, slots=True)
+class TypeExamples:
+    statements: list[str]
+    pairs: frozenset[str]
+    """Of concepts."""
+
+
+@dataclass(slots=True)
+class _Group:
+    own: Row
+    members: list[Row] = field(default_factory=list[Row])
+
+
+def read_types(graph: Graph, ontology: str, space: Space) -> list[StoredType]:
+    """All types of an ontology that are not merged into another, the most frequent first."""
+    rows = graph.read("relations/types", ontology=ontology, property=space.at("").vector_property)
+    groups = {row["type_id"]: _Group(row) for row in rows if row["type_id"] == row["into"]}
+    for row in rows:
+        if row["into"] in groups:
+            groups[row["into"]].members.append(row)
+    types = [_to_type(group) for group in groups.values()]
+    return sorted(types, key=lambda each: (-each.relations, each.name))
+
+
+def read_type_vectors(graph: Graph, space: Space, type_ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+    """The vectors of some types' names; one that is not embedded is missing."""
+    rows = graph.read("relations/type_vectors", ids=list(type_ids), property=space.at("").vector_property)
+    return {row["type_id"]: np.asarray(row["vector"], dtype=np.float32) for row in rows}
+
+
+def read_examples(graph: Graph, types: Sequence[StoredType]) -> dict[str, TypeExamples]:
+    """What is stated with some types."""
+    keys = [{"type_id": each.type_id, "ids": each.ids} for each in types]
+    found = dict[str, TypeExamples]()
+    for part in portions(keys):
+        for row in graph.read("relations/type_examples", types=part, scanned=SCANNED, examples=EXAMPLES):
+            found[row["type_id"]] = TypeExamples(row["examples"], frozenset(row["pairs"]))
+    return found
+
+
+def merge_types(graph: Graph, ontology: str, asked: TypeMerging) -> TypeMerge:
+    """Make types part of another. What is stated stays as it is stated; reads call it by the other.
+
+    The same again goes on where it was broken off, and gives the record of the first time.
+
+    Raises:
+        NotFound: one of the types is not there.
+        Conflict: one is merged already otherwise, or would become part of itself.
+    """
+    merge = graph.transaction(lambda tx: _merge(tx, ontology, asked))
+    if merge.merge_id is not None:
+        finish_renaming(graph, merge.merge_id)
+    return merge
+
+
+def unmerge_types(graph: Graph, ontology: str, merge_id: str, by: str | None) -> TypeMerge:
+    """Take a merge back; doing it twice changes nothing more.
+
+    Raises:
+        NotFound: there is none of that id.
+    """
+    merges, _ = read_merges(graph, ontology, 0, 1, merge_id=merge_id)
+    if not merges:
+        raise NotFound(
+            f"{ontology} has no merge of relationship types {merge_id!r}; "
+            f"`kg admin relationship-types merges --ontology {ontology}` lists them"
+        )
+    given = {"merge_id": merge_id, "ontology": ontology, "by": by}
+    graph.transaction(lambda tx: tx.run("relations/unmerge_types", **given))
+    finish_renaming(graph, merge_id)
+    return read_merges(graph, ontology, 0, 1, merge_id=merge_id)[0][0]
+
+
+def finish_renaming(
+    graph: Graph, merge_id: str | None = None, checkpoint: Callable[[], None] = lambda: None
+) -> int:
+    """Give relationships the name that the vocabulary has for them, after one merge or undoing, or after all.
+
+    Args:
+        graph: where they are.
+        merge_id: of the one; None: all.
+        checkpoint: is called between portions, and may raise.
+
+    Returns:
+        How many merges or undoings were not through yet.
+    """
+    begun = graph.read("relations/being_renamed", merge_id=merge_id)
+    for row in begun:
+        type_ids = [relation_type_id(row["ontology"], each) for each in row["merged"]]
+        while graph.transaction(partial(_rename_portion, type_ids=type_ids)):
+            checkpoint()
+        graph.write("relations/renamed", merge_id=row["merge_id"], renaming=row["renaming"])
+    return len(begun)
+
+
+def _rename_portion(tx: Transaction, *, type_ids: list[str]) -> int:
+    return tx.run("relations/rename", type_ids=type_ids, limit=PORTION)[0]["renamed"]
+
+
+def read_merges(
+    graph: Graph, ontology: str, offset: int, limit: int, *, merge_id: str | None = None
+) -> tuple[list[TypeMerge], int]:
+    """What was merged in an ontology, the last first, and how much in all; or only one, by its id."""
+    given = {"ontology": ontology, "merge_id": merge_id, "offset": offset, "limit": limit}
+    row = graph.read("relations/merges", **given)[0]
+    return [_to_merge(each) for each in row["merges"]], row["total"]
+
+
+def set_stance(graph: Graph, type_id: str, stance: Stance | None) -> bool:
+    """Say what a type speaks for; whether it is there."""
+    return bool(graph.write("relations/set_stance", type_id=type_id, stance=stance))
+
+
+def delete_unused_types(graph: Graph, limit: int = PORTION) -> int:
+    """Delete types that nothing is stated with; how many."""
+    return graph.write("relations/delete_unused_types", limit=limit)[0]["deleted"]
+
+
+def unknown_type(ontology: str, names: Sequence[str]) -> NotFound:
+    """That no source states such relationships."""
+    told = ", ".join(map(repr, names))
+    return NotFound(
+        f"{ontology} has no relationships of type {told}; "
+        f"`kg admin relationship-types list --ontology {ontology}` shows its types"
+    )
+
+
+def _merge(tx: Transaction, ontology: str, asked: TypeMerging) -> TypeMerge:
+    ids = {relation_type_id(ontology, name): name for name in (asked.into, *asked.merged)}
+    into = relation_type_id(ontology, asked.into)
+    merged = sorted({relation_type_id(ontology, each) for each in asked.merged})
+    held = {row["type_id"]: row for row in tx.run("relations/hold_types", ids=sorted(ids))}
+    if not asked.dry_run and (done := _done_before(tx, ontology, held, into, merged)):
+        return done
+    _require_mergeable(ontology, ids, held, into, merged)
+    relations = sum(held[each]["relations"] for each in merged)
+    if asked.dry_run:
+        names = sorted(held[each]["name"] for each in merged)
+        told = {"merge_id": None, "ontology": ontology, "into": held[into]["name"], "merged": names}
+        dry = {**told, "relations": relations, "by": asked.by, "at": None}
+        return TypeMerge.model_validate({**dry, **_stances(held, into, merged)})
+    given = {"into": into, "merged": merged, "ontology": ontology, "relations": relations, "by": asked.by}
+    row = tx.run("relations/merge_types", merge_id=uuid.uuid4().hex, **given)[0]["merge"]
+    return _to_merge({**row, **_stances(held, into, merged)})
+
+
+def _stances(held: Mapping[str, Row], into: str, merged: Sequence[str]) -> dict[str, Any]:
+    """What grounds concepts otherwise, now that it is said with another type."""
+    stances = {each: stance_of(row["name"], row["stance"]) for each, row in held.items()}
+    others = [each for each in merged if stances[each] != stances[into] and held[each]["relations"]]
+    if not others:
+        return {}
+    count = sum(held[each]["relations"] for each in others)
+    said = ", ".join(sorted(f"{held[each]['name']!r} ({stances[each]})" for each in others))
+    note = (
+        f"{pluralize(count, 'relationship')} of {said} {are(count)} {stances[into]} then, as "
+        f"{held[into]['name']!r} is: the grounding of their concepts changes; "
+        "`kg admin relationship-types stance` sets what a type says"
+    )
+    return {"stance_changes": count, "notes": [note]}
+
+
+def _done_before(
+    tx: Transaction, ontology: str, held: Mapping[str, Row], into: str, merged: Sequence[str]
+) -> TypeMerge | None:
+    """The merge of just these types, if it is there: its answer was lost, or it was broken off."""
+    if not {into, *merged} <= held.keys():
+        return None
+    found = {(held[each]["into_id"], held[each]["merge_id"]) for each in merged}
+    into_id, merge_id = found.pop()
+    if found or into_id != into:
+        return None
+    given = {"ontology": ontology, "merge_id": merge_id, "offset": 0, "limit": 1}
+    (record,) = tx.run("relations/merges", **given)[0]["merges"]
+    same = {relation_type_id(ontology, each) for each in record["merged"]} == set(merged)
+    return _to_merge(record) if same else None
+
+
+def _require_mergeable(
+    ontology: str, ids: Mapping[str, str], held: Mapping[str, Row], into: str, merged: Sequence[str]
+) -> None:
+    if missing := [name for each, name in ids.items() if each not in held]:
+        raise unknown_type(ontology, missing)
+    if into in merged:
+        raise Conflict(
+            f"{held[into]['name']!r} cannot become part of itself: case and punctuation do not count"
+        )
+    for row in held.values():
+        if row["into"] is not None:
+            raise Conflict(
+                f"{row['name']!r} is part of {row['into']!r} already: undo that first, or use that one"
+            )
+
+
+def _to_type(group: _Group) -> StoredType:
+    own = group.own
+    return StoredType(
+        own["type_id"],
+        own["name"],
+        stance_of(own["name"], own["stance"]),
+        sum(row["relations"] for row in group.members),
+        own["embedded"],
+        [row["type_id"] for row in group.members],
+        sorted(row["name"] for row in group.members if row is not own),
+    )
+
+
+def _to_merge(row: Row) -> TypeMerge:
+    times = {name: row[name].to_native() for name in ("at", "undone_at") if row.get(name) is not None}
+    return TypeMerge.model_validate({**row, **times})
+
+
+# Relationships on their way in, with the types that they are of.
+
+
+def write_relations(tx: Transaction, ontology: str, relations: Sequence[RelationRow]) -> None:
+    """Write what sources state of concepts, and have it embedded.
+
+    Raises:
+        TooBusy: the job of embedding would be made, and too many wait; the transaction must not be committed.
+    """
+    write_portion(tx, ontology, relations)
+    _ask_for_embedding(tx, ontology, len(relations))
+
+
+def write_portion(tx: Transaction, ontology: str, relations: Sequence[RelationRow]) -> None:
+    """Write what sources state of concepts, and the types that are new.
+
+    Types are locked after concepts, by their ids: whoever merges types sees all that is of them.
+    """
+    rows = [row.parameters(ontology) for row in relations]
+    types = {
+        row["type_id"]: {
+            "type_id": row["type_id"],
+            "name": row["type"],
+            "key": row["type_key"],
+            "text_hash": type_text_hash(row["type"]),
+        }
+        for row in reversed(rows)  # the first one gives the name
+    }
+    for part in portions([each for _, each in sorted(types.items())]):
+        tx.run("relations/write_types", rows=part, ontology=ontology)
+    for part in portions(rows):
+        tx.run("concepts/write_relations", rows=part)
+
+
+def _ask_for_embedding(tx: Transaction, ontology: str, fresh: int) -> None:
+    """Of what is new, unless embedding waits until somebody asks for it."""
+    if fresh:
+        configured = read_configuration(tx, ontology)
+        if configured.embed_on_ingest and not configured.paused:
+            request_job(tx, EDGE_EMBEDDING, ontology, added=fresh)

@@ -1,0 +1,173 @@
+"""Documents that wait for approval: kept as they were given, with a label that nothing searches."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kg_api.errors import Conflict, FilesCollected
+from kg_api.graph.client import Graph, Row, Transaction
+from kg_api.graph.documents import find_stored, may_be_left_out, skipped, unchanged
+from kg_api.graph.reach import within
+from kg_api.schemas.documents import (
+    MAX_WAITING,
+    DocumentRecord,
+    StoredChange,
+    WaitingDocument,
+    WaitingDocuments,
+)
+
+BEGINNING = 300
+"""Characters of a text that are shown in the list."""
+REMOVED_A_TRANSACTION = 500
+
+
+@dataclass(frozen=True, slots=True)
+class GivenDocument:
+    document: str
+    version: str
+    """Another one when it came again."""
+    given: str
+    """What it is made of."""
+
+
+def put_waiting(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, StoredChange]:
+    """Let documents wait; nothing of them is read or found. By id, what became of each.
+
+    One that is stored as it comes does not wait, nor does one that is left out, for another says the same.
+
+    Args:
+        tx: in which nothing else is stored under their names.
+        records: of one ontology, with what they were given as.
+
+    Raises:
+        Conflict: too many wait.
+        FilesCollected: a file has been collected, for its hold ended long ago.
+    """
+    rows = tx.run("waiting/before", document_ids=sorted(each.document_id for each in records))
+    before = {row["document_id"]: row for row in rows}
+    same = find_stored(tx, records)
+    found = {
+        each.document_id: _change(each, before[each.document_id], same.get(each.text_hash, ()))
+        for each in records
+    }
+    known = [identity for identity, change in found.items() if change.change == "unchanged"]
+    tx.run("waiting/take_back", document_ids=sorted(known))
+    new = [each for each in records if found[each.document_id].change == "waiting"]
+    if new:
+        _put(tx, new)
+    return found
+
+
+def _change(record: DocumentRecord, before: Row, same: tuple[str, ...]) -> StoredChange:
+    if before["content_hash"] == record.content_hash:
+        return unchanged(before)
+    if same and may_be_left_out(record, before):
+        return skipped(same)
+    return StoredChange("waiting", 0, 0, 0, None, same)
+
+
+def _put(tx: Transaction, records: Sequence[DocumentRecord]) -> None:
+    ontology = records[0].ontology
+    _require_files(tx, records)
+    rows = [_row(each) for each in sorted(records, key=lambda each: each.document_id)]
+    tx.run("waiting/put", rows=rows)
+    if _count(tx.run("waiting/count", ontologies=[ontology])) > MAX_WAITING:
+        raise Conflict(
+            f"{MAX_WAITING:,} documents wait for approval in {ontology!r}, and no more can: "
+            f"approve or reject some (kg documents waiting --ontology {ontology!r})"
+        )
+
+
+def _require_files(tx: Transaction, records: Sequence[DocumentRecord]) -> None:
+    """See that what each record is kept by still keeps its own files, and lock these."""
+    rows = [
+        {"document_id": each.document_id, "hold": each.hold, "key": key}
+        for each in records
+        if each.hold
+        for key in _blobs(each)
+    ]
+    rows.sort(key=lambda row: row["key"])
+    if rows and tx.run("waiting/missing", rows=rows)[0]["missing"]:
+        raise FilesCollected
+
+
+def _row(record: DocumentRecord) -> Row:
+    return {
+        "document_id": record.document_id,
+        "ontology": record.ontology,
+        "awaits": record.ontology,
+        "document": record.document,
+        "title": record.title,
+        "format": record.format,
+        "characters": record.characters,
+        "sources": len(record.sources),
+        "beginning": "".join(each.full_text for each in record.sources[:BEGINNING])[:BEGINNING],
+        "version": uuid.uuid4().hex,
+        "given": record.waits_as,
+        "blobs": _blobs(record),
+    }
+
+
+def _blobs(record: DocumentRecord) -> list[str]:
+    """The files of its pictures and its own, which are kept while it waits."""
+    images = [source.image for source in record.sources if source.image]
+    keys = {key for each in images for key in (each.storage_key, each.thumbnail_key)}
+    return sorted(keys if record.original is None else keys | {record.original})
+
+
+def _count(rows: Sequence[Row]) -> int:
+    return sum(row["waiting"] for row in rows)
+
+
+def count_waiting(graph: Graph, ontology: str | None = None) -> dict[str, int]:
+    """By ontology, how many documents wait."""
+    rows = graph.read("waiting/count", ontologies=within(ontology))
+    return {row["ontology"]: row["waiting"] for row in rows}
+
+
+def list_waiting(graph: Graph, *, ontology: str | None, offset: int, limit: int) -> WaitingDocuments:
+    """One page of what waits, by ontology and name."""
+    rows = graph.read("waiting/page", ontologies=within(ontology), offset=offset, limit=limit)
+    found = [WaitingDocument.model_validate({**row, "given_at": row["given_at"].to_native()}) for row in rows]
+    total = sum(count_waiting(graph, ontology).values())
+    return WaitingDocuments(documents=found, total=total, offset=offset, limit=limit)
+
+
+def read_waiting(
+    graph: Graph, ontology: str, documents: Sequence[str] | None, *, after: str, limit: int
+) -> list[GivenDocument]:
+    """Documents that wait: those of some names, or the next ones behind a name."""
+    asked: dict[str, Any] = {"ontology": ontology}
+    rows = (
+        graph.read("waiting/following", **asked, after=after, limit=limit)
+        if documents is None
+        else graph.read("waiting/named", **asked, documents=list(documents))
+    )
+    return [GivenDocument(**row) for row in rows]
+
+
+def forget_waiting_files(graph: Graph, document_ids: Sequence[str]) -> None:
+    """Let folders read again what waits, though their files look as they did; each waits until then."""
+    graph.write("waiting/forget_files", document_ids=sorted(document_ids))
+
+
+def reject_waiting(graph: Graph, ontology: str, documents: Sequence[str] | None, *, limit: int) -> set[str]:
+    """Reject documents that wait: those of some names, or the next ones of all; give their names."""
+    rows = graph.write(
+        "waiting/reject",
+        ontology=ontology,
+        documents=None if documents is None else list(documents),
+        limit=limit,
+    )
+    return {row["document"] for row in rows}
+
+
+def forget_waiting_of(graph: Graph, ontology: str) -> None:
+    """Let nothing wait for an ontology that is deleted."""
+    while graph.write("waiting/remove_of_ontology", ontology=ontology, limit=REMOVED_A_TRANSACTION)[0][
+        "removed"
+    ]:
+        pass

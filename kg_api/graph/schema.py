@@ -1,0 +1,159 @@
+"""Whether the indexes that searches need are there and fully populated."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, LiteralString, cast
+
+import structlog
+
+from kg_api import __version__
+from kg_api.errors import SchemaTooNew, SchemaTooOld
+from kg_api.graph.client import Graph, while_schema_changes
+from kg_api.graph.statements import area, statement
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """An index as the server reports it; `percent` says how much of it is populated."""
+
+    name: str
+    type: str
+    state: str
+    percent: float
+    options: dict[str, Any]
+
+    @property
+    def online(self) -> bool:
+        """Whether it answers with all that is stored."""
+        return self.state == "ONLINE"
+
+
+def index_states(graph: Graph) -> dict[str, IndexState]:
+    """All indexes but the lookup ones, by name."""
+    return {row["name"]: IndexState(**row) for row in graph.read("indexes/states")}
+
+
+# The schema of the database: a baseline (cypher/schema.cypher) and migrations (cypher/migrations.cypher).
+#
+# Every statement is idempotent (IF NOT EXISTS) and recorded once it is applied. If two processes start at
+# once,
+# the one that loses a race begins again.
+
+log = structlog.get_logger()
+
+BASELINE: Final = "200_schema"
+"""Record of the baseline. Migrations continue its number: `// name: 201_...`."""
+WAIT_SECONDS = 1.0
+_BEFORE_BASELINE = "schema/"
+"""Prefix of the records that development versions wrote before the baseline."""
+
+
+def list_known() -> list[str]:
+    """Return the records of a complete schema, in order: the baseline, then each migration."""
+    return [BASELINE, *(name.rpartition("/")[2] for name in _migrations())]
+
+
+def _migrations() -> list[LiteralString]:
+    return cast(
+        "list[LiteralString]", [name for name in area("migrations") if name.rpartition("/")[2][0].isdigit()]
+    )
+
+
+def migrate(graph: Graph) -> list[str]:
+    """Create the schema, or bring an older one up to this version.
+
+    Returns:
+        The records that were applied now.
+
+    Raises:
+        SchemaTooNew: a newer kg has written this database.
+        SchemaTooOld: a development version from before the baseline has written it.
+        DatabaseUnavailable: Neo4j does not answer.
+    """
+    now = list[str]()
+    _migrate(graph, now)
+    return now
+
+
+@while_schema_changes
+def _migrate(graph: Graph, now: list[str]) -> None:
+    applied = {row["name"] for row in require_known_schema(graph)}
+    if BASELINE not in applied:
+        graph.write("migrations/constraint")
+        texts = cast("dict[LiteralString, str]", area("schema"))
+        for name in texts:
+            graph.write(name)
+        _record(graph, BASELINE, "".join(texts.values()), now)
+    for name in _migrations():
+        if (record := name.rpartition("/")[2]) not in applied:
+            _apply(graph, name)
+            _record(graph, record, statement(name), now)
+
+
+def _record(graph: Graph, name: str, text: str, now: list[str]) -> None:
+    checksum = hashlib.sha256(text.encode()).hexdigest()
+    graph.write("migrations/record", name=name, checksum=checksum, kg_version=__version__)
+    now.append(name)
+
+
+def _apply(graph: Graph, name: LiteralString) -> None:
+    """Run a migration. One with `$after` returns the end of its portion, and runs until there is none."""
+    text = statement(name)
+    if "DROP INDEX" in text:
+        _wait_for_indexes(graph)
+    if "$after" not in text:
+        graph.write(name)
+        return
+    after: str | None = ""
+    while after is not None:
+        after = graph.write(name, after=after)[0]["after"]
+
+
+def _wait_for_indexes(graph: Graph) -> None:
+    """Wait until the index that replaces a dropped one is filled, so that no search is without."""
+    while waiting := [each for each, state in index_states(graph).items() if state.state == "POPULATING"]:
+        log.info("waiting for indexes to be filled", indexes=waiting)
+        time.sleep(WAIT_SECONDS)
+
+
+def require_known_schema(graph: Graph) -> list[dict[str, str]]:
+    """Return the records of the database.
+
+    Raises:
+        SchemaTooNew: a newer kg has written it.
+        SchemaTooOld: a version from before the baseline has written it.
+    """
+    rows = graph.read("migrations/applied")
+    check_records((row["name"] for row in rows), "this database", rows[-1]["kg_version"] if rows else "")
+    return rows
+
+
+def check_records(records: Iterable[str], what: str, kg_version: str) -> None:
+    """Reject the records of a schema that this version cannot read.
+
+    Args:
+        records: names of applied migrations.
+        what: `this database` or `this backup`.
+        kg_version: that wrote the newest record.
+
+    Raises:
+        SchemaTooNew: a record is unknown.
+        SchemaTooOld: a record is from before the baseline.
+    """
+    unknown = [each for each in records if each not in list_known()]
+    if not unknown:
+        return
+    if unknown[-1].startswith(_BEFORE_BASELINE):
+        raise SchemaTooOld(
+            f"{what} has the schema {unknown[-1]!r} of a development version, which kg {__version__} cannot "
+            "read. Run `kg export FOLDER` with the old version, start this one with an empty KG_HOME, and "
+            "run `kg import FOLDER`. Nothing was changed."
+        )
+    raise SchemaTooNew(
+        f"{what} has the schema {unknown[-1]!r}, written by kg {kg_version}; this is kg {__version__}. "
+        "Install that version or a later one. Nothing was changed."
+    )

@@ -1,0 +1,306 @@
+"""Sources with their vectors, and what is nearest to them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from neo4j.vector import Vector
+from numpy.typing import NDArray
+
+from kg_api.graph.client import Graph, Lookup, Row, portions
+from kg_api.graph.filters import SourceFilter, keep_fitting
+from kg_api.graph.reach import reaches
+from kg_api.graph.search import Filters, LaneHits, SpaceVectors, to_lane_hit
+from kg_api.graph.spaces import Space
+from kg_api.schemas.search import DescribedPlace, Place
+
+PORTION = 1000
+"""Sources whose vectors are read at once."""
+INDEX_DEPTH = 1000
+"""Passages of the index that are looked through for those that fit, for all sources together. If too few do,
+each vector that fits is compared."""
+FIRST, LAST = "", "~"
+"""Before and behind all ids of documents, which are hexadecimal."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorPart:
+    """A vector of a source: its own, or that of a chunk that covers it."""
+
+    vector: NDArray[np.float32]
+    """Shape (dimensions,), length 1."""
+    chunk_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityQuery:
+    """A source whose like is looked for."""
+
+    place: Place
+    parts: Sequence[VectorPart]
+    same_document: bool = False
+
+    def rows(self, number: int, *, among: bool = False) -> list[Row]:
+        """As statements take it: for each vector the documents before and behind its own.
+
+        Args:
+            number: what its hits are told by.
+            among: whether documents are named, without its own.
+        """
+        own = self.place.document_id
+        ranges = [(FIRST, LAST)] if self.same_document or among else [(FIRST, own), (own, LAST)]
+        return [
+            {
+                "source": number,
+                "part": at,
+                "vector": Vector.from_numpy(part.vector),
+                "after": after,
+                "before": before,
+            }
+            for at, part in enumerate(self.parts)
+            for after, before in ranges
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class NearSource:
+    """A passage that is near to a source."""
+
+    asked: int
+    """Number of the source that was asked."""
+    part: int
+    """Number of its part that is nearest."""
+    place: Place
+    """The passage's source; of a chunk over several the first one."""
+    similarity: float
+    chunk_id: str | None
+    covers: tuple[str, ...]
+    parent_id: str | None
+
+
+def nearest(
+    graph: Graph,
+    asked: Sequence[SimilarityQuery],
+    space: Space,
+    ontologies: Sequence[str],
+    limit: int,
+    *,
+    exact: bool = False,
+    document_ids: Sequence[str] | None = None,
+    sources: SourceFilter | None = None,
+) -> tuple[list[NearSource], bool]:
+    """What is nearest to some sources in one slot of a space; a filter never shrinks it.
+
+    Args:
+        graph: where they are.
+        asked: the sources.
+        space: where to look; of the same model as the sources' vectors.
+        ontologies: where to look.
+        limit: most passages for each source.
+        exact: compare with every vector instead of asking the index.
+        document_ids: only these, whatever `same_document` says; None: all.
+        sources: which of their sources; None: all.
+
+    Returns:
+        By source the nearest first, and whether there may be more of them.
+    """
+    sources = sources or SourceFilter()
+    if sources and not exact:
+        depth = max(limit, INDEX_DEPTH // max(1, len(asked)))
+        found = nearest(graph, asked, space, ontologies, depth, document_ids=document_ids)
+        return _fitting(graph, found, sources, limit) or nearest(
+            graph, asked, space, ontologies, limit, exact=True, document_ids=document_ids, sources=sources
+        )
+    among = document_ids is not None
+    rows = graph.read(
+        "similar/nearest",
+        space.key,
+        asked=[row for number, each in enumerate(asked) for row in each.rows(number, among=among)],
+        ontologies=list(ontologies),
+        limit=limit,
+        property=space.vector_property,
+        document_ids=None if document_ids is None else list(document_ids),
+        exact=exact,
+        key=space.key,
+        **sources.parameters(),
+    )
+    return [_near(row) for row in rows], any(row["more"] for row in rows)
+
+
+def _fitting(
+    graph: Graph, found: tuple[list[NearSource], bool], sources: SourceFilter, limit: int
+) -> tuple[list[NearSource], bool] | None:
+    """Return what fits of the index's answer; None if more may fit than that and it is not enough.
+
+    A passage over several sources is that of the first one that fits.
+    """
+    every, more = found
+    kept = keep_fitting(graph, sources, (each for near in every for each in _covered(near)))
+    own = [(near, next((each for each in _covered(near) if each in kept), None)) for near in every]
+    counts = Counter(near.asked for near, first in own if first)
+    if more and any(counts[number] < limit for number in {near.asked for near in every}):
+        return None
+    moved = {first for near, first in own if first and first != near.place.source_id}
+    places = {place.source_id: place for place in places_of(graph, moved)} if moved else {}
+    fitting = [replace(near, place=places.get(first, near.place)) for near, first in own if first]
+    cut = more or any(count > limit for count in counts.values())
+    return [each for number in counts for each in [n for n in fitting if n.asked == number][:limit]], cut
+
+
+def _covered(near: NearSource) -> tuple[str, ...]:
+    return near.covers or (near.place.source_id,)
+
+
+def count_sources(
+    graph: Graph,
+    ontologies: Sequence[str],
+    document_ids: Sequence[str] | None = None,
+    sources: SourceFilter | None = None,
+) -> int:
+    """How many sources some ontologies have, or some documents of them; of those that fit."""
+    where = {
+        "ontologies": list(ontologies),
+        "document_ids": None if document_ids is None else list(document_ids),
+        **(sources or SourceFilter()).parameters(),
+    }
+    return graph.read("similar/count_in_scope", **where)[0]["sources"]
+
+
+def vectors_of(
+    graph: Graph, source_ids: Sequence[str], answering: Mapping[str, Space], new: Space
+) -> dict[str, list[VectorPart]]:
+    """The vectors that answer for some sources, by id; none for what has none, or is not there.
+
+    Args:
+        graph: where they are.
+        source_ids: of the sources.
+        answering: the slot that answers for each ontology.
+        new: the one that answers for any other.
+    """
+    spaces = {space.key: space for space in (new, *answering.values())}
+    known = {
+        "spaces": {name: space.key for name, space in answering.items()},
+        "properties": {key: space.vector_property for key, space in spaces.items()},
+        "new": new.key,
+    }
+    found: dict[str, list[VectorPart]] = {}
+    for ids in portions(source_ids, PORTION):
+        rows = graph.read("similar/of_sources", source_ids=list(ids), **known)
+        found |= {row["source_id"]: _parts(row) for row in rows}
+    return found
+
+
+def vectors_in(graph: Graph, source_id: str, space: Space) -> list[VectorPart]:
+    """The vectors that one source has in a space, be it of texts or of pictures."""
+    return vectors_of(graph, [source_id], {}, space).get(source_id, [])
+
+
+def places_of(graph: Graph, source_ids: Iterable[str]) -> list[DescribedPlace]:
+    """Sources by their ids, as a reader would come to them; what is not there is missing."""
+    rows = graph.read("similar/by_ids", source_ids=list(dict.fromkeys(source_ids)))
+    seen = (row for row in rows if reaches(row["ontology"]))
+    told = ({**row, "metadata": json.loads(row["metadata"] or "{}")} for row in seen)
+    return [DescribedPlace.model_validate(row) for row in told]
+
+
+def places_in(
+    graph: Graph,
+    ontologies: Sequence[str],
+    document_ids: Sequence[str] | None,
+    limit: int,
+    sources: SourceFilter | None = None,
+) -> tuple[list[Place], int]:
+    """The first sources of some ontologies, or of some documents, and how many there are in all."""
+    documents = None if document_ids is None else list(document_ids)
+    where = {"ontologies": list(ontologies), "document_ids": documents}
+    fitting = (sources or SourceFilter()).parameters()
+    rows = graph.read("similar/in_scope", **where, **fitting, limit=limit)
+    total = len(rows) if len(rows) < limit else count_sources(graph, ontologies, document_ids, sources)
+    return [Place.model_validate(row) for row in rows], total
+
+
+def _parts(row: Row) -> list[VectorPart]:
+    if row["vector"] is not None:
+        return [VectorPart(_array(row["vector"]))]
+    return [VectorPart(_array(chunk["vector"]), chunk["chunk_id"]) for chunk in row["chunks"]]
+
+
+def _array(vector: Vector) -> NDArray[np.float32]:
+    return np.asarray(vector.to_numpy(), dtype=np.float32)
+
+
+def _near(row: Row) -> NearSource:
+    return NearSource(
+        asked=row["source"],
+        part=row["part"],
+        place=Place.model_validate(row),
+        similarity=row["similarity"],
+        chunk_id=row["chunk_id"],
+        covers=tuple(row["covers"]),
+        parent_id=row["parent_id"],
+    )
+
+
+# Pictures by their own vectors, and by how they look.
+
+NO_WORDS = SpaceVectors(vectors={}, properties={}, spaces={})
+
+
+@dataclass(frozen=True, slots=True)
+class NearestPictures:
+    """The pictures nearest to a vector of a space of pictures; the filter runs inside the index."""
+
+    vector: NDArray[np.float32]
+    space: Space
+    ontologies: Sequence[str]
+    document_ids: Sequence[str] | None
+    """None: all of the ontologies."""
+    limit: int
+    words: SpaceVectors = field(default=NO_WORDS)
+    """What the pictures' words are measured by."""
+    sources: SourceFilter = field(default_factory=SourceFilter)
+
+    @property
+    def lookup(self) -> Lookup:
+        given: Row = {
+            "vector": Vector.from_numpy(self.vector),
+            "property": self.space.vector_property,
+            "ontologies": list(self.ontologies),
+            "limit": self.limit,
+            **self.words.parameters(),
+        }
+        if self.sources.fits:
+            within = Filters(None, self.document_ids, self.sources).scope()
+            return Lookup("search/images_fitting", {**within, **given}, self.space.key)
+        if self.document_ids is None:
+            return Lookup("search/images_by_vector", given, self.space.key)
+        ids = list(self.document_ids)
+        return Lookup("search/images_by_vector_in_documents", {**given, "document_ids": ids}, self.space.key)
+
+    def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
+        del graph  # one look is all
+        return LaneHits([to_lane_hit(row, row["score"]) for row in found], cut=len(found) >= self.limit)
+
+
+def hashes_of(
+    graph: Graph,
+    ontologies: Sequence[str],
+    filters: Filters,
+    limit: int,
+    *,
+    without: Space | None = None,
+) -> dict[str, int]:
+    """The perceptual hashes of images that fit, by id; of all, or of those without a vector in a space."""
+    rows = graph.read(
+        "images/hashes",
+        ontologies=list(ontologies),
+        document_ids=filters.scope()["document_ids"],
+        fits=list(filters.sources.fits),
+        limit=limit,
+        property=None if without is None else without.vector_property,
+    )
+    return {row["source_id"]: int(row["perceptual_hash"], 16) for row in rows}

@@ -1,0 +1,82 @@
+"""Looking over the vectors of a space: whether all are there, right, and found by its index."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+
+from kg_api.graph.client import Graph, Row
+from kg_api.graph.search import Filters, NearestPassages, by_vector
+from kg_api.graph.spaces import Mark, Space
+
+PORTION = 2000
+SAMPLED = 16
+NEAREST = 10
+SAME = 0.9999
+"""A cosine from which two vectors are taken for equal: then the index may give either."""
+
+
+@dataclass(slots=True)
+class VectorCounts:
+    """What was counted over an ontology's vectors in one slot."""
+
+    built: int = 0
+    """Sources that are marked as embedded."""
+    chunks: int = 0
+    without: int = 0
+    """Marked, but with no vector, nor a chunk that has one."""
+    wrong: int = 0
+    """Vectors that an index leaves out: of another size, zero, or not finite."""
+    orphans: int = 0
+    """Chunks of no source."""
+
+    def add(self, row: Row) -> None:
+        """Add a portion's counts."""
+        for name in self.__dataclass_fields__:
+            setattr(self, name, getattr(self, name) + row.get(name, 0))
+
+
+def count_vectors(graph: Graph, ontology: str, space: Space, mark: Mark) -> VectorCounts:
+    """Look at every vector of an ontology in a slot, a portion at a time."""
+    counts = VectorCounts()
+    names = {"ontology": ontology, **_names(space)}
+    marks = mark.parameters()
+    place = ["", -1]
+    while place is not None:
+        at = {"after_document": place[0], "after_paragraph": place[1]}
+        row = graph.read("spaces/check_sources", **names, **marks, **at, limit=PORTION)[0]
+        counts.add(row)
+        place = row["last"]
+    after = ""
+    while after is not None:
+        row = graph.read("spaces/check_chunks", **names, after=after, limit=PORTION)[0]
+        counts.add(row)
+        after = row["last"]
+    return counts
+
+
+def find_lost_in_index(graph: Graph, ontology: str, space: Space, mark: Mark) -> tuple[int, int]:
+    """Ask the index for vectors that are stored; how many of how many it does not give back."""
+    places = [f"{random.getrandbits(32):08x}" for _ in range(SAMPLED - 1)]
+    names = {**_names(space), **mark.parameters()}
+    del names["dimensions"]
+    rows = graph.read("spaces/sample", ontology=ontology, places=["", *places], **names)
+    vectors = [row for row in rows if row["vector"] is not None]
+    return sum(not _is_found(graph, ontology, space, row) for row in vectors), len(vectors)
+
+
+def _is_found(graph: Graph, ontology: str, space: Space, sampled: Row) -> bool:
+    vector = np.asarray(sampled["vector"], dtype=np.float32)
+    nearest = NearestPassages(vector, space, Filters([ontology]), NEAREST, each_chunk=True)
+    hits = by_vector(graph, nearest).found
+    if sampled["chunk_id"] is None:
+        found = any(hit.source.source_id == sampled["source_id"] and hit.chunk is None for hit in hits)
+    else:
+        found = any(hit.chunk is not None and hit.chunk.chunk_id == sampled["chunk_id"] for hit in hits)
+    return found or (len(hits) == NEAREST and hits[-1].score >= SAME)
+
+
+def _names(space: Space) -> dict[str, str | int]:
+    return {"property": space.vector_property, "key": space.key, "dimensions": space.dimensions}

@@ -1,0 +1,747 @@
+"""The registry of embedding spaces, and the vector index of each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final, Literal
+
+import numpy as np
+from neo4j.vector import Vector
+from numpy.typing import NDArray
+
+from kg_api.errors import ConfigurationError, Conflict, LeaseLost, NotFound
+from kg_api.graph.client import Graph, Row, Transaction, while_schema_changes
+from kg_api.graph.jobs import request_job
+from kg_api.graph.schema import index_states
+from kg_api.graph.statements import (
+    FIRST_CONCEPT_INDEX,
+    FIRST_IMAGE_INDEX,
+    FIRST_INDEX,
+    FIRST_MARK,
+    FIRST_NEAR,
+    FIRST_PROPERTY,
+    FIRST_REFUSAL,
+    FIRST_RELATION_INDEX,
+    FIRST_TIME,
+    of_space,
+)
+from kg_api.schemas.base import digest
+from kg_api.schemas.embedding import Chunking, EmbeddingConfig
+from kg_api.schemas.spaces import (
+    FIRST_IMAGE_SLUG,
+    FIRST_SLUG,
+    SECOND_SLOT,
+    SimilarityCalibration,
+    SpaceIdentity,
+)
+from kg_api.schemas.vocabulary import Modality
+
+QUANTIZATION: Final = "SCALAR"
+EXPANSION_FACTOR: Final = 3.0
+EF_CONSTRUCTION: Final = 200
+"""Candidates for the neighbours of a new vector; twice Neo4j's own, for large ontologies (ADR 47)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A registered space. Its own property, mark and index keep its vectors apart from all others.
+
+    It has two slots for them: while the vectors in one answer, those of another chunking are built beside.
+    """
+
+    slug: str
+    identity: SpaceIdentity
+    probe: NDArray[np.float32] | None = None
+    """What the model answered to the probe text when the space was made; shape (dimensions,)."""
+    dropping: bool = False
+    """It is being removed; nothing is written to it any more."""
+    for_new: bool = False
+    """Whether ontologies use it that nobody has configured."""
+    created_at: Any = None
+    slot: str = ""
+    calibration: SimilarityCalibration | None = None
+    """What its model's cosines mean; none: not measured yet."""
+    labels: SimilarityCalibration | None = None
+    """What they mean between a question and a concept; none: too few concepts to tell."""
+
+    @property
+    def fingerprint(self) -> str:
+        return self.identity.fingerprint
+
+    @property
+    def dimensions(self) -> int:
+        return self.identity.dimensions
+
+    @property
+    def key(self) -> str:
+        """Names this slot of this space."""
+        return self.slug + self.slot
+
+    @property
+    def index_name(self) -> str:
+        return of_space(FIRST_INDEX, self.key)
+
+    @property
+    def concept_index_name(self) -> str:
+        """The vector index of its concepts; chunking does not concern them, so both slots have the same."""
+        return of_space(FIRST_CONCEPT_INDEX, self.slug)
+
+    @property
+    def relation_index_name(self) -> str:
+        """The vector index of its relationships; as of concepts, both slots have the same."""
+        return of_space(FIRST_RELATION_INDEX, self.slug)
+
+    @property
+    def image_index_name(self) -> str:
+        """The vector index of its pictures; a space is of texts or of pictures."""
+        return of_space(FIRST_IMAGE_INDEX, self.slug)
+
+    @property
+    def is_of_images(self) -> bool:
+        """Whether its vectors are of pictures."""
+        return self.identity.modality == "image"
+
+    @property
+    def index_names(self) -> list[str]:
+        """Its vector indexes, of this slot."""
+        if self.is_of_images:
+            return [self.image_index_name]
+        return [self.index_name, self.concept_index_name, self.relation_index_name]
+
+    @property
+    def vector_property(self) -> str:
+        """The property that holds its vectors, on sources and chunks."""
+        return of_space(FIRST_PROPERTY, self.key)
+
+    @property
+    def mark_property(self) -> str:
+        """The property of a source that says how it was embedded in this space."""
+        return of_space(FIRST_MARK, self.key)
+
+    @property
+    def time_property(self) -> str:
+        """The property of a source that says when it was."""
+        return of_space(FIRST_TIME, self.key)
+
+    @property
+    def refusal_property(self) -> str:
+        """The property of a source that says why it could not be."""
+        return of_space(FIRST_REFUSAL, self.key)
+
+    def at(self, slot: str) -> Space:
+        """The same space with its vectors in that slot."""
+        return replace(self, slot=slot)
+
+    @property
+    def slots(self) -> list[Space]:
+        """Both slots; a space of pictures has one, for pictures are not chunked."""
+        return [self.at("")] if self.is_of_images else [self.at(""), self.at(SECOND_SLOT)]
+
+
+@while_schema_changes
+def ensure_space(graph: Graph, identity: SpaceIdentity, slug: str = FIRST_SLUG) -> Space:
+    """Register a space with its index, or check that it is the one that was registered.
+
+    A further space is registered when its model has answered: what is registered stays.
+
+    Raises:
+        ConfigurationError: the stored vectors of the first space are of another model than the settings
+            name, or the index has other settings.
+        Conflict: a further space of that name has another model.
+    """
+    graph.write(
+        "spaces/register",
+        slug=slug,
+        identity={**asdict(identity), "fingerprint": identity.fingerprint},
+        property=of_space(FIRST_PROPERTY, slug),
+        index_name=of_space(FIRST_IMAGE_INDEX if identity.modality == "image" else FIRST_INDEX, slug),
+    )
+    space = find_space(graph, slug)
+    if space.identity != identity:
+        raise _other_model(space, identity)
+    ensure_index(graph, space)
+    return space
+
+
+@while_schema_changes
+def ensure_index(graph: Graph, space: Space) -> None:
+    """Make the vector indexes of a space's slot, or check those that are there.
+
+    Raises:
+        ConfigurationError: an index has other settings.
+    """
+    options = {"indexConfig": index_config(space.identity)}
+    if space.is_of_images:
+        graph.write("spaces/create_image_index", space.slug, name=space.image_index_name, options=options)
+    else:
+        graph.write("spaces/create_index", space.key, name=space.index_name, options=options)
+        graph.write("spaces/create_concept_index", space.slug, name=space.concept_index_name, options=options)
+        name = space.relation_index_name
+        graph.write("spaces/create_relation_index", space.slug, name=name, options=options)
+    for name in space.index_names:
+        _check_index(graph, space, name)
+
+
+def find_space(graph: Graph, slug: str = FIRST_SLUG) -> Space:
+    """A registered space, without asking its model.
+
+    Raises:
+        NotFound: there is none of that name.
+    """
+    rows = graph.read("spaces/find", slug=slug)
+    if not rows:
+        raise NotFound(
+            f"there is no embedding space {slug!r}; `kg admin spaces list` shows the existing ones"
+        )
+    return _space(rows[0]["space"])
+
+
+def all_spaces(graph: Graph) -> dict[str, Space]:
+    """All registered spaces by name, the oldest first."""
+    return _by_name(graph.read("spaces/all"))
+
+
+def spaces_within(tx: Transaction) -> dict[str, Space]:
+    """As `all_spaces`, within a transaction: those too that were made since it began."""
+    return _by_name(tx.run("spaces/all"))
+
+
+def text_spaces(graph: Graph) -> dict[str, Space]:
+    """Those of texts by name, the oldest first."""
+    return {slug: space for slug, space in all_spaces(graph).items() if not space.is_of_images}
+
+
+def remember_probe(graph: Graph, space: Space, probe: NDArray[np.float32]) -> None:
+    """Keep what the model answers to the probe text, unless that is known already."""
+    graph.write("spaces/remember_probe", slug=space.slug, vector=Vector.from_numpy(probe))
+
+
+def index_config(identity: SpaceIdentity) -> dict[str, Any]:
+    """The settings of a space's index; all that matters is set explicitly, for the defaults lose recall."""
+    return {**_required(identity), "vector.hnsw.ef_construction": EF_CONSTRUCTION}
+
+
+def _required(identity: SpaceIdentity) -> dict[str, Any]:
+    """Those without which searches would be wrong."""
+    return {
+        "vector.dimensions": identity.dimensions,
+        "vector.similarity_function": "COSINE",
+        "vector.quantization.type": QUANTIZATION,
+        "vector.default_search_expansion_factor": EXPANSION_FACTOR,
+    }
+
+
+def _by_name(rows: Iterable[Row]) -> dict[str, Space]:
+    spaces = [_space(row["space"]) for row in rows]
+    return {space.slug: space for space in spaces}
+
+
+def _space(row: Row) -> Space:
+    known = {name: row[name] for name in SpaceIdentity.__dataclass_fields__ if name in row}
+    identity = SpaceIdentity(**known)  # one that was made before there were pictures has no modality
+    probe = None if row.get("probe") is None else np.asarray(row["probe"], dtype=np.float32)
+    return Space(
+        row["slug"],
+        identity,
+        probe,
+        dropping=bool(row.get("dropping")),
+        for_new=bool(row.get("for_new")),
+        created_at=row["created_at"],
+        calibration=_calibration(row, ""),
+        labels=_calibration(row, "labels_"),
+    )
+
+
+def _calibration(row: Row, prefix: str) -> SimilarityCalibration | None:
+    related, unrelated = row.get(f"{prefix}related"), row.get(f"{prefix}unrelated")
+    return None if related is None or unrelated is None else SimilarityCalibration(related, unrelated)
+
+
+def _check_index(graph: Graph, space: Space, name: str) -> None:
+    found = index_states(graph)[name].options["indexConfig"]
+    wanted = _required(space.identity)  # one with the graph of an earlier version finds a little less
+    wrong = {key: found.get(key) for key, value in wanted.items() if found.get(key) != value}
+    if wrong:
+        raise ConfigurationError(
+            f"the vector index {name} has other settings than kg gives it: {wrong}. "
+            f"Drop it in Neo4j (DROP INDEX {name}); kg makes it anew from the stored vectors."
+        )
+
+
+def _other_model(space: Space, identity: SpaceIdentity) -> ConfigurationError | Conflict:
+    if space.slug not in {FIRST_SLUG, FIRST_IMAGE_SLUG}:
+        return Conflict(
+            f"the space {space.slug!r} exists already, for {display_name(space.identity)}; a space keeps its "
+            f"model: choose another name for {display_name(identity)}"
+        )
+    of, option = (" of pictures", " --modality image") if space.is_of_images else ("", "")
+    return ConfigurationError(
+        f"the vectors{of} in this database were made by {display_name(space.identity)}, "
+        f"but {_variables(identity)} now say {display_name(identity)}. Set them back; "
+        "for another model beside it, make a further space with "
+        f"`kg admin spaces create{option}`: vectors of two models cannot be compared."
+    )
+
+
+def _variables(identity: SpaceIdentity) -> str:
+    if identity.modality == "image":
+        return "KG_IMAGE_EMBEDDING__*"
+    provider = {"openai": " and OPENAI_EMBED_MODEL, OPENAI_EMBED_DIMS"}.get(identity.provider, "")
+    return f"KG_EMBEDDING__*{provider}"
+
+
+def display_name(identity: SpaceIdentity) -> str:
+    """A model as a person reads it."""
+    about = f"{identity.dimensions} dimensions, {identity.revision[:12]}"
+    return f"{identity.provider} {identity.model} ({about})"
+
+
+# Marks: what a node says of how it is embedded, be it a source, a concept, a picture or a relationship.
+
+EXTRACTION_MARK: Final = "extracted_with"
+"""The property that says which extractor has read a source."""
+RENEWED: Final = "renewed"
+"""The mark of a source that somebody wants to be embedded anew."""
+MARK_DIGITS: Final = 16
+EmbeddedLabel = Literal["Source", "Concept", "Image", "RELATED_TO", "RelationType"]
+"""Of nodes and relationships that are embedded; each has its branch in the statements of
+`cypher/embedding/`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How nodes of a label shall be embedded: the value that a property of each shall have.
+
+    Behind the value is the hash of what it was made for: of a concept's text, or of a picture's file.
+    """
+
+    label: EmbeddedLabel
+    key: str
+    value: str
+    time_property: str
+    refusal_property: str
+
+    @property
+    def refused(self) -> str:
+        """What the property of a node is that could not be embedded so."""
+        return f"refused:{self.value}"
+
+    def parameters(self) -> dict[str, str]:
+        return {
+            "label": self.label,
+            "mark_property": self.key,
+            "mark": self.value,
+            "refused": self.refused,
+            "time_property": self.time_property,
+            "refusal_property": self.refusal_property,
+        }
+
+
+def mark_of(label: EmbeddedLabel, space: Space, value: str) -> Mark:
+    """The mark of nodes that are embedded in a space in a certain way."""
+    return Mark(label, space.mark_property, value, space.time_property, space.refusal_property)
+
+
+def mark_of_model(label: EmbeddedLabel, kind: str, space: Space) -> Mark:
+    """The mark of nodes whose vectors depend on a space's model alone, however texts are chunked."""
+    return mark_of(label, space, digest(f"{kind} mark", space.fingerprint)[:MARK_DIGITS])
+
+
+def reject(tx: Transaction, space: Space, mark: Mark, *, identity: str, text_hash: str, reason: str) -> bool:
+    """Mark a node whose text the model does not take, unless it has changed; whether that was done.
+
+    Raises:
+        LeaseLost: the space is being removed, or is of another model now.
+    """
+    require_writable(tx, space)
+    texts = {"id": identity, "text_hash": text_hash, "property": space.vector_property}
+    return bool(tx.run("embedding/refuse", **mark.parameters(), **texts, reason=reason))
+
+
+def retry_refused(tx: Transaction, ontology: str, mark: Mark) -> int:
+    """Let nodes that were set aside be tried again; how many."""
+    return tx.run("embedding/retry_refused", ontology=ontology, **mark.parameters())[0]["retried"]
+
+
+def renew_documents(tx: Transaction, ontology: str, document_ids: Sequence[str], mark: Mark) -> int:
+    """Let the sources of some documents be embedded anew, and not from the cache; how many."""
+    parameters = {**mark.parameters(), "renewed": RENEWED, "document_ids": list(document_ids)}
+    return tx.run("sources/renew_documents", ontology=ontology, **parameters)[0]["renewed"]
+
+
+def require_writable(tx: Transaction, space: Space) -> None:
+    """Refuse to write to a space that is going.
+
+    Raises:
+        LeaseLost: it is being removed, or is of another model now.
+    """
+    rows = tx.run("spaces/writable", slug=space.slug)
+    if not rows or rows[0]["fingerprint"] != space.fingerprint:
+        raise LeaseLost(f"the space {space.slug!r} is being removed")
+
+
+# How each ontology is embedded, as it is stored on the ontology.
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One way in which the sources of an ontology are, were or shall be embedded.
+
+    `slot` says which of a space's two sets of vectors: while one answers, the other can be built.
+    """
+
+    space: str
+    slot: str
+    chunking: str
+    """In JSON, keys sorted."""
+
+    @property
+    def key(self) -> str:
+        """Names the slot of the space."""
+        return self.space + self.slot
+
+    @property
+    def mark_property(self) -> str:
+        """The property of a source that says whether it is embedded this way."""
+        return of_space(FIRST_MARK, self.key)
+
+    def config(self, *, embed_on_ingest: bool) -> EmbeddingConfig:
+        chunking = json.loads(self.chunking)
+        return EmbeddingConfig(**chunking, space=self.space, embed_on_ingest=embed_on_ingest)
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSpaces:
+    """The spaces that the pictures of an ontology are, were or shall be embedded in."""
+
+    target: str = FIRST_IMAGE_SLUG
+    serving: str | None = None
+    """What answers searches while the target is being built; None: the target itself."""
+    previous: str | None = None
+    """What answered before; one can go back to it."""
+    activates: bool = True
+    """Whether a target that is complete answers by itself."""
+
+    @property
+    def answering(self) -> str:
+        return self.serving or self.target
+
+    @property
+    def kept_up(self) -> list[str]:
+        """Those that are kept up, the one that answers first."""
+        return [self.target] if self.serving is None else [self.serving, self.target]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredConfiguration:
+    """Everything that is stored of how an ontology is embedded."""
+
+    target: Layout
+    """How it shall be."""
+    serving: Layout | None = None
+    """What answers searches while the target is being built; None: the target itself."""
+    previous: Layout | None = None
+    """What answered before; one can go back to it."""
+    activates: bool = True
+    """Whether a target that is complete answers by itself."""
+    embed_on_ingest: bool = True
+    images: ImageSpaces = ImageSpaces()
+    paused: bool = False
+    """Its job was cancelled; nothing is embedded until somebody asks for it."""
+    wants_concepts: bool = field(default=False, compare=False)
+    """Somebody has asked for its concepts by meaning, so those of a single source are embedded too."""
+    leftovers: tuple[str, ...] = field(default=(), compare=False)
+    """Slots whose vectors are being removed."""
+
+    @property
+    def answering(self) -> Layout:
+        return self.serving or self.target
+
+    @property
+    def layouts(self) -> list[Layout]:
+        """Those that are kept up, the one that answers first."""
+        return [self.target] if self.serving is None else [self.serving, self.target]
+
+    @property
+    def kept_up(self) -> set[str]:
+        """The slots of spaces whose vectors are kept up, be they of texts or of pictures."""
+        return {layout.key for layout in self.layouts} | {*self.images.kept_up}
+
+
+def layout_of(space: str, slot: str, chunking: Chunking) -> Layout:
+    """A layout with its chunking as it is stored."""
+    return Layout(space, slot, json.dumps(chunking.model_dump(exclude_none=True), sort_keys=True))
+
+
+def read_configurations(graph: Graph, name: str | None = None) -> dict[str, StoredConfiguration]:
+    """By ontology, in the order of their names; that of one name only, if given."""
+    return _by_name_configuration(
+        graph.read("ontologies/configuration", names=None if name is None else [name])
+    )
+
+
+def count_ontologies(graph: Graph) -> int:
+    """How many there are, of whomever."""
+    return graph.read("ontologies/count")[0]["ontologies"]
+
+
+def read_configuration(tx: Transaction, name: str) -> StoredConfiguration:
+    """Of one ontology, within a transaction; the default when there is no such ontology."""
+    return _by_name_configuration(tx.run("ontologies/configuration", names=[name])).get(
+        name
+    ) or _to_configuration({})
+
+
+def hold_configurations(tx: Transaction, names: Sequence[str]) -> dict[str, StoredConfiguration]:
+    """Lock some ontologies until the end of the transaction, and read them as they are then."""
+    tx.run("ontologies/hold", names=sorted(names))
+    return _by_name_configuration(tx.run("ontologies/configuration", names=list(names)))
+
+
+def write_configuration(tx: Transaction, name: str, configured: StoredConfiguration) -> None:
+    """Set how an ontology is embedded; it is made when it is not there."""
+    tx.run(
+        "ontologies/configure",
+        name=name,
+        space=configured.target.space,
+        slot=configured.target.slot,
+        chunking=configured.target.chunking,
+        serving=_json(configured.serving),
+        previous=_json(configured.previous),
+        activates=configured.activates,
+        embed_on_ingest=configured.embed_on_ingest,
+        images=_stored_images(configured.images),
+        usual=asdict(_usual()),
+    )
+
+
+def hold_spaces(tx: Transaction, slugs: Iterable[str]) -> None:
+    """Lock spaces that are about to be used.
+
+    Raises:
+        Conflict: one is being removed.
+    """
+    wanted = sorted(set(slugs))
+    there = {row["slug"] for row in tx.run("spaces/hold", slugs=wanted)}
+    if gone := [slug for slug in wanted if slug not in there]:
+        raise Conflict(f"the embedding space {gone[0]!r} is being removed, or is gone: try again")
+
+
+def spaces_of_new(graph: Graph) -> dict[Modality, str]:
+    """The spaces of ontologies that are not configured yet, for their texts and for their pictures."""
+    row = graph.read("spaces/of_new")[0]
+    return {"text": row["text"], "image": row["image"]}
+
+
+def space_of_new(graph: Graph, modality: Modality = "text") -> str:
+    return spaces_of_new(graph)[modality]
+
+
+def set_space_of_new(tx: Transaction, slug: str) -> None:
+    """Let new ontologies use a space, for what it is of."""
+    tx.run("spaces/use_for_new", slug=slug, first=FIRST_SLUG, first_of_images=FIRST_IMAGE_SLUG)
+
+
+def space_of_new_before(graph: Graph, slug: str) -> str | None:
+    """The space that new ontologies used before this one; None: it has gone, or was never noted."""
+    rows = graph.read("spaces/of_new_before", slug=slug)
+    return rows[0]["slug"] if rows else None
+
+
+def _by_name_configuration(rows: list[Row]) -> dict[str, StoredConfiguration]:
+    return {row["ontology"]: _to_configuration(row) for row in rows}
+
+
+def _to_configuration(row: Row) -> StoredConfiguration:
+    usual = _usual()
+    stored = (row.get(name) or getattr(usual, name) for name in ("space", "slot", "chunking"))
+    return StoredConfiguration(
+        target=Layout(*stored),
+        serving=_layout(row.get("serving")),
+        previous=_layout(row.get("previous")),
+        activates=row.get("activates") is not False,
+        embed_on_ingest=row.get("embed_on_ingest") is not False,
+        images=_image_spaces(row),
+        paused=bool(row.get("paused")),
+        wants_concepts=bool(row.get("wants_concepts")),
+        leftovers=tuple(row.get("leftovers") or ()),
+    )
+
+
+def _usual() -> Layout:
+    """That of ontologies that nobody has configured."""
+    return layout_of(FIRST_SLUG, "", Chunking())
+
+
+def _image_spaces(row: Row) -> ImageSpaces:
+    return ImageSpaces(
+        row.get("image_space") or FIRST_IMAGE_SLUG,
+        row.get("image_serving"),
+        row.get("image_previous"),
+        row.get("image_activates") is not False,
+    )
+
+
+def _stored_images(images: ImageSpaces) -> dict[str, str | bool | None]:
+    """Nothing where nobody has chosen: those ontologies have the first space of pictures."""
+    return {
+        "image_space": None if images == ImageSpaces() else images.target,
+        "image_serving": images.serving,
+        "image_previous": images.previous,
+        "image_activates": None if images.activates else False,
+    }
+
+
+def _json(layout: Layout | None) -> str | None:
+    return None if layout is None else json.dumps(asdict(layout), sort_keys=True)
+
+
+def _layout(stored: str | None) -> Layout | None:
+    known: dict[str, Any] | None = None if stored is None else json.loads(stored)
+    return None if known is None else Layout(**known)
+
+
+# Removing vectors that nothing needs any more: of a whole space, or of one ontology in it.
+
+CLEANUP = "space_cleanup"
+PORTION = 2000
+Vectored = Literal["chunks", "sources", "concepts", "near", "relations", "relation_types"]
+_LABELS: Final[dict[Vectored, EmbeddedLabel]] = {
+    "sources": "Source",
+    "concepts": "Concept",
+    "relations": "RELATED_TO",
+    "relation_types": "RelationType",
+}
+OF_A_NODE = (FIRST_PROPERTY, FIRST_MARK, FIRST_TIME, FIRST_REFUSAL, FIRST_NEAR)
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """Vectors to remove."""
+
+    keys: tuple[str, ...]
+    """Of the slots of spaces."""
+    ontology: str | None
+    """Only of this one; None: of all, and the space itself."""
+    slug: str | None = None
+    since: str | None = None
+    """Database time, as text: a time that comes back is of another zone."""
+    seconds: int = 0
+    """For how long it is known already."""
+
+    @property
+    def name(self) -> str:
+        """Tells it from others."""
+        return f"{self.ontology or ''}/{','.join(self.keys)}"
+
+
+def begin_dropping(tx: Transaction, slug: str) -> None:
+    """Let nothing be written to a space any more."""
+    tx.run("spaces/begin_dropping", slug=slug)
+
+
+def forget_vectors(tx: Transaction, ontology: str, keys: Sequence[str]) -> None:
+    """Note that an ontology's vectors in these slots are to be removed."""
+    tx.run("ontologies/forget", name=ontology, keys=list(keys))
+
+
+def ask_for_cleanup(tx: Transaction) -> str:
+    """Ask for the job that removes what was noted; its id."""
+    return request_job(tx, CLEANUP, "", added=0)
+
+
+def leftovers(graph: Graph) -> list[Leftover]:
+    spaces = [
+        Leftover((row["slug"], row["slug"] + SECOND_SLOT), None, row["slug"], row["since"], row["seconds"])
+        for row in graph.read("spaces/to_drop")
+    ]
+    rows = graph.read("ontologies/leftovers")
+    return [*spaces, *(Leftover(tuple(row["keys"]), row["ontology"]) for row in rows)]
+
+
+def forget_portion(tx: Transaction, leftover: Leftover, of: Vectored, after: str) -> str | None:
+    """Remove the vectors of one portion of nodes, chunks altogether; the last id of it, None at the end."""
+    given = {"after": after, "ontology": leftover.ontology, "limit": PORTION}
+    if of == "chunks":
+        return tx.run("chunks/forget", keys=list(leftover.keys), **given)[0]["last"]
+    keys = leftover.keys if of == "sources" else _of_concepts(leftover)
+    if not keys:
+        return None
+    if of == "near":
+        return tx.run("concepts/forget_near", spaces=list(keys), **given)[0]["last"]
+    properties = [of_space(name, key) for key in keys for name in OF_A_NODE]
+    return tx.run("embedding/forget_vectors", label=_LABELS[of], properties=properties, **given)[0]["last"]
+
+
+def drop_indexes(graph: Graph, leftover: Leftover) -> None:
+    """Drop the vector indexes of a space that is being removed."""
+    names = [of_space(FIRST_INDEX, key) for key in leftover.keys]
+    once = (FIRST_CONCEPT_INDEX, FIRST_IMAGE_INDEX, FIRST_RELATION_INDEX)
+    names += [of_space(index, key) for key in _of_concepts(leftover) for index in once]
+    for name in names:
+        graph.write("spaces/drop_index", name=name)
+
+
+def forgotten(tx: Transaction, leftover: Leftover) -> None:
+    """Note that it has gone."""
+    if leftover.slug is not None:
+        tx.run("spaces/delete", slug=leftover.slug, since=leftover.since)
+    else:
+        tx.run("ontologies/forgotten", name=leftover.ontology, keys=list(leftover.keys))
+
+
+def is_still_wanted(tx: Transaction, leftover: Leftover) -> bool:
+    """Whether it is still to be removed: not by then, and made anew since."""
+    if leftover.slug is not None:
+        return bool(tx.run("spaces/require_dropping", slug=leftover.slug, since=leftover.since))
+    keys = {
+        key
+        for row in tx.run("ontologies/leftovers")
+        if row["ontology"] == leftover.ontology
+        for key in row["keys"]
+    }
+    return keys.issuperset(leftover.keys)
+
+
+def _of_concepts(leftover: Leftover) -> list[str]:
+    """The spaces whose vectors of concepts or pictures go too: those of which neither slot is needed."""
+    return [key for key in leftover.keys if key + SECOND_SLOT in leftover.keys]
+
+
+# What the cosines of a space's model mean, as it was measured, and what it is measured by.
+
+
+def remember_calibration(graph: Graph, space: Space, calibration: SimilarityCalibration) -> None:
+    """Keep what the model's cosines mean, unless that is known already."""
+    graph.write("spaces/remember_contrast", slug=space.slug, **asdict(calibration))
+
+
+def remember_labels(graph: Graph, space: Space, calibration: SimilarityCalibration) -> None:
+    """Keep what the model's cosines of questions and concepts mean, as it was measured last."""
+    graph.write("spaces/remember_labels", slug=space.slug, **asdict(calibration))
+
+
+def sample_of_concepts(
+    graph: Graph, space: Space, limit: int, *, walked: int, hours: int
+) -> tuple[list[str], NDArray[np.float32]]:
+    """Labels and vectors of some concepts; none when they were measured less than so many hours ago.
+
+    Args:
+        graph: where they are.
+        space: that they are embedded in.
+        limit: most of them.
+        walked: most concepts that are looked through for them.
+        hours: that a measurement holds.
+    """
+    rows = graph.read(
+        "spaces/concept_sample",
+        slug=space.slug,
+        property=space.at("").vector_property,
+        limit=limit,
+        walked=walked,
+        hours=hours,
+    )
+    vectors = np.array([np.asarray(row["vector"], dtype=np.float32) for row in rows], dtype=np.float32)
+    return [row["label"] for row in rows], vectors

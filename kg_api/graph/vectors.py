@@ -1,0 +1,454 @@
+"""What is to be embedded, and what is known of it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+from neo4j.vector import Vector
+from numpy.typing import NDArray
+
+from kg_api.errors import EmbeddingFailed
+from kg_api.graph.client import Graph, Row, Transaction
+from kg_api.graph.spaces import EXTRACTION_MARK, RENEWED, Mark, Space, reject, require_writable
+from kg_api.schemas.documents import Format, SourceBlock
+from kg_api.schemas.embedding import RefusedSource
+from kg_api.schemas.metadata import MetadataValue
+from kg_api.schemas.vocabulary import Selection
+
+BEGINNING: Final = ("", -1)
+"""Before the first paragraph of any document."""
+LAST = "~"
+"""Behind every document id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which nodes of an ontology are to be embedded."""
+
+    ontology: str
+    mark: Mark
+    """How."""
+    answering_property: str
+    """The mark of those that answer searches, which may be others than are being built."""
+    selection: Selection = "due"
+    forced_at: Any = None
+    """Database time; what was embedded before it is embedded anew."""
+    within: tuple[str, str] = ("", "")
+    """Of sources: only of documents from this id to before that one; empty: no border."""
+    wants_all: bool = True
+    """Of concepts: whether those of a single source are embedded too that never were."""
+
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "ontology": self.ontology,
+            **self.mark.parameters(),
+            "answering_property": self.answering_property,
+            "selection": self.selection,
+            "forced_at": self.forced_at,
+            "until": self.within[1] or LAST,
+            "wants_all": self.wants_all,
+            "renewed": RENEWED,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """A source, what it says and where; `start` in code points of the document's text."""
+
+    source_id: str
+    document_id: str
+    paragraph: int
+    heading: tuple[str, ...]
+    start: int
+    full_text: str
+    content_hash: str
+    blocks: tuple[SourceBlock, ...] = field(default=(), compare=False)
+    """Read with the document only; none of those that were stored before kinds were (ADR 39)."""
+    renewed: bool = field(default=False, compare=False)
+    """Whether somebody asked for it to be embedded anew, and not from the cache."""
+
+    @property
+    def identity(self) -> str:
+        return self.source_id
+
+    @property
+    def place(self) -> str:
+        """Where it stands in reading order."""
+        return f"{self.document_id}:{self.paragraph}"
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentAbout:
+    """What stands in front of a chunk when it is embedded with its context, and how the document is read."""
+
+    title: str
+    metadata: dict[str, MetadataValue]
+    document: str = ""
+    format: Format = "text"
+
+
+def reading_place(place: str) -> tuple[str, int]:
+    """Document and paragraph of a source's `place`; before all for ""."""
+    document, _, paragraph = place.rpartition(":")
+    return (document, int(paragraph)) if document else BEGINNING
+
+
+def due_sources(graph: Graph, wanted: Wanted, *, after: tuple[str, int], limit: int) -> list[SourceText]:
+    """The next sources that are not embedded as they shall be, in reading order.
+
+    Args:
+        graph: where they are.
+        wanted: which.
+        after: document and paragraph of the last one that was looked at; ("", -1) at the beginning.
+        limit: most of them.
+    """
+    document, paragraph = after if after[0] >= wanted.within[0] else (wanted.within[0], -1)
+    place = {"after": document, "after_paragraph": paragraph}
+    rows = graph.read("embedding/due", **wanted.parameters(), **place, limit=limit)
+    return [source_text(row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class DueText:
+    """A concept, a relationship or a type of relationships, and the text of it that is embedded."""
+
+    identity: str
+    text: str
+    text_hash: str
+
+    @property
+    def place(self) -> str:
+        """They are looked at in the order of their ids."""
+        return self.identity
+
+
+def due_in_order(graph: Graph, wanted: Wanted, *, after: str, limit: int) -> list[Row]:
+    """The next that are not embedded as they shall be, of what is walked in the order of its ids.
+
+    Args:
+        graph: where they are.
+        wanted: which.
+        after: the id of the last one that was looked at; "" at the beginning.
+        limit: most of them.
+    """
+    place = {"after": after, "after_paragraph": -1}
+    return graph.read("embedding/due", **wanted.parameters(), **place, limit=limit)
+
+
+def count_due(graph: Graph, wanted: Wanted) -> int:
+    """How many nodes are not embedded as they shall be."""
+    return graph.read("embedding/count_due", **wanted.parameters())[0]["due"]
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """Nodes that answer searches now, and would not if embedded as wanted."""
+
+    behind: int
+    """They are not built yet."""
+    refused: int
+    """The model does not take them."""
+
+
+def count_behind(tx: Transaction, wanted: Wanted) -> Behind:
+    """Count the nodes that answer searches now, and would not with the mark that is wanted."""
+    return Behind(**tx.run("embedding/count_behind", **wanted.parameters())[0])
+
+
+def count_all_behind(tx: Transaction, wanted: Iterable[Wanted]) -> int:
+    """How many of several kinds answer searches now, and are not built yet."""
+    return sum(count_behind(tx, each).behind for each in wanted)
+
+
+def read_refused_sources(graph: Graph, ontology: str, mark: Mark, *, limit: int) -> list[RefusedSource]:
+    """The sources that were set aside, with the reasons, in reading order."""
+    rows = graph.read("sources/refused", ontology=ontology, **mark.parameters(), limit=limit)
+    return [RefusedSource.model_validate({**row, "at": row["at"].to_native()}) for row in rows]
+
+
+def sources_of_document(graph: Graph, document_id: str) -> list[SourceText]:
+    """All sources of a document in reading order; empty when it has gone."""
+    return [source_text(row) for row in graph.read("sources/of_document", document_id=document_id)]
+
+
+def versions_of(graph: Graph, document_ids: Iterable[str]) -> dict[str, str | None]:
+    """By document, which write made it what it is; one that has gone is missing."""
+    rows = graph.read("documents/versions", document_ids=sorted(set(document_ids)))
+    return {row["document_id"]: row["version"] for row in rows}
+
+
+def about_documents(graph: Graph, document_ids: Sequence[str]) -> dict[str, DocumentAbout]:
+    """Titles and metadata by document."""
+    rows = graph.read("documents/about", document_ids=sorted(set(document_ids)))
+    return {row["document_id"]: _about(row) for row in rows}
+
+
+def _about(row: Row) -> DocumentAbout:
+    metadata: dict[str, Any] = json.loads(row["metadata"] or "{}")
+    return DocumentAbout(row["title"] or "", metadata, row["document"], row["format"])
+
+
+def source_text(row: Row) -> SourceText:
+    known: dict[str, Any] = {name: row.get(name) for name in SourceText.__dataclass_fields__}
+    known["heading"] = tuple(row["heading"])
+    known["renewed"] = row.get("renewed", False)
+    known["blocks"] = tuple(map(SourceBlock, row.get("block_kinds") or (), row.get("block_starts") or ()))
+    return SourceText(**known)
+
+
+# Chunks and vectors on their way in: all of a batch in one transaction, or nothing.
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPlace:
+    """Where a chunk is, from its first source to its last; it keeps its place when text before it changes.
+
+    `offset` counts code points of the first source, `end_offset` of the last one.
+    """
+
+    chunk_id: str
+    document_id: str
+    source_ids: tuple[str, ...]
+    offset: int
+    end_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewChunk:
+    place: ChunkPlace
+    vector: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class NewParent:
+    """A chunk that is read in place of those found in it."""
+
+    place: ChunkPlace
+    child_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedBatch:
+    """What embedding some sources gave."""
+
+    ontology: str
+    sources: Sequence[SourceText]
+    """Those that are done with it, and any other that their chunks cover too."""
+    due: frozenset[str]
+    """Ids of those that are done with it."""
+    vectors: dict[str, NDArray[np.float32]]
+    """Of sources that are one chunk each, by source."""
+    chunks: Sequence[NewChunk]
+    """Those that are not there yet."""
+    parents: Sequence[NewParent]
+    keep: frozenset[str]
+    """Ids of all chunks that these sources shall have."""
+    versions: dict[str, str | None] = field(default_factory=dict[str, str | None])
+    """Of documents whose chunks cover several sources: they must still be what was planned."""
+
+
+def chunk_ids_of(graph: Graph, source_ids: Collection[str], space: Space) -> set[str]:
+    """Ids of the chunks that some sources have in a space."""
+    rows = graph.read("chunks/of_sources", source_ids=sorted(source_ids), space=space.key)
+    return {row["chunk_id"] for row in rows}
+
+
+def write_batch(tx: Transaction, batch: EmbeddedBatch, space: Space, mark: Mark) -> int:
+    """Write within the caller's transaction what still fits the sources as they are now.
+
+    A source that has changed or moved apart meanwhile is passed over and stays due.
+
+    Returns:
+        How many sources are done.
+
+    Raises:
+        EmbeddingFailed: a vector is of the wrong size, not finite or zero. Neo4j would store it without an
+            error and leave it out of the index.
+        LeaseLost: the space is being removed, or is of another model now.
+    """
+    require_fitting(tx, space, [*batch.vectors.values(), *(chunk.vector for chunk in batch.chunks)])
+    changed = _find_changed(tx, batch.versions)
+    held = _hold(tx, [source for source in batch.sources if source.document_id not in changed])
+    places = [each.place for each in (*batch.chunks, *batch.parents)]
+    torn = {identity for place in places if not _together(place, held) for identity in place.source_ids}
+    done = sorted(identity for identity in batch.due if identity in held and identity not in torn)
+    chunks = [chunk for chunk in batch.chunks if torn.isdisjoint(chunk.place.source_ids)]
+    parents = [parent for parent in batch.parents if torn.isdisjoint(parent.place.source_ids)]
+    _delete_others(tx, done, batch.keep, space, mark)
+    _write_vectors(
+        tx, {identity: batch.vectors[identity] for identity in done if identity in batch.vectors}, space
+    )
+    _write_chunks(tx, batch.ontology, chunks, parents, space)
+    rows = [{"source_id": identity, "has_chunks": identity not in batch.vectors} for identity in done]
+    tx.run("sources/mark", rows=rows, property=space.vector_property, **mark.parameters())
+    return len(done)
+
+
+def reject_source(tx: Transaction, source: SourceText, space: Space, mark: Mark, reason: str) -> None:
+    """Mark a source that the model does not take, unless it has changed.
+
+    Raises:
+        LeaseLost: the space is being removed, or is of another model now.
+    """
+    identity, text_hash = source.source_id, source.content_hash
+    if reject(tx, space, mark, identity=identity, text_hash=text_hash, reason=reason):
+        _delete_others(tx, [source.source_id], (), space, mark)
+
+
+def require_fitting(tx: Transaction, space: Space, vectors: Iterable[NDArray[np.float32]]) -> None:
+    """Refuse vectors that cannot be written to a space.
+
+    Raises:
+        EmbeddingFailed: one is of the wrong size, not finite or zero.
+        LeaseLost: the space is being removed, or is of another model now.
+    """
+    require_writable(tx, space)
+    for vector in vectors:
+        check_vector(vector, space.dimensions)
+
+
+def check_vector(vector: NDArray[np.float32], dimensions: int) -> None:
+    """Refuse what a vector index would silently leave out.
+
+    Raises:
+        EmbeddingFailed: saying what is wrong.
+    """
+    if vector.shape != (dimensions,):
+        raise EmbeddingFailed(f"a vector has the shape {vector.shape}; the space has {dimensions} dimensions")
+    if not np.isfinite(vector).all():
+        raise EmbeddingFailed("a vector holds NaN or infinite values")
+    if not vector.any():
+        raise EmbeddingFailed("a vector is zero; it has no direction")
+
+
+def _delete_others(
+    tx: Transaction, source_ids: Sequence[str], keep: Collection[str], space: Space, mark: Mark
+) -> None:
+    """Delete the chunks of some sources but for those to keep."""
+    ids = {"source_ids": list(source_ids), "keep": sorted(keep)}
+    tx.run("chunks/delete_others", **ids, space=space.key, mark_property=mark.key)
+
+
+def _find_changed(tx: Transaction, versions: dict[str, str | None]) -> set[str]:
+    """The documents that were written again, or have gone, since they were planned."""
+    if not versions:
+        return set()
+    rows = tx.run("documents/hold_versions", document_ids=sorted(versions))
+    now = {row["document_id"]: row["version"] for row in rows}
+    return {each for each, version in versions.items() if each not in now or now[each] != version}
+
+
+def _hold(tx: Transaction, sources: Iterable[SourceText]) -> dict[str, Row]:
+    rows = [
+        {"source_id": source.source_id, "content_hash": source.content_hash}
+        for source in sorted(sources, key=lambda source: source.source_id)
+    ]
+    return {row["source_id"]: row for row in tx.run("sources/hold", rows=rows)}
+
+
+def _together(place: ChunkPlace, held: dict[str, Row]) -> bool:
+    """Whether the sources of a chunk are all there and still follow each other."""
+    if not all(identity in held for identity in place.source_ids):
+        return False
+    paragraphs = [held[identity]["paragraph"] for identity in place.source_ids]
+    return all(following == paragraph + 1 for paragraph, following in pairwise(paragraphs))
+
+
+def _write_vectors(tx: Transaction, vectors: dict[str, NDArray[np.float32]], space: Space) -> None:
+    rows = [
+        {"source_id": identity, "vector": Vector.from_numpy(vector)} for identity, vector in vectors.items()
+    ]
+    if rows:
+        tx.run("sources/write_vectors", rows=rows, property=space.vector_property)
+
+
+def _write_chunks(
+    tx: Transaction, ontology: str, chunks: Sequence[NewChunk], parents: Sequence[NewParent], space: Space
+) -> None:
+    """A vector goes as the driver's own type, which is written nearly four times faster than a list."""
+    of_space = {"space": space.key, "ontology": ontology}
+    rows = [{**asdict(chunk.place), "vector": Vector.from_numpy(chunk.vector)} for chunk in chunks]
+    if rows:
+        tx.run("chunks/write", rows=rows, property=space.vector_property, **of_space)
+    rows = [{**asdict(parent.place), "child_ids": list(parent.child_ids)} for parent in parents]
+    if rows:
+        tx.run("chunks/write_parents", rows=rows, **of_space)
+
+
+# Flags on what may be due, so that it is found however much there is that is not.
+#
+# A source is flagged when it comes and whenever it loses a mark, and no more when it gets one; there is one
+# flag for its vector and one for what is read in it. That all which may be due is flagged is noted on the
+# ontology, for one mark; every change of its configuration takes the note away. What looks for due sources
+# asks for the note by itself (`cypher/embedding`).
+
+WHOLE_SECONDS = 3600.0
+"""How often all sources of an ontology are looked at, and not only those that are flagged."""
+SETTLED_SECONDS = 150.0
+"""After that all are looked at once more: what was being written when it was noted has been written then."""
+MAX_FLAGGED = 2000
+"""So many are flagged at a time; where more have another mark, nearly all is to be made anew."""
+
+
+class Flags:
+    """Sees that what is due is flagged; remembers when it last looked at all."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._look_at: dict[tuple[str, str], float] = {}
+
+    def keep(self, ontology: str, mark: Mark, is_current: Callable[[Transaction], bool]) -> None:
+        """Look at every source where it is not known that all are flagged, and at times all the same.
+
+        Args:
+            ontology: whose.
+            mark: the only one that its sources shall have.
+            is_current: whether they still shall, with the ontology locked; else nothing is noted.
+        """
+        place = (ontology, mark.key)
+        noted = is_noted(self._graph, ontology, mark)
+        if noted and time.monotonic() < self._look_at.get(place, float("-inf")):
+            return
+        if flag(self._graph, ontology, mark, is_current):
+            pause = WHOLE_SECONDS if noted else SETTLED_SECONDS
+            self._look_at[place] = time.monotonic() + pause
+
+
+def is_noted(graph: Graph, ontology: str, mark: Mark) -> bool:
+    """Whether all sources of an ontology without this mark are known to be flagged."""
+    wanted = {"ontology": ontology, "mark_property": mark.key, "mark": mark.value}
+    rows = graph.read("ontologies/flagged", **wanted, note=_names(mark)[1])
+    return bool(rows) and rows[0]["flagged"]
+
+
+def flag(graph: Graph, ontology: str, mark: Mark, is_current: Callable[[Transaction], bool]) -> bool:
+    """Look at every source, flag those without this mark, and note it when none is left; see `keep`.
+
+    Until then nothing is noted: whoever looks for what is due looks at all.
+
+    Returns:
+        Whether none is left.
+    """
+    name, note = _names(mark)
+    wanted = {"ontology": ontology, "mark_property": mark.key, "mark": mark.value}
+
+    def noted(tx: Transaction) -> None:
+        if is_current(tx):
+            tx.run("ontologies/note_flagged", **wanted, note=note)
+
+    graph.write("ontologies/note_flagged", **wanted | {"mark": None}, note=note)
+    if graph.write("embedding/flag", **wanted, flag=name, limit=MAX_FLAGGED)[0]["flagged"] >= MAX_FLAGGED:
+        return False
+    graph.transaction(noted)
+    return True
+
+
+def _names(mark: Mark) -> tuple[str, str]:
+    """The properties that flag a source, and that note it on the ontology."""
+    return ("unread", "unread_for") if mark.key == EXTRACTION_MARK else ("unembedded", "flagged_for")

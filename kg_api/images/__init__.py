@@ -1,1 +1,0 @@
-"""Pictures as they are kept: their bytes in a store of blobs, their users in the graph."""

@@ -1,0 +1,370 @@
+"""Where in a document's sources concepts stand that somebody brings. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
+
+from kg_api.extraction.replies import QuotedText, QuoteSearch
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_vectors import want_concepts
+from kg_api.graph.concept_writes import (
+    KnownDocuments,
+    documents_called,
+    read_extraction,
+    sources_to_carry,
+    write_extractions,
+)
+from kg_api.graph.relations import MAX_QUOTE
+from kg_api.graph.vectors import SourceText
+from kg_api.schemas.base import concept_name
+from kg_api.schemas.concepts import (
+    MAX_PROBLEMS,
+    ConceptGiven,
+    ConceptRow,
+    ConceptsImported,
+    ExtractedConcept,
+    ExtractedRelation,
+    Extraction,
+    ImportProblem,
+    Quote,
+)
+from kg_api.suggestions import NamePlaces
+from kg_api.text.sources import sentence_borders
+
+_MAX_QUOTE_LENGTH = 1000
+ALIKE_SECONDS = 5.0
+"""So long one request may have texts compared by likeness, as it is foreseen: the clock decides nothing."""
+_A_TEXT, _A_CHARACTER, _A_CUBE = 5e-5, 1e-8, 4e-11
+"""Seconds, measured: for a text, by its length, and by the third power of the shorter length of both."""
+
+
+@dataclass(slots=True)
+class PlacedConcepts:
+    """What was found for one source."""
+
+    source: SourceText
+    concepts: list[ExtractedConcept] = field(default_factory=list[ExtractedConcept])
+    relations: list[ExtractedRelation] = field(default_factory=list[ExtractedRelation])
+    names: set[str] = field(default_factory=set[str])
+    """Of its concepts."""
+    text: QuoteSearch = field(init=False)
+    _named: NamePlaces = field(init=False)
+    _sentences: list[tuple[int, int]] = field(init=False, default_factory=list[tuple[int, int]])
+    _quotes: dict[str, list[Quote]] = field(init=False, default_factory=dict[str, list[Quote]])
+
+    def __post_init__(self) -> None:
+        """All quotes are looked for in one text, which is folded once at most."""
+        self.text = QuoteSearch(self.source.full_text)
+        self._named = NamePlaces(lambda: self.text.folded)
+
+    def add(self, given: ConceptGiven, quotes: Sequence[Quote], unverified: Sequence[str] = ()) -> None:
+        """Take a concept that this source carries, with quotes of it and what is in no source."""
+        self.names.add(concept_name(given.label))
+        self._quotes.setdefault(concept_name(given.label), []).extend(quotes)
+        terms = tuple(given.search_terms)
+        self.concepts.append(
+            ExtractedConcept(
+                given.label, tuple(quotes), given.description, terms, unverified=tuple(unverified)
+            )
+        )
+
+    def quote_naming(self, subject: str, target: str) -> Quote | None:
+        """The shortest quote of two concepts that names both, else the first sentence that does."""
+        named = self._named.pair(subject, target)
+        known = chain.from_iterable(self._quotes.get(concept_name(each), ()) for each in (subject, target))
+        given = [each for each in known if named.is_within(each.start, each.end)]
+        if given:
+            return min(given, key=lambda each: (each.end - each.start, each.start))
+        sentences = (self._sentence_at(start) for start, _ in named.ones)
+        naming = next((each for each in sentences if named.is_within(*each)), None)
+        return naming and Quote(self.source.full_text[slice(*naming)], *naming)
+
+    def _sentence_at(self, place: int) -> tuple[int, int]:
+        """The sentence in which a place is; none of it where it is too long for a quote."""
+        sentences = self._split()
+        start, end = sentences[max(0, bisect_left(sentences, (place + 1, 0)) - 1)]
+        return (start, end) if end - start <= MAX_QUOTE else (start, start)
+
+    def _split(self) -> list[tuple[int, int]]:
+        """Its sentences, from where to where; split once, where they are asked for."""
+        if not self._sentences:
+            text = self.source.full_text
+            borders = [0, *sentence_borders(text, 0, len(text)), len(text)]
+            self._sentences = [_trim(text, *each) for each in pairwise(borders)]
+        return self._sentences
+
+    def extraction(self) -> Extraction:
+        source = self.source
+        return Extraction(source.source_id, source.content_hash, tuple(self.concepts), tuple(self.relations))
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A quote that is in none of the sources."""
+
+    label: str
+    quote: str
+    unsought: bool = False
+    """By likeness nobody looked for it: that would have taken too long."""
+
+
+@dataclass(slots=True)
+class Allowance:
+    """How long one request may still have texts compared by likeness."""
+
+    left: float = ALIKE_SECONDS
+    """Seconds, foreseen."""
+
+    def takes(self, quote: QuotedText, sources: Sequence[PlacedConcepts]) -> bool:
+        """Whether one more quote may be compared with all of these; it counts as done then."""
+        lengths = [len(each.source.full_text) for each in sources]
+        cubes = sum(min(len(quote.folded), length) ** 3 for length in lengths)
+        wanted = _A_TEXT * len(lengths) + _A_CHARACTER * sum(lengths) + _A_CUBE * cubes
+        if wanted > self.left:
+            return False
+        self.left -= wanted
+        return True
+
+
+def place(
+    row: ConceptRow, sources: Sequence[PlacedConcepts], allowance: Allowance | None = None
+) -> Iterator[Missing]:
+    """Put a row's concepts and relations where they stand; what stands nowhere goes to the first source.
+
+    Args:
+        row: what somebody brings.
+        sources: those it may stand in, at least one, in reading order; they grow.
+        allowance: of the request; unset: this row has its own.
+
+    Returns:
+        Quotes that are in none of them.
+    """
+    allowance = allowance or Allowance()
+    for given in _all_concepts(row):
+        yield from _place(given, sources, allowance)
+    for subject, kind, target in row.relations:
+        _relate(ExtractedRelation(subject, kind, target), sources)
+
+
+def _all_concepts(row: ConceptRow) -> Iterator[ConceptGiven]:
+    """Those given, then what is only named in a relation."""
+    yield from row.concepts
+    known = {concept_name(each.label) for each in row.concepts}
+    for subject, _, target in row.relations:
+        for label in (subject, target):
+            if (name := concept_name(label)) not in known:
+                known.add(name)
+                yield ConceptGiven(label=label)
+
+
+def _place(given: ConceptGiven, sources: Sequence[PlacedConcepts], allowance: Allowance) -> Iterator[Missing]:
+    found: dict[int, list[Quote]] = {}
+    lost: list[str] = []
+    for said in given.quotes:
+        quote = QuotedText(said)
+        best = _exact(quote, sources)
+        unsought = best is None and quote.may_be_alike and not allowance.takes(quote, sources)
+        if best is None and quote.may_be_alike and not unsought:
+            best = _best((at, each.text.alike(quote)) for at, each in enumerate(sources))
+        if best is None:
+            lost.append(said)
+            yield Missing(given.label, said, unsought)
+        else:
+            found.setdefault(best[0], []).append(best[1])
+    if not found:
+        names = [QuotedText(name) for name in (given.label, *given.search_terms)]
+        named = {at: hit for at, each in enumerate(sources) if (hit := _says(each, names))}
+        found = {at: [] if lost else [hit] for at, hit in named.items()}  # a name makes up for no lost quote
+    for number, at in enumerate(found or {0: []}):
+        sources[at].add(given, found.get(at, []), () if number else lost)
+
+
+def _exact(quote: QuotedText, sources: Sequence[PlacedConcepts]) -> tuple[int, Quote] | None:
+    """Where a quote stands to the letter, or but for its form: quickly told, so all sources are looked at."""
+    as_it_is = ((at, each.text.as_it_is(quote)) for at, each in enumerate(sources))
+    return _best(as_it_is) or _best((at, each.text.but_for_form(quote)) for at, each in enumerate(sources))
+
+
+def _best(hits: Iterable[tuple[int, Quote | None]]) -> tuple[int, Quote] | None:
+    """The first hit of the highest score; behind one that is exact nobody looks."""
+    best: tuple[int, Quote] | None = None
+    for at, hit in hits:
+        if hit is not None and (best is None or hit.score > best[1].score):
+            best = at, hit
+            if hit.score >= 1:
+                break
+    return best
+
+
+def _says(placed: PlacedConcepts, names: Iterable[QuotedText]) -> Quote | None:
+    """The sentence in which a source names a concept."""
+    for name in names:
+        hit = placed.text.as_it_is(name) or placed.text.but_for_form(name)
+        if hit is not None:
+            return _sentence(placed.source.full_text, hit)
+    return None
+
+
+def _sentence(text: str, hit: Quote) -> Quote:
+    """The sentence around a hit; the hit alone when it is too long or reaches over its border."""
+    lead = max(0, hit.start - _MAX_QUOTE_LENGTH)
+    borders = [lead, *sentence_borders(text, lead, min(len(text), hit.end + _MAX_QUOTE_LENGTH))]
+    start = max(each for each in borders if each <= hit.start)
+    end = min(
+        (each for each in borders if each >= hit.end), default=min(len(text), hit.end + _MAX_QUOTE_LENGTH)
+    )
+    start, end = _trim(text, start, end)
+    if end - start > _MAX_QUOTE_LENGTH or (lead and start <= lead):
+        return hit
+    return Quote(text[start:end], start, end, hit.score)
+
+
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+    """A span without the blanks around it."""
+    said = text[start:end]
+    return start + len(said) - len(said.lstrip()), start + len(said.rstrip())
+
+
+def _relate(relation: ExtractedRelation, sources: Sequence[PlacedConcepts]) -> None:
+    """State it where both stand; else where the subject does, which then carries the other too, unproved."""
+    subject, target = concept_name(relation.subject), concept_name(relation.object)
+    both = [each for each in sources if {subject, target} <= each.names]
+    stated = both or [each for each in sources if subject in each.names][:1]
+    for each in stated:
+        quote = each.quote_naming(relation.subject, relation.object)
+        each.relations.append(replace(relation, quote=quote))
+        if target not in each.names:
+            each.add(ConceptGiven(label=relation.object), ())
+
+
+# Importing concepts: rows that name documents -> their sources -> one transaction.
+
+MARK = "import"
+_SHOWN = 200
+"""Characters of a quote in a message."""
+
+
+@dataclass(slots=True)
+class _Import:
+    """What one request brings."""
+
+    sources: dict[str, PlacedConcepts]
+    by_document: dict[str, list[PlacedConcepts]]
+    touched: dict[str, PlacedConcepts] = field(default_factory=dict[str, PlacedConcepts])
+    problems: list[ImportProblem] = field(default_factory=list[ImportProblem])
+    rows: int = 0
+    emptied: int = 0
+    allowance: Allowance = field(default_factory=Allowance)
+
+    def extractions(self) -> list[Extraction]:
+        """Of all sources that rows name, those without a concept too: what was imported before goes."""
+        return [each.extraction() for each in self.touched.values()]
+
+
+def import_concepts(graph: Graph, ontology: str, rows: Sequence[ConceptRow]) -> ConceptsImported:
+    """Tie concepts to the sources that say them; what was imported for these sources before is replaced.
+
+    Raises:
+        NotFound: there is no such ontology.
+        DatabaseUnavailable: nothing was stored.
+        TooBusy: too many jobs wait; nothing was stored.
+    """
+    read_extraction(graph, ontology)  # it must be there
+    known = documents_called(graph, ontology, [name for row in rows for name in _names(row)])
+    documents = [_document(row, known) for row in rows]
+    stored = sources_to_carry(
+        graph,
+        ontology,
+        [each for each in documents if each is not None],
+        [row.source_id for row in rows if row.source_id is not None],
+    )
+    found = _Import({each.source_id: PlacedConcepts(each) for each in stored}, {})
+    for each in found.sources.values():
+        found.by_document.setdefault(each.source.document_id, []).append(each)
+    for at, (row, document) in enumerate(zip(rows, documents, strict=True)):
+        _take(found, at, row, _sources(found, row, document), known)
+    extractions = found.extractions()
+    if extractions:  # who brings concepts wants them by meaning: those of a single source, too
+        graph.transaction(lambda tx: want_concepts(tx, ontology))
+        written = graph.transaction(
+            lambda tx: write_extractions(tx, ontology, extractions, MARK, imported=True)
+        )
+        found.emptied = written.emptied
+    return _present(ontology, found, extractions)
+
+
+def _names(row: ConceptRow) -> Iterator[str]:
+    yield from (name for name in (row.document, row.title) if name is not None)
+
+
+def _document(row: ConceptRow, known: KnownDocuments) -> str | None:
+    """The document of this name, unless only another has the row's title; else the only one of the title."""
+    named = known.by_name.get(row.document or "")
+    titled = [known.by_title.get(name, []) for name in (row.title, row.document) if name is not None]
+    if named is not None and (row.title is None or named in titled[0] or len(titled[0]) != 1):
+        return named
+    return next((alike[0] for alike in titled if len(alike) == 1), None)
+
+
+def _sources(found: _Import, row: ConceptRow, document: str | None) -> list[PlacedConcepts]:
+    if row.source_id is not None:
+        return [found.sources[row.source_id]] if row.source_id in found.sources else []
+    sources = found.by_document.get(document or "", [])
+    return [each for each in sources if row.paragraph in (None, each.source.paragraph)]
+
+
+def _take(
+    found: _Import, at: int, row: ConceptRow, sources: Sequence[PlacedConcepts], known: KnownDocuments
+) -> None:
+    where = next(_names(row), None) or row.source_id or ""
+    if not sources:
+        found.problems.append(ImportProblem(row=at, place=where, reason=_why_not(row, known)))
+        return
+    found.rows += 1
+    found.touched.update((each.source.source_id, each) for each in sources)
+    for missing in place(row, sources, found.allowance):
+        reason = f"{_why_missing(missing)}: {missing.quote[:_SHOWN]}"
+        found.problems.append(ImportProblem(row=at, place=where, label=missing.label, reason=reason))
+
+
+def _why_missing(missing: Missing) -> str:
+    if not missing.unsought:
+        return "the quote is not in the text"
+    return (
+        "the quote is not in the text to the letter, and the request has no time left to look for the like "
+        "of it; send fewer rows at a time, or name the paragraph"
+    )
+
+
+def _why_not(row: ConceptRow, known: KnownDocuments) -> str:
+    if row.source_id is not None:
+        return "the ontology has no such source"
+    if row.paragraph is not None and _document(row, known) is not None:
+        return f"the document has no paragraph {row.paragraph}"
+    alike = max((len(known.by_title.get(name, ())) for name in _names(row)), default=0)
+    if alike > 1:
+        return f"{alike} documents have this title: name the document itself"
+    return "the ontology has no document of this name or title"
+
+
+def _present(ontology: str, found: _Import, extractions: Sequence[Extraction]) -> ConceptsImported:
+    proved: dict[tuple[str, str], bool] = {}
+    for each in extractions:
+        for concept in each.concepts:
+            key = each.source_id, concept_name(concept.label)
+            proved[key] = proved.get(key, False) or bool(concept.quotes)
+    return ConceptsImported(
+        ontology=ontology,
+        rows=found.rows,
+        sources=len({source for source, _ in proved}),
+        concepts=len({name for _, name in proved}),
+        appearances=len(proved),
+        unverified=sum(not each for each in proved.values()),
+        emptied=found.emptied,
+        relations=sum(len(each.relations) for each in extractions),
+        problems=found.problems[:MAX_PROBLEMS],
+        more_problems=max(0, len(found.problems) - MAX_PROBLEMS),
+    )

@@ -1,0 +1,631 @@
+"""Which folders may be followed: those below KG_SYNC__ROOTS, and those that this home's own user granted."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import socket
+import stat
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Self
+
+import psutil
+
+from kg_api import __version__
+from kg_api.errors import (
+    ConfigurationError,
+    DatabasePanicked,
+    DatabaseUnavailable,
+    FolderEmptied,
+    FolderUnusable,
+    SchemaChanging,
+    StorageFull,
+    TooBusy,
+    TooLarge,
+    Unavailable,
+    UnreadableDocument,
+)
+from kg_api.graph.folders import FileMark
+from kg_api.schemas.base import document_name
+from kg_api.schemas.documents import DocumentRecord, StoredChange
+from kg_api.schemas.folders import (
+    MAX_DUPLICATES_KEPT,
+    MAX_REFUSALS_KEPT,
+    DuplicateFile,
+    RefusedFile,
+    ScanTally,
+    folder_grant,
+)
+from kg_api.schemas.metadata import file_time
+from kg_api.text.documents import SUFFIXES, FileProblem, FileToIngest, select
+from kg_api.text.linked_files import find_beside, read_beside, references_in
+from kg_api.text.sources import SPLITTER_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class FolderAccess:
+    """The bounds of what a service registers and of what a worker reads."""
+
+    roots: Sequence[Path]
+    """Whoever reaches the service may have folders below these followed."""
+    private: Sequence[Path]
+    """KG_HOME and KG_CACHE: nothing in them is ever read, whoever asks."""
+    key: Callable[[], str | None]
+    """The key of this home, which makes grants; None when it has none."""
+
+    def is_granted(self, path: str, ontology: str, grant: str | None) -> bool:
+        """Whether somebody who can read this home's key asked for this folder to go to this ontology."""
+        key = self.key()
+        if key is None or grant is None:
+            return False
+        return hmac.compare_digest(folder_grant(key, path, ontology).encode(), grant.encode())
+
+    def objection(self, path: str, *, granted: bool, root: Path | None = None) -> str | None:
+        """Why a folder must not be read; None when it may.
+
+        Args:
+            path: as it was registered.
+            granted: whether this home's own user asked for it.
+            root: where it leads; unset: resolved here, as far as this machine has it, and not said: whoever
+                asks may not know where links of this machine lead.
+        """
+        leads = f" (it leads to {root})" if root not in {None, Path(path)} else ""
+        root = root or _resolve(Path(path))
+        if _is_hidden(Path(path)) or _is_hidden(root):
+            return f"{path}{leads} is hidden, and hidden folders are never followed: take one that is not"
+        if any(self.is_private(folder) for folder in (root, *root.parents)):
+            return f"{path} lies in KG_HOME or KG_CACHE, which are never followed: take another folder"
+        if granted and root == Path(path):
+            return None
+        if any(root.is_relative_to(_resolve(allowed)) for allowed in self.roots):
+            return None
+        return self._outside(path + leads)
+
+    def is_private(self, folder: Path) -> bool:
+        """Whether a folder is KG_HOME or KG_CACHE, under whatever name it is reached."""
+        return any(folder == private or _same(folder, private) for private in self.private)
+
+    def _outside(self, path: str) -> str:
+        roots = ", ".join(map(str, self.roots)) or "it is not set, so there are none"
+        return (
+            f"{path} lies outside of the folders that may be followed (KG_SYNC__ROOTS: {roots}). "
+            "Set that for service and worker; or, for a folder of your own, run `kg folders add` on the "
+            "machine of the service with its KG_HOME (one that is registered already: `kg folders remove` "
+            "first, which keeps its documents)"
+        )
+
+
+def _resolve(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # a circle of links, which no worker can read either
+        return path
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def _same(folder: Path, other: Path) -> bool:
+    try:
+        return folder.samefile(other)
+    except OSError:
+        return False
+
+
+# What is in a folder at one moment. One that cannot be seen is an error, never an empty one.
+
+
+@dataclass(frozen=True, slots=True)
+class FolderListing:
+    """The files of a folder, by the names of their documents."""
+
+    root: Path
+    """The folder, links resolved."""
+    place: tuple[int, int]
+    """Device and inode of it: another one means that it was mounted, or replaced, meanwhile."""
+    prefix: str
+    files: Sequence[FileToIngest]
+    """In the order of their names' code points."""
+    problems: Sequence[FileProblem]
+    left_out: dict[str, int]
+    is_private: Callable[[Path], bool]
+    """Whether a folder is one of kg's own, which are never read."""
+
+    def gone(self, names: Iterable[str]) -> list[str]:
+        """Which of these names are of no file that is here, nor of one that cannot be seen."""
+        there = {file.document for file in self.files}
+        unseen = tuple(problem.document for problem in self.problems if problem.document.endswith("/"))
+        there |= {problem.document for problem in self.problems}
+        return sorted(name for name in set(names) - there if not name.startswith(unseen))
+
+    def is_still_there(self) -> bool:
+        """Whether the folder is the one that was listed."""
+        try:
+            return _place(self.root.stat()) == self.place
+        except OSError:
+            return False
+
+    def has_gone(self, name: str) -> bool:
+        """Whether there is really no file by that name; False when that cannot be told."""
+        if name != document_name(name) or not name.startswith(self.prefix):
+            return True  # it was followed with another prefix before, or by a kg that kept names as they were
+        path = self.root / name.removeprefix(self.prefix)
+        if any(self.is_private(folder) for folder in path.parents):
+            return True  # it was followed by a kg that read such folders
+        try:
+            if path.parent.resolve() != path.parent:
+                return True  # behind a link to a folder, which is not followed
+            path.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except (OSError, RuntimeError):
+            return False
+        return False
+
+
+def list_folder(path: str, prefix: str, access: FolderAccess, *, granted: bool) -> FolderListing:
+    """List a folder.
+
+    Args:
+        path: where it is.
+        prefix: goes before each document's name.
+        access: what may be read.
+        granted: whether this home's own user asked for the folder.
+
+    Raises:
+        FolderUnusable: it is not there, is no folder, cannot be listed, or must not be read.
+    """
+    root, seen = _resolve_listing(path)
+    if objection := access.objection(path, granted=granted, root=root):
+        raise FolderUnusable(f"{objection}; nothing was removed")
+    selection = select([root], SUFFIXES, prefix, passed_over=access.is_private)
+    for problem in selection.problems:
+        if problem.path == str(root):
+            raise FolderUnusable(f"{path} {problem.reason}; nothing was removed")
+    return FolderListing(
+        root=root,
+        place=_place(seen),
+        prefix=document_name(prefix),
+        files=sorted(selection.files, key=lambda file: file.document),
+        problems=selection.problems,
+        left_out=dict(selection.left_out),
+        is_private=access.is_private,
+    )
+
+
+def _resolve_listing(path: str) -> tuple[Path, os.stat_result]:
+    try:
+        root = Path(path).resolve(strict=True)
+        seen = root.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise FolderUnusable(
+            f"there is no folder {path} on the worker's machine ({socket.gethostname()}): mount it, or let a "
+            "worker run where it is; nothing was removed"
+        ) from None
+    except (OSError, RuntimeError) as error:
+        raise FolderUnusable(f"{path} cannot be read: {error}; nothing was removed") from error
+    if not stat.S_ISDIR(seen.st_mode):
+        raise FolderUnusable(f"{path} is not a folder; nothing was removed")
+    return root, seen
+
+
+def _place(seen: os.stat_result) -> tuple[int, int]:
+    return seen.st_dev, seen.st_ino
+
+
+# File systems in a folder: one that is not mounted looks as if somebody had deleted its files.
+#
+# A scan remembers where file systems were mounted. If one is gone, or another one took its place, its
+# documents
+# stay until a person says that the change is meant.
+
+MAX_REMEMBERED = 100
+ABSENT = "absent"
+"""Of a file system that the last scan did not see: whatever is mounted then can be another one."""
+
+
+def read_mounts(root: Path) -> dict[str, str]:
+    """Return the mount point that a folder is on and those below it, each with what tells its file system."""
+    points = {Path(each.mountpoint) for each in psutil.disk_partitions(all=True)}
+    above = max(filter(root.is_relative_to, points), key=lambda each: len(each.parts), default=root)
+    below = sorted(each for each in points if each != root and each.is_relative_to(root))
+    return {str(each): _identify(each) for each in (above, *below[:MAX_REMEMBERED])}
+
+
+class MountCheck:
+    """Compares the mounts of a folder with those of its last scan.
+
+    Args:
+        listing: of the folder.
+        before: mounts at the last scan; empty if they are unknown.
+        now: mounts after the listing.
+        stored: names of all documents of the folder.
+    """
+
+    def __init__(
+        self,
+        listing: FolderListing,
+        before: Mapping[str, str],
+        now: Mapping[str, str],
+        stored: Collection[str],
+    ) -> None:
+        self._listing = listing
+        self._before = before
+        self._now = now
+        self._stored = stored
+        self._gone = frozenset(listing.gone(stored))
+
+    def refuse_absent_root(self) -> None:
+        """Refuse to delete anything if the file system of the folder itself is not the one of the last scan.
+
+        Raises:
+            FolderEmptied: it is not mounted, or another one is, and documents would be deleted.
+        """
+        before, now = self._point_of_root(self._before), self._point_of_root(self._now)
+        if before is None or now is None or not self._gone:
+            return
+        vanished = before != now and Path(before).is_relative_to(now)
+        replaced = (before, self._before[before]) != (now, self._now[now])
+        if vanished or (replaced and len(self._gone) == len(self._stored)):
+            what = (
+                f"the file system that was at {before} is not mounted"
+                if vanished
+                else f"another file system than at the last scan is at {now}"
+            )
+            raise FolderEmptied(
+                f"{self._listing.root}: {what}, and {len(self._gone)} documents have no file. Nothing "
+                "was removed"
+            )
+
+    def list_absent(self) -> list[FileProblem]:
+        """Return the mounts below the folder whose documents must stay, each with the reason."""
+        return [
+            FileProblem(point, reason, self._beginning_of(point))
+            for point in sorted({*self._before, *self._now})
+            if Path(point) != self._listing.root and Path(point).is_relative_to(self._listing.root)
+            if self._before and (reason := self._reason_to_keep(point))
+        ]
+
+    def to_remember(self, absent: Collection[FileProblem]) -> dict[str, str]:
+        """Return what the next scan compares with: an absent mount that it knew stays known."""
+        kept = {problem.path for problem in absent}
+        present = {point: identity for point, identity in self._now.items() if point not in kept}
+        return present | {point: ABSENT for point in kept if point in self._before}
+
+    def _reason_to_keep(self, point: str) -> str | None:
+        beginning = self._beginning_of(point)
+        stored = [name for name in self._stored if name.startswith(beginning)]
+        gone = [name for name in stored if name in self._gone]
+        if not gone:
+            return None
+        if point not in self._now:
+            return f"the file system there is not mounted: {len(gone)} documents stay without their files"
+        changed = self._before.get(point) != self._now[point]
+        has_files = any(file.document.startswith(beginning) for file in self._listing.files)
+        if len(gone) == len(stored) and (changed or not has_files):
+            state = "has other files than before, and none is taken" if has_files else "is empty"
+            return f"the file system there {state}: {len(gone)} documents stay without their files"
+        return None
+
+    def _beginning_of(self, point: str) -> str:
+        """What the names of the documents of a mount begin with."""
+        return document_name(
+            f"{self._listing.prefix}{Path(point).relative_to(self._listing.root).as_posix()}/"
+        )
+
+    def _point_of_root(self, mounts: Mapping[str, str]) -> str | None:
+        root = self._listing.root
+        return next((point for point in mounts if root.is_relative_to(point)), None)
+
+
+def _identify(point: Path) -> str:
+    try:
+        return f"{point.stat().st_dev}:{os.statvfs(point).f_fsid}"
+    except OSError:  # mounted, and its server does not answer: the listing reports it
+        return ABSENT
+
+
+# Reading one file of a folder: never out of the folder, never one that is being written.
+
+SETTLED_SECONDS = 2.0
+"""A file that changed less long ago may change again within the same tick of the file system's clock."""
+_FLAGS = (
+    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+)
+
+
+class UnsettledFile(Exception):
+    """The file is being written, or has just gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a file says."""
+
+    data: bytes
+    stamp: str | None
+    """What it looked like; None when it changed so lately that it may change again and look the same."""
+    file_hash: str
+    """Of what it says, to the byte, as this kg would split it."""
+    modified: str | None = None
+    """When it was last written."""
+
+
+def inside(path: Path, root: Path, is_private: Callable[[Path], bool]) -> Path:
+    """The file behind a path, links resolved.
+
+    Args:
+        path: of a file in the folder.
+        root: the folder, links resolved.
+        is_private: whether a folder is one of kg's own.
+
+    Raises:
+        UnreadableDocument: a link leads out of the folder, or to what is passed over in it.
+        UnsettledFile: the file has gone.
+        OSError: it cannot be reached.
+    """
+    try:
+        resolved = path.resolve(strict=True)
+    except FileNotFoundError:
+        raise UnsettledFile from None
+    if not resolved.is_relative_to(root):
+        raise UnreadableDocument("it is a link that leads out of the folder; such links are not followed")
+    below = resolved.relative_to(root)
+    if any(part.startswith(".") for part in below.parts) or any(map(is_private, resolved.parents)):
+        raise UnreadableDocument("it is a link to what is hidden or kg's own, which is not followed")
+    return resolved
+
+
+def stamp_of(seen: os.stat_result) -> str:
+    """What a file looks like: its size, when it was last written, and when it last changed in any way.
+
+    A kg that splits otherwise takes every file for changed.
+    """
+    return f"{SPLITTER_VERSION}:{__version__}:{seen.st_size}:{seen.st_mtime_ns}:{seen.st_ctime_ns}"
+
+
+def read_settled(path: Path, max_bytes: int) -> Content:
+    """Read a file that nobody writes meanwhile.
+
+    Args:
+        path: of a file, links resolved.
+        max_bytes: how large it may be.
+
+    Raises:
+        UnsettledFile: it changed while it was read, or has gone.
+        TooLarge: it is larger than that.
+        UnreadableDocument: it is no file.
+        OSError: it cannot be read.
+    """
+    try:
+        handle = os.open(path, _FLAGS)
+    except FileNotFoundError:
+        raise UnsettledFile from None
+    with open(handle, "rb") as file:  # noqa: PTH123 - a handle, not a path
+        before = os.fstat(handle)
+        _check(before, max_bytes)
+        if not _is_that_file(path, before):
+            raise UnsettledFile
+        data = file.read(max_bytes + 1)
+        after = os.fstat(handle)
+    if stamp_of(before) != stamp_of(after) or len(data) != after.st_size:
+        raise UnsettledFile
+    stamp = stamp_of(after) if _is_settled(after) else None
+    return Content(
+        data, stamp, f"{SPLITTER_VERSION}:{hashlib.sha256(data).hexdigest()}", file_time(after.st_mtime)
+    )
+
+
+def _is_that_file(path: Path, opened: os.stat_result) -> bool:
+    """Whether the path still leads to the opened file by no link: a folder above it may have been swapped."""
+    try:
+        return path.resolve(strict=True) == path and os.path.samestat(path.lstat(), opened)
+    except OSError:
+        return False
+
+
+def _check(seen: os.stat_result, max_bytes: int) -> None:
+    if not stat.S_ISREG(seen.st_mode):
+        raise UnreadableDocument("it is a pipe, a socket or a device, not a file")
+    if seen.st_size > max_bytes:
+        raise TooLarge(f"it is larger than {max_bytes:,} bytes (KG_API__MAX_DOCUMENT_BYTES); divide it")
+
+
+def _is_settled(seen: os.stat_result) -> bool:
+    return time.time() - max(seen.st_mtime, seen.st_ctime) > SETTLED_SECONDS
+
+
+# The pictures that files of a folder name: a change of one is a change of the document that names it.
+
+_MARK = "|pictures:"
+"""Between what a file looks like and what its pictures do, in what is remembered of it."""
+
+
+@dataclass(slots=True)
+class PicturesOfFile:
+    """Pictures as they were read."""
+
+    files: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    stamp: str | None = ""
+    """Goes behind the file's own; None: one may change again and look the same."""
+    file_hash: str = ""
+    """As above."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderPictures:
+    """Looks at the pictures that files name.
+
+    What is remembered of a file names them: while it is as it was, it is not read, and they are looked at.
+    """
+
+    listing: FolderListing
+    max_bytes: int
+    """Of all pictures of a file."""
+
+    def stamp(self, file: FileToIngest, remembered: str | None) -> str:
+        """What the pictures look like now that a file named when it was read; nothing, if it named none."""
+        keys = (remembered or "").partition(_MARK)[2].partition(":")[2]
+        return self._stamp(file, json.loads(keys)) if keys else ""
+
+    def read(self, file: FileToIngest, content: bytes) -> PicturesOfFile:
+        """Read those that a file names.
+
+        Raises:
+            UnsettledFile: one is being written.
+        """
+        keys = references_in(content, file.document)
+        if not keys:
+            return PicturesOfFile()
+        before = self._stamp(file, keys)
+        unsettled: list[Path] = []
+
+        def read(path: Path, most: int) -> bytes:
+            try:
+                found = read_settled(path, most)
+            except (TooLarge, UnreadableDocument) as error:
+                raise OSError from error
+            unsettled.extend([path] if found.stamp is None else [])
+            return found.data
+
+        made = read_beside(((key, self._find(file, key)) for key in keys), read, self.max_bytes)
+        if self._stamp(file, keys) != before:
+            raise UnsettledFile
+        hashes = [(key, hashlib.sha256(content).hexdigest()) for key, content in made.files.items()]
+        return PicturesOfFile(made.files, None if unsettled else before, f"{_MARK}{_digest(hashes)}")
+
+    def _find(self, file: FileToIngest, key: str) -> Path | None:
+        return find_beside(file.path, self.listing.root, key, self.listing.is_private)
+
+    def _stamp(self, file: FileToIngest, keys: Sequence[str]) -> str:
+        """One that is missing looks like nothing: when it comes, the file is read again."""
+        looks = [(key, _look(self._find(file, key))) for key in keys]
+        return f"{_MARK}{_digest(looks)}:{json.dumps(list(keys), ensure_ascii=False)}"
+
+
+def _look(path: Path | None) -> str:
+    try:
+        return stamp_of(path.stat()) if path else ""
+    except OSError:
+        return ""
+
+
+def _digest(of: object) -> str:
+    return hashlib.sha256(json.dumps(of).encode()).hexdigest()[:32]
+
+
+# Where a scan stands: files first, in the order of their names, then the documents whose files have gone.
+
+Phase = Literal["file", "gone", "end"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScanPosition:
+    """The last name that was done, and of what."""
+
+    phase: Phase = "file"
+    name: str = ""
+
+    @classmethod
+    def of(cls, cursor: str) -> Self:
+        """Read the cursor of a job; "" is the beginning."""
+        phase, _, name = cursor.partition(":")
+        return cls(phase, name) if phase in {"file", "gone", "end"} else cls()  # pyright: ignore[reportArgumentType]
+
+    def cursor(self) -> str:
+        return f"{self.phase}:{self.name}"
+
+    def is_done(self, name: str) -> bool:
+        """Whether a file of that name has been looked at."""
+        return self.phase != "file" or name <= self.name
+
+
+# What a scan finds of each file, and how that adds up. Pure.
+
+Result = Literal["added", "changed", "unchanged", "removed", "refused", "postponed", "waiting"]
+RESULT_OF_CHANGE: dict[str, Result] = {
+    "created": "added",
+    "updated": "changed",
+    "unchanged": "unchanged",
+    "waiting": "waiting",
+}
+_FAILED = "kg failed on it"
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """What is to be done about one file. `result` is None until the document has been stored."""
+
+    document: str
+    result: Result | None
+    refusal: RefusedFile | None = None
+    mark: FileMark | None = None
+    """What shall be remembered of it, if that is new."""
+    record: DocumentRecord | None = None
+    """What is to be stored."""
+
+
+def refuse(document: str, reason: str, stamp: str = "") -> FileOutcome:
+    """A file that cannot be taken in."""
+    return FileOutcome(document, "refused", RefusedFile(document=document, reason=reason, stamp=stamp))
+
+
+def reason_of_failure(error: Exception) -> str:
+    """What to tell of a file that kg itself fails on."""
+    return f"{_FAILED} ({type(error).__name__}): see the worker's log, and please report it"
+
+
+_AWAY = tuple(
+    f"{_FAILED} ({each.__name__})"
+    for each in (
+        Unavailable,
+        DatabaseUnavailable,
+        DatabasePanicked,
+        SchemaChanging,
+        StorageFull,
+        TooBusy,
+        ConfigurationError,
+    )
+)
+"""What earlier versions told of files while something that they need was away."""
+
+
+def remembered(refusals: Iterable[RefusedFile]) -> dict[str, RefusedFile]:
+    """Files that need not be read again while they look the same, by name.
+
+    Not those that said nothing of themselves: earlier versions refused files while their store was away.
+    """
+    return {each.document: each for each in refusals if each.stamp and not each.reason.startswith(_AWAY)}
+
+
+def add_up(tally: ScanTally, results: Sequence[Result], refusals: Sequence[RefusedFile] = ()) -> ScanTally:
+    """A tally with further results; only so many refusals are kept, all are counted."""
+    counts = {name: getattr(tally, name) + results.count(name) for name in set(results)}
+    kept = [*tally.refusals, *refusals][:MAX_REFUSALS_KEPT]
+    return tally.model_copy(update={**counts, "refusals": kept})
+
+
+def add_same_texts(
+    tally: ScanTally, found: Iterable[tuple[str, StoredChange]], gone: Collection[str]
+) -> ScanTally:
+    """A tally with what was stored that other documents say too.
+
+    Args:
+        tally: of the scan so far.
+        found: documents by name, with what storing them did.
+        gone: documents whose files have gone.
+    """
+    moved, duplicates = tally.moved, list[DuplicateFile]()
+    for document, change in found:
+        here = [name for name in change.same_text if name not in gone]
+        moved += change.change == "created" and len(here) < len(change.same_text)
+        duplicates += [DuplicateFile(document=document, duplicate_of=here[0])] if here else []
+    kept = [*tally.duplicate_files, *duplicates][:MAX_DUPLICATES_KEPT]
+    count = tally.duplicates + len(duplicates)
+    return tally.model_copy(update={"moved": moved, "duplicates": count, "duplicate_files": kept})

@@ -1,0 +1,554 @@
+"""Looking at one file: is it as it was, can it be read, what would its document be."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import structlog
+from pydantic import TypeAdapter, ValidationError
+
+from kg_api.errors import (
+    ConfigurationError,
+    FolderEmptied,
+    FolderUnusable,
+    InvalidInput,
+    KgError,
+    LeaseLost,
+    Unavailable,
+    UnreadableDocument,
+)
+from kg_api.graph import folders
+from kg_api.graph.client import Graph, Transaction, portions
+from kg_api.graph.document_writes import (
+    AskForExtraction,
+    StoreResult,
+    delete_document,
+    forget_evidence_of,
+    forget_evidence_of_gone,
+    storing,
+)
+from kg_api.graph.folders import (
+    FileMark,
+    FolderGone,
+    KnownFile,
+    NameTaken,
+    ScannedFolder,
+    documents_of,
+    folder_of_job,
+    read_known_documents,
+    waiting_of,
+)
+from kg_api.ingest.folder_listing import (
+    RESULT_OF_CHANGE,
+    Content,
+    FileOutcome,
+    FolderAccess,
+    FolderListing,
+    FolderPictures,
+    MountCheck,
+    Phase,
+    Result,
+    ScanPosition,
+    UnsettledFile,
+    add_same_texts,
+    add_up,
+    inside,
+    list_folder,
+    read_mounts,
+    read_settled,
+    reason_of_failure,
+    refuse,
+    remembered,
+    stamp_of,
+)
+from kg_api.ingest.service import DocumentReader, Incoming, to_record
+from kg_api.jobs.runner import JobRun
+from kg_api.schemas.base import DocumentName, document_id
+from kg_api.schemas.documents import DocumentRecord
+from kg_api.schemas.folders import (
+    SCAN_KIND,
+    Folder,
+    FolderList,
+    FolderRemoved,
+    NewFolder,
+    RefusedFile,
+    ScanTally,
+)
+from kg_api.text.documents import FileToIngest, format_of, is_empty, to_printable
+from kg_api.text.sources import EMPTY
+
+log = structlog.get_logger()
+
+MAX_URI_LENGTH = 4000
+_NAME = TypeAdapter[str](DocumentName)
+
+
+@dataclass(frozen=True, slots=True)
+class FileInspection:
+    """What is needed to look at a folder's files."""
+
+    ontology: str
+    listing: FolderListing
+    max_bytes: int
+    reader: DocumentReader
+    refused_before: Mapping[str, RefusedFile]
+    review: bool
+    """Whether what is to be stored waits for approval."""
+    pdfs_read_by: str
+    """What becomes of PDFs: one that was refused or half read without OCR, or not kept, is read again."""
+
+    def at(self, file: FileToIngest, known: KnownFile | None) -> FileOutcome:
+        """Look at a file: read only when it looks otherwise, parsed only when it says something else.
+
+        Raises:
+            Unavailable, ConfigurationError: what files need is away, which says nothing of this one.
+        """
+        if known and known.taken_by:
+            return refuse(file.document, name_taken(file.document, known.taken_by))
+        try:
+            path = inside(file.path, self.listing.root, self.listing.is_private)
+            remembered = self._recall(file, known, self._as_read(file, stamp_of(path.stat())))
+            return remembered or self._read(file, known, path)
+        except UnsettledFile:
+            return FileOutcome(file.document, "postponed")
+        except InvalidInput as error:
+            return refuse(file.document, str(error))
+        except OSError as error:
+            return refuse(file.document, f"cannot be read: {error.strerror or error}")
+
+    def _recall(self, file: FileToIngest, known: KnownFile | None, stamp: str) -> FileOutcome | None:
+        before = self.refused_before.get(file.document)
+        if before and before.stamp == stamp + self._pictures.stamp(file, before.stamp):
+            return refuse(file.document, before.reason, before.stamp)
+        if known and known.as_filed and known.stamp == stamp + self._pictures.stamp(file, known.stamp):
+            return FileOutcome(file.document, "unchanged")
+        return None
+
+    def _read(self, file: FileToIngest, known: KnownFile | None, path: Path) -> FileOutcome:
+        content, beside = self._content(file, path)
+        mark = FileMark(document_id(self.ontology, file.document), content.stamp, content.file_hash)
+        if known and known.as_filed and known.file_hash == content.file_hash:
+            return FileOutcome(file.document, "unchanged", mark=mark)
+        try:
+            record = self._record(file.document, content, path.as_uri(), beside)
+        except InvalidInput as error:
+            return refuse(file.document, str(error), content.stamp or "")
+        except (Unavailable, ConfigurationError):
+            raise
+        except Exception as error:  # the border of a file: one that kg fails on must not stop all others
+            log.exception("a file cannot be parsed", document=file.document)
+            return refuse(file.document, reason_of_failure(error), content.stamp or "")
+        return FileOutcome(file.document, None, mark=mark, record=record)
+
+    def _content(self, file: FileToIngest, path: Path) -> tuple[Content, Mapping[str, bytes]]:
+        """A file, and the pictures that it names."""
+        found = read_settled(path, self.max_bytes)
+        pictures = self._pictures.read(file, found.data)
+        settled = found.stamp is not None and pictures.stamp is not None
+        stamp = f"{self._as_read(file, found.stamp or '')}{pictures.stamp}" if settled else None
+        file_hash = self._as_read(file, found.file_hash) + pictures.file_hash
+        return Content(found.data, stamp, file_hash, found.modified), pictures.files
+
+    @property
+    def _pictures(self) -> FolderPictures:
+        return FolderPictures(self.listing, self.max_bytes)
+
+    def _as_read(self, file: FileToIngest, seen: str) -> str:
+        return f"{seen}:{self.pdfs_read_by}" if format_of(file.document) == "pdf" else seen
+
+    def _record(
+        self, document: str, content: Content, uri: str, beside: Mapping[str, bytes]
+    ) -> DocumentRecord:
+        _check_name(document, uri)
+        named = Incoming(self.ontology, document, "", uri=uri, modified=content.modified, review=self.review)
+        incoming, _ = self.reader.from_bytes(content.data, named, beside)
+        return to_record(incoming)[0]
+
+
+def name_taken(document: str, other: str) -> str:
+    """What to tell of a file whose name another folder has."""
+    return (
+        f"the name {document!r} is taken by the folder {other}: register one of the two with --prefix, "
+        "or in another ontology"
+    )
+
+
+def _check_name(document: str, uri: str) -> None:
+    try:
+        _NAME.validate_python(document)
+    except ValidationError as error:
+        raise UnreadableDocument(f"its name cannot be a document's: {error.errors()[0]['msg']}") from None
+    if len(uri) > MAX_URI_LENGTH:
+        raise UnreadableDocument("its path is too long")
+
+
+# One scan of a folder: file by file, then what has gone; every step in a transaction of its job.
+
+FILES_A_BATCH = 200
+SECONDS_A_BATCH = 2.0
+REMOVALS_A_BATCH = 10
+
+
+class Scan:
+    def __init__(
+        self,
+        graph: Graph,
+        run: JobRun,
+        folder: ScannedFolder,
+        listing: FolderListing,
+        max_bytes: int,
+        *,
+        reader: DocumentReader,
+        extract: AskForExtraction | None,
+    ) -> None:
+        self._graph = graph
+        self._run = run
+        self._folder = folder
+        self._listing = listing
+        self._place = ScanPosition.of(run.cursor)
+        self._tally = (folder.progress if run.cursor else None) or ScanTally()
+        self._done = 0
+        self._total = 0
+        self._gone = self._empty = frozenset[str]()
+        self._mounts = dict[str, str]()
+        before = folder.last_scan.refusals if folder.last_scan else ()
+        self._extract = extract
+        self._looking = FileInspection(
+            folder.ontology,
+            listing,
+            max_bytes,
+            reader,
+            remembered(before),
+            review=folder.review,
+            pdfs_read_by=reader.pdfs_read_by(),
+        )
+
+    def run(self, done: int) -> int:
+        """Do what is left of the scan.
+
+        Args:
+            done: how many items of the job were done before.
+
+        Returns:
+            How many are done now.
+
+        Raises:
+            FolderUnusable: the folder looks as if it were not there; nothing is removed.
+            FolderGone: it is registered no more.
+        """
+        if self._place.phase == "end":
+            return done
+        stored = self._stored()
+        self._check_mounts(stored)
+        gone = self._listing.gone(stored)
+        self._gone = frozenset(gone)
+        self._empty = self._new_and_empty(stored)
+        wanted = (file for file in self._listing.files if file.document not in self._empty)
+        left = [file for file in wanted if not self._place.is_done(file.document)]
+        self._done, self._total = done, done + len(left) + len(gone)
+        for files in portions(left, FILES_A_BATCH):
+            self._take(files)
+        for names in portions(gone, REMOVALS_A_BATCH):
+            self._remove(names)
+        self._conclude()
+        return self._done
+
+    def _stored(self) -> list[str]:
+        """The names of the folder's documents.
+
+        Raises:
+            FolderEmptied: their files have all gone: the folder may be one that is not mounted.
+        """
+        stored = [name for _, name in documents_of(self._graph, self._folder.folder_id)]
+        stored += waiting_of(self._graph, self._folder.folder_id)
+        if stored and not self._listing.files and not self._folder.allow_empty:
+            raise FolderEmptied(
+                f"{self._folder.path} holds no file that kg reads, but {len(stored)} documents came from it: "
+                "is it mounted? Nothing was removed. If it was cleared on purpose: "
+                f"kg folders scan {self._folder.folder_id} --allow-empty"
+            )
+        return stored
+
+    def _check_mounts(self, stored: Sequence[str]) -> None:
+        """Keep the documents of a file system that is not mounted.
+
+        Raises:
+            FolderEmptied: it is the one of the folder itself.
+        """
+        before = self._folder.last_scan.mounts if self._folder.last_scan else {}
+        self._mounts = read_mounts(self._listing.root)
+        if self._folder.allow_empty:
+            return
+        check = MountCheck(self._listing, before, self._mounts, stored)
+        try:
+            check.refuse_absent_root()
+        except FolderEmptied as error:
+            raise FolderEmptied(f"{error}. {self._if_meant()}") from None
+        if absent := check.list_absent():
+            told = [each._replace(reason=f"{each.reason}. {self._if_meant()}") for each in absent]
+            foreign = tuple(each.document for each in absent if each.path in self._mounts)
+            files = [file for file in self._listing.files if not file.document.startswith(foreign)]
+            problems = [*self._listing.problems, *told]
+            self._listing = replace(self._listing, files=files, problems=problems)
+        self._mounts = check.to_remember(absent)
+
+    def _if_meant(self) -> str:
+        return f"If that is meant: kg folders scan {self._folder.folder_id} --allow-empty"
+
+    def _new_and_empty(self, stored: Iterable[str]) -> frozenset[str]:
+        """Files that say nothing and never did: `__init__.py` and their like are no fault of anybody."""
+        known = set(stored)
+        files = (file for file in self._listing.files if file.document not in known)
+        return frozenset(file.document for file in files if is_empty(file.path))
+
+    def _take(self, files: Sequence[FileToIngest]) -> None:
+        """Look at files; each that is stored ends a transaction, and so does some time."""
+        ids = {file.document: document_id(self._folder.ontology, file.document) for file in files}
+        known = read_known_documents(self._graph, self._folder.folder_id, list(ids.values()))
+        batch, begun = list[FileOutcome](), time.monotonic()
+        for file in files:
+            self._run.checkpoint()
+            batch.append(self._looking.at(file, known.get(ids[file.document])))
+            if batch[-1].record or time.monotonic() - begun > SECONDS_A_BATCH:
+                self._commit(batch)
+                batch, begun = list[FileOutcome](), time.monotonic()
+        if batch:
+            self._commit(batch)
+
+    def _commit(self, batch: Sequence[FileOutcome]) -> None:
+        try:
+            self._write(batch)
+        except NameTaken as taken:
+            self._write_without_last(batch, name_taken(batch[-1].document, str(taken)))
+        except (Unavailable, LeaseLost, FolderGone):
+            raise
+        except KgError as error:
+            self._write_without_last(batch, str(error))
+
+    def _write_without_last(self, batch: Sequence[FileOutcome], reason: str) -> None:
+        """Set aside what could not be stored: only the last one of a batch ever is."""
+        self._write([*batch[:-1], refuse(batch[-1].document, reason)])
+
+    def _write(self, batch: Sequence[FileOutcome]) -> None:
+        refusals = [each.refusal for each in batch if each.refusal]
+        records = [each.record for each in batch if each.record]
+        if records:
+            forget_evidence_of_gone(self._graph, records)
+        store_all = storing(records, self._extract) if records else None
+        tally = self._tally
+
+        def work(tx: Transaction) -> None:
+            nonlocal tally
+            folders.hold_folder(tx, self._folder.folder_id)
+            stored = store_all(tx) if store_all else []
+            tally = add_up(self._tally, self._write_marks(tx, batch, stored), refusals)
+            changes = [each.change for each in stored]
+            names = [each.document for each in records]
+            tally = add_same_texts(tally, zip(names, changes, strict=True), self._gone)
+            self._record_progress(tx, tally)
+
+        self._advance(work, "file", batch[-1].document, len(batch), set_aside=len(refusals))
+        self._tally = tally
+
+    def _write_marks(
+        self, tx: Transaction, batch: Sequence[FileOutcome], stored: Sequence[StoreResult]
+    ) -> list[Result]:
+        """Remember what the files look like; give what became of each that was looked at."""
+        marks = [each.mark for each in batch if each.mark and not each.record]
+        folders.touch_documents(tx, self._folder.folder_id, marks)
+        taken = [each.mark for each in batch if each.mark and each.record]
+        waits = {mark for mark, each in zip(taken, stored, strict=True) if each.change.change == "waiting"}
+        folders.take_documents(tx, self._folder.folder_id, [mark for mark in taken if mark not in waits])
+        folders.take_waiting(tx, self._folder.folder_id, [mark for mark in taken if mark in waits])
+        results = iter(stored)
+        return [each.result or RESULT_OF_CHANGE[next(results).change.change] for each in batch]
+
+    def _remove(self, names: Sequence[str]) -> None:
+        self._run.checkpoint()
+        if not self._listing.is_still_there():
+            raise FolderUnusable(
+                f"{self._folder.path} changed while it was scanned, as if it had been mounted or replaced: "
+                "nothing more was removed; the next scan looks again"
+            )
+        really = {name: self._listing.has_gone(name) for name in names}
+        deleted = set[str]()
+        gone = [document_id(self._folder.ontology, name) for name, has_gone in really.items() if has_gone]
+        folder_id = self._folder.folder_id
+        forget_evidence_of(self._graph, gone, lambda tx, each: folders.is_of_folder(tx, folder_id, each))
+
+        def work(tx: Transaction) -> None:
+            folders.hold_folder(tx, self._folder.folder_id)
+            folders.forget_waiting(tx, self._folder.folder_id, gone)
+            for name in (name for name, gone in really.items() if gone):
+                identity = document_id(self._folder.ontology, name)
+                if folders.delete_if_of_folder(tx, self._folder.folder_id, identity):
+                    deleted.add(
+                        name
+                    )  # also when the answer to the commit is lost, and it is gone the next time
+            self._record_progress(tx, self._with_removed(really, deleted))
+
+        self._advance(work, "gone", names[-1], len(names))
+        self._tally = self._with_removed(really, deleted)
+
+    def _with_removed(self, really: dict[str, bool], deleted: set[str]) -> ScanTally:
+        back: list[Result] = ["postponed" for gone in really.values() if not gone]
+        removed: list[Result] = ["removed" for _ in deleted]
+        return add_up(self._tally, [*back, *removed])
+
+    def _conclude(self) -> None:
+        refusals = [
+            RefusedFile(document=to_printable(each.document), reason=each.reason)
+            for each in self._listing.problems
+        ]
+        results: list[Result] = ["refused" for _ in refusals]
+        tally = add_up(self._tally, results, refusals)
+        empty = {EMPTY: len(self._empty)} if self._empty else {}
+        whole = tally.model_copy(update={"left_out": self._listing.left_out | empty, "mounts": self._mounts})
+
+        def work(tx: Transaction) -> None:
+            folders.hold_folder(tx, self._folder.folder_id)
+            folders.conclude(tx, self._folder.folder_id, whole)
+
+        self._advance(work, "end", "", 0, set_aside=len(refusals))
+
+    def _advance(
+        self, work: Callable[[Transaction], None], phase: Phase, name: str, done: int, *, set_aside: int = 0
+    ) -> None:
+        place = ScanPosition(phase, name)
+        self._run.commit(work, after=place.cursor(), done=done, set_aside=set_aside)
+        self._done += done
+
+    def _record_progress(self, tx: Transaction, tally: ScanTally) -> None:
+        job_id = self._run.job.job_id
+        folders.record_progress(tx, self._folder.folder_id, job_id, tally, total=self._total)
+
+
+# The job that scans a folder.
+
+
+class FolderSync:
+    """Handles jobs of kind `folder_sync`. Memory is bounded by the folder's names and one file."""
+
+    kind = SCAN_KIND
+
+    def __init__(
+        self,
+        graph: Graph,
+        access: FolderAccess,
+        max_bytes: int,
+        reader: DocumentReader,
+        extract: AskForExtraction | None = None,
+    ) -> None:
+        """Take what a worker may read.
+
+        Args:
+            graph: where documents go.
+            access: what may be read.
+            max_bytes: the largest file that is taken.
+            reader: reads files of every kind.
+            extract: asks for the reading of new text.
+        """
+        self._graph = graph
+        self._access = access
+        self._max_bytes = max_bytes
+        self._reader = reader
+        self._extract = extract
+
+    def run(self, run: JobRun) -> None:
+        """Scan, again while somebody asked for another scan meanwhile.
+
+        Raises:
+            FolderUnusable: the folder is not there, or looks as if it were not; nothing was removed.
+        """
+        done = run.job.done
+        while True:
+            with contextlib.suppress(FolderGone):
+                done = self._scan(run, done)
+            if run.finish():
+                return
+
+    def _scan(self, run: JobRun, done: int) -> int:
+        folder = folder_of_job(self._graph, run.job.job_id)
+        if folder is None:
+            raise FolderGone
+        granted = self._access.is_granted(folder.path, folder.ontology, folder.grant)
+        listing = list_folder(folder.path, folder.prefix, self._access, granted=granted)
+        scan = Scan(
+            self._graph, run, folder, listing, self._max_bytes, reader=self._reader, extract=self._extract
+        )
+        return scan.run(done)
+
+
+# Folders: registered, listed, scanned when asked for, removed.
+
+
+class FolderService:
+    """Says which folders are followed. Workers read them; this never does."""
+
+    def __init__(self, graph: Graph, access: FolderAccess) -> None:
+        self._graph = graph
+        self._access = access
+
+    def add(self, new: NewFolder, grant: str | None = None) -> Folder:
+        """Register a folder and ask for its first scan.
+
+        Args:
+            new: the folder.
+            grant: proof that this home's own user asks for it; what is none is as good as nothing.
+
+        Raises:
+            InvalidInput: it lies outside of KG_SYNC__ROOTS and nothing is granted, or is never followed.
+            Conflict: it overlaps with one that goes to the same ontology.
+        """
+        granted = self._access.is_granted(new.path, new.ontology, grant)
+        if objection := self._access.objection(new.path, granted=granted):
+            raise InvalidInput(objection)
+        kept = grant if granted else None
+        return folders.find_folder(self._graph, folders.register(self._graph, new, grant=kept))
+
+    def all(self) -> FolderList:
+        """Give all folders with what became of their last scans."""
+        return FolderList(folders=folders.list_folders(self._graph))
+
+    def get(self, folder_id: str) -> Folder:
+        """Give one folder.
+
+        Raises:
+            NotFound: there is none by that id.
+        """
+        return folders.find_folder(self._graph, folder_id)
+
+    def scan(self, folder_id: str, *, allow_empty: bool) -> Folder:
+        """Ask for a scan now.
+
+        Raises:
+            NotFound: there is no folder by that id.
+        """
+        folders.request_scan(self._graph, folder_id, allow_empty=allow_empty)
+        return folders.find_folder(self._graph, folder_id)
+
+    def remove(self, folder_id: str, *, delete_documents: bool) -> FolderRemoved:
+        """Follow a folder no more; its documents stay unless they shall go too.
+
+        What is interrupted can be repeated: the registration goes last.
+
+        Raises:
+            NotFound: there is no folder by that id.
+        """
+        found = folders.find_folder(self._graph, folder_id)
+        folders.begin_removal(self._graph, folder_id)
+        documents = [identity for identity, _ in folders.documents_of(self._graph, folder_id)]
+        deleted = [delete_document(self._graph, each) for each in documents if delete_documents]
+        folders.remove(self._graph, folder_id)
+        return FolderRemoved(
+            folder_id=folder_id,
+            path=found.path,
+            ontology=found.ontology,
+            kept_documents=0 if delete_documents else len(documents),
+            deleted_documents=sum(each.documents for each in deleted),
+            deleted_sources=sum(each.sources for each in deleted),
+        )

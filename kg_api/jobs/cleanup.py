@@ -1,0 +1,68 @@
+"""The job that removes vectors which nothing needs any more, a portion at a time."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from kg_api.graph.client import Graph, Transaction
+from kg_api.graph.spaces import (
+    CLEANUP,
+    Leftover,
+    Vectored,
+    drop_indexes,
+    forget_portion,
+    forgotten,
+    is_still_wanted,
+    leftovers,
+)
+from kg_api.jobs.runner import JobRun
+
+SETTLED_SECONDS = 5
+"""By then no search and no batch is under way that began when the space was still in use."""
+
+
+class SpaceCleanup:
+    """Handles jobs of kind `space_cleanup`."""
+
+    kind = CLEANUP
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def run(self, run: JobRun) -> None:
+        """Remove all that was noted; what is done twice does no harm."""
+        while True:
+            for leftover in leftovers(self._graph):
+                if leftover.slug is not None and leftover.seconds < SETTLED_SECONDS:
+                    run.pause(SETTLED_SECONDS - leftover.seconds)
+                self._remove(run, leftover)
+            if run.finish():
+                return
+
+    def _remove(self, run: JobRun, leftover: Leftover) -> None:
+        if not self._is_wanted(run, leftover):
+            return
+        if leftover.slug is not None:
+            drop_indexes(self._graph, leftover)
+        for of in get_args(Vectored):
+            self._walk(run, leftover, of)
+        run.commit(lambda tx: forgotten(tx, leftover), after="", done=0)
+
+    def _is_wanted(self, run: JobRun, leftover: Leftover) -> bool:
+        """Look once more as the job's owner: a worker that was frozen must not drop what was made since."""
+        return run.commit(lambda tx: is_still_wanted(tx, leftover), after=run.cursor, done=0)
+
+    def _walk(self, run: JobRun, leftover: Leftover, of: Vectored) -> None:
+        name = f"{leftover.name}/{of}/"
+        place: str | None = run.cursor.removeprefix(name) if run.cursor.startswith(name) else ""
+        while place is not None:
+            run.checkpoint()
+            place = self._step(run, leftover, of, place, f"{name}{place}")
+
+    def _step(self, run: JobRun, leftover: Leftover, of: Vectored, after: str, cursor: str) -> str | None:
+        """Remove one portion; where it ended."""
+
+        def remove(tx: Transaction) -> str | None:
+            return forget_portion(tx, leftover, of, after) if is_still_wanted(tx, leftover) else None
+
+        return run.commit(remove, after=cursor, done=0)

@@ -1,0 +1,194 @@
+"""The job that extracts an ontology's concepts: fetch due -> extract by document -> write, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import groupby
+
+import structlog
+
+from kg_api.errors import ConfigurationError, NotFound
+from kg_api.extraction.llm import AT_ONCE, Extractor, Extractors, extraction_cost, selection
+from kg_api.extraction.replies import with_blocks
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_writes import (
+    StoredExtraction,
+    count_for_extraction,
+    due_for_extraction,
+    expect_cost,
+    note_all_read,
+    read_extraction,
+    write_extractions,
+)
+from kg_api.graph.jobs import EXTRACTION
+from kg_api.graph.vectors import (
+    DocumentAbout,
+    SourceText,
+    about_documents,
+    reading_place,
+    sources_of_document,
+)
+from kg_api.jobs.runner import Flight, JobRun, Steady, cursor_at, in_rounds, place_of, read_on
+from kg_api.providers.retrying import ask_at_once
+from kg_api.schemas.concepts import Extraction, ExtractionConfig
+from kg_api.schemas.vocabulary import Selection
+
+log = structlog.get_logger()
+
+KIND = EXTRACTION
+NO_DOCUMENT = DocumentAbout("", {})
+"""Of a document that has gone meanwhile."""
+LLM_BATCH = 32
+"""Sources that a language model reads before what it found is written: so many are asked about at once."""
+READ_AHEAD = 2
+"""Batches without a language model: one is read while another is written. A kill costs no money there."""
+MAX_REFUSED = 20
+"""So many sources refused before anything is found are no matter of single texts."""
+
+
+class ConceptExtraction:
+    """Handles jobs of kind `concept_extraction`."""
+
+    kind = KIND
+
+    def __init__(self, graph: Graph, extractors: Extractors, batch_size: int) -> None:
+        self._graph = graph
+        self._extractors = extractors
+        self._batch_size = batch_size
+
+    def run(self, run: JobRun) -> None:
+        """Read what is due until nothing is left, by the configuration as it is then."""
+        in_rounds(run, lambda: self._round(run))
+
+    def _round(self, run: JobRun) -> bool:
+        """Go over all that is due; whether to go round again."""
+        stored = self._read_stored(run.job.ontology or "")
+        if stored is None:
+            return False
+        used = self._extractors.used(stored.config)
+        extractor = self._extractors.open(stored.ontology, used, run.job.job_id)
+        if extractor is None:
+            return False
+        resumed = bool(run.cursor)
+        wanted = selection(stored, used, extractor.mark)
+        due = count_for_extraction(self._graph, stored.ontology, extractor.mark, wanted)
+        run.expect(due)
+        if extractor.name == "llm" and not resumed:
+            # Note what reading so many sources is to cost, where the model's price is known
+            cost = extraction_cost(self._graph, stored.ontology, used, self._extractors.settings.llm, due)
+            if due and cost.price is not None:
+                expect_cost(self._graph, stored.ontology, run.job.job_id, cost.price)
+        size = LLM_BATCH if extractor.name == "llm" else self._batch_size
+        over = ExtractionPass(self._graph, run, stored.ontology, extractor, wanted)
+        is_current = Steady(lambda: not self._has_changed(stored))
+        over.through(size, is_current)
+        if not is_current():
+            return True
+        if stored.asked == extractor.mark and not over.left():
+            read = partial(note_all_read, ontology=stored.ontology, mark=extractor.mark)
+            run.commit(read, after=run.cursor, done=0)
+        return (resumed or over.passed_over > 0) and over.left() and (over.written > 0 or resumed)
+
+    def _read_stored(self, ontology: str) -> StoredExtraction | None:
+        """None when the ontology has gone."""
+        try:
+            return read_extraction(self._graph, ontology)
+        except NotFound:
+            return None
+
+    def _has_changed(self, stored: StoredExtraction) -> bool:
+        """Whether the ontology is configured in another way by now, or has gone."""
+        now = self._read_stored(stored.ontology)
+        return now is None or (_plain(now.config), now.asked) != (_plain(stored.config), stored.asked)
+
+
+class ExtractionPass:
+    """One round over an ontology's sources that are due, in reading order."""
+
+    def __init__(
+        self, graph: Graph, run: JobRun, ontology: str, extractor: Extractor, selection: Selection
+    ) -> None:
+        self._mark = extractor.mark
+        self._selection: Selection = selection
+        self.written = 0
+        """Sources that were read or set aside."""
+        self.passed_over = 0
+        """Sources that changed while they were read."""
+        self._graph = graph
+        self._run = run
+        self._ontology = ontology
+        self._extractor = extractor
+        self._found = False
+        self._document: tuple[str, Sequence[SourceText]] = ("", ())
+
+    def _due(self, after: str, limit: int) -> list[SourceText]:
+        place, wanted = reading_place(after), self._selection
+        return due_for_extraction(self._graph, self._ontology, self._mark, place, limit, selection=wanted)
+
+    def through(self, size: int, is_current: Callable[[], bool]) -> None:
+        """Read and write what is due in batches of a size.
+
+        Raises:
+            ConfigurationError: nothing could be extracted from any of many sources.
+        """
+        read = read_on(place_of(self._run.cursor, self._mark), self._due, size)
+        room = 1 if self._extractor.name == "llm" else READ_AHEAD
+        with Flight(self._run, self._extract, room=room) as flight:
+            for landed in flight.over(read, is_current):
+                for due, extracted in landed:
+                    self._write(extracted(), due[-1])
+
+    def left(self) -> bool:
+        """Whether anything is due, wherever it stands."""
+        return bool(self._due("", 1))
+
+    def _extract(self, due: Sequence[SourceText]) -> list[Extraction]:
+        about = about_documents(self._graph, [source.document_id for source in due])
+        asked: list[tuple[list[SourceText], Sequence[SourceText], DocumentAbout]] = []
+        for document_id, group in groupby(due, key=lambda source: source.document_id):
+            mine = list(group)
+            known = about.get(document_id, NO_DOCUMENT)
+            asked.append((mine, self._sources(document_id, mine, known), known))
+        if self._extractor.name != "llm":
+            return [each for one in asked for each in self._extractor.extract(*one)]
+        # documents may be short: the model is to be kept busy
+        found = ask_at_once([partial(self._extractor.extract, *one) for one in asked], AT_ONCE)
+        return [each for one in found for each in one]
+
+    def _sources(
+        self, document_id: str, due: Sequence[SourceText], about: DocumentAbout
+    ) -> Sequence[SourceText]:
+        """Of a document, which may come in many batches; read again when it has changed."""
+        known = {source.source_id: source for source in self._document[1]}
+        if self._document[0] != document_id or any(known.get(each.source_id) != each for each in due):
+            sources: Sequence[SourceText] = sources_of_document(self._graph, document_id)
+            if self._extractor.name == "keyphrase":  # no other reads blocks
+                sources = with_blocks(sources, about)
+            self._document = (document_id, sources)
+        return self._document[1]
+
+    def _write(self, found: Sequence[Extraction], last: SourceText) -> None:
+        refused = [each for each in found if each.refused is not None]
+        self._found = self._found or len(refused) < len(found)
+        if not self._found and len(refused) >= MAX_REFUSED:
+            raise ConfigurationError(
+                f"nothing could be extracted from any of {len(refused)} sources: {refused[-1].refused}; "
+                "choose another model by KG_LLM__MODEL, or another extractor"
+            )
+        written = self._run.commit(
+            lambda tx: write_extractions(tx, self._ontology, found, self._mark),
+            after=cursor_at(self._mark, last),
+            done=len(found),
+            set_aside=len(refused),
+        )
+        self.written += written.done
+        self.passed_over += len(found) - written.done
+        if unverified := sum(each.unverified for each in found):
+            log.warning("quotes are not in their sources", ontology=self._ontology, quotes=unverified)
+        for each in refused:
+            log.warning("source not extracted", source_id=each.source_id, reason=each.refused)
+
+
+def _plain(config: ExtractionConfig) -> dict[str, object]:
+    return config.model_dump(exclude_none=True)

@@ -1,0 +1,461 @@
+"""The last backup as Prometheus reads it."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache, wraps
+from pathlib import Path
+from typing import Final, Protocol, TypeVar
+
+import psutil
+import structlog
+from prometheus_client import (
+    CONTENT_TYPE_PLAIN_0_0_4,
+    REGISTRY,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+    start_http_server,
+    values,
+)
+from prometheus_client.metrics_core import GaugeMetricFamily
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+from kg_api.schemas.operations import QueueStatus
+
+
+class BackupGauges(Collector):
+    """When the last whole backup was begun, and whether the last one failed; none where there was none."""
+
+    def __init__(self, made: float | None, *, failed: bool | None) -> None:
+        """Tell of backups.
+
+        Args:
+            made: seconds since 1970; None: there is no whole one.
+            failed: whether the last attempt came to nothing; None: there was none.
+        """
+        self._made = made
+        self._failed = failed
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        if self._made is not None:
+            yield GaugeMetricFamily(
+                "kg_backup_made_seconds", "When the last whole backup was begun, since 1970", self._made
+            )
+        if self._failed is not None:
+            yield GaugeMetricFamily(
+                "kg_backup_failed", "Whether the last backup came to nothing", float(self._failed)
+            )
+
+
+# The files in which processes share their metrics, in the folder that PROMETHEUS_MULTIPROC_DIR names.
+
+log = structlog.get_logger()
+
+KIB = 1024
+RESERVED_BYTES = {"counter": 256 * KIB, "histogram": 1024 * KIB, "gauge_livesum": 16 * KIB}
+"""Of a process, by what prometheus_client calls the files of the metrics that kg has: room for every value of
+every route, stage and kind (`tests/unit/metrics/test_room.py`)."""
+_LIVE = re.compile(r"gauge_live[a-z]+_(\d+)\.db")
+
+
+def shared_folder() -> Path | None:
+    """Where the processes of this kg share their metrics; None: each keeps them to itself."""
+    folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+    return Path(folder) if folder else None
+
+
+def reserve_room() -> None:
+    """Give the files that processes share their metrics by all their blocks; before the first metric is made.
+
+    prometheus_client maps a sparse file into memory: on a full disk the first value on a new page of it ends
+    the process with SIGBUS. Where there is no room, this process keeps its metrics to itself, and says so.
+    """
+    if (folder := shared_folder()) is None:
+        return
+    files = {folder / f"{kind}_{os.getpid()}.db": size for kind, size in RESERVED_BYTES.items()}
+    try:
+        for path, size in files.items():
+            _fill(path, size)
+    except OSError as error:
+        for path in files:
+            path.unlink(missing_ok=True)
+        values.ValueClass = values.MutexValue
+        log.warning("metrics of this process are not shared: there is no room for them", reason=str(error))
+
+
+def forget_dead() -> None:
+    """Take away what processes that have ended had under way; what they counted stays."""
+    if (folder := shared_folder()) is None:
+        return
+    for path in folder.glob("gauge_live*.db"):
+        found = _LIVE.fullmatch(path.name)
+        if found and not psutil.pid_exists(int(found[1])):
+            path.unlink(missing_ok=True)
+
+
+def _fill(path: Path, size: int) -> None:
+    with path.open("ab") as file:
+        file.write(bytes(max(size - file.tell(), 0)))
+
+
+# All metrics as Prometheus reads them.
+
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+
+
+def exposition(*more: Collector) -> bytes:
+    """All metrics as text: of every process that shares PROMETHEUS_MULTIPROC_DIR, else of this one.
+
+    Args:
+        more: what is worked out for this answer alone.
+    """
+    forget_dead()
+    return b"".join(generate_latest(each) for each in (_of_processes(), _registry(*more)))
+
+
+def _of_processes() -> CollectorRegistry:
+    together = CollectorRegistry()
+    try:
+        MultiProcessCollector(together)
+    except ValueError:  # the variable is not set
+        return REGISTRY
+    return together
+
+
+def _registry(*collectors: Collector) -> CollectorRegistry:
+    registry = CollectorRegistry()
+    for each in collectors:
+        registry.register(each)
+    return registry
+
+
+def serve_metrics(port: int) -> None:
+    """Show this process's metrics on a port of this machine; for a worker that stands alone."""
+    start_http_server(port, addr="127.0.0.1")
+
+
+# The queue as Prometheus reads it.
+
+
+class QueueGauges(Collector):
+    """The queue's status as gauges; none when it is not known, for 0 would say that all is well."""
+
+    def __init__(self, status: QueueStatus | None) -> None:
+        self._status = status
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        if (status := self._status) is None:
+            return
+        jobs = GaugeMetricFamily("kg_jobs", "Jobs by state; dead ones of the last day", labels=["state"])
+        for state in ("queued", "running", "dead"):
+            jobs.add_metric([state], getattr(status, state))
+        yield jobs
+        yield GaugeMetricFamily("kg_jobs_waiting", "Queued jobs that are tried again later", status.waiting)
+        yield GaugeMetricFamily("kg_jobs_stalled", "Running jobs whose worker is lost", status.stalled)
+        yield GaugeMetricFamily(
+            "kg_jobs_oldest_waiting_seconds",
+            "For how long a job could have been taken and was not",
+            status.oldest_waiting_seconds,
+        )
+        yield GaugeMetricFamily(
+            "kg_backlog_age_seconds", "Age of the oldest unfinished job", status.backlog_age_seconds
+        )
+        yield GaugeMetricFamily("kg_workers", "Workers that are there", status.alive)
+
+
+# One set of metrics for each process.
+
+T = TypeVar("T")
+
+_MAKING = threading.RLock()
+
+
+def once_per_process(make: Callable[[], T]) -> Callable[[], T]:
+    """Call a function once and keep its result, even if several threads call it first.
+
+    `functools.cache` alone lets both threads run the function. A registry accepts each metric only once.
+    """
+    made = cache(make)
+
+    @wraps(make)
+    def get() -> T:
+        with _MAKING:
+            return made()
+
+    return get
+
+
+# What a process counts and times, beside its embeddings: numbers, and names that code or settings give.
+#
+# No label is anything that a user wrote: whoever has a key that reads may read them all.
+
+BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15)
+"""Seconds: a statement takes 1 ms, a search 15, a large one a second; beyond 15 s one is given up."""
+LONG_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
+"""Seconds of what providers and jobs do."""
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+NO_ROUTE = "none"
+"""Of requests that were refused before they came to a route, or for which there is none."""
+
+
+class HttpMeter:
+    """Requests to the service."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._requests = Counter(
+            "kg_http_requests", "Requests answered.", ("method", "route", "status"), registry=registry
+        )
+        self._seconds = Histogram(
+            "kg_http_request_seconds",
+            "From a request to the beginning of its answer.",
+            ("method", "route"),
+            registry=registry,
+            buckets=BUCKETS,
+        )
+        self._open = Gauge(
+            "kg_http_requests_open",
+            "Requests under way.",
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
+
+    def begin(self) -> None:
+        """Count a request that has come."""
+        self._open.inc()
+
+    def end(self, method: str, route: str, status: int, seconds: float | None) -> None:
+        """Count a request that is over.
+
+        Args:
+            method: one of METHODS, else `other`.
+            route: the template of its path, never the path.
+            status: of its answer; 0: it went away without one.
+            seconds: until its answer began; None: it had none.
+        """
+        self._open.dec()
+        self._requests.labels(method, route, f"{status // 100}xx" if status else "none").inc()
+        if seconds is not None:
+            self._seconds.labels(method, route).observe(seconds)
+
+
+class StageMeter:
+    """Stages of searches and of what is built on them."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._seconds = Histogram(
+            "kg_search_stage_seconds", "One stage.", ("of", "stage"), registry=registry, buckets=BUCKETS
+        )
+
+    def record(self, of: str, stage: str, seconds: float) -> None:
+        self._seconds.labels(of, stage).observe(seconds)
+
+
+class JobMeter:
+    """Runs of jobs by this worker: a job has several where it yields, waits or fails."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._begun = Counter("kg_job_runs_begun", "Runs begun.", ("kind",), registry=registry)
+        self._ended = Counter("kg_job_runs", "Runs ended.", ("kind", "outcome"), registry=registry)
+        self._seconds = Histogram(
+            "kg_job_run_seconds", "One run.", ("kind",), registry=registry, buckets=LONG_BUCKETS
+        )
+
+    def begin(self, kind: str) -> None:
+        self._begun.labels(kind).inc()
+
+    def end(self, kind: str, outcome: str, seconds: float) -> None:
+        """Record how a run has ended, and how long it took."""
+        self._ended.labels(kind, outcome).inc()
+        self._seconds.labels(kind).observe(seconds)
+
+
+class DatabaseMeter:
+    """What is asked of Neo4j."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._seconds = Histogram(
+            "kg_neo4j_seconds",
+            "One try of a statement or of a transaction, waiting for a connection included.",
+            ("access",),
+            registry=registry,
+            buckets=BUCKETS,
+        )
+        self._failures = Counter(
+            "kg_neo4j_failures", "Tries that failed.", ("access", "error"), registry=registry
+        )
+        self._retries = Counter("kg_neo4j_retries", "Tries after the first.", ("access",), registry=registry)
+        self._open = Gauge(
+            "kg_neo4j_sessions_open",
+            "Sessions under way; each has a connection, or waits for one.",
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
+
+    @contextmanager
+    def timing(self, access: str) -> Generator[None]:
+        begun = time.perf_counter()
+        self._open.inc()
+        try:
+            yield
+        finally:
+            self._open.dec()
+            self._seconds.labels(access).observe(time.perf_counter() - begun)
+
+    def fail(self, access: str, error: str) -> None:
+        """Count a try that failed, by the driver's name of its error."""
+        self._failures.labels(access, error).inc()
+
+    def retry(self, access: str) -> None:
+        """Count a try after the first."""
+        self._retries.labels(access).inc()
+
+
+class ProviderMeter:
+    """What is asked of providers; `kind` is what they do, `provider` the name of their host."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        of = ("kind", "provider")
+        self._seconds = Histogram(
+            "kg_provider_request_seconds",
+            "One HTTP request.",
+            of,
+            registry=registry,
+            buckets=LONG_BUCKETS,
+        )
+        self._failures = Counter(
+            "kg_provider_failures", "Requests that failed.", (*of, "reason"), registry=registry
+        )
+        self._retries = Counter("kg_provider_retries", "Requests tried again.", ("kind",), registry=registry)
+        self._tokens = Counter(
+            "kg_provider_tokens", "Tokens read and written.", (*of, "direction"), registry=registry
+        )
+        self._dollars = Counter(
+            "kg_provider_cost_dollars", "Money spent where a price is known.", of, registry=registry
+        )
+
+    @contextmanager
+    def timing(self, kind: str, provider: str) -> Generator[None]:
+        begun = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._seconds.labels(kind, provider).observe(time.perf_counter() - begun)
+
+    def fail(self, kind: str, provider: str, reason: str) -> None:
+        self._failures.labels(kind, provider, reason).inc()
+
+    def retry(self, kind: str) -> None:
+        """Count a request that is made again."""
+        self._retries.labels(kind).inc()
+
+    def spend(self, kind: str, provider: str, *, read: int, written: int, dollars: float | None) -> None:
+        """Count tokens, and what they cost; None: nobody knows."""
+        self._tokens.labels(kind, provider, "read").inc(read)
+        if written:
+            self._tokens.labels(kind, provider, "written").inc(written)
+        if dollars is not None:
+            self._dollars.labels(kind, provider).inc(dollars)
+
+
+class Meters:
+    def __init__(self, registry: CollectorRegistry) -> None:
+        """Register them; once in a registry."""
+        self.http = HttpMeter(registry)
+        self.stages = StageMeter(registry)
+        self.jobs = JobMeter(registry)
+        self.database = DatabaseMeter(registry)
+        self.providers = ProviderMeter(registry)
+
+
+@once_per_process
+def meters() -> Meters:
+    reserve_room()
+    return Meters(REGISTRY)
+
+
+# What providers are paid for: counted, and bounded for those who have a budget.
+
+CHARACTERS_A_TOKEN: Final = 4
+"""Of English, as a rule of thumb; where a provider does not say how many tokens there were."""
+
+
+class TokenBudget(Protocol):
+    """What somebody may spend."""
+
+    def require(self) -> None:
+        """See that something is left.
+
+        Raises:
+            RateExceeded: saying when there will be.
+        """
+        ...
+
+    def spend(self, tokens: int) -> None:
+        """Count what was spent, be it more than there was."""
+        ...
+
+
+@dataclass
+class _Account:
+    """What was done for one request, whichever of its threads did it."""
+
+    budget: TokenBudget | None
+    model_asked: bool = False
+
+
+_ACCOUNT: Final[ContextVar[_Account | None]] = ContextVar("account", default=None)
+
+
+@contextmanager
+def within_budget(budget: TokenBudget | None) -> Generator[None]:
+    """Let what is done here be spent of a budget; None: there is no bound."""
+    token = _ACCOUNT.set(_Account(budget))
+    try:
+        yield
+    finally:
+        _ACCOUNT.reset(token)
+
+
+def note_model_asked() -> None:
+    """A language model is asked: that is not done twice for one request."""
+    if account := _ACCOUNT.get():
+        account.model_asked = True
+
+
+def was_model_asked() -> bool:
+    """Whether a language model was asked for what is done here."""
+    account = _ACCOUNT.get()
+    return account is not None and account.model_asked
+
+
+def require_budget() -> None:
+    """See that whoever asks may have a provider asked.
+
+    Raises:
+        RateExceeded: their budget is used up.
+    """
+    if (account := _ACCOUNT.get()) and account.budget:
+        account.budget.require()
+
+
+def spend_tokens(kind: str, provider: str, *, read: int, written: int, dollars: float | None) -> None:
+    """Count tokens, and what they cost; None: nobody knows."""
+    meters().providers.spend(kind, provider, read=read, written=written, dollars=dollars)
+    if (account := _ACCOUNT.get()) and account.budget:
+        account.budget.spend(read + written)
+
+
+def estimate_tokens(characters: int) -> int:
+    """How many tokens a text of so many characters may have."""
+    return -(-characters // CHARACTERS_A_TOKEN)

@@ -1,1 +1,0 @@
-"""Pictures that a document names and that lie beside it as files."""

@@ -1,0 +1,113 @@
+"""Question and passage, read together, to one score: by onnxruntime and tokenizers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from tokenizers import Encoding, Tokenizer
+
+from kg_api.errors import ConfigurationError, RerankUnavailable
+from kg_api.onnx_sessions import ORT_ERRORS, load_session
+from kg_api.providers.rerank import TOKENIZER, WEIGHTS
+
+MAX_TOKENS = 512
+"""Of question and passage together."""
+MAX_QUESTION_LENGTH = 64
+"""Tokens. Such models are trained on short questions; passages as questions lose by them (ADR 0017)."""
+OVERLAP = 64
+"""Tokens that two windows of a long passage share, so that no sentence is torn in both."""
+_PIECE = 50_000
+"""Characters that are tokenised in one go; more cost memory by the gigabyte."""
+
+
+class CrossEncoder:
+    """A model and its tokenizer, ready to use from any number of threads at once.
+
+    One pair a call and one ONNX thread: in a batch, the dynamic quantisation of an int8 model would make a
+    score depend on the passages beside it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Load the model and try it once.
+
+        Raises:
+            ConfigurationError: the files cannot be used, or hold another kind of model.
+        """
+        self._whole = _tokenizer(folder / TOKENIZER)
+        self._windows = _tokenizer(folder / TOKENIZER)
+        self._windows.enable_truncation(MAX_TOKENS, stride=OVERLAP, strategy="only_second")
+        self._session, self._inputs = load_session(folder / WEIGHTS)
+        try:
+            self.score("warm", "up")
+        except RerankUnavailable as error:
+            raise ConfigurationError(f"{folder} holds no cross-encoder: {error}") from error
+
+    def require_question(self, question: str) -> None:
+        """Refuse a question that leaves too little room for passages.
+
+        Raises:
+            RerankUnavailable: it is too long.
+        """
+        too_long = len(question) > _PIECE
+        if too_long or len(self._whole.encode(question, add_special_tokens=False)) > MAX_QUESTION_LENGTH:
+            raise RerankUnavailable(
+                f"the question is longer than the {MAX_QUESTION_LENGTH} tokens that the reranker takes"
+            )
+
+    def score(self, question: str, passage: str, until: float | None = None) -> float:
+        """Score one pair; of a passage that is too long its best window counts, so that nothing is cut off.
+
+        Args:
+            question: one that `require_question` let pass.
+            passage: of any length.
+            until: by time.monotonic, when to give up between two windows.
+
+        Returns:
+            The model's own score, of any sign; the same for the same pair, always.
+
+        Raises:
+            TimeoutError: the time is over.
+            RerankUnavailable: the model gives no score.
+        """
+        best = -np.inf
+        for window in self._pairs(question, passage):
+            if until is not None and time.monotonic() > until:
+                raise TimeoutError
+            best = max(best, self._run(window))
+        return float(best)
+
+    def _pairs(self, question: str, passage: str) -> Iterator[Encoding]:
+        for at in range(0, max(len(passage), 1), _PIECE):
+            first = self._windows.encode(question, passage[at : at + _PIECE])
+            yield first
+            yield from first.overflowing
+
+    def _run(self, pair: Encoding) -> float:
+        given = {
+            "input_ids": pair.ids,
+            "attention_mask": pair.attention_mask,
+            "token_type_ids": pair.type_ids,
+        }
+        try:
+            found = self._session.run(
+                None, {name: np.array([given[name]], dtype=np.int64) for name in self._inputs}
+            )[0]
+        except ORT_ERRORS as error:
+            raise RerankUnavailable(f"the reranker does not run: {error}") from error
+        if found.size != 1 or not np.isfinite(found).all():
+            raise RerankUnavailable(f"the reranker gave {found.tolist()}, not one score")
+        return float(found.reshape(-1)[0])
+
+
+def _tokenizer(path: Path) -> Tokenizer:
+    try:
+        tokenizer = Tokenizer.from_buffer(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"{path} is not a tokenizer: {error}") from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()  # the packaged one pads each pair to 512, which costs four times the time
+    tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
+    return tokenizer

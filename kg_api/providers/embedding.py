@@ -1,0 +1,331 @@
+"""A tiny embedder without a model, for tests and trials: similar words give similar vectors, no more."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections import Counter as CollectionsCounter
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import structlog
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram
+
+from kg_api.errors import ConfigurationError, EmbeddingUnavailable, KgError
+from kg_api.metrics import once_per_process, reserve_room
+from kg_api.providers.embedding_port import (
+    CATALOGUE,
+    DEFAULT_MODELS,
+    Embedder,
+    ModelSpec,
+    TextPart,
+    TokenEmbedder,
+    Vectors,
+    counting,
+    embed_probed,
+    gives_tokens,
+    own_model,
+    require_packaged_model,
+    require_text,
+    spend,
+    too_long,
+    unit,
+)
+from kg_api.providers.model_files import by_text, describe, ensure_packaged, find_model, join_vectors
+from kg_api.providers.tokens import Span, TokenSpan, cut, measure, query_pieces, total
+from kg_api.schemas.spaces import ModelChoice, SpaceIdentity
+from kg_api.settings import Settings
+
+_WORD = re.compile(r"\w+")
+
+
+class DeterministicEmbedder:
+    """Words and pairs of neighbouring words, hashed to signed counts; a word is a token.
+
+    The same vectors on every machine and in every release: what changes them changes the revision.
+    """
+
+    def __init__(self, dimensions: int = 256, max_tokens: int = 512) -> None:
+        self._identity = SpaceIdentity(
+            provider="deterministic",
+            model="word-hash",
+            revision="1",
+            dimensions=dimensions,
+            max_tokens=max_tokens,
+        )
+
+    @property
+    def identity(self) -> SpaceIdentity:
+        """Its size is part of it."""
+        return self._identity
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        vectors = np.empty((len(texts), self._identity.dimensions), dtype=np.float32)
+        for i, text in enumerate(texts):
+            vectors[i] = self._vector(text)
+        spend(self.count_tokens(texts))
+        return vectors
+
+    def embed_parts(self, parts: Sequence[TextPart]) -> Vectors:
+        """See `TokenEmbedder`; a part is coloured by all words around it alike."""
+        numbers = by_text(parts)
+        around = self.embed_passages(list(numbers))
+        within = {at: row for mine, row in zip(numbers.values(), around, strict=True) for at in mine}
+        return join_vectors(self.embed_passages([part.alone for part in parts]), within)
+
+    def embed_query(self, text: str) -> Vectors:
+        require_text(text)
+        pieces = self.embed_passages(query_pieces(text, self.spans(text)))
+        return unit(pieces.mean(axis=0, dtype=np.float64), self._identity.dimensions)
+
+    def spans(self, text: str, before: str = "") -> list[Span]:
+        return cut(text, measure(_Words(), self._identity.max_tokens, before))
+
+    def count_tokens(self, texts: Sequence[str]) -> int:
+        return total(_Words(), self._identity.max_tokens, "", texts)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _vector(self, text: str) -> Vectors:
+        require_text(text)
+        words = _WORD.findall(text.casefold())
+        if len(words) > self._identity.max_tokens:
+            raise too_long(self._identity.max_tokens)
+        counts = self._counts(CollectionsCounter([*words, *map(" ".join, pairwise(words))]))
+        if not counts.any():  # no word in it, or all signs cancel out
+            counts = self._counts(CollectionsCounter([text]))
+        return unit(counts, self._identity.dimensions)
+
+    def _counts(self, features: CollectionsCounter[str]) -> Vectors:
+        counts = np.zeros(self._identity.dimensions, dtype=np.float32)
+        for feature, count in features.items():
+            number = int.from_bytes(hashlib.blake2b(feature.encode(), digest_size=8).digest(), "little")
+            counts[(number >> 1) % len(counts)] += count if number & 1 else -count
+        return counts
+
+
+class _Words:
+    """A word is a token."""
+
+    special = 0
+    widest = 1
+
+    def max_characters(self, max_tokens: int) -> int:  # noqa: ARG002 - words may be of any length
+        return 1_000_000
+
+    def count(self, text: str) -> int:
+        return sum(1 for _ in _WORD.finditer(text))
+
+    def tokens(self, text: str) -> list[TokenSpan]:
+        return [TokenSpan(*found.span(), word) for word, found in enumerate(_WORD.finditer(text))]
+
+
+# The embedder that the settings, or a space, name.
+
+
+def default_choice(settings: Settings) -> ModelChoice:
+    """Say which model the settings name. The model of a folder of one's own has no name here."""
+    own = settings.embedding
+    match own.provider:
+        case "openai":
+            return ModelChoice("openai", own_model(settings), settings.openai.embed_dims)
+        case "local" if own.model_folder is not None:
+            return ModelChoice("local")
+        case provider:
+            return ModelChoice(provider, own.model or DEFAULT_MODELS[provider])
+
+
+def open_embedder(settings: Settings, choice: ModelChoice | None = None) -> Embedder:
+    """Open the embedder of a choice, by default the settings' own.
+
+    A local model is fetched when it is not there. Nothing is asked of a provider yet.
+
+    Raises:
+        ConfigurationError: a key is missing, kg does not know the model, it cannot give vectors of that size,
+            the provider's packages are not installed, or the model's files are missing, wrong or cannot be
+            stored.
+        ManagedProcessError: the model cannot be fetched.
+    """
+    choice = choice or default_choice(settings)
+    match choice.provider:
+        case "deterministic":
+            return _open_deterministic(choice)
+        case "local":
+            return _open_local(settings, choice)
+        case "openai":
+            from kg_api.providers.openai_embedding import open_openai  # noqa: PLC0415 - the SDK is an extra, and slow to import
+
+            return open_openai(settings, choice)
+        case "nomic":
+            from kg_api.providers.remote_embedding import open_nomic  # noqa: PLC0415 - so is httpx
+
+            return open_nomic(settings, choice)
+
+
+def _open_deterministic(choice: ModelChoice) -> Embedder:
+    usual = DEFAULT_MODELS["deterministic"]
+    if choice.model not in {None, usual}:
+        raise ConfigurationError(f"KG_EMBEDDING__MODEL: the deterministic model is called {usual}")
+    return DeterministicEmbedder(choice.dimensions) if choice.dimensions else DeterministicEmbedder()
+
+
+def _open_local(settings: Settings, choice: ModelChoice) -> Embedder:
+    from kg_api.providers.local_embedding import LocalEmbedder  # noqa: PLC0415 - onnxruntime takes its time to import
+
+    folder, spec = _find_local(settings, choice.model)
+    if choice.dimensions not in {None, spec.dimensions}:
+        raise ConfigurationError(
+            f"{spec.name} gives vectors of {spec.dimensions} numbers, not {choice.dimensions}"
+        )
+    return LocalEmbedder(folder, spec, settings.embedding.threads)
+
+
+def _find_local(settings: Settings, name: str | None) -> tuple[Path, ModelSpec]:
+    """Find a packaged model, or that of a folder: nameless, or by the name in its model.json."""
+    if name is None:
+        return find_model(settings)
+    own = settings.embedding.model_folder
+    if own is not None and name not in CATALOGUE and (described := describe(own)).name == name:
+        return own, described
+    model = CATALOGUE[require_packaged_model(name)]
+    return ensure_packaged(model, settings.cache), model.spec
+
+
+# An embedder that counts what it does, for /metrics and the log: numbers and names, never texts or keys.
+
+log = structlog.get_logger(__name__)
+T = TypeVar("T")
+
+BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60)
+"""Seconds: a local question takes 4 ms, a batch a second, a provider with all its tries a minute."""
+
+
+class EmbeddingMetrics:
+    """The counters of a process, shared by all its embedders."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        """Register them; once in a registry."""
+        self.embeddings = Counter(
+            "embeddings_total", "Texts embedded.", ("model", "dimensions"), registry=registry
+        )
+        self.latency = Histogram(
+            "embedding_latency_seconds",
+            "Time of one call, tries and waits included.",
+            ("model",),
+            registry=registry,
+            buckets=BUCKETS,
+        )
+        self.errors = Counter("embedding_errors_total", "Calls that failed.", ("type",), registry=registry)
+        self.tokens = Counter("embedding_tokens_total", "Tokens read.", ("model",), registry=registry)
+        self.probes = Counter(
+            "embedding_probes_total",
+            "Probe texts embedded, to see that the model is the same; not among the others.",
+            ("model",),
+            registry=registry,
+        )
+
+
+class MeteredEmbedder:
+    """Another embedder, watched. What is not embedding costs nothing extra and is not counted."""
+
+    def __init__(self, embedder: Embedder, metrics: EmbeddingMetrics) -> None:
+        self._embedder = embedder
+        self._metrics = metrics
+
+    @property
+    def identity(self) -> SpaceIdentity:
+        """That of the embedder watched."""
+        return self._embedder.identity
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        return self._watch("passages", len(texts), lambda: self._embedder.embed_passages(texts))
+
+    def embed_query(self, text: str) -> Vectors:
+        return self._watch("query", 1, lambda: self._embedder.embed_query(text))
+
+    def embed_probed(self, texts: Sequence[str], probe: str, *, query: bool) -> Vectors:
+        what = ("query" if query else "passages") if texts else "probe"
+        found = self._watch(what, len(texts), lambda: embed_probed(self._embedder, texts, probe, query=query))
+        self._metrics.probes.labels(self.identity.model).inc()
+        return found
+
+    def spans(self, text: str, before: str = "") -> list[tuple[int, int]]:
+        return self._embedder.spans(text, before)
+
+    def count_tokens(self, texts: Sequence[str]) -> int:
+        return self._embedder.count_tokens(texts)
+
+    def close(self) -> None:
+        self._embedder.close()
+
+    def _watch(self, what: str, texts: int, embed: Callable[[], T]) -> T:
+        begun = time.perf_counter()
+        try:
+            with counting() as tally:
+                found = embed()
+        except KgError as error:
+            self._record_failure(what, texts, time.perf_counter() - begun, error)
+            raise
+        self._record_success(what, texts, time.perf_counter() - begun, tally.tokens)
+        return found
+
+    def _record_success(self, what: str, texts: int, seconds: float, tokens: int) -> None:
+        if not texts:  # a probe alone
+            return
+        identity = self.identity
+        self._metrics.embeddings.labels(identity.model, str(identity.dimensions)).inc(texts)
+        self._metrics.latency.labels(identity.model).observe(seconds)
+        self._metrics.tokens.labels(identity.model).inc(tokens)
+        write = log.debug if what == "query" else log.info
+        write("embedded", of=what, model=identity.model, texts=texts, tokens=tokens, ms=_ms(seconds))
+
+    def _record_failure(self, what: str, texts: int, seconds: float, error: KgError) -> None:
+        model = self._model()
+        self._metrics.errors.labels(error.slug()).inc()
+        self._metrics.latency.labels(model).observe(seconds)
+        log.warning("not embedded", of=what, model=model, texts=texts, ms=_ms(seconds), error=error.slug())
+
+    def _model(self) -> str:
+        try:
+            return self.identity.model
+        except EmbeddingUnavailable:  # it could not be opened, so that nobody knows
+            return "unknown"
+
+
+class MeteredTokenEmbedder(MeteredEmbedder):
+    """The same for a model that gives token vectors."""
+
+    def __init__(self, embedder: TokenEmbedder, metrics: EmbeddingMetrics) -> None:
+        super().__init__(embedder, metrics)
+        self._parts = embedder
+
+    def embed_parts(self, parts: Sequence[TextPart]) -> Vectors:
+        return self._watch("parts", len(parts), lambda: self._parts.embed_parts(parts))
+
+
+def meter(embedder: Embedder, metrics: EmbeddingMetrics) -> Embedder:
+    """Watch an embedder; what it can do besides, it still can."""
+    if gives_tokens(embedder):
+        return MeteredTokenEmbedder(embedder, metrics)
+    return MeteredEmbedder(embedder, metrics)
+
+
+def open_metered(settings: Settings, choice: ModelChoice | None) -> Embedder:
+    """Open a model as `open_embedder` does, and watch it."""
+    return meter(open_embedder(settings, choice), metrics_of_process())
+
+
+@once_per_process
+def metrics_of_process() -> EmbeddingMetrics:
+    """One for all embedders of the process."""
+    reserve_room()
+    return EmbeddingMetrics(REGISTRY)
+
+
+def _ms(seconds: float) -> float:
+    return round(1000 * seconds, 1)

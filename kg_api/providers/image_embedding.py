@@ -1,0 +1,56 @@
+"""The model of pictures that the settings, or a space, name."""
+
+from __future__ import annotations
+
+from kg_api.errors import ConfigurationError
+from kg_api.providers.embedding_port import ImageEmbedder
+from kg_api.schemas.spaces import ImageModelChoice
+from kg_api.settings import Settings
+
+
+def default_image_choice(settings: Settings) -> ImageModelChoice:
+    """Say which model the settings name."""
+    own = settings.image_embedding
+    return ImageModelChoice(own.provider, own.model, own.dimensions)
+
+
+def open_image_embedder(settings: Settings, choice: ImageModelChoice | None = None) -> ImageEmbedder:
+    """Open the embedder of a choice, by default the settings' own. Nothing is asked of a provider yet.
+
+    Raises:
+        ConfigurationError: a key, a folder or the size of vectors is missing, kg does not know the model, or
+            its files are missing or other ones than those that are described.
+    """
+    choice = choice or default_image_choice(settings)
+    match choice.provider:
+        case "histogram":
+            return _open_histogram(choice)
+        case "onnx":
+            from kg_api.providers.local_images import open_onnx  # noqa: PLC0415 - onnxruntime takes its time
+
+            return open_onnx(settings, choice)
+        case "nomic":
+            from kg_api.providers.remote_images import open_nomic_images  # noqa: PLC0415 - so does httpx
+
+            return open_nomic_images(settings, choice)
+        case "openai":
+            from kg_api.providers.remote_images import open_openai_images  # noqa: PLC0415 - the same
+
+            return open_openai_images(settings, choice)
+        case "cohere":
+            from kg_api.providers.cohere_images import open_cohere_images  # noqa: PLC0415 - an extra
+
+            return open_cohere_images(settings, choice)
+
+
+def _open_histogram(choice: ImageModelChoice) -> ImageEmbedder:
+    from kg_api.providers.pixels import DIMENSIONS, MODEL, HistogramEmbedder  # noqa: PLC0415 - builds tables
+
+    if choice.model not in {None, MODEL}:
+        raise ConfigurationError(f"KG_IMAGE_EMBEDDING__MODEL: the histogram model is called {MODEL}")
+    if choice.dimensions not in {None, DIMENSIONS}:
+        raise ConfigurationError(
+            f"{MODEL} gives vectors of {DIMENSIONS} numbers, not {choice.dimensions}: correct "
+            "KG_IMAGE_EMBEDDING__DIMENSIONS or the space's dimensions, or leave them out"
+        )
+    return HistogramEmbedder()

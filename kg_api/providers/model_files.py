@@ -1,0 +1,221 @@
+"""Vectors of parts of a text: from their tokens as they are in the whole, and from their own words alone."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import zipfile
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import filelock
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
+
+from kg_api.errors import ConfigurationError
+from kg_api.maven import Progress, fetch
+from kg_api.providers.embedding_port import (
+    CATALOGUE,
+    DEFAULT,
+    KnownModel,
+    ModelSpec,
+    PackagedModel,
+    TextPart,
+    Vectors,
+    require_packaged_model,
+    unit,
+)
+from kg_api.providers.tokens import Bytes, Cl100k, Span, Tokenizer
+from kg_api.settings import Settings
+
+SHARE = 0.3
+"""How much the tokens in the whole text weigh beside the part by itself; see adr/0019."""
+
+
+def mean_of(states: NDArray[np.float32], places: Sequence[Span], span: Span) -> NDArray[np.float64] | None:
+    """The mean state of the tokens that touch a span, shape (width,); None when there are none.
+
+    Args:
+        states: shape (tokens, width).
+        places: of the tokens in the text; special ones have none, (0, 0).
+        span: in the same text.
+    """
+    start, end = span
+    touching = [at for at, (low, high) in enumerate(places) if low < end and high > start]
+    return states[touching].mean(axis=0, dtype=np.float64) if touching else None
+
+
+def by_text(parts: Iterable[TextPart]) -> dict[str, list[int]]:
+    """The numbers of the parts of each text, so that it is read once."""
+    found: dict[str, list[int]] = {}
+    for at, part in enumerate(parts):
+        found.setdefault(part.text, []).append(at)
+    return found
+
+
+def join_vectors(own: Vectors, within: Mapping[int, Vectors], share: float = SHARE) -> Vectors:
+    """Bring both vectors of each part together.
+
+    Args:
+        own: of the parts by themselves, shape (parts, dimensions).
+        within: by number, of the parts in their texts; one without a token there is missing.
+        share: of the latter.
+
+    Returns:
+        float32, shape (parts, dimensions), rows of length 1.
+    """
+    rows = [
+        unit((1 - share) * row.astype(np.float64) + share * within[at].astype(np.float64), row.size)
+        if at in within
+        else row
+        for at, row in enumerate(own)
+    ]
+    return np.stack(rows) if rows else own
+
+
+# Weights on disk: from a Maven package, or in a folder of one's own.
+#
+# A model is a folder with model.onnx and tokenizer.json.
+
+WEIGHTS = "model.onnx"
+TOKENIZER = "tokenizer.json"
+DESCRIPTION = "model.json"
+EXAMPLE = '{"name": "my-model", "dimensions": 384, "max_tokens": 512, "pooling": "cls", "query_prefix": ""}'
+
+
+def ensure_model(settings: Settings, on_progress: Progress | None = None) -> Path:
+    """Give the folder of the model that the settings name, fetching it once; 0.05 s when it is there.
+
+    Raises:
+        ConfigurationError: a file of `model_folder` is missing, or the cache cannot be written.
+        ManagedProcessError: the package cannot be fetched.
+    """
+    return find_model(settings, on_progress)[0]
+
+
+def find_model(settings: Settings, on_progress: Progress | None = None) -> tuple[Path, ModelSpec]:
+    """Like `ensure_model`, and say what is in the folder."""
+    folder = settings.embedding.model_folder
+    if folder is not None:
+        return folder, describe(folder)
+    own = settings.embedding.model if settings.embedding.provider == "local" else None
+    model = CATALOGUE[require_packaged_model(own)] if own else DEFAULT
+    return ensure_packaged(model, settings.cache, on_progress), model.spec
+
+
+def ensure_packaged(model: PackagedModel, cache: Path, on_progress: Progress | None = None) -> Path:
+    """Give the folder of a packaged model. Its checksums are looked at each time; a damaged one is made anew.
+
+    Safe when several processes do it at once.
+
+    Raises:
+        ConfigurationError: the cache cannot be written, or the package in it is damaged.
+        ManagedProcessError: the package cannot be fetched.
+    """
+    folder = cache / "models" / f"{model.spec.name}-{model.spec.revision[:12]}"
+    try:
+        if _checksums(folder) != _read_expected(model):
+            jar = fetch(Path(__file__).parent / "models" / model.lock, cache, on_progress)[0]
+            _unpack(jar, model, folder)
+    except OSError as error:
+        raise ConfigurationError(
+            f"the embedding model cannot be stored: {error}\nMake room, or set KG_CACHE to another folder."
+        ) from error
+    return folder
+
+
+def describe(folder: Path) -> ModelSpec:
+    """Say what a folder holds: a model of the catalogue, known by its checksums, or what model.json says.
+
+    Raises:
+        ConfigurationError: naming the file that is missing or wrong.
+    """
+    missing = [name for name in (WEIGHTS, TOKENIZER) if not (folder / name).is_file()]
+    if missing:
+        raise ConfigurationError(f"KG_EMBEDDING__MODEL_FOLDER: {folder} has no {' and no '.join(missing)}")
+    try:
+        found = _checksums(folder)
+    except OSError as error:
+        raise ConfigurationError(f"KG_EMBEDDING__MODEL_FOLDER: {error}") from error
+    known = [model.spec for model in CATALOGUE.values() if _read_expected(model) == found]
+    return known[0] if known else _describe(folder, "".join(found))
+
+
+def _describe(folder: Path, checksums: str) -> ModelSpec:
+    path = folder / DESCRIPTION
+    if not path.is_file():
+        raise ConfigurationError(
+            f"KG_EMBEDDING__MODEL_FOLDER: kg does not know the weights in {folder}; "
+            f"describe them in {path.name} beside them, for example {EXAMPLE}"
+        )
+    revision = hashlib.sha256(checksums.encode()).hexdigest()
+    try:
+        given = TypeAdapter(dict[str, object]).validate_json(path.read_bytes())
+        return TypeAdapter(ModelSpec).validate_python({**given, "revision": revision})
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise ConfigurationError(f"{path} is wrong: {wrong}\nAn example: {EXAMPLE}") from error
+
+
+def _unpack(jar: Path, model: PackagedModel, folder: Path) -> None:
+    """All or nothing: the folder appears when both files in it are right."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with filelock.FileLock(folder.parent / "models.lock"):
+        if _checksums(folder) == _read_expected(model):
+            return  # another process was faster
+        partial = folder.with_name(f"{folder.name}.partial")
+        shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
+        members = {model.weights: partial / WEIGHTS, model.tokenizer: partial / TOKENIZER}
+        try:
+            with zipfile.ZipFile(jar) as package:
+                for member, path in members.items():
+                    path.parent.mkdir(exist_ok=True)
+                    path.write_bytes(package.read(member))
+        except (zipfile.BadZipFile, zlib.error, KeyError) as error:
+            raise ConfigurationError(f"{jar} is damaged ({error}); remove it and try again") from error
+        if _checksums(partial) != _read_expected(model):
+            raise ConfigurationError(
+                f"{jar} does not hold the model that kg expects; remove it and try again"
+            )
+        shutil.rmtree(folder, ignore_errors=True)
+        partial.rename(folder)
+
+
+def _read_expected(model: PackagedModel) -> tuple[str, str]:
+    return model.spec.revision, model.tokenizer_sha256
+
+
+def _checksums(folder: Path) -> tuple[str, str]:
+    return _sha256(folder / WEIGHTS), _sha256(folder / TOKENIZER)
+
+
+def _sha256(path: Path) -> str:
+    """Hexadecimal; empty when there is no such file."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return ""
+
+
+# Which tokenizer a model has.
+
+
+def tokenizer_of(model: KnownModel, settings: Settings) -> Tokenizer:
+    """Load the tokenizer of a provider's model.
+
+    Raises:
+        ConfigurationError: its package is not installed, or its file cannot be stored.
+        ManagedProcessError: its file cannot be fetched.
+    """
+    match model.tokenizer:
+        case "cl100k":
+            return Cl100k()
+        case "wordpiece":  # that of bert-base-uncased, which the packaged model has too
+            from kg_api.providers.wordpiece import WordPiece  # noqa: PLC0415 - tokenizers takes its time to import
+
+            return WordPiece(ensure_packaged(DEFAULT, settings.cache) / TOKENIZER)
+        case "bytes":
+            return Bytes()

@@ -1,0 +1,249 @@
+"""What can be told of a picture without a model: its colours, its light, and where its edges point.
+
+Each function gives one block of numbers that says how much there is of each kind, with the mean taken away:
+without that, the cosine of any two pictures is near 0.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kg_api.errors import ConfigurationError, InvalidInput
+from kg_api.providers.embedding_port import Pixels, Rendering, Vectors, unit
+from kg_api.schemas.spaces import SpaceIdentity
+
+Plane = NDArray[np.float64]
+"""One number a pixel: shape (height, width)."""
+Lab = tuple[Plane, Plane, Plane]
+
+COLOURS = 8
+"""Steps of green to red, and of blue to yellow."""
+LIGHTS = 16
+DIRECTIONS = 16
+CELLS = 2
+"""Parts of each side, where edges are counted by place."""
+SCALES = 4
+STRENGTHS = 8
+_CHROMA = 60.0
+"""Lab's a and b beyond which a colour counts as the strongest."""
+_FAINT, _STRONG = -4.0, 3.0
+"""Natural logarithms of an edge's strength beside the mean."""
+_FLOOR = 0.05
+_NOTHING = 1e-9
+_TO_XYZ = np.array(
+    [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
+) / np.array([[0.95047], [1.0], [1.08883]])
+"""sRGB under D65, its white at 1."""
+_SHADES = np.arange(256) / 255
+_DARK_SHADES, _DARK_ROOTS = 0.04045, 0.008856
+"""Up to which sRGB and L*a*b* are straight lines."""
+_LINEAR = np.where(_SHADES <= _DARK_SHADES, _SHADES / 12.92, ((_SHADES + 0.055) / 1.055) ** 2.4)
+_SMOOTH = (1 / 16, 4 / 16, 6 / 16, 4 / 16, 1 / 16)
+
+
+def to_lab(pixels: Pixels) -> Lab:
+    """Lightness from 0 to 100, green to red, blue to yellow: CIE L*a*b*."""
+    xyz = _LINEAR[pixels] @ _TO_XYZ.T
+    root = np.where(xyz > _DARK_ROOTS, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    x, y, z = root[..., 0], root[..., 1], root[..., 2]
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def colours(lab: Lab) -> Plane:
+    """How much there is of each colour, whatever its light; shape (64,)."""
+    at_a, share_a = _bins(lab[1], -_CHROMA, _CHROMA, COLOURS)
+    at_b, share_b = _bins(lab[2], -_CHROMA, _CHROMA, COLOURS)
+    found = np.zeros(COLOURS * COLOURS)
+    for step_a, weight_a in ((0, 1 - share_a), (1, share_a)):
+        for step_b, weight_b in ((0, 1 - share_b), (1, share_b)):
+            found += _count((at_a + step_a) * COLOURS + at_b + step_b, weight_a * weight_b, found.size)
+    return _centred(found)
+
+
+def lights(lab: Lab) -> Plane:
+    """How much there is of each lightness; shape (16,)."""
+    return _centred(_spread(lab[0], 0.0, 100.0, LIGHTS))
+
+
+def cells(lab: Lab) -> Plane:
+    """Where edges point in each quarter; shape (64,). A mirrored picture has others."""
+    strength, directions = _edges(_smoothed(lab[0]))
+    height, width = strength.shape
+    down, across = _nearness(height), _nearness(width)
+    each = [
+        _directed(strength * down[row][:, None] * across[column], directions)
+        for row in range(CELLS)
+        for column in range(CELLS)
+    ]
+    return _centred(np.concatenate(each))
+
+
+def directions(lab: Lab) -> Plane:
+    """Where edges point, wherever they are, of fine ones to coarse ones; shape (64,)."""
+    found = np.concatenate([_directed(*_edges(plane)) for plane in _scales(lab[0])])
+    return _centred(found, SCALES)
+
+
+def strengths(lab: Lab) -> Plane:
+    """How uneven edges are, of fine ones to coarse ones: few strong ones or many alike; shape (32,)."""
+    return _centred(np.concatenate([_strengths(plane) for plane in _scales(lab[0])]), SCALES)
+
+
+def _strengths(plane: Plane) -> Plane:
+    strength, _ = _edges(plane)
+    beside_mean = np.log((strength + _FLOOR) / (strength.mean() + _FLOOR))
+    return _spread(beside_mean, _FAINT, _STRONG, STRENGTHS)
+
+
+def _scales(plane: Plane) -> list[Plane]:
+    found = [plane]
+    for _ in range(SCALES - 1):
+        found.append(_smoothed(_smoothed(found[-1]))[::2, ::2])
+    return found
+
+
+def _smoothed(plane: Plane) -> Plane:
+    return _across(_across(plane).T).T
+
+
+def _across(plane: Plane) -> Plane:
+    """Smoothed along each row."""
+    wide, width = np.pad(plane, ((0, 0), (2, 2)), mode="edge"), plane.shape[1]
+    return np.sum([weight * wide[:, at : at + width] for at, weight in enumerate(_SMOOTH)], axis=0)
+
+
+def _edges(plane: Plane) -> tuple[Plane, Plane]:
+    """How strong the edge at each pixel is, and where it points, in steps of a turn's sixteenth."""
+    wide = np.pad(plane, 1, mode="edge")
+    right, down = wide[1:-1, 2:] - wide[1:-1, :-2], wide[2:, 1:-1] - wide[:-2, 1:-1]
+    turns = np.arctan2(down, right) / (2 * np.pi) % 1.0
+    return np.hypot(right, down) / 2, turns * DIRECTIONS
+
+
+def _directed(strength: Plane, turns: Plane) -> Plane:
+    """Strength by direction; one between two counts for both."""
+    at = np.floor(turns)
+    share, first = turns - at, at.astype(np.intp) % DIRECTIONS
+    one = _count(first, strength * (1 - share), DIRECTIONS)
+    return one + _count((first + 1) % DIRECTIONS, strength * share, DIRECTIONS)
+
+
+def _nearness(side: int) -> Plane:
+    """How much of each pixel of a side belongs to each cell, shape (cells, side): as its middle is near."""
+    places = (np.arange(side) + 0.5) / side * CELLS - 0.5
+    clipped = np.clip(places, 0, CELLS - 1)
+    return np.maximum(0.0, 1 - np.abs(clipped - np.arange(CELLS)[:, None]))
+
+
+def _spread(values: Plane, low: float, high: float, bins: int) -> Plane:
+    at, share = _bins(values, low, high, bins)
+    return _count(at, 1 - share, bins) + _count(at + 1, share, bins)
+
+
+def _bins(values: Plane, low: float, high: float, bins: int) -> tuple[NDArray[np.intp], Plane]:
+    """The bin below each value, and how much of it belongs to the one above."""
+    places = np.clip((values - low) / (high - low) * (bins - 1), 0, bins - 1)
+    at = np.minimum(places.astype(np.intp), bins - 2)
+    return at, places - at
+
+
+def _count(at: NDArray[np.intp], weights: Plane, bins: int) -> Plane:
+    counted: Any = np.bincount(at.ravel(), weights.ravel(), bins)
+    return counted
+
+
+def _centred(amounts: Plane, parts: int = 1) -> Plane:
+    """Square roots, so that what is there much does not hide the rest; each part's mean taken away; length 1.
+
+    Zero where there is nothing, as of the edges of a white sheet.
+    """
+    roots = np.sqrt(amounts).reshape(parts, -1)
+    found = (roots - roots.mean(axis=1, keepdims=True)).ravel()
+    length = float(np.linalg.norm(found))
+    return found / length if length > _NOTHING else np.zeros_like(found)
+
+
+# Pictures as they come to models: what is owed to every one of them.
+
+CHANNELS = 3
+
+
+def fits(shape: tuple[int, ...], rendering: Rendering) -> bool:
+    """Whether a picture of that shape can come of a rendering."""
+    if len(shape) != CHANNELS or shape[2] != CHANNELS:
+        return False
+    height, width = shape[:2]
+    if rendering.fit == "within":
+        return 1 <= width <= rendering.width and 1 <= height <= rendering.height
+    return (width, height) == (rendering.width, rendering.height)
+
+
+def require_rendered(images: Sequence[Pixels], rendering: Rendering) -> None:
+    """Refuse pictures that were unpacked in another way than the model's.
+
+    Raises:
+        InvalidInput: saying which.
+    """
+    for number, image in enumerate(images):
+        if image.dtype != np.uint8 or not fits(image.shape, rendering):
+            raise InvalidInput(
+                f"picture {number} has shape {image.shape} ({image.dtype}), and {rendering} is wanted"
+            )
+
+
+# Pictures by their colours and edges, without a model: offline, the same everywhere, and blind to meaning.
+#
+# It finds the original of a picture that was cropped, scaled, encoded again or made grey, and pictures that
+# look alike. It does not know a cat from a dog. benchmarks/image_embedders.py measures it.
+
+MODEL: Final = "colours-and-edges"
+REVISION: Final = "1"
+"""Another one when its vectors change."""
+RENDERING = Rendering(128, 128, "stretch")
+WEIGHTS = {"colours": 0.5, "lights": 0.4, "cells": 0.7, "directions": 0.5, "strengths": 0.3}
+"""Chosen on sample photographs, whose halves agree on it; see docs/benchmarks.md."""
+DIMENSIONS: Final = 240
+BATCH = 64
+
+
+def blocks(pixels: Pixels) -> dict[str, NDArray[np.float64]]:
+    """All that is told of a picture, by name, before it is weighted."""
+    lab = to_lab(pixels)
+    return {
+        "colours": colours(lab),
+        "lights": lights(lab),
+        "cells": cells(lab),
+        "directions": directions(lab),
+        "strengths": strengths(lab),
+    }
+
+
+class HistogramEmbedder:
+    """Histograms of colour, lightness and edges. Thread-safe: it has no state."""
+
+    identity = SpaceIdentity("histogram", MODEL, REVISION, DIMENSIONS, max_tokens=0, modality="image")
+    rendering = RENDERING
+    reads_text = False
+    batch_size = BATCH
+
+    def embed_images(self, images: Sequence[Pixels]) -> Vectors:
+        require_rendered(images, RENDERING)
+        vectors = np.empty((len(images), DIMENSIONS), dtype=np.float32)
+        for i, image in enumerate(images):
+            weighted = [WEIGHTS[name] * block for name, block in blocks(image).items()]
+            vectors[i] = unit(np.concatenate(weighted), DIMENSIONS)
+        return vectors
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:  # noqa: ARG002 - it reads none
+        """See `ImageEmbedder`: it reads no text."""
+        raise ConfigurationError(
+            f"the picture model {MODEL} (histogram) reads no text; words find pictures by what is written of "
+            f"them, or by a model that sees (KG_IMAGE_EMBEDDING__PROVIDER)"
+        )
+
+    def close(self) -> None:
+        """Nothing is open."""

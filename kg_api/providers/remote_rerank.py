@@ -1,0 +1,225 @@
+"""A reranker whose model runs elsewhere: requests, retries and checks, and any server with a /rerank."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Protocol, cast
+
+import httpx
+
+from kg_api.errors import ConfigurationError, RerankUnavailable
+from kg_api.providers.http import MIB, JsonClient, reply_of_at_most
+from kg_api.providers.rerank import as_relevance
+from kg_api.providers.retrying import Provider, RetryPolicy, Service, Variables, fields_of
+from kg_api.settings import Settings
+
+RERANKING = Service(
+    kind="rerank",
+    name="a reranking service",
+    subject="the reranker",
+    rejection="it does not take the passages or the model{model}; correct KG_RERANK__MODEL, or lower "
+    "KG_RERANK__MAX_CHARACTERS or KG_RERANK__BATCH_SIZE",
+    unavailable=RerankUnavailable,
+    unusable=RerankUnavailable,
+    rejected=RerankUnavailable,
+    misconfigured=RerankUnavailable,
+)
+"""A search goes on without it, whatever it fails of."""
+REQUESTS = 8
+"""At once, of all searches together."""
+POLICY = RetryPolicy(tries=3, first_wait=0.1)
+"""A search waits for it: the tries are close together, and none begins behind the deadline."""
+RERANKER_OVERLAP = 0.125
+"""Share of a window that the next one repeats, so that no sentence is torn in both."""
+
+
+class RerankEndpoint(Protocol):
+    """One provider's protocol: one call is one HTTP request."""
+
+    def ask(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
+        """Score texts, in their order, on the provider's own scale.
+
+        Raises:
+            RetryableError: it may work later.
+            RerankUnavailable: it will not.
+        """
+        ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RerankLimits:
+    """What one request may hold."""
+
+    texts: int
+    characters: int
+    """Of one text."""
+
+
+class RemoteReranker:
+    """A model behind HTTP."""
+
+    def __init__(
+        self, endpoint: RerankEndpoint, name: str, limits: RerankLimits, policy: RetryPolicy = POLICY
+    ) -> None:
+        self._endpoint = endpoint
+        self._name = name
+        self._limits = limits
+        self._policy = policy
+        self._pool = ThreadPoolExecutor(REQUESTS, thread_name_prefix="rerank")
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def score(self, query: str, texts: Sequence[str], *, seconds: float) -> list[float]:
+        """See `Reranker`. All or nothing: requests go out side by side, and each has to come back."""
+        until = self._policy.clock() + seconds
+        cut = [windows(text, self._limits.characters) for text in texts]
+        pieces = [piece for windowed in cut for piece in windowed]
+        each = self._limits.texts
+        batches = [pieces[at : at + each] for at in range(0, len(pieces), each)]
+        asked = [self._pool.submit(copy_context().run, self._ask, query, batch, until) for batch in batches]
+        found = [score for future in asked for score in self._await_result(future, until, asked)]
+        return best_of(as_relevance(found), [len(windowed) for windowed in cut])
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._endpoint.close()
+
+    def _ask(self, query: str, texts: Sequence[str], until: float) -> list[float]:
+        def once(left: float | None) -> list[float]:
+            with reply_of_at_most(_max_reply_bytes(texts)):
+                return self._endpoint.ask(query, texts, left or 0.001)
+
+        return self._policy.call(once, RERANKING.give_up, until, kind=RERANKING.kind)
+
+    def _await_result(
+        self, future: Future[list[float]], until: float, all_asked: Sequence[Future[list[float]]]
+    ) -> list[float]:
+        """Wait no longer than until the deadline, whatever the connection does."""
+        try:
+            return future.result(timeout=max(0.0, until - self._policy.clock()))
+        except TimeoutError:
+            for each in all_asked:
+                each.cancel()
+            raise RerankUnavailable(
+                f"{self._name} did not answer in time; set KG_RERANK__SECONDS higher"
+            ) from None
+
+
+def _max_reply_bytes(texts: Sequence[str]) -> int:
+    """How long a reply can be: some servers send the passages back, each character as an escape."""
+    return sum(6 * len(text) + 1024 for text in texts) + MIB
+
+
+def windows(text: str, most: int) -> list[str]:
+    """Cut a text into overlapping windows of at most `most` characters; one that fits is its only window."""
+    step = max(1, most - int(most * RERANKER_OVERLAP))
+    starts = range(0, max(1, len(text) - (most - step)), step)
+    return [text[at : at + most] for at in starts]
+
+
+def best_of(scores: Sequence[float], counts: Sequence[int]) -> list[float]:
+    """The best score of each text, from those of all windows in a row and how many each text has."""
+    borders = accumulate(counts, initial=0)
+    return [max(scores[start:end]) for start, end in pairwise(borders)]
+
+
+def in_order(items: Sequence[tuple[object, object]], texts: int) -> list[float]:
+    """Put a reply's (index, score) pairs into the order of the texts.
+
+    A missing index is 0: servers written in Go omit zeros.
+
+    Raises:
+        RerankUnavailable: an index is out of range or there twice, or a score is no finite number.
+    """
+    found = dict[int, float]()
+    for given, score in items:
+        index = 0 if given is None else given
+        if type(index) is not int or not 0 <= index < texts or index in found:
+            raise RerankUnavailable(f"the reranker's reply has a wrong index; {texts} passages were sent")
+        found[index] = _number(score)
+    if len(found) != texts:
+        raise RerankUnavailable(f"the reranker gave {len(found)} scores for {texts} passages")
+    return [found[at] for at in range(texts)]
+
+
+def _number(score: object) -> float:
+    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
+        raise RerankUnavailable("a score in the reranker's reply is no finite number")
+    return float(score)
+
+
+# Any server with a /rerank: as Cohere and Jina speak it (vLLM, Infinity, LiteLLM), or as TEI does.
+
+ENDPOINT_VARIABLES = Variables("KG_RERANK__MODEL", "KG_RERANK__BASE_URL", "KG_RERANK__API_KEY")
+_OTHER_FORM = {400, 422}
+"""What servers answer that miss a field they know, or meet one that they do not."""
+
+
+def open_endpoint(settings: Settings, policy: RetryPolicy = POLICY) -> RemoteReranker:
+    """Open the reranker; no request is sent yet.
+
+    Raises:
+        ConfigurationError: there is no address.
+    """
+    own = settings.rerank
+    if own.base_url is None:
+        raise ConfigurationError("KG_RERANK__BASE_URL is not set; set it to the server's address")
+    provider = Provider(RERANKING, ENDPOINT_VARIABLES, own.model or "", own.base_url, own.api_key)
+    limits = RerankLimits(own.batch_size, own.max_characters)
+    return RemoteReranker(HttpEndpoint(provider), f"endpoint:{own.model or 'default'}", limits, policy)
+
+
+class HttpEndpoint:
+    """POST {base}/rerank: {query, documents} -> results, or TEI's {query, texts} -> a plain list.
+
+    The first reply shows which of them the server speaks.
+    """
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+        self._client = JsonClient(provider, "/rerank")
+        self._speaks_tei: bool | None = None
+
+    def ask(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
+        response = self._client.post(self._body(query, texts, tei=self._speaks_tei is True), seconds)
+        if self._speaks_tei is None and response.status_code in _OTHER_FORM:
+            other = self._client.post(self._body(query, texts, tei=True), seconds)
+            if other.status_code not in _OTHER_FORM:
+                scores = self._read(other, query, texts)
+                self._speaks_tei = True
+                return scores
+        scores = self._read(response, query, texts)
+        self._speaks_tei = self._speaks_tei is True
+        return scores
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _body(self, query: str, texts: Sequence[str], *, tei: bool) -> dict[str, object]:
+        if tei:
+            return {"query": query, "texts": list(texts)}
+        model = {"model": self._provider.model} if self._provider.model else {}
+        return {**model, "query": query, "documents": list(texts), "top_n": len(texts)}
+
+    def _read(self, response: httpx.Response, query: str, texts: Sequence[str]) -> list[float]:
+        body = self._client.read(response, [query, *texts])
+        fields = fields_of(body)
+        found = fields.get("results") if fields else body
+        if not isinstance(found, list):
+            raise self._provider.no_service()
+        return in_order([self._pair(item) for item in cast("list[object]", found)], len(texts))
+
+    def _pair(self, item: object) -> tuple[object, object]:
+        fields = fields_of(item)
+        if not fields:
+            raise self._provider.no_service()
+        return fields.get("index"), fields.get("relevance_score", fields.get("score"))

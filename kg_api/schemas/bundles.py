@@ -1,0 +1,369 @@
+"""The lines of a bundle. Whoever wrote one may be a stranger: what it says is bounded and checked here."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter, model_validator
+
+from kg_api.schemas.base import Answer, Body, DocumentName, Flag, OntologyName, Text
+from kg_api.schemas.concepts import ExtractionConfig
+from kg_api.schemas.documents import BlockKind
+from kg_api.schemas.embedding import EmbeddingConfig
+from kg_api.schemas.formats import Format
+from kg_api.schemas.images import ImageType, PerceptualHash
+from kg_api.schemas.languages import MAX_GROUPS, Group
+from kg_api.schemas.metadata import MetadataValue, check_value
+from kg_api.schemas.proposals import ProposalConfig
+from kg_api.schemas.spaces import NewSpace
+from kg_api.schemas.vocabulary import TextLanguage
+
+MAX_LINE_BYTES = 64 * 1024 * 1024
+"""A line holds one source at most, and a source no more than a document may have."""
+MAX_PLACE = 2**31
+MAX_DIMENSIONS = 4096
+MAX_PART = 2000
+"""Sources of one line of vectors; an export writes no more than 500."""
+MAX_KEYS = 10_000
+SOURCES_A_PART = 100
+"""What is made of so many sources is given out at once; a document that has more comes in parts."""
+
+
+def _is_base64(text: str) -> str:
+    try:
+        base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("is not base64") from None
+    return text
+
+
+def _storable(metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
+    for key, value in metadata.items():
+        for each in value if isinstance(value, list) else [value]:
+            check_value(key, each)
+    return metadata
+
+
+Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+BlobKey = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+"""The SHA-256 of a file: it names the file, and leads nowhere else."""
+BundledMark = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
+ExtractorMark = Annotated[Text, StringConstraints(min_length=1, max_length=200)]
+Place = Annotated[int, Field(ge=0, le=MAX_PLACE)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Name = Annotated[Text, StringConstraints(max_length=1000)]
+BundledVector = Annotated[
+    str, StringConstraints(min_length=8, max_length=MAX_DIMENSIONS * 6), AfterValidator(_is_base64)
+]
+"""32-bit floats, the lowest byte first, as base64."""
+BundledMetadata = Annotated[
+    dict[Annotated[Text, StringConstraints(max_length=1000)], MetadataValue],
+    Field(max_length=MAX_KEYS),
+    AfterValidator(_storable),
+]
+
+
+class BundledChanges(Body):
+    """What somebody changed of a document, all of it together: more than one change may be."""
+
+    title: Name | None = None
+    uri: Annotated[Text, StringConstraints(max_length=4000)] | None = None
+    metadata: BundledMetadata = Field(default_factory=dict)
+    """Key by key; null deletes one."""
+
+
+class BundledDocument(Body):
+    """A document; its sources follow it, in reading order."""
+
+    kind: Literal["document"]
+    document: DocumentName
+    title: Name
+    uri: Annotated[Text, StringConstraints(max_length=4000)] | None = None
+    format: Format
+    content_hash: Digest
+    """Of all that it was made of: what comes again with the same is not stored again."""
+    characters: Place
+    preface: Text = ""
+    """Text before its first source."""
+    metadata: BundledMetadata = Field(default_factory=dict)
+    changes: BundledChanges | None = None
+    """What somebody changed of it after it came; title, address and metadata have it already."""
+    original: BlobKey | None = None
+    """The file that it was made of, where that is kept."""
+    sources: Annotated[int, Field(ge=1, le=MAX_PLACE)]
+
+
+class BundledImage(Body):
+    """The picture that a source is."""
+
+    storage_key: BlobKey
+    thumbnail_key: BlobKey
+    content_type: ImageType
+    width: Annotated[int, Field(ge=1, le=MAX_PLACE)]
+    height: Annotated[int, Field(ge=1, le=MAX_PLACE)]
+    bytes: Place
+    perceptual_hash: PerceptualHash
+
+
+class BundledSource(Body):
+    """A source of the document before it."""
+
+    kind: Literal["source"]
+    text: Annotated[Text, StringConstraints(min_length=1)]
+    heading: Annotated[list[Text], Field(max_length=100)] = Field(default_factory=list)
+    start: Place
+    end: Place
+    blocks: list[tuple[BlockKind, Place]] = Field(default_factory=list)
+    page: Place | None = None
+    last_page: Place | None = None
+    ocr_confidence: Share | None = None
+    word_boxes: Annotated[str, AfterValidator(_is_base64)] | None = None
+    image: BundledImage | None = None
+
+    @model_validator(mode="after")
+    def _is_as_long_as_it_says(self) -> Self:
+        if self.end - self.start != len(self.text):
+            raise ValueError(f"its text has {len(self.text)} characters, not {self.end - self.start}")
+        return self
+
+
+class BundledChunk(Body):
+    """A chunk, from one source to another of its document; its vector, or the chunks that it is read for."""
+
+    chunk_id: Digest
+    first: Place
+    last: Place
+    offset: Place
+    end_offset: Place
+    vector: BundledVector | None = None
+    children: Annotated[list[Digest], Field(max_length=10_000)] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Self:
+        if self.last < self.first or self.last - self.first >= MAX_PART:
+            raise ValueError("it does not go from a source to a later one")
+        if (self.vector is None) != bool(self.children):
+            raise ValueError("it has a vector, or chunks that it is read for")
+        return self
+
+
+class BundledVectors(Body):
+    """How some sources of a document are embedded."""
+
+    kind: Literal["vectors"]
+    document: DocumentName
+    content_hash: Digest
+    """Of the document."""
+    mark: BundledMark
+    """The embedding fingerprint: of the model, the chunker and the chunking."""
+    paragraphs: Annotated[list[Place], Field(min_length=1, max_length=MAX_PART)]
+    vectors: Annotated[list[BundledVector | None], Field(max_length=MAX_PART)]
+    """One each; null: its chunks have them."""
+    chunks: Annotated[list[BundledChunk], Field(max_length=100_000)] = Field(default_factory=list)
+    """All that cover any of these sources."""
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        if len(self.vectors) != len(self.paragraphs):
+            raise ValueError("there are not as many vectors as paragraphs")
+        if len(set(self.paragraphs)) != len(self.paragraphs):
+            raise ValueError("has a duplicate paragraph")
+        if len({each.chunk_id for each in self.chunks}) != len(self.chunks):
+            raise ValueError("has a duplicate chunk")
+        return self
+
+
+class BundledQuote(Body):
+    """A part of the source that proves something."""
+
+    start: Place
+    end: Place
+    score: Share = 1.0
+    said: Annotated[Text, StringConstraints(max_length=10_000)] | None = None
+
+
+class BundledConcept(Body):
+    """A concept that the source carries."""
+
+    label: Annotated[Text, StringConstraints(min_length=1, max_length=200)]
+    description: Name = ""
+    search_terms: Annotated[list[Name], Field(max_length=100)] = Field(default_factory=list)
+    confidence: Share = 1.0
+    quotes: Annotated[list[BundledQuote], Field(max_length=10_000)] = Field(default_factory=list)
+    unverified: Annotated[list[Name], Field(max_length=100)] = Field(default_factory=list)
+
+
+class BundledRelation(Body):
+    """What the source states of two concepts."""
+
+    subject: Name
+    type: Name
+    object: Name
+    confidence: Share = 1.0
+    quote: BundledQuote | None = None
+
+
+class BundledConcepts(Body):
+    """What was found in a source, by one extractor or one import; of much of it there are several lines."""
+
+    kind: Literal["concepts"]
+    document: DocumentName
+    content_hash: Digest
+    """Of the document."""
+    paragraph: Place
+    extracted_with: ExtractorMark
+    imported: Flag = False
+    """Whether somebody brought it, and no extractor found it."""
+    unverified: Place = 0
+    concepts: Annotated[list[BundledConcept], Field(max_length=1000)] = Field(default_factory=list)
+    relations: Annotated[list[BundledRelation], Field(max_length=10_000)] = Field(default_factory=list)
+
+
+BundledLine = BundledDocument | BundledSource | BundledVectors | BundledConcepts
+LINE: TypeAdapter[BundledLine] = TypeAdapter(Annotated[BundledLine, Field(discriminator="kind")])
+"""Reads a line."""
+
+
+# What a bundle says of itself, and what a service says of what it can give.
+
+FORMAT: Final = 1
+"""Of bundles; another one is of another kg."""
+MAX_ONTOLOGIES = 10_000
+LEFT_OUT: Final = (
+    "documents that wait for approval",
+    "vectors of concepts, relationships and pictures: they are made anew from what is there",
+    "vectors that are stale, and those of a space or chunking that is being built",
+    "which concepts and types of relationships were merged, and the stances of types",
+    "proposals of links and what was decided of them, and communities: they are looked for anew",
+    "judgements of passages; `kg eval make --kind judgements` writes them to files",
+    "followed folders, jobs, API keys and caches",
+    "when documents were stored: that is when they are imported",
+)
+"""What no bundle of this format holds."""
+
+ShortText = Annotated[Text, StringConstraints(max_length=1000)]
+
+
+class BundledOntology(Body):
+    """An ontology's configuration, with what its vectors depend on."""
+
+    ontology: OntologyName
+    embedding: EmbeddingConfig
+    space_fingerprint: ShortText
+    """Of the model and all that is known of it."""
+    model: ShortText = ""
+    """As a person reads it."""
+    space: NewSpace | None = None
+    """How to create its space in another kg."""
+    mark: BundledMark
+    """The embedding fingerprint of its sources."""
+    language: TextLanguage = "auto"
+    synonyms: Annotated[list[Group], Field(max_length=MAX_GROUPS)] = Field(default_factory=list)
+    extraction: ExtractionConfig = ExtractionConfig()
+    proposals: ProposalConfig = ProposalConfig()
+
+
+class OntologyToImport(Body):
+    """An ontology of a bundle that is about to be imported."""
+
+    format: int
+    schema_version: int
+    """Of the database that it is from."""
+    configuration: BundledOntology
+
+
+class BundleOffer(Answer):
+    """What a service can export, and what it is."""
+
+    format: int
+    kg_version: str
+    schema_version: int
+    """The number of the last change of its database's schema."""
+    ontologies: list[BundledOntology]
+    documents: dict[str, int]
+    """By ontology."""
+    waiting: dict[str, int]
+    """By ontology, documents that wait for approval: they are not exported."""
+    left_out: list[str]
+    """What no bundle holds."""
+
+
+class ImportOpened(Answer):
+    """What an ontology is in the kg that it is imported into."""
+
+    ontology: str
+    created: bool
+    """Whether it was made, as the bundle has it configured; else it stays as it is configured here."""
+    takes_vectors: bool
+    """Whether the bundle's vectors are what would be made here; else sources are embedded anew."""
+    notes: list[str]
+
+
+class ImportedLines(Answer):
+    """What became of some lines."""
+
+    stored: int
+    """Documents that are new."""
+    replaced: int
+    unchanged: int
+    kept: list[str]
+    """Documents of which another text is stored here: those stay."""
+    vectors: int
+    """Sources whose vectors were taken."""
+    anew: int
+    """Sources whose vectors are not what would be made here: they are embedded anew."""
+    concepts: int
+    """Sources of which it was taken what was found in them."""
+    problems: list[str]
+    """Documents that could not be stored, and why."""
+
+
+class KeptBlob(Answer):
+    """A file that is kept, for an hour or as long as a document uses it."""
+
+    key: str
+
+
+class LineCounts(Body):
+    """How many lines of each kind a file has."""
+
+    document: Place = 0
+    source: Place = 0
+    vectors: Place = 0
+    concepts: Place = 0
+
+
+FileOfLines = Annotated[str, StringConstraints(pattern=r"^ontology-[0-9]{4,6}\.jsonl$")]
+
+
+class BundledFile(Body):
+    """A file of lines: all of one ontology."""
+
+    path: FileOfLines
+    bytes: Annotated[int, Field(ge=0)]
+    sha256: BlobKey
+    lines: LineCounts
+    configuration: BundledOntology
+
+
+class BundledBlobs(Body):
+    """The files of pictures and documents; each is named by its SHA-256."""
+
+    files: Place = 0
+    bytes: Annotated[int, Field(ge=0)] = 0
+    lost: Annotated[list[BlobKey], Field(max_length=10_000)] = Field(default_factory=list)
+    """Those that the service named and had no more: documents that need one cannot be imported."""
+
+
+class Manifest(Body):
+    """What a bundle is; written last, so that one that was not finished has none."""
+
+    format: int
+    kg_version: ShortText
+    schema_version: Place
+    created_at: ShortText
+    files: Annotated[list[BundledFile], Field(max_length=MAX_ONTOLOGIES)]
+    blobs: BundledBlobs = BundledBlobs()
+    left_out: Annotated[list[ShortText], Field(max_length=1000)]

@@ -1,0 +1,423 @@
+"""What fields of several requests are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Annotated, Any, Final, Literal, cast, get_args
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    model_validator,
+)
+
+from kg_api.schemas.base import Answer, Body, Called, Flag, OntologyName, Text
+from kg_api.schemas.documents import Deleted, DocumentSummary
+from kg_api.schemas.metadata import INT64, LIKE_A_DAY, moment
+from kg_api.schemas.vocabulary import (
+    MAX_CURSOR_CHARACTERS,
+    MAX_FACET_VALUES,
+    MAX_FACETS,
+    MAX_HYPOTHETICAL,
+    MAX_LIMIT,
+    MAX_NAMES,
+    MAX_TOKEN_BUDGET,
+    MAX_WINDOW,
+    SourceKind,
+)
+
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Similarity = Annotated[Number, Field(ge=-1, le=1)]
+Share = Annotated[Number, Field(ge=0, le=1)]
+Limit = Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)]
+Window = Annotated[int, Field(strict=True, ge=0, le=MAX_WINDOW)]
+HitsCursor = Annotated[str, Field(min_length=1, max_length=MAX_CURSOR_CHARACTERS)]
+TokenBudget = Annotated[int, Field(strict=True, ge=1, le=MAX_TOKEN_BUDGET)]
+Hypothetical = Annotated[int, Field(strict=True, ge=0, le=MAX_HYPOTHETICAL)] | Literal["auto"]
+Ontologies = OntologyName | Annotated[list[OntologyName], Field(min_length=1, max_length=MAX_NAMES)]
+Kinds = Annotated[list[SourceKind], Field(min_length=1, max_length=2)]
+DocumentNames = Annotated[list[Called], Field(min_length=1, max_length=MAX_NAMES)]
+"""Each called by its name, by `ONTOLOGY/NAME`, its id, or at least eight digits of that."""
+
+
+# Filters: what documents have to be for their sources to be searched, and how a line says so.
+
+Operator = Literal["=", "!=", "<", "<=", ">", ">=", "in", "contains", "exists"]
+Compared = Annotated[Text, StringConstraints(max_length=1000)] | int | float | bool
+
+MAX_CONDITIONS = 20
+MAX_CHOICES = 100
+MAX_ALTERNATIVES = 20
+MAX_IN_ALL = 100
+PAGE: Final = "page"
+KIND: Final = "kind"
+KNOWN_FIELDS: Final = ("document", "ontology", "title", "format", "uri", "updated_at", PAGE, KIND)
+"""Fields of every document, and of its sources; all others are keys of the metadata."""
+MAX_PAGE: Final = 2**31
+OF_TIME: Final = ("date", "modified", "updated_at")
+"""Fields that nothing is before or behind but a date."""
+METADATA: Final = "metadata."
+"""In front of a key that is called like one of them."""
+
+
+def field_of(key: str) -> str:
+    """Return the field that conditions name a metadata key by."""
+    return f"{METADATA}{key}" if key in KNOWN_FIELDS or key.startswith(METADATA) else key
+
+
+_WRITTEN = re.compile(
+    r"\s*(?P<field>'[^']+'|[^\s=!<>]+)\s*(?P<op>!=|<=|>=|=|<|>|(?<=\s)(?:in|contains)(?=\s))\s*(?P<value>.*?)\s*",
+    re.DOTALL,
+)
+_EXISTS = re.compile(r"\s*(?P<field>'[^']+'|[^\s=!<>]+)\s+(?P<no>does\s+not\s+exist|exists)\s*")
+_QUOTED = re.compile(r"'(.*)'|\"(.*)\"", re.DOTALL)
+_OR, _AND = "||", "&&"
+_JOINED = re.compile(r"'[^']*'|\"[^\"]*\"|(?<=\s)(\|\||&&)(?=\s)")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
+
+
+class Condition(Body):
+    """What a field of a document has to be. A date is compared as a time: `2025-03` is all of that month."""
+
+    field: Annotated[Text, StringConstraints(min_length=1, max_length=210)]
+    """`document`, `ontology`, `title`, `format`, `uri`, `updated_at`, or a key of the metadata;
+    `metadata.KEY` for one that is called like these. `page` and `kind` (`passage`, `image`) are fields of
+    each source; a source over two pages is on both. A document fits them if one of its sources does, and
+    with `!=` if none is so."""
+    op: Operator = "="
+    """`=`, and `in` with several values: the field is one of them, or a list that has one. `!=`: it is not,
+    or is missing. `contains`: a list has the value, or a text has these characters. `exists`: with value
+    true or false. Values of another type never fit."""
+    value: Compared | Annotated[list[Compared], Field(min_length=1, max_length=MAX_CHOICES)]
+    """True if it is missing."""
+
+    @property
+    def values(self) -> list[str | int | float | bool]:
+        """What it is compared with."""
+        return self.value if isinstance(self.value, list) else [self.value]
+
+    @property
+    def key(self) -> str | None:
+        """The metadata's key; None: it is a field of every document."""
+        if self.field in KNOWN_FIELDS:
+            return None
+        return self.field.removeprefix(METADATA) or self.field
+
+    @property
+    def is_of_source(self) -> bool:
+        """Whether sources have the field, not their document."""
+        return self.field in {PAGE, KIND}
+
+    @property
+    def is_negative(self) -> bool:
+        """Whether the field must not be something."""
+        return self.op == "!=" or (self.op == "exists" and self.value is False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _add_value(cls, given: Any) -> Any:
+        """Not by a default: clients leave out what equals a default, and 1 equals True."""
+        return {"value": True, **cast("dict[str, Any]", given)} if isinstance(given, dict) else given
+
+    @model_validator(mode="after")
+    def _fits(self) -> Condition:
+        if isinstance(self.value, list) and self.op != "in":
+            raise ValueError(f"{self.op} takes one value; several go with op 'in'")
+        if self.op == "exists" and not isinstance(self.value, bool):
+            raise ValueError("exists takes true or false")
+        if any(not abs(each) < INT64 for each in self.values if not isinstance(each, str)):
+            raise ValueError("a number does not fit 64 bits")
+        if self.is_of_source and self.op != "exists":
+            _require_source_value(self)
+        for each in self.values:
+            if isinstance(each, str):
+                _require_date(self, each)
+        return self
+
+
+def _require_source_value(condition: Condition) -> None:
+    key = f"for a key of the metadata write {METADATA}{condition.field}"
+    if condition.field == PAGE:
+        for each in condition.values:
+            if isinstance(each, bool) or not isinstance(each, int) or not abs(each) <= MAX_PAGE:
+                raise ValueError(f"{each!r} is no page: write page=2, page>=3 or page in 2,5; {key}")
+        return
+    if condition.op in {"<", "<=", ">", ">="}:
+        raise ValueError(f"kinds have no order: write kind=image; {key}")
+    for each in condition.values:
+        if each not in get_args(SourceKind):
+            raise ValueError(f"{each!r} is no kind of source: write kind=passage or kind=image; {key}")
+
+
+def _require_date(condition: Condition, value: str) -> None:
+    """Refuse what is meant as a date and is none: compared as a text it would fit what nobody meant."""
+    ordered, of_time = condition.op in {"<", "<=", ">", ">="}, condition.field in OF_TIME
+    if moment(value) is not None or not (ordered or of_time):
+        return
+    if LIKE_A_DAY.fullmatch(value.strip()):
+        raise ValueError(f"{value!r} is no day or month of the calendar")
+    if ordered and of_time:
+        wanted = f"write {condition.field}{condition.op}2025, 2025-03 or 2025-03-31"
+        raise ValueError(f"{value[:100]!r} is no date; {wanted}")
+
+
+def parse_condition(text: str) -> dict[str, Any]:
+    """A condition from one line: `date>=2025-01-01`, `tags=oncall`, `format in rst,text`, `author exists`.
+
+    What reads as true, false or a number is one; quotes make it a text.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if found := _EXISTS.fullmatch(text):
+        return {"field": _unquote(found["field"]), "op": "exists", "value": found["no"] == "exists"}
+    found = _WRITTEN.fullmatch(text)
+    if found is None or not found["value"]:
+        raise ValueError(
+            f"{text[:100]!r} is no condition; write FIELD=VALUE, or !=, <, <=, >, >=, in, contains, exists, "
+            "such as 'date>=2025-01-01' or 'tags contains oncall'"
+        )
+    parts = found["value"].split(",") if found["op"] == "in" else [found["value"]]
+    values = [read_value(part.strip()) for part in parts]
+    value = values if found["op"] == "in" else values[0]
+    return {"field": _unquote(found["field"]), "op": found["op"], "value": value}
+
+
+def read_value(text: str) -> str | int | float | bool:
+    """A value as a person writes it: true, false, a number, else a text; quotes make it a text."""
+    if text in {"true", "false"}:
+        return text == "true"
+    if _NUMBER.fullmatch(text):
+        return float(text) if re.search("[.eE]", text) else int(text)
+    return _unquote(text)
+
+
+def _unquote(text: str) -> str:
+    found = _QUOTED.fullmatch(text)
+    return (found[1] or found[2] or "") if found else text
+
+
+def parse_conditions(text: str) -> dict[str, Any]:
+    """A condition, or alternatives of them, from one line: `tags=oncall || author=Ada && draft=false`.
+
+    `&&` binds closer than `||`; both have blanks around them, and within quotes they are text.
+
+    Raises:
+        ValueError: a part of it is no condition.
+    """
+    groups = [[*map(parse_condition, _split(group, _AND))] for group in _split(text, _OR)]
+    if len(groups) == 1 and len(groups[0]) == 1:
+        return groups[0][0]
+    return {"any_of": groups}
+
+
+def _split(text: str, by: str) -> list[str]:
+    parts, start = list[str](), 0
+    for found in _JOINED.finditer(text):
+        if found[0] == by:
+            parts.append(text[start : found.start()])
+            start = found.end()
+    return [*parts, text[start:]]
+
+
+def _read(given: Any) -> Any:
+    found = _read_joined(given)
+    if isinstance(given, str) and "any_of" in found:
+        raise ValueError(f"{given[:100]!r} is several conditions; within any_of each stands by itself")
+    return found
+
+
+def _read_joined(given: Any) -> Any:
+    return parse_conditions(given) if isinstance(given, str) else given
+
+
+def _kind(given: Any) -> str:
+    return "any_of" if isinstance(given, AnyOf) or (isinstance(given, dict) and "any_of" in given) else "one"
+
+
+def _require_few(where: list[Clause]) -> list[Clause]:
+    if len(conditions_of(where)) > MAX_IN_ALL:
+        raise ValueError(f"has more than {MAX_IN_ALL} conditions in all")
+    return where
+
+
+Written = Annotated[Condition, BeforeValidator(_read, json_schema_input_type=Condition | str)]
+Group = Annotated[list[Written], Field(min_length=1, max_length=MAX_CONDITIONS)]
+
+
+class AnyOf(Body):
+    """Alternatives, one of which holds: of it all conditions."""
+
+    any_of: Annotated[list[Group], Field(min_length=1, max_length=MAX_ALTERNATIVES)]
+
+
+Clause = Condition | AnyOf
+Where = Annotated[
+    list[
+        Annotated[
+            Annotated[Condition, Tag("one")] | Annotated[AnyOf, Tag("any_of")],
+            Discriminator(_kind),
+            BeforeValidator(_read_joined, json_schema_input_type=Condition | AnyOf | str),
+        ]
+    ],
+    Field(max_length=MAX_CONDITIONS),
+    AfterValidator(_require_few),
+]
+"""Conditions that all hold; each an object, or a line (`date>=2025-01-01`, `tags=a || author=Ada`)."""
+
+
+class DocumentFilter(Body):
+    """Which documents are meant."""
+
+    where: Where = Field(default_factory=list[Clause])
+    """All of these hold."""
+
+
+def alternatives_of(clause: Clause) -> list[list[Condition]]:
+    """Groups of conditions, one of which holds."""
+    return clause.any_of if isinstance(clause, AnyOf) else [[clause]]
+
+
+def conditions_of(where: Iterable[Clause]) -> list[Condition]:
+    """All conditions, wherever they stand."""
+    return [each for clause in where for group in alternatives_of(clause) for each in group]
+
+
+# Facets: how many documents have each value of a field.
+
+Interval = Literal["year", "month", "day"]
+INTERVALS: Final = ("year", "month", "day")
+POINT_IN_TIME: Final = "updated_at"
+
+
+class Facet(Body):
+    """A field whose values are counted."""
+
+    field: Annotated[Text, StringConstraints(min_length=1, max_length=210)]
+    """A key of the metadata, such as `author`, `language`, `tags`; or `ontology`, `format`, `title`, `uri`,
+    `document`, `updated_at`, `kind` (documents with passages and with images). `metadata.KEY` for a key that
+    is called like these."""
+    by: Interval | None = None
+    """Count dates by `year`, `month` or `day` (UTC); unset: each value as it is."""
+
+    @property
+    def key(self) -> str | None:
+        """The metadata's key; None: it is a field of every document."""
+        return None if self.field in KNOWN_FIELDS else self.field.removeprefix(METADATA) or self.field
+
+    @model_validator(mode="after")
+    def _fits(self) -> Facet:
+        if self.field == PAGE:
+            raise ValueError(f"pages are not counted; for a key of the metadata write {METADATA}{PAGE}")
+        if self.field == POINT_IN_TIME and self.by is None:
+            raise ValueError(f"{POINT_IN_TIME} is counted by year, month or day: {POINT_IN_TIME}:month")
+        if self.key is None and self.field != POINT_IN_TIME and self.by is not None:
+            raise ValueError(f"{self.field} is no date, and cannot be counted by {self.by}")
+        return self
+
+
+def parse_facet(text: str) -> dict[str, Any]:
+    """A facet from one line: `author`, `date:year`, `date:month`."""
+    field, _, by = text.rpartition(":")
+    return {"field": field, "by": by} if field and by in INTERVALS else {"field": text}
+
+
+def _read_facets(given: Any) -> Any:
+    return parse_facet(given) if isinstance(given, str) else given
+
+
+class FacetRequest(Body):
+    """What to count, and among which documents."""
+
+    fields: Annotated[
+        list[Annotated[Facet, BeforeValidator(_read_facets, json_schema_input_type=Facet | str)]],
+        Field(min_length=1, max_length=MAX_FACETS),
+    ]
+    """Each as an object, or on one line: `author`, `date:year`."""
+    ontology: Ontologies | None = None
+    """Only documents of these; unset or null: of all."""
+    where: Where | None = None
+    """Only documents for which all of this holds."""
+    limit: Annotated[int, Field(strict=True, ge=1, le=MAX_FACET_VALUES)] = 20
+    """Of each field so many values, the most frequent first."""
+
+    @property
+    def ontologies(self) -> list[str] | None:
+        """Those that are looked into; None: all."""
+        return [self.ontology] if isinstance(self.ontology, str) else self.ontology
+
+
+class FacetValue(Answer):
+    """A value, and how many documents have it; of texts their first 1,000 characters are told apart."""
+
+    value: str | int | float | bool
+    """As a filter takes it: `FIELD=VALUE` finds these documents."""
+    documents: int
+
+
+class FacetCounts(Answer):
+    """The values of a field."""
+
+    field: str
+    by: Interval | None
+    values: list[FacetValue]
+    """The most frequent first. A list counts for each of its values, so their sum may be more."""
+    left_out: int
+    """So many further values are there, which `limit` leaves out."""
+    having: int
+    """Documents with at least one value; with `by`, one that is a date."""
+    missing: int
+    """Documents without."""
+
+
+class Facets(Answer):
+    """How many documents have each value of some fields."""
+
+    documents: int
+    """That were looked at."""
+    facets: list[FacetCounts]
+    notes: list[str] = Field(default_factory=list[str])
+    """That no document fits, or has a field."""
+
+
+# Deleting by filter.
+
+MAX_SHOWN = 10
+
+
+class DocumentDeletion(Body):
+    """Which documents go."""
+
+    where: Annotated[Where, Field(min_length=1)]
+    """All of these hold. There is one at least: to delete everything, delete the ontology."""
+    ontology: Ontologies | None = None
+    """Only documents of these; unset or null: of all."""
+    dry_run: Flag = True
+    """Delete nothing, and say what would go."""
+    expected: Annotated[int, Field(strict=True, ge=0)] | None = None
+    """Delete only where so many documents fit, as a dry run said; else 409. Where none is left, it has been
+    done already."""
+    expected_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = None
+    """Delete only where exactly those documents fit that a dry run counted: the `digest` that it gave; else
+    409."""
+
+    @property
+    def ontologies(self) -> list[str] | None:
+        """Those that are looked into; None: all."""
+        return [self.ontology] if isinstance(self.ontology, str) else self.ontology
+
+
+class DeletedMatching(Deleted, Answer):
+    """What was deleted, or what would be."""
+
+    dry_run: bool
+    """Whether nothing was deleted: the counts are of what would go."""
+    first: list[DocumentSummary]
+    """Some of them, by ontology and name, as they were."""
+    digest: str | None = None
+    """Of a dry run: stands for all of them, for `expected_digest`."""

@@ -1,0 +1,173 @@
+"""Dates as people write them (ISO 8601), as spans of time that can be compared. Pure."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Final, NamedTuple, cast
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from kg_api.schemas.base import Text, storable
+
+_MONTH = re.compile(r"\d{4}-\d{2}")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_TIME = re.compile(
+    r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?\s*(Z|[+-]\d{2}:?\d{2})?", re.IGNORECASE
+)
+LIKE_A_DAY = re.compile(r"\d{4}-\d{2}(-\d{2})?")
+"""What a person means as a day or a month, though it may be none."""
+LAST_YEAR = 9999
+MAX_CHARACTERS = 40
+"""Characters of a date that is looked at."""
+
+
+class Moment(NamedTuple):
+    """What a date stands for: a month, a day, or a point in time; without a zone it is UTC."""
+
+    start: datetime
+    until: datetime
+    """Behind its end."""
+
+
+def moment(text: str) -> Moment | None:
+    """A text as a span of time; None where it is no date of at least a year and a month."""
+    if len(text) > MAX_CHARACTERS:
+        return None
+    try:
+        return _moment(text.strip())
+    except (ValueError, OverflowError):
+        return None
+
+
+def moments_of(value: object) -> list[Moment]:
+    """The dates of a value of the metadata, in their order; none where it holds none."""
+    several = cast("list[object]", value) if isinstance(value, list) else [value]
+    found = (moment(each) for each in several if isinstance(each, str))
+    return [each for each in found if each is not None]
+
+
+def year(number: int) -> Moment | None:
+    """A year as a span of time."""
+    if not 1 <= number < LAST_YEAR:
+        return None
+    return Moment(datetime(number, 1, 1, tzinfo=UTC), datetime(number + 1, 1, 1, tzinfo=UTC))
+
+
+def _moment(text: str) -> Moment | None:
+    if _MONTH.fullmatch(text):
+        start = datetime.fromisoformat(f"{text}-01").replace(tzinfo=UTC)
+        return Moment(start, start + timedelta(days=calendar.monthrange(start.year, start.month)[1]))
+    if _DAY.fullmatch(text):
+        start = datetime.fromisoformat(text).replace(tzinfo=UTC)
+        return Moment(start, start + timedelta(days=1))
+    if not _TIME.fullmatch(text):
+        return None
+    at = datetime.fromisoformat(re.sub(r"\s+(?=[zZ+-])", "", text).replace(",", ".").replace("z", "Z"))
+    start = (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
+    return Moment(start, start + timedelta(microseconds=1))
+
+
+# What is said of a document, by keys: values and lists of values, within limits.
+
+Scalar = str | int | float | bool
+MetadataValue = Scalar | list[str] | list[int] | list[float] | list[bool] | None
+
+MAX_METADATA_KEYS = 64
+MAX_METADATA_CHARACTERS = 65_536
+MAX_METADATA_LIST = 100
+INT64 = 2**63
+MODIFIED: Final = "modified"
+"""When a document or its file was last changed. No prompt and no context of a chunk has it: a change of one
+paragraph would renew all of them."""
+_OWN_DATES: Final = ("date", MODIFIED, "published", "updated", "created")
+ALIASES: Final = ("aliases", "alias")
+"""Keys of metadata whose values are further names of a document."""
+
+
+def _storable(metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
+    for key, value in metadata.items():
+        if not key.isprintable():
+            raise ValueError(f"{key!r} holds characters that cannot be printed")
+        if isinstance(value, list) and len(value) > MAX_METADATA_LIST:
+            raise ValueError(f"{key!r} is a list of more than {MAX_METADATA_LIST} values")
+        for each in value if isinstance(value, list) else [value]:
+            check_value(key, each)
+    if sum(len(key) + len(str(value)) for key, value in metadata.items()) > MAX_METADATA_CHARACTERS:
+        raise ValueError(f"is longer than {MAX_METADATA_CHARACTERS:,} characters in all")
+    return metadata
+
+
+def check_value(key: str, value: Scalar | None) -> None:
+    """Refuse what Neo4j would not store.
+
+    Raises:
+        ValueError: the value is no finite number, does not fit 64 bits, or is no proper text.
+    """
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        raise ValueError(f"{key!r} is not a finite number")
+    if isinstance(value, int) and abs(value) >= INT64:
+        raise ValueError(f"{key!r} does not fit 64 bits")
+    if isinstance(value, str):
+        storable(value)
+
+
+Metadata = Annotated[
+    dict[Annotated[Text, StringConstraints(max_length=200)], MetadataValue],
+    Field(max_length=MAX_METADATA_KEYS),
+    AfterValidator(_storable),
+]
+"""What a client says about a document."""
+
+
+def _to_utc(text: str) -> str:
+    if (found := moment(text)) is None:
+        raise ValueError(f"{text[:100]!r} is no time; write 2025-03-31T09:30:00Z")
+    return _iso_utc(found.start)
+
+
+def _iso_utc(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+FileTime = Annotated[str, AfterValidator(_to_utc)]
+"""A time as ISO 8601; without a zone it is UTC. It is stored in UTC, to the second."""
+
+
+def file_time(seconds: float) -> str | None:
+    """Return the time of a file as a `FileTime`; None if it is beyond the calendar."""
+    try:
+        return _iso_utc(datetime.fromtimestamp(seconds, UTC))
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def with_file_time(metadata: dict[str, MetadataValue], modified: str | None) -> dict[str, MetadataValue]:
+    """Add when the file was written, unless the document or its sender states a date."""
+    stated = any(_is_date(metadata.get(key)) for key in _OWN_DATES)
+    return metadata if modified is None or stated else {**metadata, MODIFIED: modified}
+
+
+def _is_date(value: MetadataValue) -> bool:
+    is_year = isinstance(value, int) and not isinstance(value, bool) and year(value) is not None
+    return is_year or bool(moments_of(value))
+
+
+def date_of(metadata: Mapping[str, MetadataValue]) -> str | None:
+    """Return the date to show with a document: its own, or when its file was written."""
+    found = metadata.get("date") or metadata.get(MODIFIED)
+    return str(found) if found else None
+
+
+def find_aliases(metadata: Mapping[str, MetadataValue]) -> list[str]:
+    """Return the further names of a document, each once, from a list or a text with commas between them."""
+    given = (metadata.get(key) for key in ALIASES)
+    names = (
+        str(name).strip()
+        for value in given
+        if value is not None and not isinstance(value, bool)
+        for name in (value if isinstance(value, list) else str(value).split(","))
+    )
+    return [*dict.fromkeys(name for name in names if name)]

@@ -1,0 +1,164 @@
+"""Errors as the service tells them (RFC 9457)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, Field, ValidationError
+
+from kg_api.errors import InvalidInput, KgError, StorageFull, TooBusy, Unavailable
+from kg_api.schemas.base import ONTOLOGY_PATTERN, Answer
+from kg_api.schemas.operations import KEY_NAME_PATTERN
+from kg_api.schemas.spaces import SLUG_PATTERN
+from kg_api.wording import pluralize
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+MAX_ERRORS = 20
+MAX_DETAIL_CHARACTERS = 2000
+SOMETHING_WRONG = "Something went wrong inside kg; its log has the details."
+"""What is told of an error that nobody foresaw."""
+PASSING = frozenset({Unavailable.status, TooBusy.status, StorageFull.status})
+"""Statuses of what passes by itself: the same request may end otherwise when it is sent again."""
+_BRANCH = re.compile(r"(function-\w+|list|literal)\[.*\]$|constrained-\w+(\[.*\])?$")
+"""How pydantic names the branches of a union."""
+_PLACES = frozenset({"body", "query", "path", "header"})
+"""How FastAPI names where a field stands; nobody has typed that."""
+_IN_WORDS = {
+    ONTOLOGY_PATTERN: "letters and digits of any script, '_', '-', '.' and inner spaces are allowed; "
+    "it starts with a letter, a digit or '_'",
+    KEY_NAME_PATTERN: "letters and digits of any script, '_', '-', '.', '@', '+' and inner spaces are "
+    "allowed; it starts and ends with a letter, a digit or '_'",
+    SLUG_PATTERN: "lower-case letters, digits and '_' are allowed, 40 at most; it starts with a letter",
+}
+_WITH_ITEMS = (list, tuple, dict, set, frozenset)
+_STEP = re.compile(r"steps\.(\d+)(?:\.(?=.))?")
+"""A path counts from 0, what is told of a step from 1."""
+_ADVICE = {"query_text": "; passages for a longer text: kg augment, POST /queries/augment"}
+"""Of a field that is too long."""
+
+
+class FieldProblem(Answer):
+    """What is wrong with one field of a request."""
+
+    field: str
+    """Its name, with dots between the levels; `body` for the body as a whole."""
+    message: str
+
+    def __str__(self) -> str:
+        if self.field == "body":
+            return self.message
+        return f"{_STEP.sub(_numbered, self.field)}: {self.message}"
+
+
+class Problem(Answer):
+    """An error as problem+json (RFC 9457)."""
+
+    type: str
+    """`urn:kg:` and the name of the error."""
+    title: str
+    status: int
+    detail: str
+    """What happened, and what to do next."""
+    errors: list[FieldProblem] = Field(default_factory=list[FieldProblem])
+    """For a request that is not valid: what is wrong, field by field."""
+
+
+def problem_of(error: KgError, errors: Sequence[FieldProblem] = ()) -> Problem:
+    """One of our errors as the service tells it."""
+    return Problem(
+        type=f"urn:kg:{error.slug()}",
+        title=type(error).__name__,
+        status=error.status,
+        detail=to_unicode(str(error)[:MAX_DETAIL_CHARACTERS]),
+        errors=list(errors),
+    )
+
+
+def to_unicode(text: str) -> str:
+    """A text that may quote a lone surrogate of the request, as it can be sent."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def problem_of_fields(errors: Sequence[Mapping[str, Any]]) -> Problem:
+    """The errors that pydantic found in a request, as the service tells them."""
+    return problem_of(InvalidInput(describe_problems(errors)), field_problems(errors))
+
+
+def field_problems(errors: Sequence[Mapping[str, Any]]) -> list[FieldProblem]:
+    """The errors that pydantic found, the first twenty; the values themselves are not repeated."""
+    return [FieldProblem(field=_field(each["loc"]), message=_message(each)) for each in errors[:MAX_ERRORS]]
+
+
+def describe_problems(errors: Sequence[Mapping[str, Any]]) -> str:
+    """The same in one line, each field once: of a union, what each of its branches says."""
+    told: dict[str, list[str]] = {}
+    for each in field_problems(errors):
+        told.setdefault(each.field, []).append(each.message)
+    problems = (
+        FieldProblem(field=field, message=", or: ".join(messages)) for field, messages in told.items()
+    )
+    return "; ".join(map(str, problems))
+
+
+def valid(model: type[ModelT], values: Mapping[str, Any]) -> ModelT:
+    """Values as a model.
+
+    Raises:
+        InvalidInput: saying what is wrong with which field.
+    """
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise InvalidInput(describe_problems(error.errors(include_url=False))) from None
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    """Without the name of Python's exception, and with a pattern in words."""
+    about: Mapping[str, Any] = error.get("ctx") or {}
+    if told := _length_message(error, about):
+        return told
+    if told := _IN_WORDS.get(about.get("pattern", "")):
+        return told
+    whole = error["type"] != "value_error" and _field(error["loc"]) == "body"
+    return ("the body: " if whole else "") + str(error["msg"]).removeprefix("Value error, ")
+
+
+def _length_message(error: Mapping[str, Any], about: Mapping[str, Any]) -> str:
+    """What is said of a text or a list that is too long or too short; nothing of anything else."""
+    if "too_" not in error["type"] or error["type"].startswith("bytes_"):
+        return ""
+    if _counts_items(error, about):
+        return _list_message(about)
+    if "max_length" in about:
+        limit = f"at most {about['max_length']:,} characters are allowed"
+        return limit + _ADVICE.get(_field(error["loc"]), "")
+    if "min_length" in about:
+        return f"at least {pluralize(about['min_length'], 'character')} must be given"
+    return ""
+
+
+def _counts_items(error: Mapping[str, Any], about: Mapping[str, Any]) -> bool:
+    """Whether a length is that of a list, a pair or the like: what is checked further is but a "Value"."""
+    if error["type"] not in {"too_long", "too_short"}:
+        return False
+    return about.get("field_type") != "Value" or isinstance(error.get("input"), _WITH_ITEMS)
+
+
+def _list_message(about: Mapping[str, Any]) -> str:
+    limit, least = about.get("max_length"), about.get("min_length")
+    if limit is not None:
+        return f"give at most {limit:,}"
+    return f"give at least {'one' if least == 1 else least}"
+
+
+def _numbered(step: re.Match[str]) -> str:
+    return f"step {int(step[1]) + 1}" + (", " if step[0].endswith(".") else "")
+
+
+def _field(location: Sequence[int | str]) -> str:
+    inner = location[1:] if len(location) > 1 and location[0] in _PLACES else location
+    names = [str(part)[:100] for part in inner if part != "body" and not _BRANCH.match(str(part))]
+    return ".".join(names) or "body"

@@ -1,0 +1,721 @@
+"""Cutting a Markdown text into queries: pieces of a bounded number of tokens, on paragraph borders. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from itertools import chain
+from math import ceil
+from typing import Any, Literal
+
+import structlog
+
+from kg_api.errors import Conflict, InvalidInput
+from kg_api.graph.client import Graph
+from kg_api.graph.spaces import Space
+from kg_api.ingest.service import consolidate, heading, quote_block
+from kg_api.providers.embedding_port import Embedder
+from kg_api.schemas.answers import (
+    AugmentCounts,
+    AugmentDegradation,
+    Augmented,
+    AugmentPiece,
+    AugmentRecord,
+    AugmentRequest,
+    Threshold,
+)
+from kg_api.schemas.search import Degradation, DescribedPlace, SourceHit, SourceHits, SourceSearch
+from kg_api.schemas.vocabulary import MAX_LIMIT, MAX_QUERY_CHARACTERS
+from kg_api.search.notes import Stopwatch
+from kg_api.search.question import SimilarityFilter, filter_by
+from kg_api.search.rank import limit_per_group, near_duplicates
+from kg_api.search.service import SearchService
+from kg_api.spaces.open_spaces import FAULTS
+from kg_api.spaces.plans import OntologySnapshot, PlanWatch
+from kg_api.spaces.registry import SpaceRegistry
+from kg_api.text.chunking import divide, sentences, trim
+from kg_api.text.documents import parse
+from kg_api.text.sources import Measure, is_blank, split, words
+from kg_api.wording import describe_ocr, describe_pages
+
+Span = tuple[int, int]
+Sized = tuple[Span, int]
+
+
+def cut(text: str, count: Callable[[str], int], most: int, overlap: int) -> list[Span]:
+    """Cut a text into pieces of at most `most` tokens and of as many characters as a query may have.
+
+    Pieces consist of whole paragraphs, as an ingested document's; one that is too long is cut between its
+    sentences, then clauses, then words. The end of a piece, of at most `overlap` tokens, stands at the
+    beginning of the next one too: whole paragraphs where they fit, else sentences.
+
+    Args:
+        text: Markdown, or plain text.
+        count: tokens of a text; of a joined one never more than of its parts together.
+        most: tokens of a piece.
+        overlap: at most half of `most`.
+
+    Returns:
+        (start, end) in code points, in order. Together they hold every visible character; none is blank.
+    """
+    characters = most / MAX_QUERY_CHARACTERS  # some tokenizers make one token of a thousand characters
+
+    def measure(text: str, start: int, end: int) -> int:
+        return max(count(text[start:end]), ceil((end - start) * characters))
+
+    paragraphs = split(parse(text, "text", "markdown"))
+    room = most - overlap
+    parts = (part for each in paragraphs for part in divide(text, (each.start, each.end), measure, room))
+    sized = [(part, measure(text, *part)) for part in parts]
+    pieces = (trim(text, *piece) for piece in _pieces(text, sized, measure, most, overlap))
+    return [piece for piece in pieces if piece]
+
+
+def _pieces(text: str, parts: Sequence[Sized], measure: Measure, most: int, overlap: int) -> Iterator[Span]:
+    begin, filled = 0, 0
+    for at, ((start, _), size) in enumerate(parts):
+        if at and filled + size > most:
+            yield begin, start
+            before = _backwards(text, parts[:at], measure, overlap)
+            begin, filled = _tail(before, start, min(overlap, most - size))
+        filled += size
+    if parts:
+        yield begin, parts[-1][0][1]
+
+
+def _tail(backwards: Iterator[Sized], end: int, most: int) -> tuple[int, int]:
+    """Where the text of at most `most` before `end` begins, and its size."""
+    begin, filled = end, 0
+    for (start, _), size in backwards:
+        if filled + size > most:
+            break
+        begin, filled = start, filled + size
+    return begin, filled
+
+
+def _backwards(text: str, parts: Sequence[Sized], measure: Measure, most: int) -> Iterator[Sized]:
+    """Parts from the last one on; where the last that says something is too long, its sentences."""
+    said = next(at for at in reversed(range(len(parts))) if not at or not is_blank(text, *parts[at][0]))
+    if parts[said][1] <= most:
+        return reversed(parts)
+    spans = list(sentences(text, *parts[said][0]))
+    return chain(reversed(parts[said + 1 :]), ((span, measure(text, *span)) for span in reversed(spans)))
+
+
+# From the hits of all pieces to the passages that are given: nothing is left out uncounted. Pure.
+
+Order = Literal["similarity", "rank"]
+
+
+@dataclass(frozen=True, slots=True)
+class PieceHit:
+    piece: int
+    """The piece's number."""
+    rank: int
+    """Among the piece's hits, from 1."""
+    hit: SourceHit
+
+
+@dataclass(frozen=True, slots=True)
+class MergedPassage:
+    """A source with all that found it, the nearest first."""
+
+    found: tuple[PieceHit, ...]
+    duplicates: tuple[str, ...] = ()
+
+    @property
+    def nearest(self) -> PieceHit:
+        """What its similarity and text are of."""
+        return self.found[0]
+
+    @property
+    def rank(self) -> int:
+        """Its best place."""
+        return min(each.rank for each in self.found)
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    per_piece: int
+    per_document: int | None
+    limit: int
+    deduplicate: bool
+    by_rank: bool
+    """Whether ranks are to decide, whatever the similarities."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassageSelection:
+    """The passages, the best first, and how many hits each step left out."""
+
+    passages: list[MergedPassage]
+    order: Order
+    left_out: Counter[str]
+
+
+def select(found: Sequence[PieceHit], choices: Choices) -> PassageSelection:
+    """Choose passages; the searches left out already what is not similar enough.
+
+    The steps: of each piece the best remain, a passage that several pieces found is one, near-duplicates are
+    one, each document gives its best, and then there is the limit. What the best is by is the same for all:
+    the similarity where all have one of the same space, else the rank.
+
+    Args:
+        found: the hits of all pieces.
+        choices: what is kept.
+    """
+    left_out: Counter[str] = Counter()
+    best = _best_of_each_piece(found, choices.per_piece)
+    left_out["beyond_per_piece"] = len(found) - len(best)
+    order = _order(best, by_rank=choices.by_rank)
+    passages = _merge(best, order)
+    left_out["found_again"] = len(best) - len(passages)
+    if choices.deduplicate:
+        left_out["duplicates"], passages = _shorter(passages, _without_duplicates(passages))
+    if choices.per_document is not None:
+        kept = limit_per_group(passages, lambda each: each.nearest.hit.document_id, choices.per_document)
+        left_out["beyond_per_document"], passages = _shorter(passages, kept)
+    left_out["beyond_limit"], passages = _shorter(passages, passages[: choices.limit])
+    return PassageSelection(passages, order, left_out)
+
+
+def _best_of_each_piece(found: Iterable[PieceHit], most: int) -> list[PieceHit]:
+    """Hits of a piece come in the order of their ranks."""
+    return limit_per_group(sorted(found, key=lambda each: each.rank), lambda each: each.piece, most)
+
+
+def _order(found: Sequence[PieceHit], *, by_rank: bool) -> Order:
+    comparable = all(each.hit.similarity is not None for each in found)
+    return (
+        "rank" if by_rank or not comparable or len({each.hit.space for each in found}) > 1 else "similarity"
+    )
+
+
+def _merge(found: Iterable[PieceHit], order: Order) -> list[MergedPassage]:
+    together: dict[tuple[str | int, ...], list[PieceHit]] = {}
+    for each in sorted(found, key=_nearness):
+        together.setdefault(_to_read_merge(each.hit), []).append(each)
+    passages = [MergedPassage(tuple(several)) for several in together.values()]
+    if order == "similarity":
+        return passages
+    return sorted(passages, key=lambda passage: (passage.rank, *_nearness(passage.nearest)))
+
+
+def _to_read_merge(hit: SourceHit) -> tuple[str | int, ...]:
+    """What stands for a hit in the context: several parts of one larger part are the same to the reader."""
+    parent = hit.parent
+    return (hit.document_id, parent.start, parent.end) if parent else (hit.source_id,)
+
+
+def _nearness(each: PieceHit) -> tuple[float, int, int, str]:
+    """The nearest first; equal ones always in the same order."""
+    similarity = each.hit.similarity
+    return 2.0 if similarity is None else -similarity, each.rank, each.piece, each.hit.source_id
+
+
+def _without_duplicates(passages: Sequence[MergedPassage]) -> list[MergedPassage]:
+    groups = near_duplicates([passage.nearest.hit.full_text for passage in passages])
+    return [
+        MergedPassage(passages[first].found, tuple(passages[at].nearest.hit.source_id for at in others))
+        for first, *others in groups
+    ]
+
+
+def _shorter(before: Sequence[MergedPassage], after: list[MergedPassage]) -> tuple[int, list[MergedPassage]]:
+    return len(before) - len(after), after
+
+
+# The context block: passages as Markdown, each below its place and citation. Pure.
+
+Block = tuple[AugmentRecord, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PackedContext:
+    text: str
+    tokens: int
+    records: list[AugmentRecord]
+    left_out: int
+    """Passages that do not fit into the budget."""
+
+
+def context_of(
+    passages: Sequence[MergedPassage], count: Callable[[str], int], budget: int | None
+) -> PackedContext:
+    """Write the passages down, the best first; one that does not fit any more is passed over.
+
+    Args:
+        passages: the best first.
+        count: tokens of a text.
+        budget: most tokens of all; None: no bound.
+    """
+    kept: list[Block] = []
+    tokens = 0
+    for passage in passages:
+        record, block = _block(passage, len(kept) + 1, count)
+        if budget is None or tokens + record.tokens <= budget:
+            tokens += record.tokens
+            kept.append((record, block))
+    text = "".join(block for _, block in kept)
+    return PackedContext(text, tokens, [record for record, _ in kept], len(passages) - len(kept))
+
+
+def citation(source_id: str, start: int, end: int) -> str:
+    """The source, and which code points of its document are meant."""
+    return f"{source_id}#{start}-{end}"
+
+
+def _block(passage: MergedPassage, number: int, count: Callable[[str], int]) -> Block:
+    hit = passage.nearest.hit
+    text, start, end = _to_read(hit)
+    cited = citation(hit.source_id, start, end)
+    page = "" if hit.page is None else f", {describe_pages(hit.page, hit.last_page)}"
+    page += f", {describe_ocr(hit.ocr_confidence)}" if hit.ocr else ""
+    near = page if hit.similarity is None else f"{page}, similarity {hit.similarity:.2f}"
+    place = heading(f"{number}. {' > '.join([hit.ontology + ' / ' + hit.document, *hit.heading])}", 3)
+    block = f"{place}[{cited}]{near}\n\n{quote_block(text)}\n\n"
+    return _record(passage, text, cited, count(block)), block
+
+
+def _to_read(hit: SourceHit) -> tuple[str, int, int]:
+    """The larger part where there is one, else the source; without blanks at its end."""
+    if hit.parent is not None:
+        return hit.parent.text, hit.parent.start, hit.parent.end
+    text = hit.full_text.rstrip()
+    return text, hit.start, hit.start + len(text)
+
+
+def _record(passage: MergedPassage, text: str, cited: str, tokens: int) -> AugmentRecord:
+    hit = passage.nearest.hit
+    return AugmentRecord(
+        **hit.model_dump(include=set(DescribedPlace.model_fields)),
+        citation=cited,
+        text=text,
+        similarity=hit.similarity,
+        space=hit.space,
+        rank=passage.rank,
+        pieces=list(dict.fromkeys(each.piece for each in passage.found)),
+        tokens=tokens,
+        matches=hit.matches,
+        duplicates=list(passage.duplicates),
+    )
+
+
+# The spaces that an augmentation searches, and what is similar enough in each. Pure.
+#
+# The same number means different things to different models.
+
+DEFAULT = 0.7
+MEASURED = {
+    "bge-small-en-v1.5": 0.70,
+    "all-MiniLM-L6-v2": 0.50,
+    "e5-small-v2": 0.85,
+}
+"""By model, where as many of the passages that belong to a text pass (62 %) as with 0.7 in bge-small-en-v1.5.
+
+Of passages that do not, 0.1 to 0.6 % pass on encyclopaedia text and 3 to 17 % within one technical subject.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AugmentScope:
+    """Spaces by the ontologies that they answer."""
+
+    of_ontology: dict[str, Space]
+    new: Space
+    """That of ontologies that are not there."""
+    thresholds: dict[str, Threshold]
+    """By space."""
+
+    @property
+    def spaces(self) -> list[Space]:
+        """One for each model, that with the shortest texts first."""
+        found = {space.slug: space.at("") for space in self.of_ontology.values() or [self.new]}
+        return sorted(found.values(), key=lambda space: (space.identity.max_tokens, space.slug))
+
+    def ontologies(self, space: Space) -> list[str]:
+        return [name for name, own in self.of_ontology.items() if own.slug == space.slug]
+
+    @property
+    def similar(self) -> SimilarityFilter:
+        """What is similar enough: of a number that somebody asks for, nothing passes unmeasured."""
+        return filter_by(self.thresholds)
+
+
+def resolve_scope(request: AugmentRequest, known: OntologySnapshot) -> AugmentScope:
+    """Work out where is searched."""
+    names = known.embedding_states if request.ontologies is None else request.ontologies
+    of_ontology = {name: known.space_of(name) for name in names}
+    spaces = {space.slug: space for space in (*of_ontology.values(), known.new)}
+    thresholds = {slug: threshold(slug, space.identity.model, request) for slug, space in spaces.items()}
+    return AugmentScope(of_ontology, known.new, thresholds)
+
+
+def threshold(space: str, model: str, request: AugmentRequest) -> Threshold:
+    """The least similarity in a space: what is asked for, else what was measured, else 0.7."""
+    if request.mode == "text":
+        return Threshold(space=space, min_similarity=None, source="none")
+    if request.min_similarity is not None:
+        return Threshold(space=space, min_similarity=request.min_similarity, source="request")
+    if model in MEASURED:
+        return Threshold(space=space, min_similarity=MEASURED[model], source="model")
+    return Threshold(space=space, min_similarity=DEFAULT, source="default")
+
+
+# How long texts are for the model of a space, or nearly so where it cannot be asked.
+
+TOKENS_A_WORD = 2
+"""An estimate that is seldom too low: bge has 1.7 tokens a word of the PEPs, markup counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCounter:
+    """Counts tokens."""
+
+    count: Callable[[str], int]
+    most: int | None
+    """What the model takes at once, its query prefix deducted; None: not known."""
+    estimated: bool
+
+
+def counter_of(embedder: Embedder | None) -> TokenCounter:
+    """A counter by a model's tokenizer; without a model by words."""
+    if embedder is None:
+        return TokenCounter(lambda text: TOKENS_A_WORD * words(text), None, estimated=True)
+    identity = embedder.identity
+    prefix = embedder.count_tokens([identity.query_prefix]) if identity.query_prefix else 0
+    return TokenCounter(
+        lambda text: embedder.count_tokens([text]), identity.max_tokens - prefix, estimated=False
+    )
+
+
+# What a text is searched for by: its pieces, and perhaps the whole. Pure.
+
+MAX_PIECES = 64
+"""Of a longer text so many that are spread evenly stand for it."""
+_WORD = re.compile(r"\w")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Something to search for: text[start:end] of the whole text."""
+
+    number: int
+    """From 1."""
+    text: str
+    start: int
+    end: int
+    tokens: int
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    pieces: list[Piece]
+    left_out: int
+    tokens: int
+    """Of the whole text."""
+
+
+def consolidate_request(request: AugmentRequest) -> tuple[str, tuple[str, ...]]:
+    """The text of a request as Markdown, and notes that a person should see.
+
+    Raises:
+        InvalidInput: it does not hold a word.
+    """
+    if request.messages is not None:
+        told = consolidate(request.messages)
+        return told.text, told.notes
+    text = request.text or ""
+    if not _WORD.search(text):
+        raise InvalidInput("text: it contains no word to search for")
+    return text, ()
+
+
+def pieces_of(text: str, request: AugmentRequest, counter: TokenCounter) -> Pieces:
+    """Cut a text. No piece is longer than the model takes at once: it would be averaged, and find less."""
+    tokens = counter.count(text)
+    most = chunk_token_limit(request, counter)
+    one = most if request.one_query_tokens is None else request.one_query_tokens
+    only = trim(text, 0, len(text))
+    if only and tokens <= one and len(text) <= MAX_QUERY_CHARACTERS:
+        return Pieces([_piece(1, text, only, counter)], 0, tokens)
+    overlap = request.overlap_tokens * most // request.chunk_tokens  # as much of a smaller piece
+    spans = cut(text, counter.count, most, overlap)
+    kept = _spread(spans)
+    pieces = [_piece(number, text, span, counter) for number, span in enumerate(kept, start=1)]
+    if request.whole and only and len(spans) > 1:
+        pieces.append(Piece(len(pieces) + 1, text[slice(*only)], *only, tokens, whole=True))
+    return Pieces(pieces, len(spans) - len(kept), tokens)
+
+
+def chunk_token_limit(request: AugmentRequest, counter: TokenCounter) -> int:
+    """Most tokens of a piece."""
+    return request.chunk_tokens if counter.most is None else min(request.chunk_tokens, counter.most)
+
+
+def _piece(number: int, text: str, span: Span, counter: TokenCounter) -> Piece:
+    said = text[slice(*span)]
+    return Piece(number, said, *span, counter.count(said))
+
+
+def _spread(spans: Sequence[Span]) -> list[Span]:
+    if len(spans) <= MAX_PIECES:
+        return list(spans)
+    step = (len(spans) - 1) / (MAX_PIECES - 1)
+    return [spans[round(at * step)] for at in range(MAX_PIECES)]
+
+
+# Searching for the pieces, and what that could not do.
+
+SPARE = 4
+"""So many times the hits that are kept are asked for, so that it is told how many are beyond them."""
+
+_NUMBER = re.compile(r"\d+")
+Search = Callable[[SourceSearch, SimilarityFilter], SourceHits]
+
+
+@dataclass(frozen=True, slots=True)
+class PieceResults:
+    """What the searches for a piece gave: one, or one a space for a whole text too long for a query."""
+
+    piece: Piece
+    answers: list[SourceHits]
+    degraded: list[Degradation] = field(default_factory=list[Degradation])
+
+    @property
+    def degradations(self) -> list[tuple[int, Degradation]]:
+        """What could not be done, with the piece's number."""
+        effects = [*self.degraded, *(each for answer in self.answers for each in answer.degraded)]
+        return [(self.piece.number, each) for each in effects]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How the pieces of one request are searched for."""
+
+    request: AugmentRequest
+    where: AugmentScope
+    spaces: SpaceRegistry
+    search: Search
+
+    def ask(self, piece: Piece) -> PieceResults:
+        """Search for a piece.
+
+        Raises:
+            InvalidInput: the filters name too many documents.
+            Unavailable: no lane that was asked for can answer.
+        """
+        if len(piece.text) <= MAX_QUERY_CHARACTERS or self.request.mode == "text":
+            return PieceResults(piece, [self._search(piece, ontology=self.request.ontology)])
+        told = [self._by_vector(piece, space) for space in self.where.spaces]
+        return PieceResults(
+            piece,
+            [each for each in told if isinstance(each, SourceHits)],
+            [each for each in told if isinstance(each, Degradation)],
+        )
+
+    def _by_vector(self, piece: Piece, space: Space) -> SourceHits | Degradation:
+        """A text too long for a query: its vector is, and full text gets as much as it uses."""
+        try:
+            vector = [float(value) for value in self.spaces.of(space).embed_query(piece.text)]
+            names = self.request.ontology if len(self.where.spaces) == 1 else self.where.ontologies(space)
+            return self._search(piece, ontology=names, query_vector=vector, space=space.slug)
+        except (*FAULTS, InvalidInput, Conflict) as error:  # Conflict: another space answers since a moment
+            effect = f"the whole text could not be searched for by meaning ({error}): only its pieces were"
+            return Degradation(part="embedding", effect=effect)
+
+    def _search(self, piece: Piece, **more: Any) -> SourceHits:
+        request = self.request
+        search = SourceSearch(
+            query_text=piece.text[:MAX_QUERY_CHARACTERS],
+            documents=request.documents,
+            where=request.where,
+            mode=request.mode,
+            limit=min(MAX_LIMIT, request.per_piece * SPARE),
+            per_document=request.per_document or None,
+            mmr_lambda=request.mmr_lambda,
+            exact=request.exact,
+            **more,
+        )
+        return self.search(search, self.where.similar)
+
+
+def together(told: Iterable[tuple[int, Degradation]]) -> list[AugmentDegradation]:
+    """Join what was told of pieces, by their numbers; numbers within an effect make no difference."""
+    first: dict[tuple[str, str], tuple[Degradation, list[int]]] = {}
+    for piece, each in told:
+        key = (each.part, _NUMBER.sub("#", each.effect))
+        pieces = first.setdefault(key, (each, []))[1]
+        if piece not in pieces:
+            pieces.append(piece)
+    return [
+        AugmentDegradation(part=each.part, effect=each.effect, pieces=pieces)
+        for each, pieces in first.values()
+    ]
+
+
+# Augmentation: text -> Markdown -> pieces -> a search for each -> the best passages -> context block.
+
+log = structlog.get_logger()
+
+THREADS = 4
+"""Searches at once, of all augmentations of the process: each has lanes of its own."""
+
+
+class AugmentService:
+    """Finds the passages that go with a long text or a conversation."""
+
+    def __init__(self, graph: Graph, spaces: SpaceRegistry, search: SearchService) -> None:
+        self._spaces = spaces
+        self._search = search
+        self._plans = PlanWatch(graph)
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="augment")
+
+    def close(self) -> None:
+        self._pool.shutdown()
+
+    def augment(self, request: AugmentRequest) -> Augmented:
+        """Find passages. What could not be done is told in `degraded`, never left out silently.
+
+        Raises:
+            InvalidInput: the text holds no word, or the filters name too many documents.
+            Unavailable: no lane that was asked for can answer.
+        """
+        watch = Stopwatch("augment")
+        where = resolve_scope(request, self._plans.known(request.ontologies or ()))
+        with watch.stage("cut"):
+            text, notes = consolidate_request(request)
+            counter = self._counter(where.spaces[0])
+            pieces = pieces_of(text, request, counter)
+        with watch.stage("search"):
+            asking = Asking(request, where, self._spaces, self._search.search)
+            asked = self._ask(asking, pieces)
+        with watch.stage("select"):
+            selection = select(_collect_hits(asked), _choices(request))
+            context = context_of(selection.passages, counter.count, request.token_budget)
+        counts = _counts(text, pieces, asked, selection, context)
+        log.info("augmented", **counts.model_dump(), ms=watch.milliseconds()["total"])
+        return Augmented(
+            context=context.text,
+            context_tokens=context.tokens,
+            tokens_estimated=counter.estimated,
+            records=context.records,
+            order=selection.order,
+            thresholds=[where.thresholds[space.slug] for space in where.spaces],
+            pieces=_present_pieces(asked),
+            counts=counts,
+            notes=[*notes, *_nothing_near(asked, selection, where)],
+            degraded=[
+                *_describe_left_out(pieces),
+                *together(note for each in asked for note in each.degradations),
+            ],
+            timings_ms=watch.milliseconds(),
+        )
+
+    def _counter(self, space: Space) -> TokenCounter:
+        try:
+            return counter_of(self._spaces.of(space).embedder())
+        except FAULTS:  # the searches tell it
+            return counter_of(None)
+
+    def _ask(self, asking: Asking, pieces: Pieces) -> list[PieceResults]:
+        """Search for all pieces side by side, as many as there are threads for."""
+        waiting = [self._pool.submit(copy_context().run, asking.ask, piece) for piece in pieces.pieces]
+        try:
+            return [each.result() for each in waiting]
+        finally:
+            for each in waiting:
+                each.cancel()
+
+
+def _choices(request: AugmentRequest) -> Choices:
+    return Choices(
+        per_piece=request.per_piece,
+        per_document=request.per_document,
+        limit=request.limit,
+        deduplicate=request.deduplicate,
+        by_rank=request.mmr_lambda is not None,
+    )
+
+
+def _collect_hits(asked: Sequence[PieceResults]) -> list[PieceHit]:
+    return [
+        PieceHit(each.piece.number, rank, hit)
+        for each in asked
+        for answer in each.answers
+        for rank, hit in enumerate(answer.sources, start=1)
+    ]
+
+
+def _present_pieces(asked: Sequence[PieceResults]) -> list[AugmentPiece]:
+    return [
+        AugmentPiece(
+            number=each.piece.number,
+            whole=each.piece.whole,
+            start=each.piece.start,
+            end=each.piece.end,
+            tokens=each.piece.tokens,
+            hits=sum(len(answer.sources) for answer in each.answers),
+        )
+        for each in asked
+    ]
+
+
+def _counts(
+    text: str,
+    pieces: Pieces,
+    asked: Sequence[PieceResults],
+    selection: PassageSelection,
+    context: PackedContext,
+) -> AugmentCounts:
+    left_out = selection.left_out
+    answers = [answer for each in asked for answer in each.answers]
+    below = sum(answer.left_out.below_similarity for answer in answers)
+    without = sum(answer.left_out.without_vector for answer in answers)
+    return AugmentCounts(
+        characters=len(text),
+        tokens=pieces.tokens,
+        pieces=len(pieces.pieces),
+        pieces_left_out=pieces.left_out,
+        searches=len(answers),
+        candidates=sum(len(answer.sources) for answer in answers) + below + without,
+        below_similarity=below,
+        without_vector=without,
+        beyond_per_piece=left_out["beyond_per_piece"],
+        found_again=left_out["found_again"],
+        duplicates=left_out["duplicates"],
+        beyond_per_document=left_out["beyond_per_document"],
+        beyond_limit=left_out["beyond_limit"],
+        beyond_budget=context.left_out,
+        records=len(context.records),
+    )
+
+
+def _nothing_near(
+    asked: Sequence[PieceResults], selection: PassageSelection, where: AugmentScope
+) -> list[str]:
+    left_out = (answer.left_out.nearest for each in asked for answer in each.answers)
+    nearest = max((each for each in left_out if each is not None), default=None)
+    if selection.passages or nearest is None:
+        return []
+    bounds = {each.min_similarity for each in where.thresholds.values() if each.min_similarity is not None}
+    least = " or ".join(f"{each:.2f}" for each in sorted(bounds))
+    note = (
+        f"nothing is similar enough: {least} is asked for, and the nearest passage has {nearest:.2f}; a "
+        "lower min_similarity takes it (kg augment --min-similarity)"
+    )
+    return [note]
+
+
+def _describe_left_out(pieces: Pieces) -> list[AugmentDegradation]:
+    if not pieces.left_out:
+        return []
+    effect = (
+        f"the text has {MAX_PIECES + pieces.left_out} pieces: {MAX_PIECES} spread evenly were searched for"
+    )
+    return [AugmentDegradation(part="query", effect=effect, pieces=[])]

@@ -1,0 +1,475 @@
+"""A picture whose like is looked for: one that is stored, or one that was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kg_api.concepts.search import reciprocal_rank_fusion
+from kg_api.errors import DatabaseUnavailable, InvalidInput, NotFound, Unavailable
+from kg_api.graph.client import Graph
+from kg_api.graph.filters import RememberedFilters
+from kg_api.graph.images import having_images
+from kg_api.graph.library import find_source
+from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
+from kg_api.graph.search import Filters
+from kg_api.graph.similar import NearestPictures, hashes_of, places_of, vectors_in, vectors_of
+from kg_api.graph.spaces import Space
+from kg_api.schemas.image_search import ImageHit, ImageHits, ImageScope, ImageSearch, ImageThrough
+from kg_api.schemas.images import ReadImage
+from kg_api.schemas.search import (
+    Degradation,
+    DescribedPlace,
+    ImageFacts,
+    LanePart,
+    Place,
+    SourceHit,
+    SourceSearch,
+)
+from kg_api.schemas.vocabulary import ImageLane
+from kg_api.search.near import comparable, evenly, under_way
+from kg_api.search.notes import Stopwatch
+from kg_api.search.related import RelatedQuery, near_vectors
+from kg_api.search.retrieve import CONCEPTS, PICTURES, TEXT, VECTOR
+from kg_api.search.scope import choose
+from kg_api.search.service import SearchService
+from kg_api.spaces.images import ImageSpaceRegistry, group_by_space
+from kg_api.spaces.open_spaces import FAULTS
+from kg_api.spaces.plans import OntologySnapshot, PlanWatch
+
+
+class ImageLooker(Protocol):
+    """Looks at pictures in processes apart."""
+
+    def look_at(self, data: bytes, /) -> ReadImage: ...
+
+
+class AskedPicture:
+    """A picture, looked at as each space wants it; unpacked only in processes apart."""
+
+    def __init__(self, images: ImageSpaceRegistry, reader: ImageLooker, content: Callable[[], bytes]) -> None:
+        self._images = images
+        self._reader = reader
+        self._content = content
+
+    @property
+    def own(self) -> Place | None:
+        """Where it is stored; None: it was sent."""
+        return None
+
+    @cached_property
+    def looks(self) -> int:
+        """Its perceptual hash.
+
+        Raises:
+            UnreadableDocument: it is no picture, or one that is not read; the message says why.
+            TooBusy: too many files are being read.
+        """
+        return int(self._reader.look_at(self._content()).perceptual_hash, 16)
+
+    def vector_in(self, space: Space) -> NDArray[np.float32]:
+        """Its vector in a space of pictures.
+
+        Raises:
+            ConfigurationError, EmbeddingUnavailable, EmbeddingFailed: the model does not answer.
+            InvalidInput: the model refuses it, or its file cannot be read.
+        """
+        opened = self._images.of(space)
+        return opened.embed_pixels([self._images.render(opened, self._content())])[0]
+
+
+class StoredPicture(AskedPicture):
+    """A stored one; in the space that it is embedded in already it is not looked at again."""
+
+    def __init__(
+        self,
+        images: ImageSpaceRegistry,
+        reader: ImageLooker,
+        place: Place,
+        image: ImageFacts,
+        *,
+        graph: Graph,
+        read_blob: Callable[[str], bytes],
+    ) -> None:
+        super().__init__(images, reader, lambda: read_blob(image.storage_key))
+        self._place = place
+        self._image = image
+        self._graph = graph
+
+    @property
+    def own(self) -> Place:
+        return self._place
+
+    @cached_property
+    def looks(self) -> int:
+        """Its perceptual hash."""
+        return int(self._image.perceptual_hash, 16)
+
+    def vector_in(self, space: Space) -> NDArray[np.float32]:
+        """Its vector in a space of pictures; see `AskedPicture`."""
+        parts = vectors_in(self._graph, self._place.source_id, space)
+        return parts[0].vector if parts else super().vector_in(space)
+
+
+# How a picture looks, in the 64 bits of its perceptual hash.
+
+MAX_BITS: Final = 6
+"""Other sizes and encodings of one picture differ in so many bits at most, other pictures in about 32."""
+
+
+def differing_bits(one: int, other: int) -> int:
+    """In how many bits two hashes differ."""
+    return (one ^ other).bit_count()
+
+
+def look_alike(own: int, hashes: Mapping[str, int]) -> list[str]:
+    """Those that look nearly the same, the most alike first."""
+    bits = {each: differing_bits(own, other) for each, other in hashes.items()}
+    return sorted((each for each in bits if bits[each] <= MAX_BITS), key=lambda each: (bits[each], each))
+
+
+# The ways to pictures that are like one: by vectors of each space of pictures; else by words and looks.
+
+MAX_HASHED = 100_000
+"""Pictures whose looks are compared one by one."""
+MAX_TOLD = 10
+UNSEEN = (*FAULTS, InvalidInput, NotFound, Unavailable)
+"""Why a picture has no vector: by its model, or because its file is lost or cannot be had now."""
+MAX_PARTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ImageLaneFound:
+    """What was found in one way."""
+
+    name: ImageLane
+    found: dict[str, ImageThrough]
+    """By source, the best first."""
+    space: str | None = None
+
+    def at_least(self, similarity: float | None) -> ImageLaneFound:
+        """Without what is less similar, where it is measured by a space of pictures."""
+        if similarity is None or self.name != "picture_space":
+            return self
+        kept = {each: way for each, way in self.found.items() if (way.similarity or 0) >= similarity}
+        return replace(self, found=kept)
+
+
+@dataclass(slots=True)
+class LanesFound:
+    """All of them, and what could not be done."""
+
+    found: list[ImageLaneFound] = field(default_factory=list[ImageLaneFound])
+    degraded: list[Degradation] = field(default_factory=list[Degradation])
+    without: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """Ontologies whose pictures were not compared by vectors, by the reason."""
+    hashes: dict[str, int] = field(default_factory=dict[str, int])
+    """How pictures look that have no vector, by source."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """Where to look."""
+
+    known: OntologySnapshot
+    filters: Filters
+    depth: int
+
+
+class ImageLanes:
+    """Asks them."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._indexes = IndexWatch(graph)
+        self._progress = EmbeddingWatch(graph, "image_embedding")
+
+    def find(
+        self,
+        picture: AskedPicture,
+        known: OntologySnapshot,
+        names: Sequence[str],
+        filters: Filters,
+        depth: int,
+    ) -> LanesFound:
+        """What is like a picture, in some ontologies, of what a filter chose there."""
+        scope, lanes = _Scope(known, filters, depth), LanesFound()
+        if filters.image is False:
+            return lanes
+        there = having_images(self._graph, names) if names else []
+        spaces = known.image_spaces
+        if blind := [name for name in there if name not in spaces]:
+            lanes.without["they have no space of pictures"] = blind
+        for space, own in group_by_space(there, spaces):
+            self._by_vector(picture, scope, space, own, lanes)
+        self._otherwise(picture, scope, lanes)
+        return lanes
+
+    def _by_vector(
+        self, picture: AskedPicture, scope: _Scope, space: Space, names: Sequence[str], lanes: LanesFound
+    ) -> None:
+        if waiting := self._indexes.populating(space.image_index_name):
+            reason = f"the index {space.image_index_name} is {waiting[space.image_index_name]}"
+            lanes.without.setdefault(reason, []).extend(names)
+            return
+        try:
+            vector = picture.vector_in(space)
+        except DatabaseUnavailable:
+            raise
+        except UNSEEN as error:
+            reason = f"the picture could not be embedded in the space {space.slug!r} ({error})"
+            lanes.without.setdefault(reason, []).extend(names)
+            return
+        filters = scope.filters
+        nearest = NearestPictures(
+            vector, space, names, filters.document_ids, scope.depth + 1, sources=filters.sources
+        )
+        (rows,) = self._graph.look_up([nearest.lookup])
+        measured = [(hit.source.source_id, hit.score) for hit in nearest.hits(self._graph, rows).found]
+        found = _ranked("picture_space", _without(picture, measured), space.slug)
+        if measured:
+            lanes.found.append(ImageLaneFound("picture_space", found, space.slug))
+            self._note_under_way(scope, space, names, lanes)
+        elif hashes_of(self._graph, names, filters, limit=1):
+            reason = f"no picture there has a vector in the space {space.slug!r} yet"
+            lanes.without.setdefault(reason, []).extend(names)
+
+    def _note_under_way(self, scope: _Scope, space: Space, names: Sequence[str], lanes: LanesFound) -> None:
+        """Some have a vector already; the others are compared by their looks."""
+        progress = self._progress.read()
+        waiting = [name for name in names if name in progress]
+        if waiting and (left := hashes_of(self._graph, waiting, scope.filters, MAX_HASHED, without=space)):
+            lanes.hashes |= left
+            lanes.degraded += under_way(progress, waiting, "are compared by their looks")
+
+    def _otherwise(self, picture: AskedPicture, scope: _Scope, lanes: LanesFound) -> None:
+        """By looks, and a stored picture by its words."""
+        if names := [name for each in lanes.without.values() for name in each]:
+            lanes.hashes |= hashes_of(self._graph, names, scope.filters, MAX_HASHED)
+        alike = _without(picture, [(each, None) for each in look_alike(picture.looks, lanes.hashes)])
+        if names or alike:
+            found = _ranked("perceptual_hash", alike[: scope.depth])
+            lanes.found.append(ImageLaneFound("perceptual_hash", found))
+        how = "those that look nearly the same were looked for"
+        if names and picture.own is not None:
+            lanes.found.append(self._by_words(picture, scope, names))
+            how += ", and those whose words are near"
+        for reason, own in lanes.without.items():
+            told = ", ".join(own[:MAX_TOLD]) + (" and more" if len(own) > MAX_TOLD else "")
+            lanes.degraded.append(Degradation(part="vectors", effect=f"{told}: {reason}; {how}"))
+        if len(lanes.hashes) >= MAX_HASHED:
+            effect = f"the looks of {MAX_HASHED:,} pictures were compared, there are more"
+            lanes.degraded.append(Degradation(part="query", effect=effect))
+
+    def _by_words(self, picture: AskedPicture, scope: _Scope, names: Sequence[str]) -> ImageLaneFound:
+        own = picture.own
+        if own is None:
+            return ImageLaneFound("words", {})
+        known = scope.known
+        parts = vectors_of(self._graph, [own.source_id], known.answering, known.new).get(own.source_id, [])
+        sources = scope.filters.sources.of_kinds(["image"])
+        within = Filters(names, scope.filters.document_ids, sources)
+        asked = RelatedQuery(own, within, scope.depth)
+        slots = comparable(known.space_of(own.ontology), names, known).slots
+        near = near_vectors(self._graph, asked, evenly(parts, MAX_PARTS), slots, "words")
+        found = {
+            each: ImageThrough(lane="words", rank=way.rank, similarity=way.similarity, space=way.space)
+            for each, way in near.items()
+        }
+        return ImageLaneFound("words", found)
+
+
+Measured = list[tuple[str, float | None]]
+"""Sources, the best first, with their similarity where there is one."""
+
+
+def _without(picture: AskedPicture, found: Sequence[tuple[str, float | None]]) -> Measured:
+    """All but the picture itself."""
+    own = None if picture.own is None else picture.own.source_id
+    return [each for each in found if each[0] != own]
+
+
+def _ranked(lane: ImageLane, found: Measured, space: str | None = None) -> dict[str, ImageThrough]:
+    return {
+        identity: ImageThrough(lane=lane, rank=rank, similarity=similarity, space=space)
+        for rank, (identity, similarity) in enumerate(found, start=1)
+    }
+
+
+# Pictures by words: a search for sources of that kind, told as pictures are.
+
+_PLACE: Final = set(DescribedPlace.model_fields)
+_SAME: Final = {"query_text", "ontology", "documents", "where", "limit", "min_similarity"}
+
+
+def images_by_words(search: SearchService, request: ImageSearch) -> ImageHits:
+    """Find pictures by their words, through concepts, and by what they show where a model reads text.
+
+    Raises:
+        As `SearchService.search`.
+    """
+    asked = request.model_dump(include=_SAME)
+    found = search.search(SourceSearch(**asked, kinds=["image"], concepts=True, explain=True))
+    seen: list[ImageLane] = ["picture_space"] if found.picture_spaces else []
+    return ImageHits(
+        query_text=request.query_text,
+        by=[*seen, "words", "concepts"],
+        spaces=found.picture_spaces,
+        images=[_found(each) for each in found.sources],
+        note=found.note,
+        degraded=found.degraded,
+        timings_ms=found.timings_ms,
+    )
+
+
+def _found(hit: SourceHit) -> ImageHit:
+    parts = hit.explanation.lanes if hit.explanation else []
+    return ImageHit(
+        **hit.model_dump(include=_PLACE), score=hit.score, through=[_through(each) for each in parts]
+    )
+
+
+def _through(part: LanePart) -> ImageThrough:
+    if part.lane in {TEXT, CONCEPTS}:
+        return ImageThrough(lane="words" if part.lane == TEXT else "concepts", rank=part.rank)
+    seen = part.lane.startswith(PICTURES)
+    space = part.lane.removeprefix(PICTURES if seen else VECTOR)
+    lane: ImageLane = "picture_space" if seen else "words"
+    return ImageThrough(lane=lane, rank=part.rank, similarity=part.score, space=space)
+
+
+# Searching for pictures by words, by a picture that is stored, and by one that is sent.
+
+DEPTH = 50
+"""So many of each lane are joined, at least."""
+
+
+class ImageSearchService:
+    """Finds pictures. Thread-safe."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        search: SearchService,
+        images: ImageSpaceRegistry,
+        reader: ImageLooker,
+        read_blob: Callable[[str], bytes],
+    ) -> None:
+        """Open nothing.
+
+        Args:
+            graph: where they are.
+            search: finds them by words.
+            images: the spaces of pictures.
+            reader: looks at pictures in processes apart.
+            read_blob: reads the file of a storage key.
+        """
+        self._graph = graph
+        self._search = search
+        self._images = images
+        self._reader = reader
+        self._read_blob = read_blob
+        self._remembered = RememberedFilters(graph)
+        self._plans = PlanWatch(graph)
+        self._lanes = ImageLanes(graph)
+
+    def search(self, request: ImageSearch) -> ImageHits:
+        """Find pictures by words, or those that are like a stored one.
+
+        Raises:
+            NotFound: there is no such source.
+            InvalidInput: it is a passage, or a filter cannot be understood.
+        """
+        if request.source_id is None:
+            return images_by_words(self._search, request)
+        own = find_source(self._graph, request.source_id)
+        if own.image is None:
+            raise InvalidInput(
+                f"{request.source_id[:200]!r} is a passage of text, not a picture: pictures that go with it "
+                "are at POST /queries/sources/ID/related (kg images for ID)"
+            )
+        picture = StoredPicture(
+            self._images, self._reader, own, own.image, graph=self._graph, read_blob=self._read_blob
+        )
+        return self._like(picture, request)
+
+    def search_like(self, content: bytes, request: ImageScope) -> ImageHits:
+        """Find pictures that are like one that was sent.
+
+        Raises:
+            UnreadableDocument: it is no picture, or one that is not read; the message says why.
+            TooBusy: too many files are being read.
+            InvalidInput: a filter cannot be understood.
+        """
+        picture = AskedPicture(self._images, self._reader, lambda: content)
+        _ = picture.looks  # what is no picture is refused whatever there is to search
+        return self._like(picture, request)
+
+    def _like(self, picture: AskedPicture, request: ImageScope) -> ImageHits:
+        watch = Stopwatch("images")
+        known = self._plans.known(request.ontologies or (), fresh=bool(request.documents))
+        names = known.there(request.ontologies)
+        known.require_known(request.ontologies)
+        with watch.stage("filter") if request.documents or request.where else nullcontext():
+            chosen = choose(self._graph, self._remembered, request, names)
+        depth = max(DEPTH, 3 * request.limit)
+        with watch.stage("pictures"):
+            lanes = self._lanes.find(picture, known, names, chosen.filters, depth)
+        by: list[ImageLane] = [*dict.fromkeys(lane.name for lane in lanes.found)]
+        return ImageHits(
+            source=picture.own,
+            by=by,
+            spaces=[lane.space for lane in lanes.found if lane.space and lane.name == "picture_space"],
+            images=self._join(picture, lanes.found, request),
+            note=_note_less_similar(lanes.found, request.min_similarity),
+            degraded=[*chosen.notes, *lanes.degraded, *_not_measured(by, request)],
+            timings_ms=watch.milliseconds(),
+        )
+
+    def _join(
+        self, picture: AskedPicture, lanes: Sequence[ImageLaneFound], request: ImageScope
+    ) -> list[ImageHit]:
+        """By ranks, for a cosine of one space says nothing in another."""
+        kept = [lane.at_least(request.min_similarity) for lane in lanes]
+        scores = reciprocal_rank_fusion([*lane.found] for lane in kept)
+        best = [*scores.items()][: 2 * request.limit]  # some may have been deleted meanwhile
+        places = {place.source_id: place for place in places_of(self._graph, [each for each, _ in best])}
+        images: list[ImageHit] = []
+        for identity, score in best:
+            place = places.get(identity)
+            if place is None or place.image is None:
+                continue
+            bits = differing_bits(picture.looks, int(place.image.perceptual_hash, 16))
+            images.append(
+                ImageHit(
+                    **place.model_dump(),
+                    score=score,
+                    through=[lane.found[identity] for lane in kept if identity in lane.found],
+                    differing_bits=bits,
+                    near_duplicate=bits <= MAX_BITS,
+                )
+            )
+        return images[: request.limit]
+
+
+def _note_less_similar(lanes: Sequence[ImageLaneFound], least: float | None) -> str | None:
+    """That a least similarity left all out that was measured."""
+    measured = [
+        way.similarity or 0.0 for lane in lanes if lane.name == "picture_space" for way in lane.found.values()
+    ]
+    if least is None or not measured or max(measured) >= least:
+        return None
+    return f"no picture is as similar as {least:g}: the nearest has {max(measured):.2f}"
+
+
+def _not_measured(by: Sequence[ImageLane], request: ImageScope) -> list[Degradation]:
+    if request.min_similarity is None or not {*by} - {"picture_space"}:
+        return []
+    effect = "min_similarity was not applied to what words or looks found: it needs vectors of pictures"
+    return [Degradation(part="query", effect=effect)]

@@ -1,0 +1,408 @@
+"""From what is near to a source to what is told of it: each source once, near-duplicates together. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Final
+
+import numpy as np
+
+from kg_api.graph.client import Graph
+from kg_api.graph.filters import SourceFilter
+from kg_api.graph.fulltext import MAX_TERMS, SCOPES_A_QUERY, lucene_queries, terms
+from kg_api.graph.jobs import Progress
+from kg_api.graph.search import ChunkText, Filters, LaneHit, SpaceVectors, WordedAmong, by_text, chunk_texts
+from kg_api.graph.similar import NearSource, VectorPart, places_of
+from kg_api.graph.spaces import Space
+from kg_api.schemas.base import scope_of_document
+from kg_api.schemas.search import Degradation, MatchedChunk, Place
+from kg_api.schemas.similarity import Duplicate, RepeatedText, SimilarSearch, SimilarSource
+from kg_api.search.rank import MIN_OVERLAP, PlaceReader, near_duplicates, overlap
+from kg_api.search.retrieve import strip_chunk
+from kg_api.spaces.plans import OntologySnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A source that is like the one asked for, with others that say almost the same as it."""
+
+    first: NearSource
+    near_duplicate: bool
+    """Whether it says almost the same as the one asked for."""
+    others: list[NearSource] = field(default_factory=list[NearSource])
+
+    @property
+    def duplicates(self) -> list[Duplicate]:
+        """The others, as the answer has them."""
+        return [duplicate_of(near.place, near.similarity) for near in self.others]
+
+
+def duplicate_of(place: Place, similarity: float | None) -> Duplicate:
+    """Where a near-duplicate stands."""
+    return Duplicate(**place.model_dump(include=_NAMES), similarity=similarity)
+
+
+_NAMES = set(Duplicate.model_fields) - {"similarity"}
+
+
+def each_once(found: Sequence[NearSource], own: str, least: float | None) -> Iterator[NearSource]:
+    """The nearest passage of each source, and of each parent, without those that hold the source itself.
+
+    Args:
+        found: the nearest first.
+        own: id of the source that was asked for.
+        least: what is less similar is left out.
+    """
+    sources, parents = {own}, set[str]()
+    for near in found:
+        if least is not None and near.similarity < least:
+            return
+        if near.place.source_id in sources or own in near.covers or near.parent_id in parents:
+            continue
+        sources.add(near.place.source_id)
+        if near.parent_id is not None:
+            parents.add(near.parent_id)
+        yield near
+
+
+def group_duplicates(own: Place, found: Sequence[NearSource], *, together: bool) -> list[Group]:
+    """Find near-duplicates of the source, and of each other.
+
+    Args:
+        own: the source that was asked for.
+        found: each source once, the nearest first.
+        together: give near-duplicates of each other as one.
+    """
+    groups = together_by_words(own, [near.place for near in found], together=together)
+    return [
+        Group(found[first], copy, [found[other] for other in others]) for copy, (first, *others) in groups
+    ]
+
+
+def together_by_words(own: Place, places: Sequence[Place], *, together: bool) -> list[tuple[bool, list[int]]]:
+    """Groups of places by their numbers, and whether they say almost the same as the source asked for."""
+    groups = near_duplicates([own.full_text, *(place.full_text for place in places)])
+    copies = {index - 1 for index in groups[0]}
+    if not together:
+        return [(at in copies, [at]) for at in range(len(places))]
+    members = [[index - 1 for index in group if index] for group in groups]
+    return [(group[0] in copies, group) for group in sorted(filter(None, members))]
+
+
+# The parts of two sources that are near to each other, as the answer shows them.
+
+MAX_PARTS = 16
+"""Chunks of one source that are compared; of more, so many that are spread evenly."""
+
+
+def present_similar(
+    graph: Graph, own: Place, parts: list[VectorPart], groups: Iterable[Group]
+) -> list[SimilarSource]:
+    """Groups of what is near to a source, with the texts of their nearest chunks."""
+    groups = list(groups)
+    wanted = [each.first.chunk_id for each in groups] + [parts[each.first.part].chunk_id for each in groups]
+    texts = chunk_texts(graph, [identity for identity in wanted if identity is not None])
+    told = {
+        place.source_id: place for place in places_of(graph, [each.first.place.source_id for each in groups])
+    }
+    return [
+        SimilarSource(
+            **told.get(group.first.place.source_id, group.first.place).model_dump(),
+            similarity=group.first.similarity,
+            score=group.first.similarity,
+            chunk=to_matched_chunk(group.first.place, group.first.chunk_id, texts),
+            own_chunk=to_matched_chunk(own, parts[group.first.part].chunk_id, texts),
+            near_duplicate=group.near_duplicate,
+            duplicates=group.duplicates,
+        )
+        for group in groups
+    ]
+
+
+def to_matched_chunk(
+    place: Place, chunk_id: str | None = None, texts: Mapping[str, ChunkText] | None = None
+) -> MatchedChunk:
+    """A chunk, or the whole source where it has none, without the blanks around it."""
+    whole = ChunkText(place.full_text, place.start, place.end, (place.source_id,))
+    # a chunk may have gone meanwhile
+    return strip_chunk(whole if chunk_id is None else (texts or {}).get(chunk_id, whole))
+
+
+def evenly(parts: Sequence[VectorPart], most: int) -> list[VectorPart]:
+    """All of them, or so many that are spread evenly."""
+    if len(parts) <= most:
+        return list(parts)
+    return [parts[int(at)] for at in np.linspace(0, len(parts) - 1, most)]
+
+
+# Text that many documents repeat, such as a licence or the fields above a text: it says nothing. Pure.
+#
+# What three documents share may be one text in several editions, and is what is asked for; so it takes
+# more of
+# them, and only the lesser part of a document can be such text.
+
+MIN_DOCUMENTS: Final = 4
+"""Of 157 PEPs that share a text of several paragraphs are three at most, of those with the same words of
+copyright 49 and 93 (adr/0077)."""
+MIN_FIELDS: Final = 3
+"""Names that a text has, each once for the greater part: those who speak in a transcript come again."""
+MIN_SHARED: Final = 0.5
+"""Of the names of the text that has fewer of them, the share that makes two texts one kind of fields."""
+EXCERPT: Final = 200
+_FIELD = re.compile(r"(?m)^(?P<name>\w[\w -]{0,30}):(?:[ \t]+(?P<value>\S.*))?$")
+_SENTENCE = re.compile(r"[.!?…。！？।]\W*$")
+_MORE = re.compile(r"\s")
+
+
+def repeated_groups(
+    texts: Sequence[str],
+    documents: Sequence[str],
+    same: Sequence[Sequence[int]],
+    named: Collection[int] = (),
+    *,
+    whole: bool = True,
+) -> list[list[int]]:
+    """Which of some texts are repeated by many documents; groups of their numbers, each ascending.
+
+    Args:
+        texts: of the sources.
+        documents: the document of each.
+        same: groups of those that say almost the same, as `near_duplicates` gives them.
+        named: those that were asked for; what they say is not set apart.
+        whole: whether these are all sources of their documents: then a document that is such text for the
+            greater part is a copy of others, and keeps it.
+    """
+    groups = [group for group in _alike(texts, same) if len({documents[at] for at in group}) >= MIN_DOCUMENTS]
+    groups = [group for group in groups if not {*named} & {*group}]
+    if not whole:
+        return groups
+    sizes, found = Counter(documents), Counter(documents[at] for group in groups for at in group)
+    return [
+        kept
+        for group in groups
+        if (kept := [at for at in group if 2 * found[documents[at]] <= sizes[documents[at]]])
+    ]
+
+
+def repeats(text: str, others: Mapping[str, Sequence[str]]) -> int:
+    """How many documents have a text, its own counted too.
+
+    Args:
+        text: of a source.
+        others: what is near to it in other documents, by document.
+    """
+    own = fields_of(text)
+    alike = (any(_same(text, own, each) for each in found) for found in others.values())
+    return 1 + sum(alike)
+
+
+def fields_of(text: str) -> frozenset[str]:
+    """The names of a text's fields, where it is nothing but fields, such as the header of a message."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    fields = [found for line in lines if (found := _FIELD.match(line))]
+    others = sum(1 for line in lines if not _FIELD.match(line) and not _MORE.match(line))
+    names = frozenset(field["name"].casefold() for field in fields)
+    return names if len(names) >= MIN_FIELDS and not others and not _is_speech(fields, names) else frozenset()
+
+
+def describe_repeated(text: str, documents: int, source_ids: Sequence[str]) -> RepeatedText:
+    return RepeatedText(
+        text=" ".join(text.split())[:EXCERPT], documents=documents, source_ids=list(source_ids)
+    )
+
+
+def _alike(texts: Sequence[str], same: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Texts of the same kind of fields, and others that say almost the same."""
+    kinds = defaultdict[frozenset[str], list[int]](list)
+    for at, text in enumerate(texts):
+        if own := fields_of(text):
+            kinds[next((kind for kind in kinds if _same_kind(kind, own)), own)].append(at)
+    among = {at for group in kinds.values() for at in group}
+    return [*kinds.values(), *([at for at in group if at not in among] for group in same)]
+
+
+def _same(text: str, own: frozenset[str], other: str) -> bool:
+    return _same_kind(own, fields_of(other)) if own else overlap(text, other) >= MIN_OVERLAP
+
+
+def _same_kind(own: frozenset[str], other: frozenset[str]) -> bool:
+    return bool(other) and len(own & other) >= MIN_SHARED * min(len(own), len(other))
+
+
+def _is_speech(fields: Sequence[re.Match[str]], names: frozenset[str]) -> bool:
+    """Whether fields are rather what several people say: names that come again, or sentences."""
+    sentences = sum(1 for field in fields if field["value"] and _SENTENCE.search(field["value"]))
+    return 2 * len(names) <= len(fields) or 2 * sentences > len(fields)
+
+
+# Which ontologies can be compared with a source: those of the same model, as far as embedded. Pure.
+
+MAX_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Comparable:
+    """Where vectors of one model are."""
+
+    space: Space
+    slots: list[tuple[Space, list[str]]]
+    """Each slot of the space, and the ontologies that it answers; both slots have the same model."""
+    elsewhere: list[str]
+    """Ontologies that another model answers."""
+    unknown: list[Degradation] = field(default_factory=list[Degradation])
+    """That no document fits."""
+    documents: Sequence[str] | None = None
+    """Only these; None: all but the one that is compared."""
+    sources: SourceFilter = field(default_factory=SourceFilter)
+    """Which of their sources."""
+
+    @property
+    def ontologies(self) -> list[str]:
+        return [name for _, names in self.slots for name in names]
+
+    def degradations(self) -> list[Degradation]:
+        """What cannot be compared, if there is anything."""
+        if not self.elsewhere:
+            return self.unknown
+        more = " and more" if len(self.elsewhere) > MAX_SHOWN else ""
+        effect = (
+            f"vectors of two models cannot be compared, so these ontologies, which another space than "
+            f"{self.space.slug!r} answers, were left out: {', '.join(self.elsewhere[:MAX_SHOWN])}{more}"
+        )
+        return [*self.unknown, Degradation(part="vectors", effect=effect)]
+
+
+def comparable(space: Space, wanted: Sequence[str] | None, known: OntologySnapshot) -> Comparable:
+    """Work out what can be compared with vectors of a space.
+
+    Args:
+        space: whose vectors they are, in either slot.
+        wanted: ontologies to look into; None: all.
+        known: all ontologies.
+
+    Raises:
+        NotFound: one of those wanted does not exist.
+    """
+    known.require_known(wanted)
+    spaces = known.answering
+    names = [name for name in (spaces if wanted is None else wanted) if name in spaces]
+    slots: dict[str, tuple[Space, list[str]]] = {}
+    for name in names:
+        if spaces[name].slug == space.slug:
+            slots.setdefault(spaces[name].key, (spaces[name], []))[1].append(name)
+    elsewhere = sorted(name for name in names if spaces[name].slug != space.slug)
+    return Comparable(space, list(slots.values()), elsewhere)
+
+
+def under_way(
+    progress: Mapping[str, Progress], ontologies: Collection[str], others: str = "are not compared"
+) -> list[Degradation]:
+    """How far each of some ontologies is embedded, where that is not at its end, and what of the others."""
+    waiting = [(name, at) for name, at in progress.items() if name in ontologies][:MAX_SHOWN]
+    effects = [
+        f"{name}: embedding is under way ({at.done} of {at.total} sources); the others {others}"
+        for name, at in waiting
+    ]
+    return [Degradation(part="vectors", effect=effect) for effect in effects]
+
+
+# What is like a source by its words: for sources that have no vector.
+
+NO_VECTORS = SpaceVectors(vectors={}, properties={}, spaces={})
+MAX_HITS = 1000
+
+Scored = tuple[Place, float]
+"""A source, and how much of the words it shares."""
+
+
+def similar_by_words(
+    graph: Graph, own: Place, request: SimilarSearch, scope: Comparable
+) -> list[SimilarSource]:
+    """The sources that share most words with one, the best first; of those that are looked at."""
+    within = Filters(request.ontologies, scope.documents, scope.sources)
+    limit = max(50, 3 * request.limit)
+    while True:
+        found = _find(graph, own, request, limit, within)
+        groups = _groups(own, found, together=request.group_duplicates)
+        if len(groups) >= request.limit or len(found) < limit - 1 or limit >= MAX_HITS:
+            return groups[: request.limit]
+        limit = min(MAX_HITS, 4 * limit)
+
+
+def why(own: Place, request: SimilarSearch) -> list[Degradation]:
+    """What is different when words are compared."""
+    effect = "the source has no vector yet: what shares its words was looked for, which says less"
+    told = [Degradation(part="vectors", effect=effect)]
+    left_out = len(terms(own.full_text)) - MAX_TERMS
+    if left_out > 0:
+        effect = f"its first {MAX_TERMS} words were used, {left_out} were left out"
+        told.append(Degradation(part="query", effect=effect))
+    if request.min_similarity is not None:
+        told.append(Degradation(part="query", effect="min_similarity was not applied: it needs vectors"))
+    return told
+
+
+def _find(graph: Graph, own: Place, request: SimilarSearch, limit: int, within: Filters) -> list[Scored]:
+    besides = None if request.same_document else own.document_id
+    best = sharing_words(graph, own, within, limit, besides=besides)
+    scores = {each.source.source_id: each.score for each in best}
+    places = PlaceReader(graph).read(scores)
+    return [(places[each], score) for each, score in scores.items() if each in places]
+
+
+def sharing_words(
+    graph: Graph, own: Place, within: Filters, limit: int, *, besides: str | None = None
+) -> list[LaneHit]:
+    """The sources that share most words with one, the best first, without itself.
+
+    Args:
+        graph: where they are.
+        own: whose words.
+        within: where to look.
+        limit: how many.
+        besides: a document that is left out.
+    """
+    documents = within.document_ids
+    behind = documents is not None and len(documents) > SCOPES_A_QUERY
+    queries = lucene_queries(terms(own.full_text), within.ontologies, None if behind else documents)
+    if besides is not None:
+        queries = [f"{query} -scope:{scope_of_document(besides)}" for query in queries]
+    among = documents if behind else None
+    every = chain.from_iterable(_by_text(graph, query, limit, among, within.sources) for query in queries)
+    best = sorted(every, key=lambda each: (-each.score, each.source.source_id))[:limit]
+    return [each for each in best if each.source.source_id != own.source_id]
+
+
+def _by_text(
+    graph: Graph, query: str, limit: int, documents: Sequence[str] | None, sources: SourceFilter
+) -> Sequence[LaneHit]:
+    if documents is None and not sources:
+        return by_text(graph, query, NO_VECTORS, limit)
+    among = WordedAmong(query, NO_VECTORS, limit, documents, sources=sources)
+    (found,) = graph.look_up([among.lookup])
+    return among.hits(graph, found).found
+
+
+def _groups(own: Place, found: Sequence[Scored], *, together: bool) -> list[SimilarSource]:
+    groups = together_by_words(own, [place for place, _ in found], together=together)
+    return [
+        _present(own, found[first], [found[other] for other in others], near_duplicate=copy)
+        for copy, (first, *others) in groups
+    ]
+
+
+def _present(own: Place, found: Scored, others: Sequence[Scored], *, near_duplicate: bool) -> SimilarSource:
+    place, score = found
+    return SimilarSource(
+        **place.model_dump(),
+        similarity=None,
+        score=score,
+        chunk=to_matched_chunk(place),
+        own_chunk=to_matched_chunk(own),
+        near_duplicate=near_duplicate,
+        duplicates=[duplicate_of(other, None) for other, _ in others],
+    )

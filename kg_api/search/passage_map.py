@@ -1,0 +1,270 @@
+"""From vectors to two dimensions, by the principal components of a part of them. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kg_api.graph.client import Graph, portions
+from kg_api.graph.similar import count_sources, vectors_of
+from kg_api.schemas.communities import Community
+from kg_api.schemas.metadata import moments_of
+from kg_api.schemas.search import Degradation
+from kg_api.schemas.similarity import MapCommunity, MapDocument, PassageMap
+from kg_api.search.notes import Stopwatch
+from kg_api.spaces.plans import OntologySnapshot
+
+Floats = NDArray[np.float32]
+AXES: Final = 2
+DIRECTIONS: Final = 10
+"""That are turned together: the more of them, the fewer rounds."""
+ROUNDS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """Two axes through the middle of some vectors: those along which they differ most."""
+
+    middle: NDArray[np.float64]
+    """Shape (dimensions,)."""
+    axes: NDArray[np.float64]
+    """Shape (2, dimensions), of length 1 and at right angles; the first has most of the variance."""
+    explained: tuple[float, float]
+    """The share of the variance that each axis has, 0 to 1."""
+
+    @classmethod
+    def of(cls, vectors: Floats) -> Projection:
+        """Principal component analysis (Pearson 1901), by subspace iteration (Halko et al. 2011).
+
+        A few directions, the same to begin with each time, are turned towards those of most variance with
+        each round; the covariance matrix itself, of dimensions squared, is never made. An axis may as well
+        point the other way: here its largest component is positive, so that the same vectors are shown in
+        the same way each time, and not as a mirror image (as scikit-learn's svd_flip).
+
+        Args:
+            vectors: shape (at least 1, at least 2).
+        """
+        middle = vectors.mean(axis=0, dtype=np.float64)
+        apart = (vectors - middle).astype(np.float32)
+        basis = _directions(apart)
+        _, lengths, turned = np.linalg.svd(apart @ basis, full_matrices=False)
+        axes = np.zeros((AXES, apart.shape[1]))  # of a single vector there is one direction
+        axes[: len(turned)] = turned[:AXES] @ basis.T
+        largest = np.abs(axes).argmax(axis=1)
+        axes *= np.where(axes[np.arange(AXES), largest] < 0, -1.0, 1.0)[:, None]
+        total = float(np.square(apart).sum()) or 1.0
+        first, second, *_ = [*map(float, np.square(lengths) / total), 0.0]
+        return cls(middle, axes, (first, second))
+
+    def points(self, vectors: Floats) -> NDArray[np.float64]:
+        """Where vectors are on the axes: shape (vectors, 2)."""
+        return (vectors - self.middle) @ self.axes.T
+
+
+def _directions(apart: Floats) -> Floats:
+    """Some at right angles, among which those of most variance are: shape (dimensions, few)."""
+    dimensions = apart.shape[1]
+    begin = np.random.default_rng(0).standard_normal((dimensions, min(DIRECTIONS, dimensions)))
+    basis = begin.astype(np.float32)
+    for _ in range(ROUNDS):
+        basis, _ = np.linalg.qr(apart.T @ (apart @ basis))
+    return basis
+
+
+def fitted(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Points within -1 to 1, both axes on one scale."""
+    furthest = np.abs(points).max() if len(points) else 0.0
+    return points / furthest if furthest else points
+
+
+# What a map is made of, portion by portion: few vectors are held at once.
+
+PORTION: Final = 1000
+DAY: Final = 10
+"""Characters of `2025-01-31`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassagePortion:
+    """Passages with vectors, and what they belong to."""
+
+    source_ids: list[str]
+    documents: list[str]
+    """Ids."""
+    communities: list[str | None]
+    """Ids of those that the passages' concepts are most of."""
+    vectors: NDArray[np.float32]
+
+
+def read_passages(
+    graph: Graph, ontology: str, limit: int, known: OntologySnapshot, *, grouped: bool
+) -> Iterator[PassagePortion]:
+    """Those that have a vector, of the first so many by their ids, which are as good as drawn by lot.
+
+    Args:
+        graph: where they are.
+        ontology: whose.
+        limit: so many passages are looked at.
+        known: all ontologies.
+        grouped: whether there are communities; without any none is looked for.
+    """
+    after, left = "", limit
+    while left > 0:
+        wanted = min(left, PORTION)
+        rows = graph.read("similar/of_ontology", ontology=ontology, after=after, limit=wanted)
+        if not rows:
+            return
+        after, left = rows[-1]["source_id"], left - len(rows)
+        portion = _portion(graph, {row["source_id"]: row["document_id"] for row in rows}, known)
+        of = read_communities(graph, ontology, portion.source_ids) if grouped else {}
+        yield replace(portion, communities=[of.get(each) for each in portion.source_ids])
+
+
+def read_communities(graph: Graph, ontology: str, source_ids: Sequence[str]) -> dict[str, str]:
+    """By source the community that its concepts are most of; those of none are missing."""
+    rows = graph.read("communities/of_sources", ontology=ontology, source_ids=list(source_ids))
+    return {row["source_id"]: row["community_id"] for row in rows}
+
+
+def _portion(graph: Graph, documents: dict[str, str], known: OntologySnapshot) -> PassagePortion:
+    """Some passages, their communities left open."""
+    found = vectors_of(graph, list(documents), known.answering, known.new)
+    parts = {each: found[each] for each in documents if found.get(each)}
+    means = [np.mean([part.vector for part in each], axis=0) for each in parts.values()]
+    return PassagePortion(
+        source_ids=list(parts),
+        documents=[documents[each] for each in parts],
+        communities=[None] * len(parts),
+        vectors=np.array(means, dtype=np.float32),
+    )
+
+
+def read_documents(graph: Graph, document_ids: Sequence[str]) -> list[MapDocument]:
+    """What is told of documents, in the order of the ids; one that has gone since has its id alone."""
+    rows = [
+        row
+        for some in portions(document_ids, PORTION)
+        for row in graph.read("documents/about", document_ids=list(some))
+    ]
+    there = {row["document_id"]: row for row in rows}
+    return [_document(each, there.get(each)) for each in document_ids]
+
+
+def _document(document_id: str, row: dict[str, Any] | None) -> MapDocument:
+    if row is None:
+        return MapDocument(document_id=document_id, document=document_id, title=document_id)
+    return MapDocument(
+        document_id=document_id,
+        document=row["document"],
+        title=row["title"],
+        date=_day(json.loads(row["metadata"] or "{}").get("date")),
+    )
+
+
+def _day(given: object) -> str | None:
+    """When a document says it is of: of several dates the first."""
+    found = moments_of(given)
+    return found[0].start.isoformat()[:DAY] if found else None
+
+
+# Making a map: axes by a part of the vectors, points of all.
+
+FITTED: Final = 3000
+"""Vectors that the axes are found by; more move them by nothing that can be seen."""
+DIGITS: Final = 4
+"""Of a coordinate: a ten-thousandth of the picture."""
+
+
+def build_map(
+    graph: Graph, ontology: str, limit: int, communities: Sequence[Community], known: OntologySnapshot
+) -> PassageMap:
+    """Make the map of an ontology.
+
+    Args:
+        graph: where it is.
+        ontology: which; it is there.
+        limit: so many passages at most.
+        communities: of its coarsest level, those that are named.
+        known: all ontologies.
+    """
+    watch = Stopwatch("passage_map")
+    total = count_sources(graph, [ontology])
+    with watch.stage("points"):
+        read, points, explained = _points(
+            read_passages(graph, ontology, limit, known, grouped=bool(communities))
+        )
+    with watch.stage("documents"):
+        ids = list(dict.fromkeys(chain.from_iterable(each.documents for each in read)))
+        documents = read_documents(graph, ids)
+    numbers = {each: at for at, each in enumerate(ids)}
+    groups = {each.community_id: at for at, each in enumerate(communities)}
+    of = [each for portion in read for each in portion.communities]
+    return PassageMap(
+        ontology=ontology,
+        space=known.space_of(ontology).slug,
+        source_ids=[each for portion in read for each in portion.source_ids],
+        x=points[:, 0].round(DIGITS).tolist(),
+        y=points[:, 1].round(DIGITS).tolist(),
+        document=[numbers[each] for portion in read for each in portion.documents],
+        community=[None if each is None else groups.get(each) for each in of],
+        documents=documents,
+        communities=[MapCommunity(community_id=each.community_id, name=each.name) for each in communities],
+        total=total,
+        explained=explained,
+        degraded=[*_describe(total, min(limit, total), len(points)), *_unnamed({*of} - {None, *groups})],
+        timings_ms=watch.milliseconds(),
+    )
+
+
+Pieces = list[PassagePortion]
+
+
+def _points(passages: Iterable[PassagePortion]) -> tuple[Pieces, np.ndarray, tuple[float, float]]:
+    """All passages without their vectors, and where each is."""
+    coming = iter(passages)
+    first = _first(coming)
+    if not first:
+        return [], np.empty((0, 2)), (0.0, 0.0)
+    axes = Projection.of(np.concatenate([each.vectors for each in first]))
+    read, points = Pieces(), list[np.ndarray]()
+    for each in chain(first, coming):
+        if each.source_ids:
+            points.append(axes.points(each.vectors))
+            read.append(PassagePortion(each.source_ids, each.documents, each.communities, each.vectors[:0]))
+    return read, fitted(np.concatenate(points)), axes.explained
+
+
+def _first(coming: Iterator[PassagePortion]) -> Pieces:
+    """So many as the axes are found by."""
+    found, count = Pieces(), 0
+    for each in coming:
+        if each.source_ids:
+            found.append(each)
+            count += len(each.source_ids)
+        if count >= FITTED:
+            break
+    return found
+
+
+def _describe(total: int, read: int, shown: int) -> list[Degradation]:
+    told = list[Degradation]()
+    if read < total:
+        effect = f"{read:,} of {total:,} passages, drawn by lot; raise limit to have more of them"
+        told.append(Degradation(part="query", effect=effect))
+    if shown < read:
+        effect = f"{read - shown:,} of {read:,} passages have no vector yet: they are left out"
+        told.append(Degradation(part="vectors", effect=effect))
+    return told
+
+
+def _unnamed(communities: Collection[str | None]) -> list[Degradation]:
+    if not communities:
+        return []
+    effect = f"{len(communities):,} communities beyond the largest are shown as if passages were of none"
+    return [Degradation(part="concepts", effect=effect)]

@@ -1,0 +1,655 @@
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from kg_api.concepts.search import RRF_K
+from kg_api.errors import RerankUnavailable
+from kg_api.graph.client import Graph
+from kg_api.graph.search import MAX_CHUNKS, LaneHit, chunk_texts, vectors_of
+from kg_api.graph.similar import places_of
+from kg_api.providers.rerank import Reranker, blend
+from kg_api.schemas.search import Degradation, DescribedPlace, SourceSearch
+from kg_api.schemas.spaces import USUAL
+from kg_api.schemas.vocabulary import GroupBy
+from kg_api.search.fusion import LaneScores, filter_of, fuse
+from kg_api.search.plan import SearchPlan
+from kg_api.search.retrieve import (
+    CONCEPTS,
+    PICTURES,
+    TEXT,
+    VECTOR,
+    Candidates,
+    Hit,
+    LaneContribution,
+    Ranking,
+    below,
+    find_needed_texts,
+    identity_of,
+    to_matched_chunk,
+)
+from kg_api.suggestions import UNSPACED
+
+# Which texts say almost the same. Pure.
+#
+# The words decide, not the vectors: paragraphs made from one template, with other names and numbers in them,
+# are as near to each other as copies are (bge: cosine 0.80 to 0.98 against 0.87 to 1), but share fewer
+# phrases.
+
+MIN_OVERLAP = 0.85
+"""Of the phrases of both texts, the share that both must have. On five corpora templates end at 0.80."""
+PHRASE_WORDS = 3
+
+_WORD = regex.compile(rf"[{UNSPACED}]\p{{M}}*|[\p{{L}}\p{{N}}\p{{M}}--[{UNSPACED}]]+", regex.VERSION1)
+
+Phrase = tuple[str, ...]
+
+
+def near_duplicates(texts: Sequence[str]) -> list[list[int]]:
+    """Group texts that say almost the same: letters' case, marks between words and layout do not count.
+
+    A text belongs to the first one that it is a near-duplicate of and that leads a group; so all of a group
+    are alike to its first, and what comes first (the best hit) is what stays when a group is given once.
+
+    Args:
+        texts: the best first.
+
+    Returns:
+        Groups of indexes, each ascending, in the order of their first; a text without its like is alone.
+    """
+    return group_alike([phrases_of(text) for text in texts])
+
+
+def group_alike(texts: Sequence[frozenset[Phrase]]) -> list[list[int]]:
+    """The same for texts by their phrases."""
+    groups: dict[int, list[int]] = {}
+    leaders = _Leaders(texts)
+    for index in range(len(texts)):
+        groups.setdefault(leaders.leader_of(index), []).append(index)
+    return list(groups.values())
+
+
+def overlap(one: str, other: str) -> float:
+    """The share of both texts' phrases that both have, from 0 to 1."""
+    a, b = phrases_of(one), phrases_of(other)
+    return len(a & b) / len(a | b)
+
+
+def phrases_of(text: str) -> frozenset[Phrase]:
+    """All runs of three words; of fewer, the words; without any, the text itself. Never empty."""
+    words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    if len(words) < PHRASE_WORDS:
+        return frozenset({tuple(words) or (text.strip(),)})
+    return frozenset(zip(*(words[at:] for at in range(PHRASE_WORDS)), strict=False))
+
+
+class _Leaders:
+    """The first texts of groups by their rarest phrases, so that no text is compared with all.
+
+    Two sets that share enough share one of their first few by any common order (prefix filtering: Chaudhuri,
+    Ganti, Kaushik, ICDE 2006); the rarest first leaves few candidates where texts come from one template.
+    """
+
+    def __init__(self, every: Sequence[frozenset[Phrase]]) -> None:
+        self._every = every
+        self._common = Counter(phrase for phrases in every for phrase in phrases)
+        self._with: defaultdict[Phrase, list[int]] = defaultdict(list)
+
+    def leader_of(self, index: int) -> int:
+        """The first one that overlaps enough; a text without such leads a group of its own."""
+        own, rarest = self._every[index], self._rarest(index)
+        for leader in sorted({each for phrase in rarest for each in self._with.get(phrase, ())}):
+            both = len(own & self._every[leader])
+            if both >= MIN_OVERLAP * (len(own) + len(self._every[leader]) - both):
+                return leader
+        for phrase in rarest:
+            self._with[phrase].append(index)
+        return index
+
+    def _rarest(self, index: int) -> list[Phrase]:
+        phrases = self._every[index]
+        needed = max(1, math.ceil(MIN_OVERLAP * len(phrases) - 1e-9))
+        rarest = sorted(phrases, key=lambda phrase: (self._common[phrase], phrase))
+        return rarest[: len(phrases) - needed + 1]
+
+
+# What a search shows or compares of its hits, read once.
+
+
+class PlaceReader:
+    """Reads sources, each once. One a search: lanes bring ids and scores, and few hits are ever shown."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._known: dict[str, DescribedPlace] = {}
+        self._phrases: dict[str, frozenset[Phrase]] = {}
+        self._alike: dict[tuple[str, ...], list[list[int]]] = {}
+
+    def read(self, source_ids: Iterable[str]) -> Mapping[str, DescribedPlace]:
+        """Give all that were read, by id; one that was deleted since it was found is missing."""
+        unknown = [each for each in dict.fromkeys(source_ids) if each not in self._known]
+        if unknown:
+            self._known.update((place.source_id, place) for place in places_of(self._graph, unknown))
+        return self._known
+
+    def __getitem__(self, source_id: str) -> DescribedPlace:
+        return self._known[source_id]
+
+    def there(self, hits: Iterable[Hit]) -> list[Hit]:
+        """Read the sources of hits; give those hits whose source was not deleted since they were found."""
+        hits = list(hits)
+        known = self.read(hit.found.source.source_id for hit in hits)
+        return [hit for hit in hits if hit.found.source.source_id in known]
+
+    def alike(self, source_ids: Sequence[str]) -> list[list[int]]:
+        """Groups of near-duplicates among sources that were read; what was compared once is known.
+
+        Lanes may be asked several times, deeper each time, and what they found is thinned out in the end.
+        """
+        asked = tuple(source_ids)
+        if asked not in self._alike:
+            self._alike[asked] = group_alike([self._phrases_of(each) for each in asked])
+        return self._alike[asked]
+
+    def _phrases_of(self, source_id: str) -> frozenset[Phrase]:
+        if source_id not in self._phrases:
+            self._phrases[source_id] = phrases_of(self._known[source_id].full_text)
+        return self._phrases[source_id]
+
+
+# An answer that is not the same thing again and again.
+
+T = TypeVar("T")
+MAX_COMPARED = 500
+"""Hits whose texts are compared with each other, five times the largest answer."""
+
+
+def thin_out(hits: Sequence[Hit], request: SourceSearch, places: PlaceReader) -> list[Hit]:
+    """Near-duplicates once, and no more of a document than were asked for."""
+    if request.collapse_duplicates:
+        hits = without_duplicates(hits[:MAX_COMPARED], places)
+    if request.per_document is not None:
+        hits = limit_per_group(hits, lambda hit: hit.found.source.document_id, request.per_document)
+    return list(hits)
+
+
+def go_on(kept: Sequence[Hit], hits: Sequence[Hit], request: SourceSearch, places: PlaceReader) -> list[Hit]:
+    """What is kept, unchanged, and behind it what deeper lanes found, thinned out with it."""
+    known = {hit.identity for hit in kept}
+    new = [hit for hit in hits if hit.identity not in known]
+    if request.collapse_duplicates and new:
+        new = [hit for hit in without_duplicates([*kept, *new], places) if hit.identity not in known]
+    every = [*kept, *new]
+    if request.per_document is None:
+        return every
+    return limit_per_group(every, lambda hit: hit.found.source.document_id, request.per_document)
+
+
+def without_duplicates(hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
+    """The first of each group of near-duplicates, naming the others; without those that were deleted."""
+    hits = places.there(hits)
+    groups = places.alike([hit.found.source.source_id for hit in hits])
+    return [_naming(hits[first], [hits[other] for other in others]) for first, *others in groups]
+
+
+def _naming(hit: Hit, others: Sequence[Hit]) -> Hit:
+    """A hit with those that it stands for, and those that each of them stood for."""
+    stood_for = [
+        source_id for each in others for source_id in (each.found.source.source_id, *each.duplicates)
+    ]
+    return hit._replace(duplicates=tuple(dict.fromkeys([*hit.duplicates, *stood_for])))
+
+
+def diverse(plan: SearchPlan, hits: Sequence[Hit], vectors: Mapping[str, NDArray[np.float32]]) -> list[Hit]:
+    """In the order of maximal marginal relevance; one without a vector counts as unlike all others."""
+    weight = plan.request.mmr_lambda
+    if weight is None:
+        return list(hits)
+    spaces = [plan.scope.space_of(hit.found.source.ontology) for hit in hits]
+    near = similarities([vectors.get(hit.identity) for hit in hits], spaces)
+    chosen = marginal_relevance([hit.score for hit in hits], near, weight, plan.reach)
+    return [
+        hits[at]._replace(score=value, mmr_score=value, mmr_rank=rank)
+        for rank, (at, value) in enumerate(chosen, start=1)
+    ]
+
+
+def limit_per_group(items: Iterable[T], group_of: Callable[[T], Hashable], most: int) -> list[T]:
+    """The items in their order, at most so many of each group."""
+    seen = Counter[Hashable]()
+    kept: list[T] = []
+    for item in items:
+        seen[group_of(item)] += 1
+        if seen[group_of(item)] <= most:
+            kept.append(item)
+    return kept
+
+
+def similarities(
+    vectors: Sequence[NDArray[np.float32] | None], spaces: Sequence[str | None]
+) -> NDArray[np.float64]:
+    """Cosine of each pair, shape (n, n); 0 where one has no vector, or theirs are of different models."""
+    count = len(vectors)
+    near = np.zeros((count, count))
+    for space in {each for each in spaces if each is not None}:
+        own = [at for at in range(count) if spaces[at] == space and vectors[at] is not None]
+        if own:
+            rows = np.array([vectors[at] for at in own], dtype=np.float64)
+            rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+            near[np.ix_(own, own)] = rows @ rows.T
+    return near
+
+
+def marginal_relevance(
+    scores: Sequence[float], near: NDArray[np.float64], weight: float, limit: int
+) -> list[tuple[int, float]]:
+    """Order by maximal marginal relevance: each next one is relevant, and unlike those before it.
+
+    Carbonell, Goldstein: The use of MMR, SIGIR 1998: weight * relevance - (1 - weight) * greatest similarity
+    to what was chosen. Relevance is the score brought to 0 to 1 over what is given, so that both sides of the
+    difference have one scale.
+
+    Returns:
+        Which one (its place in `scores`) and its value, at most `limit` of them.
+    """
+    relevance = _to_unit(np.asarray(scores, dtype=np.float64))
+    closest = np.zeros(len(scores))
+    chosen: list[tuple[int, float]] = []
+    left = list(range(len(scores)))
+    while left and len(chosen) < limit:
+        values = weight * relevance[left] - (1 - weight) * closest[left]
+        best = left[int(np.argmax(values))]  # of equal ones the one that came first
+        chosen.append((best, float(values.max())))
+        closest = np.maximum(closest, near[best])
+        left.remove(best)
+    return chosen
+
+
+def _to_unit(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    low, high = (scores.min(), scores.max()) if scores.size else (0.0, 0.0)
+    return (scores - low) / (high - low) if high > low else np.ones_like(scores)
+
+
+# Pages: the hits of one, out of all in their order.
+#
+# What the first look at the lanes found comes first, in its order; then what is new at each deeper one.
+# So the
+# order of a walk is one and the same, however deep it goes, and the first page is what it was without pages.
+
+
+def is_short(plan: SearchPlan, hits: Sequence[Hit]) -> bool:
+    """Whether a page behind the first one is not full."""
+    return bool(plan.page.given) and len(_left(plan, hits)) < plan.request.limit
+
+
+def can_go_deeper(plan: SearchPlan, candidates: Candidates) -> bool:
+    """Whether deeper lanes may find more, and may be asked."""
+    return plan.depth < MAX_CHUNKS and _there_may_be_more(plan, candidates)
+
+
+def _there_may_be_more(plan: SearchPlan, candidates: Candidates) -> bool:
+    """Not where a lane, which is ordered by similarity, reached what is not similar enough."""
+    hidden = not plan.similar.least or filter_of(plan).may_hide(candidates, plan.scope.slugs)
+    return candidates.cut and hidden
+
+
+def take_page(
+    plan: SearchPlan, candidates: Candidates, ranking: Ranking, found: int, places: PlaceReader
+) -> Ranking:
+    """The hits of the page, and whether there may be more.
+
+    Args:
+        plan: what is asked.
+        candidates: what the lanes found.
+        ranking: that in its order, thinned out.
+        found: how many it was before.
+        places: reads their sources.
+    """
+    left = _left(plan, ranking.hits)
+    with plan.watch.stage("tell"):
+        shown = _first_there(left, plan.request.limit, places)
+    beyond = len(left) > plan.request.limit or _were_left_out(plan, left, found)
+    more = beyond or can_go_deeper(plan, candidates)
+    if plan.page.given and not more and _there_may_be_more(plan, candidates):
+        effect = f"no search looks at more than the first {MAX_CHUNKS:,} of each lane; there may be more"
+        plan.notes.record("page", [Degradation(part="query", effect=effect)])
+    return replace(ranking, hits=shown, more=more)
+
+
+def _were_left_out(plan: SearchPlan, left: Sequence[Hit], found: int) -> bool:
+    """Whether hits were not compared for near-duplicates, and so left to further pages."""
+    looked = bool(plan.page.given) and len(left) < plan.request.limit
+    return plan.request.collapse_duplicates and found > MAX_COMPARED and not looked
+
+
+def _left(plan: SearchPlan, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """Those that no page before had."""
+    return [hit for hit in hits if not plan.page.gave(hit.identity)] if plan.page.given else hits
+
+
+def _first_there(hits: Sequence[Hit], limit: int, places: PlaceReader) -> list[Hit]:
+    """The best ones; what was deleted since it was found takes nobody's place."""
+    there = list[Hit]()
+    while hits and len(there) < limit:
+        part, hits = hits[: limit - len(there)], hits[limit - len(there) :]
+        there += places.there(part)
+    return there
+
+
+# From what the lanes found to one order of what is similar enough.
+
+
+def order(plan: SearchPlan, candidates: Candidates) -> Ranking:
+    """Fuse what was found, and leave out what is not similar enough."""
+    hits = fuse_lanes(plan, candidates) if candidates.fused is None else candidates.fused
+    further = {name: lane for name, lane in candidates.lanes.items() if name.startswith(PICTURES)}
+    if candidates.fused is not None and not plan.request.graph:  # that comes behind the first hits
+        further[CONCEPTS] = candidates.carried
+    return filter_of(plan).apply(join_further(hits, further) if further else hits)
+
+
+def falls_short(plan: SearchPlan, candidates: Candidates, ranking: Ranking, places: PlaceReader) -> bool:
+    """Whether deeper lanes may make an answer longer that is too short for what is left out."""
+    request = plan.request
+    leaves_out = request.per_document is not None or request.collapse_duplicates or plan.similar.least
+    if not (leaves_out and can_go_deeper(plan, candidates)):
+        return False
+    with plan.watch.stage("thin_out"):
+        return len(thin_out(ranking.hits, request, places)) < request.limit
+
+
+def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
+    """All that lanes found, fused; of a parent only its best child, unless each chunk is a hit."""
+    request = plan.request
+    with plan.watch.stage("fuse"):
+        own = {name: lane for name, lane in candidates.lanes.items() if not name.startswith(PICTURES)}
+        lanes = _point(own, request.group_by)
+        found = _merge_lanes(lanes, request.group_by)
+        joined = fuse(
+            list(_lane_scores(lanes, plan)),
+            request.fusion,
+            rrf_k=request.rrf_k,
+            vector_weight=request.vector_weight,
+        )
+        hits = [
+            Hit(found[identity], identity, each.score, each.parts, fused_rank=rank, fused_score=each.score)
+            for rank, (identity, each) in enumerate(joined.items(), 1)
+        ]
+        return hits if request.group_by == "chunk" else _first_of_each_parent(hits)
+
+
+def join_further(hits: Sequence[Hit], further: Mapping[str, Sequence[LaneHit]]) -> list[Hit]:
+    """Join what vectors and words found with what concepts and spaces of pictures did, by reciprocal rank."""
+    joined = {
+        hit.identity: hit._replace(passage_rank=rank, score=1 / (RRF_K + rank))
+        for rank, hit in enumerate(hits, start=1)
+    }
+    for name, lane in further.items():
+        led = {found.source.source_id: (rank, found) for rank, found in enumerate(lane, start=1)}
+        known = {hit.found.source.source_id for hit in joined.values()}
+        joined |= {each: Hit(found, each, 0.0) for each, (_, found) in led.items() if each not in known}
+        joined = {identity: _join(hit, name, led) for identity, hit in joined.items()}
+    ordered = sorted(joined.values(), key=lambda hit: -hit.score)  # of equal ones the first found
+    return [hit._replace(fused_rank=rank, fused_score=hit.score) for rank, hit in enumerate(ordered, start=1)]
+
+
+def _join(hit: Hit, name: str, led: Mapping[str, tuple[int, LaneHit]]) -> Hit:
+    if hit.found.source.source_id not in led:
+        return hit
+    rank, found = led[hit.found.source.source_id]
+    part = LaneContribution(name, rank, found.score, 1.0, 1 / (RRF_K + rank))
+    told = hit.found._replace(through=found.through or hit.found.through)
+    return hit._replace(found=told, score=hit.score + part.contribution, parts=(*hit.parts, part))
+
+
+Lanes = Mapping[str, Sequence[LaneHit]]
+
+
+def _point(lanes: Lanes, group_by: GroupBy) -> Lanes:
+    """Let a chunk over several sources stand for the one that the words point at, if they do."""
+    words = {found.source.source_id: found for found in lanes.get(TEXT, ())}
+    return {
+        name: _first_of_each(lane, words, group_by) if name.startswith(VECTOR) else lane
+        for name, lane in lanes.items()
+    }
+
+
+def _first_of_each(lane: Sequence[LaneHit], words: Mapping[str, LaneHit], group_by: GroupBy) -> list[LaneHit]:
+    """The lane with each hit once: two chunks may point at one source."""
+    first: dict[str, LaneHit] = {}
+    for each in lane:
+        pointed = _pointing(each, words)
+        first.setdefault(identity_of(pointed, group_by), pointed)
+    return list(first.values())
+
+
+def _pointing(each: LaneHit, words: Mapping[str, LaneHit]) -> LaneHit:
+    if each.chunk is None or len(each.chunk.covers) == 1:
+        return each
+    there = [words[identity] for identity in each.chunk.covers if identity in words]
+    return each._replace(source=max(there, key=lambda found: found.score).source) if there else each
+
+
+def _lane_scores(lanes: Lanes, plan: SearchPlan) -> Iterator[LaneScores]:
+    for name, lane in lanes.items():
+        best_first: dict[str, float] = {}
+        for each in lane:
+            best_first.setdefault(identity_of(each, plan.request.group_by), each.score)
+        if name.startswith(VECTOR):
+            slug = name.removeprefix(VECTOR)
+            calibration = plan.scope.calibrations.get(slug) or USUAL
+            yield LaneScores(name, best_first, _further(lanes, slug, plan), calibration)
+        else:
+            yield LaneScores(name, best_first)
+
+
+def _further(lanes: Lanes, slug: str, plan: SearchPlan) -> dict[str, float]:
+    """The similarity of what words found, where it is of this lane's model."""
+    return {
+        identity_of(each, plan.request.group_by): each.similarity
+        for each in lanes.get(TEXT, ())
+        if each.similarity is not None and plan.scope.space_of(each.source.ontology) == slug
+    }
+
+
+def _merge_lanes(lanes: Lanes, group_by: GroupBy) -> dict[str, LaneHit]:
+    """By identity; the first lanes are preferred, for those of vectors know the chunk that matched."""
+    return {
+        identity_of(each, group_by): each for lane in reversed([*lanes.values()]) for each in reversed(lane)
+    }
+
+
+def _first_of_each_parent(hits: Sequence[Hit]) -> list[Hit]:
+    def parent(hit: Hit) -> str:
+        chunk = hit.found.chunk
+        return hit.identity if chunk is None or chunk.parent_id is None else chunk.parent_id
+
+    return limit_per_group(hits, parent, 1)
+
+
+# What the graph leads to, behind the best hits: it cannot spoil the top.
+
+KEPT = 5
+"""Hits that stay where they are."""
+
+
+def fill_from_graph(
+    plan: SearchPlan, refined: Ranking, hits: Sequence[Hit], carried: Sequence[LaneHit], places: PlaceReader
+) -> Ranking:
+    """Join, behind the first hits, those that follow with what concepts lead to, by reciprocal rank.
+
+    Args:
+        plan: what is asked.
+        refined: the hits in their order, read again, thinned out and made different where that was asked for.
+        hits: those of before.
+        carried: what concepts lead to, the best first.
+        places: reads sources.
+    """
+    best = [hit._replace(passage_rank=rank) for rank, hit in enumerate(refined.hits[:KEPT], start=1)]
+    reordered = plan.request.rerank or plan.request.mmr_lambda is not None
+    joined = _joined(plan, best, refined.hits if reordered else hits, carried)
+    every = [*best, *_behind(best, joined.hits)]
+    return replace(
+        refined, hits=thin_out(every, plan.request, places), lost=not_among(every, refined.lost, joined.lost)
+    )
+
+
+def not_among(shown: Sequence[Hit], *lost: Sequence[Hit]) -> list[Hit]:
+    """What was lost on several ways, each once, and without what another way brought."""
+    known = {hit.identity for hit in shown}
+    every = {hit.identity: hit for each in lost for hit in each}
+    return [hit for identity, hit in every.items() if identity not in known]
+
+
+def _joined(
+    plan: SearchPlan, best: Sequence[Hit], hits: Sequence[Hit], carried: Sequence[LaneHit]
+) -> Ranking:
+    """All that is not among the best; of what is not similar enough only what stands beside such as is.
+
+    Ranks count what is thinned out later, on both sides.
+    """
+    known = {hit.identity for hit in best}
+    rest = [hit for hit in hits if hit.identity not in known]
+    there = {hit.found.source.source_id for hit in best}
+    led = [each for each in carried if each.source.source_id not in there]
+    similar = filter_of(plan)
+    beside = similar.similar.keep_carried and any(similar.passes(hit) for hit in best)
+    return similar.divide(join_further(rest, {CONCEPTS: led}), beside=beside)
+
+
+def _behind(best: Sequence[Hit], joined: Sequence[Hit]) -> Iterator[Hit]:
+    """With ranks that go on from the best, and scores below theirs."""
+    least = min((hit.score for hit in best), default=0.0)
+    for rank, hit in enumerate(below(least, joined), start=len(best) + 1):
+        before = None if hit.passage_rank is None else hit.passage_rank + len(best)
+        yield hit._replace(fused_rank=rank, passage_rank=before)
+
+
+# Refining an order: read again, near-duplicates once, made different; each only when it was asked for.
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """A reranker and the time it has."""
+
+    reranker: Reranker | None
+    seconds: float
+
+
+NO_RERANKING = Reranking(None, 0)
+
+
+class Ranker:
+    """The stages behind fusion."""
+
+    def __init__(self, graph: Graph, reranking: Reranking = NO_RERANKING) -> None:
+        self._graph = graph
+        self._reranking = reranking
+
+    def refine(self, plan: SearchPlan, ranking: Ranking, places: PlaceReader) -> Ranking:
+        """All hits; the best are not only such as concepts brought beside one that is not among them."""
+        similar = filter_of(plan)
+        kept = self._kept(plan, ranking.hits, places)
+        best = kept[: plan.request.limit]
+        if best and not any(similar.passes(hit) for hit in best):
+            kept = self._kept(plan, similar.strict(ranking.hits), places)
+        return replace(ranking, hits=kept)
+
+    def _kept(self, plan: SearchPlan, hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
+        """Rerank, collapse near-duplicates, thin out documents, diversify."""
+        request, notes = plan.request, list[Degradation]()
+        every = self._rerank(plan, hits, places, notes) if request.rerank else hits
+        with plan.watch.stage("thin_out"):
+            kept = thin_out(every, request, places)
+        short = len(kept) < request.limit
+        if request.mmr_lambda is not None:
+            first = max(request.first_stage_limit, request.limit)
+            with plan.watch.stage("mmr"):
+                kept = [*self._diverse(plan, kept[:first], notes), *kept[first:]]
+        if request.collapse_duplicates and short and len(every) > MAX_COMPARED:
+            effect = f"the best {MAX_COMPARED} hits are near-duplicates of few; the others were left out"
+            notes.append(Degradation(part="query", effect=effect))
+        plan.notes.record("rank", notes)
+        return kept
+
+    def _rerank(
+        self, plan: SearchPlan, hits: Sequence[Hit], places: PlaceReader, notes: list[Degradation]
+    ) -> Sequence[Hit]:
+        """Let the reranker read the first ones."""
+        question, depth = plan.request.query_text, plan.request.first_stage_limit
+        if question is None:
+            notes.append(_not_reranked("a cross-encoder reads words, and there is no query_text"))
+            return hits
+        with plan.watch.stage("rerank"):
+            first = self._read(question, hits[:depth], places, notes)
+            return [*first, *_behind_ranker(first, hits[depth:])]
+
+    def _read(
+        self, question: str, hits: Sequence[Hit], places: PlaceReader, notes: list[Degradation]
+    ) -> Sequence[Hit]:
+        reranker, seconds = self._reranking.reranker, self._reranking.seconds
+        if reranker is None:
+            notes.append(_not_reranked("there is no reranker: see KG_RERANK__PROVIDER in docs/settings.md"))
+            return hits
+        hits = places.there(hits)
+        found = [hit.found for hit in hits]
+        texts = chunk_texts(self._graph, find_needed_texts(found))
+        passages = [to_matched_chunk(each, places[each.source.source_id], texts).text for each in found]
+        try:
+            scores = reranker.score(question, passages, seconds=seconds)
+        except RerankUnavailable as error:
+            notes.append(_not_reranked(str(error)))
+            return hits
+        if len(scores) < len(hits):
+            why = f"{len(scores)} of {len(hits)} hits were read in {seconds:g} s"
+            effect = f"{why}; the others keep the fused order behind them"
+            notes.append(Degradation(part="rerank", effect=effect))
+        placed = _apply_scores(hits[: len(scores)], scores)
+        return [*placed, *_behind_ranker(placed, hits[len(scores) :])]
+
+    def _diverse(self, plan: SearchPlan, hits: Sequence[Hit], notes: list[Degradation]) -> list[Hit]:
+        properties = {each.space.key: each.space.vector_property for each in plan.scope.spaces}
+        wanted = [
+            {
+                "identity": hit.identity,
+                "source_id": hit.found.source.source_id,
+                "chunk_id": hit.found.chunk.chunk_id if hit.found.chunk else None,
+                "property": properties.get(plan.scope.key_of(hit.found.source.ontology), "embedding"),
+            }
+            for hit in hits
+        ]
+        vectors = vectors_of(self._graph, wanted)
+        chosen = diverse(plan, hits, vectors)
+        if without := sum(hit.identity not in vectors for hit in chosen):
+            effect = f"{without} of the hits have no vector: mmr_lambda took them as unlike all others"
+            notes.append(Degradation(part="vectors", effect=effect))
+        taken = {hit.identity for hit in chosen}
+        return [*chosen, *(hit for hit in hits if hit.identity not in taken)]
+
+
+def _apply_scores(hits: Sequence[Hit], scores: Sequence[float]) -> list[Hit]:
+    """Hits that were read, in the order of their blended scores."""
+    blended = blend([hit.score for hit in hits], scores)
+    given = zip(hits, scores, blended, strict=True)
+    read = [hit._replace(score=value, rerank_score=score) for hit, score, value in given]
+    ordered = sorted(read, key=lambda hit: (-hit.score, hit.fused_rank))
+    return [hit._replace(rerank_rank=rank) for rank, hit in enumerate(ordered, start=1)]
+
+
+def _behind_ranker(first: Sequence[Hit], rest: Sequence[Hit]) -> list[Hit]:
+    """Hits that were not read, in their order, with scores below those that were."""
+    if not first:
+        return list(rest)
+    return below(min(hit.score for hit in first), rest)
+
+
+def _not_reranked(why: str) -> Degradation:
+    return Degradation(part="rerank", effect=f"not reranked, the fused order stands: {why}")

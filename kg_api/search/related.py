@@ -1,0 +1,348 @@
+"""The ways that lead from a picture to passages and from a passage to pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+
+from kg_api.concepts.search import none_yet, reciprocal_rank_fusion
+from kg_api.graph.client import Graph
+from kg_api.graph.filters import RememberedFilters
+from kg_api.graph.library import find_source, neighbours
+from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
+from kg_api.graph.search import TEXT_INDEX, Filters, LaneHit, NearestPassages, SeedPassage, by_concepts
+from kg_api.graph.similar import NearestPictures, VectorPart, places_of, vectors_in, vectors_of
+from kg_api.graph.spaces import Space
+from kg_api.schemas.filters import KIND, conditions_of
+from kg_api.schemas.image_search import RelatedSearch, RelatedSource, RelatedSources, RelatedThrough
+from kg_api.schemas.search import Degradation, Place
+from kg_api.schemas.vocabulary import RelatedLane, SourceKind
+from kg_api.search.near import NO_VECTORS, comparable, evenly, sharing_words, under_way
+from kg_api.search.notes import Stopwatch
+from kg_api.search.question import PictureQuestions, PictureVector
+from kg_api.search.retrieve import PASSAGE
+from kg_api.search.scope import choose_sources
+from kg_api.spaces.images import ImageSpaceRegistry, group_by_space, is_one_space
+from kg_api.spaces.plans import OntologySnapshot, PlanWatch
+
+Found = dict[str, RelatedThrough]
+"""By source, the best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedQuery:
+    """What is looked for, and where."""
+
+    own: Place
+    within: Filters
+    depth: int
+    """Most sources of each lane."""
+
+
+def in_document(graph: Graph, asked: RelatedQuery) -> Found:
+    """What stands in the same document, by distance in reading order."""
+    own, within = asked.own, asked.within
+    if within.ontologies is not None and own.ontology not in within.ontologies:
+        return {}
+    if within.document_ids is not None and own.document_id not in within.document_ids:
+        return {}
+    rows = graph.read(
+        "similar/in_document",
+        ontology=own.ontology,
+        document_id=own.document_id,
+        paragraph=own.paragraph,
+        **within.sources.parameters(),
+        limit=asked.depth,
+    )
+    return {
+        row["source_id"]: RelatedThrough(lane="document", rank=rank, distance=row["distance"])
+        for rank, row in enumerate(rows, start=1)
+    }
+
+
+def linked(graph: Graph, asked: RelatedQuery) -> Found:
+    """What somebody linked to the source, the nearest first."""
+    within = asked.within
+    rows = graph.read(
+        "proposals/linked_to",
+        source_id=asked.own.source_id,
+        ontologies=within.ontologies,
+        document_ids=within.document_ids,
+        **within.sources.parameters(),
+        limit=asked.depth,
+    )
+    return {
+        row["source_id"]: RelatedThrough(lane="link", rank=rank, similarity=row["similarity"])
+        for rank, row in enumerate(rows, start=1)
+    }
+
+
+def through_concepts(graph: Graph, asked: RelatedQuery, beside: Sequence[str]) -> Found:
+    """What carries the source's concepts, or those of what stands beside it; of rare ones rather.
+
+    Args:
+        graph: where they are.
+        asked: what is looked for.
+        beside: sources directly before and after it.
+    """
+    own = SeedPassage(asked.own.source_id, PASSAGE)
+    seeds = [own, *(SeedPassage(each, PASSAGE / math.sqrt(2)) for each in beside)]
+    found = by_concepts(graph, [], seeds, asked.within, NO_VECTORS, limit=asked.depth + 1)
+    hits = (each for each in found if each.source.source_id != asked.own.source_id)
+    return {
+        each.source.source_id: RelatedThrough(lane="concepts", rank=rank, concepts=[*each.through])
+        for rank, each in enumerate(hits, start=1)
+    }
+
+
+def near_vectors(
+    graph: Graph,
+    asked: RelatedQuery,
+    parts: Iterable[VectorPart],
+    slots: Iterable[tuple[Space, Sequence[str]]],
+    lane: RelatedLane,
+) -> Found:
+    """What is near to vectors of the source.
+
+    Args:
+        graph: where they are.
+        asked: what is looked for.
+        parts: the source's vectors.
+        slots: where vectors of their space are, each with the ontologies that it answers.
+        lane: what is said of it.
+    """
+    filters = asked.within
+    lookups = [
+        NearestPassages(
+            part.vector,
+            space,
+            Filters(names, filters.document_ids, filters.sources),
+            asked.depth + 1,
+            wanted=asked.depth + 1,
+        )
+        for part in parts
+        for space, names in slots
+    ]
+    rows = graph.look_up([each.lookup for each in lookups]) if lookups else []
+    found = [
+        (each.space.slug, hit)
+        for each, own in zip(lookups, rows, strict=True)
+        for hit in each.hits(graph, own).found
+    ]
+    return by_similarity(asked, found, lane)
+
+
+def near_in_words(graph: Graph, asked: RelatedQuery) -> Found:
+    """What shares words with a source that has no vector."""
+    found = sharing_words(graph, asked.own, asked.within, asked.depth)
+    return {
+        each.source.source_id: RelatedThrough(lane="words", rank=rank)
+        for rank, each in enumerate(found, start=1)
+    }
+
+
+def by_similarity(asked: RelatedQuery, found: Sequence[tuple[str, LaneHit]], lane: RelatedLane) -> Found:
+    """Each source once, by the nearest of its parts."""
+    best: dict[str, tuple[float, str]] = {}
+    for space, hit in found:
+        identity, similarity = hit.source.source_id, hit.similarity or 0.0
+        if identity != asked.own.source_id and (identity not in best or similarity > best[identity][0]):
+            best[identity] = (similarity, space)
+    nearest_first = sorted(best.items(), key=lambda each: (-each[1][0], each[0]))[: asked.depth]
+    return {
+        identity: RelatedThrough(lane=lane, rank=rank, similarity=similarity, space=space)
+        for rank, (identity, (similarity, space)) in enumerate(nearest_first, start=1)
+    }
+
+
+# What pictures show, against what passages say: where a model reads both.
+
+
+class SeenLane:
+    """Compares vectors of pictures and of passages."""
+
+    def __init__(self, graph: Graph, images: ImageSpaceRegistry | None) -> None:
+        self._graph = graph
+        self._indexes = IndexWatch(graph)
+        self._questions = PictureQuestions(graph, images, self._indexes)
+
+    def find(self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]) -> list[Found]:
+        """Pictures like a picture; and where a model reads both, passages near to it, or pictures to one."""
+        wanted = asked.within.image
+        if asked.own.kind == "image":
+            alike = [self._alike(asked, known)] if wanted is not False else []
+            return alike if wanted else [*alike, self._passages(asked, known)]
+        return [] if wanted is False else [self._pictures(asked, known, told)]
+
+    def _alike(self, asked: RelatedQuery, known: OntologySnapshot) -> Found:
+        """Pictures that a picture looks like, where theirs have vectors of the same space."""
+        own, spaces = asked.own, known.image_spaces
+        space = spaces.get(own.ontology)
+        if space is None or self._indexes.populating(space.image_index_name):
+            return {}
+        groups = group_by_space(known.there(asked.within.ontologies), spaces)
+        names = next((names for each, names in groups if each.slug == space.slug), list[str]())
+        parts = vectors_in(self._graph, own.source_id, space)
+        questions = [PictureVector(space, names, part.vector) for part in parts]
+        near = [hit for each in questions for hit in self._near(asked, each)]
+        return by_similarity(asked, near, "picture_space")
+
+    def _passages(self, asked: RelatedQuery, known: OntologySnapshot) -> Found:
+        """By the picture's own vector, where passages have vectors of the same space."""
+        own, space = asked.own, known.image_spaces.get(asked.own.ontology)
+        if space is None:
+            return {}
+        parts = vectors_in(self._graph, own.source_id, space)
+        texts = {each.slug: each for each in known.answering.values()}
+        one = [each for each in texts.values() if is_one_space(space.identity, each.identity)]
+        slots = [slot for each in one for slot in comparable(each, asked.within.ontologies, known).slots]
+        there = [(each, names) for each, names in slots if not self._indexes.populating(each.index_name)]
+        return near_vectors(self._graph, asked, parts, there, "picture_space")
+
+    def _pictures(self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]) -> Found:
+        """By the passage's text."""
+        spaces = self._questions.reading(known.there(asked.within.ontologies), known)
+        questions = self._questions.embed(asked.own.full_text, spaces)
+        told += [each.degradation for each in questions if each.degradation is not None]
+        near = [hit for each in questions for hit in self._near(asked, each)]
+        return by_similarity(asked, near, "picture_space")
+
+    def _near(self, asked: RelatedQuery, question: PictureVector) -> Iterator[tuple[str, LaneHit]]:
+        if question.vector is None:
+            return
+        nearest = NearestPictures(
+            question.vector,
+            question.space,
+            question.ontologies,
+            asked.within.document_ids,
+            asked.depth + 1,  # a picture may find itself
+            sources=asked.within.sources,
+        )
+        (rows,) = self._graph.look_up([nearest.lookup])
+        for hit in nearest.hits(self._graph, rows).found:
+            yield question.space.slug, hit._replace(similarity=hit.score)
+
+
+# Passages that go with a picture, and pictures that go with a passage: several ways, joined by ranks.
+
+DEPTH = 50
+"""So many of each lane are joined, at least."""
+MAX_PARTS = 4
+"""Chunks of the source that are compared; of more, so many that are spread evenly."""
+
+
+class RelatedService:
+    """Finds what goes with a source."""
+
+    def __init__(self, graph: Graph, images: ImageSpaceRegistry | None = None) -> None:
+        self._graph = graph
+        self._seeing = SeenLane(graph, images)
+        self._remembered = RememberedFilters(graph)
+        self._plans = PlanWatch(graph)
+        self._indexes = IndexWatch(graph)
+        self._progress = EmbeddingWatch(graph)
+
+    def related(self, source_id: str, request: RelatedSearch) -> RelatedSources:
+        """Find what goes with a source. What could not be done is told.
+
+        Raises:
+            NotFound: there is no such source, or an ontology that the request names is not there.
+            Conflict: several begin like that.
+            InvalidInput: a condition is of a field that no document has, and another is called nearly so.
+        """
+        watch, told = Stopwatch("related"), list[Degradation]()
+        own = find_source(self._graph, source_id)
+        known = self._plans.known([own.ontology, *(request.ontologies or ())])
+        known.require_known(request.ontologies)
+        with watch.stage("filter") if request.where else nullcontext():
+            within = self._within(own, request, told)
+        asked = RelatedQuery(own, within, max(DEPTH, 3 * request.limit))
+        with watch.stage("document"):
+            lanes = [in_document(self._graph, asked), linked(self._graph, asked)]
+        with watch.stage("concepts"):
+            lanes.append(self._through_concepts(asked, known, told))
+        with watch.stage("words"):
+            lanes.append(self._near_words(asked, known, told))
+        with watch.stage("pictures"):
+            lanes.extend(self._seeing.find(asked, known, told))
+        return RelatedSources(
+            source=own,
+            kinds=within.sources.kinds,
+            sources=self._join(lanes, request.limit),
+            degraded=told,
+            timings_ms=watch.milliseconds(),
+        )
+
+    def _within(self, own: Place, request: RelatedSearch, told: list[Degradation]) -> Filters:
+        """Where to look: for sources of the other kind, unless the request names kinds."""
+        within = Filters(request.ontologies, [own.document_id] if request.same_document else None)
+        if request.where:
+            chosen = choose_sources(self._graph, self._remembered, request.where, within)
+            within = chosen.filters
+            told += chosen.notes
+        kinds: Collection[SourceKind] | None = request.kinds
+        if kinds is None and not any(each.field == KIND for each in conditions_of(request.where or ())):
+            kinds = [_other(own.kind)]
+        return replace(within, sources=within.sources.of_kinds(kinds))
+
+    def _through_concepts(
+        self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]
+    ) -> Found:
+        own = asked.own
+        around = neighbours(self._graph, [own], 1)[own.source_id] if own.kind == "image" else []
+        beside = [each.source_id for each in around if each.source_id != own.source_id]
+        found = through_concepts(self._graph, asked, beside)
+        if not found:
+            told += none_yet(self._graph, known.there(asked.within.ontologies))
+        return found
+
+    def _near_words(self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]) -> Found:
+        """Near in the text space of the source's ontology; a picture has a vector of its words."""
+        own = asked.own
+        vectors = vectors_of(self._graph, [own.source_id], known.answering, known.new)
+        parts = evenly(vectors.get(own.source_id, []), MAX_PARTS)
+        scope = comparable(known.space_of(own.ontology), asked.within.ontologies, known)
+        if not parts:
+            return self._sharing_words(asked, told)
+        names = [] if asked.within.image else [space.index_name for space, _ in scope.slots]
+        waiting = self._indexes.populating(*names)  # of pictures every vector is compared, without an index
+        told += _filling(waiting)
+        told += [each for each in scope.degradations() if each not in told]
+        told += under_way(self._progress.read(), scope.ontologies)
+        slots = [(space, names) for space, names in scope.slots if space.index_name not in waiting]
+        return near_vectors(self._graph, asked, parts, slots, "words")
+
+    def _sharing_words(self, asked: RelatedQuery, told: list[Degradation]) -> Found:
+        effect = "the source has no vector yet: what shares its words was looked for, which says less"
+        told.append(Degradation(part="vectors", effect=effect))
+        if waiting := self._indexes.populating(TEXT_INDEX):
+            told += _filling(waiting)
+            return {}
+        return near_in_words(self._graph, asked)
+
+    def _join(self, lanes: Sequence[Found], limit: int) -> list[RelatedSource]:
+        """By ranks, for a distance, a weight of concepts and a cosine cannot be compared."""
+        scores = reciprocal_rank_fusion([*lane] for lane in lanes)
+        best = [*scores.items()][: 2 * limit]  # some may have been deleted meanwhile
+        places = {place.source_id: place for place in places_of(self._graph, [each for each, _ in best])}
+        return [
+            RelatedSource(
+                **places[identity].model_dump(),
+                score=score,
+                through=[lane[identity] for lane in lanes if identity in lane],
+            )
+            for identity, score in best
+            if identity in places
+        ][:limit]
+
+
+def _other(kind: SourceKind) -> SourceKind:
+    return "passage" if kind == "image" else "image"
+
+
+def _filling(waiting: dict[str, str]) -> Iterable[Degradation]:
+    for name, state in waiting.items():
+        effect = f"the index {name} is {state}: what is near in words was not looked for there"
+        yield Degradation(part="text_index" if name == TEXT_INDEX else "vector_index", effect=effect)

@@ -1,0 +1,422 @@
+"""Which documents are like a document: by the passages of both that are near to each other."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+
+from kg_api.errors import InvalidInput, TooBusy, Unavailable
+from kg_api.graph.client import Graph
+from kg_api.graph.filters import RememberedFilters
+from kg_api.graph.library import find_document, find_source
+from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
+from kg_api.graph.search import TEXT_INDEX, Filters
+from kg_api.graph.similar import (
+    NearSource,
+    SimilarityQuery,
+    VectorPart,
+    count_sources,
+    nearest,
+    places_in,
+    vectors_of,
+)
+from kg_api.schemas.communities import Community
+from kg_api.schemas.search import Degradation, Place
+from kg_api.schemas.similarity import (
+    AlikePair,
+    GraphRequest,
+    PassageMap,
+    SimilarDocument,
+    SimilarDocuments,
+    SimilarDocumentSearch,
+    SimilarSearch,
+    SimilarSource,
+    SimilarSources,
+    SourceGraph,
+)
+from kg_api.search.near import MAX_PARTS as PARTS_MAX_PARTS
+from kg_api.search.near import (
+    MIN_DOCUMENTS,
+    Comparable,
+    Group,
+    comparable,
+    describe_repeated,
+    each_once,
+    evenly,
+    group_duplicates,
+    present_similar,
+    repeats,
+    similar_by_words,
+    under_way,
+    why,
+)
+from kg_api.search.notes import Stopwatch
+from kg_api.search.passage_map import build_map
+from kg_api.search.plan import MAX_EXACT
+from kg_api.search.rank import MIN_OVERLAP, overlap
+from kg_api.search.scope import Chosen, choose_documents, choose_sources
+from kg_api.search.source_graph import build_graph
+from kg_api.spaces.plans import OntologySnapshot, PlanWatch, read_embedding_state
+
+MAX_SOURCES = 200
+"""Of a longer document the first so many are compared."""
+MAX_PARTS = 4
+"""Chunks of one source that are compared; of more, so many that are spread evenly."""
+EACH = 30
+"""Passages of other documents that are looked at for each source."""
+TOGETHER = 20
+
+Best = dict[int, NearSource]
+"""By the number of the own source: what is nearest to it in one document."""
+
+
+def similar_documents(
+    graph: Graph,
+    document_id: str,
+    request: SimilarDocumentSearch,
+    known: OntologySnapshot,
+    *,
+    watches: tuple[IndexWatch, EmbeddingWatch],
+    among: Callable[[Comparable, str], Comparable],
+) -> SimilarDocuments:
+    """Find the documents that are most like one.
+
+    Args:
+        graph: where they are.
+        document_id: what to compare.
+        request: what to look for.
+        known: all ontologies.
+        watches: what may not be ready.
+        among: narrows what is looked into to the documents of a filter.
+
+    Raises:
+        NotFound: there is no such document.
+        Unavailable: the vector index is still being filled.
+    """
+    watch, (indexes, progress) = Stopwatch("similar_documents"), watches
+    document = find_document(graph, document_id)
+    places, total = places_in(graph, [document.ontology], [document.document_id], MAX_SOURCES)
+    scope = comparable(known.space_of(document.ontology), request.ontologies, known)
+    scope = among(scope, document.document_id)
+    if waiting := indexes.populating(*(space.index_name for space, _ in scope.slots)):
+        raise Unavailable(
+            f"the vector index {', '.join(waiting)} is still being filled; try again in a moment"
+        )
+    with watch.stage("vectors"):
+        asked = _to_queries(graph, places, known)
+    with watch.stage("nearest"):
+        every = list(_nearest(graph, asked, scope))
+    with watch.stage("repeated"):
+        apart = {} if request.repeated else _apart(asked, every)
+    found = _find_best((each for each in every if each[0] not in apart), request.min_similarity)
+    own, compared = [each.place for each in asked], len(asked) - len(apart)
+    alike = [_present(best, own, compared, request.pairs) for best in found.values()]
+    best_first = sorted(alike, key=lambda each: (-each.score, each.ontology, each.document))
+    return SimilarDocuments(
+        document_id=document_id,
+        ontology=document.ontology,
+        document=document.document,
+        sources=total,
+        compared=compared,
+        space=scope.space.slug,
+        documents=best_first[: request.limit],
+        repeated=[
+            describe_repeated(own[at].full_text, count, [own[at].source_id]) for at, count in apart.items()
+        ],
+        degraded=[
+            *_describe_left_out(places, total, len(asked)),
+            *scope.degradations(),
+            *under_way(progress.read(), scope.ontologies),
+        ],
+        timings_ms=watch.milliseconds(),
+    )
+
+
+def _to_queries(graph: Graph, places: Sequence[Place], known: OntologySnapshot) -> list[SimilarityQuery]:
+    vectors = vectors_of(graph, [place.source_id for place in places], known.answering, known.new)
+    return [
+        SimilarityQuery(place, evenly(vectors[place.source_id], MAX_PARTS))
+        for place in places
+        if vectors.get(place.source_id)
+    ]
+
+
+def _find_best(nears: Iterable[tuple[int, NearSource]], least: float | None) -> Mapping[str, Best]:
+    """By document: for each own source what is nearest to it there."""
+    found: defaultdict[str, Best] = defaultdict(dict)
+    for at, near in nears:
+        if least is None or near.similarity >= least:
+            best = found[near.place.document_id]
+            if at not in best or near.similarity > best[at].similarity:
+                best[at] = near
+    return found
+
+
+def _apart(asked: Sequence[SimilarityQuery], nears: Iterable[tuple[int, NearSource]]) -> dict[int, int]:
+    """Which sources many documents repeat, and how many; none where that is most of the document."""
+    others: defaultdict[int, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for at, near in nears:
+        others[at][near.place.document_id].append(near.place.full_text)
+    counts = {at: repeats(asked[at].place.full_text, others[at]) for at in sorted(others)}
+    found = {at: count for at, count in counts.items() if count >= MIN_DOCUMENTS}
+    return found if 2 * len(found) <= len(asked) else {}
+
+
+def _nearest(
+    graph: Graph, asked: Sequence[SimilarityQuery], scope: Comparable
+) -> Iterable[tuple[int, NearSource]]:
+    for begin in range(0, len(asked), TOGETHER):
+        for space, names in scope.slots:
+            nears, _ = nearest(
+                graph, asked[begin : begin + TOGETHER], space, names, EACH, document_ids=scope.documents
+            )
+            yield from ((begin + near.asked, near) for near in nears)
+
+
+def _present(best: Best, own: Sequence[Place], compared: int, most: int) -> SimilarDocument:
+    nearest_first = sorted(best.items(), key=lambda each: (-each[1].similarity, each[0]))
+    place = nearest_first[0][1].place
+    return SimilarDocument(
+        document_id=place.document_id,
+        ontology=place.ontology,
+        document=place.document,
+        similarity=nearest_first[0][1].similarity,
+        score=sum(near.similarity for near in best.values()) / compared,
+        sources=len(best),
+        pairs=[_pair(own[at], near) for at, near in nearest_first[:most]],
+    )
+
+
+def _pair(own: Place, near: NearSource) -> AlikePair:
+    same = overlap(own.full_text, near.place.full_text) >= MIN_OVERLAP
+    return AlikePair(own=own, other=near.place, similarity=near.similarity, near_duplicate=same)
+
+
+def _describe_left_out(places: Sequence[Place], total: int, compared: int) -> list[Degradation]:
+    effects: list[str] = []
+    if total > len(places):
+        effects.append(f"the document has {total} sources: the first {len(places)} were compared")
+    if missing := len(places) - compared:
+        effects.append(f"{missing} sources of the document have no vector: they were not compared")
+    return [Degradation(part="vectors", effect=effect) for effect in effects]
+
+
+# What is like a source, in other documents and other ontologies.
+
+FIRST_DEPTH = 50
+MAX_BY_INDEX = 1000
+"""Passages that are asked of the index; when so many are too few, every vector is compared."""
+MAX_COMPARED = 10_000
+MAX_MAPS_AT_ONCE = 2
+"""In one process: each reads all vectors of an ontology, which takes seconds."""
+
+
+class SimilarityService:
+    """Finds sources that are like others, and the graph that they make."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._remembered = RememberedFilters(graph)
+        self._maps = threading.BoundedSemaphore(MAX_MAPS_AT_ONCE)
+        self._plans = PlanWatch(graph)
+        self._indexes = IndexWatch(graph)
+        self._progress = EmbeddingWatch(graph)
+
+    def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
+        """Find passages of other documents that are like a source. What could not be done is told.
+
+        Raises:
+            NotFound: there is no such source.
+            Unavailable: the source has no vector, and the full-text index does not answer.
+        """
+        watch = Stopwatch("similar_sources")
+        own = find_source(self._graph, source_id)
+        known = self._plans.known([own.ontology, *(request.ontologies or ())])
+        with watch.stage("vectors"):
+            parts = self._parts(own, known)
+        scope = comparable(known.space_of(own.ontology), request.ontologies, known)
+        with watch.stage("filter") if request.where else nullcontext():
+            scope = self._narrow(request, scope, own.document_id)
+        if not parts:
+            return self._by_words(own, request, scope, watch)
+        with watch.stage("nearest"):
+            sources, degraded = self._by_vectors(own, parts, scope, request)
+        return SimilarSources(
+            source=own,
+            by="vector",
+            space=scope.space.slug,
+            sources=sources,
+            degraded=[*degraded, *scope.degradations(), *under_way(self._progress.read(), scope.ontologies)],
+            timings_ms=watch.milliseconds(),
+        )
+
+    def documents(self, document_id: str, request: SimilarDocumentSearch) -> SimilarDocuments:
+        """Find documents that are like a document, by all its sources.
+
+        Raises:
+            NotFound: there is no such document.
+            Unavailable: the vector index is still being filled.
+        """
+        known = self._plans.known(request.ontologies or ())
+
+        def among(scope: Comparable, own: str) -> Comparable:
+            if not request.where:
+                return scope
+            chosen = choose_documents(self._remembered, request.where, Filters(request.ontologies, None))
+            return _within(chosen, scope, own)
+
+        watches = (self._indexes, self._progress)
+        return similar_documents(self._graph, document_id, request, known, watches=watches, among=among)
+
+    def graph(self, request: GraphRequest) -> SourceGraph:
+        """Connect sources with those that are most similar to them.
+
+        Raises:
+            NotFound: one of the sources to begin with is not there.
+            InvalidInput: the filters name too many documents.
+        """
+        named = request.documents is not None or bool(request.where)
+        known = self._plans.known(request.ontologies or (), fresh=named)
+        return build_graph(self._graph, self._remembered, request, known, self._progress)
+
+    def map(self, ontology: str, limit: int, communities: Sequence[Community]) -> PassageMap:
+        """The passages of an ontology as points in two dimensions.
+
+        Args:
+            ontology: which.
+            limit: so many passages at most.
+            communities: of its coarsest level, those that are named.
+
+        Raises:
+            NotFound: there is no such ontology.
+            TooBusy: so many maps are being made that no more are begun.
+        """
+        state = read_embedding_state(self._graph, ontology)
+        if not self._maps.acquire(blocking=False):
+            raise TooBusy(f"{MAX_MAPS_AT_ONCE} maps are being made right now; try again in a few seconds")
+        try:
+            return build_map(self._graph, ontology, limit, communities, self._plans.known([state.ontology]))
+        finally:
+            self._maps.release()
+
+    def _parts(self, own: Place, known: OntologySnapshot) -> list[VectorPart]:
+        found = vectors_of(self._graph, [own.source_id], known.answering, known.new)
+        return evenly(found.get(own.source_id, []), PARTS_MAX_PARTS)
+
+    def _narrow(self, request: SimilarSearch, scope: Comparable, own: str) -> Comparable:
+        """Look only at what fits, without the document that is compared."""
+        if not request.where:
+            return scope
+        within = Filters(request.ontologies, None)
+        chosen = choose_sources(self._graph, self._remembered, request.where, within)
+        return _within(chosen, scope, None if request.same_document else own)
+
+    def _by_vectors(
+        self, own: Place, parts: list[VectorPart], scope: Comparable, request: SimilarSearch
+    ) -> tuple[list[SimilarSource], list[Degradation]]:
+        waiting = self._indexes.populating(*(space.index_name for space, _ in scope.slots))
+        asked = SimilarityQuery(own, parts, same_document=request.same_document)
+        self._require_few(scope, request, waiting)
+        groups, more = self._reach(asked, scope, request, exact=request.exact or bool(waiting))
+        degraded = [
+            Degradation(part="vector_index", effect=f"the index {name} is {state}: every vector was compared")
+            for name, state in waiting.items()
+        ]
+        if more and len(groups) < request.limit:
+            effect = "the nearest passages are near-duplicates; what is behind them was not looked at"
+            degraded.append(Degradation(part="vectors", effect=effect))
+        return present_similar(self._graph, own, parts, groups[: request.limit]), degraded
+
+    def _require_few(self, scope: Comparable, request: SimilarSearch, waiting: dict[str, str]) -> None:
+        """Compare with every vector only where that takes seconds at most.
+
+        Raises:
+            InvalidInput: it was asked for, among too many sources.
+            Unavailable: it would be needed while the index is filled.
+        """
+        if not (request.exact or waiting):
+            return
+        sources = count_sources(self._graph, scope.ontologies, scope.documents, scope.sources)
+        if sources > MAX_EXACT and request.exact:
+            raise InvalidInput(
+                f"exact compares every vector, and {sources:,} sources are more than {MAX_EXACT:,}: name "
+                "fewer ontologies, or leave it out"
+            )
+        if sources > MAX_EXACT:
+            names = ", ".join(waiting)
+            raise Unavailable(f"the vector index {names} is still being filled; try again in a moment")
+
+    def _reach(
+        self, asked: SimilarityQuery, scope: Comparable, request: SimilarSearch, *, exact: bool
+    ) -> tuple[list[Group], bool]:
+        """Look further until there is enough: filters and grouping never shrink the answer. Is there more?"""
+        depth = max(FIRST_DEPTH, 3 * request.limit)
+        while True:
+            found, more = self._nearest(asked, scope, depth, exact=exact)
+            own, least = asked.place, request.min_similarity
+            once = list(each_once(found, own.source_id, least))
+            groups = group_duplicates(own, once, together=request.group_duplicates)
+            more = more and (least is None or found[-1].similarity >= least)
+            if len(groups) >= request.limit or not more or depth >= MAX_COMPARED:
+                return groups, more
+            depth = min(MAX_COMPARED, 4 * depth)
+            if depth > MAX_BY_INDEX and not exact:
+                left = count_sources(self._graph, scope.ontologies, scope.documents, scope.sources)
+                if left > MAX_EXACT:
+                    return groups, more
+                exact = True
+
+    def _nearest(
+        self, asked: SimilarityQuery, scope: Comparable, depth: int, *, exact: bool
+    ) -> tuple[list[NearSource], bool]:
+        """In both slots of the space, where both answer."""
+        slots = [
+            nearest(
+                self._graph,
+                [asked],
+                space,
+                names,
+                depth,
+                exact=exact,
+                document_ids=scope.documents,
+                sources=scope.sources,
+            )
+            for space, names in scope.slots
+        ]
+        found = [near for nears, _ in slots for near in nears]
+        best_first = sorted(found, key=lambda near: -near.similarity)
+        return best_first, any(more for _, more in slots)
+
+    def _by_words(
+        self, own: Place, request: SimilarSearch, scope: Comparable, watch: Stopwatch
+    ) -> SimilarSources:
+        waiting = self._indexes.populating(TEXT_INDEX)
+        if waiting:
+            raise Unavailable(
+                f"the source has no vector yet, and the full-text index is {waiting[TEXT_INDEX]}; "
+                "try again in a moment"
+            )
+        with watch.stage("text"):
+            sources = similar_by_words(self._graph, own, request, scope)
+        return SimilarSources(
+            source=own,
+            by="text",
+            space=None,
+            sources=sources,
+            degraded=[*why(own, request), *scope.unknown],
+            timings_ms=watch.milliseconds(),
+        )
+
+
+def _within(chosen: Chosen, scope: Comparable, left_out: str | None) -> Comparable:
+    """Narrow what is compared to what a filter chose, without one document."""
+    ids = chosen.filters.document_ids
+    return replace(
+        scope,
+        documents=None if ids is None else [each for each in ids if each != left_out],
+        sources=chosen.filters.sources,
+        unknown=[*scope.unknown, *chosen.notes],
+    )

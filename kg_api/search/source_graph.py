@@ -1,0 +1,425 @@
+"""Which of some sources are nearest to which: every pair is compared, so nothing is missed. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kg_api.errors import NotFound
+from kg_api.graph.client import Graph
+from kg_api.graph.documents import documents_called
+from kg_api.graph.filters import RememberedFilters
+from kg_api.graph.library import sources_called
+from kg_api.graph.proposals import links_among
+from kg_api.graph.readiness import EmbeddingWatch
+from kg_api.graph.search import Filters
+from kg_api.graph.similar import (
+    NearSource,
+    SimilarityQuery,
+    VectorPart,
+    nearest,
+    places_in,
+    places_of,
+    vectors_of,
+)
+from kg_api.schemas.search import Degradation, Place
+from kg_api.schemas.similarity import GraphRequest, RepeatedText, SourceEdge, SourceGraph, SourceNode
+from kg_api.search.near import (
+    MAX_PARTS,
+    Comparable,
+    comparable,
+    describe_repeated,
+    each_once,
+    evenly,
+    repeated_groups,
+    under_way,
+)
+from kg_api.search.notes import Stopwatch
+from kg_api.search.rank import near_duplicates
+from kg_api.search.scope import Chosen, choose_sources
+from kg_api.spaces.plans import OntologySnapshot
+
+Floats = NDArray[np.float32]
+BLOCK = 512
+"""Vectors that are compared with all at once: with 80,000 others that are 164 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """The vectors of sources that have any."""
+
+    rows: Floats
+    """Shape (vectors, dimensions), those of one source behind each other."""
+    starts: NDArray[np.int64]
+    """Where the vectors of each source begin; every source has one at least."""
+
+    @classmethod
+    def of(cls, parts: Sequence[Sequence[Floats]]) -> Vectors:
+        """Put the vectors of some sources together; each has one at least."""
+        counts = [len(each) for each in parts]
+        rows = np.stack([vector for each in parts for vector in each])
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        return cls((rows / lengths).astype(np.float32), np.cumsum([0, *counts[:-1]], dtype=np.int64))
+
+
+def nearest_pairs(
+    vectors: Vectors, documents: Sequence[str], neighbours: int, least: float | None, *, across: bool
+) -> dict[tuple[int, int], float]:
+    """Connect each source with those that are most similar to it.
+
+    Two sources are as similar as the nearest of their chunks.
+
+    Args:
+        vectors: of the sources.
+        documents: the document of each source.
+        neighbours: so many for each source; a pair is an edge when one of the two has chosen the other.
+        least: less similar ones are not connected.
+        across: connect sources of different documents only.
+
+    Returns:
+        The cosine of each pair (a, b) with a < b, by their numbers.
+    """
+    of_document = np.unique(np.asarray(documents), return_inverse=True)[1]
+    pairs: dict[tuple[int, int], float] = {}
+    for begin, end in _blocks(vectors):
+        block = _block(vectors, begin, end)
+        numbers = np.arange(begin, end)
+        block[numbers - begin, numbers] = -np.inf
+        if across:
+            block[of_document[numbers][:, None] == of_document[None, :]] = -np.inf
+        for number, row in zip(numbers.tolist(), block, strict=True):
+            for other in _best(row, neighbours, least):
+                pairs[min(number, other), max(number, other)] = float(row[other])
+    return pairs
+
+
+def _blocks(vectors: Vectors) -> Iterator[tuple[int, int]]:
+    """Sources in portions of about so many vectors, one source at least."""
+    begin = 0
+    while begin < len(vectors.starts):
+        ends = [*vectors.starts[1:].tolist(), len(vectors.rows)]  # of each source's vectors
+        end = max(begin + 1, bisect_right(ends, int(vectors.starts[begin]) + BLOCK))
+        yield begin, end
+        begin = end
+
+
+def _block(vectors: Vectors, begin: int, end: int) -> Floats:
+    """The similarity of some sources with all; shape (of the block, of all)."""
+    starts = vectors.starts
+    rows = vectors.rows[starts[begin] : starts[end] if end < len(starts) else None]
+    every = np.maximum.reduceat(rows @ vectors.rows.T, starts, axis=1)
+    return np.maximum.reduceat(every, starts[begin:end] - starts[begin], axis=0)
+
+
+def _best(row: Floats, count: int, least: float | None) -> list[int]:
+    """The largest of a row, the first of equal ones."""
+    kept = np.flatnonzero(row > -np.inf if least is None else row >= least)
+    if len(kept) > count:
+        worst = -np.partition(-row[kept], count - 1)[count - 1]
+        kept = kept[row[kept] >= worst]
+    order = np.lexsort((kept, -row[kept]))
+    return kept[order][:count].tolist()
+
+
+# Which sources a graph is made of.
+
+SEED_PARTS = 4
+"""Chunks of a source to begin with whose like is looked for."""
+PASSAGES_A_SOURCE = 3
+"""So many passages are asked for each neighbour, for several may be of one source."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenSources:
+    """The nodes in reading order, and how many there were to choose from."""
+
+    places: list[Place]
+    total: int
+    degraded: list[Degradation] = field(default_factory=list[Degradation])
+    seeds: frozenset[str] | None = None
+    """Ids of those to begin with; None where all sources of some documents were taken."""
+
+
+def choose_nodes(
+    graph: Graph, remembered: RememberedFilters, request: GraphRequest, known: OntologySnapshot
+) -> ChosenSources:
+    """The sources that a request names, or those that are like them; of the documents that fit.
+
+    Raises:
+        NotFound: an ontology, a document or a source that the request names is not there.
+        Conflict: several are called as one that is named.
+        InvalidInput: the filters name too many documents, or a field that no document has.
+    """
+    known.require_known(request.ontologies)
+    if request.source_ids is not None:
+        fitting = _fitting(graph, remembered, request, None)
+        return _around(graph, request, sources_called(graph, request.source_ids), known, fitting)
+    wanted = list(known.embedding_states) if request.ontologies is None else request.ontologies
+    named = request.documents
+    called = None if named is None else documents_called(graph, named, known.there(request.ontologies))
+    ids = None if called is None else [each for of_ontology in called.values() for each in of_ontology]
+    fitting = _fitting(graph, remembered, request, ids)
+    filters = fitting.filters
+    places, total = places_in(graph, wanted, filters.document_ids, request.max_nodes, filters.sources)
+    return ChosenSources(places, total, [*fitting.notes])
+
+
+def _fitting(
+    graph: Graph, remembered: RememberedFilters, request: GraphRequest, ids: Sequence[str] | None
+) -> Chosen:
+    """What fits the conditions, of some documents or of all."""
+    within = Filters(request.ontologies, ids)
+    return choose_sources(graph, remembered, request.where, within) if request.where else Chosen(within)
+
+
+def _around(
+    graph: Graph,
+    request: GraphRequest,
+    source_ids: Sequence[str],
+    known: OntologySnapshot,
+    fitting: Chosen,
+) -> ChosenSources:
+    """Some sources, and what is like them: the most similar that fit, as many as there is room for."""
+    seeds = places_of(graph, source_ids)
+    if missing := sorted(set(source_ids) - {place.source_id for place in seeds}):
+        told = ", ".join(map(repr, missing[:10]))
+        raise NotFound(f"there is no source {told}; its document may have changed since you saw it")
+    parts = vectors_of(graph, source_ids, known.answering, known.new)
+    scopes = {space.slug: space for space in (known.space_of(place.ontology) for place in seeds)}
+    found: list[NearSource] = []
+    degraded = [*fitting.notes]
+    for space in scopes.values():
+        filters = fitting.filters
+        compared = comparable(space, request.ontologies, known)
+        scope = replace(compared, documents=filters.document_ids, sources=filters.sources)
+        own = [place for place in seeds if known.space_of(place.ontology).slug == space.slug]
+        found += _neighbours(graph, _to_queries(own, parts, request), scope, request)
+        degraded += scope.degradations()
+    chosen = _with_room(seeds, found, request.max_nodes, degraded)
+    return replace(chosen, seeds=frozenset(source_ids))
+
+
+def _to_queries(
+    seeds: Sequence[Place], parts: dict[str, list[VectorPart]], request: GraphRequest
+) -> list[SimilarityQuery]:
+    return [
+        SimilarityQuery(place, own[:SEED_PARTS], same_document=not request.across_documents_only)
+        for place in seeds
+        if (own := parts.get(place.source_id))
+    ]
+
+
+def _neighbours(
+    graph: Graph, asked: Sequence[SimilarityQuery], scope: Comparable, request: GraphRequest
+) -> Iterator[NearSource]:
+    """The nearest sources of each, from both slots of the space: one round trip each.
+
+    Where a filter chose documents it is one for each document that is compared: the index takes a list of
+    them, out of which that one is taken.
+    """
+    depth = PASSAGES_A_SOURCE * request.neighbours + 1
+    for some, among in _lookups(asked, scope, across=request.across_documents_only):
+        found = [
+            near
+            for space, names in scope.slots
+            for near in nearest(graph, some, space, names, depth, document_ids=among, sources=scope.sources)[
+                0
+            ]
+        ]
+        for number, each in enumerate(some):
+            own = sorted((near for near in found if near.asked == number), key=lambda near: -near.similarity)
+            once = list(each_once(own, each.place.source_id, request.min_similarity))
+            yield from once[: request.neighbours]
+
+
+def _lookups(
+    asked: Sequence[SimilarityQuery], scope: Comparable, *, across: bool
+) -> Iterator[tuple[Sequence[SimilarityQuery], Sequence[str] | None]]:
+    """What is asked at once, and among which documents."""
+    if scope.documents is None or not across:
+        yield asked, scope.documents
+        return
+    for own in dict.fromkeys(each.place.document_id for each in asked):
+        of_document = [each for each in asked if each.place.document_id == own]
+        yield of_document, [each for each in scope.documents if each != own]
+
+
+def _with_room(
+    seeds: Sequence[Place], found: list[NearSource], most: int, degraded: list[Degradation]
+) -> ChosenSources:
+    nearest_first = sorted(found, key=lambda near: (-near.similarity, near.place.source_id))
+    every: dict[str, Place] = {
+        place.source_id: place for place in (*seeds, *(near.place for near in nearest_first))
+    }
+    kept = sorted(
+        [*every.values()][:most], key=lambda p: (p.ontology, p.document, p.document_id, p.paragraph)
+    )
+    return ChosenSources(kept, len(every), degraded)
+
+
+# The graph of sources that are similar.
+
+Pairs = Mapping[tuple[int, int], float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """What somebody accepted."""
+
+    proposal_id: str
+    similarity: float
+
+
+_PLACE = set(SourceNode.model_fields) - {"degree", "group", "repeated"}
+
+
+def build_graph(
+    graph: Graph,
+    remembered: RememberedFilters,
+    request: GraphRequest,
+    known: OntologySnapshot,
+    progress: EmbeddingWatch,
+) -> SourceGraph:
+    """Choose the nodes, read their vectors, and compare every pair.
+
+    Raises:
+        NotFound: one of the sources to begin with is not there.
+        InvalidInput: the filters name too many documents.
+    """
+    watch = Stopwatch("source_graph")
+    with watch.stage("nodes"):
+        nodes = choose_nodes(graph, remembered, request, known)
+    places = nodes.places
+    with watch.stage("vectors"):
+        ids = [place.source_id for place in places]
+        every = vectors_of(graph, ids, known.answering, known.new)
+        vectors = {identity: evenly(parts, MAX_PARTS) for identity, parts in every.items()}
+    with watch.stage("groups"):
+        groups = [group for group in near_duplicates([place.full_text for place in places]) if group[1:]]
+        apart = [] if request.repeated else _apart(places, groups, nodes.seeds)
+    with watch.stage("edges"):
+        pairs = _pairs(places, vectors, known, request, {at for group in apart for at in group})
+        links = _links(graph, places)
+        pairs = {**{pair: link.similarity for pair, link in links.items()}, **pairs}
+    of_group = {number: at for at, group in enumerate(groups) for number in group}
+    spaces = sorted({known.space_of(place.ontology).slug for place in places})
+    return SourceGraph(
+        nodes=_nodes(places, pairs, of_group, {at for group in apart for at in group}),
+        edges=_edges(places, pairs, of_group, links),
+        groups=[[places[number].source_id for number in group] for group in groups],
+        repeated=[_repeated([places[at] for at in group]) for group in apart],
+        total=nodes.total,
+        truncated=nodes.total > len(places),
+        spaces=spaces,
+        degraded=[
+            *_describe_degradations(nodes, vectors, spaces),
+            *under_way(progress.read(), {place.ontology for place in places}),
+        ],
+        timings_ms=watch.milliseconds(),
+    )
+
+
+def _pairs(
+    places: Sequence[Place],
+    vectors: Mapping[str, Sequence[VectorPart]],
+    known: OntologySnapshot,
+    request: GraphRequest,
+    apart: Collection[int],
+) -> dict[tuple[int, int], float]:
+    """The edges by the numbers of their places, each model's by itself."""
+    models: dict[str, list[int]] = {}
+    for number, place in enumerate(places):
+        if vectors.get(place.source_id) and number not in apart:
+            models.setdefault(known.space_of(place.ontology).slug, []).append(number)
+    pairs: dict[tuple[int, int], float] = {}
+    for numbers in models.values():
+        found = nearest_pairs(
+            Vectors.of([[part.vector for part in vectors[places[at].source_id]] for at in numbers]),
+            [places[at].document_id for at in numbers],
+            request.neighbours,
+            request.min_similarity,
+            across=request.across_documents_only,
+        )
+        pairs |= {(numbers[a], numbers[b]): similarity for (a, b), similarity in found.items()}
+    return pairs
+
+
+def _apart(
+    places: Sequence[Place], same: Sequence[Sequence[int]], seeds: Collection[str] | None
+) -> list[list[int]]:
+    """What many documents repeat, the most frequent first; not what was asked for."""
+    named = [number for number, place in enumerate(places) if place.source_id in (seeds or ())]
+    texts, documents = [place.full_text for place in places], [place.document_id for place in places]
+    groups = repeated_groups(texts, documents, same, named, whole=seeds is None)
+    return sorted(groups, key=lambda group: (-len(group), group))
+
+
+def _repeated(places: Sequence[Place]) -> RepeatedText:
+    documents = len({place.document_id for place in places})
+    return describe_repeated(places[0].full_text, documents, [place.source_id for place in places])
+
+
+def _nodes(
+    places: Sequence[Place], pairs: Pairs, groups: Mapping[int, int], apart: Collection[int]
+) -> list[SourceNode]:
+    degrees = Counter(end for pair in pairs for end in pair)
+    return [
+        SourceNode(
+            **place.model_dump(include=_PLACE),
+            degree=degrees[number],
+            group=groups.get(number),
+            repeated=number in apart,
+        )
+        for number, place in enumerate(places)
+    ]
+
+
+def _links(graph: Graph, places: Sequence[Place]) -> dict[tuple[int, int], _Link]:
+    """The links among the nodes by their numbers."""
+    numbers = {place.source_id: number for number, place in enumerate(places)}
+    links = dict[tuple[int, int], _Link]()
+    for row in links_among(graph, list(numbers)):
+        a, b = sorted((numbers[row["a"]], numbers[row["b"]]))
+        links[a, b] = _Link(row["proposal_id"], row["similarity"])
+    return links
+
+
+def _edges(
+    places: Sequence[Place],
+    pairs: Pairs,
+    groups: Mapping[int, int],
+    links: Mapping[tuple[int, int], _Link],
+) -> list[SourceEdge]:
+    nearest_first = sorted(pairs.items(), key=lambda each: (-each[1], each[0]))
+    return [
+        SourceEdge(
+            a=places[a].source_id,
+            b=places[b].source_id,
+            similarity=min(1.0, similarity),
+            near_duplicate=a in groups and groups[a] == groups.get(b),
+            linked=links[a, b].proposal_id if (a, b) in links else None,
+        )
+        for (a, b), similarity in nearest_first
+    ]
+
+
+def _describe_degradations(
+    nodes: ChosenSources, vectors: Mapping[str, Sequence[VectorPart]], spaces: Sequence[str]
+) -> list[Degradation]:
+    told = list(nodes.degraded)
+    missing = sum(not vectors.get(place.source_id) for place in nodes.places)
+    if missing:
+        effect = f"{missing} of {len(nodes.places)} sources have no vector yet: they have no edges"
+        told.append(Degradation(part="vectors", effect=effect))
+    if len(spaces) > 1:
+        effect = f"sources of different spaces cannot be compared and have no edges: {', '.join(spaces)}"
+        told.append(Degradation(part="vectors", effect=effect))
+    if nodes.total > len(nodes.places):
+        effect = f"{len(nodes.places):,} of {nodes.total:,} sources; raise max_nodes, or name documents"
+        told.append(Degradation(part="query", effect=effect))
+    return told

@@ -1,1 +1,0 @@
-"""Searching for pictures."""

@@ -1,1 +1,0 @@
-"""The passages of an ontology as points in two dimensions."""

@@ -1,0 +1,342 @@
+"""Contexts that a language model writes: each once, as long as what it was shown stays the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
+
+from kg_api.errors import ConfigurationError, InvalidInput
+from kg_api.graph.cache import read_contexts, remember_contexts
+from kg_api.graph.client import Graph, portions
+from kg_api.graph.reach import reach
+from kg_api.graph.vectors import DocumentAbout, SourceText, about_documents, sources_of_document
+from kg_api.providers.chat import (
+    TOGETHER,
+    Ask,
+    Chunk,
+    DocumentPart,
+    HeadedParagraph,
+    LanguageModel,
+    document_parts,
+    key_of,
+    price_of,
+    question,
+    situate,
+    tokens_of,
+)
+from kg_api.providers.retrying import RetryPolicy, ask_at_once, wait
+from kg_api.schemas.embedding import Chunking
+from kg_api.sections import LlmSettings
+from kg_api.settings import Settings
+from kg_api.spaces.cost import Before, WrittenContexts
+from kg_api.spaces.plans import Plan
+from kg_api.text.chunking import SentenceVectors, by_template, template
+from kg_api.text.sources import sentence_borders
+
+MAX_CONTEXT_LENGTH = 300
+"""Characters of a context, about 75 tokens: the rest is for the text."""
+USUAL = (
+    "The annual report of a company for the year 2023, from the section on the results of its second "
+    "quarter, which compares the revenue with that of the quarter before and gives reasons for the growth."
+)
+"""What an estimate takes a context for: two sentences are asked for, of at most 40 words."""
+AT_ONCE = 4
+"""Parts of documents that are asked about at the same time; one part's questions go one after the other, so
+that a provider that remembers what it has read can."""
+_ANSWER_TOKENS = 65
+"""Of a usual context with its id."""
+_MIN_CONTEXT_LENGTH = 60
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A chunk whose context is wanted, and what the model is shown for it."""
+
+    key: str
+    part: DocumentPart
+    chunk: Chunk
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """A document as it was divided."""
+
+    about: DocumentAbout
+    sources: Mapping[str, SourceText]
+    parts: Sequence[DocumentPart]
+    part_of: Mapping[str, int]
+    """By source."""
+
+    def says(self, about: DocumentAbout, sources: Iterable[SourceText]) -> bool:
+        """Whether it still is what these sources are of."""
+        return self.about == about and all(self.sources.get(each.source_id) == each for each in sources)
+
+    def wanted(self, model: str, source: SourceText, text: str) -> _Wanted:
+        """What is asked for a chunk that begins in a source."""
+        part, chunk = self.parts[self.part_of[source.source_id]], Chunk(text, source.heading)
+        return _Wanted(key_of(model, part, chunk), part, chunk)
+
+
+class LlmContexts:
+    """Gives chunks their contexts; those that were written before come from the cache.
+
+    Not for several threads: it remembers the last document, which may come in many batches.
+    """
+
+    def __init__(self, graph: Graph, model: str, ask: Ask) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            graph: where documents and the contexts written before are.
+            model: the language model's name.
+            ask: asks it.
+        """
+        self._graph = graph
+        self._model = model
+        self._ask = ask
+        self._last: _Document | None = None
+
+    def __call__(self, chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
+        """See `Before`. A chunk whose source has gone meanwhile, so that it is not written, has none.
+
+        Raises:
+            LlmFailed, LlmUnavailable, ConfigurationError, InvalidInput: there is a chunk without its context;
+                those that were written are remembered.
+        """
+        documents = self._documents([source for source, _ in chunks])
+        wanted = [
+            documents[source.document_id].wanted(self._model, source, text)
+            if source.source_id in documents[source.document_id].sources
+            else None
+            for source, text in chunks
+        ]
+        contexts = self._contexts({each.key: each for each in wanted if each})
+        return [contexts[each.key] if each else "" for each in wanted]
+
+    def _documents(self, sources: Sequence[SourceText]) -> dict[str, _Document]:
+        found: dict[str, _Document] = {}
+        about = about_documents(self._graph, [source.document_id for source in sources])
+        for document_id in dict.fromkeys(source.document_id for source in sources):
+            mine = [source for source in sources if source.document_id == document_id]
+            known = about.get(document_id, DocumentAbout("", {}))
+            last = self._last  # a batch that nobody waits for any more may be at work beside this
+            if last is None or not last.says(known, mine):
+                self._last = last = _divide(known, sources_of_document(self._graph, document_id))
+            found[document_id] = last
+        return found
+
+    def _contexts(self, wanted: Mapping[str, _Wanted]) -> dict[str, str]:
+        known = read_contexts(self._graph, list(wanted))
+        requests = _by_part(each for key, each in wanted.items() if key not in known)
+        written = [partial(self._write, part, mine) for part, mine in requests.items()]
+        for each in ask_at_once(written, AT_ONCE):
+            known |= each
+        return known
+
+    def _write(self, part: DocumentPart, wanted: Sequence[_Wanted]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for batch in portions(wanted, TOGETHER):
+            wait(0)
+            texts = situate(self._ask, part, [each.chunk for each in batch])
+            new = {each.key: cap(text) for each, text in zip(batch, texts, strict=True)}
+            remember_contexts(self._graph, new)
+            found |= new
+        return found
+
+
+class LlmQuote:
+    """Stands for the contexts of some documents, and counts what they would take."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        settings: LlmSettings,
+        sample: Sequence[Sequence[SourceText]],
+        about: Mapping[str, DocumentAbout],
+    ) -> None:
+        """Divide the documents of a sample."""
+        self._graph = graph
+        self._settings = settings
+        self._documents = {
+            sources[0].document_id: _divide(about.get(sources[0].document_id, DocumentAbout("", {})), sources)
+            for sources in sample
+            if sources
+        }
+        self._wanted: dict[str, _Wanted] = {}
+
+    def __call__(self, chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
+        """See `Before`: a text of the usual length for each."""
+        for source, text in chunks:
+            each = self._documents[source.document_id].wanted(self._settings.model or "", source, text)
+            self._wanted[each.key] = each
+        return [USUAL] * len(chunks)
+
+    def written(self) -> WrittenContexts:
+        """What the chunks so far would take; who sees some ontologies is not told what others had written."""
+        known = read_contexts(self._graph, list(self._wanted)) if reach() is None else {}
+        missing = [each for key, each in self._wanted.items() if key not in known]
+        questions = [
+            question(part, [each.chunk for each in batch])
+            for part, mine in _by_part(missing).items()
+            for batch in portions(mine, TOGETHER)
+        ]
+        read = sum(tokens_of(each.instruction) + tokens_of(each.data) for each in questions)
+        wrote = len(missing) * _ANSWER_TOKENS
+        price = price_of(self._settings, read, wrote)
+        return WrittenContexts(len(missing), len(known), len(questions), read, wrote, price)
+
+
+def cap(text: str) -> str:
+    """At most 300 characters of a context, up to the end of a sentence if that leaves enough, or a word."""
+    if len(text) <= MAX_CONTEXT_LENGTH:
+        return text
+    sentences = list(
+        takewhile(lambda border: border <= MAX_CONTEXT_LENGTH, sentence_borders(text, 0, len(text)))
+    )
+    if sentences and sentences[-1] >= _MIN_CONTEXT_LENGTH:
+        return text[: sentences[-1]].rstrip()
+    end = text.rfind(" ", 0, MAX_CONTEXT_LENGTH)
+    return text[: end if end >= _MIN_CONTEXT_LENGTH else MAX_CONTEXT_LENGTH - 1].rstrip() + "…"
+
+
+def _divide(about: DocumentAbout, sources: Sequence[SourceText]) -> _Document:
+    paragraphs = [HeadedParagraph(source.full_text, source.heading) for source in sources]
+    parts, numbers = document_parts(about.title, about.metadata, paragraphs)
+    by_id = {source.source_id: source for source in sources}
+    return _Document(about, by_id, parts, dict(zip(by_id, numbers, strict=True)))
+
+
+def _by_part(wanted: Iterable[_Wanted]) -> dict[DocumentPart, list[_Wanted]]:
+    found: dict[DocumentPart, list[_Wanted]] = {}
+    for each in wanted:
+        found.setdefault(each.part, []).append(each)
+    return found
+
+
+# What stands in front of a chunk when it is embedded, by the ontology's context mode.
+
+
+@dataclass(frozen=True, slots=True)
+class ContextEstimate:
+    """Contexts for an estimate: those that cost money are of the usual length, and counted."""
+
+    before: Before
+    written: Callable[[], WrittenContexts | None]
+    """What a language model would write for the chunks given to `before`; None when it writes none."""
+
+
+class Contexts:
+    """Gives contexts; for `semantic` chunks it gives the means to find where the meaning moves too."""
+
+    def __init__(self, graph: Graph, settings: Settings | None = None) -> None:
+        """Nothing is opened yet.
+
+        Args:
+            graph: where documents, and contexts that were written before, are.
+            settings: those of the language model; unset: there is none.
+        """
+        self._graph = graph
+        self._settings = settings
+        self._sentence_vectors: SentenceVectors | None = None
+        self._model = LanguageModel(settings, RetryPolicy())
+        self._llm: LlmContexts | None = None
+
+    def of(self, plan: Plan) -> Before:
+        """The contexts of chunks under a plan.
+
+        Raises:
+            ConfigurationError: there is no language model to write them.
+        """
+        match plan.config.context:
+            case "template" | "late_template":
+                return partial(self._template, plan.config.context_template)
+            case "llm":
+                return self._open_llm()
+            case "none" | "late":
+                return _none
+
+    def quote(
+        self,
+        plan: Plan,
+        sample: Sequence[Sequence[SourceText]],
+        about: Mapping[str, DocumentAbout] | None = None,
+    ) -> ContextEstimate:
+        """Contexts for an estimate; nothing that costs money is asked.
+
+        Args:
+            plan: the ontology's.
+            sample: the sources whose chunks are planned, by document.
+            about: documents that are not stored; unset: they are looked up.
+        """
+        if plan.config.context in {"none", "late"}:
+            return ContextEstimate(_none, _nothing)
+        if plan.config.context in {"template", "late_template"}:
+            pattern = plan.config.context_template
+            known = partial(self._template, pattern) if about is None else partial(_templates, pattern, about)
+            return ContextEstimate(known, _nothing)
+        if about is None:
+            about = about_documents(
+                self._graph, [source.document_id for sources in sample for source in sources[:1]]
+            )
+        llm = LlmSettings() if self._settings is None else self._settings.llm
+        quote = LlmQuote(self._graph, llm, sample, about)
+        return ContextEstimate(quote, quote.written)
+
+    def require_usable(self, chunking: Chunking) -> None:
+        """Refuse a context mode that is not set up.
+
+        Raises:
+            InvalidInput: saying which settings are missing.
+        """
+        if chunking.context != "llm":
+            return
+        try:
+            self._open_llm()
+        except ConfigurationError as error:
+            raise InvalidInput(
+                f"context llm needs a language model, for the service and its workers: {error}"
+            ) from error
+
+    def close(self) -> None:
+        """Close the connections to the language model."""
+        self._model.close()
+
+    def _open_llm(self) -> LlmContexts:
+        if self._llm is None:
+            self._llm = LlmContexts(self._graph, self._model.name, self._model.ask)
+        return self._llm
+
+    def sentence_vectors(self, chunking: Chunking) -> SentenceVectors | None:
+        """For strategies that need them; opened once."""
+        if chunking.strategy != "semantic":
+            return None
+        if self._sentence_vectors is None:
+            from kg_api.text.sentence_vectors import open_sentence_vectors  # noqa: PLC0415 - loads a model
+
+            self._sentence_vectors = open_sentence_vectors()
+        return self._sentence_vectors
+
+    def _template(self, pattern: str | None, chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
+        about = about_documents(self._graph, [source.document_id for source, _ in chunks])
+        return _templates(pattern, about, chunks)
+
+
+def _templates(
+    pattern: str | None, about: Mapping[str, DocumentAbout], chunks: Sequence[tuple[SourceText, str]]
+) -> list[str]:
+    line = template if pattern is None else partial(by_template, pattern)
+    return [
+        line(known.title, source.heading, known.metadata, text) if known else ""
+        for source, text in chunks
+        for known in [about.get(source.document_id)]
+    ]
+
+
+def _none(chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
+    return [""] * len(chunks)
+
+
+def _nothing() -> None:
+    return None

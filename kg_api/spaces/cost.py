@@ -1,0 +1,355 @@
+"""What is around the chunks of a passage when they are embedded in context mode `late`."""
+
+from __future__ import annotations
+
+import math
+import time
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+from kg_api.graph.client import Graph
+from kg_api.graph.vectors import ChunkPlace, SourceText, sources_of_document, versions_of
+from kg_api.providers.embedding_port import Embedder, TextPart
+from kg_api.schemas.base import digest
+from kg_api.schemas.embedding import Chunking, Cost
+from kg_api.spaces.open_spaces import PROBE_TEXT
+from kg_api.text.chunking import (
+    WINDOW_VERSION,
+    ChunkSpan,
+    Paragraph,
+    Room,
+    SentenceVectors,
+    contextual,
+    fit_chunks,
+    windows,
+)
+from kg_api.text.semantic import chunk
+
+
+def parts(
+    text: str,
+    paragraphs: Sequence[Paragraph],
+    spans: Sequence[ChunkSpan],
+    befores: Sequence[str],
+    embedder: Embedder,
+) -> list[TextPart]:
+    """Each chunk as a part of its window.
+
+    Args:
+        text: the whole text.
+        paragraphs: its sources.
+        spans: its chunks, in order; the model takes each of them.
+        befores: what stands in front of each when it is read by itself.
+        embedder: the space's model.
+    """
+    found = windows(text, spans, paragraphs, room_of(embedder))
+    texts = {window: text[slice(*window)] for window in found}  # one for all chunks of a window
+    return [
+        TextPart(texts[window], span.start - window[0], span.end - window[0], before)
+        for span, before, window in zip(spans, befores, found, strict=True)
+    ]
+
+
+def room_of(embedder: Embedder) -> Room:
+    """How much a model reads at once."""
+    around = embedder.count_tokens([""])  # prefix and special tokens
+    return Room(
+        tokens=lambda text: embedder.count_tokens([text]) - around,
+        most=embedder.identity.max_tokens - around,
+        fits=lambda text: len(embedder.spans(text)) == 1,
+    )
+
+
+# Which chunks some sources shall have, and what is embedded for each. No vector is made here.
+
+
+@dataclass(frozen=True, slots=True)
+class SourceGroup:
+    """Sources that are chunked together: one by itself, or all of a document."""
+
+    sources: Sequence[SourceText]
+    text: str = field(init=False)
+    starts: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        starts, at = list[int](), 0
+        for source in self.sources:
+            starts.append(at)
+            at += len(source.full_text)
+        object.__setattr__(self, "text", "".join(source.full_text for source in self.sources))
+        object.__setattr__(self, "starts", starts)
+
+    def paragraphs(self) -> list[Paragraph]:
+        """As the strategies take them."""
+        ends = [*self.starts[1:], len(self.text)]
+        return [
+            Paragraph(start, end, source.heading)
+            for source, start, end in zip(self.sources, self.starts, ends, strict=True)
+        ]
+
+    def covered(self, start: int, end: int) -> tuple[int, int]:
+        """The first and the last source that text[start:end] touches, by their number here."""
+        return bisect_right(self.starts, start) - 1, max(0, bisect_left(self.starts, end) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedChunk:
+    sources: Sequence[SourceText]
+    """Those that it covers."""
+    offset: int
+    end_offset: int
+    text: str
+    """What it says."""
+    before: str = ""
+    """The context that is embedded in front of it."""
+    parent: PlannedChunk | None = None
+    within: TextPart | None = None
+    """It in the window that it is embedded in; None: it is embedded by itself."""
+
+    @property
+    def is_source(self) -> bool:
+        """Whether it says all of its one source, embedded and read by itself: then it needs no node."""
+        own = len(self.sources) == 1 and self.text == self.sources[0].full_text.strip()
+        return own and self.within is None and (self.parent is None or self.parent.text == self.text)
+
+    def place(self, space: str) -> ChunkPlace:
+        """Where it is; its id tells all that decides over its vector and its reader's text."""
+        ids = tuple(source.source_id for source in self.sources)
+        around = "" if self.parent is None else self.parent.place(space).chunk_id
+        span = (str(self.offset), str(self.end_offset))
+        known = (*ids, *span, self.before, self.text, around, *self._window())
+        identity = digest("chunk", space, *known)
+        return ChunkPlace(identity, self.sources[0].document_id, ids, self.offset, self.end_offset)
+
+    def _window(self) -> tuple[str, ...]:
+        if self.within is None:
+            return ()
+        return ("late", WINDOW_VERSION, self.within.text, str(self.within.start), str(self.within.end))
+
+
+Before = Callable[[Sequence[tuple[SourceText, str]]], Sequence[str]]
+"""The contexts of some chunks, each given by its first source and its text."""
+
+
+_Piece = tuple[SourceGroup, ChunkSpan, PlannedChunk]
+
+
+class Planner:
+    """Plans chunks for one configuration; remembers the last document: a large one comes in many batches."""
+
+    def __init__(
+        self, graph: Graph, chunking: Chunking, embedder: Embedder, sentence_vectors: SentenceVectors | None
+    ) -> None:
+        self._graph = graph
+        self._chunking = chunking
+        self._embedder = embedder
+        self._sentence_vectors = sentence_vectors
+        self._document: tuple[str, str | None, list[PlannedChunk]] | None = None
+        self.versions: dict[str, str | None] = {}
+        """Of the documents that the last chunks were planned for, where more counts than the sources."""
+
+    def chunks(self, due: Sequence[SourceText], before: Before) -> list[PlannedChunk]:
+        """The chunks that touch the sources given, which are in reading order."""
+        if self._chunking.crosses_sources or self._chunking.context != "none":
+            self.versions = versions_of(self._graph, (source.document_id for source in due))
+        if not self._chunking.crosses_sources:
+            return self.of_passages(self.passages(due), before)
+        wanted = {source.source_id for source in due}
+        found: list[PlannedChunk] = []
+        for document_id in self.versions:
+            planned = self._of_document(document_id, before)
+            found += (each for each in planned if any(s.source_id in wanted for s in each.sources))
+        return found
+
+    def passages(self, sources: Sequence[SourceText]) -> list[SourceGroup]:
+        """What is chunked together: each source by itself, or all that are given."""
+        return (
+            [SourceGroup(sources)]
+            if self._chunking.crosses_sources
+            else [SourceGroup([each]) for each in sources]
+        )
+
+    def of_passages(self, passages: Sequence[SourceGroup], before: Before) -> list[PlannedChunk]:
+        """All chunks of some passages, in reading order."""
+        return list(self._plan(passages, before))
+
+    def _of_document(self, document_id: str, before: Before) -> list[PlannedChunk]:
+        version = self.versions[document_id]
+        if self._document is None or self._document[:2] != (document_id, version):
+            passage = SourceGroup(sources_of_document(self._graph, document_id))
+            planned = list(self._plan([passage] if passage.sources else [], before))
+            self._document = (document_id, version, planned)
+        return self._document[2]
+
+    def _plan(self, passages: Sequence[SourceGroup], before: Before) -> Iterator[PlannedChunk]:
+        pieces = self._pieces(passages, before)
+        if not self._chunking.is_late:
+            yield from (planned for _, _, planned in pieces)
+            return
+        for _, mine in groupby(pieces, key=lambda piece: id(piece[0])):
+            yield from self._among_neighbours(list(mine))
+
+    def _among_neighbours(self, pieces: Sequence[_Piece]) -> Iterator[PlannedChunk]:
+        """The chunks of one passage as parts of windows."""
+        passage = pieces[0][0]
+        befores = [contextual(planned.before, "") for _, _, planned in pieces]
+        spans = [span for _, span, _ in pieces]
+        found = parts(passage.text, passage.paragraphs(), spans, befores, self._embedder)
+        for (_, _, planned), part in zip(pieces, found, strict=True):
+            yield replace(planned, within=part)
+
+    def _pieces(self, passages: Sequence[SourceGroup], before: Before) -> Iterator[_Piece]:
+        """What the model takes whole."""
+        spans = [
+            (each, span)
+            for each in passages
+            for span in chunk(each.text, each.paragraphs(), self._chunking, self._sentence_vectors)
+        ]
+        contexts = before([(_first(*each), each[0].text[each[1].start : each[1].end]) for each in spans])
+        for (passage, span), whole in zip(spans, contexts, strict=True):
+            context = self._with_room(whole)
+            parent = None if span.parent is None else _plan_chunk(passage, *span.parent)
+            for piece in fit_chunks(passage.text, [span], self._embedder.spans, lambda _, own=context: own):
+                yield passage, piece, _plan_chunk(passage, piece.start, piece.end, context, parent)
+
+    def _with_room(self, context: str) -> str:
+        """A context of at most a quarter of what the model takes: the text needs the rest."""
+        most = self._embedder.identity.max_tokens // 4
+        while context and (tokens := self._embedder.count_tokens([context])) > most:
+            context = context[: int(len(context) * min(0.9, most / tokens))].rstrip()
+        return context
+
+
+def _first(passage: SourceGroup, span: ChunkSpan) -> SourceText:
+    return passage.sources[passage.covered(span.start, span.end)[0]]
+
+
+def _plan_chunk(
+    passage: SourceGroup, start: int, end: int, before: str = "", parent: PlannedChunk | None = None
+) -> PlannedChunk:
+    first, last = passage.covered(start, end)
+    sources = passage.sources[first : last + 1]
+    offset, end_offset = start - passage.starts[first], end - passage.starts[last]
+    return PlannedChunk(sources, offset, end_offset, passage.text[start:end], before, parent)
+
+
+# What embedding will take: chunks, tokens, seconds and money, before anything is embedded.
+
+TIMED_TEXTS = 8
+USUAL_TEXT = " ".join([PROBE_TEXT] * 6)
+"""About 120 tokens."""
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class CostSample:
+    """The chunks of some documents, standing for those of all."""
+
+    chunks: Sequence[PlannedChunk]
+    sampled_documents: int
+    documents: int
+    sources: int
+    factor: float
+    """How many times the sample's text all the text is."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenContexts:
+    """What a language model would be asked to write for the sample; estimated."""
+
+    contexts: int
+    remembered: int
+    """Contexts that were written before, and cost nothing."""
+    requests: int
+    read: int
+    """Tokens that it reads."""
+    written: int
+    """Tokens that it writes."""
+    price: float | None
+    """US dollars for all of that; None when it is not known."""
+
+
+def cost_of(
+    sampled: CostSample,
+    embedder: Embedder,
+    price: float | None,
+    speed: float | None,
+    written: WrittenContexts | None = None,
+) -> Cost:
+    """Count tokens with the space's own tokenizer.
+
+    Args:
+        sampled: chunks as they would be embedded.
+        embedder: the space's model.
+        price: US dollars for a million tokens; None when it is not known.
+        speed: tokens a second; None when it is not known.
+        written: contexts by a language model; None when it writes none.
+    """
+    if written is not None and written.contexts:
+        speed = None  # the language model takes longer than the vectors
+    texts = [contextual(chunk.before, chunk.text) for chunk in sampled.chunks]
+    windows = {chunk.within.text for chunk in sampled.chunks if chunk.within}
+    tokens = math.ceil(embedder.count_tokens([*texts, *sorted(windows)]) * sampled.factor)
+    return Cost(
+        documents=sampled.documents,
+        sampled_documents=sampled.sampled_documents,
+        sources=sampled.sources,
+        chunks=math.ceil(len(texts) * sampled.factor),
+        tokens=tokens,
+        seconds=(None if speed is None else round(tokens / speed, 1)) if texts else 0.0,
+        price=None if price is None else tokens * price / MILLION,
+        context_price=_context_price(written, sampled.factor),
+        notes=_notes(sampled, speed=speed, price=price, written=written),
+    )
+
+
+def tokens_a_second(embedder: Embedder) -> float:
+    """Embed a few texts of the usual length and look at the clock."""
+    texts = [f"{number} {USUAL_TEXT}" for number in range(TIMED_TEXTS)]
+    begun = time.perf_counter()
+    embedder.embed_passages(texts)
+    return max(1, embedder.count_tokens(texts)) / max(time.perf_counter() - begun, 1e-6)
+
+
+def _context_price(written: WrittenContexts | None, factor: float) -> float | None:
+    return None if written is None or written.price is None else round(written.price * factor, 6)
+
+
+def _notes(
+    sampled: CostSample, *, speed: float | None, price: float | None, written: WrittenContexts | None
+) -> list[str]:
+    notes: list[str] = []
+    if sampled.sampled_documents < sampled.documents:
+        notes.append(f"estimated from {sampled.sampled_documents} of {sampled.documents} documents")
+    elif sampled.factor > 1:
+        notes.append(f"estimated from 1 of {sampled.factor:.1f} parts of it")
+    if speed is None and sampled.chunks:
+        notes.append("the time depends on the provider, which was not asked")
+    if any(chunk.within for chunk in sampled.chunks):
+        notes.append("context late: the model reads each chunk twice, by itself and among its neighbours")
+    if price is None:
+        notes.append("the model's price is not known; set KG_EMBEDDING__PRICE")
+    return notes if written is None else notes + _notes_of(written, sampled.factor)
+
+
+def _notes_of(written: WrittenContexts, factor: float) -> list[str]:
+    contexts, requests, read, wrote = (
+        math.ceil(each * factor)
+        for each in (written.contexts, written.requests, written.read, written.written)
+    )
+    told = (
+        f"a language model writes about {contexts} contexts in {requests} requests: about {read} tokens "
+        f"read, {wrote} written, before any discount for what its provider has just read"
+    )
+    notes = [told] if contexts else []
+    if written.remembered:
+        notes.append(
+            f"about {math.ceil(written.remembered * factor)} contexts were written before and cost nothing"
+        )
+    if written.contexts or written.remembered:
+        notes.append("the tokens to embed are counted with contexts of the usual length, about 40 words each")
+    if written.price is None and contexts:
+        notes.append("the price of contexts is not known; set KG_LLM__PRICE_INPUT and KG_LLM__PRICE_OUTPUT")
+    return notes

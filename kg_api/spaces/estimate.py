@@ -1,0 +1,297 @@
+"""What embedding an ontology, or documents on their way in, will take."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+
+from kg_api.errors import ConfigurationError, Conflict, InvalidInput, KgError
+from kg_api.graph.client import Graph
+from kg_api.graph.concept_vectors import sample_of_concepts
+from kg_api.graph.relations import sample_of_edges
+from kg_api.graph.spaces import (
+    Space,
+    StoredConfiguration,
+    all_spaces,
+    find_space,
+    read_configurations,
+    spaces_of_new,
+)
+from kg_api.graph.vectors import DocumentAbout, SourceText, sources_of_document
+from kg_api.providers.embedding_port import Embedder, refusal_of_parts
+from kg_api.providers.server_traits import list_learned
+from kg_api.schemas.embedding import SIZES, Cost
+from kg_api.schemas.spaces import EmbeddingHealth, NewSpace, SpaceHealth, SpaceInfo, SpaceState
+from kg_api.schemas.vocabulary import Modality
+from kg_api.spaces.contexts import Contexts
+from kg_api.spaces.cost import MILLION, Before, CostSample, PlannedChunk, Planner, cost_of, tokens_a_second
+from kg_api.spaces.images import ImageSpaceRegistry, OpenImageSpace
+from kg_api.spaces.open_spaces import FAULTS, OpenSpace
+from kg_api.spaces.plans import Plan
+from kg_api.spaces.registry import SpaceRegistry
+
+SAMPLED_DOCUMENTS = 20
+SAMPLED_SOURCES = 400
+LOCAL = frozenset({"local", "deterministic"})
+
+PriceOf = Callable[[Plan], float | None]
+"""US dollars for a million tokens in a plan's space."""
+
+
+class Estimator:
+    """Plans the chunks of a sample with the space's own tokenizer; nothing that costs money is asked."""
+
+    def __init__(self, graph: Graph, spaces: SpaceRegistry, contexts: Contexts, price_of: PriceOf) -> None:
+        self._graph = graph
+        self._spaces = spaces
+        self._contexts = contexts
+        self._price_of = price_of
+        self._speeds: dict[str, float] = {}
+
+    def of_ontology(self, plan: Plan, *, due: int) -> Cost:
+        """For the sources of an ontology that are due, from a sample of its documents."""
+        row = self._graph.read("ontologies/sample", ontology=plan.ontology, limit=SAMPLED_DOCUMENTS)[0]
+        sample: list[Sequence[SourceText]] = []
+        ids: list[str] = row["sample"] if due else []
+        for document_id in ids:
+            sample.append(sources_of_document(self._graph, document_id)[:SAMPLED_SOURCES])
+            if sum(map(len, sample)) >= SAMPLED_SOURCES:
+                break
+        seen = sum(map(len, sample))
+        return self._cost(
+            plan, sample, documents=row["documents"], sources=due, factor=due / seen if seen else 0.0
+        )
+
+    def of_concepts(self, plan: Plan, *, due: int) -> Cost:
+        """For concepts of an ontology, from a sample of all; each is one text."""
+        texts = [each.text for each in sample_of_concepts(self._graph, plan.ontology, SAMPLED_SOURCES)]
+        return self._of_texts(plan, texts, due, "concepts")
+
+    def of_edges(self, plan: Plan, *, due: int) -> Cost:
+        """For relationships of an ontology, from a sample of all; each is one text."""
+        texts = [each.text for each in sample_of_edges(self._graph, plan.ontology, SAMPLED_SOURCES)]
+        return self._of_texts(plan, texts, due, "relationships")
+
+    def _of_texts(self, plan: Plan, texts: Sequence[str], due: int, noun: str) -> Cost:
+        try:
+            embedder = self._spaces.of(plan.space).embedder()
+            tokens = math.ceil(embedder.count_tokens(texts) * due / len(texts)) if texts and due else 0
+            speed = self._measure_speed(plan, embedder) if tokens else None
+        except (*FAULTS, InvalidInput) as error:
+            return _unknown_cost(0, due, error)
+        price = self._price_of(plan)
+        return Cost(
+            documents=0,
+            sampled_documents=0,
+            sources=0,
+            chunks=due,
+            tokens=tokens,
+            seconds=round(tokens / speed, 1) if speed else None if tokens else 0.0,
+            price=None if price is None else tokens * price / MILLION,
+            notes=[f"estimated from {len(texts)} of {due} {noun}"] if len(texts) < due else [],
+        )
+
+    def of_document(self, plan: Plan, sources: Sequence[SourceText], about: DocumentAbout) -> Cost:
+        """For sources of one document, which need not be stored."""
+        known = {source.document_id: about for source in sources}
+        sample = sources[:SAMPLED_SOURCES]
+        factor = len(sources) / len(sample) if sample else 0.0
+        return self._cost(plan, [sample], documents=1, sources=len(sources), factor=factor, about=known)
+
+    def require_usable(self, plan: Plan) -> None:
+        """Refuse a configuration that no job could follow.
+
+        Raises:
+            InvalidInput: saying what is missing.
+        """
+        if plan.config.is_late and (refusal := refusal_of_parts(plan.space.identity)):
+            raise InvalidInput(refusal)
+        self._contexts.require_usable(plan.config)
+
+    def advice(self, plan: Plan) -> list[str]:
+        """What a person should know about a configuration."""
+        unit = SIZES[plan.config.strategy].unit
+        words = plan.config.size if unit == "words" else plan.config.size // 6
+        limit = plan.space.identity.max_tokens
+        if plan.config.strategy != "paragraph" and words > limit:
+            size, model = f"{plan.config.size} {unit}", plan.space.identity.model
+            return [f"chunks of {size} can be longer than the {limit} tokens of {model}: then they are split"]
+        return []
+
+    def _cost(
+        self,
+        plan: Plan,
+        sample: Sequence[Sequence[SourceText]],
+        *,
+        documents: int,
+        sources: int,
+        factor: float,
+        about: Mapping[str, DocumentAbout] | None = None,
+    ) -> Cost:
+        try:
+            embedder = self._spaces.of(plan.space).embedder()
+            quote = self._contexts.quote(plan, sample, about)
+            chunks = self._chunks(plan, embedder, sample, quote.before)
+            sampled = CostSample(chunks, len(sample), documents, sources, factor)
+            known = self._speeds.get(plan.space.slug)
+            speed = self._measure_speed(plan, embedder) if chunks else known
+            return cost_of(sampled, embedder, self._price_of(plan), speed, quote.written())
+        except (*FAULTS, InvalidInput) as error:
+            return _unknown_cost(documents, sources, error)
+
+    def _measure_speed(self, plan: Plan, embedder: Embedder) -> float | None:
+        """Tokens a second, measured once; None where a trial would cost money."""
+        slug = plan.space.slug
+        if plan.space.identity.provider in LOCAL and slug not in self._speeds:
+            self._speeds[slug] = tokens_a_second(embedder)
+        return self._speeds.get(slug)
+
+    def _chunks(
+        self,
+        plan: Plan,
+        embedder: Embedder,
+        sample: Sequence[Sequence[SourceText]],
+        before: Before,
+    ) -> list[PlannedChunk]:
+        planner = Planner(self._graph, plan.config, embedder, self._contexts.sentence_vectors(plan.config))
+        return [
+            each
+            for sources in sample
+            if sources
+            for each in planner.of_passages(planner.passages(sources), before)
+        ]
+
+
+def _unknown_cost(documents: int, sources: int, error: Exception) -> Cost:
+    return Cost(
+        documents=documents,
+        sampled_documents=0,
+        sources=sources,
+        chunks=0,
+        tokens=0,
+        seconds=None,
+        price=None,
+        notes=[f"chunks and tokens could not be counted: {error}"],
+    )
+
+
+# The models of all spaces: what they are, and whether they answer.
+
+ASKED_AT_ONCE = 8
+
+
+class ModelService:
+    """Spaces as a person sees them."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        spaces: SpaceRegistry,
+        images: ImageSpaceRegistry,
+        *,
+        price_of: Callable[[Space], float | None],
+        batch_size_of: Callable[[Space], int],
+    ) -> None:
+        self._graph = graph
+        self._spaces = spaces
+        self._images = images
+        self._price_of = price_of
+        self._batch_size_of = batch_size_of
+
+    def infos(self) -> list[SpaceInfo]:
+        """All spaces, the oldest first."""
+        uses = _uses(read_configurations(self._graph))
+        of_new = spaces_of_new(self._graph)
+        return [self._info(space, uses, of_new) for space in all_spaces(self._graph).values()]
+
+    def add(self, new: NewSpace) -> SpaceInfo:
+        """Make a further space, or find that it is there.
+
+        Raises:
+            InvalidInput: the model cannot be used with these settings; the message says what is missing.
+            Conflict: there is a space of that name for another model.
+            EmbeddingUnavailable: the model does not answer.
+        """
+        try:
+            opened = self._images.add(new) if new.modality == "image" else self._spaces.add(new)
+        except Conflict:
+            raise
+        except ConfigurationError as error:
+            raise InvalidInput(str(error)) from error
+        uses = _uses(read_configurations(self._graph))
+        space = find_space(self._graph, opened.space.slug)
+        return self._info(space, uses, spaces_of_new(self._graph))
+
+    def health(self) -> EmbeddingHealth:
+        """Ask every model for its probe text."""
+        opened = [*self._spaces.all(), *self._images.all()]
+        with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
+            found = list(pool.map(_check_space, opened))
+        good = all(each.status == "ok" for each in found)
+        return EmbeddingHealth(status="ok" if good else "error", spaces=found, notes=list_learned())
+
+    def _info(self, space: Space, uses: dict[str, Uses], of_new: Mapping[Modality, str]) -> SpaceInfo:
+        use = uses.get(space.slug, Uses())
+        return SpaceInfo(
+            slug=space.slug,
+            **asdict(space.identity),
+            fingerprint=space.identity.fingerprint,
+            batch_size=self._batch_size_of(space),
+            price_per_million_tokens=self._price_of(space),
+            state=_state(space, use),
+            for_new=space.slug == of_new[space.identity.modality],
+            created_at=space.created_at.to_native(),
+            ontologies=use.answering,
+            building=use.building,
+            retiring=use.previous,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """The ontologies that use a space, by what for."""
+
+    answering: list[str] = field(default_factory=list[str])
+    building: list[str] = field(default_factory=list[str])
+    previous: list[str] = field(default_factory=list[str])
+
+
+def _uses(configurations: Mapping[str, StoredConfiguration]) -> dict[str, Uses]:
+    uses: dict[str, Uses] = {}
+    for name, configured in configurations.items():
+        uses.setdefault(configured.answering.space, Uses()).answering.append(name)
+        if configured.serving is not None and configured.target.space != configured.answering.space:
+            uses.setdefault(configured.target.space, Uses()).building.append(name)
+        images = configured.images
+        uses.setdefault(images.answering, Uses()).answering.append(name)
+        if images.serving is not None:
+            uses.setdefault(images.target, Uses()).building.append(name)
+        if images.previous is not None:
+            uses.setdefault(images.previous, Uses()).previous.append(name)
+        if configured.previous is not None and configured.previous.space != configured.answering.space:
+            uses.setdefault(configured.previous.space, Uses()).previous.append(name)
+    return uses
+
+
+def _state(space: Space, use: Uses) -> SpaceState:
+    if space.dropping:
+        return "dropping"
+    if use.answering or space.for_new:
+        return "active"
+    if use.building:
+        return "building"
+    return "retiring" if use.previous else "idle"
+
+
+def _check_space(opened: OpenSpace | OpenImageSpace) -> SpaceHealth:
+    begun = time.perf_counter()
+    try:
+        opened.check()
+    except KgError as error:  # one space's trouble is told, the others' health too
+        return SpaceHealth(slug=opened.space.slug, status="error", latency_ms=None, error=str(error))
+    return SpaceHealth(
+        slug=opened.space.slug, status="ok", latency_ms=round((time.perf_counter() - begun) * 1000, 1)
+    )

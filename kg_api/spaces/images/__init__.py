@@ -1,1 +1,0 @@
-"""Spaces of pictures, each with its model."""

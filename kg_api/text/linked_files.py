@@ -1,0 +1,405 @@
+"""What a text shows as it stands, code and comments: pictures that are named there are examples. Pure."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import os
+import posixpath
+import re
+import stat
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from html import unescape
+from itertools import compress, pairwise
+from pathlib import Path, PurePath
+from typing import NamedTuple
+from urllib.parse import quote, unquote, unquote_to_bytes
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline, autolink, backtick, escape, html_inline
+
+from kg_api.errors import KgError
+from kg_api.schemas.documents import Block
+from kg_api.schemas.formats import CONVERTED, Format
+from kg_api.text import documents
+from kg_api.text.documents import decode, is_image
+from kg_api.text.markdown import blocks, read_front_matter
+from kg_api.text.sources import line_borders
+
+Span = tuple[int, int]
+"""Where something begins and ends."""
+
+_MAX_BLOCK_LENGTH = 100_000
+"""Characters of a paragraph above which its code is not looked for."""
+_IN_HTML = re.compile(
+    r"<(?:(?P<raw>!--|(?:script|style|textarea)\b)|(?P<code>(?:pre|code)\b)|/(?P<closed>(?:pre|code)\b))",
+    re.IGNORECASE,
+)
+_ENDS = {
+    "!--": re.compile("-->"),
+    **{tag: re.compile(f"</{tag}", re.IGNORECASE) for tag in ("script", "style", "textarea")},
+}
+_PARSER = MarkdownIt("commonmark")
+_RULES = (escape, backtick, autolink, html_inline)
+_SPECIAL = re.compile(r"[\\`<]")
+
+
+def shown_in_markdown(text: str, places: Sequence[int]) -> list[Span]:
+    """Front matter, code and comments of a Markdown text, in their order, as far as some places need it.
+
+    Args:
+        text: the text.
+        places: where it names pictures, in their order.
+    """
+    front = read_front_matter(text).end
+    spans = [(0, front)] if front else []
+    for block in blocks(text, front) if places else ():
+        at = bisect_right(places, block.start - 1)
+        if at < len(places) and places[at] < block.end:
+            spans += _in_block(text, block)
+    return spans
+
+
+def shown_in_html(text: str, begin: int = 0, end: int | None = None) -> list[Span]:
+    """Comments, scripts and code, in their order; code without an end hides nothing."""
+    spans, opened = list[Span](), dict[str, int]()
+    at, stop = begin, len(text) if end is None else end
+    while found := _IN_HTML.search(text, at, stop):
+        raw, code, closed = (each and each.lower() for each in found.group("raw", "code", "closed"))
+        begin, at = found.span()
+        if raw:  # nothing within it is a tag
+            ending = _ENDS[raw].search(text, begin + 2, stop)
+            at = ending.end() if ending else stop
+            spans.append((begin, at))
+        elif code:
+            opened.setdefault(code, begin)
+        elif closed in opened:
+            begin = opened[closed]
+            opened = {tag: place for tag, place in opened.items() if place < begin}
+            while spans and spans[-1][0] > begin:
+                spans.pop()
+            spans.append((begin, at))
+    return spans
+
+
+def outside(starts: Iterable[int], spans: Sequence[Span]) -> Iterator[bool]:
+    """Whether each place is in none of some spans, which are in their order."""
+    begins = [begin for begin, _ in spans]
+    for start in starts:
+        at = bisect_right(begins, start) - 1
+        yield at < 0 or start >= spans[at][1]
+
+
+def _in_block(text: str, block: Block) -> Iterator[Span]:
+    if block.kind == "code":
+        yield block.start, block.end
+    elif block.kind in {"markup", "other"}:
+        yield from shown_in_html(text, block.start, block.end)
+    elif block.kind == "table":  # code ends with its row
+        lines = [block.start, *line_borders(text, block.start, block.end), block.end]
+        for begin, end in pairwise(lines):
+            yield from _in_line(text, begin, end)
+    else:
+        yield from _in_line(text, block.start, block.end)
+
+
+def _in_line(text: str, start: int, end: int) -> Iterator[Span]:
+    part = text[start:end]
+    if ("`" in part or "<!" in part) and len(part) <= _MAX_BLOCK_LENGTH:
+        yield from ((start + begin, start + stop) for begin, stop in _within_lines(part))
+
+
+def _within_lines(part: str) -> Iterator[Span]:
+    """Code and comments of a paragraph, by the parser's own rules."""
+    state = StateInline(part, _PARSER, {}, [])
+    while found := _SPECIAL.search(part, state.pos):
+        begin = state.pos = found.start()
+        if not any(rule(state, True) for rule in _RULES):
+            state.pos += 1
+        elif part.startswith(("`", "<!"), begin):
+            yield begin, state.pos
+
+
+# Which pictures a Markdown text or a page names by relative references. Pure.
+
+MAX_REFERENCES = 500
+"""Pictures of one document."""
+MAX_LENGTH = 1000
+_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/\\#?]|$")
+"""How an address begins that is none of a file beside the document."""
+_NETWORK = re.compile(r"\s*(?:https?:)?//", re.IGNORECASE)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_ALT = r"!\[(?P<alt>(?:[^\[\]\\]|\\.|\[[^\[\]]{0,500}\]){0,2000})\]"
+_TITLE = r"""(?:\s{1,9}(?:"[^"]{0,1000}"|'[^']{0,1000}'|\([^()]{0,1000}\)))?"""
+_TARGET = (
+    r"(?:<(?P<angled>[^<>\n]{1,2000})>|(?P<bare>[^\s()<>]{1,2000}(?:\([^\s()]{0,200}\)[^\s()]{0,1000}){0,9}))"
+)
+_MARKDOWN = re.compile(
+    rf"{_ALT}(?:\(\s{{0,9}}{_TARGET}{_TITLE}\s{{0,9}}\)|(?:\[(?P<label>[^\[\]]{{0,500}})\])?)"
+)
+_DEFINITION = re.compile(
+    r"^ {0,3}\[([^\[\]]{1,500})\]:[ \t]*(?:<([^<>\n]{1,2000})>|(\S{1,2000}))", re.MULTILINE
+)
+_TAG = re.compile(r"<img\b(?P<attributes>[^<>]{0,8000})>", re.IGNORECASE)
+_SOURCE = re.compile(r"""(?:^|\s)src\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
+
+
+class ImageReference(NamedTuple):
+    """A picture that is named, and where in the text: `text[start:end]`."""
+
+    start: int
+    end: int
+    key: str
+
+
+def key_of(reference: str) -> str | None:
+    """A relative reference in one form: unquoted, with `/`, without query; None: it leads elsewhere."""
+    plain = unquote(reference.strip().partition("#")[0].partition("?")[0]).replace("\\", "/")
+    if _ELSEWHERE.match(reference.strip()) or _ELSEWHERE.match(plain) or _CONTROL.search(plain):
+        return None
+    path = posixpath.normpath(plain)
+    return path if len(path) <= MAX_LENGTH and path not in {".", ".."} else None
+
+
+def reference_to(key: str) -> str:
+    """A reference that `key_of` gives this key of."""
+    return quote(key)
+
+
+def references(text: str, form: Format) -> tuple[str, ...]:
+    """The keys of the pictures that a document names, each once, in their order."""
+    if form not in {"markdown", "html"}:
+        return ()
+    found = mentions_in_tags(text) if form == "html" else mentions(text)
+    return tuple(dict.fromkeys(each.key for each in found))[:MAX_REFERENCES]
+
+
+def mentions(text: str) -> Iterator[ImageReference]:
+    """Pictures of a Markdown text, in brackets and in tags; none that code or a comment shows."""
+    return _beside(_but_shown(text, _named(text)))
+
+
+def mentions_in_tags(text: str) -> Iterator[ImageReference]:
+    """Pictures of HTML, but none of a comment, a script or what is shown as code."""
+    found = list(_in_tags(text))
+    shown = shown_in_html(text) if found else []
+    return _beside(compress(found, outside((each.start for each in found), shown)))
+
+
+def count_elsewhere(text: str) -> int:
+    """How many pictures a Markdown text shows from addresses in a network."""
+    found = [each for each in _named(text) if _NETWORK.match(each.key)] if "//" in text else []
+    return len({each.key for each in _but_shown(text, found)})
+
+
+def _beside(found: Iterable[ImageReference]) -> Iterator[ImageReference]:
+    """Those that lie beside the document; their references as keys."""
+    for each in found:
+        if key := key_of(each.key):
+            yield each._replace(key=key)
+
+
+def _but_shown(text: str, some: Iterable[ImageReference]) -> Iterator[ImageReference]:
+    """Those of a Markdown text that it does not show as they stand, in their order."""
+    found = sorted(some)
+    starts = [each.start for each in found]
+    return compress(found, outside(starts, shown_in_markdown(text, starts)))
+
+
+def _named(text: str) -> Iterator[ImageReference]:
+    """All that may be a picture, with the reference as it is written."""
+    if "![" in text:
+        labels = _labels(text) if _DEFINITION.search(text) else {}
+        for found in _MARKDOWN.finditer(text):
+            target = (
+                found["angled"] or found["bare"] or labels.get(_label(found["label"] or found["alt"]), "")
+            )
+            if target:
+                yield ImageReference(found.start(), found.end(), target)
+    yield from _in_tags(text)
+
+
+def _in_tags(text: str) -> Iterator[ImageReference]:
+    for tag in _TAG.finditer(text):
+        found = _SOURCE.search(tag["attributes"])
+        source = unescape(next(filter(None, found.groups()), "")) if found else ""
+        if source:
+            yield ImageReference(tag.start(), tag.end(), source)
+
+
+def _labels(text: str) -> dict[str, str]:
+    return {_label(each[1]): each[2] or each[3] for each in reversed(list(_DEFINITION.finditer(text)))}
+
+
+def _label(words: str) -> str:
+    return " ".join(words.casefold().split())
+
+
+# Which pictures a file names: read in the encoding in which its text is read.
+
+
+def references_of(content: bytes, form: Format) -> tuple[str, ...]:
+    """The keys of the pictures that a file names; none, where it cannot be read."""
+    if form not in {"markdown", "html"}:
+        return ()
+    try:
+        text, _ = (
+            documents.decode_declared(content, documents.declared_encoding(content))
+            if form == "html"
+            else decode(content)
+        )
+    except KgError:
+        return ()
+    return references(text, form)
+
+
+# The files of the pictures that a document names: none that lies out of the folder that was given.
+
+MAX_BYTES = 50_000_000
+"""Of all pictures that are sent with one document."""
+_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_NAMING: dict[Format, frozenset[str]] = {
+    "markdown": frozenset({".md", ".markdown"}),
+    "html": CONVERTED["html"],
+}
+
+ReadFile = Callable[[Path, int], bytes]
+"""Reads a file of so many bytes at most; raises OSError."""
+
+
+@dataclass(slots=True)
+class FilesBeside:
+    """Pictures by their keys, as far as they are there."""
+
+    files: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    missing: list[str] = field(default_factory=list[str])
+
+
+def find_beside(
+    document: Path, root: Path, key: str, is_private: Callable[[Path], bool] = lambda _: False
+) -> Path | None:
+    """The file that a document names, links resolved; None: it is not there, or not within the folder.
+
+    Args:
+        document: the file that names it.
+        root: the folder that was given, links resolved.
+        key: as `key_of` gives it.
+        is_private: whether a folder is one of kg's own.
+    """
+    try:
+        found = (document.parent / key).resolve(strict=True)
+        if not found.is_relative_to(root) or not stat.S_ISREG(found.stat().st_mode):
+            return None
+    except (OSError, RuntimeError, ValueError):
+        return None
+    hidden = any(part.startswith(".") for part in found.relative_to(root).parts)
+    return None if hidden or any(map(is_private, found.parents)) else found
+
+
+def read_beside(
+    paths: Iterable[tuple[str, Path | None]], read: ReadFile, most: int = MAX_BYTES
+) -> FilesBeside:
+    """Read pictures; what is none, is not there or is too much is missing.
+
+    Args:
+        paths: their keys with their files.
+        read: how a file is read.
+        most: bytes of all together.
+    """
+    found, left = FilesBeside(), most
+    for key, path in paths:
+        try:
+            content = read(path, left) if path else b""
+        except OSError:
+            content = b""
+        if not is_image(content) or len(content) > left:
+            found.missing.append(key)
+            continue
+        found.files[key] = content
+        left -= len(content)
+    return found
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """Read a file of so many bytes at most, which is no link, pipe or device.
+
+    Raises:
+        OSError: it cannot be read, or is larger.
+    """
+    with open(os.open(path, _FLAGS), "rb") as file:  # noqa: PTH123 - a handle, not a path
+        seen = os.fstat(file.fileno())
+        if not stat.S_ISREG(seen.st_mode) or seen.st_size > most:
+            raise OSError("it is no file, or too large")
+        return file.read(most + 1)
+
+
+def references_in(content: bytes, name: str) -> tuple[str, ...]:
+    """The keys of the pictures that a file names, by what its name says that it is."""
+    kind = PurePath(name).suffix.lower()
+    for form, suffixes in _NAMING.items():
+        if kind in suffixes:
+            return references_of(content, form)
+    return ()
+
+
+def files_beside(document: Path, root: Path, content: bytes) -> dict[str, bytes]:
+    """The pictures that a document names, as far as they are there.
+
+    Args:
+        document: the file.
+        root: the folder that was given, links resolved.
+        content: of the document.
+    """
+    keys = references_in(content, document.name)
+    return read_beside(((key, find_beside(document, root, key)) for key in keys), read_regular).files
+
+
+# Images whose files are in their addresses (`data:`).
+
+MAX_DATA_URI = 64 * 1024 * 1024
+_DATA_URI = re.compile(r"data:image/[\w.+-]+((?:;[\w=.+-]+)*?)(;base64)?,", re.IGNORECASE)
+_IN_MARKDOWN = re.compile(
+    r"""(\]\(\s{0,9}<?|<img\b[^<>]{0,8000}?\bsrc\s*=\s*["']?|^ {0,3}\[[^\[\]\n]{1,500}\]:[ \t]*<?)"""
+    r"""(data:image/([\w.-]+)[^,\s"'<>()]{0,200},[^\s"'<>()]*)""",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def is_data_uri(address: str) -> bool:
+    """Whether an address holds its file itself."""
+    return address[:5].lower() == "data:"
+
+
+def from_data_uri(address: str) -> bytes:
+    """Return the file that an address holds; one that is damaged, too long or no image is empty."""
+    if len(address) > MAX_DATA_URI or not (found := _DATA_URI.match(address)):
+        return b""
+    content = unquote_to_bytes(address[found.end() :])
+    if not found[2]:
+        return content
+    try:
+        return base64.b64decode(content)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def take_inline_images(text: str) -> tuple[str, dict[str, bytes]]:
+    """Give images in addresses of a Markdown text names, so that their bytes are no words of it.
+
+    Returns:
+        The text, and the files by their names. What the text shows as code stays.
+    """
+    found = list(_IN_MARKDOWN.finditer(text)) if "data:image/" in text.lower() else []
+    starts = [each.start() for each in found]
+    files: dict[str, bytes] = {}
+    parts, at = list[str](), 0
+    for each in compress(found, outside(starts, shown_in_markdown(text, starts))):
+        content = from_data_uri(each[2])
+        name = f"inline-{hashlib.sha256(content).hexdigest()[:12]}.{each[3].lower()}"
+        files[name] = content
+        parts += [text[at : each.start(2)], name]
+        at = each.end()
+    return "".join([*parts, text[at:]]), files

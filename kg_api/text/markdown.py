@@ -1,0 +1,282 @@
+"""Front matter of a Markdown file (YAML, TOML or JSON): metadata of the document, and no passage of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+import tomllib
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, cast
+
+import yaml
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from pydantic import TypeAdapter, ValidationError
+
+from kg_api.schemas.documents import Block, BlockKind, CodeScope
+from kg_api.schemas.metadata import Metadata, MetadataValue, Scalar
+from kg_api.text.sources import is_blank, line_starts
+
+_FRONT_MATTER = re.compile(
+    r"---[ \t]*(?:\r\n?|\n)(?=[\w#])((?:[^\r\n]*(?:\r\n?|\n)){1,500}?)(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"
+)
+_TOML = re.compile(r"\+\+\+[ \t]*(?:\r\n?|\n)((?:[^\r\n]*(?:\r\n?|\n)){0,500}?)\+\+\+[ \t]*(?:\r\n?|\n|\Z)")
+_BLANK_LINE = re.compile(r"[ \t]*(?:\r\n?|\n)(?:[ \t]*(?:\r\n?|\n|\Z)|\Z)|[ \t]*\Z")
+_MAX_JSON = 100_000
+_METADATA = TypeAdapter[dict[str, MetadataValue]](Metadata)
+_NOT_KEPT = 5
+"""So many names are told of those that are not kept."""
+_PLAIN = (str, bool, int, float)
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """What stands at the head of a file."""
+
+    end: int = 0
+    """Where the text goes on; 0: there is none, or it is no YAML."""
+    title: str = ""
+    metadata: Mapping[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
+    notes: tuple[str, ...] = ()
+
+
+class _Loader(yaml.SafeLoader):
+    """Takes no aliases: a few lines of them become a tree of gigabytes."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases are not read")
+        return super().compose_node(parent, index)
+
+
+def read_front_matter(text: str) -> FrontMatter:
+    """Read the front matter of a Markdown text; invalid front matter stays part of the text."""
+    if text.startswith("+++"):
+        return _read_toml(text)
+    if text.startswith("{"):
+        return _read_json(text)
+    found = _FRONT_MATTER.match(text)
+    if not found:
+        return FrontMatter()
+    try:
+        said = yaml.load(found[1], _Loader)  # noqa: S506 - a SafeLoader
+    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: 2025-02-31
+        return FrontMatter(notes=("its front matter is no valid YAML and was left in the text",))
+    if not isinstance(said, dict):
+        return FrontMatter()
+    return _front_matter(found.end(), cast("dict[object, object]", said))
+
+
+def _read_toml(text: str) -> FrontMatter:
+    found = _TOML.match(text)
+    if not found:
+        return FrontMatter()
+    try:
+        said = tomllib.loads(found[1].replace("\r\n", "\n").replace("\r", "\n"))
+    except (ValueError, RecursionError):
+        return FrontMatter(notes=("its front matter is no valid TOML and was left in the text",))
+    return _front_matter(found.end(), cast("dict[object, object]", said))
+
+
+def _read_json(text: str) -> FrontMatter:
+    """Read an object in front of a blank line, as Hugo takes it; other braces are words of the text."""
+    try:
+        said, end = json.JSONDecoder().raw_decode(text[:_MAX_JSON])
+    except (ValueError, RecursionError):
+        return FrontMatter()
+    blank = _BLANK_LINE.match(text, end)
+    if not isinstance(said, dict) or not said or not blank:
+        return FrontMatter()
+    return _front_matter(blank.end(), cast("dict[object, object]", said))
+
+
+def _front_matter(end: int, said: Mapping[object, object]) -> FrontMatter:
+    fields = {str(key): value for key, value in said.items() if value is not None and value != []}
+    title = fields.pop("title", "")
+    values = {key: _value(value) for key, value in fields.items()}
+    kept = {key: value for key, value in values.items() if value is not None}
+    rest = [key for key in values if key not in kept]
+    try:
+        metadata = _METADATA.validate_python(kept)
+    except ValidationError:
+        metadata, rest = dict[str, MetadataValue](), [*values]
+    return FrontMatter(end, str(title) if isinstance(title, _PLAIN) else "", metadata, _notes(rest))
+
+
+def _value(said: object) -> MetadataValue:
+    """A value, or a list of one kind of them; None for what is neither."""
+    if not isinstance(said, list):
+        return _scalar(said)
+    values = [_scalar(each) for each in cast("list[object]", said)]
+    if None in values:
+        return None
+    kinds = {type(each) for each in values}
+    return cast("MetadataValue", values if len(kinds) == 1 else [str(each) for each in values])
+
+
+def _scalar(said: object) -> Scalar | None:
+    if isinstance(said, dt.date | dt.time):  # a datetime is a date
+        return said.isoformat()
+    return said if isinstance(said, _PLAIN) else None
+
+
+def _notes(rest: list[str]) -> tuple[str, ...]:
+    if not rest:
+        return ()
+    named = ", ".join(rest[:_NOT_KEPT])[:200]
+    more = f" and {len(rest) - _NOT_KEPT} more" if len(rest) > _NOT_KEPT else ""
+    return (f"of its front matter this is no metadata that can be kept: {named}{more}",)
+
+
+# Program text, settings and logs: what stands between blank lines, and in which function or class.
+
+
+def program_blocks(text: str, scopes: Sequence[CodeScope] = ()) -> Iterator[Block]:
+    """Find the blocks; they end where scopes do, and the first of each scope tells it."""
+    starts = [scope.start for scope in scopes]
+    current = -1
+    for block in text_blocks(text, "program"):
+        within = starts[bisect_right(starts, block.start) : bisect_left(starts, block.end)]
+        for start, end in pairwise([block.start, *within, block.end]):
+            scope = bisect_right(starts, start) - 1
+            yield Block("program", start, end, scope=scopes[scope].path if scope != current else None)
+            current = scope
+
+
+# Plain text: paragraphs with blank lines between them.
+
+
+def text_blocks(text: str, kind: BlockKind = "paragraph") -> list[Block]:
+    """Find the runs of lines that are not blank; those of program text are named so."""
+    found: list[Block] = []
+    begin: int | None = None
+    for line, following in pairwise(line_starts(text)):
+        if is_blank(text, line, following):
+            if begin is not None:
+                found.append(Block(kind, begin, line))
+            begin = None
+        elif begin is None:
+            begin = line
+    return found if begin is None else [*found, Block(kind, begin, len(text))]
+
+
+def whole_image(text: str) -> list[Block]:
+    """The words of a document that is a picture: one block, whatever lines it has."""
+    return [Block("image", 0, len(text))]
+
+
+# The words of a heading without its marks.
+
+_MAX_TITLE_LENGTH = 200
+"""Characters kept: the path of headings is stored with every source below it."""
+_LOOKED_AT = 2000
+
+_MARKS = (
+    (re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)"), r"\1"),  # Markdown link or picture
+    (re.compile(r":[\w.+:-]+:`([^`<]*?)(?:\s*<[^`>]*>)?`"), r"\1"),  # RST role
+    (re.compile(r"`([^`<]+?)\s*<[^`>]+>`_{0,2}"), r"\1"),  # RST link
+    (re.compile(r"(`{1,2})([^`]+)\1_{0,2}"), r"\2"),  # code, or an RST reference
+    (re.compile(r"(?<!\w)(\*{1,3}|~~)(?=\S)([^*~]+)(?<=\S)\1(?!\w)"), r"\2"),  # emphasis
+    (re.compile(r"\\\s"), ""),  # an RST space that separates nothing
+    (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),  # a mark that is meant as a character
+    (re.compile(r"\s*\{#[\w-]+\}\s*$"), ""),  # a heading's own anchor
+)
+
+
+def plain_title(raw: str) -> str:
+    """Give a heading's words on one line, at most 200 characters, without the usual inline marks."""
+    title = raw[:_LOOKED_AT]
+    for mark, words in _MARKS:
+        title = mark.sub(words, title)
+    title = " ".join(title.split())
+    return title if len(title) <= _MAX_TITLE_LENGTH else title[: _MAX_TITLE_LENGTH - 1].rstrip() + "…"
+
+
+# Markdown (CommonMark and tables), block level only, by markdown-it-py.
+
+_LEAVES: dict[str, BlockKind] = {
+    "heading_open": "heading",
+    "paragraph_open": "paragraph",
+    "fence": "code",
+    "code_block": "code",
+    "table_open": "table",
+    "html_block": "markup",
+    "hr": "other",
+}
+_WINDOW = 2_000
+_MAX_WINDOW_LENGTH = 16_000
+"""Lines parsed at once: a line of a list makes 6 tokens of 300 bytes, one of a table 3 for each cell."""
+_MAX_ROW_LENGTH = 100_000
+"""Characters of a line above which nothing is read as a table: each cell makes three tokens."""
+
+_CODE_IN_HTML = re.compile(r"<(?:pre|script|style|textarea|!|\?)", re.IGNORECASE)
+
+
+def blocks(text: str, begin: int = 0) -> list[Block]:
+    """Find the blocks of a Markdown text; those of lists and quotations are given one by one.
+
+    Args:
+        text: the text.
+        begin: where its first line stands, behind the front matter.
+    """
+    starts = line_starts(text)
+    found: list[Block] = []
+    for line, tokens in _windows(text, starts, bisect_left(starts, begin)):
+        found += _leaves(tokens, starts, line)
+    return found
+
+
+def _windows(text: str, starts: Sequence[int], line: int) -> Iterator[tuple[int, list[Token]]]:
+    """Parse a large text part by part, each from a block's first line on, so that memory stays small."""
+    lines, size = len(starts) - 1, _WINDOW
+    while line < lines:
+        stop = min(line + size, lines)
+        tokens = _parse(text, starts, line, stop)
+        last, begin = _last_block(tokens)
+        if stop < lines and begin > 0:  # the window may have cut its last block: begin again with that
+            yield line, tokens[:last]
+            line, size = line + begin, _WINDOW
+        elif stop < lines and tokens and (size < _MAX_WINDOW_LENGTH or tokens[0].type == "fence"):
+            size *= 2
+        else:  # the end, or a table or paragraph without end, which goes on as a new one
+            yield line, tokens
+            line, size = stop, _WINDOW
+
+
+def _parse(text: str, starts: Sequence[int], line: int, stop: int) -> list[Token]:
+    longest = max(starts[i + 1] - starts[i] for i in range(line, stop))
+    parser = MarkdownIt("commonmark").disable(["inline", "reference"])
+    if longest <= _MAX_ROW_LENGTH:
+        parser.enable("table")
+    return parser.parse(text[starts[line] : starts[stop]])
+
+
+def _last_block(tokens: Sequence[Token]) -> tuple[int, int]:
+    """The last top-level block, or item of a top-level list: its place in `tokens`, and its line."""
+    for i in range(len(tokens) - 1, -1, -1):
+        place, token = tokens[i].map, tokens[i]
+        if place and (token.level == 0 or (token.level == 1 and token.type == "list_item_open")):
+            return i, place[0]
+    return 0, 0
+
+
+def _leaves(tokens: Sequence[Token], starts: Sequence[int], line: int) -> Iterator[Block]:
+    lists = 0
+    for i, token in enumerate(tokens):
+        lists += token.nesting if token.tag in {"ul", "ol"} else 0
+        kind = _LEAVES.get(token.type)
+        if kind is None or token.map is None:
+            continue
+        start, end = (starts[line + at] for at in token.map)
+        if kind == "markup" and _CODE_IN_HTML.search(token.content):
+            kind = "other"
+        if kind == "heading" and token.level == 0:
+            yield Block(kind, start, end, int(token.tag[1]), plain_title(tokens[i + 1].content))
+        elif kind in {"heading", "paragraph"}:
+            yield Block("list_item" if lists else "paragraph", start, end)
+        else:
+            yield Block(kind, start, end)

@@ -1,0 +1,248 @@
+"""The lines of an RST text and how far they are indented."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from kg_api.schemas.documents import Block, BlockKind
+from kg_api.text.markdown import plain_title
+from kg_api.text.sources import line_starts
+
+_BLANK = -1
+_TAB = 8
+
+
+class RstLines:
+    """Lines by number. Past the end there are blank lines, so that looking ahead needs no care."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.starts = line_starts(text)
+        self.count = len(self.starts) - 1
+        self.indents = array("i", (_indent(text[start:end]) for start, end in pairwise(self.starts)))
+        self.indents.extend((_BLANK,) * _LOOKAHEAD)
+
+    def __getitem__(self, line: int) -> str:
+        """The line without the white space around it."""
+        return self.text[self.starts[line] : self.starts[line + 1]].strip() if line < self.count else ""
+
+    def is_blank(self, line: int) -> bool:
+        """Whether there is white space only."""
+        return self.indents[line] == _BLANK
+
+    def next_text(self, line: int) -> int:
+        """The first line from this one on that is not blank, or `count`."""
+        while line < self.count and self.indents[line] == _BLANK:
+            line += 1
+        return line
+
+    def run_end(self, line: int, deeper_than: int = _BLANK) -> int:
+        """The line after the last that follows without a blank one, and is indented deeper than given."""
+        end = line + 1
+        while self.indents[end] > deeper_than:
+            end += 1
+        return end
+
+    def body_end(self, line: int, within: int) -> int:
+        """The line after the last, from this one on, that is indented deeper than `within`."""
+        end = line
+        while line < self.count and (self.indents[line] == _BLANK or self.indents[line] > within):
+            line += 1
+            if self.indents[line - 1] != _BLANK:
+                end = line
+        return end
+
+
+def _indent(line: str) -> int:
+    body = line.lstrip()
+    return len(line[: len(line) - len(body)].expandtabs(_TAB)) if body else _BLANK
+
+
+_LOOKAHEAD = 3
+
+
+# reStructuredText, block level only, line by line.
+#
+# One pass over the lines, by the rules of the reStructuredText specification: every line is looked at a few
+# times whatever stands in it, so the time is linear in the text. What is nested in list items, notes and
+# quotations is given block by block, as if it stood alone.
+
+_ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1*$")
+_ITEM = re.compile(r"(?:[-*+•‣⁃]|:(?![: ])[^:]{1,100}:)(?:\s+|$)")  # a bullet or a field
+_NUMBER = re.compile(r"\(?(?:\d{1,9}|[a-zA-Z]|[ivxlcdmIVXLCDM]{1,9}|#)[.)](?:\s+|$)")
+_EXPLICIT = re.compile(r"\.\.(?:\s|$)")
+_DIRECTIVE = re.compile(r"\.\.\s+([\w.:+-]*[\w.+-])\s?::(?:\s|$)")
+_OWN_PARAGRAPH = re.compile(r"\.\.\s+(?:\[[^\]]+\]|_|\|[^|]+\|\s|[\w.:+-]*[\w.+-]\s?::)|\.\.$")
+_TARGET = re.compile(r"\.\.\s+_.+:$")
+_GRID_BORDER = re.compile(r"\+-[-+]+\+$")
+_TABLE_TOP = re.compile(r"=+(?: +=+)+$")
+_TABLE_BORDER = re.compile(r"=+[ =]*$")
+_MIN_ADORNMENT_LENGTH = 4
+"""Below this an adornment must be as long as its title, or it is text."""
+
+_PEP_TITLE = re.compile(r"PEP: [^\n]*\n(?:[^\n]+\n){0,9}?Title:([^\n]*(?:\n[ \t]+[^\n]*)*)")
+
+_HEADER = 5000
+"""Characters in which the title of a PEP is looked for."""
+
+_BODY_KINDS: dict[str, BlockKind] = {
+    **dict.fromkeys(("code", "code-block", "sourcecode", "parsed-literal", "math", "raw", "prompt"), "code"),
+    **dict.fromkeys(("productionlist", "testcode", "testoutput", "doctest", "graphviz", "mermaid"), "code"),
+    **dict.fromkeys(("table", "list-table", "csv-table", "flat-table"), "table"),
+}
+"""Directives whose whole content is one block; that of others (notes, figures) is read like any text."""
+
+
+def blocks(text: str) -> list[Block]:
+    """Find the blocks of an RST text."""
+    return list(_Scanner(text).scan())
+
+
+def pep_title(text: str) -> str:
+    """Give the title in the header of a Python Enhancement Proposal, or nothing."""
+    title = _PEP_TITLE.match("\n".join(text[:_HEADER].splitlines()))
+    return plain_title(title[1]) if title else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A block from the present line up to line `end`."""
+
+    kind: BlockKind
+    end: int
+    level: int = 0
+    title: str = ""
+
+
+class _Scanner:
+    """Goes through the lines from block to block."""
+
+    def __init__(self, text: str) -> None:
+        self.lines = RstLines(text)
+        self.levels: dict[tuple[str, bool], int] = {}
+        """Style of adornment (its character, and whether it is above, too) -> level, by first appearance."""
+        self.literal_within: int | None = None
+        """After a text that ends with `::`, the indentation that its literal block must exceed."""
+
+    def scan(self) -> Iterator[Block]:
+        starts, begin = self.lines.starts, None
+        at = self.lines.next_text(0)
+        while at < self.lines.count:
+            found = self._find(at)
+            begin = at if begin is None else begin
+            following = self.lines.next_text(found.end)
+            if following == self.lines.count or not _TARGET.match(self.lines[at]):  # it names what follows
+                yield Block(found.kind, starts[begin], starts[found.end], found.level, found.title)
+                begin = None
+            at = following
+
+    def _find(self, at: int) -> _Found:
+        rules = (
+            self._literal,
+            self._header,
+            self._explicit,
+            self._match_overlined,
+            self._table,
+            self._doctest,
+        )
+        return next(filter(None, (rule(at) for rule in rules)), None) or self._text(at)
+
+    def _literal(self, at: int) -> _Found | None:
+        within, self.literal_within = self.literal_within, None
+        if within is None or self.lines.indents[at] <= within:
+            return None
+        return _Found("code", self.lines.body_end(at, within))
+
+    def _header(self, at: int) -> _Found | None:
+        is_header = self.lines.starts[at] == 0 and self.lines[at].startswith("PEP: ")
+        return _Found("markup", self.lines.run_end(at)) if is_header else None
+
+    def _explicit(self, at: int) -> _Found | None:
+        line, indent = self.lines[at], self.lines.indents[at]
+        if not _EXPLICIT.match(line):
+            return None
+        directive = _DIRECTIVE.match(line)
+        kind = _BODY_KINDS.get(directive[1].lower()) if directive else None
+        if kind:
+            return _Found(kind, self.lines.body_end(at + 1, indent))
+        if _OWN_PARAGRAPH.match(line) and (line != ".." or self.lines.is_blank(at + 1)):
+            return _Found("markup", self.lines.run_end(at, deeper_than=indent))
+        return _Found("other", self.lines.body_end(at + 1, indent))  # a comment
+
+    def _match_overlined(self, at: int) -> _Found | None:
+        over = _ADORNMENT.match(self.lines[at])
+        if not over:
+            return None
+        title, under = self.lines[at + 1], self.lines[at + 2]
+        if title and under == over[0] and self._adorns(under, title):
+            return self._heading(at + 3, title, over[1], over=True)
+        is_transition = len(over[0]) >= _MIN_ADORNMENT_LENGTH and not title
+        return _Found("other", at + 1) if is_transition else None
+
+    def _adorns(self, line: str, title: str) -> bool:
+        return len(line) >= min(_MIN_ADORNMENT_LENGTH, len(title)) and not _ADORNMENT.match(title)
+
+    def _heading(self, end: int, title: str, character: str, *, over: bool) -> _Found:
+        level = self.levels.setdefault((character, over), len(self.levels) + 1)
+        return _Found("heading", end, level, plain_title(title))
+
+    def _table(self, at: int) -> _Found | None:
+        line, indent = self.lines[at], self.lines.indents[at]
+        if _GRID_BORDER.match(line):
+            end = at + 1
+            while self.lines[end].startswith(("+", "|")) and self.lines.indents[end] == indent:
+                end += 1
+            return _Found("table", end)
+        end = self._table_end(at) if _TABLE_TOP.match(line) else None
+        return _Found("table", end) if end else None
+
+    def _table_end(self, at: int) -> int | None:
+        """After the second border below the top, or the first that has a blank line after it."""
+        top, borders = self.lines[at], 0
+        for i in range(at + 1, self.lines.count):
+            if _TABLE_BORDER.match(self.lines[i]):
+                borders += 1
+                if len(self.lines[i]) != len(top):
+                    return None
+                if borders > 1 or self.lines.is_blank(i + 1):
+                    return i + 1
+        return None
+
+    def _doctest(self, at: int) -> _Found | None:
+        return _Found("code", self.lines.run_end(at)) if self.lines[at].startswith(">>>") else None
+
+    def _text(self, at: int) -> _Found:
+        line, indent = self.lines[at], self.lines.indents[at]
+        marker = _ITEM.match(line)
+        following = self.lines[at + 1]
+        under = None if marker or indent else _ADORNMENT.match(following)
+        if under and not self.lines.indents[at + 1] and self._adorns(following, line):
+            return self._heading(at + 2, line, under[1], over=False)
+        marker = marker or self._number(at)
+        end = self._text_end(at, is_item=marker is not None)
+        if self.lines[end - 1].endswith("::"):
+            alone = end == at + 1 and marker
+            self.literal_within = indent + len(marker[0]) if alone and marker else self.lines.indents[end - 1]
+        is_definition = end > at + 1 and self.lines.indents[at + 1] > indent
+        return _Found("list_item" if marker or is_definition else "paragraph", end)
+
+    def _number(self, at: int) -> re.Match[str] | None:
+        """`A. Einstein was` begins no list: the line after an item is blank, indented or an item itself."""
+        following = self.lines[at + 1]
+        goes_on = following and self.lines.indents[at + 1] == self.lines.indents[at]
+        return None if goes_on and not _NUMBER.match(following) else _NUMBER.match(self.lines[at])
+
+    def _text_end(self, at: int, *, is_item: bool) -> int:
+        """The end of the lines that belong to a paragraph, a list item, or a term with its definition."""
+        indents, end = self.lines.indents, at + 1
+        deeper = False
+        while not self.lines.is_blank(end) and indents[end] >= indents[at]:
+            if indents[end] == indents[at] and (is_item or deeper):
+                break
+            deeper = indents[end] > indents[at]
+            end += 1
+        return end

@@ -1,0 +1,168 @@
+"""Chunks that end where the meaning moves."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kg_api.schemas.embedding import Chunking
+from kg_api.text.chunking import (
+    ChunkSpan,
+    Paragraph,
+    SentenceVectors,
+    Span,
+    by_count,
+    by_group,
+    by_hierarchy,
+    divide,
+    sentences,
+    trim,
+)
+from kg_api.text.sources import words
+
+BUFFER = 1
+"""Sentences on each side of a border whose mean vectors are compared."""
+PERCENTILE = 80
+"""Borders above this percentile of a text's distances are where the meaning moves."""
+_MIN_SIZE_DIVISOR = 4
+"""No chunk ends there before it has the size divided by this."""
+_BATCH = 2048
+"""Sentences whose vectors are made at once; those of a large text would not fit in memory."""
+
+
+def by_meaning(
+    text: str, paragraphs: Sequence[Paragraph], size: int, sentence_vectors: SentenceVectors
+) -> Iterator[Span]:
+    """Cut a text between sentences: where the meaning moves, and where `size` words would be exceeded."""
+    places = _places(text, paragraphs, size)
+    moves = distances(text, places, sentence_vectors)
+    threshold = float(np.percentile(moves, PERCENTILE)) if len(moves) else 0.0
+    lengths = array("Q", (words(text, *place) for place in pairs(places)))
+    first, filled = 0, 0
+    for at, length in enumerate(lengths):
+        while filled + length > size:  # no sentence alone is longer
+            cut = _farthest(moves, lengths, first, at)
+            yield places[2 * first], places[2 * cut - 1]
+            first, filled = cut, sum(lengths[cut:at])
+        if filled * _MIN_SIZE_DIVISOR >= size and moves[at - 1] > threshold:
+            yield places[2 * first], places[2 * at - 1]
+            first, filled = at, 0
+        filled += length
+    if places:
+        yield places[2 * first], places[-1]
+
+
+def distances(text: str, places: Sequence[int], sentence_vectors: SentenceVectors) -> NDArray[np.float32]:
+    """How far the sentences before each border are from those behind it: 1 - cosine of their mean vectors.
+
+    Args:
+        text: the whole text.
+        places: start and end of each sentence, one after the other.
+        sentence_vectors: gives the sentences' vectors.
+
+    Returns:
+        float32, shape (sentences - 1,).
+    """
+    count = len(places) // 2
+    found = np.zeros(max(0, count - 1), dtype=np.float32)
+    for begin in range(0, count - 1, _BATCH):
+        low, high = max(0, begin + 1 - BUFFER), min(count, begin + _BATCH + BUFFER)
+        vectors = sentence_vectors([text[start:end] for start, end in pairs(places[2 * low : 2 * high])])
+        borders = np.arange(begin + 1, min(begin + 1 + _BATCH, count)) - low
+        found[begin : begin + _BATCH] = _moves(vectors, borders)
+    return found
+
+
+def _moves(vectors: NDArray[np.float32], borders: NDArray[np.int64]) -> NDArray[np.float32]:
+    """The distances at borders[i], which is before the sentence of that number."""
+    sums = np.vstack([np.zeros_like(vectors[:1]), np.cumsum(vectors, axis=0)])
+    before = sums[borders] - sums[np.maximum(borders - BUFFER, 0)]
+    after = sums[np.minimum(borders + BUFFER, len(vectors))] - sums[borders]
+    lengths = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
+    return 1 - np.einsum("ij,ij->i", before, after) / np.maximum(lengths, np.finfo(np.float32).tiny)
+
+
+def pairs(places: Sequence[int]) -> Iterator[Span]:
+    """Starts and ends, two by two."""
+    return zip(places[::2], places[1::2], strict=True)
+
+
+def _places(text: str, paragraphs: Sequence[Paragraph], most: int) -> array[int]:
+    """Start and end of each sentence, and of the pieces of those with more than `most` words."""
+    places = array("Q")
+    for each in paragraphs:
+        for sentence in sentences(text, each.start, each.end):
+            for piece in divide(text, sentence, words, most):
+                places.extend(trim(text, *piece) or ())
+    return places
+
+
+def _farthest(moves: NDArray[np.float32], lengths: Sequence[int], first: int, at: int) -> int:
+    """The border with the largest distance in the second half of what has become too long."""
+    half = sum(lengths[first:at]) / 2
+    low, filled = first, 0
+    while low < at - 1 and filled < half:
+        filled += lengths[low]
+        low += 1
+    low = max(low, first + 1)
+    return low + int(np.argmax(moves[low - 1 : at]))
+
+
+# From a text and its sources to its chunks, by any strategy.
+
+CHUNKER_VERSION = "1"
+"""Another version means other chunks from the same text, or other lines before them."""
+
+
+def chunk(
+    text: str,
+    paragraphs: Sequence[Paragraph],
+    chunking: Chunking,
+    sentence_vectors: SentenceVectors | None = None,
+) -> list[ChunkSpan]:
+    """Cut a text into chunks.
+
+    Args:
+        text: the whole text.
+        paragraphs: its sources; they join to it.
+        chunking: strategy and sizes.
+        sentence_vectors: finds where the meaning moves; for `semantic` only.
+
+    Returns:
+        Chunks in order, without white space at their ends. Together they hold every visible character. They
+        overlap only where that is asked for.
+
+    Raises:
+        ValueError: `semantic` without `sentence_vectors`.
+    """
+    if chunking.strategy == "hierarchical":
+        size, overlap, parent_size = chunking.size, chunking.overlap or 0, chunking.parent_size or 0
+        return list(by_hierarchy(text, paragraphs, size, overlap, parent_size))
+    spans = (trim(text, *span) for span in _spans(text, paragraphs, chunking, sentence_vectors))
+    return [ChunkSpan(*span) for span in spans if span]
+
+
+def _spans(
+    text: str, paragraphs: Sequence[Paragraph], chunking: Chunking, sentence_vectors: SentenceVectors | None
+) -> Iterable[Span]:
+    size, overlap = chunking.size, chunking.overlap or 0
+    match chunking.strategy:
+        case "count":
+            return by_count(text, size, overlap)
+        case "paragraph_group":
+            return by_group(text, paragraphs, size, overlap)
+        case "semantic":
+            if sentence_vectors is None:
+                raise ValueError("semantic chunking needs sentence vectors: pass sentence_vectors")
+            return by_meaning(text, paragraphs, size, sentence_vectors)
+        case _:
+            return _within(text, paragraphs, size)
+
+
+def _within(text: str, paragraphs: Iterable[Paragraph], size: int) -> Iterator[Span]:
+    """Each paragraph alone, cut between sentences where it is longer than `size` words."""
+    for each in paragraphs:
+        yield from divide(text, (each.start, each.end), words, size)

@@ -1,0 +1,471 @@
+"""Reading lines of a bundle one by one. Pure."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Final
+
+import numpy as np
+from pydantic import ValidationError
+
+from kg_api.errors import InvalidInput, NotFound
+from kg_api.schemas.base import document_id
+from kg_api.schemas.bundles import (
+    FORMAT,
+    LINE,
+    MAX_LINE_BYTES,
+    BundledBlobs,
+    BundledConcepts,
+    BundledDocument,
+    BundledFile,
+    BundledLine,
+    BundledOntology,
+    BundledQuote,
+    BundledSource,
+    BundledVectors,
+    LineCounts,
+    Manifest,
+)
+from kg_api.schemas.problems import describe_problems
+
+CheckBounds = Callable[[bytes], None]
+"""Refuses JSON that is nested too deeply or has too many values, by a ValueError."""
+NUMBERS = "<f4"
+FLOAT_BYTES = 4
+LENGTH_TOLERANCE = 0.01
+
+
+def require_format(told: int, by: str = "") -> None:
+    """See that a bundle is of the format that is read here.
+
+    Args:
+        told: the format that it says it has.
+        by: who wrote it, for the message.
+
+    Raises:
+        InvalidInput: it is of another one.
+    """
+    if told != FORMAT:
+        raise InvalidInput(f"the bundle is of format {told}{by}; this kg reads format {FORMAT}")
+
+
+def read_line(raw: bytes, check_bounds: CheckBounds) -> BundledLine:
+    """A line of a bundle.
+
+    Raises:
+        InvalidInput: saying what is wrong with it.
+    """
+    if len(raw) > MAX_LINE_BYTES:
+        raise InvalidInput(f"it is longer than {MAX_LINE_BYTES:,} bytes")
+    try:
+        check_bounds(raw)
+        return LINE.validate_json(raw)
+    except ValidationError as error:
+        raise InvalidInput(describe_problems(error.errors(include_url=False, include_input=False))) from None
+    except ValueError as error:
+        raise InvalidInput(f"it {error}") from None
+
+
+def read_lines(content: bytes, check_bounds: CheckBounds) -> Iterator[BundledLine]:
+    """The lines of a part of a file.
+
+    Raises:
+        InvalidInput: naming the first line that is wrong.
+    """
+    for number, raw in enumerate(content.rstrip(b"\n").split(b"\n"), start=1):
+        try:
+            yield read_line(raw, check_bounds)
+        except InvalidInput as error:
+            raise InvalidInput(f"line {number}: {error}") from None
+
+
+def pack(vector: Sequence[float]) -> str:
+    """A vector as a line has it: base64 of 32-bit floats, the lowest byte first."""
+    return base64.b64encode(np.asarray(vector, dtype=NUMBERS).tobytes()).decode()
+
+
+def unpack(vector: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    """A vector of a line.
+
+    Raises:
+        InvalidInput: it is none that an index takes.
+    """
+    content = base64.b64decode(vector)
+    if len(content) % FLOAT_BYTES:
+        raise InvalidInput("a vector is no row of 32-bit floats")
+    values = np.frombuffer(content, dtype=NUMBERS).astype(np.float32)
+    if not np.isfinite(values).all():
+        raise InvalidInput("a vector holds NaN or infinite values")
+    if not values.any():
+        raise InvalidInput("a vector is zero; it has no direction")
+    length = float(np.linalg.norm(values.astype(np.float64)))
+    if abs(length - 1) > LENGTH_TOLERANCE:
+        raise InvalidInput(f"a vector has the length {length:.3g}; every vector of kg has length 1")
+    return values
+
+
+# A bundle as it lies in a folder: a manifest, a file of lines for each ontology, and the files of pictures.
+#
+# Nothing that a bundle says becomes a path but what is a number or a hash; links and devices are not
+# followed.
+
+MANIFEST: Final = "manifest.json"
+UNFINISHED: Final = "unfinished.json"
+BLOBS: Final = "blobs"
+MAX_MANIFEST_BYTES = 64 * 1024 * 1024
+MAX_BLOB_BYTES = 1024 * 1024 * 1024
+PART = 1024 * 1024
+
+
+def file_name(number: int) -> str:
+    """What the lines of an ontology are called, by its number from 1."""
+    return f"ontology-{number:04}.jsonl"
+
+
+def blob_path(folder: Path, key: str) -> Path:
+    """Where the file of a key is."""
+    return folder / BLOBS / key[:2] / key
+
+
+@contextmanager
+def open_plain(path: Path) -> Generator[IO[bytes]]:
+    """Open a file for reading that is one.
+
+    Raises:
+        InvalidInput: it is not there, or is a link, a folder or a device.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise InvalidInput(
+            f"{path.name} cannot be read ({error.strerror}): the bundle is not whole"
+        ) from None
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise InvalidInput(f"{path.name} is no plain file: this bundle was not made by kg")
+        yield file
+
+
+def read_manifest(folder: Path, check_bounds: CheckBounds) -> Manifest:
+    """What a bundle says of itself.
+
+    Raises:
+        NotFound: there is no bundle.
+        InvalidInput: it was not finished, is of another format, or is none.
+    """
+    if not (folder / MANIFEST).exists():
+        if (folder / UNFINISHED).exists():
+            raise InvalidInput(f"the export to {folder} was not finished: run the same `kg export` again")
+        raise NotFound(f"there is no bundle in {folder}: {MANIFEST} is missing")
+    with open_plain(folder / MANIFEST) as file:
+        content = file.read(MAX_MANIFEST_BYTES + 1)
+    if len(content) > MAX_MANIFEST_BYTES:
+        raise InvalidInput(f"{MANIFEST} is longer than {MAX_MANIFEST_BYTES:,} bytes")
+    try:
+        check_bounds(content)
+        found = Manifest.model_validate_json(content)
+    except ValidationError as error:
+        told = describe_problems(error.errors(include_url=False, include_input=False))
+        raise InvalidInput(f"{MANIFEST}: {told}") from None
+    except ValueError as error:
+        raise InvalidInput(f"{MANIFEST} {error}") from None
+    _require_known(found)
+    return found
+
+
+def _require_known(manifest: Manifest) -> None:
+    require_format(manifest.format, f", written by kg {manifest.kg_version}")
+    for named in (
+        [each.path for each in manifest.files],
+        [each.configuration.ontology for each in manifest.files],
+    ):
+        if len(set(named)) != len(named):
+            raise InvalidInput(f"{MANIFEST} names a duplicate file or ontology")
+
+
+def keys_of(line: BundledLine) -> list[str]:
+    """The files that a line needs."""
+    if isinstance(line, BundledDocument) and line.original is not None:
+        return [line.original]
+    if isinstance(line, BundledSource) and line.image is not None:
+        return [line.image.storage_key, line.image.thumbnail_key]
+    return []
+
+
+def read_blob(folder: Path, key: str) -> bytes:
+    """The file of a key.
+
+    Raises:
+        InvalidInput: it is not there, is too large, or is not what its name says.
+    """
+    with open_plain(blob_path(folder, key)) as file:
+        content = file.read(MAX_BLOB_BYTES + 1)
+    if len(content) > MAX_BLOB_BYTES or hashlib.sha256(content).hexdigest() != key:
+        raise InvalidInput(f"the file {key} was changed or cut off: the bundle is not whole")
+    return content
+
+
+def raw_lines(file: IO[bytes]) -> Iterator[bytes]:
+    """Lines with their ends.
+
+    Raises:
+        InvalidInput: one is too long, or the last one has no end.
+    """
+    while raw := file.readline(MAX_LINE_BYTES + 2):
+        if len(raw) > MAX_LINE_BYTES:
+            raise InvalidInput(f"the line behind it is longer than {MAX_LINE_BYTES:,} bytes")
+        if not raw.endswith(b"\n"):
+            raise InvalidInput("the line behind it is cut off")
+        yield raw
+
+
+# Seeing that the lines of a bundle fit each other, and the sources that they are about. Pure.
+
+
+class LineOrder:
+    """Sees line by line that a file says of whole documents, each once, what fits them.
+
+    Args:
+        ontology: whose documents they are.
+        dimensions: of the vectors; None: as the first one has it.
+    """
+
+    def __init__(self, ontology: str, dimensions: int | None = None) -> None:
+        self._ontology = ontology
+        self._dimensions = dimensions
+        self._known = set[bytes]()
+        self._document: BundledDocument | None = None
+        self._lengths: dict[int, int] = {}
+        """Of the texts of its sources, by their numbers."""
+        self._end = 0
+        self.counts = LineCounts()
+
+    def add(self, line: BundledLine) -> None:
+        """Take the next line.
+
+        Raises:
+            InvalidInput: it does not fit.
+        """
+        if isinstance(line, BundledDocument):
+            self._begin(line)
+        elif isinstance(line, BundledSource):
+            self._add_source(line)
+        else:
+            self._require_whole()
+            self._require_of_document(line)
+            if isinstance(line, BundledVectors):
+                check_vectors(line, self._lengths)
+                self._dimensions = check_sizes(line, self._dimensions)
+            else:
+                check_concepts(line, self._lengths)
+        setattr(self.counts, line.kind, getattr(self.counts, line.kind) + 1)
+
+    def end(self) -> None:
+        """See that the last document is whole.
+
+        Raises:
+            InvalidInput: it is not.
+        """
+        self._require_whole()
+
+    def _begin(self, line: BundledDocument) -> None:
+        self._require_whole()
+        identity = bytes.fromhex(document_id(self._ontology, line.document))
+        if identity in self._known:
+            raise InvalidInput(f"a duplicate document: {line.document!r}")
+        self._known.add(identity)
+        self._document, self._lengths, self._end = line, {}, len(line.preface)
+
+    def _add_source(self, line: BundledSource) -> None:
+        if self._document is None:
+            raise InvalidInput("a source stands before any document")
+        if len(self._lengths) >= self._document.sources:
+            raise InvalidInput(
+                f"{self._document.document!r} has more sources than the {self._document.sources} it tells of"
+            )
+        if line.start != self._end or line.end > self._document.characters:
+            raise InvalidInput("a source does not begin where the one before it ends")
+        if any(start > len(line.text) for _, start in line.blocks):
+            raise InvalidInput("a block begins behind its source")
+        self._lengths[len(self._lengths)] = len(line.text)
+        self._end = line.end
+
+    def _require_whole(self) -> None:
+        if self._document is not None and len(self._lengths) < self._document.sources:
+            raise InvalidInput(
+                f"{self._document.document!r} has only {len(self._lengths)} of the "
+                f"{self._document.sources} sources that it tells of"
+            )
+
+    def _require_of_document(self, line: BundledVectors | BundledConcepts) -> None:
+        known = self._document
+        if known is None or (line.document, line.content_hash) != (known.document, known.content_hash):
+            raise InvalidInput(f"it is about {line.document!r}, which is not the document before it")
+
+
+def check_vectors(line: BundledVectors, lengths: Mapping[int, int]) -> None:
+    """See that vectors and chunks are of sources that are there.
+
+    Args:
+        line: of a document.
+        lengths: of the texts of its sources, in code points, by their numbers.
+
+    Raises:
+        InvalidInput: they are not.
+    """
+    covered = {at for each in line.chunks for at in range(each.first, each.last + 1)}
+    if not lengths.keys() >= covered.union(line.paragraphs):
+        raise InvalidInput("it is about a source that is not there")
+    for chunk in line.chunks:
+        if chunk.offset > lengths[chunk.first] or chunk.end_offset > lengths[chunk.last]:
+            raise InvalidInput("a chunk goes beyond its source")
+    covered.update(at for at, own in zip(line.paragraphs, line.vectors, strict=True) if own)
+    if bare := [at for at in line.paragraphs if at not in covered]:
+        raise InvalidInput(f"the source {bare[0]} has neither a vector nor a chunk")
+
+
+def check_sizes(line: BundledVectors, dimensions: int | None = None) -> int | None:
+    """See that all vectors have so many dimensions, or as many as the first one has; gives how many.
+
+    Raises:
+        InvalidInput: one has not, or is none that an index takes.
+    """
+    for vector in (*line.vectors, *(each.vector for each in line.chunks)):
+        if vector is None:
+            continue
+        size = len(unpack(vector))
+        dimensions = dimensions or size
+        if size != dimensions:
+            raise InvalidInput(f"a vector has {size} dimensions; those of its space have {dimensions}")
+    return dimensions
+
+
+def check_concepts(line: BundledConcepts, lengths: Mapping[int, int]) -> None:
+    """See that quotes are within a source that is there.
+
+    Args:
+        line: of a document.
+        lengths: of the texts of its sources, in code points, by their numbers.
+
+    Raises:
+        InvalidInput: one is not.
+    """
+    if line.paragraph not in lengths:
+        raise InvalidInput("it is about a source that is not there")
+    length = lengths[line.paragraph]
+    if any(not each.start < each.end <= length for each in _quotes(line)):
+        raise InvalidInput("a quote is not within its source")
+
+
+def _quotes(line: BundledConcepts) -> Iterable[BundledQuote]:
+    yield from (quote for each in line.concepts for quote in each.quotes)
+    yield from (each.quote for each in line.relations if each.quote)
+
+
+# Looking at a whole bundle before anything is done with it: sizes, checksums, counts, and every line.
+
+Advance = Callable[[int], None]
+"""Told of bytes that were looked at."""
+
+
+def check_bundle(folder: Path, check_bounds: CheckBounds, advance: Advance) -> Manifest:
+    """Look at all of a bundle.
+
+    Args:
+        folder: where it is.
+        check_bounds: of the JSON of a line.
+        advance: told how far it is.
+
+    Raises:
+        NotFound: there is no bundle.
+        InvalidInput: saying what is wrong with which file, and in which line.
+    """
+    manifest = read_manifest(folder, check_bounds)
+    keys = set[str]()
+    try:
+        for each in manifest.files:
+            _compare(each, look_at(folder / each.path, each.configuration, check_bounds, keys, advance))
+        _check_blobs(folder, manifest.blobs, keys)
+    except InvalidInput as error:
+        raise InvalidInput(f"{error}. Nothing was changed.") from None
+    return manifest
+
+
+def look_at(
+    path: Path, configuration: BundledOntology, check_bounds: CheckBounds, keys: set[str], advance: Advance
+) -> BundledFile:
+    """What a file of lines really is; the keys of all files that it needs are added to `keys`.
+
+    Raises:
+        InvalidInput: naming the first line that is wrong.
+    """
+    digest, size, number = hashlib.sha256(), 0, 0
+    order = LineOrder(configuration.ontology)
+    try:
+        with open_plain(path) as file:
+            for raw in raw_lines(file):
+                number += 1
+                digest.update(raw)
+                size += len(raw)
+                line = read_line(raw, check_bounds)
+                order.add(line)
+                keys.update(keys_of(line))
+                advance(len(raw))
+        order.end()
+    except InvalidInput as error:
+        raise InvalidInput(f"{path.name}, line {number}: {error}") from None
+    return BundledFile(
+        path=path.name,
+        bytes=size,
+        sha256=digest.hexdigest(),
+        lines=order.counts,
+        configuration=configuration,
+    )
+
+
+def _compare(told: BundledFile, found: BundledFile) -> None:
+    if told.bytes != found.bytes:
+        raise InvalidInput(
+            f"{told.path} has {found.bytes:,} bytes, and {told.bytes:,} by the manifest: it was cut off or "
+            "changed"
+        )
+    if told.sha256 != found.sha256:
+        raise InvalidInput(f"{told.path} is not what the manifest tells of: its checksum is another one")
+    if told.lines != found.lines:
+        raise InvalidInput(
+            f"{told.path} has {_counts(found.lines)}, and {_counts(told.lines)} by the manifest"
+        )
+
+
+def _counts(lines: LineCounts) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in lines.model_dump().items())
+
+
+def _check_blobs(folder: Path, told: BundledBlobs, keys: set[str]) -> None:
+    found = measure_blobs(folder, keys.difference(told.lost), whole=True)
+    if (told.files, told.bytes) != (found.files, found.bytes):
+        raise InvalidInput(
+            f"the bundle has {found.files} files of {found.bytes:,} bytes that its documents need, and "
+            f"{told.files} of {told.bytes:,} by the manifest"
+        )
+
+
+def measure_blobs(folder: Path, keys: set[str], *, whole: bool) -> BundledBlobs:
+    """How many files there are, and how large; with `whole` each is looked at from beginning to end.
+
+    Raises:
+        InvalidInput: one is missing, or not what its name says.
+    """
+    size = 0
+    for key in sorted(keys):
+        if whole:
+            size += len(read_blob(folder, key))
+        else:
+            size += os.lstat(blob_path(folder, key)).st_size
+    return BundledBlobs(files=len(keys), bytes=size)

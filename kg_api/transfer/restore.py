@@ -1,0 +1,315 @@
+"""Putting what was restored in the place of what was there.
+
+It is noted first, then done, and finished by whoever comes next. Everything is restored and tried out beside
+what is there. From the note on it is the restored one that counts: what a kill between two renames left is
+finished by the next command. Before the note, nothing was touched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import shutil
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel
+
+from kg_api.errors import Conflict, KgError, ManagedProcessError, SchemaTooNew
+from kg_api.graph.client import Graph
+from kg_api.graph.keys import end_all_sessions, limit_keys, read_keys
+from kg_api.graph.schema import check_records
+from kg_api.local import neo4j, processes
+from kg_api.local.neo4j import neo4j_role
+from kg_api.local.processes import Home, OnWait
+from kg_api.schemas.operations import ApiKey
+from kg_api.settings import Settings
+from kg_api.transfer import backup as manifests
+from kg_api.transfer.backup import (
+    BLOBS,
+    DATABASE,
+    MIB,
+    NAME_OF_DATABASE,
+    BackupCounts,
+    BackupManifest,
+    BackupProgress,
+    copy_file,
+    require_room,
+    running_database,
+)
+
+_RESTORED: Final = ("neo4j", "blobs", "neo4j-password")
+"""What a restore makes, below a home."""
+
+
+class SwapNote(BaseModel):
+    """What goes out and what comes in, while that is done."""
+
+    backup: str
+    out: list[str]
+    into: list[str]
+
+
+def swap(home: Home, backup: Path) -> None:
+    """Let a home hold what lies restored beside it, and remove what it held.
+
+    Raises:
+        OSError: a rename failed; the next command finishes it.
+    """
+    refuse_mounts(home)
+    shutil.rmtree(home.replaced, ignore_errors=True)
+    note = SwapNote(
+        backup=str(backup),
+        out=[name for name in _RESTORED if (home.path / name).exists()],
+        into=[name for name in _RESTORED if (home.restoring / name).exists()],
+    )
+    processes.write_json(home.restore_file, note.model_dump())
+    finish_swap(home)
+
+
+def finish_swap(home: Home) -> str | None:
+    """Finish what was begun; gives the backup that is restored with it, None where nothing was begun.
+
+    Raises:
+        OSError: as in `swap`.
+    """
+    if not home.restore_file.exists():
+        return None
+    note = SwapNote.model_validate(processes.read_json(home.restore_file))
+    processes.make_folder(home.replaced)
+    for name in note.out:
+        _move_out(home, name, replaced=name in note.into)
+    for name in note.into:
+        _move_in(home, name)
+    for folder in (home.restoring, home.replaced):
+        shutil.rmtree(folder, ignore_errors=True)
+    home.restore_file.unlink()
+    return note.backup
+
+
+def refuse_mounts(home: Home) -> None:
+    """See to it that all can be exchanged by renames.
+
+    Raises:
+        Conflict: a part of the home is a disk of its own.
+    """
+    for name in _RESTORED:
+        if (home.path / name).is_mount():
+            raise Conflict(
+                f"{home.path / name} is a disk of its own and cannot be replaced: restore into an empty home"
+            )
+
+
+def holds_data(home: Home) -> bool:
+    """Whether there is something that a restore would replace."""
+    return home.has_data() or (home.blobs.is_dir() and any(home.blobs.iterdir()))
+
+
+def _move_out(home: Home, name: str, *, replaced: bool) -> None:
+    """Move the old one aside, once: where the new one has come in, what is there is the new one."""
+    there, old = home.path / name, home.replaced / name
+    if there.exists() and not old.exists() and (not replaced or (home.restoring / name).exists()):
+        there.rename(old)
+
+
+def _move_in(home: Home, name: str) -> None:
+    there, new = home.path / name, home.restoring / name
+    if not new.exists():
+        return
+    if there.is_dir():  # every command makes the folders of a home: an empty one, since the old one went
+        shutil.rmtree(there)
+    new.rename(there)
+
+
+# API keys of a restored database: what was revoked after the backup stays revoked.
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredKeys:
+    """What became of the keys of a backup."""
+
+    limited: Sequence[ApiKey]
+    """Active in the backup, and not in the database that is replaced: they stay as they were there."""
+    unverified: Sequence[ApiKey]
+    """Active again, and unknown to the replaced database; all active ones if none could be read."""
+
+    def describe(self) -> list[str]:
+        """Say what a person should know, or has to do."""
+        notes: list[str] = []
+        if self.limited:
+            notes.append(
+                f"revoked or expired since the backup, and still so: {', '.join(map(_call, self.limited))}"
+            )
+        if self.unverified:
+            notes.append(
+                f"these API keys of the backup are valid now: {', '.join(map(_call, self.unverified))}. If "
+                "one was revoked after the backup, revoke it again: `kg admin keys revoke`"
+            )
+        return notes
+
+
+def read_current_keys(home: Home, settings: Settings, on_wait: OnWait) -> list[ApiKey] | None:
+    """Return the keys of the database that a restore replaces; None if it has none or does not start."""
+    if not home.has_data():
+        return None
+    try:
+        with running_database(home, settings, on_wait, lambda: False) as database:
+            return read_keys(database.graph)
+    except KgError:  # a database that is broken is a usual reason for a restore
+        return None
+
+
+def limit_restored_keys(restored: Graph, current: Sequence[ApiKey] | None) -> RestoredKeys:
+    """Let no key of a restored database be worth more than in the replaced one; sessions of pages end.
+
+    Args:
+        restored: the database.
+        current: keys of the replaced database; None if they are unknown.
+    """
+    before = {key.key_id for key in read_keys(restored) if key.state == "active"}
+    limit_keys(restored, current or ())
+    end_all_sessions(restored)
+    after = read_keys(restored)
+    known = {key.key_id for key in current or ()}
+    return RestoredKeys(
+        limited=[key for key in after if key.key_id in before and key.state != "active"],
+        unverified=[key for key in after if key.state == "active" and key.key_id not in known],
+    )
+
+
+def _call(key: ApiKey) -> str:
+    return f"{key.name} ({key.key_id}, {key.scope})"
+
+
+# Restoring a backup: checked, copied beside what is there, started there, and only then put in its place.
+
+_PLACES: Final = {
+    f"{DATABASE}/databases": f"neo4j/data/databases/{NAME_OF_DATABASE}",
+    f"{DATABASE}/transactions": f"neo4j/data/transactions/{NAME_OF_DATABASE}",
+    BLOBS: "blobs",
+}
+"""Where in a home the folders of a backup belong."""
+
+
+def check_versions(manifest: BackupManifest) -> None:
+    """See to it that this kg can read it; an older one is migrated when kg starts.
+
+    Raises:
+        SchemaTooNew: a newer kg, or a newer Neo4j, has written it.
+        SchemaTooOld: a version from before the baseline has written it.
+    """
+    check_records(filter(None, [manifest.schema_version]), "this backup", manifest.kg_version)
+    if _numbers(manifest.neo4j_version) > _numbers(neo4j.VERSION):
+        raise SchemaTooNew(
+            f"this backup was made with Neo4j {manifest.neo4j_version}; this kg uses {neo4j.VERSION}. "
+            f"Install kg {manifest.kg_version} or a later one. Nothing was changed."
+        )
+
+
+class Restorer:
+    """Restores a backup beside what is in a home.
+
+    Args:
+        home: where to.
+        settings: what its Neo4j runs with.
+        progress: who is told how far it is.
+    """
+
+    def __init__(self, home: Home, settings: Settings, progress: BackupProgress) -> None:
+        self._home = home
+        self._aside = Home(home.restoring)
+        self._settings = settings
+        self._progress = progress
+
+    @contextlib.contextmanager
+    def aside(self) -> Generator[None]:
+        """Have a new folder beside what is there; it goes, and so does what an earlier restore left."""
+        self._clear()
+        self._aside.create()
+        try:
+            yield
+        finally:
+            if not self._home.restore_file.exists():
+                self._clear()
+
+    def copy(self, backup: Path, manifest: BackupManifest) -> None:
+        """Copy all files of a backup, each compared with its checksum.
+
+        Raises:
+            Conflict: one is missing, or not what it was.
+            StorageFull: there is no room for them.
+        """
+        require_room(self._home.path, manifest.bytes, self._settings.neo4j.disk_reserve_mb * MIB)
+        self._progress.on_step("restoring", manifest.bytes)
+        for each in manifest.files:
+            hashed = hashlib.sha256()
+            try:
+                copy_file(backup / each.path, self._place(each.path), self._progress.on_bytes, hashed)
+            except FileNotFoundError:
+                raise Conflict(
+                    f"{backup} is not whole: {each.path} is missing. Nothing was changed."
+                ) from None
+            if hashed.hexdigest() != each.sha256:
+                raise Conflict(
+                    f"{backup / each.path} is damaged: its checksum is another one. Nothing was changed."
+                )
+
+    def try_out(
+        self, manifest: BackupManifest, current_keys: Sequence[ApiKey] | None, on_wait: OnWait
+    ) -> tuple[BackupCounts, RestoredKeys]:
+        """Start Neo4j with what was restored, count what it holds, limit its API keys, and stop it.
+
+        Args:
+            manifest: of the backup.
+            current_keys: keys of the database that is replaced; None if they are unknown.
+            on_wait: called with what is being waited for.
+
+        Raises:
+            ManagedProcessError: it does not start.
+            Conflict: it holds something else than what was backed up.
+        """
+        own = self._settings.neo4j.model_copy(update={"port": None})
+        settings = self._settings.model_copy(update={"home": self._aside.path, "neo4j": own})
+        self._aside.remember(neo4j=processes.free_port())
+        try:
+            with running_database(self._aside, settings, on_wait, lambda: False) as database:
+                schema, counts = database.schema_version(), database.count()
+                if schema != manifest.schema_version or (manifest.counts_exact and counts != manifest.counts):
+                    raise Conflict(
+                        f"the restored database has {counts!r} and the schema {schema!r}, not what the "
+                        "backup says. Nothing was changed."
+                    )
+                return counts, limit_restored_keys(database.graph, current_keys)
+        except ManagedProcessError as error:
+            raise ManagedProcessError(
+                f"Neo4j does not start with what was restored, so nothing was changed: {error}"
+            ) from error
+
+    def _place(self, path: str) -> Path:
+        for begin, place in _PLACES.items():
+            if path.startswith(f"{begin}/"):
+                return self._aside.path / place / path.removeprefix(f"{begin}/")
+        raise Conflict(f"this backup has {path!r}, which this kg does not know. Nothing was changed.")
+
+    def _clear(self) -> None:
+        if self._aside.path.exists():
+            processes.stop(neo4j_role(self._aside, self._settings))
+            shutil.rmtree(self._aside.path)
+
+
+def read_backup(backup: Path) -> BackupManifest:
+    """Read the manifest of a backup that this kg can restore.
+
+    Raises:
+        Conflict: it is not whole.
+        SchemaTooNew: as in `check_versions`.
+    """
+    manifest = manifests.read(backup)
+    check_versions(manifest)
+    return manifest
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())

@@ -1,0 +1,469 @@
+"""Communities of concepts: an overview of an ontology."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Path, Query
+from fastapi.openapi.models import Example
+
+from kg_api.access.keys import narrowed
+from kg_api.graph.names import searched
+from kg_api.ingest.concepts import import_concepts
+from kg_api.schemas.base import NodeId, Text
+from kg_api.schemas.communities import Communities, CommunityDetails, CommunityRequest
+from kg_api.schemas.concepts import (
+    ConceptContext,
+    ConceptDetails,
+    ConceptHits,
+    ConceptImport,
+    ConceptList,
+    ConceptMerge,
+    ConceptMerges,
+    ConceptMergeUndoing,
+    ConceptPaths,
+    ConceptsImported,
+    Hops,
+    Neighbourhood,
+    Phrase,
+    RelatedConcepts,
+    RelationshipHits,
+    RelationshipSearch,
+    RelationshipType,
+    RelationshipTypes,
+    StanceChange,
+    TypeMerge,
+    TypeMerges,
+    TypeMergeUndoing,
+    TypeMerging,
+    TypeProposals,
+)
+from kg_api.schemas.constructive import ConstructiveQuery, Subgraph
+from kg_api.schemas.proposals import (
+    Proposal,
+    ProposalConfig,
+    ProposalDecision,
+    Proposals,
+    ProposalSearch,
+    ProposalStatus,
+)
+from kg_api.schemas.vocabulary import (
+    ALIKE,
+    MAX_CENTRAL_PASSAGES,
+    MAX_COMMUNITY_LEVEL,
+    MAX_EVIDENCE,
+    MAX_HOPS,
+    MAX_LIMIT,
+    MAX_ONTOLOGIES,
+    MAX_PAGE,
+    MAX_PASSAGES,
+    MAX_PATHS,
+    MAX_RELATED,
+    MAX_WINDOW,
+    ProposalKind,
+    ProposalState,
+)
+from kg_api.web.shared.dependencies import ConceptId, Offset, Ontology, OntologyFilter, Open, PageSize
+from kg_api.web.shared.limits import StrictRoute
+
+communities_router = APIRouter(tags=["communities"], route_class=StrictRoute)
+
+OF_ONTOLOGY = "/ontologies/{ontology}/communities"
+CommunityId = Annotated[NodeId, Path(description="Id of a community, or digits that only it begins with.")]
+Level = Annotated[int, Query(ge=0, le=MAX_COMMUNITY_LEVEL, description="0 is the coarsest.")]
+Parent = Annotated[
+    NodeId | None,
+    Query(description="Only the parts of this community, on the level below it; `level` has no effect."),
+]
+Concepts = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Maximum number of its concepts.")]
+Passages = Annotated[
+    int, Query(ge=1, le=MAX_CENTRAL_PASSAGES, description="Maximum number of passages, and of documents.")
+]
+
+
+@communities_router.get(OF_ONTOLOGY, summary="List the communities of an ontology's concepts")
+def list_communities(
+    container: Open,
+    ontology: Ontology,
+    level: Level = 0,
+    parent: Parent = None,
+    *,
+    offset: Offset = 0,
+    limit: PageSize = 100,
+) -> Communities:
+    """Give what an ontology is about: communities of concepts with names of their own, the largest first.
+
+    `changed` says how much of the ontology has changed since they were detected.
+    """
+    return container.communities.page(ontology, level=level, parent=parent, offset=offset, limit=limit)
+
+
+@communities_router.get(
+    f"{OF_ONTOLOGY}/{{community_id}}", summary="Get a community with its concepts and passages"
+)
+def get_community(
+    container: Open,
+    ontology: Ontology,
+    community_id: CommunityId,
+    *,
+    concepts: Concepts = 20,
+    passages: Passages = 5,
+) -> CommunityDetails:
+    """Give the concepts that are most its own, and the passages and documents that say most of it."""
+    return container.communities.find(ontology, community_id, concepts=concepts, passages=passages)
+
+
+@communities_router.post(OF_ONTOLOGY, status_code=202, summary="Detect communities now")
+def detect_communities(container: Open, ontology: Ontology) -> CommunityRequest:
+    """Start the job, or join the one there is; else a worker does it when enough has changed."""
+    return container.communities.detect(ontology)
+
+
+# Concepts: found, proved, read in their places, brought along, and how they hang together.
+
+concepts_router = APIRouter(tags=["concepts"], route_class=StrictRoute)
+
+PATH_END = "A concept's id or name, or a phrase for it."
+Steps = Annotated[Hops, Query(description="Maximum number of hops.")]
+Ontologies = Annotated[
+    list[Text] | None,
+    Query(min_length=1, max_length=MAX_ONTOLOGIES, description="Further ontologies; repeat for several."),
+]
+Related = Annotated[int, Query(ge=1, le=MAX_RELATED, description="How many concepts.")]
+
+
+@concepts_router.get("/concepts/search", summary="Search concepts by meaning, words and name")
+def search_concepts(
+    container: Open,
+    query_text: Annotated[Phrase, Query(description="In plain words; no query language.")],
+    ontology: OntologyFilter = None,
+    ontologies: Ontologies = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Maximum number of results.")] = 10,
+) -> ConceptHits:
+    """Give the concepts that fit best; `degraded` says what could not be done.
+
+    A hit without `fits` is only the nearest there is. Several ontologies are searched as one.
+    """
+    wanted = [*([] if ontology is None else [ontology]), *(ontologies or ())]
+    return container.concepts.search(query_text, searched(container.graph, wanted or None), limit)
+
+
+@concepts_router.get("/concepts/paths", summary="Find the shortest paths between two concepts")
+def concept_paths(
+    container: Open,
+    *,
+    start: Annotated[Phrase, Query(alias="from", description=PATH_END)],
+    end: Annotated[Phrase, Query(alias="to", description=PATH_END)],
+    ontology: OntologyFilter = None,
+    hops: Steps = MAX_HOPS,
+    limit: Annotated[int, Query(ge=1, le=MAX_PATHS, description="Maximum number of paths.")] = 5,
+) -> ConceptPaths:
+    """Connect two concepts by what texts state, else by sources in which both appear (`appears with`)."""
+    within = searched(container.graph, None if ontology is None else [ontology])
+    return container.concepts.paths(start, end, within, hops, limit)
+
+
+@concepts_router.get("/concepts/{concept_id}", summary="Get a concept with its evidence")
+def get_concept(
+    container: Open,
+    concept_id: ConceptId,
+    limit: Annotated[
+        int, Query(ge=1, le=MAX_EVIDENCE, description="How many quotes, and related concepts.")
+    ] = 20,
+) -> ConceptDetails:
+    """Give a concept with the quotes that prove it, each with its place, and what it is related to."""
+    return container.concepts.details(concept_id, limit)
+
+
+@concepts_router.get("/concepts/{concept_id}/context", summary="Get the passages in which a concept appears")
+def get_concept_context(
+    container: Open,
+    concept_id: ConceptId,
+    window_size: Annotated[int, Query(ge=0, le=MAX_WINDOW, description="Paragraphs before and after.")] = 2,
+    limit: Annotated[int, Query(ge=1, le=MAX_PASSAGES, description="How many sources that carry it.")] = 10,
+) -> ConceptContext:
+    """Give the sources that carry it among their neighbours of one document; windows that touch are one."""
+    return container.concepts.context(concept_id, window_size, limit)
+
+
+@concepts_router.get("/concepts/{concept_id}/related", summary="List related concepts")
+def get_related_concepts(
+    container: Open, concept_id: ConceptId, hops: Steps = 1, limit: Related = 50
+) -> RelatedConcepts:
+    """Give related concepts, the nearer and those that most sources state first."""
+    return container.concepts.related(concept_id, hops, limit)
+
+
+@concepts_router.get(
+    "/concepts/{concept_id}/neighbourhood", summary="Get the neighbourhood of a concept as nodes and edges"
+)
+def get_neighbourhood(container: Open, concept_id: ConceptId, limit: Related = 50) -> Neighbourhood:
+    """Give nodes and edges around a concept."""
+    return container.concepts.neighbourhood(concept_id, limit)
+
+
+@concepts_router.get("/ontologies/{ontology}/concepts", summary="List the concepts of an ontology")
+def list_concepts(
+    container: Open, ontology: Ontology, offset: Offset = 0, limit: PageSize = 100
+) -> ConceptList:
+    """Give concepts, those that most sources carry first."""
+    return container.concepts.page(ontology, offset, limit)
+
+
+@concepts_router.post("/ontologies/{ontology}/concepts", summary="Import concepts")
+def post_concepts(container: Open, ontology: Ontology, body: ConceptImport) -> ConceptsImported:
+    """Tie concepts to the stored sources that say them; `problems` says what has no place.
+
+    What was imported for the same sources before is replaced, so that the same again changes nothing;
+    what an extractor found stays.
+    """
+    return import_concepts(container.graph, ontology, body.rows)
+
+
+MERGES = "/ontologies/{ontology}/concept-merges"
+
+
+@concepts_router.get(MERGES, summary="List merges of concepts")
+def list_concept_merges(
+    container: Open,
+    ontology: Ontology,
+    concept_id: Annotated[NodeId | None, Query(description="Only what became part of this concept.")] = None,
+    offset: Offset = 0,
+    limit: PageSize = 100,
+) -> ConceptMerges:
+    """Give what became one and why, the last first; what was undone stays in the list."""
+    return container.concept_merges.page(ontology, concept_id, offset, limit)
+
+
+@concepts_router.post(MERGES + "/{merge_id}/undo", summary="Undo a merge of concepts")
+def undo_concept_merge(
+    container: Open,
+    ontology: Ontology,
+    merge_id: Annotated[NodeId, Path(description="Id of a merge.")],
+    body: ConceptMergeUndoing,
+) -> ConceptMerge:
+    """Part two concepts for good; doing it twice changes nothing more.
+
+    The merged one gets back what it had. Sources that were read since are read again. 409: the one that
+    stayed became part of another since; the message names the merge to undo before.
+    """
+    return container.concept_merges.undo(ontology, merge_id, body.by)
+
+
+# Constructive queries: steps that build a subgraph.
+
+constructive_router = APIRouter(tags=["search"], route_class=StrictRoute)
+
+QUERIES: dict[str, Example] = {
+    "what passages say, and what their concepts are related to": {
+        "value": {
+            "ontology": "notes",
+            "steps": [
+                {"step": "seed", "by": "text", "value": "how are retries delayed", "limit": 5},
+                {"step": "expand", "along": ["appears_in"], "direction": "in"},
+                {"step": "expand", "along": ["related_to"], "types": ["requires"], "hops": 2},
+                {"step": "rank", "by": "pagerank"},
+                {"step": "limit", "nodes": 20},
+            ],
+        }
+    },
+    "from a concept to recent passages": {
+        "value": {
+            "steps": [
+                {"step": "seed", "by": "concept", "value": "lease"},
+                {"step": "expand", "along": ["appears_in", "part_of"], "direction": "out", "hops": 2},
+                {"step": "filter", "where": ["date>=2025-01-01"], "kinds": ["passage", "document"]},
+            ],
+        }
+    },
+}
+
+
+@constructive_router.post(
+    "/queries/constructive", summary="Build a subgraph by steps: seed, expand, filter, rank, limit"
+)
+def constructive_query(
+    container: Open, query: Annotated[ConstructiveQuery, Body(openapi_examples=QUERIES)]
+) -> Subgraph:
+    """Begin with passages, concepts, relationships or pictures, follow edges from them, and keep what fits.
+
+    The answer has each node once, with how it was reached; the edges between them with quotes that prove
+    them; and of each step what it left out (`cut`). All steps see only `ontology`, `documents` and `where`.
+    404: a concept or a source that a seed names is not there. 422: a seed lies outside of these.
+    """
+    return container.constructive.query(narrowed(container.graph, query))
+
+
+# Links that are proposed between sources, and between concepts, of different documents.
+
+proposals_router = APIRouter(tags=["proposals"], route_class=StrictRoute)
+
+CONFIGS: dict[str, Example] = {
+    "off": {"value": {"enabled": False}},
+    "fewer and nearer": {"value": {"min_similarity": 0.85, "max_open": 100}},
+    "as the service's settings say": {"value": {"enabled": None, "min_similarity": None}},
+}
+ProposalId = Annotated[NodeId, Path(description="Id of a proposal, or at least 8 digits it begins with.")]
+KindFilter = Annotated[ProposalKind | None, Query(description="Only links of these; unset: both.")]
+StateFilter = Annotated[ProposalState | None, Query(description="Only these; unset: all.")]
+DryRun = Annotated[bool, Query(description="Show the effects only; change nothing.")]
+Anew = Annotated[bool, Query(description="Look at everything again, not only at what has changed.")]
+PROPOSALS_OF_ONTOLOGY = "/ontologies/{ontology}/proposals-config"
+
+
+@proposals_router.get("/proposals", summary="List proposed links")
+def list_proposals(
+    container: Open,
+    ontology: OntologyFilter = None,
+    kind: KindFilter = None,
+    state: StateFilter = None,
+    *,
+    offset: Offset = 0,
+    limit: PageSize = 100,
+) -> Proposals:
+    """Give proposals, the best first, each with its score, its reason and the texts of both ends."""
+    return container.proposals.page(ontology, kind, state, offset, limit)
+
+
+@proposals_router.get("/proposals/{proposal_id}", summary="Get a proposed link")
+def get_proposal(container: Open, proposal_id: ProposalId) -> Proposal:
+    """Give one proposal."""
+    return container.proposals.find(proposal_id)
+
+
+@proposals_router.post("/proposals/{proposal_id}/accept", summary="Accept a proposed link")
+def accept_proposal(container: Open, proposal_id: ProposalId, body: ProposalDecision) -> Proposal:
+    """Make the link: related concepts, paths and the source graph show it. Doing it twice changes nothing."""
+    return container.proposals.decide(proposal_id, "accepted", body.by)
+
+
+@proposals_router.post("/proposals/{proposal_id}/reject", summary="Reject a proposed link")
+def reject_proposal(container: Open, proposal_id: ProposalId, body: ProposalDecision) -> Proposal:
+    """Remember that the two are not to be linked: they are never proposed again. A link of them goes."""
+    return container.proposals.decide(proposal_id, "rejected", body.by)
+
+
+@proposals_router.post("/proposals/{proposal_id}/undo", summary="Undo a decision on a proposed link")
+def undo_proposal(container: Open, proposal_id: ProposalId, body: ProposalDecision) -> Proposal:
+    """Open the proposal again; its link goes."""
+    return container.proposals.decide(proposal_id, "open", body.by)
+
+
+@proposals_router.get(PROPOSALS_OF_ONTOLOGY, summary="Get how links are proposed in an ontology")
+def get_proposals_config(container: Open, ontology: Ontology) -> ProposalStatus:
+    """Give the configuration, what holds by it and the settings, and how far the search is."""
+    return container.proposals.status(ontology)
+
+
+@proposals_router.put(PROPOSALS_OF_ONTOLOGY, summary="Change how links are proposed in an ontology")
+def put_proposals_config(
+    container: Open,
+    ontology: Ontology,
+    config: Annotated[ProposalConfig, Body(openapi_examples=CONFIGS)],
+    *,
+    dry_run: DryRun = False,
+) -> ProposalStatus:
+    """Change the fields given; others stay, null restores the service's setting.
+
+    Open proposals are looked at again by the new configuration; what was decided stays.
+    """
+    return container.proposals.configure(ontology, config, dry_run=dry_run)
+
+
+@proposals_router.post("/ontologies/{ontology}/proposals", status_code=202, summary="Look for links now")
+def search_proposals(container: Open, ontology: Ontology, *, anew: Anew = False) -> ProposalSearch:
+    """Start the job, or join the one there is; else a worker does it when something has changed."""
+    return container.proposals.search(ontology, anew=anew)
+
+
+# Relationships: what sources state of concepts.
+
+relationships_router = APIRouter(tags=["concepts"], route_class=StrictRoute)
+
+SEARCHES: dict[str, Example] = {
+    "by meaning": {"value": {"query_text": "what does a lease need", "limit": 5}},
+    "of a type": {
+        "value": {"query_text": "lease", "ontologies": ["notes"], "types": ["requires", "depends on"]}
+    },
+}
+
+RELATIONSHIPS_MERGES: dict[str, Example] = {
+    "two into one": {
+        "value": {"into": "requires", "merged": ["needs", "depends on"], "by": "Ada", "dry_run": True}
+    }
+}
+STANCES: dict[str, Example] = {
+    "against": {"value": {"type": "casts doubt on", "stance": "contradicts"}},
+    "by its name again": {"value": {"type": "casts doubt on", "stance": None}},
+}
+TYPES = "/ontologies/{ontology}/relationship-types"
+MergeId = Annotated[NodeId, Path(description="Id of a merge.")]
+
+
+@relationships_router.post("/relationships/search", summary="Search relationships by what they say")
+def search_relationships(
+    container: Open, body: Annotated[RelationshipSearch, Body(openapi_examples=SEARCHES)]
+) -> RelationshipHits:
+    """Give the relationships nearest in meaning: subject, type, object, and the sources that state them.
+
+    They are compared by their vectors only. What several sources state is one hit, with its statements.
+    """
+    return container.relationships.search(narrowed(container.graph, body))
+
+
+@relationships_router.get(TYPES, summary="List the relationship types of an ontology")
+def list_relationship_types(
+    container: Open, ontology: Ontology, offset: Offset = 0, limit: PageSize = 100
+) -> RelationshipTypes:
+    """Give the types that sources state relationships with, the most frequent first."""
+    return container.relationship_types.page(ontology, offset, limit)
+
+
+@relationships_router.get(TYPES + "/proposals", summary="Propose relationship types to merge")
+def propose_relationship_types(
+    container: Open,
+    ontology: Ontology,
+    min_similarity: Annotated[
+        float, Query(ge=0, le=1, description="Minimum cosine similarity of two names.")
+    ] = ALIKE,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Maximum number of proposals.")] = 20,
+) -> TypeProposals:
+    """Give types whose names are alike, with examples of what is stated with each. Nothing is changed."""
+    return container.relationship_types.propose(ontology, min_similarity, limit)
+
+
+@relationships_router.put(TYPES + "/stance", summary="Set what a relationship type speaks for")
+def put_stance(
+    container: Open, ontology: Ontology, body: Annotated[StanceChange, Body(openapi_examples=STANCES)]
+) -> RelationshipType:
+    """Say whether a type supports or contradicts; grounding counts no type of which nothing is said."""
+    return container.relationship_types.set_stance(ontology, body)
+
+
+@relationships_router.get(TYPES + "/merges", summary="List merges of relationship types")
+def list_type_merges(
+    container: Open, ontology: Ontology, offset: Offset = 0, limit: PageSize = 100
+) -> TypeMerges:
+    """Give what was merged, by whom and when, the last first; what was undone stays in the list."""
+    return container.relationship_types.merges(ontology, offset, limit)
+
+
+@relationships_router.post(TYPES + "/merges", summary="Merge relationship types")
+def merge_relationship_types(
+    container: Open,
+    ontology: Ontology,
+    body: Annotated[TypeMerging, Body(openapi_examples=RELATIONSHIPS_MERGES)],
+) -> TypeMerge:
+    """Let types be read as another one. What each source states is kept, so that it can be undone.
+
+    What comes in later with a merged type is of the other, too.
+    """
+    return container.relationship_types.merge(ontology, body)
+
+
+@relationships_router.post(TYPES + "/merges/{merge_id}/undo", summary="Undo a merge of relationship types")
+def undo_type_merge(
+    container: Open, ontology: Ontology, merge_id: MergeId, body: TypeMergeUndoing
+) -> TypeMerge:
+    """Let its types be on their own again; doing it twice changes nothing more."""
+    return container.relationship_types.undo(ontology, merge_id, body.by)

@@ -1,0 +1,777 @@
+"""Ontologies and documents: listed, read, deleted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
+from typing import Annotated, Any, TypeVar, cast, get_args
+from urllib.parse import quote
+
+from fastapi import APIRouter, Body, Header, HTTPException, Path, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.openapi.models import Example
+from pydantic import BaseModel, StringConstraints
+from starlette.datastructures import FormData, UploadFile
+from starlette.routing import Match
+from starlette.types import Scope
+
+from kg_api.access.keys import narrowed
+from kg_api.blobs.images import ImageFile
+from kg_api.blobs.pages import PagePicture, PageRequest
+from kg_api.errors import InvalidInput
+from kg_api.graph import document_writes, library
+from kg_api.graph.document_writes import delete_matching
+from kg_api.graph.filters import count_facets
+from kg_api.graph.fulltext import choose_language, read_language, read_synonyms, write_synonyms
+from kg_api.graph.names import require_ontologies
+from kg_api.graph.review import count_waiting, list_waiting
+from kg_api.ingest.service import Incoming, incoming_of
+from kg_api.ingest.service import incoming as conversation_document
+from kg_api.schemas.base import Called, NodeId, Text
+from kg_api.schemas.documents import (
+    Approval,
+    Approved,
+    Conversation,
+    Deleted,
+    DocumentBatch,
+    DocumentChange,
+    DocumentChanged,
+    DocumentContent,
+    DocumentPage,
+    DocumentText,
+    DocumentUpload,
+    GivenBatch,
+    Ingested,
+    IngestedBatch,
+    OntologyList,
+    Rejected,
+    Review,
+    SourceChanges,
+    WaitingDocuments,
+)
+from kg_api.schemas.embedding import DocumentPreview
+from kg_api.schemas.filters import DeletedMatching, DocumentDeletion, DocumentFilter, FacetRequest, Facets
+from kg_api.schemas.folders import Folder, FolderList, FolderRemoved, NewFolder, ScanRequest
+from kg_api.schemas.images import DrawnPage, ImageType
+from kg_api.schemas.languages import LanguageChoice, OntologyLanguage, SynonymList, Synonyms
+from kg_api.schemas.search import ImagePage
+from kg_api.schemas.vocabulary import DEFAULT_PAGE_WIDTH, MAX_PAGE_WIDTH, MAX_QUERY_CHARACTERS, MIN_PAGE_WIDTH
+from kg_api.spaces.plans import read_embedding_states
+from kg_api.text.linked_files import MAX_REFERENCES, key_of
+from kg_api.web.shared.dependencies import (
+    CalledDocument,
+    IdempotencyKey,
+    Offset,
+    Ontology,
+    OntologyFilter,
+    Open,
+    PageSize,
+    SourceId,
+    WhereFilter,
+)
+from kg_api.web.shared.limits import StrictRoute, media_type, parse, read_model, require_json, valid
+from kg_api.web.shared.security import CSRF_FIELD, OWN
+
+documents_router = APIRouter(tags=["library"], route_class=StrictRoute)
+
+CHANGE: dict[str, Example] = {
+    "a date and tags": {"value": {"metadata": {"date": "2025-01-31", "tags": ["oncall"], "draft": None}}}
+}
+DELETION: dict[str, Example] = {
+    "what would go": {"value": {"ontology": "notes", "where": ["date<2020"]}},
+    "delete these": {
+        "value": {"ontology": "notes", "where": ["date<2020"], "dry_run": False, "expected": 12}
+    },
+}
+FACETS: dict[str, Example] = {
+    "authors and years": {"value": {"fields": ["author", "date:year"], "where": ["tags=oncall"]}},
+}
+
+
+@documents_router.post("/queries/facets", summary="Count the values of documents' fields")
+def count_values(container: Open, request: Annotated[FacetRequest, Body(openapi_examples=FACETS)]) -> Facets:
+    """Count the values of metadata keys, formats, ontologies, or dates by year, month or day."""
+    return count_facets(container.graph, narrowed(container.graph, request))
+
+
+@documents_router.get("/ontologies", summary="List ontologies")
+def list_ontologies(container: Open) -> OntologyList:
+    """Give every ontology with its counts of documents, sources and embedded sources."""
+    counted = [embedding_state.counted for embedding_state in read_embedding_states(container.graph).values()]
+    found = library.list_ontologies(container.graph, counted)
+    return OntologyList(ontologies=found, waiting=count_waiting(container.graph))
+
+
+@documents_router.delete("/ontologies/{ontology}", summary="Delete an ontology")
+def delete_ontology(container: Open, ontology: Ontology) -> Deleted:
+    """Delete an ontology with all its documents. One that is not there is no error: zeros and a note."""
+    deleted = document_writes.delete_ontology(container.graph, ontology)
+    container.images.collect_after_delete()
+    return deleted
+
+
+@documents_router.get("/documents", summary="List documents")
+def list_documents(
+    container: Open,
+    ontology: OntologyFilter = None,
+    where: WhereFilter = None,
+    offset: Offset = 0,
+    limit: PageSize = 100,
+) -> DocumentPage:
+    """Give documents ordered by ontology and name, without their text."""
+    conditions = valid(DocumentFilter, {"where": where or []}).where
+    return library.list_documents(
+        container.graph, ontology=ontology, where=conditions, offset=offset, limit=limit
+    )
+
+
+@documents_router.get("/documents/{document_id:path}", summary="Get a document with its text")
+def get_document(
+    container: Open, document_id: CalledDocument, ontology: OntologyFilter = None
+) -> DocumentContent:
+    """Give a document; its text is what was ingested, character for character.
+
+    404: the message names those nearest. 409: several documents have that name.
+    """
+    return library.find_document(container.graph, document_id, ontology)
+
+
+@documents_router.patch(
+    "/documents/{document_id:path}", summary="Change a document's title, address or metadata"
+)
+def change_document(
+    container: Open,
+    document_id: CalledDocument,
+    change: Annotated[DocumentChange, Body(openapi_examples=CHANGE)],
+    ontology: OntologyFilter = None,
+) -> DocumentChanged:
+    """Change what is said of a document. What is set here stays when its text is ingested again.
+
+    It is embedded anew only where the context of its ontology's chunks uses what changed; `job_id` says so.
+    404: there is no such document; the message names those nearest. 409: several have that name.
+    """
+    return library.change_called(container.graph, document_id, change, ontology)
+
+
+@documents_router.post("/documents/delete", summary="Delete documents by filter, or preview it")
+def delete_documents(
+    container: Open, deletion: Annotated[DocumentDeletion, Body(openapi_examples=DELETION)]
+) -> DeletedMatching:
+    """Say which documents fit (`dry_run`, as it is by itself), or delete them with their sources.
+
+    With `expected_digest` they are deleted only where exactly those fit that a dry run counted (`digest`),
+    with `expected` where so many do. 409: others fit meanwhile, and nothing was deleted. After an
+    interruption some are left, which is 409 too: ask for a dry run again. Where none is, zeros and a note.
+    """
+    deleted = delete_matching(container.graph, narrowed(container.graph, deletion))
+    container.images.collect_after_delete()
+    return deleted
+
+
+@documents_router.delete("/documents/{document_id:path}", summary="Delete a document")
+def delete_document(container: Open, document_id: CalledDocument, ontology: OntologyFilter = None) -> Deleted:
+    """Delete a document with its sources. A whole id that is not there is no error: zeros and a note.
+
+    404: there is no document of that name; the message names those nearest. 409: several have that name.
+    """
+    deleted = document_writes.delete_called(container.graph, document_id, ontology)
+    container.images.collect_after_delete()
+    return deleted
+
+
+# Folders that are kept in step with an ontology.
+
+folders_router = APIRouter(tags=["folders"], route_class=StrictRoute)
+
+FolderId = Annotated[NodeId, Path(description="Id of a folder.")]
+Grant = Annotated[
+    str | None,
+    Header(
+        alias="KG-Folder-Grant",
+        pattern="^[0-9a-f]{64}$",
+        description="Sent by `kg folders add` on the machine and in the home of the service: it can make one "
+        "for a folder that lies outside of KG_SYNC__ROOTS, as nobody else can.",
+    ),
+]
+FOLDERS: dict[str, Example] = {
+    "every five minutes": {"value": {"path": "/home/me/notes", "ontology": "notes"}},
+    "every hour": {
+        "value": {"path": "/srv/papers", "ontology": "papers", "every_seconds": 3600, "prefix": "papers/"}
+    },
+}
+SCANS: dict[str, Example] = {
+    "a scan": {"value": {}},
+    "of a folder that was cleared on purpose": {"value": {"allow_empty": True}},
+}
+
+
+@folders_router.get("/folders", summary="List synchronised folders")
+def list_folders(container: Open) -> FolderList:
+    """Give every folder with what its last scan did, or why it could not be done."""
+    return container.folders.all()
+
+
+@folders_router.post("/folders", status_code=202, summary="Synchronise a folder")
+def add_folder(
+    container: Open,
+    folder: Annotated[NewFolder, Body(openapi_examples=FOLDERS)],
+    grant: Grant = None,
+) -> Folder:
+    """Register a folder on the worker's machine; its first scan is asked for.
+
+    Files added, changed or removed there are synchronised from now on. A folder that is registered for the
+    ontology already, or overlaps one that is, is a conflict. It must lie below KG_SYNC__ROOTS; hidden
+    folders, KG_HOME and KG_CACHE are never followed.
+    """
+    return container.folders.add(folder, grant)
+
+
+@folders_router.get("/folders/{folder_id}", summary="Get a folder")
+def get_folder(container: Open, folder_id: FolderId) -> Folder:
+    """Give a folder with what its last scan did, or why it could not be done."""
+    return container.folders.get(folder_id)
+
+
+@folders_router.post("/folders/{folder_id}/scan", status_code=202, summary="Scan a folder now")
+def scan_folder(
+    container: Open, folder_id: FolderId, scan: Annotated[ScanRequest, Body(openapi_examples=SCANS)]
+) -> Folder:
+    """Request a scan; a folder has at most one at a time. `job_id` is its job."""
+    return container.folders.scan(folder_id, allow_empty=scan.allow_empty)
+
+
+@folders_router.delete("/folders/{folder_id}", summary="Stop synchronising a folder")
+def remove_folder(
+    container: Open,
+    folder_id: FolderId,
+    *,
+    delete_documents: Annotated[
+        bool, Query(description="Also delete the documents that came from the folder.")
+    ] = False,
+) -> FolderRemoved:
+    """Remove the registration. Its documents stay unchanged, unless `delete_documents` is set."""
+    return container.folders.remove(folder_id, delete_documents=delete_documents)
+
+
+# Pictures: listed, and given out as the files that they are.
+
+images_router = APIRouter(tags=["library"], route_class=StrictRoute)
+
+SUFFIXES: dict[ImageType, str] = {
+    "image/png": ".png",
+    "image/jpeg": ".jpg",
+    "image/webp": ".webp",
+    "image/gif": ".gif",
+    "image/tiff": ".tif",
+    "image/bmp": ".bmp",
+}
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cache-Control": OWN,
+}
+"""A picture may be a page as well; no browser is to take it for one."""
+MAX_NAME = 100
+
+
+def _file_of(*types: str) -> dict[int | str, dict[str, Any]]:
+    schema = {"schema": {"type": "string", "format": "binary"}}
+    return {
+        200: {"content": dict.fromkeys(types, schema), "description": "The picture."},
+        304: {"description": "It is the one that you have."},
+    }
+
+
+IfNoneMatch = Annotated[
+    str | None, Header(alias="If-None-Match", max_length=1000, description="The ETag of an earlier answer.")
+]
+
+
+@images_router.get("/images", summary="List pictures")
+def list_images(
+    container: Open, ontology: OntologyFilter = None, offset: Offset = 0, limit: PageSize = 100
+) -> ImagePage:
+    """Give pictures ordered by ontology and document, with the words that stand for them."""
+    return container.images.page(ontology=ontology, offset=offset, limit=limit)
+
+
+@images_router.head("/images/{source_id:path}/thumbnail", include_in_schema=False)
+@images_router.get(
+    "/images/{source_id:path}/thumbnail",
+    summary="Get the thumbnail of a picture",
+    response_class=Response,
+    responses=_file_of("image/webp"),
+)
+def get_thumbnail(container: Open, source_id: SourceId, known: IfNoneMatch = None) -> Response:
+    """Give a picture as WebP, of at most 256 pixels a side, upright, without what its file says of itself."""
+    return _answer(container.images.thumbnail(source_id), known)
+
+
+@images_router.head("/images/{source_id:path}", include_in_schema=False)
+@images_router.get(
+    "/images/{source_id:path}",
+    summary="Get a picture",
+    response_class=Response,
+    responses=_file_of(*get_args(ImageType)),
+)
+def get_image(container: Open, source_id: SourceId, known: IfNoneMatch = None) -> Response:
+    """Give the file of a picture as it was ingested, without the place where it was taken.
+
+    The content type is that of its content. It comes as an attachment, for browsers to save and not to run.
+    404: there is no such picture; a passage of text is none.
+    """
+    return _answer(container.images.file(source_id), known)
+
+
+def _answer(file: ImageFile, known: str | None) -> Response:
+    tag = f'"{file.key}"'
+    headers = {**HEADERS, "ETag": tag}
+    if known is not None and tag in known:
+        return Response(status_code=304, headers=headers)
+    name = file_name(file.name, SUFFIXES[file.content_type])
+    headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{name}"
+    return Response(file.content, media_type=file.content_type, headers=headers)
+
+
+def file_name(document: str, suffix: str) -> str:
+    """What a browser may save it as, for a header."""
+    return quote(f"{_stem(document)}{suffix}", safe="")
+
+
+def _stem(document: str) -> str:
+    """The last part of a document's name, without what no file system takes."""
+    stem = PurePosixPath(document.replace("\\", "/")).stem
+    return "".join(each for each in stem if each.isprintable())[:MAX_NAME].strip(". ") or "picture"
+
+
+# Documents on their way in: as JSON text, or as an uploaded file, to the same address.
+
+ingest_router = APIRouter(tags=["ingest"])
+
+Taken = TypeVar("Taken")
+
+MAX_FIELDS = 10
+IMAGES = "images"
+"""The parts of a form that are pictures which the document names."""
+NOT_OF_A_DOCUMENT = frozenset({"file", IMAGES, CSRF_FIELD})
+"""Fields that say nothing of it; the last is of forms of the page."""
+MAX_FIELD_BYTES = 64 * 1024
+
+
+def _reference(model: type[BaseModel]) -> dict[str, Any]:
+    return model.model_json_schema(ref_template="#/components/schemas/{model}")
+
+
+BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": _reference(DocumentText),
+                "example": {
+                    "ontology": "handbook",
+                    "document": "notes/leases.md",
+                    "text": "# Leases\n\nA worker renews its lease every ten seconds.\n",
+                },
+            },
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file", "ontology"],
+                    "properties": {
+                        "file": {
+                            "type": "string",
+                            "format": "binary",
+                            "description": "The document's file; its name says what it is called.",
+                        },
+                        "images": {
+                            "type": "array",
+                            "maxItems": MAX_REFERENCES,
+                            "items": {"type": "string", "format": "binary"},
+                            "description": (
+                                "Pictures that a Markdown file or a page names by relative references; the "
+                                "file name of each part is the reference as the document has it."
+                            ),
+                        },
+                        **_reference(DocumentUpload)["properties"],
+                    },
+                }
+            },
+        },
+    }
+}
+
+
+CONVERSATION = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {
+                    name: value for name, value in _reference(Conversation).items() if name != "$defs"
+                },
+                "example": {
+                    "ontology": "talks",
+                    "title": "Standup of 1 March",
+                    "messages": [
+                        {
+                            "author": "Ada",
+                            "timestamp": "2026-03-01T09:30:00+01:00",
+                            "text": "The lease is renewed every ten seconds now.",
+                        }
+                    ],
+                },
+            }
+        },
+    }
+}
+
+
+def _batch() -> dict[str, Any]:
+    schema = {name: value for name, value in _reference(DocumentBatch).items() if name != "$defs"}
+    documents = {**schema["properties"]["documents"], "items": _reference(DocumentText)}
+    example = BODY["requestBody"]["content"]["application/json"]["example"]
+    return {
+        "schema": {**schema, "properties": {"documents": documents}},
+        "example": {"documents": [example, {**example, "document": "notes/workers.md"}]},
+    }
+
+
+BATCH = {"requestBody": {"required": True, "content": {"application/json": _batch()}}}
+
+UNCHANGED_BATCH: dict[int | str, dict[str, Any]] = {
+    200: {"model": IngestedBatch, "description": "There is nothing new to embed."}
+}
+UNCHANGED: dict[int | str, dict[str, Any]] = {
+    200: {"model": Ingested, "description": "There is nothing new to embed."}
+}
+
+
+@ingest_router.post(
+    "/documents", status_code=202, summary="Ingest a document", openapi_extra=BODY, responses=UNCHANGED
+)
+async def ingest_document(container: Open, request: Request, response: Response) -> Ingested:
+    """Store a document; the same one again changes nothing, a changed one keeps its unchanged paragraphs.
+
+    It can be found by full text when this answers (202), by meaning when the job is done.
+    200: there is nothing new to embed.
+    """
+    ingested = await _take(request, container.ingest.ingest_text, container.ingest.ingest_bytes)
+    return _set_status(ingested, response)
+
+
+@ingest_router.post(
+    "/documents/batch",
+    status_code=202,
+    summary="Ingest several documents",
+    openapi_extra=BATCH,
+    responses=UNCHANGED_BATCH,
+)
+async def ingest_batch(
+    container: Open, request: Request, response: Response, key: IdempotencyKey
+) -> IngestedBatch:
+    """Store many documents as texts, up to 1,000; each has its own outcome, in the order of the documents.
+
+    What is wrong with one concerns no other: it is refused with the problem that `POST /documents` would have
+    answered. Of two that have one ontology and name the later one is refused. The body as a whole must be
+    proper JSON and no larger than a document may be (KG_API__MAX_DOCUMENT_BYTES).
+
+    Documents are stored in few transactions. If the service becomes unable to store in the middle (429, 503,
+    507), those that were not stored have that problem; before the first it is the answer itself. The same
+    batch again changes nothing.
+    """
+    require_json(request)
+    batch = await read_model(request, GivenBatch)
+    done = await run_in_threadpool(container.ingest.ingest_batch, batch, key)
+    if not any(each.ingested and each.ingested.job_id for each in done.outcomes):
+        response.status_code = 200
+    return done
+
+
+@ingest_router.post(
+    "/documents/conversation",
+    status_code=202,
+    summary="Ingest a conversation",
+    openapi_extra=CONVERSATION,
+    responses=UNCHANGED,
+)
+async def ingest_conversation(container: Open, request: Request, response: Response) -> Ingested:
+    """Store messages as one Markdown document named by its title; each becomes a section of its own.
+
+    The same again with more messages embeds only what is new. 202 and 200 as for any document.
+    """
+    require_json(request)
+    conversation = await read_model(request, Conversation)
+
+    def taken() -> Ingested:
+        document, notes = conversation_document(conversation)
+        return container.ingest.ingest_text(document, notes)
+
+    return _set_status(await run_in_threadpool(taken), response)
+
+
+@ingest_router.post(
+    "/documents/preview", summary="Preview the chunks and cost of a document", openapi_extra=BODY
+)
+async def preview_document(container: Open, request: Request) -> DocumentPreview:
+    """Parse, split and chunk a document as its ingestion would; nothing is stored, embedded or paid."""
+    preview = await _take(request, container.ingest.preview_text, container.ingest.preview_bytes)
+    config, cost = await run_in_threadpool(container.configure.cost_of_new, preview.record, preview.new)
+    change = preview.change
+    return DocumentPreview(
+        document=preview.record.document,
+        ontology=preview.record.ontology,
+        change=change.change,
+        sources=SourceChanges(added=change.added, kept=change.kept, removed=change.removed),
+        config=config,
+        cost=cost,
+        duplicate_of=next(iter(change.same_text), None),
+        notes=preview.notes,
+    )
+
+
+def _set_status(ingested: Ingested, response: Response) -> Ingested:
+    if ingested.job_id is None:
+        response.status_code = 200
+    return ingested
+
+
+TakeFile = Callable[[bytes, Incoming, Mapping[str, bytes]], Taken]
+
+
+async def _take(request: Request, text: Callable[[Incoming], Taken], content: TakeFile[Taken]) -> Taken:
+    """Read the document that a request brings, as JSON or as a file, and hand it on."""
+    kind = media_type(request)
+    if kind == "application/json":
+        body = await read_model(request, DocumentText)
+        return await run_in_threadpool(text, incoming_of(body, body.text))
+    if kind == "multipart/form-data":
+        return await _from_upload(request, content)
+    raise HTTPException(415, "send application/json, or a file as multipart/form-data")
+
+
+async def _from_upload(request: Request, taken: TakeFile[Taken]) -> Taken:
+    bounds = {"max_files": 1 + MAX_REFERENCES, "max_fields": MAX_FIELDS, "max_part_size": MAX_FIELD_BYTES}
+    async with request.form(**bounds) as form:
+        files = form.getlist("file")
+        file = files[0] if len(files) == 1 else None
+        if not isinstance(file, UploadFile):
+            raise HTTPException(422, "file: the part with the document is missing, or there are several")
+        upload = valid(DocumentUpload, _fields(form, file.filename))
+        beside = {_reference_of(each): await each.read() for each in _images(form)}
+        content = await file.read()
+    return await run_in_threadpool(taken, content, incoming_of(upload, ""), beside)
+
+
+def _images(form: FormData) -> list[UploadFile]:
+    images = form.getlist(IMAGES)
+    if not all(isinstance(each, UploadFile) for each in images):
+        raise HTTPException(
+            422, f"{IMAGES}: each part is a file, whose name is the document's reference to it"
+        )
+    return cast("list[UploadFile]", images)
+
+
+def _reference_of(image: UploadFile) -> str:
+    key = key_of(image.filename or "")
+    if key is None:
+        raise HTTPException(
+            422, f"{IMAGES}: {(image.filename or '')[:100]!r} is no relative reference, such as img/boat.png"
+        )
+    return key
+
+
+def _fields(form: FormData, filename: str | None) -> dict[str, Any]:
+    given = [(name, value) for name, value in form.multi_items() if name not in NOT_OF_A_DOCUMENT]
+    fields: dict[str, Any] = dict(given)
+    if len(fields) < len(given):
+        raise InvalidInput(f"duplicate field in the form: {', '.join(name[:100] for name, _ in given)}")
+    fields.setdefault("document", filename)
+    if isinstance(fields.get("metadata"), str):
+        fields["metadata"] = parse(fields["metadata"].encode("utf-8", "surrogatepass"))
+    return fields
+
+
+# The language of an ontology's texts, for full text.
+
+language_router = APIRouter(tags=["library"], route_class=StrictRoute)
+
+CHOICES: dict[str, Example] = {
+    "German": {"value": {"language": "de"}},
+    "told by each text": {"value": {"language": "auto"}},
+}
+
+
+@language_router.get("/ontologies/{ontology}/language", summary="Get the language of an ontology")
+def get_language(container: Open, ontology: Ontology) -> OntologyLanguage:
+    """Give the language whose rules full text follows for the forms of words, or `auto`."""
+    return read_language(container.graph, ontology)
+
+
+@language_router.put("/ontologies/{ontology}/language", summary="Set the language of an ontology")
+def put_language(
+    container: Open,
+    ontology: Ontology,
+    choice: Annotated[LanguageChoice, Body(openapi_examples=CHOICES)],
+) -> OntologyLanguage:
+    """Index its sources in that language; a text of a few words does not tell its own.
+
+    Takes 15 seconds at most: while the answer says that it is not `complete`,
+    the same request goes on. Words are found as they stand throughout.
+    """
+    return choose_language(container.graph, ontology, choice.language)
+
+
+# Pages of PDFs as pictures.
+
+PAGES, BOXED = "KG-Pages", "KG-Boxed-Words"
+_NOT_QUOTED = re.compile(rb"/documents/[^?]+/pages/[0-9]+\.png(\?|$)")
+
+
+class PageRoute(StrictRoute):
+    """A document may be called `book/pages/1.png`: who asks for that one quotes the slashes of its name."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Whether a request is for a page."""
+        if _NOT_QUOTED.search(scope.get("raw_path") or scope["path"].encode()) is None:
+            return Match.NONE, {}
+        return super().matches(scope)
+
+
+pages_router = APIRouter(tags=["library"], route_class=PageRoute)
+
+_PICTURE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {"image/png": {"schema": {"type": "string", "format": "binary"}}},
+        "description": "The page.",
+        "headers": {
+            PAGES: {"schema": {"type": "integer"}, "description": "Pages that the PDF has."},
+            BOXED: {"schema": {"type": "integer"}, "description": "Words that were found on it, and boxed."},
+        },
+    },
+    304: {"description": "It is the one that you have."},
+}
+
+
+@pages_router.head("/documents/{document_id:path}/pages/{page}.png", include_in_schema=False)
+@pages_router.get(
+    "/documents/{document_id:path}/pages/{page}.png",
+    summary="Get a page of a PDF as a picture",
+    response_class=Response,
+    responses=_PICTURE,
+)
+def get_page(
+    container: Open,
+    document_id: CalledDocument,
+    page: Annotated[int, Path(ge=0, le=10**9, description="Its number, from 1.")],
+    *,
+    source_id: Annotated[
+        Called | None, Query(description="A source of it, such as a hit: its words are boxed.")
+    ] = None,
+    query: Annotated[
+        Annotated[Text, StringConstraints(min_length=1, max_length=MAX_QUERY_CHARACTERS)] | None,
+        Query(description="Words that are boxed wherever they stand, as full text finds them."),
+    ] = None,
+    width: Annotated[
+        int,
+        Query(ge=MIN_PAGE_WIDTH, le=MAX_PAGE_WIDTH, description="In pixels; eight million in all at most."),
+    ] = DEFAULT_PAGE_WIDTH,
+    ontology: OntologyFilter = None,
+    known: IfNoneMatch = None,
+) -> Response:
+    """Draw a page of a document that was ingested as a PDF.
+
+    Words are boxed where they stand: a passage in yellow, words of `query` in orange. `KG-Boxed-Words` tells
+    how many were found; of a passage that is on other pages it is 0.
+    404: there is no such document or page, it is no PDF, or its file was not kept when it was ingested.
+    """
+    request = PageRequest(document_id, page, width, ontology, source_id, query)
+    return _answer_pages(request, container.pages.picture(request, known or ""))
+
+
+def _answer_pages(request: PageRequest, picture: PagePicture) -> Response:
+    headers = {**HEADERS, "ETag": f'"{picture.key}"'}
+    if picture.drawn is None:
+        return Response(status_code=304, headers=headers)
+    name = file_name(picture.document, f"-{request.page}.png")
+    headers |= {"Content-Disposition": f"inline; filename*=UTF-8''{name}", **_describe(picture.drawn)}
+    return Response(picture.drawn.content, media_type="image/png", headers=headers)
+
+
+def _describe(drawn: DrawnPage) -> dict[str, str]:
+    return {PAGES: str(drawn.pages), BOXED: str(drawn.boxed)}
+
+
+# Documents that wait until somebody approves them.
+
+review_router = APIRouter(tags=["review"], route_class=StrictRoute)
+
+REVIEWS: dict[str, Example] = {
+    "two documents": {
+        "value": {"ontology": "handbook", "documents": ["notes/leases.md", "notes/workers.md"]}
+    },
+    "all": {"value": {"ontology": "handbook", "all": True}},
+}
+_BODY = Body(openapi_examples=REVIEWS)
+
+
+@review_router.get("/waiting", summary="List documents that wait for approval")
+def list_waiting_documents(
+    container: Open, ontology: OntologyFilter = None, offset: Offset = 0, limit: PageSize = 100
+) -> WaitingDocuments:
+    """Give what was sent with `review`, by ontology and name; nothing of it is embedded, read or found."""
+    found = list_waiting(container.graph, ontology=ontology, offset=offset, limit=limit)
+    if not found.total:
+        require_ontologies(container.graph, ontology)
+    return found
+
+
+@review_router.post("/waiting/approve", summary="Approve documents that wait")
+def approve_documents(container: Open, review: Annotated[Approval, _BODY]) -> Approved:
+    """Store documents that wait as if they came now; each has its own outcome, and one that fails waits on.
+
+    With `all` 100 are stored a request: send `next` as `after` until there is none. What came again under
+    its name meanwhile waits on. The same again changes nothing: the names are `unknown` then.
+    """
+    return container.review.approve(review)
+
+
+@review_router.post("/waiting/reject", summary="Reject documents that wait")
+def reject_documents(container: Open, review: Annotated[Review, _BODY]) -> Rejected:
+    """Let documents wait no more; what is stored under their names stays. With `all`, up to 1,000 a request.
+
+    Of a folder that is followed the file is remembered, so that it waits again only when it has changed.
+    """
+    return container.review.reject(review)
+
+
+# Words that searches of an ontology take for each other.
+
+synonyms_router = APIRouter(tags=["library"], route_class=StrictRoute)
+
+GROUPS: dict[str, Example] = {
+    "an abbreviation": {"value": {"groups": [["k8s", "kubernetes"], ["ML", "machine learning"]]}},
+    "none any more": {"value": {"groups": []}},
+}
+
+
+@synonyms_router.get("/ontologies/{ontology}/synonyms", summary="Get the synonyms of an ontology")
+def get_synonyms(container: Open, ontology: Ontology) -> Synonyms:
+    """Give the words that searches by words take for each other, in groups."""
+    groups = read_synonyms(container.graph, ontology)
+    return Synonyms(ontology=ontology, groups=[[*each] for each in groups])
+
+
+@synonyms_router.put("/ontologies/{ontology}/synonyms", summary="Set the synonyms of an ontology")
+def put_synonyms(
+    container: Open,
+    ontology: Ontology,
+    synonyms: Annotated[SynonymList, Body(openapi_examples=GROUPS)],
+) -> Synonyms:
+    """Replace all of them. Searches look for the others of a group at half weight, from a second later on.
+
+    A search of several ontologies uses the synonyms of all of them. Nothing is indexed anew.
+    """
+    container.graph.transaction(lambda tx: write_synonyms(tx, ontology, synonyms.groups))
+    return Synonyms(ontology=ontology, groups=synonyms.groups)

@@ -1,0 +1,285 @@
+"""Embeddings: how much is there, how each ontology is embedded, the spaces and their models."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Path, Query, Request
+from fastapi.openapi.models import Example
+
+from kg_api.schemas.concepts import ExtractionConfig, ExtractionStarted, ExtractionStatus, UnreadSources
+from kg_api.schemas.documents import EmbeddingStatus
+from kg_api.schemas.embedding import (
+    ChosenOntologies,
+    EmbeddingConfigChange,
+    EmbeddingConfiguration,
+    EmbeddingStarted,
+    RefusedSources,
+    Regeneration,
+    RegenerationStarted,
+    SpaceActivation,
+    SpaceBuild,
+    SpaceBuilding,
+    SpaceCheck,
+    SpaceDropped,
+    SpaceSwitched,
+)
+from kg_api.schemas.spaces import EmbeddingHealth, NewSpace, Slug, SpaceInfo, SpaceList
+from kg_api.web.shared.dependencies import IdempotencyKey, Ontology, OntologyFilter, Open
+from kg_api.web.shared.health import ModelHealth
+from kg_api.web.shared.limits import StrictRoute
+
+configuration_router = APIRouter(tags=["embedding"], route_class=StrictRoute)
+
+CONFIGS: dict[str, Example] = {
+    "one setting; the others stay": {"value": {"embed_on_ingest": False}},
+    "sentences": {"value": {"strategy": "sentence"}},
+    "small-to-big": {"value": {"strategy": "hierarchical", "chunk_size": 512, "overlap": 50}},
+    "another model": {"value": {"space": "openai_small", "context": "template"}},
+}
+SPACES: dict[str, Example] = {
+    "OpenAI, shortened": {
+        "value": {
+            "slug": "openai_small",
+            "provider": "openai",
+            "model": "text-embedding-3-small",
+            "dimensions": 512,
+        }
+    }
+}
+REGENERATIONS: dict[str, Example] = {
+    "what is due, everywhere": {"value": {}},
+    "all of one ontology": {"value": {"ontology": "notes", "force": True}},
+    "of some documents": {"value": {"ontology": "notes", "where": ["date<2020"], "force": True}},
+    "what it would take": {"value": {"ontology": "notes", "selection": "stale", "dry_run": True}},
+}
+DryRun = Annotated[bool, Query(description="Show the effects only; change nothing.")]
+
+
+@configuration_router.get(
+    "/ontologies/{ontology}/embedding-status", summary="Get the embedding progress of an ontology"
+)
+def ontology_embedding_status(container: Open, ontology: Ontology) -> EmbeddingStatus:
+    """Count the sources that have an up-to-date vector, and those that do not."""
+    return container.configure.status(ontology)
+
+
+@configuration_router.get("/embedding-status", summary="Get the embedding progress of all ontologies")
+def embedding_status(container: Open) -> EmbeddingStatus:
+    """Count over all ontologies."""
+    return container.configure.status(None)
+
+
+@configuration_router.get(
+    "/ontologies/{ontology}/embedding-config", summary="Get the embedding configuration of an ontology"
+)
+def get_embedding_config(container: Open, ontology: Ontology) -> EmbeddingConfiguration:
+    """Give its configuration, what is missing or stale, and the cost of regenerating that."""
+    return container.configure.show(ontology)
+
+
+@configuration_router.put(
+    "/ontologies/{ontology}/embedding-config", summary="Change the embedding configuration of an ontology"
+)
+def put_embedding_config(
+    container: Open,
+    ontology: Ontology,
+    config: Annotated[EmbeddingConfigChange, Body(openapi_examples=CONFIGS)],
+    *,
+    dry_run: DryRun = False,
+) -> EmbeddingConfiguration:
+    """Change the fields given; others stay as they are, null restores the default. Reports what is stale.
+
+    Another strategy starts with its own default sizes.
+
+    The present embeddings stay active until a worker has built all new ones, which then replace them.
+    The ontology is created if it does not exist.
+    """
+    return container.configure.change(ontology, config, dry_run=dry_run)
+
+
+@configuration_router.post(
+    "/ontologies/{ontology}/embeddings", status_code=202, summary="Start embedding what is missing or stale"
+)
+def embed_ontology(container: Open, ontology: Ontology, key: IdempotencyKey) -> EmbeddingStarted:
+    """Start the job, whether or not new text is embedded automatically."""
+    return container.embeddings.embed(ontology, key)
+
+
+@configuration_router.get(
+    "/ontologies/{ontology}/refused", summary="List the sources that the embedding model rejected"
+)
+def refused(container: Open, ontology: Ontology) -> RefusedSources:
+    """Give the rejected sources, each with its reason. Only full text finds them.
+
+    They are tried again when their text or the configuration changes, by
+    `POST /ontologies/{ontology}/embeddings` and by `POST /jobs/{job_id}/retry`.
+    """
+    return container.configure.refused(ontology)
+
+
+@configuration_router.post("/embeddings/regenerate", status_code=202, summary="Regenerate embeddings")
+def regenerate(
+    container: Open,
+    asked: Annotated[Regeneration, Body(openapi_examples=REGENERATIONS)],
+    key: IdempotencyKey,
+) -> RegenerationStarted:
+    """Start the jobs that embed what is missing or stale, of one ontology or of all; or estimate the cost.
+
+    With `force`, everything is embedded anew; with `where` too, the sources of the documents that fit.
+    """
+    return container.embeddings.regenerate(asked, key)
+
+
+@configuration_router.get("/embedding/spaces", summary="List embedding spaces and their models")
+def list_spaces(container: Open) -> SpaceList:
+    """Give provider, model, dimensions and batch size of each, and the ontologies that use it."""
+    return SpaceList(spaces=container.models.infos())
+
+
+@configuration_router.post("/embedding/spaces", status_code=201, summary="Create an embedding space")
+def add_space(container: Open, space: Annotated[NewSpace, Body(openapi_examples=SPACES)]) -> SpaceInfo:
+    """Register a further model: it is probed once, and gets its own property and index.
+
+    Repeating the request changes nothing. Its key and address come from the service's environment.
+    """
+    return container.models.add(space)
+
+
+@configuration_router.get("/embedding/health", summary="Get the last known health of the embedding models")
+def embedding_health(container: Open, request: Request) -> EmbeddingHealth:
+    """Give status, latency and error of each model's probe within the last 30 s.
+
+    Older results are refreshed; `POST` always checks.
+    """
+    watch: ModelHealth = request.app.state.model_health
+    return watch.health(container.models)
+
+
+@configuration_router.post("/embedding/health", summary="Check the health of the embedding models now")
+def check_embedding_health(container: Open, request: Request) -> EmbeddingHealth:
+    """Embed the probe text with each model: status, latency, and the error if there is one."""
+    watch: ModelHealth = request.app.state.model_health
+    return watch.check(container.models)
+
+
+# Extraction of concepts: how it is configured, what it costs, how far it is.
+
+extraction_router = APIRouter(tags=["concepts"], route_class=StrictRoute)
+
+EXTRACTION_CONFIGS: dict[str, Example] = {
+    "without a language model": {"value": {"extractor": "keyphrase", "per_source": 4}},
+    "by a language model, for two dollars": {"value": {"extractor": "llm", "budget": 2}},
+    "as the service's settings say": {"value": {"extractor": None, "per_source": None, "budget": None}},
+}
+ExtractionDryRun = Annotated[bool, Query(description="Show the effects only; change nothing.")]
+WithCost = Annotated[
+    bool,
+    Query(
+        description="Include an estimate of the cost of the sources that are due; the model is not called."
+    ),
+]
+
+
+@extraction_router.get(
+    "/ontologies/{ontology}/extraction-config", summary="Get the extraction configuration of an ontology"
+)
+def get_extraction_config(
+    container: Open, ontology: Ontology, *, with_cost: WithCost = False
+) -> ExtractionStatus:
+    """Give the configuration, how many sources were read, what was found, and what that has cost."""
+    return container.extraction.show(ontology, with_cost=with_cost)
+
+
+@extraction_router.put(
+    "/ontologies/{ontology}/extraction-config", summary="Change the extraction configuration of an ontology"
+)
+def put_extraction_config(
+    container: Open,
+    ontology: Ontology,
+    config: Annotated[ExtractionConfig, Body(openapi_examples=EXTRACTION_CONFIGS)],
+    *,
+    dry_run: ExtractionDryRun = False,
+) -> ExtractionStatus:
+    """Change the fields given; others stay, null restores the service's setting. Reports the cost.
+
+    What another extractor found before stays until the source is read anew, which a worker begins at once. A
+    job that ended because its money was used up goes on when `budget` is raised.
+    """
+    return container.extraction.set(ontology, config, dry_run=dry_run)
+
+
+@extraction_router.post(
+    "/ontologies/{ontology}/extraction", status_code=202, summary="Start extracting concepts"
+)
+def extract_concepts(
+    container: Open,
+    ontology: Ontology,
+    *,
+    stale: Annotated[
+        bool, Query(description="Also read what another model or prompt has read; it may cost.")
+    ] = False,
+) -> ExtractionStarted:
+    """Start the job, or join the one there is; sources that were set aside are tried again."""
+    return container.extraction.extract(ontology, stale=stale)
+
+
+@extraction_router.get(
+    "/ontologies/{ontology}/extraction-refused", summary="List the sources from which extraction failed"
+)
+def extraction_refused(container: Open, ontology: Ontology) -> UnreadSources:
+    """Give the sources that were set aside, each with its reason; they are found by search as any other."""
+    return container.extraction.refused(ontology)
+
+
+# Changing the space of ontologies while people search.
+
+switching_router = APIRouter(tags=["embedding"], route_class=StrictRoute, prefix="/embedding/spaces/{slug}")
+
+Name = Annotated[Slug, Path(description="Name of an embedding space.")]
+BUILDS: dict[str, Example] = {
+    "all ontologies": {"value": {}},
+    "one, answering when complete": {"value": {"ontologies": ["notes"], "activate": True}},
+    "what it would take": {"value": {"dry_run": True}},
+}
+CHOSEN: dict[str, Example] = {"all": {"value": {}}, "one": {"value": {"ontologies": ["notes"]}}}
+Chosen = Annotated[ChosenOntologies, Body(openapi_examples=CHOSEN)]
+
+
+@switching_router.post("/build", status_code=202, summary="Build an embedding space alongside the active one")
+def build(
+    container: Open, slug: Name, asked: Annotated[SpaceBuild, Body(openapi_examples=BUILDS)]
+) -> SpaceBuilding:
+    """Embed ontologies in this space in the background, while the active one keeps serving searches.
+
+    What is written meanwhile is embedded in both.
+    """
+    return container.switch.build(slug, asked)
+
+
+@switching_router.get("/check", summary="Check whether an embedding space is ready to be activated")
+def check(container: Open, slug: Name, ontology: OntologyFilter = None) -> SpaceCheck:
+    """Look at the index, the model, whether all is built, at every vector, and ask the index for some."""
+    return container.switch.check(slug, None if ontology is None else [ontology])
+
+
+@switching_router.post("/activate", summary="Activate an embedding space")
+def activate(
+    container: Open, slug: Name, asked: Annotated[SpaceActivation, Body(openapi_examples=CHOSEN)]
+) -> SpaceSwitched:
+    """Check, then switch all that was built there in one transaction; what answered is kept to go back to."""
+    return container.switch.activate(slug, asked.ontologies, accept_refused=asked.accept_refused)
+
+
+@switching_router.post("/rollback", summary="Roll back to the previously active embedding space")
+def rollback(container: Open, slug: Name, asked: Chosen) -> SpaceSwitched:
+    """Switch back in one transaction; a build that does not answer yet is given up."""
+    return container.switch.rollback(slug, asked.ontologies)
+
+
+@switching_router.delete(
+    "", status_code=202, summary="Drop an embedding space, or one ontology's vectors in it"
+)
+def drop(container: Open, slug: Name, ontology: OntologyFilter = None) -> SpaceDropped:
+    """Let a worker remove index and vectors in portions. What answers or is being built cannot be removed."""
+    return container.drop.drop(slug, ontology)

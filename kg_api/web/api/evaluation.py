@@ -1,0 +1,177 @@
+"""Which passages answer a question, as people say: what searches are measured by."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Path, Query, Request
+from fastapi.openapi.models import Example
+from pydantic import AfterValidator, StringConstraints
+
+from kg_api.graph.judgements import delete_judgements, judge, list_judgements, list_questions
+from kg_api.graph.names import require_ontologies
+from kg_api.schemas.base import NodeId, storable
+from kg_api.schemas.evaluation import (
+    Comparison,
+    EvalResult,
+    EvalSummaries,
+    JudgedQuestions,
+    JudgedText,
+    Judgement,
+    JudgementRequest,
+    Judgements,
+    JudgementsDeleted,
+    ResultDeleted,
+)
+from kg_api.schemas.vocabulary import MAX_COMPARED
+from kg_api.web.shared.dependencies import Offset, Ontology, OntologyFilter, Open, PageSize, Results
+from kg_api.web.shared.limits import StrictRoute
+from kg_api.web.shared.security import asking
+
+judgements_router = APIRouter(tags=["evaluation"], route_class=StrictRoute)
+
+OF_ONTOLOGY = "/ontologies/{ontology}/judgements"
+JUDGEMENTS: dict[str, Example] = {
+    "it answers": {
+        "value": {
+            "question": "how are retries delayed?",
+            "source_id": "handbook/queues.md#12",
+            "relevance": 2,
+            "by": "Ann",
+        }
+    },
+    "it does not": {
+        "value": {
+            "question": "how are retries delayed?",
+            "source_id": "handbook/queues.md#3",
+            "relevance": 0,
+        }
+    },
+}
+
+
+@judgements_router.put(OF_ONTOLOGY, summary="Judge a passage as an answer to a question")
+def put_judgement(
+    container: Open,
+    ontology: Ontology,
+    judgement: Annotated[JudgementRequest, Body(openapi_examples=JUDGEMENTS)],
+) -> Judgement:
+    """Keep how relevant a passage or a picture is for a question; what was said of it before is replaced.
+
+    Judged questions are a question set: `kg eval make --kind judgements` writes it. A judgement counts as
+    long as the text of its passage is there, and goes with the ontology.
+    """
+    return judge(container.graph, ontology, judgement)
+
+
+@judgements_router.get(OF_ONTOLOGY, summary="List judgements")
+def get_judgements(
+    container: Open,
+    ontology: Ontology,
+    question: Annotated[JudgedText | None, Query(description="Only those for it; unset: all.")] = None,
+    *,
+    offset: Offset = 0,
+    limit: PageSize = 100,
+) -> Judgements:
+    """Give judgements question by question, for each the best first, with the passages as they are now."""
+    return list_judgements(container.graph, ontology, question, offset=offset, limit=limit)
+
+
+@judgements_router.get(f"{OF_ONTOLOGY}/questions", summary="List judged questions")
+def get_judged_questions(
+    container: Open, ontology: Ontology, *, offset: Offset = 0, limit: PageSize = 100
+) -> JudgedQuestions:
+    """Give the questions that passages were judged for, those that were judged last first."""
+    return list_questions(container.graph, ontology, offset=offset, limit=limit)
+
+
+@judgements_router.delete(OF_ONTOLOGY, summary="Take judgements back")
+def remove_judgements(
+    container: Open,
+    ontology: Ontology,
+    question: Annotated[JudgedText, Query(description="What they were judged for.")],
+    source_id: Annotated[
+        NodeId | None, Query(description="Whole id of the passage; unset: all that were judged for it.")
+    ] = None,
+) -> JudgementsDeleted:
+    """Take back what was judged for a question, of one passage or of all."""
+    return delete_judgements(container.graph, ontology, question, source_id)
+
+
+# Saved results of evaluations: listed, read, compared.
+
+results_router = APIRouter(tags=["evaluation"])
+
+_Named = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(storable)]
+ResultName = Annotated[_Named, Path(description="Name of a saved result, as the list tells it.")]
+ResultNames = Annotated[
+    list[_Named],
+    Query(alias="name", max_length=MAX_COMPARED, description="Names of two saved results, or of more."),
+]
+Metrics = Annotated[
+    list[Annotated[str, StringConstraints(max_length=100)]] | None,
+    Query(
+        alias="metric",
+        max_length=MAX_COMPARED,
+        description="Measures to compare, such as `ndcg@10`; unset: the main ones.",
+    ),
+]
+Against = Annotated[
+    str,
+    Query(
+        max_length=1000,
+        description="What others are compared with: `first`, `best` in the first measure, or a label.",
+    ),
+]
+
+
+@results_router.get("/evaluations", summary="List saved results of evaluations, newest first")
+def list_evaluations(
+    *,
+    container: Open,
+    results: Results,
+    ontology: OntologyFilter = None,
+    offset: Offset = 0,
+    limit: PageSize = 50,
+) -> EvalSummaries:
+    """Give what `kg eval run` has saved in `evaluations` below KG_HOME, each with its main measures.
+
+    `compared_by` is the same where two results can be compared. Files that cannot be read are named under
+    `unreadable`.
+    """
+    found = results.page(ontology, offset, limit)
+    if not found.total:
+        require_ontologies(container.graph, ontology)
+    return found
+
+
+@results_router.get("/evaluations/compare", summary="Compare saved results of evaluations")
+def compare_evaluations(
+    results: Results, names: ResultNames, metrics: Metrics = None, against: Against = "first"
+) -> Comparison:
+    """Compare results on the same questions, with paired significance tests, as `kg eval compare` does.
+
+    422: they are of other data or questions, or one does not have the measure.
+    """
+    return results.compare(names, metrics, against)
+
+
+@results_router.get("/evaluations/{name}", summary="Get a saved result of an evaluation")
+def get_evaluation(request: Request, results: Results, name: ResultName) -> EvalResult:
+    """Give a result with its configuration and the scores of each question.
+
+    `machine` is empty unless the key may administer all of kg. 404: there is none of that name; the message
+    names those nearest. 422: its file cannot be read.
+    """
+    found, access = results.find(name), asking(request)
+    sees_machine = access.allows("admin") and access.ontologies is None
+    return found if sees_machine else found.model_copy(update={"machine": {}})
+
+
+@results_router.delete("/evaluations/{name}", summary="Delete a saved result of an evaluation")
+def delete_evaluation(results: Results, name: ResultName) -> ResultDeleted:
+    """Delete a result with its answers and its picture, also one that cannot be read.
+
+    404: there is none of that name; the message names those nearest.
+    """
+    return results.delete(name)

@@ -1,0 +1,468 @@
+"""An answer told by Server-Sent Events while it is written."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Annotated, Any, Final
+
+import anyio
+import structlog
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Body, HTTPException, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.openapi.models import Example
+from pydantic import BaseModel
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.datastructures import FormData, UploadFile
+from starlette.types import Receive, Scope, Send
+
+from kg_api.access.keys import narrowed
+from kg_api.container import Container
+from kg_api.errors import InvalidInput, KgError
+from kg_api.graph.library import find_source
+from kg_api.schemas.answers import (
+    Answered,
+    AnswerEvent,
+    AnswerRequest,
+    Augmented,
+    AugmentRequest,
+    HybridHits,
+    HybridSearch,
+)
+from kg_api.schemas.image_search import ImageHits, ImageScope, ImageSearch, RelatedSearch, RelatedSources
+from kg_api.schemas.problems import Problem
+from kg_api.schemas.search import DocumentReading, Place, SourceHits, SourceSearch, SourceWindow
+from kg_api.schemas.similarity import (
+    GraphRequest,
+    PassageMap,
+    SimilarDocuments,
+    SimilarDocumentSearch,
+    SimilarSearch,
+    SimilarSources,
+    SourceGraph,
+)
+from kg_api.schemas.vocabulary import (
+    MAX_MAP_POINTS,
+    MAX_PAGE,
+    MAX_PARAGRAPH,
+    MAX_TOKEN_BUDGET,
+    MAX_WINDOW,
+    USUAL_MAP_POINTS,
+    USUAL_READ,
+)
+from kg_api.search.answer import Writing
+from kg_api.web.shared.dependencies import (
+    CalledDocument,
+    CalledRead,
+    CalledSource,
+    Ontology,
+    OntologyFilter,
+    Open,
+    SourceId,
+)
+from kg_api.web.shared.limits import StrictRoute, media_type, parse, read_model, valid
+from kg_api.web.shared.openapi import event_stream
+from kg_api.web.shared.problems import of_error
+from kg_api.web.shared.streams import CLOSING_SECONDS, PING_SECONDS, STUCK_SECONDS
+
+log = structlog.get_logger()
+
+
+class AnswerStream(EventSourceResponse):
+    """One answer; whoever hangs up ends it."""
+
+    def __init__(self, writing: Writing) -> None:
+        closing = anyio.Event()
+        super().__init__(
+            _events(writing, closing),
+            ping=PING_SECONDS,
+            send_timeout=STUCK_SECONDS,
+            shutdown_event=closing,
+            shutdown_grace_period=CLOSING_SECONDS,
+        )
+        self._writing = writing
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it (ASGI)."""
+        async with closed_after(self._writing):
+            await super().__call__(scope, receive, send)
+
+
+@asynccontextmanager
+async def closed_after(writing: Writing) -> AsyncGenerator[None]:
+    """Close an answer that is being written with the context, also where it is cancelled."""
+    try:
+        yield
+    finally:
+        with anyio.CancelScope(shield=True):
+            await run_sync(writing.close)
+
+
+async def _events(writing: Writing, closing: anyio.Event) -> AsyncGenerator[ServerSentEvent]:
+    own_thread = anyio.CapacityLimiter(1)  # those of other requests are not held up
+    while not closing.is_set():
+        try:
+            event = await run_sync(writing.next, limiter=own_thread)
+        except KgError as error:
+            log.error("answer failed", error=type(error).__name__, detail=str(error))  # noqa: TRY400 - told
+            yield ServerSentEvent(bytes(of_error(error).body).decode(), event="error")
+            return
+        if event is None:
+            return
+        if isinstance(event, Answered):
+            yield ServerSentEvent(AnswerEvent(answer=event).model_dump_json(include={"answer"}), event="end")
+        else:
+            told = AnswerEvent(statement=event)
+            yield ServerSentEvent(told.model_dump_json(include={"statement"}), event="statement")
+
+
+# What is built on searches: passages that go with a text, and answers to questions.
+
+answering_router = APIRouter(tags=["search"], route_class=StrictRoute)
+
+TEXTS: dict[str, Example] = {
+    "a text": {
+        "value": {"text": "The worker lost its lease while it was embedding.", "ontology": "handbook"}
+    },
+    "a conversation, within a budget": {
+        "value": {
+            "messages": [
+                {"author": "Ada", "text": "How often is the lease renewed?"},
+                {"author": "Bob", "text": "Every ten seconds, I think."},
+            ],
+            "limit": 3,
+            "token_budget": 2000,
+            "deduplicate": True,
+        }
+    },
+}
+
+
+@answering_router.post("/queries/augment", summary="Find passages relevant to a text or a conversation")
+def augment(container: Open, request: Annotated[AugmentRequest, Body(openapi_examples=TEXTS)]) -> Augmented:
+    """Cut a text into pieces, search for each, and give the best passages as records and as a context block.
+
+    `counts` tells how many each step left out, `degraded` what could not be done.
+    """
+    return container.augment.augment(narrowed(container.graph, request))
+
+
+QUESTIONS: dict[str, Example] = {
+    "a question": {"value": {"question": "How often does a worker renew its lease?", "ontology": "handbook"}},
+    "streamed, from the best of what is near enough": {
+        "value": {
+            "question": "What happens when a worker loses its lease?",
+            "limit": 4,
+            "min_similarity": 0.6,
+            "rerank": True,
+            "stream": True,
+        }
+    },
+}
+ANSWERS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The answer; with `stream` Server-Sent Events, the data of each is an "
+        "AnswerEvent, or of `error` a Problem.",
+        "content": {
+            "text/event-stream": event_stream(
+                {"statement": AnswerEvent, "end": AnswerEvent, "error": Problem}
+            )
+        },
+    }
+}
+
+
+@answering_router.post(
+    "/queries/answer",
+    summary="Answer a question from passages, with citations",
+    response_model=Answered,
+    responses=ANSWERS,
+)
+def answer(
+    container: Open, request: Annotated[AnswerRequest, Body(openapi_examples=QUESTIONS)]
+) -> Answered | Response:
+    """Search, show the best passages to the language model, and give the statements that it proves by quotes.
+
+    Each citation is a span of a source that was shown; a statement without one is left out and counted. When
+    no passage is similar enough there is a `refusal`, and the language model is not asked. 422: there is no
+    language model (KG_LLM__MODEL). With `stream`: `statement` events, then `end`, or `error`, whose data is a
+    problem document; a comment comes every 10 s.
+    """
+    request = narrowed(container.graph, request)
+    if request.stream:
+        return AnswerStream(container.answer.begin(request))
+    return container.answer.answer(request)
+
+
+# Searching for pictures: by words or a stored picture as JSON, or by a picture that is sent as a file.
+
+image_search_router = APIRouter(tags=["search"])
+
+PATH: Final = "/queries/images/search"
+MAX_FIELDS = 100
+MAX_FIELD_BYTES = 64 * 1024
+LISTS: Final = frozenset({"ontology", "documents", "where"})
+"""Fields that may stand several times in a form."""
+NUMBERS: Final = frozenset({"limit", "min_similarity"})
+
+
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+    return {name: value for name, value in schema.items() if name != "$defs"}
+
+
+BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": _schema(ImageSearch),
+                "example": {"query_text": "a red boat", "ontology": "holidays", "limit": 5},
+            },
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file"],
+                    "properties": {
+                        "file": {
+                            "type": "string",
+                            "format": "binary",
+                            "description": "The picture whose like is looked for.",
+                        },
+                        **_schema(ImageScope)["properties"],
+                    },
+                }
+            },
+        },
+    }
+}
+
+
+@image_search_router.post(PATH, summary="Search pictures by words or by a picture", openapi_extra=BODY)
+async def search_images(container: Open, request: Request) -> ImageHits:
+    """Find pictures by `query_text`, or those like a stored one (`source_id`) or one that is sent (`file`).
+
+    A picture is compared in the space of pictures of each ontology; what has no vector there by its looks and
+    words, which `degraded` says. A file is read as one that is ingested: 422 says why it is refused.
+    """
+    kind = media_type(request)
+    if kind == "application/json":
+        asked = await read_model(request, ImageSearch)
+        return await run_in_threadpool(_search, container, asked)
+    if kind == "multipart/form-data":
+        content, scope = await _read_form(request)
+        return await run_in_threadpool(_search_like, container, content, scope)
+    raise HTTPException(415, "send application/json, or a picture as multipart/form-data")
+
+
+def _search(container: Container, asked: ImageSearch) -> ImageHits:
+    return container.image_search.search(narrowed(container.graph, asked))
+
+
+def _search_like(container: Container, content: bytes, scope: ImageScope) -> ImageHits:
+    return container.image_search.search_like(content, narrowed(container.graph, scope))
+
+
+async def _read_form(request: Request) -> tuple[bytes, ImageScope]:
+    async with request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES) as form:
+        file = form.get("file")
+        if not isinstance(file, UploadFile):
+            raise HTTPException(422, "file: the part with the picture is missing")
+        return await file.read(), valid(ImageScope, _fields(form))
+
+
+def _fields(form: FormData) -> dict[str, Any]:
+    """What stands beside the file; lists are fields that stand several times."""
+    fields: dict[str, Any] = {}
+    for name, value in form.multi_items():
+        if name in LISTS:
+            fields.setdefault(name, []).append(_condition(value) if name == "where" else value)
+        elif name in fields:
+            raise InvalidInput(f"duplicate field in the form: {name[:100]}")
+        elif name != "file":
+            fields[name] = _number(name, value) if name in NUMBERS else value
+    return fields
+
+
+def _condition(value: object) -> Any:
+    """A condition as a text, or as JSON."""
+    text = str(value)
+    return parse(text.encode("utf-8", "surrogatepass")) if text.startswith("{") else text
+
+
+def _number(name: str, value: object) -> Any:
+    try:
+        return parse(str(value).encode("utf-8", "surrogatepass"))
+    except HTTPException:
+        raise InvalidInput(f"{name}: {str(value)[:100]!r} is not a number") from None
+
+
+# The map of an ontology's passages.
+
+passage_map_router = APIRouter(tags=["search"], route_class=StrictRoute)
+
+Points = Annotated[
+    int, Query(ge=1, le=MAX_MAP_POINTS, description="Maximum number of passages; of more, a sample.")
+]
+
+
+@passage_map_router.get(
+    "/ontologies/{ontology}/map", summary="Get the passages of an ontology as points of a map"
+)
+def get_map(container: Open, ontology: Ontology, limit: Points = USUAL_MAP_POINTS) -> PassageMap:
+    """Give each passage a place in two dimensions: what differs most in meaning is furthest apart.
+
+    By the principal components of the vectors that answer searches; `explained` says how much of the
+    differences they show. Columns instead of objects, for there are many.
+    """
+    communities = container.communities.page(ontology, level=0, parent=None, offset=0, limit=MAX_PAGE)
+    return container.similarity.map(ontology, limit, communities.communities)
+
+
+# From pictures to passages and back.
+
+pictures_router = APIRouter(tags=["search"], route_class=StrictRoute)
+
+RELATED: dict[str, Example] = {
+    "passages for a picture, pictures for a passage": {"value": {"limit": 5}},
+    "pictures of the same document": {"value": {"kinds": ["image"], "same_document": True}},
+}
+
+
+@pictures_router.post(
+    "/queries/sources/{source_id:path}/related",
+    summary="Find passages that go with a picture, or pictures that go with a passage",
+)
+def related_sources(
+    container: Open, source_id: SourceId, request: Annotated[RelatedSearch, Body(openapi_examples=RELATED)]
+) -> RelatedSources:
+    """Give what stands in the same document, carries the same concepts, or is near in words.
+
+    The ways are joined by ranks; `through` of each source says which found it.
+    """
+    return container.related.related(source_id, narrowed(container.graph, request))
+
+
+# Searching, what is like something, and reading around what was found.
+
+search_router = APIRouter(tags=["search"], route_class=StrictRoute)
+
+EXAMPLES: dict[str, Example] = {
+    "by meaning and by words": {"value": {"query_text": "how are retries delayed", "limit": 5}},
+    "in one ontology, with neighbours": {
+        "value": {
+            "query_text": "lease and heartbeat",
+            "ontology": "handbook",
+            "expand_context": True,
+            "window_size": 1,
+        }
+    },
+    "by words only": {"value": {"query_text": "C++ #include", "mode": "text"}},
+}
+
+
+@search_router.post("/queries/sources/search", summary="Search sources by meaning, by words, or both")
+def search_sources(
+    container: Open, search: Annotated[SourceSearch, Body(openapi_examples=EXAMPLES)]
+) -> SourceHits:
+    """Give the sources that fit best, with their exact place; `degraded` says what could not be done."""
+    return container.search.search(narrowed(container.graph, search))
+
+
+HYBRID: dict[str, Example] = {
+    "concepts and sources": {
+        "value": {"query_text": "who wrote the standard for type hints", "source_limit": 5}
+    },
+    "only through concepts, with neighbours": {
+        "value": {"query_text": "type hints", "mode": "concept", "expand_context": True, "window_size": 1}
+    },
+}
+
+
+@search_router.post("/queries/hybrid", summary="Search concepts and sources together")
+def hybrid_search(
+    container: Open, search: Annotated[HybridSearch, Body(openapi_examples=HYBRID)]
+) -> HybridHits:
+    """Give the concepts that fit, and sources found by meaning, by words and through concepts."""
+    return container.hybrid.search(narrowed(container.graph, search))
+
+
+@search_router.get("/sources/{source_id:path}/context", summary="Get a source with its neighbours")
+def get_source_context(
+    container: Open,
+    source_id: CalledSource,
+    window_size: Annotated[int, Query(ge=0, le=MAX_WINDOW)] = 2,
+    token_budget: Annotated[
+        int | None, Query(ge=1, le=MAX_TOKEN_BUDGET, description="Maximum tokens of the neighbours.")
+    ] = None,
+) -> SourceWindow:
+    """Give the paragraphs before and after, in order, of the same document only; `left_out` did not fit."""
+    return container.search.context(source_id, window_size, token_budget)
+
+
+@search_router.get("/sources/{source_id:path}", summary="Get a source")
+def get_source(container: Open, source_id: SourceId) -> Place:
+    """Give a source with its place and text."""
+    return find_source(container.graph, source_id)
+
+
+@search_router.get("/reading/{document_id:path}", summary="Read a document from a place on")
+def read_document(
+    container: Open,
+    document_id: CalledRead,
+    ontology: OntologyFilter = None,
+    start: Annotated[
+        int | None, Query(ge=0, le=MAX_PARAGRAPH, description="Paragraph to begin with, from 0.")
+    ] = None,
+    token_budget: Annotated[
+        int, Query(ge=1, le=MAX_TOKEN_BUDGET, description="Maximum tokens; one paragraph is always given.")
+    ] = USUAL_READ,
+) -> DocumentReading:
+    """Give whole paragraphs in order, 200 at most; `next` is the `start` to go on with.
+
+    404: there is no such document; the message names those nearest. 409: several have that name.
+    """
+    return container.search.read(document_id, ontology, start, token_budget)
+
+
+SIMILAR: dict[str, Example] = {
+    "in all ontologies": {"value": {"limit": 5}},
+    "near-duplicates one by one": {"value": {"ontology": "handbook", "group_duplicates": False}},
+}
+DOCUMENTS: dict[str, Example] = {"in all ontologies": {"value": {"limit": 5, "pairs": 2}}}
+GRAPHS: dict[str, Example] = {
+    "of an ontology": {"value": {"ontology": "handbook", "neighbours": 3, "min_similarity": 0.7}},
+    "of two documents": {"value": {"documents": ["a.md", "b.md"], "across_documents_only": False}},
+}
+
+
+@search_router.post("/queries/sources/graph", summary="Get the similarity graph of sources")
+def source_graph(
+    container: Open, request: Annotated[GraphRequest, Body(openapi_examples=GRAPHS)]
+) -> SourceGraph:
+    """Connect sources with those that are most similar to them; every pair is compared."""
+    return container.similarity.graph(narrowed(container.graph, request))
+
+
+@search_router.post(
+    "/queries/sources/{source_id:path}/similar", summary="Find similar sources in other documents"
+)
+def similar_sources(
+    container: Open, source_id: SourceId, request: Annotated[SimilarSearch, Body(openapi_examples=SIMILAR)]
+) -> SimilarSources:
+    """Give passages of other documents that are like a source; near-duplicates stand together."""
+    return container.similarity.similar(source_id, narrowed(container.graph, request))
+
+
+@search_router.post(
+    "/queries/documents/{document_id:path}/similar",
+    summary="Find similar documents and their matching passages",
+)
+def similar_documents(
+    container: Open,
+    document_id: CalledDocument,
+    request: Annotated[SimilarDocumentSearch, Body(openapi_examples=DOCUMENTS)],
+) -> SimilarDocuments:
+    """Compare the sources of a document, 200 at most, with those of all others; pairs show where."""
+    return container.similarity.documents(document_id, narrowed(container.graph, request))

@@ -1,0 +1,147 @@
+"""What is exported and imported, in parts: `kg export` and `kg import` put them together."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Path, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from kg_api.schemas.base import OntologyName
+from kg_api.schemas.bundles import (
+    MAX_PLACE,
+    BlobKey,
+    BundleOffer,
+    Digest,
+    ImportedLines,
+    ImportOpened,
+    KeptBlob,
+    OntologyToImport,
+)
+from kg_api.transfer.bundles import read_lines
+from kg_api.web.shared.dependencies import Ontology, Open
+from kg_api.web.shared.limits import StrictRoute, check_bounds, require_type
+
+router = APIRouter(tags=["moving"], route_class=StrictRoute)
+IMPORT_PATH = "/import"
+LINES = "application/x-ndjson"
+FILE = "application/octet-stream"
+
+
+def _file(kind: str) -> dict[str, Any]:
+    return {kind: {"schema": {"type": "string", "format": "binary"}}}
+
+
+def _sent(kind: str) -> dict[str, Any]:
+    return {"requestBody": {"required": True, "content": _file(kind)}}
+
+
+Key = Annotated[BlobKey, Path(description="SHA-256 of the file, in small hexadecimal letters.")]
+
+
+@router.get("/export", summary="Get what can be exported")
+def get_export_offer(
+    container: Open,
+    ontology: Annotated[
+        list[OntologyName] | None, Query(max_length=100, description="Only these; unset: all.")
+    ] = None,
+) -> BundleOffer:
+    """Give the ontologies with their configurations, and what a bundle does not hold.
+
+    404: one of them is not there.
+    """
+    return container.moving.exports.offer(ontology)
+
+
+@router.get(
+    "/export/ontologies/{ontology}",
+    summary="Export documents",
+    response_class=Response,
+    responses={200: {"content": _file(LINES), "description": "Lines of JSON; none behind the last."}},
+)
+def export_documents(
+    container: Open,
+    ontology: Ontology,
+    after: Annotated[
+        str, Query(max_length=1000, description="Name of the last document of the page before.")
+    ] = "",
+    content_hash: Annotated[
+        Digest | None,
+        Query(description="Of the document behind `after`: give what is made of its sources, in parts."),
+    ] = None,
+    first: Annotated[
+        int, Query(ge=0, le=MAX_PLACE, description="With `content_hash`: number of the first source.")
+    ] = 0,
+) -> Response:
+    """Give the next documents by their names, a line each for the document and for each of its sources.
+
+    Vectors and concepts follow as lines of their own. An empty answer: there is no further document. One of
+    more than 100 sources comes alone, without vectors and concepts: ask for these 100 sources at once.
+    409: that document was changed meanwhile, ask for it again.
+    """
+    exports = container.moving.exports
+    if content_hash is None:
+        return Response(exports.page(ontology, after), media_type=LINES)
+    return Response(exports.part(ontology, after, content_hash, first), media_type=LINES)
+
+
+@router.get(
+    "/export/blobs/{key}",
+    summary="Export a file",
+    response_class=Response,
+    responses={200: {"content": _file(FILE), "description": "The file."}},
+)
+def export_blob(container: Open, key: Key) -> Response:
+    """Give the file of a picture, a thumbnail or a document, by the key that a line names.
+
+    404: there is no such file.
+    """
+    return Response(container.moving.exports.blob(key), media_type=FILE)
+
+
+@router.post(f"{IMPORT_PATH}/ontologies", summary="Begin to import an ontology")
+def open_import(container: Open, given: Annotated[OntologyToImport, Body()]) -> ImportOpened:
+    """Make the ontology as it is configured in the bundle; one that is there keeps its configuration.
+
+    422: the bundle is of another format or of a later kg.
+    """
+    return container.moving.open_import(given)
+
+
+@router.post(
+    IMPORT_PATH + "/ontologies/{ontology}/lines", summary="Import documents", openapi_extra=_sent(LINES)
+)
+async def import_lines(
+    container: Open,
+    request: Request,
+    ontology: Ontology,
+    *,
+    replace: Annotated[
+        bool, Query(description="Whether a document takes the place of another text of its name.")
+    ] = False,
+) -> ImportedLines:
+    """Store whole documents with their vectors and concepts, as `GET /export/ontologies/...` gave them.
+
+    Or vectors and concepts alone, of documents that came before. The same again changes nothing. A vector is
+    taken where its mark is the one that it would have here.
+    422: a line is wrong, and nothing was stored. 404: there is no such ontology.
+    """
+    require_type(request, LINES)
+    content = await request.body()
+
+    def taken() -> ImportedLines:
+        lines = [*read_lines(content, check_bounds)]
+        return container.moving.imports.take(ontology, lines, replace=replace)
+
+    return await run_in_threadpool(taken)
+
+
+@router.put(IMPORT_PATH + "/blobs/{key}", summary="Import a file", openapi_extra=_sent(FILE))
+async def import_blob(container: Open, request: Request, key: Key) -> KeptBlob:
+    """Keep a file for an hour, or as long as a document uses it: send it before the document.
+
+    422: it is not the file of that key.
+    """
+    require_type(request, FILE)
+    content = await request.body()
+    return await run_in_threadpool(container.moving.imports.keep, key, content)

@@ -1,0 +1,137 @@
+"""All pages, for the service to have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi import Depends, FastAPI
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from kg_api.web.shared.openapi import MEDIA_TYPE
+from kg_api.web.shared.scopes import is_page
+from kg_api.web.shared.security import as_signed_in, check_csrf
+from kg_api.web.ui import rendering
+from kg_api.web.ui.rendering import render, wants_part
+from kg_api.web.ui.routes import embedding, evaluation, knowledge, library, operation, queries
+from kg_api.web.ui.sign_in import lead_to_page, lead_to_sign_in, page_before
+
+PAGES = (
+    queries.search_router,
+    queries.asking_router,
+    library.reading_router,
+    library.documents_router,
+    library.ontologies_router,
+    embedding.configuration_router,
+    library.review_router,
+    library.folders_router,
+    embedding.spaces_router,
+    embedding.switching_router,
+    knowledge.concepts_router,
+    knowledge.communities_router,
+    knowledge.source_graph_router,
+    knowledge.passage_map_router,
+    knowledge.proposals_router,
+    operation.jobs_router,
+    operation.keys_router,
+    operation.explaining_router,
+    evaluation.judging_router,
+    evaluation.runs_router,
+    evaluation.comparing_router,
+    evaluation.measuring_router,
+)
+WITHOUT_KEY = (rendering.router, operation.session_router)
+
+
+def mount(app: FastAPI, checks: Sequence[Any]) -> None:
+    """Give a service its pages.
+
+    Args:
+        app: the service.
+        checks: what each page depends on, such as what whoever asks may do.
+    """
+    app.include_router(rendering.router)
+    app.include_router(operation.session_router, dependencies=[Depends(check_csrf)])
+    for router in PAGES:
+        app.include_router(router, dependencies=[*checks, Depends(check_csrf)])
+
+
+# Errors of pages as pages: what REST says as problem+json, a person reads.
+
+KEPT: Final = ("retry-after", "www-authenticate", "allow", "set-cookie", "x-request-id")
+"""Headers of an error that its page has, too."""
+
+
+class ErrorPages:
+    """Shows the problem documents that answer requests for pages; who must sign in is led there.
+
+    Whoever is signed in can sign out there: another key may be good for it.
+    Somebody who opens an address that only forms are sent to, as after a session ended, is led to its page.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and is_page(scope["path"]):
+            answer = _Problem(scope, receive, send)
+            await self.app(scope, receive, answer.send)
+            return
+        await self.app(scope, receive, send)
+
+
+class _Problem:
+    """An answer that is held back where it is a problem document, until all of it is there."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._scope, self._receive, self._send = scope, receive, send
+        self._start: Message | None = None
+        self._body = b""
+
+    async def send(self, message: Message) -> None:
+        """Send a part of it (ASGI)."""
+        if message["type"] == "http.response.start" and _is_problem(message):
+            self._start = message
+        elif self._start is None:
+            await self._send(message)
+        else:
+            self._body += message.get("body", b"")
+            if not message.get("more_body", False):
+                await self._show(self._start)
+
+    async def _show(self, start: Message) -> None:
+        request, sent = Request(self._scope), Headers(raw=start["headers"])
+        if start["status"] == HTTPStatus.UNAUTHORIZED and not _has_key(request):
+            page, kept = lead_to_sign_in(request), {"x-request-id"}
+        elif start["status"] == HTTPStatus.METHOD_NOT_ALLOWED and _is_opened(request):
+            page, kept = lead_to_page(request), {"x-request-id"}
+        else:
+            page, kept = self._page(request, start["status"]), set(KEPT)
+        page.headers.update({name: sent[name] for name in kept if name in sent})
+        await page(self._scope, self._receive, self._send)
+
+    def _page(self, request: Request, status: int) -> Response:
+        problem: dict[str, Any] = json.loads(self._body)
+        shown = {"problem": problem, "phrase": HTTPStatus(status).phrase, "back": page_before(request)}
+        template = "problem/part.html" if wants_part(request) else "problem/page.html"
+        with as_signed_in(self._scope):
+            return render(template, shown, status)
+
+
+def _has_key(request: Request) -> bool:
+    """Whether one is sent as no browser does it by itself."""
+    return request.headers.get("authorization", "").lower().startswith("bearer ")
+
+
+def _is_opened(request: Request) -> bool:
+    """Whether somebody opens an address, be it one that only forms are sent to."""
+    return request.method == "GET" and not wants_part(request)
+
+
+def _is_problem(start: Message) -> bool:
+    return Headers(raw=start["headers"]).get("content-type", "").startswith(MEDIA_TYPE)

@@ -1,1 +1,0 @@
-"""How good the answers are: what people judge, and what was measured."""

@@ -1,0 +1,82 @@
+"""The service's description of itself: FastAPI's, with the errors as they really look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from kg_api.schemas.answers import Answered, AnswerEvent
+from kg_api.schemas.operations import Job
+from kg_api.schemas.problems import Problem
+from kg_api.web.shared.forwarded import path_prefix
+from kg_api.web.shared.scopes import PUBLIC, can_be_held, scope_of
+
+MEDIA_TYPE = "application/problem+json"
+_SCHEMAS = "#/components/schemas/"
+EXTRA_MODELS: tuple[type[BaseModel], ...] = (Problem, Job, Answered, AnswerEvent)
+"""What is sent beside the bodies of answers."""
+
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    "default": {
+        "description": "A problem; its detail says what to do.",
+        "content": {MEDIA_TYPE: {"schema": {"$ref": f"{_SCHEMAS}{Problem.__name__}"}}},
+    }
+}
+"""Said of every operation, in place of FastAPI's own shape of a 422."""
+KEYS = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "An API key (`kg admin keys create`), with the scope an operation names, or a higher.",
+}
+
+
+def _describe_keys(document: dict[str, Any]) -> None:
+    """Say of each operation what a key must be good for; where none is required, none need be sent."""
+    document["components"]["securitySchemes"] = {"key": KEYS}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if path not in PUBLIC:
+                operation["security"] = [{"key": [scope_of(method.upper(), path)]}, {}]
+                operation["x-key-of-some-ontologies"] = can_be_held(method.upper(), path)
+
+
+def event_stream(events: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
+    """A stream of Server-Sent Events: its events by name, each with the model of its data.
+
+    OpenAPI 3.1 cannot say what an event looks like; `x-itemSchema` is what 3.2 calls `itemSchema`.
+    """
+    return {
+        "schema": {"type": "string"},
+        "x-itemSchema": {"oneOf": [_event(name, model) for name, model in events.items()]},
+    }
+
+
+def _event(name: str, model: type[BaseModel]) -> dict[str, Any]:
+    data = {
+        "type": "string",
+        "contentMediaType": "application/json",
+        "contentSchema": {"$ref": f"{_SCHEMAS}{model.__name__}"},
+    }
+    properties = {"event": {"const": name}, "data": data}
+    return {"type": "object", "required": ["event", "data"], "properties": properties}
+
+
+def complete_description(app: FastAPI) -> None:
+    """Put into the app's OpenAPI document what RESPONSES and streams of events refer to, and the keys."""
+    plain = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = plain()
+        schemas = document.setdefault("components", {}).setdefault("schemas", {})
+        modes = [(model, "serialization") for model in EXTRA_MODELS]
+        _, extra = models_json_schema(modes, ref_template=_SCHEMAS + "{model}")  # pyright: ignore[reportArgumentType]
+        for name, schema in extra["$defs"].items():
+            schemas.setdefault(name, schema)
+        _describe_keys(document)
+        return {**document, "servers": [{"url": prefix}]} if (prefix := path_prefix()) else document
+
+    app.openapi = openapi  # pyright: ignore[reportAttributeAccessIssue] - the way FastAPI's documentation shows

@@ -1,0 +1,90 @@
+"""Opening the container while the service already answers /health; a database that is away is waited for."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import structlog
+
+from kg_api.container import Container, open_container
+from kg_api.errors import KgError, Unavailable
+from kg_api.settings import Settings
+
+log = structlog.get_logger()
+
+RETRY_SECONDS = 1.0
+
+
+class Opening:
+    """A container that is being opened in a thread, again and again until it works."""
+
+    def __init__(self, settings: Settings, on_hopeless: Callable[[KgError], None]) -> None:
+        self._settings = settings
+        self._on_hopeless = on_hopeless
+        self._container: Container | None = None
+        self._reason = "the service to open database and model"
+        self._closing = threading.Event()
+        self._opened_at = time.monotonic()
+        self._thread = threading.Thread(target=self._open, name="opening", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Wait until it is open, or can never be, or is given up."""
+        self._thread.join()
+
+    def stop(self) -> None:
+        """Stop opening, if it is not open yet; does not wait."""
+        self._closing.set()
+
+    def close(self) -> None:
+        """Stop opening; close what was opened."""
+        self.stop()
+        self._thread.join()
+        if self._container is not None:
+            self._container.close()
+
+    def container(self) -> Container:
+        """The container.
+
+        Raises:
+            Unavailable: it is not open yet; the message says what it waits for.
+        """
+        if self._container is None:
+            raise Unavailable(f"not ready yet: {self._reason}")
+        return self._container
+
+    def waiting_for(self) -> str | None:
+        """What stands in the way of the container; None when it is open."""
+        return self._reason if self._container is None else None
+
+    def up_seconds(self) -> float:
+        """For how long it has been open; 0 while it is not."""
+        return 0.0 if self._container is None else time.monotonic() - self._opened_at
+
+    def _give_up(self, error: KgError) -> None:
+        self._reason = str(error)
+        log.critical("the service cannot start", reason=str(error))
+        self._on_hopeless(error)
+
+    def _open(self) -> None:
+        while not self._closing.is_set():
+            try:
+                self._container = open_container(self._settings, needs_embedder=False)
+            except Unavailable as error:
+                self._reason = str(error)
+                self._closing.wait(RETRY_SECONDS)
+            except KgError as error:
+                self._give_up(error)
+                return
+            except Exception as error:  # the border of a thread: else it would end unseen
+                log.critical("unexpected error while opening", exc_info=error)
+                self._give_up(KgError("the service cannot open; its log says why"))
+                return
+            else:
+                self._opened_at = time.monotonic()
+                log.info("service open")
+                return

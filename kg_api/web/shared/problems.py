@@ -1,0 +1,119 @@
+"""Errors as problem+json (RFC 9457): the one handler that turns the error tree into HTTP answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute, Match
+
+from kg_api.errors import KgError, RateExceeded, StorageFull, TooBusy, Unavailable
+from kg_api.schemas.operations import without_secrets
+from kg_api.schemas.problems import SOMETHING_WRONG, Problem, problem_of, problem_of_fields, to_unicode
+from kg_api.web.shared.openapi import MEDIA_TYPE
+
+log = structlog.get_logger()
+
+RETRY_AFTER_SECONDS = 2
+FULL_RETRY_AFTER_SECONDS = 30
+METHOD_NOT_ALLOWED = 405
+MAX_SHOWN_PATH = 200
+"""Characters of an address that an error quotes."""
+
+
+class ProblemResponse(JSONResponse):
+    """A problem document. A lone surrogate of the request that it quotes is replaced, not raised about."""
+
+    media_type = MEDIA_TYPE
+
+    def render(self, content: Any) -> bytes:
+        """JSON in UTF-8, whatever the text holds."""
+        return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def problem(status: int, kind: str, title: str, detail: str) -> Response:
+    """A problem document as an answer."""
+    title, detail = to_unicode(title), to_unicode(detail)
+    return _response(Problem(type=f"urn:kg:{kind}", title=title, status=status, detail=detail))
+
+
+def _response(told: Problem) -> Response:
+    wait = {
+        Unavailable.status: RETRY_AFTER_SECONDS,
+        StorageFull.status: FULL_RETRY_AFTER_SECONDS,
+        TooBusy.status: TooBusy.retry_after_seconds,
+    }.get(told.status)
+    headers = None if wait is None else {"Retry-After": str(wait)}
+    body = told.model_dump(exclude_defaults=True)
+    return ProblemResponse(body, status_code=told.status, headers=headers)
+
+
+def of_error(error: KgError) -> Response:
+    """One of our errors as an answer."""
+    response = _response(problem_of(error))
+    if isinstance(error, RateExceeded):
+        response.headers["Retry-After"] = str(error.retry_after_seconds)
+    return response
+
+
+def install(app: FastAPI, routes: Sequence[BaseRoute] = ()) -> None:
+    """Give the app its error handlers.
+
+    Args:
+        app: the app.
+        routes: all of its routes, from which a 405 tells what is allowed.
+    """
+    app.state.known_routes = routes
+    app.exception_handler(KgError)(_on_kg_error)
+    app.exception_handler(RequestValidationError)(_on_invalid)
+    app.exception_handler(HTTPException)(_on_http_error)
+
+
+def _on_kg_error(_: Request, error: KgError) -> Response:
+    if error.status >= KgError.status:
+        log.error("request failed", error=type(error).__name__, detail=str(error))
+    return of_error(error)
+
+
+def _on_invalid(_: Request, error: RequestValidationError) -> Response:
+    return _response(problem_of_fields(error.errors()))
+
+
+def _on_http_error(request: Request, error: HTTPException) -> Response:
+    title = HTTPStatus(error.status_code).phrase
+    nowhere = error.status_code == HTTPStatus.NOT_FOUND and error.detail == title
+    response = problem(error.status_code, "http", title, _nowhere(request) if nowhere else error.detail)
+    response.headers.update(error.headers or {})
+    if error.status_code == METHOD_NOT_ALLOWED and (methods := _methods_of(request)):
+        response.headers["Allow"] = ", ".join(methods)
+    return response
+
+
+def _nowhere(request: Request) -> str:
+    """That no route has the address."""
+    asked = f"{request.method} {without_secrets(request.url.path[:MAX_SHOWN_PATH])}"
+    return f"there is nothing at {asked}; /openapi.json describes what there is"
+
+
+def _methods_of(request: Request) -> list[str]:
+    """All methods of an address: each of its routes knows one alone."""
+    known: Sequence[BaseRoute] = request.app.state.known_routes
+    routes = [each for each in known if each.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for route in routes for method in getattr(route, "methods", None) or ()})
+
+
+def of_ending() -> Response:
+    """What the service did not come to before it had to end."""
+    return of_error(Unavailable("the service ends, and did not come to the end of this request: try again"))
+
+
+def of_bug() -> Response:
+    """What nobody foresaw, as an answer that gives nothing away."""
+    return _response(problem_of(KgError(SOMETHING_WRONG)))

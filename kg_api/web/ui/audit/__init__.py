@@ -1,1 +1,0 @@
-"""The audit log, as its page tells it."""

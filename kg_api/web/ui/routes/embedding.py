@@ -1,0 +1,377 @@
+"""Changing how an ontology is set up: what would follow is shown before it is done."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Final, NamedTuple, get_args
+
+from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from pydantic import BaseModel
+
+from kg_api.container import Container
+from kg_api.errors import NotFound
+from kg_api.graph.names import names_of_ontologies
+from kg_api.schemas.concepts import ExtractionConfig
+from kg_api.schemas.documents import EmbeddingStatus
+from kg_api.schemas.embedding import ChosenOntologies, EmbeddingConfigChange, SpaceActivation, SpaceBuild
+from kg_api.schemas.languages import BETWEEN, LanguageChoice, SynonymList
+from kg_api.schemas.spaces import NewSpace, SpaceInfo
+from kg_api.schemas.vocabulary import ImageProvider, Provider
+from kg_api.web.api import embedding
+from kg_api.web.api.documents import put_language, put_synonyms
+from kg_api.web.api.embedding import (
+    Name,
+    add_space,
+    get_embedding_config,
+    list_spaces,
+    ontology_embedding_status,
+    put_embedding_config,
+    put_extraction_config,
+)
+from kg_api.web.shared.dependencies import Ontology, Open
+from kg_api.web.shared.limits import valid
+from kg_api.web.shared.security import note_outcome
+from kg_api.web.ui.links import ONTOLOGIES, SPACES, address, below
+from kg_api.web.ui.rendering import render, wants_part
+
+MAX_SYNONYMS = 1_000_000
+"""Characters of all synonyms of an ontology."""
+Text = Annotated[str, Form(max_length=10_000)]
+Number = Annotated[int | None, Form()]
+Tick = Annotated[bool, Form()]
+
+configuration_router = APIRouter(include_in_schema=False, prefix=ONTOLOGIES + "/{ontology}")
+
+
+@configuration_router.post("/embedding")
+def change_embedding(
+    request: Request,
+    container: Open,
+    ontology: Ontology,
+    *,
+    strategy: Text = "",
+    chunk_size: Number = None,
+    overlap: Number = None,
+    parent_size: Number = None,
+    context: Text = "",
+    context_template: Text = "",
+    space: Text = "",
+    embed_on_ingest: Tick = False,
+    confirmed: Text = "",
+) -> Response:
+    """Show what a change of how it is embedded would do; do it where that was seen.
+
+    What is confirmed are the fields that were shown, and no others that somebody has changed since.
+    """
+    form: dict[str, Any] = {"strategy": strategy, "chunk_size": chunk_size, "overlap": overlap}
+    form |= {"parent_size": parent_size, "context": context, "context_template": context_template or None}
+    form |= {"space": space, "embed_on_ingest": embed_on_ingest}
+    shown_before = {name: form[name] for name in confirmed.split(",") if name in form}
+    change = valid(EmbeddingConfigChange, shown_before or _differing(container, ontology, form))
+    changed = put_embedding_config(container, ontology, change, dry_run=not confirmed)
+    note_outcome(request, changed)
+    if confirmed:
+        return _to_ontology(ontology, "embedding")
+    shown = {"embedding": changed, "form": form, "fields": sorted(change.model_fields_set)}
+    return render("ontologies/embedding.html", {"ontology": ontology, **shown})
+
+
+def _differing(container: Container, ontology: str, form: dict[str, Any]) -> dict[str, Any]:
+    """What of the form is another than now: the sizes of another strategy are its own until they are set."""
+    now = get_embedding_config(container, ontology).config.model_dump()
+    return {name: value for name, value in form.items() if value != now[name]}
+
+
+@configuration_router.post("/extraction")
+def change_extraction(
+    request: Request,
+    container: Open,
+    ontology: Ontology,
+    *,
+    extractor: Text = "",
+    per_source: Number = None,
+    budget: Annotated[float | None, Form()] = None,
+    confirmed: Tick = False,
+) -> Response:
+    """Show what a change of how concepts are found would cost; do it where that was seen."""
+    form = {"extractor": extractor or None, "per_source": per_source, "budget": budget}
+    change = valid(ExtractionConfig, form)
+    changed = put_extraction_config(container, ontology, change, dry_run=not confirmed)
+    note_outcome(request, changed)
+    if confirmed:
+        return _to_ontology(ontology, "extraction")
+    return render("ontologies/extraction.html", {"ontology": ontology, "extraction": changed, "form": form})
+
+
+@configuration_router.post("/language")
+def change_language(request: Request, container: Open, ontology: Ontology, language: Text = "") -> Response:
+    """Index its texts in a language; the page says where that is not complete, and goes on."""
+    choice = valid(LanguageChoice, {"language": language})
+    note_outcome(request, put_language(container, ontology, choice))
+    return _to_ontology(ontology, "language")
+
+
+@configuration_router.post("/synonyms")
+def change_synonyms(
+    request: Request,
+    container: Open,
+    ontology: Ontology,
+    groups: Annotated[str, Form(max_length=MAX_SYNONYMS)] = "",
+) -> Response:
+    """Replace all synonyms; a line for each group, as the command line takes them."""
+    lines = [each.split(BETWEEN) for each in groups.splitlines() if each.strip()]
+    note_outcome(request, put_synonyms(container, ontology, valid(SynonymList, {"groups": lines})))
+    return _to_ontology(ontology, "synonyms")
+
+
+def _to_ontology(ontology: str, done: str) -> Response:
+    return RedirectResponse(address(below(ONTOLOGIES, ontology), done=done), 303)
+
+
+# How far builds are: counted for all who look at pages together, and only so often that it stays cheap.
+
+REMEMBERED_SECONDS: Final = 2.5
+"""Less than pages take from one look to the next."""
+PAUSE: Final = 20
+"""Times as long as counting took nobody counts: what takes a second is counted three times a minute."""
+MAX_REMEMBERED_SECONDS: Final = 60.0
+FORGOTTEN_SECONDS: Final = 600.0
+
+
+class _Count(NamedTuple):
+    status: EmbeddingStatus
+    counted_at: float
+    took: float
+
+    def is_fresh(self, now: float) -> bool:
+        kept = min(max(REMEMBERED_SECONDS, PAUSE * self.took), MAX_REMEMBERED_SECONDS)
+        return now - self.counted_at < kept
+
+
+class BuildCounts:
+    """What was counted of ontologies, and not long ago. Thread-safe; one a process."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._counts: dict[tuple[str, str], _Count] = {}
+        self._counting = threading.Lock()
+
+    def of(self, ontology: str, space: str, count: Callable[[], EmbeddingStatus]) -> EmbeddingStatus:
+        """What of an ontology is embedded in a space.
+
+        Args:
+            ontology: which.
+            space: that it is built in: what was counted of a build says nothing of the next one.
+            count: counts it; while somebody else counts, what is known is given.
+        """
+        built = (ontology, space)
+        known = self._counts.get(built)
+        if known and known.is_fresh(self._clock()):
+            return known.status
+        if not self._counting.acquire(blocking=known is None) and known:
+            return known.status
+        try:
+            known = self._counts.get(built)  # who held the lock may have counted it
+            return known.status if known and known.is_fresh(self._clock()) else self._count(built, count)
+        finally:
+            self._counting.release()
+
+    def _count(self, built: tuple[str, str], count: Callable[[], EmbeddingStatus]) -> EmbeddingStatus:
+        began = self._clock()
+        status, now = count(), self._clock()
+        since = now - FORGOTTEN_SECONDS
+        kept = {one: each for one, each in self._counts.items() if each.counted_at > since}
+        self._counts = {**kept, built: _Count(status, now, now - began)}
+        return status
+
+
+# The pages of embedding spaces: which there are, who uses them, how far they are built.
+
+PROVIDERS: Final = tuple(dict.fromkeys((*get_args(Provider), *get_args(ImageProvider))))
+BUILDS_SHOWN: Final = 30
+"""Ontologies whose progress is counted for one page."""
+
+SpacesText = Annotated[str, Form(max_length=10_000)]
+
+spaces_router = APIRouter(include_in_schema=False)
+
+
+class BuildProgress(NamedTuple):
+    """How far an ontology's vectors are built in a space."""
+
+    ontology: str
+    done: int
+    total: int
+
+
+@spaces_router.get(SPACES)
+def spaces_page(request: Request, container: Open) -> HTMLResponse:
+    """Show all spaces, the oldest first; to htmx the list alone."""
+    spaces = list_spaces(container).spaces
+    shown: dict[str, Any] = {
+        "spaces": spaces,
+        "progress": {each.slug: progress_of(request, container, each) for each in spaces},
+    }
+    shown["changes"] = any(map(_changes, spaces))
+    if wants_part(request):
+        return render("spaces/list.html", shown)
+    return render("spaces/page.html", {**shown, "providers": PROVIDERS})
+
+
+@spaces_router.post(SPACES)
+def create(
+    request: Request,
+    container: Open,
+    slug: SpacesText = "",
+    modality: SpacesText = "text",
+    *,
+    provider: SpacesText = "",
+    model: SpacesText = "",
+    dimensions: Annotated[int | None, Form()] = None,
+) -> Response:
+    """Make a further space, which nothing uses yet."""
+    asked = {"slug": slug, "modality": modality, "provider": provider}
+    made = add_space(
+        container, valid(NewSpace, {**asked, "model": model.strip() or None, "dimensions": dimensions})
+    )
+    note_outcome(request, made)
+    return RedirectResponse(below(SPACES, made.slug), 303)
+
+
+@spaces_router.get(SPACES + "/{slug}")
+def space_page(request: Request, container: Open, slug: Name) -> HTMLResponse:
+    """Show a space, and what can be done with it; to htmx how far it is."""
+    space = named_space(container, slug)
+    shown = {"space": space, "progress": progress_of(request, container, space), "changes": _changes(space)}
+    if wants_part(request):
+        return render("spaces/state.html", shown)
+    return render("spaces/one.html", {**shown, "ontologies": names_of_ontologies(container.graph)})
+
+
+def named_space(container: Container, slug: str) -> SpaceInfo:
+    """A space.
+
+    Raises:
+        NotFound: there is none of that name.
+    """
+    for space in list_spaces(container).spaces:
+        if space.slug == slug:
+            return space
+    raise NotFound(f"there is no embedding space {slug!r}; the list of spaces shows those that there are")
+
+
+def _changes(space: SpaceInfo) -> bool:
+    """Whether a worker has it in hand, so that it is worth looking again."""
+    return bool(space.building) or space.state == "dropping"
+
+
+def progress_of(request: Request, container: Container, space: SpaceInfo) -> Sequence[BuildProgress]:
+    """How far what is built in a space is, ontology by ontology."""
+    counts: BuildCounts = request.app.state.build_counts
+
+    def counted(ontology: str) -> EmbeddingStatus:
+        return counts.of(ontology, space.slug, lambda: ontology_embedding_status(container, ontology))
+
+    return [_progress(space, each, counted(each)) for each in space.building[:BUILDS_SHOWN]]
+
+
+def _progress(space: SpaceInfo, ontology: str, status: EmbeddingStatus) -> BuildProgress:
+    counted = status.images if space.modality == "image" and status.images else status
+    return BuildProgress(ontology, counted.embedded + counted.refused, counted.total)
+
+
+# What is done with an embedding space: built, checked, activated, rolled back, dropped.
+
+Chosen = Annotated[str, Form(max_length=1000)]
+SwitchingTick = Annotated[bool, Form()]
+
+switching_router = APIRouter(include_in_schema=False, prefix=SPACES + "/{slug}")
+
+
+@switching_router.post("/build")
+def build(
+    request: Request,
+    container: Open,
+    slug: Name,
+    ontology: Chosen = "",
+    *,
+    activate_when_built: SwitchingTick = False,
+    dry_run: SwitchingTick = False,
+) -> Response:
+    """Build vectors in a space beside those that answer; or say what it would take."""
+    asked = {"ontologies": _names(ontology), "activate": activate_when_built, "dry_run": dry_run}
+    building = embedding.build(container, slug, valid(SpaceBuild, asked))
+    if not dry_run and not building.notes:
+        return _to_space(request, slug, building)
+    note_outcome(request, building)
+    shown = {"building": building, "ontology": ontology, "dry_run": dry_run}
+    return render("spaces/build.html", {**shown, "activate_when_built": activate_when_built})
+
+
+@switching_router.get("/check")
+def check_page(
+    container: Open, slug: Name, ontology: Annotated[str, Query(max_length=1000)] = ""
+) -> HTMLResponse:
+    """Show whether what was built in a space can answer."""
+    found = embedding.check(container, slug, ontology or None)
+    return render("spaces/check.html", {"found": found, "ontology": ontology})
+
+
+@switching_router.post("/activate")
+def activate(
+    request: Request,
+    container: Open,
+    slug: Name,
+    ontology: Chosen = "",
+    *,
+    accept_refused: SwitchingTick = False,
+) -> Response:
+    """Let what was built in a space answer."""
+    asked = valid(SpaceActivation, {"ontologies": _names(ontology), "accept_refused": accept_refused})
+    return _to_space(request, slug, embedding.activate(container, slug, asked))
+
+
+@switching_router.get("/rollback")
+def rollback_page(
+    request: Request, container: Open, slug: Name, ontology: Annotated[str, Query(max_length=1000)] = ""
+) -> HTMLResponse:
+    """Show what would answer again, and which builds would be given up, before it is so."""
+    chosen = valid(ChosenOntologies, {"ontologies": _names(ontology)}).ontologies
+    switched = container.switch.preview_rollback(slug, chosen)
+    space = named_space(container, slug)
+    going_back = {each.ontology for each in switched}
+    given_up = [each for each in progress_of(request, container, space) if each.ontology in going_back]
+    shown = {"slug": slug, "ontology": ontology, "switched": switched, "progress": given_up}
+    return render("spaces/rollback.html", {**shown, "for_new": space.for_new})
+
+
+@switching_router.post("/rollback")
+def rollback(request: Request, container: Open, slug: Name, ontology: Chosen = "") -> Response:
+    """Let what answered before answer again, or give a build up."""
+    asked = valid(ChosenOntologies, {"ontologies": _names(ontology)})
+    return _to_space(request, slug, embedding.rollback(container, slug, asked))
+
+
+@switching_router.get("/drop")
+def drop_page(container: Open, slug: Name) -> HTMLResponse:
+    """Say what dropping a space means, before it is done."""
+    return render("spaces/drop.html", {"space": named_space(container, slug)})
+
+
+@switching_router.post("/drop")
+def drop(request: Request, container: Open, slug: Name) -> Response:
+    """Have a space removed with all its vectors."""
+    note_outcome(request, embedding.drop(container, slug))
+    return RedirectResponse(SPACES, 303)
+
+
+def _names(ontology: str) -> list[str] | None:
+    return [ontology] if ontology else None
+
+
+def _to_space(request: Request, slug: str, answer: BaseModel) -> Response:
+    note_outcome(request, answer)
+    return RedirectResponse(below(SPACES, slug), 303)

@@ -1,1 +1,0 @@
-"""Pages of how ontologies are embedded."""

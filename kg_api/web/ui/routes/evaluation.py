@@ -1,0 +1,258 @@
+"""Judging hits as answers, and the questions that something was judged for."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any, Final, Literal, get_args
+
+from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from kg_api.container import Container
+from kg_api.errors import InvalidInput
+from kg_api.evaluation.measuring import MAX_QUESTIONS, MeasuredOntology, read_judged
+from kg_api.evaluation.run import describe_embedding
+from kg_api.evaluation.saved import LATENCY, SavedResults, largest_differences, worst_first
+from kg_api.evaluation.scores import HOW, can_measure, families, family_of, main_metrics, ranks
+from kg_api.graph.filters import count_writes
+from kg_api.graph.judgements import count_questions, delete_judgements, judge, list_judgements, list_questions
+from kg_api.graph.names import names_of_ontologies
+from kg_api.schemas.evaluation import Comparison, JudgedText, JudgementRequest
+from kg_api.schemas.vocabulary import MAX_COMPARED, SearchMode
+from kg_api.web.api.embedding import get_embedding_config, list_spaces
+from kg_api.web.api.evaluation import ResultName, delete_evaluation, get_evaluation
+from kg_api.web.api.search import search_sources
+from kg_api.web.shared.dependencies import Measures, Offset, Open, Results
+from kg_api.web.shared.limits import valid
+from kg_api.web.shared.security import note_outcome, viewer
+from kg_api.web.ui.links import EVALUATIONS, JUDGEMENTS, address, below
+from kg_api.web.ui.rendering import AskedQuestion, Question, render, wants_part
+from kg_api.web.ui.routes.queries import asks_providers
+from kg_api.web.ui.sign_in import page_to_show
+
+PAGE_SIZE: Final = 50
+MAX_ADDRESS: Final = 40_000
+"""Characters: nine for each of a long question that is not ASCII."""
+
+Name = Annotated[str, Form(max_length=1000)]
+OntologyName = Annotated[str, Query(max_length=1000)]
+
+judging_router = APIRouter(include_in_schema=False)
+
+
+@judging_router.get(JUDGEMENTS)
+def judgements_page(container: Open, ontology: OntologyName = "", offset: Offset = 0) -> HTMLResponse:
+    """Show the questions of an ontology that something was judged for."""
+    ontologies = names_of_ontologies(container.graph)
+    chosen = ontology or (ontologies[0] if ontologies else "")
+    found = list_questions(container.graph, chosen, offset=offset, limit=PAGE_SIZE) if chosen else None
+    return render("judging/page.html", {"found": found, "ontology": chosen, "ontologies": ontologies})
+
+
+@judging_router.post(JUDGEMENTS)
+def judge_hit(
+    request: Request,
+    container: Open,
+    question: AskedQuestion,
+    of: Name,
+    *,
+    source_id: Name,
+    relevance: Annotated[Literal["none", "0", "1", "2"], Form()],
+    title: Name = "it",
+    back: Annotated[str, Form(max_length=MAX_ADDRESS)] = "",
+) -> Response:
+    """Keep whether a hit answers, or take it back; to htmx the buttons as they are then."""
+    value = None if relevance == "none" else int(relevance)
+    given = {"question": question.text, "source_id": source_id, "relevance": value or 0, "by": _name()}
+    judgement = valid(JudgementRequest, given)
+    if value is None:
+        note_outcome(request, delete_judgements(container.graph, of, judgement.question, source_id))
+    else:
+        note_outcome(request, judge(container.graph, of, judgement))
+    if wants_part(request):
+        shown = {"question": question, "ontology": of, "source_id": source_id, "relevance": value}
+        return render("judging/choice.html", {**shown, "title": title, "back": back})
+    return RedirectResponse(page_to_show(request, back) if back else question.address(), 303)
+
+
+def _name() -> str | None:
+    """Of the key that somebody is signed in with."""
+    who = viewer()
+    return None if who is None else who.name
+
+
+def _address_of(question: Question, ontology: str) -> str:
+    return address(f"{JUDGEMENTS}/question", ontology=ontology, question=question.text)
+
+
+@judging_router.get(f"{JUDGEMENTS}/question")
+def judged_question_page(
+    container: Open, ontology: OntologyName, question: Annotated[JudgedText, Query()], offset: Offset = 0
+) -> HTMLResponse:
+    """Show what was judged for a question, the best first."""
+    found = list_judgements(container.graph, ontology, question, offset=offset, limit=PAGE_SIZE)
+    asked = Question(question, ontology, judging=True)
+    return render("judging/question.html", {"found": found, "question": asked})
+
+
+@judging_router.get(f"{JUDGEMENTS}/delete")
+def deletion_page(
+    container: Open, ontology: OntologyName, question: Annotated[JudgedText, Query()]
+) -> HTMLResponse:
+    """Show what would be taken back."""
+    found = list_judgements(container.graph, ontology, question, offset=0, limit=1)
+    to = _address_of(Question(question), ontology)
+    shown = {"ontology": ontology, "question": question, "total": found.total, "back": to}
+    return render("judging/delete.html", shown)
+
+
+@judging_router.post(f"{JUDGEMENTS}/delete")
+def take_back(
+    request: Request, container: Open, of: Name, question: Annotated[JudgedText, Form()]
+) -> Response:
+    """Take back all that was judged for a question."""
+    note_outcome(request, delete_judgements(container.graph, of, question, None))
+    return RedirectResponse(address(JUDGEMENTS, ontology=of), 303)
+
+
+# Measuring from a page: judged questions are asked in the service itself.
+
+measuring_router = APIRouter(include_in_schema=False)
+
+Modes = Annotated[list[SearchMode], Form(max_length=3)]
+
+
+@measuring_router.post(EVALUATIONS + "/measure")
+def measure(
+    request: Request,
+    container: Open,
+    measures: Measures,
+    ontology: Annotated[str, Form(max_length=1000)] = "",
+    mode: Modes = [],  # noqa: B006 - FastAPI copies it
+) -> Response:
+    """Ask the judged questions of an ontology in each mode, and show what came of it."""
+    look, search = partial(_look, container, ontology), partial(search_sources, container)
+    found = measures.measure(ontology, list(dict.fromkeys(mode)), look, search)
+    note_outcome(request, found)
+    if len(found.names) == 1:
+        return RedirectResponse(below(f"{EVALUATIONS}/one", found.names[0]), 303)
+    return RedirectResponse(address(f"{EVALUATIONS}/compare", name=found.names), 303)
+
+
+def _look(container: Container, ontology: str) -> MeasuredOntology:
+    writes = count_writes(container.graph)  # first: what is written meanwhile makes it another run
+    judged = read_judged(container.graph, ontology)
+    embedding = get_embedding_config(container, ontology)
+    about = describe_embedding(ontology, embedding, list_spaces(container).spaces)
+    return MeasuredOntology({**about, "writes": writes}, judged)
+
+
+# The pages of saved results: all of them, and one with its questions.
+
+RUNS_PAGE_SIZE: Final = 30
+QUESTIONS: Final = 50
+"""On a page."""
+MAX_DRAWN: Final = 5000
+"""Questions of a result that is fetched to be drawn; the table beside tells the same."""
+
+runs_router = APIRouter(include_in_schema=False)
+
+
+@runs_router.get(EVALUATIONS)
+def runs_page(
+    container: Open,
+    results: Results,
+    ontology: Annotated[str, Query(max_length=1000)] = "",
+    offset: Offset = 0,
+    *,
+    done: Annotated[str, Query(max_length=40)] = "",
+) -> HTMLResponse:
+    """Show saved results, the newest first, to choose some and compare them."""
+    shown: dict[str, Any] = {"ontology": ontology, "ontologies": names_of_ontologies(container.graph)}
+    shown["done"] = done
+    shown |= {"found": results.page(ontology or None, offset, RUNS_PAGE_SIZE), "most": MAX_COMPARED}
+    judged = count_questions(container.graph, ontology) if ontology else None
+    shown |= {"judged": judged, "modes": get_args(SearchMode), "can_measure": can_measure()}
+    shown |= {"most_asked": MAX_QUESTIONS, "how": HOW}
+    shown["is_paid"] = bool(judged) and asks_providers(container, ontology)
+    return render("evaluations/list.html", shown)
+
+
+@runs_router.get(EVALUATIONS + "/one/{name}")
+def run_page(
+    request: Request,
+    results: Results,
+    name: ResultName,
+    by: Annotated[str, Query(max_length=100)] = "",
+    offset: Offset = 0,
+) -> HTMLResponse:
+    """Show a result: its measures, its times, its configuration, and its questions, the worst first."""
+    found = get_evaluation(request, results, name)
+    main = main_metrics(found.target, found.metrics) or list(found.metrics)[:1]
+    by = by or main[0]
+    questions = worst_first(found, by)
+    page = {"offset": offset, "limit": QUESTIONS, "total": len(questions)}
+    shown: dict[str, Any] = {"name": name, "result": found, "main": main, "by": by, "page": page}
+    shown |= {"questions": questions[offset : offset + QUESTIONS], "latency": LATENCY}
+    shown |= {"families": {each: ranks(found.metrics, each) for each in families(found.metrics)}}
+    shown |= {"drawn": len(questions) <= MAX_DRAWN}
+    return render("evaluations/one.html", shown)
+
+
+@runs_router.get(EVALUATIONS + "/one/{name}/delete")
+def deletion_page_runs(results: Results, name: ResultName) -> HTMLResponse:
+    """Show which result would be deleted."""
+    return render("evaluations/delete.html", {"name": name, "result": results.find(name)})
+
+
+@runs_router.post(EVALUATIONS + "/one/{name}/delete")
+def delete(request: Request, results: Results, name: ResultName) -> Response:
+    """Delete a result, and lead to those that are left."""
+    note_outcome(request, delete_evaluation(results, name))
+    return RedirectResponse(address(EVALUATIONS, done="result"), 303)
+
+
+# The page that compares saved results.
+
+comparing_router = APIRouter(include_in_schema=False)
+
+Chosen = Annotated[list[str] | None, Query(alias="name", max_length=MAX_COMPARED)]
+FEWEST: Final = 2
+
+
+@comparing_router.get(EVALUATIONS + "/compare")
+def comparison_page(
+    results: Results,
+    names: Chosen = None,
+    against: Annotated[str, Query(max_length=1000)] = "first",
+    by: Annotated[str, Query(max_length=100)] = "",
+    offset: Offset = 0,
+) -> HTMLResponse:
+    """Show how results differ, measure by measure and question by question."""
+    if len(names or ()) < FEWEST:
+        raise InvalidInput(
+            "choose two results or more, and then Compare; those of the same questions can be compared"
+        )
+    found = results.compare(names or [], None, against)
+    shown: dict[str, Any] = {"names": names, "against": against, "found": found}
+    shown |= _measure(found, by) | _questions(results, found, by or found.tests[0].metric, offset)
+    return render("evaluations/compare.html", shown)
+
+
+def _measure(found: Comparison, by: str) -> dict[str, Any]:
+    """What can be looked at closer, and the one that is."""
+    first, *others = found.metrics.values()
+    shared = [name for name in first if all(name in each for each in others)]
+    by = by or found.tests[0].metric
+    if by not in shared:
+        raise InvalidInput(f"there is no measure {by!r}; there are: {', '.join(shared)}")
+    family = family_of(by)
+    return {"by": by, "measures": shared, "family": family, "ranks": ranks(shared, family)}
+
+
+def _questions(results: SavedResults, found: Comparison, by: str, offset: int) -> dict[str, Any]:
+    by_label = {label: results.find(name) for label, name in found.results.items()}
+    questions = largest_differences(by_label, found.baseline, by)
+    page = {"offset": offset, "limit": QUESTIONS, "total": len(questions)}
+    shown = {"questions": questions[offset : offset + QUESTIONS], "page": page}
+    return {**shown, "baseline": by_label[found.baseline]}

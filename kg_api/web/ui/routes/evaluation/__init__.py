@@ -1,1 +1,0 @@
-"""Pages of how good the answers are: what people judge, and what was measured."""

@@ -1,0 +1,292 @@
+"""The pages of communities: what an ontology is about, part by part."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal, get_args
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from kg_api.container import Container
+from kg_api.errors import InvalidInput, NotFound
+from kg_api.graph.filters import count_facets
+from kg_api.graph.jobs import COMMUNITY_DETECTION, embedding_progress
+from kg_api.graph.library import find_summary
+from kg_api.graph.names import names_of_ontologies, searched
+from kg_api.graph.search import concepts_of
+from kg_api.graph.similar import places_of
+from kg_api.schemas.base import Text
+from kg_api.schemas.concepts import ConceptHits, ConceptList
+from kg_api.schemas.filters import FacetRequest
+from kg_api.schemas.image_search import RelatedSearch
+from kg_api.schemas.search import Place
+from kg_api.schemas.similarity import GraphRequest
+from kg_api.schemas.vocabulary import MAX_HOPS, MAX_PHRASE, ProposalState
+from kg_api.spaces.plans import read_embedding_state
+from kg_api.web.api.concepts import CommunityId, ProposalId, detect_communities, list_concepts, list_proposals
+from kg_api.web.api.documents import list_documents
+from kg_api.web.api.search import get_source, get_source_context, related_sources, source_graph
+from kg_api.web.shared.dependencies import CalledRead, ConceptId, Offset, Ontology, Open
+from kg_api.web.shared.limits import valid
+from kg_api.web.shared.security import note_outcome
+from kg_api.web.ui.graph.concepts import draw_related, draw_ways
+from kg_api.web.ui.links import COMMUNITIES, GRAPH, MAP, PROPOSALS, address
+from kg_api.web.ui.links import CONCEPTS as LINKS_CONCEPTS
+from kg_api.web.ui.rendering import draw_around, draw_document, is_elsewhere, render, wants_part
+
+PAGE_SIZE: Final = 50
+CONCEPTS: Final = 30
+PASSAGES: Final = 10
+
+communities_router = APIRouter(include_in_schema=False)
+
+
+@communities_router.get(COMMUNITIES)
+def communities_page(
+    container: Open, ontology: Annotated[str, Query(max_length=1000)] = "", offset: Offset = 0
+) -> HTMLResponse:
+    """Show the communities of an ontology, the largest first."""
+    ontologies = names_of_ontologies(container.graph)
+    ontology = ontology or (ontologies[0] if ontologies else "")
+    shown: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "found": None}
+    if ontology:
+        searched(container.graph, [ontology])  # one that is none of theirs is refused
+        found = container.communities.page(ontology, level=0, parent=None, offset=offset, limit=PAGE_SIZE)
+        shown |= {"found": found, **({} if found.communities else _why_none(container, ontology))}
+    return render("communities/list.html", shown)
+
+
+def _why_none(container: Container, ontology: str) -> dict[str, Any]:
+    """Whether there are concepts to make them of, and whether a worker has been asked to."""
+    concepts = list_concepts(container, ontology, limit=1).total
+    return {
+        "has_concepts": concepts > 0,
+        "detecting": ontology in embedding_progress(container.graph, COMMUNITY_DETECTION),
+    }
+
+
+@communities_router.post(COMMUNITIES + "/{ontology}/detect")
+def detect(request: Request, container: Open, ontology: Ontology) -> Response:
+    """Have the communities of an ontology detected now."""
+    note_outcome(request, detect_communities(container, ontology))
+    return RedirectResponse(address(COMMUNITIES, ontology=ontology), 303)
+
+
+@communities_router.get(COMMUNITIES + "/{ontology}/detect")
+def page_to_detect_on(ontology: Ontology) -> Response:
+    """Lead to where they are detected from: the form's address is no community."""
+    return RedirectResponse(address(COMMUNITIES, ontology=ontology), 303)
+
+
+@communities_router.get(COMMUNITIES + "/{ontology}/{community_id}")
+def community_page(container: Open, ontology: Ontology, community_id: CommunityId) -> HTMLResponse:
+    """Show a community: its concepts, its parts, and where most is said of it."""
+    found = container.communities.find(ontology, community_id, concepts=CONCEPTS, passages=PASSAGES)
+    shown: dict[str, Any] = {"community": found, "parts": None}
+    if found.parts:
+        shown["parts"] = container.communities.page(
+            ontology, level=0, parent=found.community_id, offset=0, limit=PAGE_SIZE
+        )
+    return render("communities/page.html", shown)
+
+
+# The pages of concepts: found, proved by quotes, walked from one to the next, and tied to each other.
+
+FOUND: Final = 20
+QUOTES: Final = 20
+CONCEPTS_PAGE_SIZE: Final = 100
+PATHS: Final = 5
+SoughtPhrase = Annotated[Text, Query(max_length=MAX_PHRASE)]
+
+concepts_router = APIRouter(include_in_schema=False)
+
+
+@concepts_router.get(LINKS_CONCEPTS)
+def concepts_page(
+    container: Open,
+    q: SoughtPhrase = "",
+    ontology: Annotated[str, Query(max_length=1000)] = "",
+    offset: Offset = 0,
+) -> HTMLResponse:
+    """Show concepts that fit a phrase; without one, those of an ontology."""
+    ontologies = names_of_ontologies(container.graph)
+    ontology = ontology or (ontologies[0] if ontologies and not q.strip() else "")
+    shown: dict[str, Any] = {"q": q, "ontology": ontology, "ontologies": ontologies}
+    shown |= {"hits": None, "listed": None}
+    if q.strip():
+        shown["hits"] = _found(container, q, ontology)
+    elif ontology:
+        shown["listed"] = _listed(container, ontology, offset)
+    return render("concepts/list.html", shown)
+
+
+def _found(container: Container, phrase: str, ontology: str) -> ConceptHits:
+    within = searched(container.graph, [ontology] if ontology else None)
+    return container.concepts.search(phrase, within, FOUND)
+
+
+def _listed(container: Container, ontology: str, offset: int) -> ConceptList:
+    searched(container.graph, [ontology])  # one that is none of theirs is refused
+    return container.concepts.page(ontology, offset, CONCEPTS_PAGE_SIZE)
+
+
+@concepts_router.get(LINKS_CONCEPTS + "/{concept_id}")
+def concept_page(container: Open, concept_id: ConceptId, to: SoughtPhrase = "") -> HTMLResponse:
+    """Show a concept: what proves it, what it is related to, and the ways to another one."""
+    concept = container.concepts.details(concept_id, QUOTES)
+    shown: dict[str, Any] = {"concept": concept, "to": to, "paths": None, "unknown": None}
+    shown |= {"drawn": draw_related(concept), "drawn_ways": None}
+    if to.strip():
+        within = searched(container.graph, [concept.ontology])
+        try:
+            found = container.concepts.paths(concept.concept_id, to, within, MAX_HOPS, PATHS)
+            shown |= {"paths": found, "drawn_ways": draw_ways(found)}
+        except (NotFound, InvalidInput) as error:
+            shown["unknown"] = str(error)
+    return render("concepts/page.html", shown)
+
+
+# The page of the map of an ontology's passages.
+
+Colour = Literal["document", "community", "date"]
+LISTED: Final = 100
+"""Groups."""
+SHOWN: Final = 200
+"""Passages that were chosen; the page says of how many."""
+MAX_IDS: Final = 20_000
+"""Characters: more than so many ids have."""
+
+passage_map_router = APIRouter(include_in_schema=False)
+
+
+@passage_map_router.get(MAP)
+def map_page(
+    request: Request,
+    container: Open,
+    ontology: Annotated[str, Query(max_length=1000)] = "",
+    colour: Colour = "document",
+) -> HTMLResponse:
+    """Show the passages of an ontology as points, and the groups that they are coloured by as a list.
+
+    To htmx the groups alone: the points are there, and have all that they can be coloured by.
+    """
+    ontologies = names_of_ontologies(container.graph)
+    ontology = ontology or (ontologies[0] if ontologies else "")
+    shown: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "colour": colour}
+    shown |= {"colours": get_args(Colour), "documents": None, "communities": None, "years": None}
+    if ontology:
+        searched(container.graph, [ontology])  # one that is none of theirs is refused
+        read_embedding_state(container.graph, ontology)  # and one that is not there
+        shown |= _groups(container, ontology, colour)
+    return render("map/groups.html" if wants_part(request) else "map/page.html", shown)
+
+
+@passage_map_router.get(MAP + "/passages")
+def chosen_passages(
+    container: Open, ids: Annotated[str, Query(max_length=MAX_IDS)] = "", of: Annotated[int, Query(ge=0)] = 0
+) -> HTMLResponse:
+    """Show passages that were chosen on the map, as a part of its page.
+
+    Args:
+        container: what is open.
+        ids: of the first, with commas between.
+        of: how many were chosen.
+    """
+    wanted = [each for each in ids.split(",") if each][:SHOWN]
+    found = {each.source_id: each for each in places_of(container.graph, wanted)}
+    passages = [found[each] for each in wanted if each in found]
+    return render("map/passages.html", {"passages": passages, "of": max(of, len(passages))})
+
+
+def _groups(container: Container, ontology: str, colour: Colour) -> dict[str, Any]:
+    if colour == "document":
+        return {"documents": list_documents(container, ontology, limit=LISTED)}
+    if colour == "community":
+        found = container.communities.page(ontology, level=0, parent=None, offset=0, limit=LISTED)
+        return {"communities": found}
+    asked = {"fields": [{"field": "date", "by": "year"}], "ontology": [ontology], "limit": LISTED}
+    return {"years": count_facets(container.graph, valid(FacetRequest, asked)).facets[0]}
+
+
+# The page of proposed links, to be accepted or rejected.
+
+PROPOSALS_PAGE_SIZE: Final = 20
+DECISIONS: Final[dict[str, ProposalState]] = {"accept": "accepted", "reject": "rejected", "undo": "open"}
+
+proposals_router = APIRouter(include_in_schema=False)
+
+
+@proposals_router.get(PROPOSALS)
+def proposals_page(
+    container: Open,
+    ontology: Annotated[str, Query(max_length=1000)] = "",
+    state: ProposalState = "open",
+    offset: Offset = 0,
+) -> HTMLResponse:
+    """Show proposed links, the best first."""
+    found = list_proposals(container, ontology or None, None, state, offset=offset, limit=PROPOSALS_PAGE_SIZE)
+    shown = {"found": found, "ontology": ontology, "state": state, "states": get_args(ProposalState)}
+    return render("proposals/page.html", {**shown, "ontologies": names_of_ontologies(container.graph)})
+
+
+@proposals_router.post(PROPOSALS + "/{proposal_id}/{decision}")
+def decide(
+    request: Request, container: Open, proposal_id: ProposalId, decision: Literal["accept", "reject", "undo"]
+) -> Response:
+    """Accept or reject a link, or open it again; to htmx the proposal as it is then."""
+    decided = container.proposals.decide(proposal_id, DECISIONS[decision], None)
+    note_outcome(request, decided)
+    if wants_part(request):
+        return render("proposals/one.html", {"proposal": decided})
+    return RedirectResponse(PROPOSALS, 303)
+
+
+# The page of what a passage stands near to, from which one goes on to the next; and of a document.
+
+BESIDE: Final = 3
+"""Paragraphs before and after."""
+LOOKED_AT: Final = 60
+"""Those of the same document are among them."""
+ELSEWHERE: Final = 30
+SOURCE_GRAPH_PASSAGES: Final = 1000
+"""Of a document; of a longer one the first, which the page says."""
+NEIGHBOURS: Final = 3
+
+source_graph_router = APIRouter(include_in_schema=False)
+
+
+@source_graph_router.get(GRAPH + "/{source_id:path}")
+def graph_page(container: Open, source_id: CalledRead) -> HTMLResponse:
+    """Show what is around a passage; called by a document, how its passages hang together."""
+    try:
+        centre = get_source(container, source_id)
+    except NotFound:
+        return _document(container, source_id)
+    return _around(container, centre)
+
+
+def _around(container: Container, centre: Place) -> HTMLResponse:
+    beside = get_source_context(container, centre.source_id, BESIDE).sources
+    asked = RelatedSearch(kinds=["passage", "image"], limit=LOOKED_AT)
+    related = related_sources(container, centre.source_id, asked)
+    elsewhere = [each for each in related.sources if is_elsewhere(each)][:ELSEWHERE]
+    concepts = concepts_of(container.graph, [each.source_id for each in (*beside, *elsewhere)])
+    shown = {"centre": centre, "beside": beside, "elsewhere": elsewhere, "concepts": concepts}
+    shown |= {"drawn": draw_around(centre, beside, elsewhere, concepts), "degraded": related.degraded}
+    return render("graph/passage.html", shown)
+
+
+def _document(container: Container, called: str) -> HTMLResponse:
+    document = find_summary(container.graph, called)
+    asked = GraphRequest(
+        documents=[document.document_id],
+        across_documents_only=False,
+        neighbours=NEIGHBOURS,
+        max_nodes=SOURCE_GRAPH_PASSAGES,
+    )
+    found = source_graph(container, asked)
+    passages = places_of(container.graph, [each.source_id for each in found.nodes])
+    shown = {"document": document, "found": found, "passages": passages}
+    shown |= {"drawn": draw_document(passages, found.edges), "degraded": found.degraded}
+    shown |= {"degrees": {each.source_id: each.degree for each in found.nodes}}
+    return render("graph/document.html", shown)

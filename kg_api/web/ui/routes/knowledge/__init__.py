@@ -1,1 +1,0 @@
-"""Pages of what kg knows: concepts, communities, proposed links."""

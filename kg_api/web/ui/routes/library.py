@@ -1,0 +1,436 @@
+"""The documents page: what there is, added and deleted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, get_args
+
+from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
+
+from kg_api.access.keys import narrowed
+from kg_api.container import Container
+from kg_api.errors import InvalidInput, KgError
+from kg_api.graph import library
+from kg_api.graph.judgements import count_questions, relevances
+from kg_api.graph.names import names_of_ontologies, unknown_ontology
+from kg_api.graph.review import count_waiting, list_waiting
+from kg_api.graph.search import concepts_of
+from kg_api.ingest.service import APPROVED_A_REQUEST
+from kg_api.schemas.documents import MAX_REVIEWED, Approval, Approved, EmbeddingStatus, Rejected, Review
+from kg_api.schemas.evaluation import question_text
+from kg_api.schemas.filters import DocumentFilter
+from kg_api.schemas.folders import Folder, NewFolder, ScanRequest
+from kg_api.schemas.languages import LANGUAGE_NAMES
+from kg_api.schemas.operations import FINISHED
+from kg_api.schemas.search import DocumentReading, SourceHit
+from kg_api.schemas.vocabulary import MAX_LIMIT, MAX_PARAGRAPH, ContextMode, ExtractorName, Strategy
+from kg_api.web.api import documents
+from kg_api.web.api.documents import (
+    FolderId,
+    approve_documents,
+    delete_document,
+    delete_ontology,
+    get_language,
+    get_synonyms,
+    ingest_document,
+    list_folders,
+    list_ontologies,
+    reject_documents,
+)
+from kg_api.web.api.embedding import (
+    get_embedding_config,
+    get_extraction_config,
+    ontology_embedding_status,
+    refused,
+)
+from kg_api.web.shared.dependencies import CalledDocument, CalledRead, Offset, Ontology, Open
+from kg_api.web.shared.limits import valid
+from kg_api.web.shared.security import note_outcome
+from kg_api.web.ui.links import DOCUMENTS, FOLDERS, ONTOLOGIES, READ, REVIEW, address, below
+from kg_api.web.ui.rendering import PAGE_SIZE as QUESTIONS_PAGE_SIZE
+from kg_api.web.ui.rendering import AskedQuestion, Question, address_of_hit, render, wants_part
+
+PAGE_SIZE: Final = 50
+BY_SCRIPT: Final = "application/json"
+
+Done = Annotated[str, Query(max_length=40)]
+"""What was done by the form that led here; a word of `DONE`."""
+
+documents_router = APIRouter(include_in_schema=False)
+
+
+@documents_router.get(DOCUMENTS)
+def documents_page(
+    request: Request,
+    container: Open,
+    ontology: Annotated[str, Query(max_length=1000)] = "",
+    where: Annotated[str, Query(max_length=2000)] = "",
+    offset: Offset = 0,
+    *,
+    done: Done = "",
+) -> HTMLResponse:
+    """Show the documents of an ontology, or of all; to htmx the list alone."""
+    conditions = valid(DocumentFilter, {"where": [where] if where.strip() else []}).where
+    found = library.list_documents(
+        container.graph, ontology=ontology or None, where=conditions, offset=offset, limit=PAGE_SIZE
+    )
+    shown = {"ontology": ontology, "where": where, "found": found, "done": done}
+    if wants_part(request):
+        return render("documents/list.html", shown)
+    return render("documents/page.html", {**shown, **_ontologies(container)})
+
+
+def _ontologies(container: Container) -> dict[str, object]:
+    graph = container.graph
+    return {"ontologies": names_of_ontologies(graph), "waiting": count_waiting(graph)}
+
+
+@documents_router.post(DOCUMENTS)
+async def add_document(request: Request, container: Open) -> Response:
+    """Take a file in; a script is told what became of it, a form is led to the list."""
+    ingested = await ingest_document(container, request, Response())
+    if BY_SCRIPT in request.headers.get("accept", ""):
+        return JSONResponse(ingested.model_dump(mode="json"))
+    note_outcome(request, ingested)
+    return RedirectResponse(address(DOCUMENTS, ontology=ingested.ontology), 303)
+
+
+@documents_router.get(DOCUMENTS + "/{document_id}/delete")
+def deletion_page(container: Open, document_id: CalledDocument) -> HTMLResponse:
+    """Show what would go with a document, before it goes."""
+    return render("documents/delete.html", {"document": library.find_summary(container.graph, document_id)})
+
+
+@documents_router.post(DOCUMENTS + "/{document_id}/delete")
+def delete(request: Request, container: Open, document_id: CalledDocument) -> Response:
+    """Delete a document, and lead to those that are left of its ontology."""
+    document = library.find_summary(container.graph, document_id)
+    note_outcome(request, delete_document(container, document.document_id))
+    return RedirectResponse(address(DOCUMENTS, ontology=document.ontology, done="document"), 303)
+
+
+# The pages of folders that are followed, for administrators.
+
+FIELD: Final = 10_000
+"""Characters of a field of a form, at most."""
+
+Text = Annotated[str, Form(max_length=FIELD)]
+folders_router = APIRouter(include_in_schema=False)
+
+
+@folders_router.get(FOLDERS)
+def folders_page(request: Request, container: Open) -> HTMLResponse:
+    """Show all folders with what became of their last scans; to htmx the list alone."""
+    listed = documents.list_folders(container).folders
+    shown: dict[str, Any] = {"folders": listed, "is_scanned": any(map(_is_scanned, listed))}
+    if wants_part(request):
+        return render("folders/list.html", {**shown, "finished": FINISHED})
+    shown |= {"finished": FINISHED, "ontologies": names_of_ontologies(container.graph)}
+    shown["roots"] = container.settings.sync.allowed
+    return render("folders/page.html", shown)
+
+
+@folders_router.post(FOLDERS)
+def add(
+    request: Request,
+    container: Open,
+    path: Text = "",
+    ontology: Text = "",
+    *,
+    every_seconds: Annotated[int, Form()] = 300,
+    prefix: Text = "",
+    review: Annotated[bool, Form()] = False,
+) -> Response:
+    """Follow a folder."""
+    asked = {"path": path, "ontology": ontology, "prefix": prefix}
+    new = valid(NewFolder, {**asked, "every_seconds": every_seconds, "review": review})
+    return _to_folder(request, documents.add_folder(container, new))
+
+
+@folders_router.get(FOLDERS + "/{folder_id}")
+def folder_page(request: Request, container: Open, folder_id: FolderId) -> HTMLResponse:
+    """Show a folder and what its last scan found; to htmx the findings alone."""
+    found = documents.get_folder(container, folder_id)
+    shown = {"folder": found, "finished": FINISHED, "is_scanned": _is_scanned(found)}
+    return render("folders/found.html" if wants_part(request) else "folders/one.html", shown)
+
+
+@folders_router.get(FOLDERS + "/{folder_id}/scan")
+def emptied_page(container: Open, folder_id: FolderId) -> Response:
+    """Show what would go with a folder that looks cleared, before a scan believes that."""
+    found = documents.get_folder(container, folder_id)
+    if not found.looks_emptied:
+        return RedirectResponse(below(FOLDERS, folder_id), 303)
+    return render("folders/emptied.html", {"folder": found})
+
+
+@folders_router.post(FOLDERS + "/{folder_id}/scan")
+def scan(
+    request: Request,
+    container: Open,
+    folder_id: FolderId,
+    *,
+    allow_empty: Annotated[bool, Form()] = False,
+) -> Response:
+    """Ask for a scan now."""
+    return _to_folder(
+        request, documents.scan_folder(container, folder_id, ScanRequest(allow_empty=allow_empty))
+    )
+
+
+@folders_router.get(FOLDERS + "/{folder_id}/remove")
+def removal_page(container: Open, folder_id: FolderId) -> HTMLResponse:
+    """Show what would become of a folder's documents, before it is removed."""
+    return render("folders/remove.html", {"folder": documents.get_folder(container, folder_id)})
+
+
+@folders_router.post(FOLDERS + "/{folder_id}/remove")
+def remove(
+    request: Request,
+    container: Open,
+    folder_id: FolderId,
+    *,
+    delete_documents: Annotated[bool, Form()] = False,
+) -> Response:
+    """Follow a folder no more; its documents go with it only where that is said."""
+    note_outcome(request, documents.remove_folder(container, folder_id, delete_documents=delete_documents))
+    return RedirectResponse(FOLDERS, 303)
+
+
+def _is_scanned(folder: Folder) -> bool:
+    return folder.state is not None and folder.state not in FINISHED
+
+
+def _to_folder(request: Request, folder: Folder) -> Response:
+    note_outcome(request, folder)
+    return RedirectResponse(below(FOLDERS, folder.folder_id), 303)
+
+
+# The pages of ontologies: which there are, how each is set up, and deleting one.
+
+REFUSED_SHOWN: Final = 20
+CHOICES: Final = {
+    "strategies": get_args(Strategy),
+    "contexts": get_args(ContextMode),
+    "extractors": get_args(ExtractorName),
+    "languages": LANGUAGE_NAMES,
+}
+"""Of the forms."""
+
+ontologies_router = APIRouter(include_in_schema=False)
+
+
+@ontologies_router.get(ONTOLOGIES)
+def ontologies_page(container: Open) -> HTMLResponse:
+    """Show all ontologies with what they hold."""
+    return render("ontologies/page.html", {"found": list_ontologies(container)})
+
+
+@ontologies_router.get(ONTOLOGIES + "/{ontology}")
+def ontology_page(container: Open, ontology: Ontology, done: Done = "") -> HTMLResponse:
+    """Show how an ontology is embedded, read for concepts and searched by words."""
+    status = ontology_embedding_status(container, ontology)
+    shown = {
+        "ontology": ontology,
+        "done": done,
+        "status": status,
+        "refused": _refused(container, status),
+        "embedding": get_embedding_config(container, ontology),
+        "extraction": get_extraction_config(container, ontology),
+        "language": get_language(container, ontology),
+        "synonyms": get_synonyms(container, ontology).groups,
+    }
+    return render("ontologies/one.html", shown | CHOICES)
+
+
+@ontologies_router.get(ONTOLOGIES + "/{ontology}/delete")
+def deletion_page_ontologies(container: Open, ontology: Ontology) -> HTMLResponse:
+    """Show what would go with an ontology, before it goes."""
+    extraction = get_extraction_config(container, ontology)
+    listed = list_ontologies(container)
+    held = {each.ontology: each for each in listed.ontologies}
+    if ontology not in held:  # it went meanwhile
+        raise unknown_ontology(container.graph, ontology)
+    shown = {
+        "ontology": ontology,
+        "held": held[ontology],
+        "waiting": listed.waiting.get(ontology, 0),
+        "folders": sum(each.ontology == ontology for each in list_folders(container).folders),
+        "extraction": extraction,
+        "judged": count_questions(container.graph, ontology),
+    }
+    return render("ontologies/delete.html", shown)
+
+
+@ontologies_router.post(ONTOLOGIES + "/{ontology}/delete")
+def delete_ontologies(request: Request, container: Open, ontology: Ontology) -> Response:
+    """Delete an ontology with all that is in it."""
+    note_outcome(request, delete_ontology(container, ontology))
+    return RedirectResponse(ONTOLOGIES, 303)
+
+
+def _refused(container: Container, status: EmbeddingStatus) -> object:
+    """The first sources that the model did not take; they are asked for only where there are any."""
+    if not status.refused or status.ontology is None:
+        return []
+    return refused(container, status.ontology).sources[:REFUSED_SHOWN]
+
+
+# The reading page: a document in its order, from a place on, with the concepts that it names.
+
+BEFORE_HIT: Final = 3
+"""Paragraphs."""
+
+reading_router = APIRouter(include_in_schema=False)
+
+
+@dataclass(frozen=True, slots=True)
+class HitAmongHits:
+    """A hit among those of its search."""
+
+    hit: SourceHit
+    earlier: str | None
+    """Where the one before it is read; none: it is the first one."""
+    later: str | None
+
+
+@reading_router.get(READ + "/{document_id:path}")
+def reading_page(
+    request: Request,
+    container: Open,
+    document_id: CalledRead,
+    question: AskedQuestion,
+    *,
+    start: Annotated[int | None, Query(ge=0, le=MAX_PARAGRAPH)] = None,
+    at: Annotated[int | None, Query(ge=0, le=MAX_PARAGRAPH)] = None,
+    hit: Annotated[int | None, Query(ge=1, le=MAX_LIMIT)] = None,
+) -> HTMLResponse:
+    """Show a document from a place on; to htmx the paragraphs alone."""
+    reading = _read(container, document_id, start, at)
+    here = {"question": question, "at": at, "number": hit, "path": below(READ, reading.document.document_id)}
+    concepts = concepts_of(container.graph, [each.source_id for each in reading.sources])
+    place = (reading.document.document_id, at)
+    found = None if hit is None or question.is_blank else _among_hits(container, question, hit, place)
+    shown: dict[str, Any] = {**here, "reading": reading, "concepts": concepts, "found": found}
+    shown["judged"] = _judged(container, question, reading)
+    return render("reading/part.html" if wants_part(request) else "reading/page.html", shown)
+
+
+def _judged(container: Container, question: Question, reading: DocumentReading) -> dict[str, int] | None:
+    """How passages were judged as answers, by source id; None where nobody judges."""
+    if not question.judging or question.is_blank:
+        return None
+    sources = [(reading.document.ontology, each.source_id) for each in reading.sources]
+    return relevances(container.graph, question_text(question.text), sources)
+
+
+def _read(container: Container, called: str, start: int | None, at: int | None) -> DocumentReading:
+    """From a place on; from its beginning, where it has become shorter than that."""
+    if start is not None or at is None:
+        return container.search.read(called, None, start)
+    try:
+        return container.search.read(called, None, max(0, at - BEFORE_HIT))
+    except InvalidInput:
+        return container.search.read(called)
+
+
+def _among_hits(
+    container: Container, question: Question, number: int, place: tuple[str, int | None]
+) -> HitAmongHits | None:
+    """None where the search has no such hit, or cannot answer: the document is read all the same."""
+    try:
+        search = question.as_search(limit=min(max(number + 1, QUESTIONS_PAGE_SIZE), MAX_LIMIT))
+        hits = container.search.search(narrowed(container.graph, search)).sources
+    except (KgError, RequestValidationError):
+        return None
+    if number > len(hits) or (hits[number - 1].document_id, hits[number - 1].paragraph) != place:
+        return None
+    earlier = address_of_hit(question, hits[number - 2], number - 1) if number > 1 else None
+    later = address_of_hit(question, hits[number], number + 1) if number < len(hits) else None
+    return HitAmongHits(hits[number - 1], earlier, later)
+
+
+# The page of documents that wait until somebody approves them.
+
+REVIEW_PAGE_SIZE: Final = 20
+
+Name = Annotated[str, Form(max_length=10_000)]
+Names = Annotated[list[Name], Form(max_length=MAX_REVIEWED)]
+Tick = Annotated[bool, Form()]
+
+review_router = APIRouter(include_in_schema=False)
+
+
+@review_router.get(REVIEW)
+def review_page(
+    container: Open, ontology: Annotated[str, Query(max_length=1000)] = "", offset: Offset = 0
+) -> HTMLResponse:
+    """Show documents that wait, by ontology and name."""
+    found = list_waiting(container.graph, ontology=ontology or None, offset=offset, limit=REVIEW_PAGE_SIZE)
+    waiting = count_waiting(container.graph)
+    return render(
+        "review/page.html",
+        {"found": found, "ontology": ontology, "ontologies": sorted(waiting), "waiting": waiting},
+    )
+
+
+@review_router.get(REVIEW + "/approve")
+def approval_page(container: Open, ontology: Annotated[str, Query(max_length=1000)] = "") -> Response:
+    """Show what of an ontology would be stored, before it is."""
+    return _before(container, "approve", ontology)
+
+
+@review_router.get(REVIEW + "/reject")
+def rejection_page(container: Open, ontology: Annotated[str, Query(max_length=1000)] = "") -> Response:
+    """Show what of an ontology would wait no more, before it is so."""
+    return _before(container, "reject", ontology)
+
+
+def _before(container: Container, decision: str, ontology: str) -> Response:
+    if not ontology:  # as where a form's address is opened
+        return RedirectResponse(REVIEW, 303)
+    found = list_waiting(container.graph, ontology=ontology, offset=0, limit=REVIEW_PAGE_SIZE)
+    shown = {"decision": decision, "ontology": ontology, "found": found}
+    return render("review/all.html", {**shown, "portion": APPROVED_A_REQUEST, "most": MAX_REVIEWED})
+
+
+@review_router.post(REVIEW + "/approve")
+def approve(
+    request: Request,
+    container: Open,
+    ontology: Name = "",
+    documents: Names = [],  # noqa: B006 - FastAPI copies it
+    *,
+    every: Tick = False,
+    after: Name = "",
+    only: Name = "",
+) -> Response:
+    """Store documents that wait; what could not be, and how to go on with many, is a page of its own."""
+    asked: dict[str, Any] = {"ontology": ontology, "documents": documents or None, "all": every}
+    approved = approve_documents(container, valid(Approval, {**asked, "after": after or None}))
+    if not approved.unknown and not approved.next and all(each.ingested for each in approved.outcomes):
+        return _to_list(request, approved, only)
+    note_outcome(request, approved)
+    return render("review/outcome.html", {"approved": approved, "ontology": ontology, "only": only})
+
+
+@review_router.post(REVIEW + "/reject")
+def reject(
+    request: Request,
+    container: Open,
+    ontology: Name = "",
+    documents: Names = [],  # noqa: B006 - FastAPI copies it
+    *,
+    every: Tick = False,
+    only: Name = "",
+) -> Response:
+    """Let documents wait no more; what was decided meanwhile is decided."""
+    asked = {"ontology": ontology, "documents": documents or None, "all": every}
+    return _to_list(request, reject_documents(container, valid(Review, asked)), only)
+
+
+def _to_list(request: Request, decided: Approved | Rejected, only: str) -> Response:
+    note_outcome(request, decided)
+    return RedirectResponse(address(REVIEW, ontology=only), 303)

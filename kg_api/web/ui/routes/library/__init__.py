@@ -1,1 +1,0 @@
-"""Pages of documents: what there is, and reading it."""

@@ -1,0 +1,236 @@
+"""The page that says what kg is, and what its words mean."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Final, Literal
+
+from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from kg_api.access.keys import SessionToken, end_session, open_session
+from kg_api.container import Container
+from kg_api.errors import NotFound
+from kg_api.graph.jobs import page_of_jobs
+from kg_api.graph.names import note_on_ontologies
+from kg_api.schemas.operations import FINISHED, CreatedKey, KeyRotation, NewKey
+from kg_api.schemas.vocabulary import MAX_KEY_NAME, JobState, KeyScope
+from kg_api.web.api import operations
+from kg_api.web.api.operations import CalledKey, create_key, list_audit, list_keys, revoke_key, rotate_key
+from kg_api.web.shared.dependencies import JobId, Offset, Open
+from kg_api.web.shared.limits import valid
+from kg_api.web.shared.security import (
+    Doorkeeper,
+    SignInRate,
+    drop_cookies,
+    keep_cookie,
+    note_access,
+    note_outcome,
+    sent_session,
+)
+from kg_api.web.ui.links import AUDIT, HELP, JOBS, KEYS, address
+from kg_api.web.ui.rendering import render, wants_part
+from kg_api.web.ui.sign_in import LOGIN, LOGOUT, NOT_KEPT, page_to_show
+
+explaining_router = APIRouter(include_in_schema=False)
+
+
+@explaining_router.get(HELP)
+def help_page() -> HTMLResponse:
+    """Say what kg is."""
+    return render("help/page.html", {})
+
+
+# The jobs page: what kg works on, as it goes on.
+
+PAGE_SIZE: Final = 30
+RETRIED: Final = frozenset({JobState.DEAD, JobState.CANCELLED, JobState.COMPLETED_WITH_ERRORS})
+"""States of jobs that can be tried again."""
+
+jobs_router = APIRouter(include_in_schema=False)
+
+
+@jobs_router.get(JOBS)
+def jobs_page(
+    request: Request,
+    container: Open,
+    state: JobState | Literal[""] = "",
+    kind: Annotated[str, Query(max_length=50, pattern="^[a-z_]*$")] = "",
+    ontology: Annotated[str, Query(max_length=1000)] = "",
+    *,
+    offset: Offset = 0,
+) -> HTMLResponse:
+    """Show jobs, the newest first, all but scheduled ones or one kind; to htmx the list alone."""
+    found, total = page_of_jobs(
+        container.graph,
+        state=state or None,
+        kind=kind or None,
+        ontology=ontology or None,
+        offset=offset,
+        limit=PAGE_SIZE,
+    )
+    page = {"offset": offset, "limit": PAGE_SIZE, "total": total}
+    shown = {"jobs": found, "page": page, "state": state, "kind": kind, "ontology": ontology}
+    shown |= {"here": address(JOBS, state=state, kind=kind, ontology=ontology, offset=offset or None)}
+    shown |= {"states": list(JobState), "finished": FINISHED, "retried": RETRIED}
+    return render("jobs/list.html" if wants_part(request) else "jobs/page.html", shown)
+
+
+@jobs_router.post(JOBS + "/{job_id}/cancel")
+def cancel(request: Request, container: Open, job_id: JobId) -> Response:
+    """End a job."""
+    note_outcome(request, operations.cancel(container, job_id))
+    return RedirectResponse(JOBS, 303)
+
+
+@jobs_router.post(JOBS + "/{job_id}/retry")
+def retry(request: Request, container: Open, job_id: JobId) -> Response:
+    """Try a job again."""
+    note_outcome(request, operations.retry(container, job_id))
+    return RedirectResponse(JOBS, 303)
+
+
+# The pages of keys and of what was changed with them, for administrators.
+
+KEYS_PAGE_SIZE: Final = 50
+FIELD: Final = 10_000
+"""Characters of a field of a form, at most."""
+
+keys_router = APIRouter(include_in_schema=False)
+
+
+@keys_router.get(KEYS)
+def keys_page(request: Request, container: Open) -> HTMLResponse:
+    """Show all keys, those that can be used first."""
+    listed = list_keys(container, request)
+    keys = sorted(listed.keys, key=lambda each: each.state != "active")
+    return render("keys/page.html", {"keys": keys, "required": listed.required})
+
+
+@keys_router.post(KEYS)
+def create(
+    request: Request,
+    container: Open,
+    name: Annotated[str, Form(max_length=FIELD)] = "",
+    scope: Annotated[KeyScope, Form()] = "read",
+    *,
+    ontologies: Annotated[str, Form(max_length=FIELD)] = "",
+    valid_days: Annotated[str, Form(max_length=FIELD)] = "",
+) -> HTMLResponse:
+    """Make a key, and show it this once."""
+    named = [each.strip() for each in re.split("[,\n]", ontologies) if each.strip()]
+    asked = {
+        "name": name,
+        "scope": scope,
+        "ontologies": named if ontologies.strip() else None,
+        "valid_days": valid_days or None,
+    }
+    return _created(request, container, create_key(container, request, valid(NewKey, asked)))
+
+
+@keys_router.post(KEYS + "/{key_id}/rotate")
+def rotate(request: Request, container: Open, key_id: CalledKey) -> HTMLResponse:
+    """Make a key in the place of another, which is good for a day more, and show it this once."""
+    return _created(request, container, rotate_key(container, request, key_id, KeyRotation()))
+
+
+def _created(request: Request, container: Container, key: CreatedKey) -> HTMLResponse:
+    """Ontologies that are not there may be meant, or misspelt: that is said."""
+    note_outcome(request, key)
+    notes = note_on_ontologies(container.graph, key.ontologies)
+    return render("keys/created.html", {"key": key, "notes": notes}, 201)
+
+
+@keys_router.get(KEYS + "/{key_id}/revoke")
+def revocation_page(request: Request, container: Open, key_id: CalledKey) -> HTMLResponse:
+    """Show what a key is good for, before it is worth nothing."""
+    for each in list_keys(container, request).keys:
+        if each.key_id == key_id:
+            return render("keys/revoke.html", {"key": each})
+    raise NotFound(f"there is no key {key_id!r}; the list of keys shows those that there are")
+
+
+@keys_router.post(KEYS + "/{key_id}/revoke")
+def revoke(request: Request, container: Open, key_id: CalledKey) -> Response:
+    """Make a key worth nothing."""
+    note_outcome(request, revoke_key(container, request, key_id))
+    return RedirectResponse(KEYS, 303)
+
+
+@keys_router.get(AUDIT)
+def audit_page(
+    container: Open, key: Annotated[str, Query(max_length=MAX_KEY_NAME)] = "", offset: Offset = 0
+) -> HTMLResponse:
+    """Show what was changed, when and with which key."""
+    found = list_audit(container, key or None, None, offset, KEYS_PAGE_SIZE)
+    return render("keys/audit.html", {"found": found, "key": key})
+
+
+# Signing in with a key, and out again.
+
+WRONG: Final = 401
+Next = Annotated[str, Query(alias="next")]
+
+session_router = APIRouter(include_in_schema=False)
+
+
+@session_router.get(LOGIN)
+def sign_in_page(request: Request, then: Next = "") -> HTMLResponse:
+    """Ask for a key."""
+    return _form(page_to_show(request, then))
+
+
+@session_router.post(LOGIN)
+async def sign_in(
+    request: Request,
+    container: Open,
+    key: Annotated[str, Form()] = "",
+    then: Annotated[str, Form(alias="next")] = "",
+) -> Response:
+    """Open a session where the key is good, and show the page that was asked for."""
+    rate: SignInRate = request.app.state.sign_in_rate
+    address = request.client.host if request.client else ""
+    rate.begin(address)
+    token = await _open(request, container, key.strip())
+    if token is None:
+        return _form(page_to_show(request, then), WRONG)
+    rate.succeed(address)
+    await _end(request, container)
+    response = RedirectResponse(page_to_show(request, then), 303, NOT_KEPT)
+    drop_cookies(request, response)
+    keep_cookie(request, response, token)
+    return response
+
+
+@session_router.post(LOGOUT)
+async def sign_out(request: Request, container: Open) -> Response:
+    """End the session."""
+    await _end(request, container)
+    response = RedirectResponse(LOGIN, 303, {**NOT_KEPT, "Clear-Site-Data": '"cache"'})
+    drop_cookies(request, response)
+    return response
+
+
+def _form(then: str, status: int = 200) -> HTMLResponse:
+    return render("session/page.html", {"then": then, "is_wrong": status == WRONG}, status)
+
+
+async def _open(request: Request, container: Container, key: str) -> SessionToken | None:
+    """None where the key is no good."""
+    door: Doorkeeper = request.app.state.door
+    access = await door.owner_of_key(request.scope, key)
+    if access is None:
+        return None
+    token = await run_in_threadpool(open_session, container.graph, access.key_id)
+    if token is not None:
+        note_access(request.scope, access)
+    return token
+
+
+async def _end(request: Request, container: Container) -> None:
+    """End the session that the browser has, if any."""
+    door: Doorkeeper = request.app.state.door
+    if token := sent_session(request.scope):
+        await run_in_threadpool(end_session, container.graph, token)
+        door.forget(token)

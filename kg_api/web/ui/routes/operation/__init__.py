@@ -1,1 +1,0 @@
-"""Pages of running kg: jobs, keys, signing in."""

@@ -1,1 +1,0 @@
-"""Pages of questions and what answers them."""

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from itertools import groupby
+
+# A number with what it counts, as a person writes it. Pure.
+
+
+def pluralize(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 document`, `2 documents`; `plural` where it is not the noun and an s."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def was(number: int) -> str:
+    """The verb behind what has been."""
+    return "was" if number == 1 else "were"
+
+
+# The pages of a passage, as people read them.
+
+
+def describe_pages(page: int, last_page: int | None) -> str:
+    """`page 3`, or `pages 3-4` of what begins on one and ends on the other."""
+    return f"page {page}" if last_page in {None, page} else f"pages {page}-{last_page}"
+
+
+def describe_ocr(confidence: float | None) -> str:
+    """`OCR, confidence 0.93` of what was read from a picture."""
+    return "OCR" if confidence is None else f"OCR, confidence {confidence:.2f}"
+
+
+def name_pages(numbers: Sequence[int]) -> str:
+    """`page 3`, or `pages 2-3, 5` of numbers in their order."""
+    runs = [[n for _, n in run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
+    told = ", ".join(f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+    return f"page {told}" if len(numbers) == 1 else f"pages {told}"
+
+
+# Names and addresses of machines.
+
+HOME_HEADER = "KG-Home"
+"""Names the home (`Home.instance`) whose service a request is meant for, and in a response whose it is."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host's name stands for this machine alone."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

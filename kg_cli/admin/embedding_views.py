@@ -1,0 +1,221 @@
+"""How text is embedded, as a person reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kg_api.schemas.documents import ConceptCounts, EdgeCounts, EmbeddingStatus, ImageCounts
+from kg_api.schemas.embedding import (
+    Cost,
+    EmbeddingConfig,
+    EmbeddingConfiguration,
+    EmbeddingStarted,
+    RefusedSource,
+    RefusedSources,
+    SpaceBuilding,
+    SpaceCheck,
+    SpaceDropped,
+    SpaceSwitched,
+)
+from kg_api.schemas.spaces import EmbeddingHealth, SpaceInfo, SpaceList
+from kg_api.wording import are, pluralize
+from kg_cli.terminal.console import cost_rows, note, print_table, say
+
+
+def print_counts(found: EmbeddingStatus) -> None:
+    """Print how many sources and concepts have their vector."""
+    counts = [found.total, found.embedded, found.missing, found.stale, found.refused]
+    name = found.ontology or "all ontologies"
+    columns = ["ontology", "total", "embedded", "missing", "stale", "refused"]
+    print_table(columns, [[name, *map(str, counts)]])
+    if found.concepts and found.concepts.total:
+        say(f"concepts: {_of_concepts(found.concepts)}")
+    if found.edges and found.edges.total:
+        say(f"relationships: {_counted(found.edges)}")
+    if found.images and found.images.total:
+        say(f"pictures: {_counted(found.images)}")
+    if found.building:
+        say(
+            "what is counted here is being built; until it is complete, searches find "
+            f"{pluralize(found.searchable, 'source')}"
+        )
+    if found.refused:
+        say("why sources are refused: kg admin source-embeddings refused --ontology NAME")
+
+
+def print_configuration(found: EmbeddingConfiguration) -> None:
+    """Print a configuration, where its vectors stand and what making them takes."""
+    config = found.config
+    rows = [
+        ("strategy", config.strategy),
+        ("chunk size", f"{config.chunk_size} {config.unit}"),
+        ("overlap", "-" if config.overlap is None else str(config.overlap)),
+        ("parent size", "-" if config.parent_size is None else f"{config.parent_size} characters"),
+        ("context", ": ".join(filter(None, (config.context, config.context_template)))),
+        ("space", f"{config.space} ({pluralize(found.dimensions, 'dimension')})"),
+        ("embed at ingestion", "on" if config.embed_on_ingest else "off"),
+        (
+            "sources",
+            f"{found.total}: {found.embedded} embedded, {found.missing} missing, {found.stale} stale"
+            + (f", {found.refused} refused" if found.refused else ""),
+        ),
+        *_others(found),
+    ]
+    due = found.missing + found.stale
+    title = found.ontology if found.applied else f"{found.ontology} (as it would be)"
+    print_table(["setting", "value"], [*rows, *(cost_rows(found.regeneration) if due else [])], title=title)
+    note(*found.notes)
+
+
+def print_started(started: EmbeddingStarted) -> None:
+    """Say what is embedded now."""
+    if started.job_id is None:
+        say("Nothing is missing or stale.")
+    else:
+        say(
+            f"{pluralize(started.due, 'source')} {are(started.due)} to be embedded; "
+            f"follow it with: kg jobs watch {started.job_id}"
+        )
+
+
+def print_refused(found: RefusedSources) -> None:
+    """Print what the model rejected, and why."""
+    print_reasons(found.sources)
+    say(
+        f"{pluralize(found.total, 'source')} {are(found.total)} refused; "
+        "`kg admin source-embeddings generate` tries them again"
+    )
+
+
+def print_reasons(sources: Sequence[RefusedSource]) -> None:
+    """Print why each source was set aside."""
+    rows = [[f"{each.document}, paragraph {each.paragraph}", each.reason] for each in sources]
+    if rows:
+        print_table(["source", "reason"], rows)
+
+
+def _of_concepts(counts: ConceptCounts) -> str:
+    later = f", {counts.deferred} of one source each to be embedded when asked for" if counts.deferred else ""
+    return _counted(counts) + later
+
+
+def _counted(counts: ConceptCounts | EdgeCounts | ImageCounts) -> str:
+    names = ("total", "embedded", "missing", "stale", "refused")
+    return ", ".join(f"{getattr(counts, name)} {name}" for name in names)
+
+
+def _others(found: EmbeddingConfiguration) -> list[tuple[str, str]]:
+    """What answers until the configuration is complete, and what one can go back to."""
+    told = {"answers until then": found.answering, "before": found.previous}
+    return [(name, _layout(config)) for name, config in told.items() if config is not None]
+
+
+def _layout(config: EmbeddingConfig) -> str:
+    chunks = f"{config.strategy} of {config.chunk_size} {config.unit}"
+    return f"{chunks}, context {config.context}, space {config.space}"
+
+
+# Embedding spaces as a person reads them.
+
+
+def print_spaces(found: SpaceList) -> None:
+    """Print each space with its model, and who uses it."""
+    rows = [
+        [f"{each.slug}\n{each.state}", f"{each.provider}\n{each.model}", _about(each), _uses(each)]
+        for each in found.spaces
+    ]
+    print_table(["space", "model", "what it takes and gives", "ontologies"], rows)
+
+
+def print_created(made: SpaceInfo) -> None:
+    """Say what was made, and how it comes to answer."""
+    say(f"the space {made.slug} is there: {made.provider} {made.model}, {made.dimensions} dimensions")
+    say(f"change to it while people search: kg admin spaces build {made.slug} --ontology NAME")
+
+
+def print_health(found: EmbeddingHealth) -> None:
+    """Print whether each space's model answers."""
+    rows = [
+        [
+            each.slug,
+            each.status,
+            "-" if each.latency_ms is None else f"{each.latency_ms:.0f} ms",
+            each.error or "",
+        ]
+        for each in found.spaces
+    ]
+    print_table(["space", "status", "latency", "error"], rows)
+    note(*found.notes)
+
+
+def print_builds(made: SpaceBuilding, *, dry_run: bool) -> None:
+    """Print what is built, or what that would take."""
+    rows = [
+        [
+            each.ontology,
+            each.answering,
+            str(each.due),
+            _takes(each.cost) if dry_run else each.job_id or "-",
+        ]
+        for each in made.builds
+    ]
+    print_table(["ontology", "answers meanwhile", "to embed", "takes" if dry_run else "job"], rows)
+    note(*made.notes)
+
+
+def print_next(slug: str) -> None:
+    """Say what follows a build."""
+    say(f"when it is complete: kg admin spaces check {slug} && kg admin spaces activate {slug}")
+
+
+def print_check(found: SpaceCheck) -> None:
+    """Print all that was looked at."""
+    rows = [[each.name, "ok" if each.ok else "NOT OK", each.detail] for each in found.findings]
+    print_table(["check", "result", "detail"], rows)
+
+
+def print_switched(switched: SpaceSwitched) -> None:
+    """Print what answers now, and what answered before."""
+    print_table(
+        ["ontology", "answered by", "now by"],
+        [[each.ontology, each.before, each.now] for each in switched.ontologies],
+    )
+    note(*switched.notes)
+    say(f"switched in {switched.seconds:.2f} s; new ontologies use {switched.space_of_new}")
+
+
+def print_dropped(dropped: SpaceDropped, *, what: str) -> None:
+    """Say what is being removed."""
+    say(f"{what} is being removed: job {dropped.job_id}")
+    note(*dropped.notes)
+
+
+def _uses(space: SpaceInfo) -> str:
+    """Whom it answers, for whom it is built, and who can go back to it."""
+    told = [
+        *space.ontologies,
+        *(f"{name} (building)" for name in space.building),
+        *(f"{name} (before)" for name in space.retiring),
+        *(["(new ones)"] if space.for_new else []),
+    ]
+    return "\n".join(told) or "-"
+
+
+def _about(space: SpaceInfo) -> str:
+    price = space.price_per_million_tokens
+    return f"{space.dimensions} dimensions\n{_takes_in(space)}\n" + (
+        "price not known" if price is None else f"${price:g} per 1M tokens" if price else "free"
+    )
+
+
+def _takes_in(space: SpaceInfo) -> str:
+    if space.modality == "image":
+        words = f"pictures, words of {space.max_tokens} tokens" if space.max_tokens else "pictures"
+        return f"{words}\n{space.batch_size} pictures at once"
+    return f"{space.max_tokens} tokens a text\n{space.batch_size} texts at once"
+
+
+def _takes(cost: Cost | None) -> str:
+    if cost is None:
+        return "-"
+    return "\n".join(f"{name}: {told}" if name else told for name, told in cost_rows(cost))
