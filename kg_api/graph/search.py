@@ -477,7 +477,7 @@ def by_concepts(
     """The sources that concepts lead to, and those that they are related to or near to; the best first.
 
     What was not linked with what is near to it yet is looked up in the index first, by a statement for each
-    space and the walk's once more.
+    space, and the concepts are walked once more.
 
     Args:
         graph: where they are.
@@ -488,14 +488,30 @@ def by_concepts(
         limit: so many.
         nearness: what is near in meaning, by space.
     """
-    begin = _begin(seeds, passages)
-    given = {**begin, **filters.scope(), **asked.parameters(), **_bounds(), "limit": limit}
-    given["near_of"] = {name: of for each in nearness for name, of in each.links().items()}
-    given["near_spaces"] = [each.space.slug for each in nearness]
-    (row,) = graph.read("search/by_concepts", near=None, **given)
-    if unlinked := row["unlinked"]:
+    scope = {**filters.scope(), **asked.parameters(), "imported": IMPORTED}
+    walk = {
+        "seeds": [asdict(seed) for seed in seeds],
+        "passages": [asdict(passage) for passage in passages],
+        "imported": IMPORTED,
+        "ontologies": scope.pop("ontologies"),
+        "near_of": {name: of for each in nearness for name, of in each.links().items()},
+        "near_spaces": [each.space.slug for each in nearness],
+        "most_concepts": MAX_CONCEPTS,
+        "most_related": MAX_RELATED,
+        "most_sources": MAX_SOURCES,
+        "most_appearances": MAX_APPEARANCES,
+        "most": NEAR_TO,
+        "most_linked": MAX_LINKED,
+        "nearest": FOLLOWED,
+        "share": NEAR_SHARE,
+    }
+    (reached,) = graph.read("search/concepts_reached", near=None, **walk)
+    if unlinked := reached["unlinked"]:
         near = [asdict(one) for each in nearness for one in _looked_up(graph, each, unlinked)]
-        (row,) = graph.read("search/by_concepts", near=near, **given)
+        (reached,) = graph.read("search/concepts_reached", near=near, **walk)
+    (row,) = graph.read(
+        "search/by_concepts", concepts=reached["concepts"], limit=limit, most_told=MAX_SHOWN, **scope
+    )
     return [
         to_lane_hit(
             row,
@@ -512,28 +528,6 @@ def _looked_up(graph: Graph, within: ConceptNearness, unlinked: Sequence[Mapping
         Seed(each["concept_id"], each["weight"]) for each in unlinked if each["space"] == within.space.slug
     ]
     return near_concepts(graph, within, own) if own else []
-
-
-def _bounds() -> dict[str, float]:
-    return {
-        "most_concepts": MAX_CONCEPTS,
-        "most_related": MAX_RELATED,
-        "most_sources": MAX_SOURCES,
-        "most_appearances": MAX_APPEARANCES,
-        "most_told": MAX_SHOWN,
-        "most": NEAR_TO,
-        "most_linked": MAX_LINKED,
-        "nearest": FOLLOWED,
-        "share": NEAR_SHARE,
-    }
-
-
-def _begin(seeds: Sequence[Seed], passages: Sequence[SeedPassage]) -> dict[str, Any]:
-    return {
-        "seeds": [asdict(seed) for seed in seeds],
-        "passages": [asdict(passage) for passage in passages],
-        "imported": IMPORTED,
-    }
 
 
 def concepts_of(graph: Graph, source_ids: Sequence[str]) -> dict[str, list[CarriedConcept]]:
