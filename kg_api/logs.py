@@ -26,7 +26,10 @@ class ForgivingStream(io.TextIOBase):
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
         self._stream = stream
-        self._raw = _raw_of(stream)
+        # The unbuffered stream below: a buffer keeps what it could not flush, and it would be written
+        # twice
+        raw = getattr(getattr(stream, "buffer", None), "raw", None)
+        self._raw = raw if isinstance(raw, io.RawIOBase) else None
         self._rest = b""
         """Of a line that was written in part: it is never lost, or the next line would go on in it."""
         self._lock = threading.Lock()
@@ -42,7 +45,15 @@ class ForgivingStream(io.TextIOBase):
                 self._kept.popleft()
                 self.lost += 1
             with contextlib.suppress(OSError, ValueError):  # ValueError: it is closed, as the process ends
-                self._write_kept()
+                self._finish()
+                if self.lost:
+                    self._put(json.dumps({"event": LOST, "lost": self.lost, "level": "warning"}) + "\n")
+                    self.lost = 0
+                    self._finish()
+                while self._kept:
+                    self._put(self._kept[0])
+                    self._kept.popleft()
+                    self._finish()
         return len(text)
 
     def flush(self) -> None:
@@ -51,17 +62,6 @@ class ForgivingStream(io.TextIOBase):
     def isatty(self) -> bool:
         """Whether a person reads it."""
         return self._stream.isatty()
-
-    def _write_kept(self) -> None:
-        self._finish()
-        if self.lost:
-            self._put(json.dumps({"event": LOST, "lost": self.lost, "level": "warning"}) + "\n")
-            self.lost = 0
-            self._finish()
-        while self._kept:
-            self._put(self._kept[0])
-            self._kept.popleft()
-            self._finish()
 
     def _put(self, text: str) -> None:
         """Write a line or begin it; an error means that nothing of it is written."""
@@ -80,12 +80,6 @@ class ForgivingStream(io.TextIOBase):
         if not (written := self._raw.write(data)):
             raise BlockingIOError
         return written
-
-
-def _raw_of(stream: TextIO) -> io.RawIOBase | None:
-    """The unbuffered stream below: a buffer keeps what it could not flush, and it would be written twice."""
-    raw = getattr(getattr(stream, "buffer", None), "raw", None)
-    return raw if isinstance(raw, io.RawIOBase) else None
 
 
 def standard_error() -> TextIO:
@@ -151,15 +145,6 @@ def configure_logs(settings: LogSettings) -> None:
         logger_factory=structlog.WriteLoggerFactory(stream),
         cache_logger_on_first_use=True,
     )
-    _route_libraries(stream, level, shared, renderers)
-
-
-def _route_libraries(
-    stream: TextIO,
-    level: int,
-    shared: list[structlog.typing.Processor],
-    renderers: list[structlog.typing.Processor],
-) -> None:
     handler = logging.StreamHandler(stream)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(

@@ -86,7 +86,8 @@ def reserve_room() -> None:
     files = {folder / f"{kind}_{os.getpid()}.db": size for kind, size in RESERVED_BYTES.items()}
     try:
         for path, size in files.items():
-            _fill(path, size)
+            with path.open("ab") as file:
+                file.write(bytes(max(size - file.tell(), 0)))
     except OSError as error:
         for path in files:
             path.unlink(missing_ok=True)
@@ -102,11 +103,6 @@ def forget_dead() -> None:
         found = _LIVE.fullmatch(path.name)
         if found and not psutil.pid_exists(int(found[1])):
             path.unlink(missing_ok=True)
-
-
-def _fill(path: Path, size: int) -> None:
-    with path.open("ab") as file:
-        file.write(bytes(max(size - file.tell(), 0)))
 
 
 # All metrics as Prometheus reads them.

@@ -130,7 +130,16 @@ def run_command(arguments: list[str]) -> int:
     try:
         app(arguments, prog_name="kg")
     except SystemExit as end:
-        return _flush(end.code if isinstance(end.code, int) else 0 if end.code is None else UNEXPECTED)
+        # Write what is still to be written; a reader that went away, such as `head`, is no error of ours
+        code = end.code if isinstance(end.code, int) else 0 if end.code is None else UNEXPECTED
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            os.dup2(
+                os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+            )  # or the interpreter complains at its end
+            return code or UNEXPECTED
+        return code
     except KgError as error:
         _complain(str(error), error)
         return error.exit_code
@@ -141,18 +150,6 @@ def run_command(arguments: list[str]) -> int:
 
         _complain(crash.describe(error), error)
     return UNEXPECTED
-
-
-def _flush(code: int) -> int:
-    """Write what is still to be written; a reader that went away, such as `head`, is no error of ours."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # or the interpreter complains at its end
-        return code or UNEXPECTED
-    return code
 
 
 def _complain(message: str, error: Exception) -> None:

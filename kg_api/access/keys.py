@@ -269,9 +269,13 @@ class KeyCheck:
             return None
         seen = None if key.ontologies is None else frozenset(key.ontologies)
         access = Access(key.key_id, key.scope, seen, key.name)
-        self._remember(token, KnownKey(access, begun + _seconds_known(key)))
+        seconds = KNOWN_SECONDS if key.seconds_left is None else min(KNOWN_SECONDS, key.seconds_left)
+        self._remember(token, KnownKey(access, begun + seconds))
         if key.note_use:
-            _note_use(graph, key.key_id)
+            try:  # a full disk is no reason to answer nobody
+                note_use(graph, key.key_id)
+            except Unavailable as error:
+                log.warning("the use of a key is not noted", key=key.key_id, reason=str(error))
         return access
 
     def forget(self, token: Token) -> None:
@@ -302,18 +306,6 @@ def _find(graph: Graph, token: Token) -> UsableKey | None:
     if isinstance(token, KeyToken):
         return find_usable(graph, token.key_id)
     return find_session(graph, token.secret_hash)
-
-
-def _seconds_known(key: UsableKey) -> float:
-    return KNOWN_SECONDS if key.seconds_left is None else min(KNOWN_SECONDS, key.seconds_left)
-
-
-def _note_use(graph: Graph, key_id: str) -> None:
-    """A full disk is no reason to answer nobody."""
-    try:
-        note_use(graph, key_id)
-    except Unavailable as error:
-        log.warning("the use of a key is not noted", key=key_id, reason=str(error))
 
 
 # Making, replacing and revoking keys.

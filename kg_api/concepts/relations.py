@@ -215,7 +215,11 @@ class RelationshipSearcher:
         depth = limit * STATEMENTS_A_HIT
         while True:
             statements = self._statements(looking, depth)
-            hits = _join(statements)
+            # What several sources state is one hit, with the nearest statement first
+            groups = dict[tuple[str, str, str], list[Ranked]]()
+            for each in statements:
+                groups.setdefault(each[0].key, []).append(each)
+            hits = [_hit(group) for group in groups.values()]
             if len(hits) >= limit or len(statements) < depth or depth >= MAX_STATEMENTS_READ:
                 return hits
             depth *= STATEMENTS_A_HIT
@@ -254,14 +258,6 @@ class RelationshipSearcher:
             effect = f"the vector index {name} is {state}: relationships in it were not searched"
             yield Degradation(part="vector_index", effect=effect)
         yield from under_way(self._embedding.read(), query.ontologies, EMBEDDING)
-
-
-def _join(statements: Sequence[Ranked]) -> list[RelationshipHit]:
-    """What several sources state is one hit, with the nearest statement first."""
-    groups = dict[tuple[str, str, str], list[Ranked]]()
-    for each in statements:
-        groups.setdefault(each[0].key, []).append(each)
-    return [_hit(group) for group in groups.values()]
 
 
 def _hit(group: Sequence[Ranked]) -> RelationshipHit:

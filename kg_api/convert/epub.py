@@ -76,13 +76,13 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
             publisher=next(iter(said.get("publisher", [])), ""),
             tags=said.get("subject", []),
         ),
-        notes=(*describe(left_out), *images.notes(), *_missing(missing)),
+        notes=(
+            *describe(left_out),
+            *images.notes(),
+            *((f"left out: chapters that are missing or damaged ({missing})",) if missing else ()),
+        ),
         images=tuple(writer.images),
     )
-
-
-def _missing(chapters: int) -> tuple[str, ...]:
-    return (f"left out: chapters that are missing or damaged ({chapters})",) if chapters else ()
 
 
 def _refuse_protected(archive: zipfile.ZipFile) -> None:

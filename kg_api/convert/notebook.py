@@ -38,7 +38,10 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     """
     notebook, notes = _read(data)
     about = _mapping(notebook.get("metadata"))
-    language = _language(about)
+    named = _mapping(about.get("language_info")).get("name") or _mapping(about.get("kernelspec")).get(
+        "language"
+    )
+    language = str(named or "")
     writer, left_out, images = MarkdownWriter(), Counter[str](), NotebookImages(settings)
     for cell in _list(notebook.get("cells")):
         _write(writer, _mapping(cell), language, left_out, images)
@@ -145,13 +148,6 @@ def _rich(data: Mapping[str, Any]) -> str:
         except UnreadableDocument:
             return ""
     return ""
-
-
-def _language(about: Mapping[str, Any]) -> str:
-    named = _mapping(about.get("language_info")).get("name") or _mapping(about.get("kernelspec")).get(
-        "language"
-    )
-    return str(named or "")
 
 
 def _text(value: object) -> str:

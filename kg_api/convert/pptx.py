@@ -108,7 +108,32 @@ class _Deck:
         )
         for shape in self._find_shapes(slide.shapes):
             if title is None or shape.shape_id != title.shape_id:
-                self._write_shape(shape)
+                kind = str(shape.placeholder_format.type).partition(" ")[0] if shape.is_placeholder else ""
+                if kind in _FOOTERS:
+                    self._write_footer(kind, " ".join(read_lines(shape.element)))
+                elif getattr(shape, "has_table", False):
+                    self.writer.add(table(map(_read_row, shape.element.iter(q("a:tr")))))
+                elif shape.has_text_frame:
+                    self._write_text(shape, listed=bool(kind) and kind not in _TITLES)
+                elif (part := _find_graphic(shape)) is not None:
+                    try:
+                        is_written = write_graphic(
+                            parse_part(shape.part.related_part(part).blob, part), self.writer
+                        )
+                    except (KeyError, UnreadableDocument):
+                        is_written = False
+                    self.left_out[_CHARTS] += not is_written
+                else:
+                    self.left_out["embedded objects"] += (
+                        next(shape.element.iter(q("p:oleObj")), None) is not None
+                    )
+                    described = _alternative(shape)
+                    if (found := self.images.read(_picture(shape))) is not None:
+                        self.writer.image(
+                            found, described, shape.image.filename or f"image.{shape.image.ext}"
+                        )
+                    else:
+                        self.writer.add(paragraph(described) if described else "")
         if slide.has_notes_slide:
             resolve_alternatives(slide.notes_slide.element)
             place = slide.notes_slide.notes_placeholder
@@ -125,24 +150,6 @@ class _Deck:
                 yield from self._find_shapes(shape.shapes)
             else:
                 yield shape
-
-    def _write_shape(self, shape: Any) -> None:
-        kind = str(shape.placeholder_format.type).partition(" ")[0] if shape.is_placeholder else ""
-        if kind in _FOOTERS:
-            self._write_footer(kind, " ".join(read_lines(shape.element)))
-        elif getattr(shape, "has_table", False):
-            self.writer.add(table(map(_read_row, shape.element.iter(q("a:tr")))))
-        elif shape.has_text_frame:
-            self._write_text(shape, listed=bool(kind) and kind not in _TITLES)
-        elif (part := _find_graphic(shape)) is not None:
-            self._write_graphic(shape, part)
-        else:
-            self.left_out["embedded objects"] += next(shape.element.iter(q("p:oleObj")), None) is not None
-            described = _alternative(shape)
-            if (found := self.images.read(_picture(shape))) is not None:
-                self.writer.image(found, described, shape.image.filename or f"image.{shape.image.ext}")
-            else:
-                self.writer.add(paragraph(described) if described else "")
 
     def _write_footer(self, kind: str, text: str) -> None:
         """A date once, as each slide repeats it; other footers are counted."""
@@ -168,13 +175,6 @@ class _Deck:
                 depth = -1
                 lists.close()
                 self.writer.add(paragraph(text))
-
-    def _write_graphic(self, shape: Any, part: str) -> None:
-        try:
-            is_written = write_graphic(parse_part(shape.part.related_part(part).blob, part), self.writer)
-        except (KeyError, UnreadableDocument):
-            is_written = False
-        self.left_out[_CHARTS] += not is_written
 
 
 def _is_hidden(shape: Any) -> bool:

@@ -289,15 +289,11 @@ def _sections(text: str, found: list[Definition]) -> list[_Section]:
         if end not in sections or len(path) < len(sections[end].path):
             sections[end] = _Section(end, path, defines=False)
     for each in found:
-        start = _line_start(text, each.start)
+        indent = _INDENT.search(text, max(0, each.start - 1_000), each.start)
+        begin = indent.start() if indent else each.start
+        start = begin if begin == 0 or text[begin - 1] in "\r\n" else each.start
         sections[start] = _Section(start, each.path, defines=True)
     return [sections[start] for start in sorted(sections)]
-
-
-def _line_start(text: str, place: int) -> int:
-    indent = _INDENT.search(text, max(0, place - 1_000), place)
-    begin = indent.start() if indent else place
-    return begin if begin == 0 or text[begin - 1] in "\r\n" else place
 
 
 def _line_end(text: str, place: int) -> int:

@@ -189,11 +189,7 @@ def _repeats(label: str, other: str) -> bool:
 
 
 def _words(label: str) -> frozenset[str]:
-    return frozenset(word.removesuffix("s") for word in _split(label))
-
-
-def _split(label: str) -> Sequence[str]:
-    return concept_name(label).replace("-", " ").split()
+    return frozenset(word.removesuffix("s") for word in concept_name(label).replace("-", " ").split())
 
 
 # The concept graph of an ontology: which passages and relationships carry which concepts.

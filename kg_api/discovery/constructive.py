@@ -216,7 +216,22 @@ class ConstructiveService:
     def _do(self, step: Step, number: int, progress: QueryProgress) -> _Changed:
         match step:
             case SeedStep() | ExpandStep():
-                return self._bring(step, number, progress)
+                # Search or follow, as long as there is time
+                if step.step == "seed" and number > 1 and progress.is_late:
+                    progress.note_late("not searched")
+                    return _Changed()
+                before = len(progress.built.nodes)
+                try:
+                    with limit_time(progress.until):
+                        if step.step == "seed":
+                            self._seeder.seed(step, number, progress)
+                        else:
+                            self._expander.expand(step, number, progress)
+                except TookTooLong as error:
+                    progress.note_late(
+                        "not searched to its end" if step.step == "seed" else "not followed", error
+                    )
+                return _Changed(added=len(progress.built.nodes) - before)
             case FilterStep():
                 return _Changed(removed=self._filter.filter(step, number, progress))
             case RankStep():
@@ -224,22 +239,6 @@ class ConstructiveService:
                 return _Changed()
             case LimitStep():
                 return _Changed(removed=keep_best(step, progress))
-
-    def _bring(self, step: SeedStep | ExpandStep, number: int, progress: QueryProgress) -> _Changed:
-        """Search or follow, as long as there is time."""
-        if step.step == "seed" and number > 1 and progress.is_late:
-            progress.note_late("not searched")
-            return _Changed()
-        before = len(progress.built.nodes)
-        try:
-            with limit_time(progress.until):
-                if step.step == "seed":
-                    self._seeder.seed(step, number, progress)
-                else:
-                    self._expander.expand(step, number, progress)
-        except TookTooLong as error:
-            progress.note_late("not searched to its end" if step.step == "seed" else "not followed", error)
-        return _Changed(added=len(progress.built.nodes) - before)
 
     def _rank(self, step: RankStep, progress: QueryProgress) -> None:
         try:

@@ -361,7 +361,10 @@ class Expander:
     def expand(self, step: ExpandStep, number: int, progress: QueryProgress) -> int:
         """Add what edges lead to; how many nodes are new."""
         built, total = progress.built, 0
-        how = self._how(step, progress)
+        types = resolve_types(self._graph, sorted(progress.ontologies), step.types)
+        if types.unknown:
+            progress.note_degraded([Degradation(part="concepts", effect=types.unknown)])
+        how = Following(step.direction, step.fan_out, types.keys, progress.filters.document_ids)
         frontier = built.ranked()
         for hop in range(step.hops):
             if not frontier:
@@ -372,15 +375,12 @@ class Expander:
             before, cuts = frozenset(built.nodes), len(progress.cut)
             total += self._hop(step, how, _first(frontier, progress), _Hop(number, progress), total)
             if step.hops > 1:
-                progress.cut[cuts:] = [_of_hop(each, hop + 1) for each in progress.cut[cuts:]]
+                progress.cut[cuts:] = [
+                    each.model_copy(update={"effect": f"hop {(hop + 1)}: {each.effect}"})
+                    for each in progress.cut[cuts:]
+                ]
             frontier = built.ranked(node for node in built.nodes.values() if node.id not in before)
         return total
-
-    def _how(self, step: ExpandStep, progress: QueryProgress) -> Following:
-        types = resolve_types(self._graph, sorted(progress.ontologies), step.types)
-        if types.unknown:
-            progress.note_degraded([Degradation(part="concepts", effect=types.unknown)])
-        return Following(step.direction, step.fan_out, types.keys, progress.filters.document_ids)
 
     def _hop(
         self, step: ExpandStep, how: Following, frontier: Sequence[WorkingNode], hop: _Hop, taken: int
@@ -432,10 +432,6 @@ def _in_order(found: Sequence[Reach]) -> list[WorkingNode]:
         rank = places.setdefault(node.id, len(places) + 1)
         node.reached = [each.model_copy(update={"rank": rank}) for each in node.reached]
     return nodes
-
-
-def _of_hop(cut: Cut, hop: int) -> Cut:
-    return cut.model_copy(update={"effect": f"hop {hop}: {cut.effect}"})
 
 
 # What of concepts and relationships some documents prove; what could not be looked up is told.
@@ -526,7 +522,11 @@ class NodeFilter:
         progress.note_degraded(chosen.notes)
         if not chosen.filters.document_ids:
             progress.unfitting[number] = [each.effect for each in chosen.notes]
-        return _both(progress.document_ids, chosen.filters.document_ids or [])
+        # Documents that a step means, of those that the query means
+        ids = chosen.filters.document_ids or []
+        return (
+            ids if progress.document_ids is None else [each for each in ids if each in progress.document_ids]
+        )
 
     def _keep_of(self, ids: Sequence[str], progress: QueryProgress) -> int:
         """Keep the documents of some ids, their sources, the concepts in them, and what they state."""
@@ -554,11 +554,6 @@ def keep_best(step: LimitStep, progress: QueryProgress) -> int:
         effect = f"{pluralize(removed, 'node')} left out behind the best {step.nodes}"
         progress.cut.append(Cut(by="limit", left_out=removed, effect=effect))
     return removed
-
-
-def _both(own: Collection[str] | None, ids: Sequence[str]) -> Sequence[str]:
-    """Documents that a step means, of those that the query means."""
-    return ids if own is None else [each for each in ids if each in own]
 
 
 def _is_of(node: WorkingNode, documents: Collection[str], concepts: Collection[str]) -> bool:
@@ -599,7 +594,11 @@ class NodeRanker:
         if asked.meanings and without:
             progress.note_degraded(start_embedding(self._graph, progress.known, sorted(without)))
         scores = _by_groups(progress.built, near, asked)
-        _note_unranked(scores, progress)
+        behind = len(progress.built.nodes.keys() - scores.keys())
+        if behind:
+            what = pluralize(behind, "node")
+            effect = f"{what} without a vector, or a document without a source here, come behind all others"
+            progress.note_degraded([Degradation(part="vectors", effect=effect)])
         return scores
 
     def _near(self, asked: ConceptQuery, progress: QueryProgress) -> dict[str, float]:
@@ -681,14 +680,6 @@ def _of_documents(built: WorkingSet, scores: Mapping[str, float]) -> dict[str, f
         if node.document_id is not None and node.id in scores:
             best[node.document_id] = max(scores[node.id], best.get(node.document_id, 0.0))
     return {node.id: best[node.id] for node in built.of("document") if node.id in best}
-
-
-def _note_unranked(scores: Mapping[str, float], progress: QueryProgress) -> None:
-    behind = len(progress.built.nodes.keys() - scores.keys())
-    if behind:
-        what = pluralize(behind, "node")
-        effect = f"{what} without a vector, or a document without a source here, come behind all others"
-        progress.note_degraded([Degradation(part="vectors", effect=effect)])
 
 
 # Seeds: what a query begins with, found by the searches there are.

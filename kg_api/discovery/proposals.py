@@ -71,9 +71,9 @@ from kg_api.schemas.proposals import (
     UsedProposals,
 )
 from kg_api.schemas.search import Place
-from kg_api.schemas.spaces import USUAL, SimilarityCalibration
+from kg_api.schemas.spaces import USUAL
 from kg_api.schemas.vocabulary import ProposalKind, ProposalState
-from kg_api.search.rank import Phrase, phrases_of
+from kg_api.search.rank import phrases_of
 from kg_api.settings import ProposalSettings
 from kg_api.spaces.plans import read_embedding_state
 from kg_api.wording import are, pluralize, was
@@ -233,7 +233,8 @@ def is_repeated(own: PlacedText, others: Iterable[PlacedText]) -> bool:
     repeating = {
         other.document_id
         for other in others
-        if _shared(phrases, phrases_of(other.text)) >= (MIN_FORM if _same_section(own, other) else MIN_SHARED)
+        if (len(phrases & phrases_of(other.text)) / len(phrases))
+        >= (MIN_FORM if _same_section(own, other) else MIN_SHARED)
     }
     return len(repeating) > MAX_REPEATING
 
@@ -247,10 +248,6 @@ def is_copy(one: str, other: str) -> bool:
 def _same_section(own: PlacedText, other: PlacedText) -> bool:
     names = [each.heading[-1].casefold() if each.heading else "" for each in (own, other)]
     return bool(names[0]) and names[0] == names[1]
-
-
-def _shared(own: frozenset[Phrase], other: frozenset[Phrase]) -> float:
-    return len(own & other) / len(own)
 
 
 def _count(pattern: regex.Pattern[str], text: str) -> int:
@@ -271,7 +268,9 @@ MAX_THRESHOLD: Final = 0.97
 def use(config: ProposalConfig, settings: ProposalSettings, space: Space) -> UsedProposals:
     """What holds for an ontology that a space answers."""
     meant = space.calibration or USUAL
-    derived = {name: _cosine(meant, share) for name, share in SIMILARITY.items()}
+    derived = {
+        name: round(min(MAX_THRESHOLD, meant.toward_related(share)), 3) for name, share in SIMILARITY.items()
+    }
     derived |= {name: round(share * meant.gap, 3) for name, share in CONTRAST.items()}
     given = {**settings.model_dump(exclude_none=True), **config.model_dump(exclude_none=True)}
     return UsedProposals.model_validate({**derived, **given})
@@ -286,10 +285,6 @@ def mark_of(used: UsedProposals, space: Space) -> str:
     """Changes when proposals would be others: then everything is looked at again."""
     judged = used.model_dump(exclude={"enabled", "max_open"})
     return digest("proposals", str(VERSION), space.key, space.fingerprint, repr(sorted(judged.items())))
-
-
-def _cosine(meant: SimilarityCalibration, share: float) -> float:
-    return round(min(MAX_THRESHOLD, meant.toward_related(share)), 3)
 
 
 # A link that is proposed, with its score and its reason. Pure.
@@ -701,7 +696,11 @@ class SourceLinks:
         ]
         apart = self._apart([(own, near.id) for own, near in pairs])
         chosen = [(own, near) for own, near in pairs if (own, near.id) in apart]
-        return self._present(chosen, seen)
+        chunks = {own: seen.parts[own][near.part].chunk_id for own, near in chosen}
+        wanted = [each for own, near in chosen for each in (chunks[own], near.chunk_id) if each]
+        texts = chunk_texts(self._graph, wanted) if wanted else {}
+        spans = {identity: (text.start, text.end) for identity, text in texts.items()}
+        return [self._proposal(own, near, chunks[own], spans, seen) for own, near in chosen]
 
     def _look(self, ids: Sequence[str], seen: _SourcesSeen) -> None:
         """Find what is nearest to some sources; a picture and what has no vector has nothing near."""
@@ -734,13 +733,6 @@ class SourceLinks:
         if not pairs:
             return set()
         return sources_apart(self._graph, pairs, hops=self._used.hops, most_sources=MAX_SOURCES)
-
-    def _present(self, chosen: Sequence[tuple[str, Near]], seen: _SourcesSeen) -> list[NewProposal]:
-        chunks = {own: seen.parts[own][near.part].chunk_id for own, near in chosen}
-        wanted = [each for own, near in chosen for each in (chunks[own], near.chunk_id) if each]
-        texts = chunk_texts(self._graph, wanted) if wanted else {}
-        spans = {identity: (text.start, text.end) for identity, text in texts.items()}
-        return [self._proposal(own, near, chunks[own], spans, seen) for own, near in chosen]
 
     def _proposal(
         self,

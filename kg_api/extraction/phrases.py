@@ -64,7 +64,8 @@ def names_in_text(text: str) -> Iterator[tuple[int, int, bool]]:
         if found:
             start = span.start("code") + found.start("name")
             name = found["name"]
-            sure = _is_sure(name)
+            last = name.rpartition(".")[2]
+            sure = len(name) <= _MAX_LENGTH and (_CAMEL.match(last) or _SURE.match(name)) is not None
             if sure or (("." in name or "_" in name) and not _FILE.search(name)):
                 yield start, start + len(name), sure
 
@@ -72,11 +73,6 @@ def names_in_text(text: str) -> Iterator[tuple[int, int, bool]]:
 def names_in_code(text: str) -> Iterator[tuple[int, int]]:
     """Where a line of code has names that are written as those of classes are."""
     return ((found.start(), found.end()) for found in _WORD.finditer(text) if _CAMEL.match(found[0]))
-
-
-def _is_sure(name: str) -> bool:
-    last = name.rpartition(".")[2]
-    return len(name) <= _MAX_LENGTH and (_CAMEL.match(last) or _SURE.match(name)) is not None
 
 
 # Which runs of words may be concepts.
@@ -250,17 +246,13 @@ def _links(line: _Line, at: int) -> bool:
     folded = _fold(token)
     if token.text[0].isdigit():
         return before.is_capital and len(token.text) <= _MAX_NUMBER_WORDS
-    after = _next_word(line, at)
+    # The place of the next word that is no link of a name, at most two on
+    places = range(at + 1, min(at + 3, len(line.tokens)))
+    after = next((place for place in places if not _is_link(line.tokens[place])), None)
     if after is None or not line.joins(after) or not line.tokens[after].is_capital:
         return False
     within = _is_link(before) or (before.is_capital and folded not in lists().articles)
     return within and (_is_link(token) or folded == "'s")
-
-
-def _next_word(line: _Line, at: int) -> int | None:
-    """The place of the next word that is no link of a name, at most two on."""
-    places = range(at + 1, min(at + 3, len(line.tokens)))
-    return next((place for place in places if not _is_link(line.tokens[place])), None)
 
 
 def _shorter(line: _Line, run: list[int]) -> Iterator[list[int]]:
@@ -589,18 +581,14 @@ def _forms(group: Sequence[Mention]) -> list[str]:
 
 
 def _groups(mentions: Sequence[Mention], language: str) -> Iterator[list[Mention]]:
-    stem = _stemmer(language)
+    name = _STEMMERS.get(language)
+    stem = cast("Callable[[str], str]", Stemmer.Stemmer(name).stemWord) if name else str
     alike: defaultdict[tuple[str, ...], list[Mention]] = defaultdict(list)
     for each in mentions:
         *before, last = each.phrase.keys
         alike[*before, stem(last)].append(each)
     for group in alike.values():
         yield from _apart(group)
-
-
-def _stemmer(language: str) -> Callable[[str], str]:
-    name = _STEMMERS.get(language)
-    return cast("Callable[[str], str]", Stemmer.Stemmer(name).stemWord) if name else str
 
 
 def _apart(group: Iterable[Mention]) -> Iterator[list[Mention]]:

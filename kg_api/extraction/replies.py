@@ -98,7 +98,9 @@ class LlmBudget:
         read = tokens_of(question.instruction) + tokens_of(question.data)
         cost = price_of(self._settings, read, answer_tokens) or 0.0
         with self._settled:
-            while (spent := self._read_spent()) + sum(self._reserved) + cost > self._budget:
+            while (spent := read_spent(self._graph, self._ontology)) + sum(
+                self._reserved
+            ) + cost > self._budget:
                 if not self._reserved:
                     raise BudgetSpent(self._describe_spending(spent, cost))
                 self._settled.wait()
@@ -127,9 +129,6 @@ class LlmBudget:
         read = guessed if reply.read is None else reply.read
         written = tokens_of(reply.text) if reply.written is None else reply.written
         return price_of(self._settings, read, written) or 0.0
-
-    def _read_spent(self) -> float:
-        return read_spent(self._graph, self._ontology)
 
     def _describe_spending(self, spent: float, cost: float) -> str:
         return (

@@ -143,7 +143,23 @@ def correct_tags(sentences: Sequence[TaggedSentence]) -> list[list[str]]:
     """Give the tags of a document's sentences: an "interpreter lock" ends in no verb."""
     for each in sentences:
         _behind_articles(each)
-    known = _collect_known(sentences)
+    sure = [
+        (each, at)
+        for each in sentences
+        for at in (at for at, tag in enumerate(each.tags) if tag == _NOUN and _is_behind_article(each, at))
+    ]
+    known = _Known(
+        frozenset(each.word(at) for each, at in sure),
+        frozenset(each.pair(at) for each, at in sure if each.tag(at + 1) in _ANY_NOUN),
+        Counter(
+            each.pair(at)
+            for each in sentences
+            for at, tag in enumerate(each.tags)
+            if tag == _NOUN
+            and each.tag(at + 1) in {*_TAGS_PLAIN, "VBG"}
+            and each.tag(at + 2) in _TAGS_BEHIND_NOUNS
+        ),
+    )
     for each in sentences:
         for at, tag in enumerate(each.tags):
             each.tags[at] = _correct(each, at, tag, known)
@@ -159,26 +175,6 @@ def _behind_articles(said: TaggedSentence) -> None:
 def _is_behind_article(said: TaggedSentence, at: int) -> bool:
     before = at - 2 if said.tag(at - 1) == "JJ" else at - 1
     return said.word(before) in _DETERMINERS
-
-
-def _collect_known(sentences: Sequence[TaggedSentence]) -> _Known:
-    sure = [(each, at) for each in sentences for at in _sure_nouns(each)]
-    return _Known(
-        frozenset(each.word(at) for each, at in sure),
-        frozenset(each.pair(at) for each, at in sure if each.tag(at + 1) in _ANY_NOUN),
-        Counter(
-            each.pair(at)
-            for each in sentences
-            for at, tag in enumerate(each.tags)
-            if tag == _NOUN
-            and each.tag(at + 1) in {*_TAGS_PLAIN, "VBG"}
-            and each.tag(at + 2) in _TAGS_BEHIND_NOUNS
-        ),
-    )
-
-
-def _sure_nouns(said: TaggedSentence) -> Iterator[int]:
-    return (at for at, tag in enumerate(said.tags) if tag == _NOUN and _is_behind_article(said, at))
 
 
 def _correct(said: TaggedSentence, at: int, tag: str, known: _Known) -> str:
@@ -456,7 +452,8 @@ class Sentence:
 
 def sentences(text: str, blocks: Sequence[SourceBlock]) -> Iterator[Sentence]:
     """Give the sentences of a source, in order. None reaches over a block or an item, and code has none."""
-    masked = _mask_text(text)
+    linked = _TITLED_LINK.sub(lambda found: f" {found[1]}{_MASK * (len(found[0]) - len(found[1]) - 1)}", text)
+    masked = _NOT_PROSE.sub(_mask, linked)
     for start, end in _joined_lines(text, blocks):
         borders = [start, *sentence_borders(text, start, end), end]
         for begin, stop in pairwise(borders):
@@ -478,11 +475,6 @@ def code_lines(text: str, blocks: Sequence[SourceBlock]) -> Iterator[tuple[int, 
                 begin = start + line.index(body)
                 yield begin, begin + len(body)
             start += len(line) + 1
-
-
-def _mask_text(text: str) -> str:
-    linked = _TITLED_LINK.sub(lambda found: f" {found[1]}{_MASK * (len(found[0]) - len(found[1]) - 1)}", text)
-    return _NOT_PROSE.sub(_mask, linked)
 
 
 def _mask(found: re.Match[str]) -> str:
@@ -745,7 +737,14 @@ def _describing(before: str, tag: str, after: str) -> Kind:
     if tag == "VBN":  # "the published interface", but not "books published in Paris"
         return "before" if before in _BEFORE_ADJECTIVES else "other"
     if tag == "VBG":
-        return _ing(before, after)
+        # A noun in "prompt caching reduces costs" and "early stopping of", none in "people running it"
+        if before in _DESCRIBED and after.startswith("NN"):  # "a learning rate"
+            return "before"
+        if before in _DESCRIBED and (after in _BEHIND_NOUNS or after == "IN"):
+            return "noun"
+        if not before.startswith("NN"):
+            return "verb"
+        return "noun" if after in _BEHIND_NOUNS else "other"
     return "before" if tag in {"JJ", "FW"} else "other"
 
 
@@ -761,17 +760,6 @@ def _is_mistaken(token: Token, before: str, tag: str, after: str) -> bool:
 def _is_plain_noun(token: Token) -> bool:
     """Whether a word that the tagger took for another is a noun more often than an adjective."""
     return token.text in lists().nouns and token.text not in lists().weak
-
-
-def _ing(before: str, after: str) -> Kind:
-    """A noun in "prompt caching reduces costs" and "early stopping of", none in "people running it"."""
-    if before in _DESCRIBED and after.startswith("NN"):  # "a learning rate"
-        return "before"
-    if before in _DESCRIBED and (after in _BEHIND_NOUNS or after == "IN"):
-        return "noun"
-    if not before.startswith("NN"):
-        return "verb"
-    return "noun" if after in _BEHIND_NOUNS else "other"
 
 
 def _german(token: Token, after: Token | None, at: int) -> Kind:

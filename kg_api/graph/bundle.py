@@ -67,7 +67,9 @@ def read_part(
     source_ids = [row["source_id"] for row in sources]
     for _ in range(LOOKS):
         evidence = _evidence(graph, source_ids)
-        labels = _labels(graph, evidence)
+        ids = sorted(_concept_ids(evidence))
+        rows = graph.read("bundle/labels", concept_ids=ids) if ids else []
+        labels = {row["concept_id"]: row["label"] for row in rows}
         if labels.keys() >= _concept_ids(evidence) and _evidence(graph, source_ids) == evidence:
             return StoredPart(sources, chunks, evidence, labels)
     raise Unavailable("concepts are being merged faster than they can be read: try again")
@@ -85,7 +87,15 @@ def _read_embedded(
     sources, chunks, bare = list[Row](), list[Row](), set[str]()
     for _ in range(LOOKS):
         sources = _sources(graph, documents, embedded, places)
-        chunks = _chunks(graph, sources, embedded[0])
+        # Those of sources that have no vector of their own, each once, but for what a bundle cannot hold
+        space = embedded[0]
+        chunked = [row["source_id"] for row in sources if _is_chunked(row)]
+        found: dict[str, Row] = {}
+        for ids in portions(chunked, CHUNKED_SOURCES):
+            asked = {"source_ids": ids, "space": space.key, "property": space.vector_property}
+            rows = graph.read("bundle/chunks", **asked)
+            found.update((row["chunk_id"], _small(row)) for row in rows if _is_whole(row))
+        chunks = [found[each] for each in sorted(found)]
         if not (bare := _bare(sources, chunks)):
             break
     return [{**row, "embedded": False} if row["source_id"] in bare else row for row in sources], chunks
@@ -104,17 +114,6 @@ def _sources(
         mark=mark.value if mark else None,
         property=space.vector_property if space else "",
     )
-
-
-def _chunks(graph: Graph, sources: Sequence[Row], space: Space) -> list[Row]:
-    """Those of sources that have no vector of their own, each once, but for what a bundle cannot hold."""
-    chunked = [row["source_id"] for row in sources if _is_chunked(row)]
-    found: dict[str, Row] = {}
-    for ids in portions(chunked, CHUNKED_SOURCES):
-        asked = {"source_ids": ids, "space": space.key, "property": space.vector_property}
-        rows = graph.read("bundle/chunks", **asked)
-        found.update((row["chunk_id"], _small(row)) for row in rows if _is_whole(row))
-    return [found[each] for each in sorted(found)]
 
 
 def _is_chunked(source: Row) -> bool:
@@ -153,12 +152,6 @@ def _evidence(graph: Graph, source_ids: Sequence[str]) -> EvidenceRows:
 def _concept_ids(evidence: EvidenceRows) -> set[str]:
     ends = (each for row in evidence.relations for each in (row.subject, row.object))
     return {row.concept_id for row in (*evidence.appearances, *evidence.quotes)}.union(ends)
-
-
-def _labels(graph: Graph, evidence: EvidenceRows) -> dict[str, str]:
-    ids = sorted(_concept_ids(evidence))
-    rows = graph.read("bundle/labels", concept_ids=ids) if ids else []
-    return {row["concept_id"]: row["label"] for row in rows}
 
 
 def by_document(rows: Sequence[Row]) -> dict[str, list[Row]]:

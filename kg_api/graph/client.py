@@ -52,7 +52,13 @@ _LOCKED_OUT = "Neo.ClientError.Security.AuthenticationRateLimit"
 
 def fault_of(error: Neo4jError, uri: str) -> DatabaseUnavailable | None:
     """Give our error for a fault of the server; None when it is about the statement or its parameters."""
-    told = _message_text(error)
+    # All that the server says, with the causes that it names, in lower case
+    parts: list[str] = []
+    cause: BaseException | None = error
+    while cause is not None:
+        parts.append(str(cause))
+        cause = cause.__cause__
+    told = " ".join(parts).lower()
     if any(words in told for words in _PANIC):
         return DatabasePanicked(
             f"Neo4j at {uri} has met a critical error and must be started again; "
@@ -67,16 +73,6 @@ def fault_of(error: Neo4jError, uri: str) -> DatabaseUnavailable | None:
     if (error.code or "").startswith(_OF_THE_SERVER):
         return DatabaseUnavailable(f"Neo4j at {uri} cannot do its work ({error.code}); `kg doctor` says why")
     return None
-
-
-def _message_text(error: Neo4jError) -> str:
-    """All that the server says, with the causes that it names, in lower case."""
-    parts: list[str] = []
-    cause: BaseException | None = error
-    while cause is not None:
-        parts.append(str(cause))
-        cause = cause.__cause__
-    return " ".join(parts).lower()
 
 
 # Sessions with Neo4j that are counted and timed.

@@ -100,7 +100,19 @@ def _merge(tx: Transaction, pair: tuple[str, str], still: Still, why: Why) -> st
     if not still(texts[kept], texts[gone]) or _are_parted(tx, ontology, pair):
         return None
     _record(tx, ontology, (kept, gone), texts, why)
-    _move(tx, kept, gone)
+    tx.run(
+        "concepts/merge_appearances",
+        kept=kept,
+        gone=gone,
+        imported=IMPORTED,
+        most_terms=TERMS,
+        most_unverified=UNVERIFIED,
+    )
+    quotes = tx.run("concepts/merge_quotes", ids=[kept, gone])
+    tx.run("concepts/forget_quotes", ids=doubles(quotes, kept))
+    tx.run("concepts/merge_move_quotes", kept=kept, gone=gone)
+    tx.run("concepts/merge_relations", kept=kept, gone=gone)
+    tx.run("concepts/merge_names", kept=kept, gone=gone)
     _call(tx, kept, ontology, texts[kept], texts[gone])
     return kept
 
@@ -136,7 +148,7 @@ def _record(
         "concept_merges/record",
         merge_id=merge_id,
         ontology=ontology,
-        pair=_pair(pair),
+        pair=" ".join(sorted(pair)),
         kept=kept,
         gone=gone,
         into=texts[kept].label,
@@ -177,10 +189,6 @@ def _json(row: Row) -> str:
     return json.dumps(row, ensure_ascii=False)
 
 
-def _pair(pair: tuple[str, str]) -> str:
-    return " ".join(sorted(pair))
-
-
 def _are_parted(tx: Transaction, ontology: str, pair: tuple[str, str]) -> bool:
     """Whether somebody has parted two concepts, or any that became part of them."""
     parted = [row["pair"].split() for row in tx.run("concept_merges/parted", ontology=ontology)]
@@ -197,22 +205,6 @@ def _made_of(tx: Transaction, ontology: str, concept_id: str) -> set[str]:
         new = {row["gone"] for row in rows} - found
         found = found | new
     return found
-
-
-def _move(tx: Transaction, kept: str, gone: str) -> None:
-    tx.run(
-        "concepts/merge_appearances",
-        kept=kept,
-        gone=gone,
-        imported=IMPORTED,
-        most_terms=TERMS,
-        most_unverified=UNVERIFIED,
-    )
-    quotes = tx.run("concepts/merge_quotes", ids=[kept, gone])
-    tx.run("concepts/forget_quotes", ids=doubles(quotes, kept))
-    tx.run("concepts/merge_move_quotes", kept=kept, gone=gone)
-    tx.run("concepts/merge_relations", kept=kept, gone=gone)
-    tx.run("concepts/merge_names", kept=kept, gone=gone)
 
 
 def _call(tx: Transaction, kept: str, ontology: str, own: Text, other: Text) -> None:

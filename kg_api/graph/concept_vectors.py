@@ -257,7 +257,9 @@ def retell(
     changed = dict[str, Text]()
     for ids in portions(sorted(concept_ids), RETOLD_A_STATEMENT):
         for row in tx.run("concepts/said", ids=ids, limit=APPEARANCES_READ):
-            text = _to_text(row)
+            text = Text(row["label"], next(iter(row["descriptions"]), ""))
+            for terms in row["terms"]:
+                text = text.with_more(NamedConcept(row["label"], "", tuple(terms)))
             if text != known.get(row["concept_id"]):
                 changed[row["concept_id"]] = text
     write_texts(tx, ontology, changed)
@@ -293,10 +295,3 @@ def ask_for_embedding(
 def text_of(row: Row) -> Text:
     """What a row says of a concept."""
     return Text(row["label"], row["description"], tuple(row["search_terms"]))
-
-
-def _to_text(row: Row) -> Text:
-    text = Text(row["label"], next(iter(row["descriptions"]), ""))
-    for terms in row["terms"]:
-        text = text.with_more(NamedConcept(row["label"], "", tuple(terms)))
-    return text

@@ -450,10 +450,20 @@ def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
     require_ontologies(graph, request.ontologies)
     matching = matching_documents(graph, request.where, request.ontologies, in_order=True)
     ids = [each for of_ontology in matching.values() for each in of_ontology]
-    notes = _notes(graph, request, ids)
+    notes: list[str] = []
+    if not ids or asks_for_absence(request.where):
+        unknown = describe_unknown_fields(graph, request.where, request.ontologies)
+        notes += [each.effect for each in unknown]
+    if not ids:
+        notes.append("nothing was deleted: no document fits the conditions of the filter")
     if request.dry_run or not ids:
         return _preview(graph, request, matching, ids, notes)
-    _hold_to_expected(request, ids)
+    other = "nothing was deleted; ask again with dry_run, and look at what fits"
+    if request.expected not in {None, len(ids)}:
+        fit = pluralize(len(ids), "document")
+        raise Conflict(f"{fit} fit now, and {request.expected} were expected: {other}")
+    if request.expected_digest not in {None, _digest(ids)}:
+        raise Conflict(f"other documents fit now than were expected: {other}")
     first, gone = summaries(graph, ids[:MAX_SHOWN]), Deleted(documents=0, sources=0)
     for each in ids:
         deleted = _delete_one(graph, each, request.where)
@@ -463,15 +473,6 @@ def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
     return DeletedMatching(
         documents=gone.documents, sources=gone.sources, notes=notes, dry_run=False, first=first
     )
-
-
-def _hold_to_expected(request: DocumentDeletion, ids: Sequence[str]) -> None:
-    other = "nothing was deleted; ask again with dry_run, and look at what fits"
-    if request.expected not in {None, len(ids)}:
-        fit = pluralize(len(ids), "document")
-        raise Conflict(f"{fit} fit now, and {request.expected} were expected: {other}")
-    if request.expected_digest not in {None, _digest(ids)}:
-        raise Conflict(f"other documents fit now than were expected: {other}")
 
 
 def _digest(ids: Sequence[str]) -> str:
@@ -506,13 +507,3 @@ def _delete_one(graph: Graph, document_id: str, where: Sequence[Clause]) -> Dele
 
     forget_evidence_of(graph, [document_id], still_fits)
     return graph.transaction(delete)
-
-
-def _notes(graph: Graph, request: DocumentDeletion, ids: Sequence[str]) -> list[str]:
-    notes: list[str] = []
-    if not ids or asks_for_absence(request.where):
-        unknown = describe_unknown_fields(graph, request.where, request.ontologies)
-        notes += [each.effect for each in unknown]
-    if not ids:
-        notes.append("nothing was deleted: no document fits the conditions of the filter")
-    return notes

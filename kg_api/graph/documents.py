@@ -428,11 +428,19 @@ def _change(tx: Transaction, document_id: str, change: DocumentChange) -> str | 
     if not rows:
         raise NotFound(f"the document {document_id!r} was deleted at this moment")
     before = rows[0]
-    after = _after(before, change)
+    metadata = change_metadata(_metadata(before), change.metadata)
+    valid(DocumentUpload, {"ontology": "o", "document": "d", "metadata": metadata})
+    after = {
+        "title": change.title or before["title"],
+        "uri": change.uri or before["uri"],
+        "metadata": json.dumps(metadata, ensure_ascii=False, sort_keys=True),
+    }
     if all(before[name] == value for name, value in after.items()):
         return None
     stored = read_configuration(tx, before["ontology"])
-    touched = _touches(before, after, stored)
+    # Whether the contexts of chunks use what changed
+    configs = [layout.config(embed_on_ingest=True) for layout in stored.layouts]
+    touched = any(_used(config, before) != _used(config, after) for config in configs)
     properties = {
         **after,
         **metadata_properties(after["metadata"], before["metadata"]),
@@ -447,22 +455,6 @@ def _change(tx: Transaction, document_id: str, change: DocumentChange) -> str | 
         held = tx.run("ontologies/hold_language", name=before["ontology"])
         require_language(held, before["language"])
     return _embed_anew(tx, document_id, before["ontology"], stored) if touched else None
-
-
-def _after(before: Row, change: DocumentChange) -> dict[str, Any]:
-    metadata = change_metadata(_metadata(before), change.metadata)
-    valid(DocumentUpload, {"ontology": "o", "document": "d", "metadata": metadata})
-    return {
-        "title": change.title or before["title"],
-        "uri": change.uri or before["uri"],
-        "metadata": json.dumps(metadata, ensure_ascii=False, sort_keys=True),
-    }
-
-
-def _touches(before: Row, after: Row, stored: StoredConfiguration) -> bool:
-    """Whether the contexts of chunks use what changed."""
-    configs = [layout.config(embed_on_ingest=True) for layout in stored.layouts]
-    return any(_used(config, before) != _used(config, after) for config in configs)
 
 
 def _used(config: Chunking, row: Row) -> tuple[object, ...]:

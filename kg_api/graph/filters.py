@@ -343,7 +343,11 @@ def describe_missing_keys(asked: Sequence[str], known: Sequence[str]) -> list[De
     """
     unknown = [key for key in dict.fromkeys(asked) if key not in known]
     for key in unknown:
-        _refuse_interval(key, [*known, *KNOWN_FIELDS])
+        fields = [*known, *KNOWN_FIELDS]
+        field, _, interval = key.rpartition(":")
+        if interval in INTERVALS and field in fields:
+            told = f"{interval}s are asked of {field!r} itself, as in {field}=2015 or {field}=2015-05"
+            raise InvalidInput(f"no document has the field {key!r}: {told}")
         if near := _nearest_fields(key, known):
             names = ", ".join(map(repr, near))
             raise InvalidInput(f"no document has the field {field_of(key)!r}; the nearest: {names}")
@@ -357,13 +361,6 @@ def _nearest_fields(key: str, known: Sequence[str]) -> list[str]:
     for each in known:
         written.setdefault(each, []).append(field_of(each))
     return [field for name in spelt_nearly(key, written) for field in written[name]]
-
-
-def _refuse_interval(key: str, fields: Sequence[str]) -> None:
-    field, _, interval = key.rpartition(":")
-    if interval in INTERVALS and field in fields:
-        told = f"{interval}s are asked of {field!r} itself, as in {field}=2015 or {field}=2015-05"
-        raise InvalidInput(f"no document has the field {key!r}: {told}")
 
 
 def asks_for_absence(where: Sequence[Clause]) -> bool:

@@ -782,20 +782,19 @@ def _retry(tx: Transaction, job_id: str) -> None:
         if rows[0]["later"]:
             tx.run("jobs/run_now", job_id=job_id)
     elif state in RETRIED:
-        _requeue(tx, job_id, rows[0])
+        job = rows[0]
+        if job["parent_id"] is not None and job["parent_state"] not in {JobState.QUEUED, JobState.RUNNING}:
+            raise Conflict(
+                f"job {job_id} is a part of job {job['parent_id']}, which has ended: retry that one"
+            )
+        for other in tx.run("jobs/holder_of_key", unique_key=job["key"]) if job["key"] else ():
+            raise Conflict(f"job {other['job_id']} does the same work already: watch that one")
+        tx.run("jobs/requeue", job_id=job_id, unique_key=job["key"], rank=rank_of(job["kind"]))
+        unpause(tx, job["kind"], job["ontology"])
     elif state is JobState.RUNNING:
         raise Conflict(f"job {job_id} is running: cancel it first to restart it")
     else:
         raise Conflict(f"job {job_id} is completed: ask for new work instead")
-
-
-def _requeue(tx: Transaction, job_id: str, job: Row) -> None:
-    if job["parent_id"] is not None and job["parent_state"] not in {JobState.QUEUED, JobState.RUNNING}:
-        raise Conflict(f"job {job_id} is a part of job {job['parent_id']}, which has ended: retry that one")
-    for other in tx.run("jobs/holder_of_key", unique_key=job["key"]) if job["key"] else ():
-        raise Conflict(f"job {other['job_id']} does the same work already: watch that one")
-    tx.run("jobs/requeue", job_id=job_id, unique_key=job["key"], rank=rank_of(job["kind"]))
-    unpause(tx, job["kind"], job["ontology"])
 
 
 def prune(graph: Graph, *, days: int) -> int:

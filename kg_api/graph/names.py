@@ -248,7 +248,14 @@ def identify_source(graph: Graph, called: str) -> str | None:
         return _only("source_id", called, rows)
     place, named = _PLACE.fullmatch(called), by_name(graph, called, None)
     if place is not None and named is None:  # a name may end so, too
-        return _at_paragraph(graph, place["document"], int(place["paragraph"]))
+        document = place["document"]
+        paragraph = int(place["paragraph"])
+        identity = identify_document(graph, document)
+        row = graph.read("sources/at_paragraph", document_id=identity, paragraph=paragraph)[0]
+        if row["source_id"] is None:
+            last = row["sources"] - 1
+            raise NotFound(f"{document!r} has no paragraph {paragraph}: they go from 0 to {last}")
+        return row["source_id"]
     sources = _sources_of(graph, named)
     return sources.first if sources.total == 1 else None
 
@@ -275,15 +282,6 @@ def unknown_source(graph: Graph, called: str) -> NotFound:
         "or by ONTOLOGY/DOCUMENT#PARAGRAPH"
     )
     return NotFound(f"there is no source {called!r}: {why}")
-
-
-def _at_paragraph(graph: Graph, document: str, paragraph: int) -> str:
-    identity = identify_document(graph, document)
-    row = graph.read("sources/at_paragraph", document_id=identity, paragraph=paragraph)[0]
-    if row["source_id"] is None:
-        last = row["sources"] - 1
-        raise NotFound(f"{document!r} has no paragraph {paragraph}: they go from 0 to {last}")
-    return row["source_id"]
 
 
 def first_source(graph: Graph, called: str) -> str:

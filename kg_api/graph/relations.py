@@ -106,14 +106,13 @@ def between(
     ones, others = [*subject], [*target]
     alone = [(each.start, each.end) for each in (*ones, *others)]
     both = [each for each in alone if named.is_within(*each)]
-    pairs = [*both, *(_cover(one, other) for one, other in product(ones, others))]
+    pairs = [
+        *both,
+        *((min(one.start, other.start), max(one.end, other.end)) for one, other in product(ones, others)),
+    ]
     near = [each for each in pairs if each[1] - each[0] <= MAX_QUOTE]
     chosen = min(near, key=lambda each: (each[1] - each[0], each), default=None) or next(iter(alone), None)
     return ("", None, None) if chosen is None else (text[chosen[0] : chosen[1]], *chosen)
-
-
-def _cover(one: Span, other: Span) -> tuple[int, int]:
-    return min(one.start, other.start), max(one.end, other.end)
 
 
 # Vectors of relationships and of their types: what is to be embedded, and writing it.
@@ -444,7 +443,12 @@ def write_relations(tx: Transaction, ontology: str, relations: Sequence[Relation
         TooBusy: the job of embedding would be made, and too many wait; the transaction must not be committed.
     """
     write_portion(tx, ontology, relations)
-    _ask_for_embedding(tx, ontology, len(relations))
+    # Of what is new, unless embedding waits until somebody asks for it
+    fresh = len(relations)
+    if fresh:
+        configured = read_configuration(tx, ontology)
+        if configured.embed_on_ingest and not configured.paused:
+            request_job(tx, EDGE_EMBEDDING, ontology, added=fresh)
 
 
 def write_portion(tx: Transaction, ontology: str, relations: Sequence[RelationRow]) -> None:
@@ -466,11 +470,3 @@ def write_portion(tx: Transaction, ontology: str, relations: Sequence[RelationRo
         tx.run("relations/write_types", rows=part, ontology=ontology)
     for part in portions(rows):
         tx.run("concepts/write_relations", rows=part)
-
-
-def _ask_for_embedding(tx: Transaction, ontology: str, fresh: int) -> None:
-    """Of what is new, unless embedding waits until somebody asks for it."""
-    if fresh:
-        configured = read_configuration(tx, ontology)
-        if configured.embed_on_ingest and not configured.paused:
-            request_job(tx, EDGE_EMBEDDING, ontology, added=fresh)

@@ -104,20 +104,16 @@ def _apply(graph: Graph, name: LiteralString) -> None:
     """Run a migration. One with `$after` returns the end of its portion, and runs until there is none."""
     text = statement(name)
     if "DROP INDEX" in text:
-        _wait_for_indexes(graph)
+        # Wait until the index that replaces a dropped one is filled, so that no search is without
+        while waiting := [each for each, state in index_states(graph).items() if state.state == "POPULATING"]:
+            log.info("waiting for indexes to be filled", indexes=waiting)
+            time.sleep(WAIT_SECONDS)
     if "$after" not in text:
         graph.write(name)
         return
     after: str | None = ""
     while after is not None:
         after = graph.write(name, after=after)[0]["after"]
-
-
-def _wait_for_indexes(graph: Graph) -> None:
-    """Wait until the index that replaces a dropped one is filled, so that no search is without."""
-    while waiting := [each for each, state in index_states(graph).items() if state.state == "POPULATING"]:
-        log.info("waiting for indexes to be filled", indexes=waiting)
-        time.sleep(WAIT_SECONDS)
 
 
 def require_known_schema(graph: Graph) -> list[dict[str, str]]:

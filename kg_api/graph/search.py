@@ -696,20 +696,17 @@ class SharedReading(Generic[Result]):
             else:
                 mine = False
         if mine and (before is None or before.exception() is None):
-            self._lead(joined)
+            begun = time.monotonic()
+            try:
+                result = self._read()
+            except BaseException as error:  # noqa: BLE001 - whoever waits for it gets it, this thread too
+                for each in self._end(failed=True):
+                    each.set_exception(error)
+            else:
+                self._last = begun, result
+                self._end(failed=False)
+                joined.set_result(result)
         return joined.result()
-
-    def _lead(self, mine: Future[Result]) -> None:
-        begun = time.monotonic()
-        try:
-            result = self._read()
-        except BaseException as error:  # noqa: BLE001 - whoever waits for it gets it, this thread too
-            for each in self._end(failed=True):
-                each.set_exception(error)
-        else:
-            self._last = begun, result
-            self._end(failed=False)
-            mine.set_result(result)
 
     def _end(self, *, failed: bool) -> list[Future[Result]]:
         """Let the next one begin; after a failure none does, and those that it concerns are given."""

@@ -181,7 +181,14 @@ def ensure_index(graph: Graph, space: Space) -> None:
         name = space.relation_index_name
         graph.write("spaces/create_relation_index", space.slug, name=name, options=options)
     for name in space.index_names:
-        _check_index(graph, space, name)
+        found = index_states(graph)[name].options["indexConfig"]
+        wanted = _required(space.identity)  # one with the graph of an earlier version finds a little less
+        wrong = {key: found.get(key) for key, value in wanted.items() if found.get(key) != value}
+        if wrong:
+            raise ConfigurationError(
+                f"the vector index {name} has other settings than kg gives it: {wrong}. "
+                f"Drop it in Neo4j (DROP INDEX {name}); kg makes it anew from the stored vectors."
+            )
 
 
 def find_space(graph: Graph, slug: str = FIRST_SLUG) -> Space:
@@ -257,17 +264,6 @@ def _space(row: Row) -> Space:
 def _calibration(row: Row, prefix: str) -> SimilarityCalibration | None:
     related, unrelated = row.get(f"{prefix}related"), row.get(f"{prefix}unrelated")
     return None if related is None or unrelated is None else SimilarityCalibration(related, unrelated)
-
-
-def _check_index(graph: Graph, space: Space, name: str) -> None:
-    found = index_states(graph)[name].options["indexConfig"]
-    wanted = _required(space.identity)  # one with the graph of an earlier version finds a little less
-    wrong = {key: found.get(key) for key, value in wanted.items() if found.get(key) != value}
-    if wrong:
-        raise ConfigurationError(
-            f"the vector index {name} has other settings than kg gives it: {wrong}. "
-            f"Drop it in Neo4j (DROP INDEX {name}); kg makes it anew from the stored vectors."
-        )
 
 
 def _other_model(space: Space, identity: SpaceIdentity) -> ConfigurationError | Conflict:

@@ -121,7 +121,11 @@ def parts(word: str) -> str:
     Punctuation parts a word, and so do digits next to letters other than Latin ones: `2022년`.
     """
     normal = fold_letters(normalise_text(word))
-    return " ".join(_token(part) for part in _BETWEEN_PARTS.split(normal) if _says(part))
+    return " ".join(
+        _token(part)
+        for part in _BETWEEN_PARTS.split(normal)
+        if any(character.isalnum() for character in part)
+    )
 
 
 def find_hidden_parts(texts: Iterable[str]) -> list[str]:
@@ -161,10 +165,6 @@ def _find_written_otherwise(text: str) -> Iterator[str]:
                 yield f"{parts(number[0])} {seen}"
             else:
                 yield seen
-
-
-def _says(part: str) -> bool:
-    return any(character.isalnum() for character in part)
 
 
 def _token(part: str) -> str:
@@ -265,7 +265,7 @@ def stop_words_of(words: Iterable[str], languages: Iterable[str | None] = ()) ->
     languages that are told, by their English names, are stop words in any case.
     """
     asked = frozenset(word.lower() for word in words)
-    most = max((asked & listed for listed in _lists()), key=len)
+    most = max((asked & listed for listed in words_that_say_little().values()), key=len)
     listed = words_that_say_little()
     told = [asked & listed[each] for each in languages if each is not None]
     enough = most if len(most) >= _FEWEST else frozenset[str]()
@@ -288,10 +288,6 @@ def words_that_say_little() -> Mapping[str, frozenset[str]]:
 def _read_list(language: str) -> frozenset[str]:
     words = map(normalise_text, get_stop_words(language))
     return frozenset(word for word in words if not word.isdecimal())
-
-
-def _lists() -> Collection[frozenset[str]]:
-    return words_that_say_little().values()
 
 
 # Words that no text has, and those of the texts that may be meant: typos, other accents. Pure.

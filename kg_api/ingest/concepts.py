@@ -84,17 +84,14 @@ class PlacedConcepts:
 
     def _sentence_at(self, place: int) -> tuple[int, int]:
         """The sentence in which a place is; none of it where it is too long for a quote."""
-        sentences = self._split()
-        start, end = sentences[max(0, bisect_left(sentences, (place + 1, 0)) - 1)]
-        return (start, end) if end - start <= MAX_QUOTE else (start, start)
-
-    def _split(self) -> list[tuple[int, int]]:
-        """Its sentences, from where to where; split once, where they are asked for."""
+        # Its sentences, from where to where; split once, where they are asked for
         if not self._sentences:
             text = self.source.full_text
             borders = [0, *sentence_borders(text, 0, len(text)), len(text)]
             self._sentences = [_trim(text, *each) for each in pairwise(borders)]
-        return self._sentences
+        sentences = self._sentences
+        start, end = sentences[max(0, bisect_left(sentences, (place + 1, 0)) - 1)]
+        return (start, end) if end - start <= MAX_QUOTE else (start, start)
 
     def extraction(self) -> Extraction:
         source = self.source
@@ -165,7 +162,12 @@ def _place(given: ConceptGiven, sources: Sequence[PlacedConcepts], allowance: Al
     lost: list[str] = []
     for said in given.quotes:
         quote = QuotedText(said)
-        best = _exact(quote, sources)
+        # Where a quote stands to the letter, or but for its form: quickly told, so all sources are looked
+        # at
+        as_it_is = ((at, each.text.as_it_is(quote)) for at, each in enumerate(sources))
+        best = _best(as_it_is) or _best(
+            (at, each.text.but_for_form(quote)) for at, each in enumerate(sources)
+        )
         unsought = best is None and quote.may_be_alike and not allowance.takes(quote, sources)
         if best is None and quote.may_be_alike and not unsought:
             best = _best((at, each.text.alike(quote)) for at, each in enumerate(sources))
@@ -180,12 +182,6 @@ def _place(given: ConceptGiven, sources: Sequence[PlacedConcepts], allowance: Al
         found = {at: [] if lost else [hit] for at, hit in named.items()}  # a name makes up for no lost quote
     for number, at in enumerate(found or {0: []}):
         sources[at].add(given, found.get(at, []), () if number else lost)
-
-
-def _exact(quote: QuotedText, sources: Sequence[PlacedConcepts]) -> tuple[int, Quote] | None:
-    """Where a quote stands to the letter, or but for its form: quickly told, so all sources are looked at."""
-    as_it_is = ((at, each.text.as_it_is(quote)) for at, each in enumerate(sources))
-    return _best(as_it_is) or _best((at, each.text.but_for_form(quote)) for at, each in enumerate(sources))
 
 
 def _best(hits: Iterable[tuple[int, Quote | None]]) -> tuple[int, Quote] | None:
@@ -204,22 +200,26 @@ def _says(placed: PlacedConcepts, names: Iterable[QuotedText]) -> Quote | None:
     for name in names:
         hit = placed.text.as_it_is(name) or placed.text.but_for_form(name)
         if hit is not None:
-            return _sentence(placed.source.full_text, hit)
+            # The sentence around a hit; the hit alone when it is too long or reaches over its border
+            lead = max(0, hit.start - _MAX_QUOTE_LENGTH)
+            borders = [
+                lead,
+                *sentence_borders(
+                    placed.source.full_text,
+                    lead,
+                    min(len(placed.source.full_text), hit.end + _MAX_QUOTE_LENGTH),
+                ),
+            ]
+            start = max(each for each in borders if each <= hit.start)
+            end = min(
+                (each for each in borders if each >= hit.end),
+                default=min(len(placed.source.full_text), hit.end + _MAX_QUOTE_LENGTH),
+            )
+            start, end = _trim(placed.source.full_text, start, end)
+            if end - start > _MAX_QUOTE_LENGTH or (lead and start <= lead):
+                return hit
+            return Quote(placed.source.full_text[start:end], start, end, hit.score)
     return None
-
-
-def _sentence(text: str, hit: Quote) -> Quote:
-    """The sentence around a hit; the hit alone when it is too long or reaches over its border."""
-    lead = max(0, hit.start - _MAX_QUOTE_LENGTH)
-    borders = [lead, *sentence_borders(text, lead, min(len(text), hit.end + _MAX_QUOTE_LENGTH))]
-    start = max(each for each in borders if each <= hit.start)
-    end = min(
-        (each for each in borders if each >= hit.end), default=min(len(text), hit.end + _MAX_QUOTE_LENGTH)
-    )
-    start, end = _trim(text, start, end)
-    if end - start > _MAX_QUOTE_LENGTH or (lead and start <= lead):
-        return hit
-    return Quote(text[start:end], start, end, hit.score)
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:

@@ -129,7 +129,13 @@ class FileInspection:
         return None
 
     def _read(self, file: FileToIngest, known: KnownFile | None, path: Path) -> FileOutcome:
-        content, beside = self._content(file, path)
+        # A file, and the pictures that it names
+        found = read_settled(path, self.max_bytes)
+        pictures = self._pictures.read(file, found.data)
+        settled = found.stamp is not None and pictures.stamp is not None
+        stamp = f"{self._as_read(file, found.stamp or '')}{pictures.stamp}" if settled else None
+        file_hash = self._as_read(file, found.file_hash) + pictures.file_hash
+        content, beside = Content(found.data, stamp, file_hash, found.modified), pictures.files
         mark = FileMark(document_id(self.ontology, file.document), content.stamp, content.file_hash)
         if known and known.as_filed and known.file_hash == content.file_hash:
             return FileOutcome(file.document, "unchanged", mark=mark)
@@ -144,15 +150,6 @@ class FileInspection:
             return refuse(file.document, reason_of_failure(error), content.stamp or "")
         return FileOutcome(file.document, None, mark=mark, record=record)
 
-    def _content(self, file: FileToIngest, path: Path) -> tuple[Content, Mapping[str, bytes]]:
-        """A file, and the pictures that it names."""
-        found = read_settled(path, self.max_bytes)
-        pictures = self._pictures.read(file, found.data)
-        settled = found.stamp is not None and pictures.stamp is not None
-        stamp = f"{self._as_read(file, found.stamp or '')}{pictures.stamp}" if settled else None
-        file_hash = self._as_read(file, found.file_hash) + pictures.file_hash
-        return Content(found.data, stamp, file_hash, found.modified), pictures.files
-
     @property
     def _pictures(self) -> FolderPictures:
         return FolderPictures(self.listing, self.max_bytes)
@@ -163,7 +160,12 @@ class FileInspection:
     def _record(
         self, document: str, content: Content, uri: str, beside: Mapping[str, bytes]
     ) -> DocumentRecord:
-        _check_name(document, uri)
+        try:
+            _NAME.validate_python(document)
+        except ValidationError as error:
+            raise UnreadableDocument(f"its name cannot be a document's: {error.errors()[0]['msg']}") from None
+        if len(uri) > MAX_URI_LENGTH:
+            raise UnreadableDocument("its path is too long")
         named = Incoming(self.ontology, document, "", uri=uri, modified=content.modified, review=self.review)
         incoming, _ = self.reader.from_bytes(content.data, named, beside)
         return to_record(incoming)[0]
@@ -175,15 +177,6 @@ def name_taken(document: str, other: str) -> str:
         f"the name {document!r} is taken by the folder {other}: register one of the two with --prefix, "
         "or in another ontology"
     )
-
-
-def _check_name(document: str, uri: str) -> None:
-    try:
-        _NAME.validate_python(document)
-    except ValidationError as error:
-        raise UnreadableDocument(f"its name cannot be a document's: {error.errors()[0]['msg']}") from None
-    if len(uri) > MAX_URI_LENGTH:
-        raise UnreadableDocument("its path is too long")
 
 
 # One scan of a folder: file by file, then what has gone; every step in a transaction of its job.

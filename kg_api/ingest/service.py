@@ -57,7 +57,6 @@ from kg_api.schemas.documents import (
     Review,
     SourceChanges,
     SourceRecord,
-    SourceSpan,
     StoredChange,
     WordBox,
     mean_of,
@@ -264,7 +263,10 @@ def _sources(identity: str, parsed: ParsedDocument, incoming: Incoming) -> tuple
     spans = split(parsed)
     texts = [parsed.text[span.start : span.end] for span in spans]
     hashes = [content_hash(text) for text in texts]
-    images = _images_of(spans, incoming.images)
+    # By the number of a source, the picture that it is; the first, should it have the words of
+    # several
+    starts = [span.start for span in spans]
+    images = {bisect_right(starts, each.start) - 1: each.image for each in reversed(incoming.images)}
     return tuple(
         SourceRecord(
             source_id,
@@ -282,12 +284,6 @@ def _sources(identity: str, parsed: ParsedDocument, incoming: Incoming) -> tuple
             zip(source_ids(identity, hashes), spans, texts, hashes, blocks_of(parsed, spans), strict=True)
         )
     )
-
-
-def _images_of(spans: Sequence[SourceSpan], images: Sequence[PlacedImage]) -> dict[int, StoredImage]:
-    """By the number of a source, the picture that it is; the first, should it have the words of several."""
-    starts = [span.start for span in spans]
-    return {bisect_right(starts, each.start) - 1: each.image for each in reversed(images)}
 
 
 # Messages as one Markdown document. Pure.
@@ -467,7 +463,12 @@ class DocumentReader:
         files = beside or {}
         if form in CONVERTED:
             read, notes = self._converted(content, replace(incoming, format=form), files)
-            other = _named_otherwise(incoming, form)
+            # What is told of a file whose name says that it is something else
+            named = PurePath(incoming.document).suffix.lower() in CONVERTED[cast("ConvertedFormat", form)]
+            kind = {"pdf": "a PDF", "image": "a picture"}.get(form)
+            other = (
+                () if named or incoming.format or not kind else (f"read as {kind}, whatever its name says",)
+            )
             return read, (*other, *notes, *_missing(references_of(content, form), files))
         text, notes = decode(content)
         if form == "markdown":
@@ -546,13 +547,6 @@ class DocumentReader:
         except UnreadableDocument as error:
             return incoming, (f"its functions and classes were not told apart: {error}",)
         return replace(incoming, scopes=tuple(scopes)), ()
-
-
-def _named_otherwise(incoming: Incoming, form: Format) -> Notes:
-    """What is told of a file whose name says that it is something else."""
-    named = PurePath(incoming.document).suffix.lower() in CONVERTED[cast("ConvertedFormat", form)]
-    kind = {"pdf": "a PDF", "image": "a picture"}.get(form)
-    return () if named or incoming.format or not kind else (f"read as {kind}, whatever its name says",)
 
 
 def _elsewhere(text: str) -> Notes:
@@ -748,19 +742,16 @@ class ReviewService:
         prepared = [_prepare_review(each) for each in found]
         records = [each[0] for each in prepared if not isinstance(each, Problem)]
         stored = store_each(self._graph, records, self._extract) if records else {}
-        self._ask_again(stored)
+        # Let folders bring again what cannot be stored as it waits, though it looks as it did
+        lost = [key for key, outcome in stored.items() if isinstance(outcome, FilesCollected)]
+        if lost:
+            forget_waiting_files(self._graph, lost)
         return [
             DocumentOutcome(problem=each)
             if isinstance(each, Problem)
             else _outcome_review(each, stored[each[0].document_id])
             for each in prepared
         ]
-
-    def _ask_again(self, stored: Stored) -> None:
-        """Let folders bring again what cannot be stored as it waits, though it looks as it did."""
-        lost = [key for key, outcome in stored.items() if isinstance(outcome, FilesCollected)]
-        if lost:
-            forget_waiting_files(self._graph, lost)
 
 
 def _prepare_review(waiting: GivenDocument) -> ReviewPrepared | Problem:

@@ -45,19 +45,16 @@ class SpaceCleanup:
         if leftover.slug is not None:
             drop_indexes(self._graph, leftover)
         for of in get_args(Vectored):
-            self._walk(run, leftover, of)
+            name = f"{leftover.name}/{of}/"
+            place: str | None = run.cursor.removeprefix(name) if run.cursor.startswith(name) else ""
+            while place is not None:
+                run.checkpoint()
+                place = self._step(run, leftover, of, place, f"{name}{place}")
         run.commit(lambda tx: forgotten(tx, leftover), after="", done=0)
 
     def _is_wanted(self, run: JobRun, leftover: Leftover) -> bool:
         """Look once more as the job's owner: a worker that was frozen must not drop what was made since."""
         return run.commit(lambda tx: is_still_wanted(tx, leftover), after=run.cursor, done=0)
-
-    def _walk(self, run: JobRun, leftover: Leftover, of: Vectored) -> None:
-        name = f"{leftover.name}/{of}/"
-        place: str | None = run.cursor.removeprefix(name) if run.cursor.startswith(name) else ""
-        while place is not None:
-            run.checkpoint()
-            place = self._step(run, leftover, of, place, f"{name}{place}")
 
     def _step(self, run: JobRun, leftover: Leftover, of: Vectored, after: str, cursor: str) -> str | None:
         """Remove one portion; where it ended."""

@@ -397,12 +397,9 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         if isinstance(error, LostItem):  # says nothing of the model
             self._reject_one(target, item, error)
         else:
-            self._remember(item, error)
-
-    def _remember(self, item: ItemT, error: RejectedText) -> None:
-        self._rejected.append((item, error))
-        if not self._accepted and len(self._rejected) >= MAX_REJECTED:
-            raise error
+            self._rejected.append((item, error))
+            if not self._accepted and len(self._rejected) >= MAX_REJECTED:
+                raise error
 
     def _reject(self, target: EmbeddingTarget[ItemT, BatchT]) -> None:
         """Set aside what was rejected, now that it is clear that others are taken, or that there were few."""

@@ -80,20 +80,17 @@ class Heartbeat:
         while not self._ended.wait(self._every) and not self.lost.is_set():
             try:
                 if not jobs.heartbeat(self._graph, self._owner, stuck_seconds=self._stuck):
-                    self._give_up()
+                    self.lost.set()
+                    log.error("job is stuck", job_id=self._owner.job_id, seconds=self._stuck)
+                    if not self._ended.wait(self._owner.lease_seconds):
+                        log.critical("worker ends: its job does not come back", job_id=self._owner.job_id)
+                        self._leave(STUCK_EXIT_CODE)
             except LeaseLost:
                 self.lost.set()
             except Exception as error:  # noqa: BLE001 - the border of a thread: one bad beat must not be the last
                 log.warning(
                     "no heartbeat", job_id=self._owner.job_id, reason=f"{type(error).__name__}: {error}"
                 )
-
-    def _give_up(self) -> None:
-        self.lost.set()
-        log.error("job is stuck", job_id=self._owner.job_id, seconds=self._stuck)
-        if not self._ended.wait(self._owner.lease_seconds):
-            log.critical("worker ends: its job does not come back", job_id=self._owner.job_id)
-            self._leave(STUCK_EXIT_CODE)
 
 
 # How long a job may work while others wait.
@@ -375,7 +372,9 @@ class Runner:
         if job.state == "running":
             caused_by = {"request_id": job.request_id} if job.request_id else {}
             with structlog.contextvars.bound_contextvars(job_id=job.job_id, kind=job.kind, **caused_by):
-                self._run_traced(job)
+                about = {"kg__job_id": job.job_id, "kg__job_kind": job.kind}
+                with root_span(f"job {job.kind}", SpanKind.CONSUMER, job.traceparent, **about) as span:
+                    span.set_attribute("kg.job_outcome", self._run(job))
         else:
             log.error("job is dead", job_id=job.job_id, kind=job.kind, failures=job.failures)
         return True
@@ -386,11 +385,6 @@ class Runner:
         except DatabaseUnavailable as error:
             log.warning("waiting for the database", reason=str(error))
             return False
-
-    def _run_traced(self, job: jobs.ClaimedJob) -> None:
-        about = {"kg__job_id": job.job_id, "kg__job_kind": job.kind}
-        with root_span(f"job {job.kind}", SpanKind.CONSUMER, job.traceparent, **about) as span:
-            span.set_attribute("kg.job_outcome", self._run(job))
 
     def _run(self, job: jobs.ClaimedJob) -> str:
         owner = jobs.Owner(job.job_id, self._worker, job.fence, self._settings.lease_seconds)
@@ -406,7 +400,11 @@ class Runner:
     def _outcome(self, job: jobs.ClaimedJob, owner: jobs.Owner) -> str:
         """Run a job; say how that ended."""
         try:
-            self._handle(job, owner)
+            every, stuck = self._settings.heartbeat_seconds, self._settings.stuck_seconds
+            turn = TimeSlice(self._graph, list(self._handlers), self._settings.turn_seconds)
+            with Heartbeat(self._graph, owner, every, stuck_seconds=stuck) as beat:
+                run = JobRun(self._graph, job, owner, stopping=self._stopping, lost=beat.lost, turn=turn)
+                self._handlers[job.kind].run(run)
             log.info("job completed", job_id=job.job_id, kind=job.kind)
             outcome = "completed"
         except Stopped:
@@ -435,13 +433,6 @@ class Runner:
         except Exception as error:  # noqa: BLE001 - the border of a job: whatever it is, it is recorded on the job
             outcome = self._handle_failure(job, owner, error)
         return outcome
-
-    def _handle(self, job: jobs.ClaimedJob, owner: jobs.Owner) -> None:
-        every, stuck = self._settings.heartbeat_seconds, self._settings.stuck_seconds
-        turn = TimeSlice(self._graph, list(self._handlers), self._settings.turn_seconds)
-        with Heartbeat(self._graph, owner, every, stuck_seconds=stuck) as beat:
-            run = JobRun(self._graph, job, owner, stopping=self._stopping, lost=beat.lost, turn=turn)
-            self._handlers[job.kind].run(run)
 
     def _handle_lost(self, job: jobs.ClaimedJob) -> str:
         state = self._state(job.job_id)
@@ -501,7 +492,14 @@ class WorkerRegistration:
                 if not self._ended:
                     host, notes = socket.gethostname(), list_learned()
                     jobs.sign_of_life(self._graph, self._name, host=host, pid=os.getpid(), notes=notes)
-            self._report_unknown()
+            waiting = jobs.unknown_kinds(self._graph, self._kinds)
+            for kind in sorted(waiting.keys() - self._told):
+                self._told.add(kind)
+                log.warning(
+                    "unknown kind of job, left for a worker of another version",
+                    kind=kind,
+                    waiting=waiting[kind],
+                )
         except DatabaseUnavailable as error:
             log.warning("no sign of life", reason=str(error))
 
@@ -513,14 +511,6 @@ class WorkerRegistration:
             jobs.forget_worker(self._graph, self._name)
         except DatabaseUnavailable as error:
             log.warning("no farewell", reason=str(error))
-
-    def _report_unknown(self) -> None:
-        waiting = jobs.unknown_kinds(self._graph, self._kinds)
-        for kind in sorted(waiting.keys() - self._told):
-            self._told.add(kind)
-            log.warning(
-                "unknown kind of job, left for a worker of another version", kind=kind, waiting=waiting[kind]
-            )
 
 
 # Going through what is due in batches: where a job goes on, how long that counts, and when it is done.
@@ -675,11 +665,12 @@ class Flight(Generic[ItemT, BatchT]):
         yield from self._land_all()
 
     def _make_room(self, due: Sequence[ItemT]) -> Generator[list[Landed[ItemT, BatchT]]]:
-        while self._sent and (len(self._sent) >= self._room or self._length(due) > MAX_CHARACTERS):
+        while self._sent and (
+            len(self._sent) >= self._room
+            or (self._characters(due) + sum(self._characters(sent) for sent, _ in self._sent))
+            > MAX_CHARACTERS
+        ):
             yield self._land()
-
-    def _length(self, due: Sequence[ItemT]) -> int:
-        return self._characters(due) + sum(self._characters(sent) for sent, _ in self._sent)
 
     def _send(self, due: Sequence[ItemT]) -> None:
         self._sent.append((due, self._pool.submit(copy_context().run, self._begin, due)))

@@ -114,7 +114,18 @@ class Watch:
 
     def _attend(self, working: set[str]) -> None:
         if self.process is not None and not self.process.alive():
-            self._bury()
+            code = processes.exit_code(self.process) if self.process else None
+            if self._clock() - self._started > self._policy.healthy_after:
+                self.deaths = 0
+            self.process = None
+            self._last_exit = end_of(code)
+            why = processes.describe_death(self.role, self._last_exit)
+            permanent = code == ConfigurationError.exit_code
+            if permanent and (complaint := processes.read_complaint(self.role)):
+                why = (
+                    f"{complaint}\n{self.role.name} ended with {self._last_exit}; its log is {self.role.log}"
+                )
+            self._handle_death(why, permanent=permanent)
         elif self.process is not None:
             self._check()
         elif self._clock() < self._not_before:
@@ -122,14 +133,11 @@ class Watch:
         elif missing := [name for name in self.role.after if name not in working]:
             self._become("waiting", f"{missing[0]} to work")
         elif reason := self.role.blocked():
-            self._wait_for(reason)
+            if self.state != "waiting":
+                log.warning("process waits", role=self.role.name, reason=reason)
+            self._become("waiting", reason)
         else:
             self._start()
-
-    def _wait_for(self, reason: str) -> None:
-        if self.state != "waiting":
-            log.warning("process waits", role=self.role.name, reason=reason)
-        self._become("waiting", reason)
 
     def _start(self) -> None:
         self.process = processes.start(self.role)
@@ -160,18 +168,6 @@ class Watch:
         self.process = None
         self._last_exit = "ended by the supervisor"
         self._handle_death(f"{self.role.name} was ended to be started again: {reason}", permanent=False)
-
-    def _bury(self) -> None:
-        code = processes.exit_code(self.process) if self.process else None
-        if self._clock() - self._started > self._policy.healthy_after:
-            self.deaths = 0
-        self.process = None
-        self._last_exit = end_of(code)
-        why = processes.describe_death(self.role, self._last_exit)
-        permanent = code == ConfigurationError.exit_code
-        if permanent and (complaint := processes.read_complaint(self.role)):
-            why = f"{complaint}\n{self.role.name} ended with {self._last_exit}; its log is {self.role.log}"
-        self._handle_death(why, permanent=permanent)
 
     def _handle_death(self, why: str, *, permanent: bool) -> None:
         self.deaths += 1
@@ -287,7 +283,14 @@ class State:
 
     def failed(self) -> str | None:
         """Say why a role does not come up by itself any more, as far as one can tell; None when all may."""
-        return next((status.message for status in self.roles.values() if _seems_hopeless(status)), None)
+        return next(
+            (
+                status.message
+                for status in self.roles.values()
+                if (status.state == "failed" or (status.state == "pausing" and status.deaths >= MANY_DEATHS))
+            ),
+            None,
+        )
 
     def refused(self) -> str | None:
         """Say why a role cannot start until a person changes something; None if all can."""
@@ -301,10 +304,6 @@ class State:
             if status.state != "ready":
                 return status.message or f"{name} to start"
         return None if self.roles else "the supervisor to start"
-
-
-def _seems_hopeless(status: RoleStatus) -> bool:
-    return status.state == "failed" or (status.state == "pausing" and status.deaths >= MANY_DEATHS)
 
 
 def trouble_of(name: str, status: RoleStatus) -> str | None:

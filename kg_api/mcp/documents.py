@@ -11,7 +11,6 @@ from kg_api.mcp.answers import Paged, Pager, ToolAnswer, list_page
 from kg_api.mcp.library import Library
 from kg_api.mcp.tool import Tool
 from kg_api.schemas.base import Answer, Body, OntologyName
-from kg_api.schemas.documents import DocumentSummary
 from kg_api.schemas.metadata import date_of
 from kg_api.schemas.problems import valid
 
@@ -72,14 +71,13 @@ def documents(library: Library, arguments: DocumentsArguments) -> DocumentsAnswe
     walk = Pager(NAME, arguments)
     page = library.documents(asked.ontology, walk.page_start, AT_ONCE, arguments.where or ())
     frame = DocumentsAnswer(total=page.total, documents=[], notes=page.notes)
-    entries = [_entry(each) for each in page.documents]
+    entries = [
+        DocumentEntry.model_validate({**each.model_dump(), "date": date_of(each.metadata)})
+        for each in page.documents
+    ]
     listing = list_page(page, entries, [each.document_id for each in entries], "documents")
     frame.documents, frame.more = walk.step(frame, listing)
     return frame
-
-
-def _entry(found: DocumentSummary) -> DocumentEntry:
-    return DocumentEntry.model_validate({**found.model_dump(), "date": date_of(found.metadata)})
 
 
 TOOL = Tool(NAME, "List documents", DESCRIPTION, DocumentsArguments, DocumentsAnswer, documents)

@@ -151,16 +151,12 @@ def _show(library: Library, answer: ImageAnswer, room: int) -> None:
             room -= size
             answer.shown.append(InlineImage(content, THUMBNAIL_TYPE))
             hit.shown = len(answer.shown)
-    answer.not_shown = _describe_left_out(without_room, gone)
-
-
-def _describe_left_out(without_room: int, gone: int) -> str | None:
     told: list[str] = []
     if without_room:
         told.append(f"{pluralize(without_room, 'thumbnail')} left out: ask for fewer, or raise image_bytes")
     if gone:
         told.append(f"{pluralize(gone, 'thumbnail')} could not be found in the store of pictures")
-    return "; ".join(told) or None
+    answer.not_shown = "; ".join(told) or None
 
 
 def _thumbnail(library: Library, hit: PictureHit) -> bytes | None:

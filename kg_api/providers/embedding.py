@@ -154,9 +154,19 @@ def open_embedder(settings: Settings, choice: ModelChoice | None = None) -> Embe
     choice = choice or default_choice(settings)
     match choice.provider:
         case "deterministic":
-            return _open_deterministic(choice)
+            usual = DEFAULT_MODELS["deterministic"]
+            if choice.model not in {None, usual}:
+                raise ConfigurationError(f"KG_EMBEDDING__MODEL: the deterministic model is called {usual}")
+            return DeterministicEmbedder(choice.dimensions) if choice.dimensions else DeterministicEmbedder()
         case "local":
-            return _open_local(settings, choice)
+            from kg_api.providers.local_embedding import LocalEmbedder  # noqa: PLC0415 - onnxruntime takes its time to import
+
+            folder, spec = _find_local(settings, choice.model)
+            if choice.dimensions not in {None, spec.dimensions}:
+                raise ConfigurationError(
+                    f"{spec.name} gives vectors of {spec.dimensions} numbers, not {choice.dimensions}"
+                )
+            return LocalEmbedder(folder, spec, settings.embedding.threads)
         case "openai":
             from kg_api.providers.openai_embedding import open_openai  # noqa: PLC0415 - the SDK is an extra, and slow to import
 
@@ -165,24 +175,6 @@ def open_embedder(settings: Settings, choice: ModelChoice | None = None) -> Embe
             from kg_api.providers.remote_embedding import open_nomic  # noqa: PLC0415 - so is httpx
 
             return open_nomic(settings, choice)
-
-
-def _open_deterministic(choice: ModelChoice) -> Embedder:
-    usual = DEFAULT_MODELS["deterministic"]
-    if choice.model not in {None, usual}:
-        raise ConfigurationError(f"KG_EMBEDDING__MODEL: the deterministic model is called {usual}")
-    return DeterministicEmbedder(choice.dimensions) if choice.dimensions else DeterministicEmbedder()
-
-
-def _open_local(settings: Settings, choice: ModelChoice) -> Embedder:
-    from kg_api.providers.local_embedding import LocalEmbedder  # noqa: PLC0415 - onnxruntime takes its time to import
-
-    folder, spec = _find_local(settings, choice.model)
-    if choice.dimensions not in {None, spec.dimensions}:
-        raise ConfigurationError(
-            f"{spec.name} gives vectors of {spec.dimensions} numbers, not {choice.dimensions}"
-        )
-    return LocalEmbedder(folder, spec, settings.embedding.threads)
 
 
 def _find_local(settings: Settings, name: str | None) -> tuple[Path, ModelSpec]:
@@ -269,7 +261,13 @@ class MeteredEmbedder:
             with counting() as tally:
                 found = embed()
         except KgError as error:
-            self._record_failure(what, texts, time.perf_counter() - begun, error)
+            seconds = time.perf_counter() - begun
+            model = self._model()
+            self._metrics.errors.labels(error.slug()).inc()
+            self._metrics.latency.labels(model).observe(seconds)
+            log.warning(
+                "not embedded", of=what, model=model, texts=texts, ms=_ms(seconds), error=error.slug()
+            )
             raise
         self._record_success(what, texts, time.perf_counter() - begun, tally.tokens)
         return found
@@ -283,12 +281,6 @@ class MeteredEmbedder:
         self._metrics.tokens.labels(identity.model).inc(tokens)
         write = log.debug if what == "query" else log.info
         write("embedded", of=what, model=identity.model, texts=texts, tokens=tokens, ms=_ms(seconds))
-
-    def _record_failure(self, what: str, texts: int, seconds: float, error: KgError) -> None:
-        model = self._model()
-        self._metrics.errors.labels(error.slug()).inc()
-        self._metrics.latency.labels(model).observe(seconds)
-        log.warning("not embedded", of=what, model=model, texts=texts, ms=_ms(seconds), error=error.slug())
 
     def _model(self) -> str:
         try:

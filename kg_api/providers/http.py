@@ -347,7 +347,11 @@ class Pace:
         """Learn from a reply to a request of so many tokens; names of headers in lower case."""
         with self._lock:
             if status == _TOO_MANY or (is_retryable(status) and retry_after(headers) is not None):
-                self._refused(retry_after(headers))
+                # Half as many from now on; those refused at once with the first count as one refusal
+                asked = retry_after(headers)
+                if self._clock() >= self._rests_until:
+                    self._bound = max(1.0, self._asking / 2)
+                self._rest(self._first_rest if asked is None else asked)
             else:
                 self._rest(_room_in(headers, self._asking, tokens * self._asking))
                 if self._bound is not None:
@@ -363,12 +367,6 @@ class Pace:
                 return LOOK_SECONDS
             self._asking += 1
             return 0.0
-
-    def _refused(self, asked: float | None) -> None:
-        """Half as many from now on; those refused at once with the first count as one refusal."""
-        if self._clock() >= self._rests_until:
-            self._bound = max(1.0, self._asking / 2)
-        self._rest(self._first_rest if asked is None else asked)
 
     def _rest(self, seconds: float) -> None:
         if seconds <= MAX_WAIT_SECONDS:  # else it is given up, and the job waits

@@ -24,7 +24,16 @@ def open_image_embedder(settings: Settings, choice: ImageModelChoice | None = No
     choice = choice or default_image_choice(settings)
     match choice.provider:
         case "histogram":
-            return _open_histogram(choice)
+            from kg_api.providers.pixels import DIMENSIONS, MODEL, HistogramEmbedder  # noqa: PLC0415 - builds tables
+
+            if choice.model not in {None, MODEL}:
+                raise ConfigurationError(f"KG_IMAGE_EMBEDDING__MODEL: the histogram model is called {MODEL}")
+            if choice.dimensions not in {None, DIMENSIONS}:
+                raise ConfigurationError(
+                    f"{MODEL} gives vectors of {DIMENSIONS} numbers, not {choice.dimensions}: correct "
+                    "KG_IMAGE_EMBEDDING__DIMENSIONS or the space's dimensions, or leave them out"
+                )
+            return HistogramEmbedder()
         case "onnx":
             from kg_api.providers.local_images import open_onnx  # noqa: PLC0415 - onnxruntime takes its time
 
@@ -41,16 +50,3 @@ def open_image_embedder(settings: Settings, choice: ImageModelChoice | None = No
             from kg_api.providers.cohere_images import open_cohere_images  # noqa: PLC0415 - an extra
 
             return open_cohere_images(settings, choice)
-
-
-def _open_histogram(choice: ImageModelChoice) -> ImageEmbedder:
-    from kg_api.providers.pixels import DIMENSIONS, MODEL, HistogramEmbedder  # noqa: PLC0415 - builds tables
-
-    if choice.model not in {None, MODEL}:
-        raise ConfigurationError(f"KG_IMAGE_EMBEDDING__MODEL: the histogram model is called {MODEL}")
-    if choice.dimensions not in {None, DIMENSIONS}:
-        raise ConfigurationError(
-            f"{MODEL} gives vectors of {DIMENSIONS} numbers, not {choice.dimensions}: correct "
-            "KG_IMAGE_EMBEDDING__DIMENSIONS or the space's dimensions, or leave them out"
-        )
-    return HistogramEmbedder()

@@ -253,7 +253,15 @@ def read_profile(folder: Path) -> ImageModelProfile:
         raise ConfigurationError(f"{path} is not there: {DESCRIBE} writes it") from None
     except (OSError, ValidationError) as error:
         raise ConfigurationError(f"{path} is wrong: {_in_short(error)}; {DESCRIBE} writes it anew") from None
-    _hold_to(folder, profile)
+    found = checksums(folder, profile.used | set(profile.sha256))
+    if unknown := sorted(found.keys() - profile.sha256.keys()):
+        told = f"{folder / PROFILE} says nothing of {', '.join(unknown)}"
+        raise ConfigurationError(f"{told}: remove it, or describe all anew ({DESCRIBE})")
+    if others := [name for name, checksum in found.items() if checksum != profile.sha256[name]]:
+        raise ConfigurationError(
+            f"{folder / others[0]} is another file than {PROFILE} describes (sha256): put the right one "
+            "there; or, for another model, make a folder of its own"
+        )
     return profile
 
 
@@ -275,18 +283,6 @@ def checksums(folder: Path, names: set[str]) -> dict[str, str]:
         if path.suffix in _WEIGHTS and path.is_file()
     }
     return {name: _sha256(folder / name) for name in sorted(names | found)}
-
-
-def _hold_to(folder: Path, profile: ImageModelProfile) -> None:
-    found = checksums(folder, profile.used | set(profile.sha256))
-    if unknown := sorted(found.keys() - profile.sha256.keys()):
-        told = f"{folder / PROFILE} says nothing of {', '.join(unknown)}"
-        raise ConfigurationError(f"{told}: remove it, or describe all anew ({DESCRIBE})")
-    if others := [name for name, checksum in found.items() if checksum != profile.sha256[name]]:
-        raise ConfigurationError(
-            f"{folder / others[0]} is another file than {PROFILE} describes (sha256): put the right one "
-            "there; or, for another model, make a folder of its own"
-        )
 
 
 def _sha256(path: Path) -> str:
@@ -577,7 +573,15 @@ class OnnxImageEmbedder:
         self._text = TextTower(folder, profile.text, profile.dimensions) if profile.text else None
         self._identity = _identity(folder.name, profile)
         self._pool = ThreadPoolExecutor(threads or cores(), thread_name_prefix="embed-image")
-        self._try(folder)
+        try:
+            self._picture.vector(probe_picture(self._rendering))
+            if self._text is not None:
+                self._text.vector(f"{self._identity.query_prefix}warm up")
+        except (EmbeddingFailed, InvalidInput) as error:
+            self.close()
+            raise ConfigurationError(
+                f"{folder} does not hold a model as {PROFILE} describes: {error}"
+            ) from error
 
     @property
     def identity(self) -> SpaceIdentity:
@@ -620,17 +624,6 @@ class OnnxImageEmbedder:
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
-
-    def _try(self, folder: Path) -> None:
-        try:
-            self._picture.vector(probe_picture(self._rendering))
-            if self._text is not None:
-                self._text.vector(f"{self._identity.query_prefix}warm up")
-        except (EmbeddingFailed, InvalidInput) as error:
-            self.close()
-            raise ConfigurationError(
-                f"{folder} does not hold a model as {PROFILE} describes: {error}"
-            ) from error
 
 
 def open_onnx(settings: Settings, choice: ImageModelChoice) -> OnnxImageEmbedder:

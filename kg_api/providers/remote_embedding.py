@@ -228,7 +228,13 @@ class RemoteEmbedder:
             stop = self._fit(call.sizes, begin, end)
             failure = self._request(call, slice(begin, stop), is_part=dividing and stop - begin > 1)
             if failure is not None and stop - begin == 1:
-                self._reject(call, begin, failure)
+                # Note that a text is at fault which failed alone; raise its failure if the server is
+                is_unanswered = isinstance(failure, EmbeddingUnavailable)
+                if is_unanswered and not self._is_sound(query=call.query):
+                    raise failure
+                call.rejected[call.texts[begin]] = str(failure)
+                if is_unanswered and not call.accepted and len(call.rejected) >= MAX_AT_FAULT:
+                    raise failure
             elif isinstance(failure, InvalidInput) and not call.query:
                 with self._traits.learning:
                     self._divide(call, begin, stop, failure)
@@ -268,15 +274,6 @@ class RemoteEmbedder:
         self._embed(call, middle, stop, dividing=True)
         if is_rejected and len(call.rejected) == before:
             self._traits.learn(max_texts=middle - begin)
-
-    def _reject(self, call: _Call, place: int, failure: InvalidInput | EmbeddingUnavailable) -> None:
-        """Note that a text is at fault which failed alone; raise its failure if the server is."""
-        is_unanswered = isinstance(failure, EmbeddingUnavailable)
-        if is_unanswered and not self._is_sound(query=call.query):
-            raise failure
-        call.rejected[call.texts[place]] = str(failure)
-        if is_unanswered and not call.accepted and len(call.rejected) >= MAX_AT_FAULT:
-            raise failure
 
     def _request(
         self, call: _Call, part: slice, *, is_part: bool

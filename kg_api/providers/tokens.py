@@ -66,22 +66,17 @@ def cut(text: str, measure: TokenMeasure) -> list[Span]:
 def _divide(text: str, measure: TokenMeasure) -> list[Span]:
     """Two or more parts, each shorter than the text."""
     if len(text) > measure.max_chars:
-        cuts = _cuts_by_length(text, measure.max_chars)
+        cuts, done = list[int](), 0
+        while (rest := len(text) - done) > measure.max_chars:
+            until = done + math.ceil(rest / math.ceil(rest / measure.max_chars))
+            low = until - measure.max_chars // 4
+            found = text.rfind("\n", low, until)
+            found = text.rfind(" ", low, until) if found < 0 else found
+            done = until if found < 0 else found + 1
+            cuts.append(done)
     else:
         cuts = _cuts_by_tokens(text, measure.tokens(text), measure.budget)
     return list(pairwise([0, *(cuts or [len(text) // 2]), len(text)]))
-
-
-def _cuts_by_length(text: str, longest: int) -> list[int]:
-    cuts, done = list[int](), 0
-    while (rest := len(text) - done) > longest:
-        until = done + math.ceil(rest / math.ceil(rest / longest))
-        low = until - longest // 4
-        found = text.rfind("\n", low, until)
-        found = text.rfind(" ", low, until) if found < 0 else found
-        done = until if found < 0 else found + 1
-        cuts.append(done)
-    return cuts
 
 
 def _cuts_by_tokens(text: str, tokens: list[TokenSpan], budget: int) -> list[int]:
@@ -89,21 +84,17 @@ def _cuts_by_tokens(text: str, tokens: list[TokenSpan], budget: int) -> list[int
     cuts, done = list[int](), 0
     while (rest := len(tokens) - done) > budget:
         ideal = rest / math.ceil(rest / budget)
-        borders = _borders(tokens, done, ideal, budget)
+        # The tokens near an even division that a next piece can begin with; some tokens share a character
+        first = done + max(1, math.ceil(ideal * (1 - SLACK)))
+        last = max(first, done + min(budget, math.floor(ideal * (1 + SLACK))))
+        begin = tokens[done].start
+        borders = [at for at in range(first, last + 1) if begin < tokens[at].start < tokens[at].end]
         if not borders:
             break
         ranked = [(_quality(text, tokens[at - 1], tokens[at]), -abs(at - done - ideal), at) for at in borders]
         done = max(ranked)[-1]
         cuts.append(tokens[done].start)
     return cuts
-
-
-def _borders(tokens: list[TokenSpan], done: int, ideal: float, budget: int) -> list[int]:
-    """The tokens near an even division that a next piece can begin with; some tokens share a character."""
-    first = done + max(1, math.ceil(ideal * (1 - SLACK)))
-    last = max(first, done + min(budget, math.floor(ideal * (1 + SLACK))))
-    begin = tokens[done].start
-    return [at for at in range(first, last + 1) if begin < tokens[at].start < tokens[at].end]
 
 
 def _quality(text: str, before: TokenSpan, after: TokenSpan) -> int:

@@ -209,16 +209,15 @@ class Proving:
             return None
         start = passage.place.start + found.start
         end = passage.place.start + found.end
-        return self._cite(passage, start, end, found.text, found.score)
-
-    def _cite(self, passage: PromptPassage, start: int, end: int, quote: str, score: float) -> Citation:
         name = f"{passage.place.source_id}#{start}-{end}"
         known = next((each for each in self.citations if each.citation == name), None)
         if known is not None:
             return known
         place = passage.place.model_dump(include=_OF_PLACE)
         number = len(self.citations) + 1
-        made = Citation(**place, number=number, citation=name, start=start, end=end, quote=quote, score=score)
+        made = Citation(
+            **place, number=number, citation=name, start=start, end=end, quote=found.text, score=found.score
+        )
         self.citations.append(made)
         return made
 
@@ -389,7 +388,9 @@ class AnswerService:
         watch = Stopwatch("answer")
         name = self.model_name()
         known = self._plans.known(request.ontologies or ())
-        thresholds = _thresholds(request, known)
+        # What is similar enough in each space
+        spaces = (*known.answering.values(), known.new)
+        thresholds = {space.slug: threshold_of(space, request) for space in spaces}
         with watch.stage("search"):
             found = self._search.search(_search(request), filter_by(thresholds, keep_carried=True))
         asked_in = [thresholds[slug] for slug in found.spaces if slug in thresholds]
@@ -448,17 +449,13 @@ class AnswerService:
                 for statement in proving.statements(pieces):
                     statements.append(statement)
                     yield statement
-                _read_to_end(pieces)
+                # Behind the statements comes nothing but the end, at which the server says what they took
+                with suppress(KgError):  # the answer is there
+                    for _ in islice(pieces, MAX_PIECES_BEHIND):
+                        pass
             if proving.fault is not None:
                 raise LlmFailed(unreadable(proving.fault))
         yield _build_answer(retrieved, proving, statements)
-
-
-def _read_to_end(pieces: Iterator[str]) -> None:
-    """Behind the statements comes nothing but the end, at which the server says what they took."""
-    with suppress(KgError):  # the answer is there
-        for _ in islice(pieces, MAX_PIECES_BEHIND):
-            pass
 
 
 def _build_answer(retrieved: RetrievedPassages, proving: Proving, statements: list[Statement]) -> Answered:
@@ -501,9 +498,3 @@ def _search(request: AnswerRequest) -> SourceSearch:
         hyde=request.hyde,
         concepts=request.concepts,
     )
-
-
-def _thresholds(request: AnswerRequest, known: OntologySnapshot) -> dict[str, Threshold]:
-    """What is similar enough in each space."""
-    spaces = (*known.answering.values(), known.new)
-    return {space.slug: threshold_of(space, request) for space in spaces}

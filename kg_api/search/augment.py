@@ -171,7 +171,12 @@ def select(found: Sequence[PieceHit], choices: Choices) -> PassageSelection:
     left_out: Counter[str] = Counter()
     best = _best_of_each_piece(found, choices.per_piece)
     left_out["beyond_per_piece"] = len(found) - len(best)
-    order = _order(best, by_rank=choices.by_rank)
+    comparable = all(each.hit.similarity is not None for each in best)
+    order = (
+        "rank"
+        if choices.by_rank or not comparable or len({each.hit.space for each in best}) > 1
+        else "similarity"
+    )
     passages = _merge(best, order)
     left_out["found_again"] = len(best) - len(passages)
     if choices.deduplicate:
@@ -186,13 +191,6 @@ def select(found: Sequence[PieceHit], choices: Choices) -> PassageSelection:
 def _best_of_each_piece(found: Iterable[PieceHit], most: int) -> list[PieceHit]:
     """Hits of a piece come in the order of their ranks."""
     return limit_per_group(sorted(found, key=lambda each: each.rank), lambda each: each.piece, most)
-
-
-def _order(found: Sequence[PieceHit], *, by_rank: bool) -> Order:
-    comparable = all(each.hit.similarity is not None for each in found)
-    return (
-        "rank" if by_rank or not comparable or len({each.hit.space for each in found}) > 1 else "similarity"
-    )
 
 
 def _merge(found: Iterable[PieceHit], order: Order) -> list[MergedPassage]:

@@ -196,7 +196,13 @@ def repeats(text: str, others: Mapping[str, Sequence[str]]) -> int:
         others: what is near to it in other documents, by document.
     """
     own = fields_of(text)
-    alike = (any(_same(text, own, each) for each in found) for found in others.values())
+    alike = (
+        any(
+            (_same_kind(own, fields_of(each)) if own else overlap(text, each) >= MIN_OVERLAP)
+            for each in found
+        )
+        for found in others.values()
+    )
     return 1 + sum(alike)
 
 
@@ -223,10 +229,6 @@ def _alike(texts: Sequence[str], same: Sequence[Sequence[int]]) -> list[list[int
             kinds[next((kind for kind in kinds if _same_kind(kind, own)), own)].append(at)
     among = {at for group in kinds.values() for at in group}
     return [*kinds.values(), *([at for at in group if at not in among] for group in same)]
-
-
-def _same(text: str, own: frozenset[str], other: str) -> bool:
-    return _same_kind(own, fields_of(other)) if own else overlap(text, other) >= MIN_OVERLAP
 
 
 def _same_kind(own: frozenset[str], other: frozenset[str]) -> bool:

@@ -121,7 +121,17 @@ def read_passages(
         if not rows:
             return
         after, left = rows[-1]["source_id"], left - len(rows)
-        portion = _portion(graph, {row["source_id"]: row["document_id"] for row in rows}, known)
+        # Some passages, their communities left open
+        documents = {row["source_id"]: row["document_id"] for row in rows}
+        found = vectors_of(graph, list(documents), known.answering, known.new)
+        parts = {each: found[each] for each in documents if found.get(each)}
+        means = [np.mean([part.vector for part in each], axis=0) for each in parts.values()]
+        portion = PassagePortion(
+            source_ids=list(parts),
+            documents=[documents[each] for each in parts],
+            communities=[None] * len(parts),
+            vectors=np.array(means, dtype=np.float32),
+        )
         of = read_communities(graph, ontology, portion.source_ids) if grouped else {}
         yield replace(portion, communities=[of.get(each) for each in portion.source_ids])
 
@@ -130,19 +140,6 @@ def read_communities(graph: Graph, ontology: str, source_ids: Sequence[str]) -> 
     """By source the community that its concepts are most of; those of none are missing."""
     rows = graph.read("communities/of_sources", ontology=ontology, source_ids=list(source_ids))
     return {row["source_id"]: row["community_id"] for row in rows}
-
-
-def _portion(graph: Graph, documents: dict[str, str], known: OntologySnapshot) -> PassagePortion:
-    """Some passages, their communities left open."""
-    found = vectors_of(graph, list(documents), known.answering, known.new)
-    parts = {each: found[each] for each in documents if found.get(each)}
-    means = [np.mean([part.vector for part in each], axis=0) for each in parts.values()]
-    return PassagePortion(
-        source_ids=list(parts),
-        documents=[documents[each] for each in parts],
-        communities=[None] * len(parts),
-        vectors=np.array(means, dtype=np.float32),
-    )
 
 
 def read_documents(graph: Graph, document_ids: Sequence[str]) -> list[MapDocument]:

@@ -64,14 +64,11 @@ class Hyde:
         try:
             return hypothetical_answers(self._ask, question, count)
         except (ConfigurationError, LlmUnavailable) as error:
-            self._leave_alone(error)
+            asked = error.retry_after_seconds if isinstance(error, LlmUnavailable) else None
+            with self._telling:
+                self._down = (time.monotonic() + max(LEFT_ALONE_SECONDS, asked or 0), type(error), str(error))
+            log.warning("no hypothetical answers", error=type(error).__name__, reason=str(error))
             raise
-
-    def _leave_alone(self, error: ConfigurationError | LlmUnavailable) -> None:
-        asked = error.retry_after_seconds if isinstance(error, LlmUnavailable) else None
-        with self._telling:
-            self._down = (time.monotonic() + max(LEFT_ALONE_SECONDS, asked or 0), type(error), str(error))
-        log.warning("no hypothetical answers", error=type(error).__name__, reason=str(error))
 
 
 def count_wanted(request: SourceSearch) -> int:

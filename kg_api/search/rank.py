@@ -371,7 +371,12 @@ def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
     request = plan.request
     with plan.watch.stage("fuse"):
         own = {name: lane for name, lane in candidates.lanes.items() if not name.startswith(PICTURES)}
-        lanes = _point(own, request.group_by)
+        # Let a chunk over several sources stand for the one that the words point at, if they do
+        words = {found.source.source_id: found for found in own.get(TEXT, ())}
+        lanes = {
+            name: _first_of_each(lane, words, request.group_by) if name.startswith(VECTOR) else lane
+            for name, lane in own.items()
+        }
         found = _merge_lanes(lanes, request.group_by)
         joined = fuse(
             list(_lane_scores(lanes, plan)),
@@ -411,15 +416,6 @@ def _join(hit: Hit, name: str, led: Mapping[str, tuple[int, LaneHit]]) -> Hit:
 
 
 Lanes = Mapping[str, Sequence[LaneHit]]
-
-
-def _point(lanes: Lanes, group_by: GroupBy) -> Lanes:
-    """Let a chunk over several sources stand for the one that the words point at, if they do."""
-    words = {found.source.source_id: found for found in lanes.get(TEXT, ())}
-    return {
-        name: _first_of_each(lane, words, group_by) if name.startswith(VECTOR) else lane
-        for name, lane in lanes.items()
-    }
 
 
 def _first_of_each(lane: Sequence[LaneHit], words: Mapping[str, LaneHit], group_by: GroupBy) -> list[LaneHit]:

@@ -591,23 +591,20 @@ class Retriever:
         if respelt or not any(name == TEXT for name, _ in found):
             return _candidates(plan, found)
         with plan.watch.stage("spelling"):
-            return self._respell(plan, found)
+            # The lane of words once more where what may be meant is found, and the others as they are
+            seen = {word for name, each in found if name == TEXT for word in each.seen}
+            wording = respell(self._graph, plan.wording, seen)
+            if not wording.respelt:
+                return _candidates(plan, found)
+            plan.notes.respelt = [*wording.respelt]
+            others = [each for each in found if each[0] != TEXT]
+            again = self._ask([*word_lanes(plan.worded(wording))])
+            return replace(_candidates(plan, [*others, *again]), wording=wording)
 
     def _ask(self, lanes: Sequence[Lane]) -> list[tuple[str, LaneHits]]:
         rows = self._graph.look_up([lane.passages.lookup for lane in lanes])
         both = zip(lanes, rows, strict=True)
         return [(lane.name, lane.passages.hits(self._graph, each)) for lane, each in both]
-
-    def _respell(self, plan: SearchPlan, found: list[tuple[str, LaneHits]]) -> Candidates:
-        """The lane of words once more where what may be meant is found, and the others as they are."""
-        seen = {word for name, each in found if name == TEXT for word in each.seen}
-        wording = respell(self._graph, plan.wording, seen)
-        if not wording.respelt:
-            return _candidates(plan, found)
-        plan.notes.respelt = [*wording.respelt]
-        others = [each for each in found if each[0] != TEXT]
-        again = self._ask([*word_lanes(plan.worded(wording))])
-        return replace(_candidates(plan, [*others, *again]), wording=wording)
 
     def _follow(self, plan: SearchPlan, candidates: Candidates, seeds: Sequence[Seed]) -> Candidates:
         """With what concepts lead to from the question and from the best hits."""

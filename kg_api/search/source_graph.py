@@ -87,7 +87,11 @@ def nearest_pairs(
     of_document = np.unique(np.asarray(documents), return_inverse=True)[1]
     pairs: dict[tuple[int, int], float] = {}
     for begin, end in _blocks(vectors):
-        block = _block(vectors, begin, end)
+        # The similarity of some sources with all; shape (of the block, of all)
+        starts = vectors.starts
+        rows = vectors.rows[starts[begin] : starts[end] if end < len(starts) else None]
+        every = np.maximum.reduceat(rows @ vectors.rows.T, starts, axis=1)
+        block = np.maximum.reduceat(every, starts[begin:end] - starts[begin], axis=0)
         numbers = np.arange(begin, end)
         block[numbers - begin, numbers] = -np.inf
         if across:
@@ -106,14 +110,6 @@ def _blocks(vectors: Vectors) -> Iterator[tuple[int, int]]:
         end = max(begin + 1, bisect_right(ends, int(vectors.starts[begin]) + BLOCK))
         yield begin, end
         begin = end
-
-
-def _block(vectors: Vectors, begin: int, end: int) -> Floats:
-    """The similarity of some sources with all; shape (of the block, of all)."""
-    starts = vectors.starts
-    rows = vectors.rows[starts[begin] : starts[end] if end < len(starts) else None]
-    every = np.maximum.reduceat(rows @ vectors.rows.T, starts, axis=1)
-    return np.maximum.reduceat(every, starts[begin:end] - starts[begin], axis=0)
 
 
 def _best(row: Floats, count: int, least: float | None) -> list[int]:
@@ -200,7 +196,15 @@ def _around(
         own = [place for place in seeds if known.space_of(place.ontology).slug == space.slug]
         found += _neighbours(graph, _to_queries(own, parts, request), scope, request)
         degraded += scope.degradations()
-    chosen = _with_room(seeds, found, request.max_nodes, degraded)
+    nearest_first = sorted(found, key=lambda near: (-near.similarity, near.place.source_id))
+    every: dict[str, Place] = {
+        place.source_id: place for place in (*seeds, *(near.place for near in nearest_first))
+    }
+    kept = sorted(
+        [*every.values()][: request.max_nodes],
+        key=lambda p: (p.ontology, p.document, p.document_id, p.paragraph),
+    )
+    chosen = ChosenSources(kept, len(every), degraded)
     return replace(chosen, seeds=frozenset(source_ids))
 
 
@@ -247,19 +251,6 @@ def _lookups(
     for own in dict.fromkeys(each.place.document_id for each in asked):
         of_document = [each for each in asked if each.place.document_id == own]
         yield of_document, [each for each in scope.documents if each != own]
-
-
-def _with_room(
-    seeds: Sequence[Place], found: list[NearSource], most: int, degraded: list[Degradation]
-) -> ChosenSources:
-    nearest_first = sorted(found, key=lambda near: (-near.similarity, near.place.source_id))
-    every: dict[str, Place] = {
-        place.source_id: place for place in (*seeds, *(near.place for near in nearest_first))
-    }
-    kept = sorted(
-        [*every.values()][:most], key=lambda p: (p.ontology, p.document, p.document_id, p.paragraph)
-    )
-    return ChosenSources(kept, len(every), degraded)
 
 
 # The graph of sources that are similar.

@@ -300,7 +300,9 @@ def cost_of(
         tokens=tokens,
         seconds=(None if speed is None else round(tokens / speed, 1)) if texts else 0.0,
         price=None if price is None else tokens * price / MILLION,
-        context_price=_context_price(written, sampled.factor),
+        context_price=(
+            None if written is None or written.price is None else round(written.price * sampled.factor, 6)
+        ),
         notes=_notes(sampled, speed=speed, price=price, written=written),
     )
 
@@ -311,10 +313,6 @@ def tokens_a_second(embedder: Embedder) -> float:
     begun = time.perf_counter()
     embedder.embed_passages(texts)
     return max(1, embedder.count_tokens(texts)) / max(time.perf_counter() - begun, 1e-6)
-
-
-def _context_price(written: WrittenContexts | None, factor: float) -> float | None:
-    return None if written is None or written.price is None else round(written.price * factor, 6)
 
 
 def _notes(

@@ -27,7 +27,7 @@ from kg_api.schemas.embedding import SIZES, Cost
 from kg_api.schemas.spaces import EmbeddingHealth, NewSpace, SpaceHealth, SpaceInfo, SpaceState
 from kg_api.schemas.vocabulary import Modality
 from kg_api.spaces.contexts import Contexts
-from kg_api.spaces.cost import MILLION, Before, CostSample, PlannedChunk, Planner, cost_of, tokens_a_second
+from kg_api.spaces.cost import MILLION, CostSample, Planner, cost_of, tokens_a_second
 from kg_api.spaces.images import ImageSpaceRegistry, OpenImageSpace
 from kg_api.spaces.open_spaces import FAULTS, OpenSpace
 from kg_api.spaces.plans import Plan
@@ -134,7 +134,15 @@ class Estimator:
         try:
             embedder = self._spaces.of(plan.space).embedder()
             quote = self._contexts.quote(plan, sample, about)
-            chunks = self._chunks(plan, embedder, sample, quote.before)
+            planner = Planner(
+                self._graph, plan.config, embedder, self._contexts.sentence_vectors(plan.config)
+            )
+            chunks = [
+                each
+                for sources in sample
+                if sources
+                for each in planner.of_passages(planner.passages(sources), quote.before)
+            ]
             sampled = CostSample(chunks, len(sample), documents, sources, factor)
             known = self._speeds.get(plan.space.slug)
             speed = self._measure_speed(plan, embedder) if chunks else known
@@ -148,21 +156,6 @@ class Estimator:
         if plan.space.identity.provider in LOCAL and slug not in self._speeds:
             self._speeds[slug] = tokens_a_second(embedder)
         return self._speeds.get(slug)
-
-    def _chunks(
-        self,
-        plan: Plan,
-        embedder: Embedder,
-        sample: Sequence[Sequence[SourceText]],
-        before: Before,
-    ) -> list[PlannedChunk]:
-        planner = Planner(self._graph, plan.config, embedder, self._contexts.sentence_vectors(plan.config))
-        return [
-            each
-            for sources in sample
-            if sources
-            for each in planner.of_passages(planner.passages(sources), before)
-        ]
 
 
 def _unknown_cost(documents: int, sources: int, error: Exception) -> Cost:

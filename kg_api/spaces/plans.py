@@ -139,16 +139,10 @@ def embedding_state_of(
         return plan_of(ontology, config, spaces[layout.space].at(layout.slot))
 
     serving = plan(configured.serving) if configured.serving else None
-    images = _image_plans(ontology, configured, spaces)
-    return EmbeddingState(plan(configured.target), serving, configured, images)
-
-
-def _image_plans(
-    ontology: str, configured: StoredConfiguration, spaces: Mapping[str, Space]
-) -> Sequence[ImagePlan]:
-    """Those whose space is there: a kg that was never started with pictures has none."""
+    # Those whose space is there: a kg that was never started with pictures has none
     there = [spaces[slug] for slug in configured.images.kept_up if slug in spaces]
-    return tuple(ImagePlan(ontology, space, there[0]) for space in there)
+    images = tuple(ImagePlan(ontology, space, there[0]) for space in there)
+    return EmbeddingState(plan(configured.target), serving, configured, images)
 
 
 def read_embedding_states(graph: Graph, name: str | None = None) -> dict[str, EmbeddingState]:

@@ -194,7 +194,20 @@ class DropService:
         space = find_space(self._graph, slug)
         chosen = select_embedding_states(self._graph, None if ontology is None else [ontology])
         if ontology is None:
-            self._refuse_used(slug, chosen)
+            using = [
+                each.ontology
+                for each in chosen
+                if slug in {plan.space.slug for plan in (*each.plans, *each.image_plans)}
+            ]
+            if using:
+                told = ", ".join(using[:MAX_SHOWN]) + (" and more" if len(using) > MAX_SHOWN else "")
+                raise Conflict(
+                    f"{slug} is used by {told}: activate another space for them first, or roll back"
+                )
+            if slug in spaces_of_new(self._graph).values():
+                raise Conflict(
+                    f"{slug} is the space of new ontologies: activate another one first, for all of them"
+                )
         job_id = self._graph.transaction(lambda tx: _drop(tx, space, chosen, whole=ontology is None))
         gone = [each.ontology for each in chosen if _goes_back_to(each.configured, slug)]
         notes = [f"{', '.join(gone)}: cannot be rolled back to it any more"] if gone else []
@@ -202,20 +215,6 @@ class DropService:
             notes.append("it comes back empty at the next start, for the model that the settings name")
         names = [each.ontology for each in chosen] if ontology else gone
         return SpaceDropped(slug=slug, ontologies=names, job_id=job_id, notes=notes)
-
-    def _refuse_used(self, slug: str, embedding_states: Sequence[EmbeddingState]) -> None:
-        using = [
-            each.ontology
-            for each in embedding_states
-            if slug in {plan.space.slug for plan in (*each.plans, *each.image_plans)}
-        ]
-        if using:
-            told = ", ".join(using[:MAX_SHOWN]) + (" and more" if len(using) > MAX_SHOWN else "")
-            raise Conflict(f"{slug} is used by {told}: activate another space for them first, or roll back")
-        if slug in spaces_of_new(self._graph).values():
-            raise Conflict(
-                f"{slug} is the space of new ontologies: activate another one first, for all of them"
-            )
 
 
 def _goes_back_to(configured: StoredConfiguration, slug: str) -> bool:
@@ -498,7 +497,11 @@ class SwitchService:
             if each.serving and (ontologies or each.serving.space.slug != slug)
         ]
         new = ontologies is None
-        if not building and not (new and space_of_new(self._graph) != slug and self._serves(slug)):
+        if not building and not (
+            new
+            and space_of_new(self._graph) != slug
+            and any(each.answering.space.slug == slug for each in read_embedding_states(self._graph).values())
+        ):
             raise Conflict(
                 f"nothing is being built in {slug}: begin with `kg admin spaces build {slug}`, quick "
                 "where its vectors are still there"
@@ -565,9 +568,6 @@ class SwitchService:
         """What is or shall be answered by a space."""
         chosen = select_embedding_states(self._graph, ontologies)
         return [each for each in chosen if each.target.space.slug == slug]
-
-    def _serves(self, slug: str) -> bool:
-        return any(each.answering.space.slug == slug for each in read_embedding_states(self._graph).values())
 
 
 def _spaces(back: Mapping[str, WayBack]) -> dict[str, tuple[str, str]]:

@@ -529,14 +529,11 @@ def fit_chunks(
     todo = list(reversed(spans))
     while todo:
         span = todo.pop()
-        pieces = _pieces(text, span, spans_of(text[span.start : span.end], contextual(before(span), "")))
+        found = spans_of(text[span.start : span.end], contextual(before(span), ""))
+        places = (trim(text, span.start + start, span.start + end) for start, end in found)
+        pieces = [ChunkSpan(*place, span.parent) for place in places if place]
         if len(pieces) > 1:  # a piece can have a longer context than the whole, so it is looked at again
             todo += reversed(pieces)
         else:
             fitting += pieces
     return fitting
-
-
-def _pieces(text: str, span: ChunkSpan, found: Sequence[Span]) -> list[ChunkSpan]:
-    places = (trim(text, span.start + start, span.start + end) for start, end in found)
-    return [ChunkSpan(*place, span.parent) for place in places if place]

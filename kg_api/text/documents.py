@@ -343,7 +343,10 @@ def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
     Raises:
         UnreadableDocument: the bytes are not text, or not in an encoding that can be told.
     """
-    _refuse_known_binary(data)
+    if picture := unread_picture(data):
+        raise UnreadableDocument(f"this is {picture}, a kind that is not read: {EXPORT}")
+    if what := binary_kind(data):
+        raise UnreadableDocument(f"this is {what}. {READS}")
     text, notes = _decode_marked(data) or _decode_unmarked(data)
     return check_text(text), notes
 
@@ -364,13 +367,6 @@ def check_text(text: str) -> str:
     if (null := text.find("\x00")) >= 0:
         raise UnreadableDocument(f"the character U+0000 is at offset {null}: not a text file. {READS}")
     return text
-
-
-def _refuse_known_binary(data: bytes) -> None:
-    if picture := unread_picture(data):
-        raise UnreadableDocument(f"this is {picture}, a kind that is not read: {EXPORT}")
-    if what := binary_kind(data):
-        raise UnreadableDocument(f"this is {what}. {READS}")
 
 
 def _decode_marked(data: bytes) -> tuple[str, tuple[str, ...]] | None:

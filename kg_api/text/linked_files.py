@@ -212,7 +212,11 @@ def _but_shown(text: str, some: Iterable[ImageReference]) -> Iterator[ImageRefer
 def _named(text: str) -> Iterator[ImageReference]:
     """All that may be a picture, with the reference as it is written."""
     if "![" in text:
-        labels = _labels(text) if _DEFINITION.search(text) else {}
+        labels = (
+            {_label(each[1]): each[2] or each[3] for each in reversed(list(_DEFINITION.finditer(text)))}
+            if _DEFINITION.search(text)
+            else {}
+        )
         for found in _MARKDOWN.finditer(text):
             target = (
                 found["angled"] or found["bare"] or labels.get(_label(found["label"] or found["alt"]), "")
@@ -228,10 +232,6 @@ def _in_tags(text: str) -> Iterator[ImageReference]:
         source = unescape(next(filter(None, found.groups()), "")) if found else ""
         if source:
             yield ImageReference(tag.start(), tag.end(), source)
-
-
-def _labels(text: str) -> dict[str, str]:
-    return {_label(each[1]): each[2] or each[3] for each in reversed(list(_DEFINITION.finditer(text)))}
 
 
 def _label(words: str) -> str:

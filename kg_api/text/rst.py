@@ -223,7 +223,15 @@ class _Scanner:
         if under and not self.lines.indents[at + 1] and self._adorns(following, line):
             return self._heading(at + 2, line, under[1], over=False)
         marker = marker or self._number(at)
-        end = self._text_end(at, is_item=marker is not None)
+        # The end of the lines that belong to a paragraph, a list item, or a term with its definition
+        is_item = marker is not None
+        indents, end = self.lines.indents, at + 1
+        deeper = False
+        while not self.lines.is_blank(end) and indents[end] >= indents[at]:
+            if indents[end] == indents[at] and (is_item or deeper):
+                break
+            deeper = indents[end] > indents[at]
+            end += 1
         if self.lines[end - 1].endswith("::"):
             alone = end == at + 1 and marker
             self.literal_within = indent + len(marker[0]) if alone and marker else self.lines.indents[end - 1]
@@ -235,14 +243,3 @@ class _Scanner:
         following = self.lines[at + 1]
         goes_on = following and self.lines.indents[at + 1] == self.lines.indents[at]
         return None if goes_on and not _NUMBER.match(following) else _NUMBER.match(self.lines[at])
-
-    def _text_end(self, at: int, *, is_item: bool) -> int:
-        """The end of the lines that belong to a paragraph, a list item, or a term with its definition."""
-        indents, end = self.lines.indents, at + 1
-        deeper = False
-        while not self.lines.is_blank(end) and indents[end] >= indents[at]:
-            if indents[end] == indents[at] and (is_item or deeper):
-                break
-            deeper = indents[end] > indents[at]
-            end += 1
-        return end

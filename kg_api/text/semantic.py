@@ -37,7 +37,12 @@ def by_meaning(
     text: str, paragraphs: Sequence[Paragraph], size: int, sentence_vectors: SentenceVectors
 ) -> Iterator[Span]:
     """Cut a text between sentences: where the meaning moves, and where `size` words would be exceeded."""
-    places = _places(text, paragraphs, size)
+    # Start and end of each sentence, and of the pieces of those with more than `most` words
+    places = array("Q")
+    for each in paragraphs:
+        for sentence in sentences(text, each.start, each.end):
+            for piece in divide(text, sentence, words, size):
+                places.extend(trim(text, *piece) or ())
     moves = distances(text, places, sentence_vectors)
     threshold = float(np.percentile(moves, PERCENTILE)) if len(moves) else 0.0
     lengths = array("Q", (words(text, *place) for place in pairs(places)))
@@ -72,32 +77,20 @@ def distances(text: str, places: Sequence[int], sentence_vectors: SentenceVector
         low, high = max(0, begin + 1 - BUFFER), min(count, begin + _BATCH + BUFFER)
         vectors = sentence_vectors([text[start:end] for start, end in pairs(places[2 * low : 2 * high])])
         borders = np.arange(begin + 1, min(begin + 1 + _BATCH, count)) - low
-        found[begin : begin + _BATCH] = _moves(vectors, borders)
+        # The distances at borders[i], which is before the sentence of that number
+        sums = np.vstack([np.zeros_like(vectors[:1]), np.cumsum(vectors, axis=0)])
+        before = sums[borders] - sums[np.maximum(borders - BUFFER, 0)]
+        after = sums[np.minimum(borders + BUFFER, len(vectors))] - sums[borders]
+        lengths = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
+        found[begin : begin + _BATCH] = 1 - np.einsum("ij,ij->i", before, after) / np.maximum(
+            lengths, np.finfo(np.float32).tiny
+        )
     return found
-
-
-def _moves(vectors: NDArray[np.float32], borders: NDArray[np.int64]) -> NDArray[np.float32]:
-    """The distances at borders[i], which is before the sentence of that number."""
-    sums = np.vstack([np.zeros_like(vectors[:1]), np.cumsum(vectors, axis=0)])
-    before = sums[borders] - sums[np.maximum(borders - BUFFER, 0)]
-    after = sums[np.minimum(borders + BUFFER, len(vectors))] - sums[borders]
-    lengths = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
-    return 1 - np.einsum("ij,ij->i", before, after) / np.maximum(lengths, np.finfo(np.float32).tiny)
 
 
 def pairs(places: Sequence[int]) -> Iterator[Span]:
     """Starts and ends, two by two."""
     return zip(places[::2], places[1::2], strict=True)
-
-
-def _places(text: str, paragraphs: Sequence[Paragraph], most: int) -> array[int]:
-    """Start and end of each sentence, and of the pieces of those with more than `most` words."""
-    places = array("Q")
-    for each in paragraphs:
-        for sentence in sentences(text, each.start, each.end):
-            for piece in divide(text, sentence, words, most):
-                places.extend(trim(text, *piece) or ())
-    return places
 
 
 def _farthest(moves: NDArray[np.float32], lengths: Sequence[int], first: int, at: int) -> int:

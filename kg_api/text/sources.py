@@ -433,7 +433,16 @@ def split(document: ParsedDocument, limits: SplitLimits = _DEFAULTS) -> list[Sou
             before.take(last)
             sources.pop()
     spans = [SourceSpan(piece.start, piece.end, path) for piece, path in sources]
-    return _without_blank(document, spans)
+    # Give spans in which nothing can be seen to the one before, or to the next at the beginning
+    kept: list[SourceSpan] = []
+    start = document.body
+    for span in spans:
+        if not is_blank(document.text, span.start, span.end):
+            kept.append(replace(span, start=start))
+        elif kept:
+            kept[-1] = replace(kept[-1], end=span.end)
+        start = kept[-1].end if kept else document.body
+    return kept
 
 
 def blocks_of(document: ParsedDocument, spans: Sequence[SourceSpan]) -> list[tuple[SourceBlock, ...]]:
@@ -541,16 +550,3 @@ def _belong_together(former: _Piece, piece: _Piece, limits: SplitLimits) -> bool
 def _is_rest(former: _Piece, piece: _Piece, limits: SplitLimits) -> bool:
     """Whether a piece has stayed small and the one before it has room."""
     return piece.size < limits.join_below and former.size + piece.size <= limits.split_above
-
-
-def _without_blank(document: ParsedDocument, spans: list[SourceSpan]) -> list[SourceSpan]:
-    """Give spans in which nothing can be seen to the one before, or to the next at the beginning."""
-    kept: list[SourceSpan] = []
-    start = document.body
-    for span in spans:
-        if not is_blank(document.text, span.start, span.end):
-            kept.append(replace(span, start=start))
-        elif kept:
-            kept[-1] = replace(kept[-1], end=span.end)
-        start = kept[-1].end if kept else document.body
-    return kept

@@ -63,7 +63,10 @@ def copy_file(source: Path, to: Path, on_bytes: OnBytes, hashed: Any = None) -> 
         OSError: one cannot be read, or the other not written.
     """
     to.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-    with source.open("rb") as file, os.fdopen(_open_own(to), "wb") as copy:
+    with (
+        source.open("rb") as file,
+        os.fdopen(os.open(to, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as copy,
+    ):
         while piece := file.read(PIECE):
             copy.write(piece)
             if hashed is not None:
@@ -101,10 +104,6 @@ def require_room(folder: Path, needed: int, reserve: int) -> None:
         )
 
 
-def _open_own(path: Path) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-
-
 # Letting a process stand still for a moment, and go on whatever becomes of the one that asked.
 #
 # A process that was stopped by SIGSTOP has its files as they would be after SIGKILL: what it has written is
@@ -135,7 +134,11 @@ def standing_still(process: ProcessId, limit_seconds: float = LIMIT_SECONDS) -> 
         limit.start()
         try:
             process.signal(signal.SIGSTOP)
-            _wait_until_stopped(process)
+            deadline = time.monotonic() + STOP_SECONDS
+            while not is_stopped(process):
+                if time.monotonic() > deadline:
+                    raise Unavailable(f"process {process.pid} does not stop; is it still there?")
+                time.sleep(0.005)
             yield lambda: is_stopped(process)
         finally:
             limit.cancel()
@@ -177,14 +180,6 @@ def _going_on_without_us(process: ProcessId) -> Generator[None]:
         yield
     finally:
         guard.communicate()
-
-
-def _wait_until_stopped(process: ProcessId) -> None:
-    deadline = time.monotonic() + STOP_SECONDS
-    while not is_stopped(process):
-        if time.monotonic() > deadline:
-            raise Unavailable(f"process {process.pid} does not stop; is it still there?")
-        time.sleep(0.005)
 
 
 def _state(task: Path) -> str:
@@ -548,9 +543,6 @@ class BackupMaker:
             mirror.approach(self._progress.on_bytes)
             if mirror.outstanding() < SMALL_BYTES:
                 break
-        return self._settle(database, mirror)
-
-    def _settle(self, database: RunningDatabase, mirror: Mirror) -> float:
         for _ in range(TRIES):
             begun = time.monotonic()
             with standing_still(database.process) as still_so:

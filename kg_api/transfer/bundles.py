@@ -175,18 +175,14 @@ def read_manifest(folder: Path, check_bounds: CheckBounds) -> Manifest:
         raise InvalidInput(f"{MANIFEST}: {told}") from None
     except ValueError as error:
         raise InvalidInput(f"{MANIFEST} {error}") from None
-    _require_known(found)
-    return found
-
-
-def _require_known(manifest: Manifest) -> None:
-    require_format(manifest.format, f", written by kg {manifest.kg_version}")
+    require_format(found.format, f", written by kg {found.kg_version}")
     for named in (
-        [each.path for each in manifest.files],
-        [each.configuration.ontology for each in manifest.files],
+        [each.path for each in found.files],
+        [each.configuration.ontology for each in found.files],
     ):
         if len(set(named)) != len(named):
             raise InvalidInput(f"{MANIFEST} names a duplicate file or ontology")
+    return found
 
 
 def keys_of(line: BundledLine) -> list[str]:
@@ -258,7 +254,9 @@ class LineOrder:
             self._add_source(line)
         else:
             self._require_whole()
-            self._require_of_document(line)
+            known = self._document
+            if known is None or (line.document, line.content_hash) != (known.document, known.content_hash):
+                raise InvalidInput(f"it is about {line.document!r}, which is not the document before it")
             if isinstance(line, BundledVectors):
                 check_vectors(line, self._lengths)
                 self._dimensions = check_sizes(line, self._dimensions)
@@ -302,11 +300,6 @@ class LineOrder:
                 f"{self._document.document!r} has only {len(self._lengths)} of the "
                 f"{self._document.sources} sources that it tells of"
             )
-
-    def _require_of_document(self, line: BundledVectors | BundledConcepts) -> None:
-        known = self._document
-        if known is None or (line.document, line.content_hash) != (known.document, known.content_hash):
-            raise InvalidInput(f"it is about {line.document!r}, which is not the document before it")
 
 
 def check_vectors(line: BundledVectors, lengths: Mapping[int, int]) -> None:

@@ -216,7 +216,10 @@ class _Evidence:
                 description=row.description,
                 search_terms=list(row.terms),
                 confidence=row.confidence,
-                quotes=[_quote(each) for each in quotes.get(row.concept_id, ())],
+                quotes=[
+                    BundledQuote(start=each.start, end=each.end, score=each.score, said=each.said)
+                    for each in quotes.get(row.concept_id, ())
+                ],
                 unverified=list(row.unverified),
             )
 
@@ -231,10 +234,6 @@ class _Evidence:
                 confidence=row.confidence,
                 quote=BundledQuote(start=row.start or 0, end=row.end or 0) if quoted else None,
             )
-
-
-def _quote(row: QuoteRow) -> BundledQuote:
-    return BundledQuote(start=row.start, end=row.end, score=row.score, said=row.said)
 
 
 def _grouped(rows: Sequence[R]) -> Grouped[R]:

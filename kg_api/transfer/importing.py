@@ -540,7 +540,12 @@ class MovingService:
         Raises:
             InvalidInput: the bundle is of another format, or of a later kg.
         """
-        _require_known(given)
+        require_format(given.format)
+        if given.schema_version > schema_version():
+            raise InvalidInput(
+                f"the bundle is of a later kg: its database has the schema {given.schema_version}, this one "
+                f"{schema_version()}; upgrade this kg first. Nothing was changed."
+            )
         wanted = given.configuration
         created = wanted.ontology not in read_embedding_states(self._graph, wanted.ontology)
         notes = self._create(wanted) if created else []
@@ -585,15 +590,6 @@ class MovingService:
                 notes.append(f"created the embedding space {slug!r} for {wanted.model}")
                 return space
         return space_of_new(spaces)
-
-
-def _require_known(given: OntologyToImport) -> None:
-    require_format(given.format)
-    if given.schema_version > schema_version():
-        raise InvalidInput(
-            f"the bundle is of a later kg: its database has the schema {given.schema_version}, this one "
-            f"{schema_version()}; upgrade this kg first. Nothing was changed."
-        )
 
 
 def _describe_other_vectors(wanted: BundledOntology, *, created: bool) -> str:

@@ -80,7 +80,11 @@ def finish_swap(home: Home) -> str | None:
     note = SwapNote.model_validate(processes.read_json(home.restore_file))
     processes.make_folder(home.replaced)
     for name in note.out:
-        _move_out(home, name, replaced=name in note.into)
+        # Move the old one aside, once: where the new one has come in, what is there is the new one
+        replaced = name in note.into
+        there, old = home.path / name, home.replaced / name
+        if there.exists() and not old.exists() and (not replaced or (home.restoring / name).exists()):
+            there.rename(old)
     for name in note.into:
         _move_in(home, name)
     for folder in (home.restoring, home.replaced):
@@ -105,13 +109,6 @@ def refuse_mounts(home: Home) -> None:
 def holds_data(home: Home) -> bool:
     """Whether there is something that a restore would replace."""
     return home.has_data() or (home.blobs.is_dir() and any(home.blobs.iterdir()))
-
-
-def _move_out(home: Home, name: str, *, replaced: bool) -> None:
-    """Move the old one aside, once: where the new one has come in, what is there is the new one."""
-    there, old = home.path / name, home.replaced / name
-    if there.exists() and not old.exists() and (not replaced or (home.restoring / name).exists()):
-        there.rename(old)
 
 
 def _move_in(home: Home, name: str) -> None:

@@ -91,7 +91,16 @@ class _Answer:
             span.update_name(f"{method} {route}")
             annotate(self.status, failed_from=OWN_FAILURE)
             span.set_attributes({"http.request.method": method, "http.route": route})
-        _log(scope, self.status, time.perf_counter() - self._begun)
+        seconds = time.perf_counter() - self._begun
+        told = log.debug if scope["path"] in QUIET_PATHS else log.info
+        told(
+            "request",
+            method=scope["method"],
+            path=without_secrets(scope["path"][:500]),
+            status=self.status,
+            ms=round(seconds * 1000, 1),
+            **key_of(scope),
+        )
 
 
 def _method(scope: Scope) -> str:
@@ -101,18 +110,6 @@ def _method(scope: Scope) -> str:
 def _route_of(scope: Scope) -> str:
     """The template of a path; a path itself may hold names of ontologies, and there is no end of them."""
     return getattr(scope.get("route"), "path_format", NO_ROUTE)
-
-
-def _log(scope: Scope, status: int, seconds: float) -> None:
-    told = log.debug if scope["path"] in QUIET_PATHS else log.info
-    told(
-        "request",
-        method=scope["method"],
-        path=without_secrets(scope["path"][:500]),
-        status=status,
-        ms=round(seconds * 1000, 1),
-        **key_of(scope),
-    )
 
 
 # A question is asked once more where what it read was deleted in the middle (`kg_api.graph.client`).

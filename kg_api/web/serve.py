@@ -112,7 +112,13 @@ class _Place:
     def keep_alive(self) -> None:
         """Start it where it does not run and its pause is over."""
         if self.process is not None and not self.process.is_alive():
-            self._mourn(self.process)
+            process = self.process
+            now = time.monotonic()
+            lived = now - self._started_at
+            self._pause = FIRST_PAUSE if lived > LIVED_SECONDS else min(2 * self._pause, LONGEST_PAUSE)
+            self._due_at = now + self._pause
+            log.warning("a process of the service died", exit_code=process.exitcode, again_in=self._pause)
+            self.process = None
         if self.process is None and time.monotonic() >= self._due_at:
             self._start()
 
@@ -126,14 +132,6 @@ class _Place:
             self._due_at = time.monotonic() + LONGEST_PAUSE
         else:
             self.process = process  # only now: who ends it may come at any moment
-
-    def _mourn(self, process: SpawnProcess) -> None:
-        now = time.monotonic()
-        lived = now - self._started_at
-        self._pause = FIRST_PAUSE if lived > LIVED_SECONDS else min(2 * self._pause, LONGEST_PAUSE)
-        self._due_at = now + self._pause
-        log.warning("a process of the service died", exit_code=process.exitcode, again_in=self._pause)
-        self.process = None
 
     def terminate(self) -> None:
         if (process := self.process) is not None:
@@ -282,7 +280,10 @@ def _listen(settings: Settings, home: Home, *, managed: bool) -> socket:
     port = DEFAULT_PORT
     for port in candidates:
         if managed:
-            _wait_for_earlier(home, host, port)
+            # Wait for the end of processes that a killed service of this home has left at its port
+            until = time.monotonic() + ORPHAN_SECONDS
+            while not is_free(port, host) and is_held_by_kg_of(home.path, port) and time.monotonic() < until:
+                time.sleep(EARLIER_POLL_SECONDS)
         try:
             return listen_on(host, port)
         except OSError as error:
@@ -294,13 +295,6 @@ def _listen(settings: Settings, home: Home, *, managed: bool) -> socket:
         f"port {port} on {host} is taken by {holder(port)}. Stop that process, or set KG_API__PORT to "
         "another port."
     )
-
-
-def _wait_for_earlier(home: Home, host: str, port: int) -> None:
-    """Wait for the end of processes that a killed service of this home has left at its port."""
-    until = time.monotonic() + ORPHAN_SECONDS
-    while not is_free(port, host) and is_held_by_kg_of(home.path, port) and time.monotonic() < until:
-        time.sleep(EARLIER_POLL_SECONDS)
 
 
 def _announce(home: Home, host: str, port: int) -> bool:

@@ -17,7 +17,6 @@ from kg_cli.terminal.connect import JsonOption, WhereOption, emit, open_client
 
 if TYPE_CHECKING:
     from kg_api.schemas.embedding import RegenerationStarted
-    from kg_api.schemas.vocabulary import Selection
 
 group = typer.Typer(
     cls=AdminGroup, help="Administer embeddings, their models, keys, and backups.", no_args_is_help=True
@@ -62,11 +61,14 @@ def regenerate(
 
     Example: kg admin regenerate-embeddings --ontology notes --only-stale --dry-run
     """
+    from kg_api.errors import InvalidInput
     from kg_cli.jobs.report import wait_for_jobs
 
-    selection = _selection(
-        ontology, everything=everything, missing=only_missing, stale=only_stale, force=force
-    )
+    if (ontology is None) != everything:
+        raise InvalidInput("name one ontology with --ontology, or all of them with --all")
+    if only_missing + only_stale + force > 1:
+        raise InvalidInput("--only-missing, --only-stale and --force exclude each other: give one, or none")
+    selection = "missing" if only_missing else "stale" if only_stale else "due"
     with open_client() as client:
         started = client.regenerate_embeddings(
             ontology, kind=kind, selection=selection, force=force, where=where, dry_run=dry_run
@@ -74,18 +76,6 @@ def regenerate(
         emit(started, partial(_print, dry_run=dry_run, watched=watch), as_json=as_json)
         if watch:
             wait_for_jobs(client, [each.job_id for each in started.ontologies if each.job_id])
-
-
-def _selection(
-    ontology: str | None, *, everything: bool, missing: bool, stale: bool, force: bool
-) -> Selection:
-    from kg_api.errors import InvalidInput
-
-    if (ontology is None) != everything:
-        raise InvalidInput("name one ontology with --ontology, or all of them with --all")
-    if missing + stale + force > 1:
-        raise InvalidInput("--only-missing, --only-stale and --force exclude each other: give one, or none")
-    return "missing" if missing else "stale" if stale else "due"
 
 
 def _print(started: RegenerationStarted, *, dry_run: bool, watched: bool) -> None:

@@ -121,7 +121,12 @@ def _cost(cost: ExtractionCost) -> list[tuple[str, str]]:
 
 def print_merges(answer: ConceptMerges) -> None:
     rows = [
-        [f"{each.merged} → {each.into}\n{each.merge_id}", _why(each), str(each.sources), _when(each)]
+        [
+            f"{each.merged} → {each.into}\n{each.merge_id}",
+            (each.reason or "" if each.similarity is None else f"{each.reason}, {each.similarity:.2f}"),
+            str(each.sources),
+            _when(each),
+        ]
         for each in answer.merges
     ]
     print_table(["merged", "why", "sources", "when"], rows)
@@ -142,10 +147,6 @@ def _when(merge: ConceptMerge) -> str:
         return at if merge.undoable else f"{at}\ncannot be undone"
     by = f" by {merge.undone_by}" if merge.undone_by else ""
     return f"{at}\nundone{by}\n{merge.undone_at:%Y-%m-%d %H:%M}"
-
-
-def _why(merge: ConceptMerge) -> str:
-    return merge.reason or "" if merge.similarity is None else f"{merge.reason}, {merge.similarity:.2f}"
 
 
 # Types of relationships as a person reads them.

@@ -171,7 +171,14 @@ def _print_all(answer: ApiKeys) -> None:
     from kg_cli.terminal import console
 
     rows = [
-        [each.key_id, each.name, each.scope, _of(each), each.state, *map(_day, _times(each))]
+        [
+            each.key_id,
+            each.name,
+            each.scope,
+            _of(each),
+            each.state,
+            *map(_day, (each.expires_at, each.last_used_at)),
+        ]
         for each in answer.keys
     ]
     if rows:
@@ -209,10 +216,6 @@ def _print_revoked(key: ApiKey) -> None:
     from kg_cli.terminal import console
 
     console.say(f"the key {key.key_id} of {key.name} is worth nothing any more, within five seconds")
-
-
-def _times(key: ApiKey) -> tuple[datetime | None, datetime | None]:
-    return key.expires_at, key.last_used_at
 
 
 def _of(key: ApiKey) -> str:

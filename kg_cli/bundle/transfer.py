@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 from pydantic import BaseModel, Field
 
@@ -559,7 +559,14 @@ def print_checked(manifest: Manifest, folder: Path, *, as_json: bool) -> None:
 def print_imported(imports: Sequence[OntologyImport], left_out: Sequence[str], *, as_json: bool) -> None:
     """Say what became of each ontology."""
     if as_json:
-        console.print_json({"ontologies": [_as_json(each) for each in imports], "left_out": list(left_out)})
+        console.print_json(
+            {
+                "ontologies": [
+                    {**asdict(each), "done": each.done.model_dump(mode="json")} for each in imports
+                ],
+                "left_out": list(left_out),
+            }
+        )
         return
     for each in imports:
         console.line(f"{each.ontology}{' (new)' if each.created else ''}: {_describe(each.done)}")
@@ -572,10 +579,6 @@ def print_imported(imports: Sequence[OntologyImport], left_out: Sequence[str], *
             console.note(f"so do {more} others")
         for problem in each.done.problems:
             console.line(f"  failed: {problem}", "red")
-
-
-def _as_json(each: OntologyImport) -> dict[str, Any]:
-    return {**asdict(each), "done": each.done.model_dump(mode="json")}
 
 
 def _describe(done: ImportedLines) -> str:

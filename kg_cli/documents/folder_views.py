@@ -115,25 +115,22 @@ def refused_any(folder: Folder) -> bool:
 def print_folder(folder: Folder, *, waited: bool) -> None:
     """Say what became of a folder."""
     if waited and folder.last_scan:
-        _report(folder, folder.last_scan)
+        console.line(f"{folder.path} -> {folder.ontology}: {_counts(folder.last_scan)}")
+        for suffix, count in sorted(folder.last_scan.left_out.items()):
+            console.stdout().print(Text(f"  left out: {suffix} ({count}), not supported"))
+        for told in describe_duplicates(
+            [(each.document, each.duplicate_of) for each in folder.last_scan.duplicate_files],
+            folder.last_scan.duplicates,
+        ):
+            console.line(f"  {told}")
+        for each in folder.last_scan.refusals:
+            line = Text(f"  refused: {each.document}: {each.reason}", style="red")
+            console.line(line)
+        if folder.last_scan.refused > len(folder.last_scan.refusals):
+            console.say(f"  and {folder.last_scan.refused - len(folder.last_scan.refusals)} more")
     else:
         console.line(f"{folder.folder_id}  {folder.path} -> {folder.ontology}")
         console.say("A worker scans it: `kg folders list` shows how far it is.")
-
-
-def _report(folder: Folder, scan: FolderScan) -> None:
-    console.line(f"{folder.path} -> {folder.ontology}: {_counts(scan)}")
-    for suffix, count in sorted(scan.left_out.items()):
-        console.stdout().print(Text(f"  left out: {suffix} ({count}), not supported"))
-    for told in describe_duplicates(
-        [(each.document, each.duplicate_of) for each in scan.duplicate_files], scan.duplicates
-    ):
-        console.line(f"  {told}")
-    for each in scan.refusals:
-        line = Text(f"  refused: {each.document}: {each.reason}", style="red")
-        console.line(line)
-    if scan.refused > len(scan.refusals):
-        console.say(f"  and {scan.refused - len(scan.refusals)} more")
 
 
 def show(found: FolderList) -> None:

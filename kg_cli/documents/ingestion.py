@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 
 import typer
 from pydantic import TypeAdapter, ValidationError
-from rich.console import Console
 from rich.markup import escape
 
 from kg_api.client import KgClient
@@ -281,7 +280,22 @@ def show_preview(
         console.print_json({"preview": documents, "cost": total.model_dump(), "stored": False})
     else:
         to = console.stderr() if as_json else console.stdout()  # the outcome is the one JSON document
-        _show(previews, total, into.ontology, unreadable=len(found) - len(previews), to=to)
+        unreadable = len(found) - len(previews)
+        changes = Counter(each.change for each in previews)
+        rows = [
+            (
+                "documents",
+                f"{changes['created']} new, {changes['updated']} changed, {changes['unchanged']} unchanged"
+                + (f", {changes['skipped']} skipped" if changes["skipped"] else "")
+                + (f", {unreadable} cannot be read" if unreadable else ""),
+            ),
+            ("strategy", next((each.config.strategy for each in previews), "-")),
+            ("space", next((each.config.space for each in previews), "-")),
+            *cost_rows(total),
+        ]
+        console.print_table(
+            ["what", "how much"], rows, title=f"{into.ontology} (nothing is stored yet)", to=to
+        )
     return Decision.GO_ON if yes else _decision(as_json=as_json)
 
 
@@ -326,24 +340,6 @@ def _one(client: KgClient, into: Destination, file: FileToIngest) -> DocumentPre
         raise
     except (OSError, KgError):
         return None
-
-
-def _show(
-    previews: Sequence[DocumentPreview], total: Cost, ontology: str, *, unreadable: int, to: Console
-) -> None:
-    changes = Counter(each.change for each in previews)
-    rows = [
-        (
-            "documents",
-            f"{changes['created']} new, {changes['updated']} changed, {changes['unchanged']} unchanged"
-            + (f", {changes['skipped']} skipped" if changes["skipped"] else "")
-            + (f", {unreadable} cannot be read" if unreadable else ""),
-        ),
-        ("strategy", next((each.config.strategy for each in previews), "-")),
-        ("space", next((each.config.space for each in previews), "-")),
-        *cost_rows(total),
-    ]
-    console.print_table(["what", "how much"], rows, title=f"{ontology} (nothing is stored yet)", to=to)
 
 
 # Notes on files, one line for many that say the same.
@@ -414,8 +410,21 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
         KgError: the service is away or refuses everything.
     """
     ontology = into.ontology
-    _check_name(ontology)
-    _check_metadata(into.metadata)
+    try:
+        TypeAdapter[str](OntologyName).validate_python(ontology)
+    except ValidationError:
+        raise InvalidInput(
+            f"{ontology!r} cannot be the name of an ontology: take letters and digits of any script, "
+            "'_', '-', '.' and inner spaces, 100 characters at most"
+        ) from None
+    # Told once, and not by the service for each file
+    try:
+        TypeAdapter[dict[str, MetadataValue]](Metadata).validate_python(into.metadata)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        about = f"{str(first['loc'][0])[:40]!r}: " if first["loc"] else ""
+        reason = first["msg"].removeprefix("Value error, ")
+        raise InvalidInput(f"the metadata cannot be kept: {about}{reason}") from None
     client.health()  # an absent service is reported at once; one that goes away later is waited for
     begun = time.monotonic()
     ended = False
@@ -429,31 +438,13 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
     finally:
         outcome.seconds = round(time.monotonic() - begun, 2)
         if ended or outcome.ingested:  # else the error is all that there is to tell
-            _print_outcome(outcome, selection, ontology, waited=wait, as_json=as_json)
+            if as_json:
+                console.print_json(_as_json(outcome, selection))
+            else:
+                _report(outcome, selection, ontology, waited=wait)
     if wait and outcome.ingested and not as_json and (told := concepts_to_follow(client, ontology)):
         console.say(f"{told} (kg admin concepts status --ontology {escape(repr(ontology))})")
     return bool(outcome.ingested) and not outcome.failed
-
-
-def _check_name(ontology: str) -> None:
-    try:
-        TypeAdapter[str](OntologyName).validate_python(ontology)
-    except ValidationError:
-        raise InvalidInput(
-            f"{ontology!r} cannot be the name of an ontology: take letters and digits of any script, "
-            "'_', '-', '.' and inner spaces, 100 characters at most"
-        ) from None
-
-
-def _check_metadata(metadata: dict[str, MetadataValue]) -> None:
-    """Told once, and not by the service for each file."""
-    try:
-        TypeAdapter[dict[str, MetadataValue]](Metadata).validate_python(metadata)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        about = f"{str(first['loc'][0])[:40]!r}: " if first["loc"] else ""
-        reason = first["msg"].removeprefix("Value error, ")
-        raise InvalidInput(f"the metadata cannot be kept: {about}{reason}") from None
 
 
 def _upload(client: KgClient, selection: FileSelection, into: Destination, outcome: IngestOutcome) -> None:
@@ -476,15 +467,6 @@ def _as_json(outcome: IngestOutcome, selection: FileSelection) -> dict[str, Any]
         "jobs": outcome.jobs(),
         "seconds": outcome.seconds,
     }
-
-
-def _print_outcome(
-    outcome: IngestOutcome, selection: FileSelection, ontology: str, *, waited: bool, as_json: bool
-) -> None:
-    if as_json:
-        console.print_json(_as_json(outcome, selection))
-    else:
-        _report(outcome, selection, ontology, waited=waited)
 
 
 def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, waited: bool) -> None:

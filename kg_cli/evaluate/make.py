@@ -351,7 +351,9 @@ def make(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[str, Any]
     if wanted.kind == "judgements":
         return _make_judged(client, folder, wanted)
     documents = _documents(client, wanted.ontology)
-    kind = wanted.kind or _usual_kind(client, wanted.ontology)
+    kind = wanted.kind or (
+        "quotes" if patiently(partial(client.concepts, wanted.ontology, limit=1)).total else "sentences"
+    )
     filtered = not wanted.easy and (kind == "quotes" or wanted.llm)
     told = Counter[str]()
     queries = list(islice(_queries(client, documents, wanted, kind, told, filtered=filtered), wanted.count))
@@ -448,10 +450,6 @@ def _places(
     with console.progress("documents") as bar:
         sentences = (_sentences(each) for each in bar.track(documents, description="reading"))
         return iter(sample_quotes(documents, sentences, most, wanted.seed))
-
-
-def _usual_kind(client: KgClient, ontology: str) -> QuestionKind:
-    return "quotes" if patiently(partial(client.concepts, ontology, limit=1)).total else "sentences"
 
 
 def _nothing(ontology: str, kind: QuestionKind, told: Counter[str]) -> str:

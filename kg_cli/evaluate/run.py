@@ -297,11 +297,6 @@ def print_result(saved: SavedResult) -> None:
         ["milliseconds", *columns],
         [[stage, *(f"{told[name]:.1f}" for name in columns)] for stage, told in latencies.items()],
     )
-    _print_notes(result)
-    console.say(escape(f"saved: {saved.path}"))
-
-
-def _print_notes(result: EvalResult) -> None:
     for note in result.data.notes:
         console.say(escape(f"note: {note}"))
     for part, count in result.degraded.items():
@@ -312,6 +307,7 @@ def _print_notes(result: EvalResult) -> None:
         )
     if result.refused:
         _print_refused("", result.data.asked, result.refused)
+    console.say(escape(f"saved: {saved.path}"))
 
 
 def _print_refused(label: str, asked: int, refused: Mapping[str, int]) -> None:

@@ -147,21 +147,15 @@ class JobBars(Progress):
     def show(self, job: Job) -> None:
         if job.job_id not in self._bars:
             self._bars[job.job_id] = self.add_task(escape(name_of(job)), total=None, speed="")
-        self._print_reason(job)
-        self._print_wait(job)
-        self.update(self._bars[job.job_id], completed=job.done, total=total_of(job), speed=speed_of(job))
-
-    def _print_reason(self, job: Job) -> None:
         if job.error and job.error != self._reasons.get(job.job_id) and job.state not in FINISHED:
             console.say(escape(f"{name_of(job)}: {job.error}"))
         self._reasons[job.job_id] = job.error
-
-    def _print_wait(self, job: Job) -> None:
-        """Say once of each job that it waits for, how far that is; the bar goes on telling it in short."""
+        # Say once of each job that it waits for, how far that is; the bar goes on telling it in short
         ahead = job.waits_for
         if ahead and ahead.job_id != self._waits.get(job.job_id):
             console.say(escape(f"{name_of(job)} {waits_for(ahead)}"))
         self._waits[job.job_id] = ahead.job_id if ahead else None
+        self.update(self._bars[job.job_id], completed=job.done, total=total_of(job), speed=speed_of(job))
 
 
 # Jobs and their queue, printed for people.
@@ -205,7 +199,12 @@ def print_job(client: KgClient, job: Job) -> None:
     """Print all that a person may want to know of a job, and what can be done with it."""
     console.print_table(["", name_of(job)], _fields(job))
     if job.set_aside:
-        _print_set_aside(client, job)
+        # Print what could not be done, with the reasons
+        places = _set_aside(client, job)
+        if places:
+            console.print_table(["set aside", "reason"], places[:MAX_SET_ASIDE])
+        if len(places) != job.set_aside or len(places) > MAX_SET_ASIDE:
+            console.say(escape(describe_set_aside(job)))
     for hint in _hints(job):
         console.say(f"-> {hint}")
 
@@ -241,15 +240,6 @@ def _progress(job: Job) -> str:
     if job.set_aside:
         parts.append(f"{job.set_aside} set aside")
     return "; ".join(parts)
-
-
-def _print_set_aside(client: KgClient, job: Job) -> None:
-    """Print what could not be done, with the reasons."""
-    places = _set_aside(client, job)
-    if places:
-        console.print_table(["set aside", "reason"], places[:MAX_SET_ASIDE])
-    if len(places) != job.set_aside or len(places) > MAX_SET_ASIDE:
-        console.say(escape(describe_set_aside(job)))
 
 
 def _set_aside(client: KgClient, job: Job) -> list[tuple[str, str]]:
@@ -395,7 +385,13 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
     Raises:
         JobFailed: a job is dead or cancelled, or vectors are missing and no job is there to make them.
     """
-    _wait_during_a_build(client, ontology)
+    # Wait until what answers is complete; the job that is at it goes on with what is built beside
+    told = False
+    while patiently(lambda: client.embedding_status(ontology)).building and _missing(client, ontology):
+        if not told:
+            console.say(f"{ontology} is being built anew; waiting until what is new is found meanwhile.")
+            told = True
+        time.sleep(POLL_SECONDS)
     if not patiently(lambda: client.embedding_status(ontology)).building:
         wait_for_jobs(client, job_ids)
     found = patiently(lambda: client.embedding_config(ontology))
@@ -449,16 +445,6 @@ def _missing(client: KgClient, ontology: str) -> int:
     if status.building:
         return status.total - status.searchable - status.refused
     return status.missing + status.stale
-
-
-def _wait_during_a_build(client: KgClient, ontology: str) -> None:
-    """Wait until what answers is complete; the job that is at it goes on with what is built beside."""
-    told = False
-    while patiently(lambda: client.embedding_status(ontology)).building and _missing(client, ontology):
-        if not told:
-            console.say(f"{ontology} is being built anew; waiting until what is new is found meanwhile.")
-            told = True
-        time.sleep(POLL_SECONDS)
 
 
 def _follow(client: KgClient, job_ids: Sequence[str], show: Callable[[Job], None]) -> list[Job]:

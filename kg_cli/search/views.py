@@ -480,12 +480,8 @@ def _name(node: AnyNode) -> str:
     if isinstance(node, SubgraphConcept):
         return node.concept.label
     if isinstance(node, SubgraphSource):
-        return _place_subgraph(node.source)
+        return f"{node.source.document} ¶{node.source.paragraph}"
     return node.document.document
-
-
-def _place_subgraph(place: SourcePlace) -> str:
-    return f"{place.document} ¶{place.paragraph}"
 
 
 def _node_subgraph(node: AnyNode, names: dict[str, str]) -> Text:

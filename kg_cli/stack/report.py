@@ -400,7 +400,14 @@ def wait_until_ready(
     """
     deadline = time.monotonic() + 2 * settings.neo4j.start_timeout_seconds
     while (reason := waiting_for(home, settings)) and not (stop and stop.is_set()):
-        _raise_when_hopeless(home, settings)
+        if refused := state.read(home).refused():
+            raise ConfigurationError(refused)
+        if failed := state.read(home).failed():
+            raise ManagedProcessError(failed)
+        supervisor = supervisor_role(home, settings)
+        if processes.running(supervisor) is None:
+            end = "\n".join(processes.tail(supervisor.log, 6))
+            raise ManagedProcessError(f"the supervisor ended. Its log {supervisor.log} ends with:\n{end}")
         on_wait(reason)
         if time.monotonic() > deadline:
             raise ManagedProcessError(f"kg is still waiting for {reason}; `kg doctor` may know why")
@@ -456,14 +463,3 @@ def supervising(home: Home, settings: Settings) -> Generator[tuple[Supervisor, t
             yield Supervisor(stack_roles(home, settings), publish, besides=besides), stop
     except filelock.Timeout as error:
         raise Conflict(ALREADY.format(home.path)) from error
-
-
-def _raise_when_hopeless(home: Home, settings: Settings) -> None:
-    if refused := state.read(home).refused():
-        raise ConfigurationError(refused)
-    if failed := state.read(home).failed():
-        raise ManagedProcessError(failed)
-    supervisor = supervisor_role(home, settings)
-    if processes.running(supervisor) is None:
-        end = "\n".join(processes.tail(supervisor.log, 6))
-        raise ManagedProcessError(f"the supervisor ended. Its log {supervisor.log} ends with:\n{end}")

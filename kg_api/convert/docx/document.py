@@ -104,7 +104,13 @@ class _Document:
             self._write_blocks(body)
         self._close()
         for reference, mark in self._references:
-            self._write_note(reference, mark)
+            self._part, notes = self._notes[reference.kind]
+            note = notes.get(reference.identity)
+            if note is not None:
+                self._mark = mark
+                self._write_blocks(note)
+                self._close()
+                self._mark = ""
 
     def describe_left_out(self) -> Iterator[str]:
         """Return what a reader of the file sees, or could see, and the text lacks."""
@@ -136,14 +142,11 @@ class _Document:
                 self._write_text(f" {read_formula(child)} ")
             elif not str(child.tag).endswith("Pr"):
                 self._write_blocks(child)
-                self._write_state(child)
-
-    def _write_state(self, control: XmlElement) -> None:
-        """The state of a content control that holds no paragraph with text."""
-        if control.tag == _CONTROL and not any(
-            (each.text or "").strip() for each in control.iter(q("w:t"), q("w:sym"))
-        ):
-            self._write_text(read_control_state(control.find(q("w:sdtPr"))))
+                # The state of a content control that holds no paragraph with text
+                if child.tag == _CONTROL and not any(
+                    (each.text or "").strip() for each in child.iter(q("w:t"), q("w:sym"))
+                ):
+                    self._write_text(read_control_state(child.find(q("w:sdtPr"))))
 
     def _write_text(self, text: str) -> None:
         if text.strip():
@@ -216,20 +219,17 @@ class _Document:
                 continue
             self._close()
             if isinstance(each, str):
-                self._write_graphic(each)
+                name = self._package.get_target(self._part, each)
+                try:
+                    is_written = bool(name) and write_graphic(self._package.parse(name), self._writer)
+                except UnreadableDocument:
+                    is_written = False
+                self._left_out[_CHARTS] += not is_written
             elif each.tag == q("w:txbxContent"):
                 self._write_blocks(each)
                 self._close()
             else:
                 self._writer.add(paragraph(read_paragraph(each)))
-
-    def _write_graphic(self, relationship: str) -> None:
-        name = self._package.get_target(self._part, relationship)
-        try:
-            is_written = bool(name) and write_graphic(self._package.parse(name), self._writer)
-        except UnreadableDocument:
-            is_written = False
-        self._left_out[_CHARTS] += not is_written
 
     def _find_picture(self, relationship: str) -> tuple[ReadImage, str] | None:
         self._picture_count += 1
@@ -365,15 +365,6 @@ class _Document:
             mark = format_number(count, self._note_forms[reference.kind]) or str(count)
         self._references.append((reference, mark))
         return mark
-
-    def _write_note(self, reference: NoteReference, mark: str) -> None:
-        self._part, notes = self._notes[reference.kind]
-        note = notes.get(reference.identity)
-        if note is not None:
-            self._mark = mark
-            self._write_blocks(note)
-            self._close()
-            self._mark = ""
 
 
 def _get_span(element: XmlElement | None, default: int) -> int:

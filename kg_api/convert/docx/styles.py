@@ -311,24 +311,20 @@ def _get_start(found: _List, at: int) -> int:
 
 def _add_level(found: _List, element: XmlElement) -> None:
     if element.get(_LEVEL_AT, "").isdecimal():
-        found.levels[int(element.get(_LEVEL_AT, ""))] = _read_level(element)
-
-
-def _read_level(element: XmlElement) -> _Level:
-    said = {
-        name: each
-        for name in ("numFmt", "lvlText", "start", "lvlRestart", "pStyle", "isLgl")
-        if (each := element.find(q(f"w:{name}"))) is not None
-    }
-    form = said["numFmt"].get(VALUE, "decimal") if "numFmt" in said else "decimal"
-    return _Level(
-        said["numFmt"].get(q("w:format"), "decimal") if form == "custom" else form,
-        said["lvlText"].get(VALUE, "") if "lvlText" in said else "",
-        _to_int(said["start"].get(VALUE, ""), 0) if "start" in said else 0,
-        _to_int(said["lvlRestart"].get(VALUE, ""), 0) if "lvlRestart" in said else None,
-        said["pStyle"].get(VALUE, "") if "pStyle" in said else "",
-        is_on(said.get("isLgl")),
-    )
+        said = {
+            name: each
+            for name in ("numFmt", "lvlText", "start", "lvlRestart", "pStyle", "isLgl")
+            if (each := element.find(q(f"w:{name}"))) is not None
+        }
+        form = said["numFmt"].get(VALUE, "decimal") if "numFmt" in said else "decimal"
+        found.levels[int(element.get(_LEVEL_AT, ""))] = _Level(
+            said["numFmt"].get(q("w:format"), "decimal") if form == "custom" else form,
+            said["lvlText"].get(VALUE, "") if "lvlText" in said else "",
+            _to_int(said["start"].get(VALUE, ""), 0) if "start" in said else 0,
+            _to_int(said["lvlRestart"].get(VALUE, ""), 0) if "lvlRestart" in said else None,
+            said["pStyle"].get(VALUE, "") if "pStyle" in said else "",
+            is_on(said.get("isLgl")),
+        )
 
 
 def _to_int(text: str, default: int) -> int:

@@ -95,7 +95,13 @@ class Fields:
         if name == "FORMCHECKBOX":
             return read_check_box(ended.data)
         if name == "FORMDROPDOWN":
-            return _read_choice(ended.data)
+            items = None if ended.data is None else ended.data.find(q("w:ddList"))
+            if items is None:
+                return ""
+            chosen = items.find(q("w:result"))
+            entries = [each.get(VALUE, "") for each in items.findall(q("w:listEntry"))]
+            at = "0" if chosen is None else chosen.get(VALUE, "0")
+            return entries[int(at)] if at.isdecimal() and int(at) < len(entries) else ""
         if name == "SYMBOL":
             return _read_symbol(words)
         if not ended.in_result or name == "EQ":  # Word draws the formula that is in its code
@@ -132,16 +138,6 @@ def read_control_state(properties: XmlElement | None) -> str:
             return texts.get(last) or last
     date = properties.find(q("w:date"))
     return "" if date is None else date.get(q("w:fullDate"), "").partition("T")[0]
-
-
-def _read_choice(data: XmlElement | None) -> str:
-    items = None if data is None else data.find(q("w:ddList"))
-    if items is None:
-        return ""
-    chosen = items.find(q("w:result"))
-    entries = [each.get(VALUE, "") for each in items.findall(q("w:listEntry"))]
-    at = "0" if chosen is None else chosen.get(VALUE, "0")
-    return entries[int(at)] if at.isdecimal() and int(at) < len(entries) else ""
 
 
 def _read_symbol(words: list[str]) -> str:

@@ -240,7 +240,17 @@ def write_formula(element: Element, depth: int = 0) -> str:
         return " "
     parts = [write_formula(each, depth + 1) for each in element.iterchildren()]
     if tag == "mmultiscripts":
-        return _write_scripts(element, parts)
+        # Write scripts around a base: pairs of lower and upper ones, behind `mprescripts` those before it
+        before, after, pair = "", "", 0
+        prescripts = False
+        for child, part in zip([*element.iterchildren()][1:], parts[1:], strict=True):
+            if str(child.tag).endswith("mprescripts"):
+                prescripts, pair = True, 0
+                continue
+            script = raise_text(part) if pair % 2 else lower_text(part)
+            before, after = (before + script, after) if prescripts else (before, after + script)
+            pair += 1
+        return before + parts[0] + after
     if parts and (write := _FORMS.get(tag)):
         return write(parts[0], parts[1:])
     between = [one_line(each.tail or "") for each in element.iterchildren()]
@@ -270,17 +280,3 @@ _FORMS: dict[str, Callable[[str, list[str]], str]] = {
 
 def _group(part: str) -> str:
     return f"({part})" if any(sign in part.strip() for sign in _SIGNS) or " " in part.strip() else part
-
-
-def _write_scripts(element: Element, parts: list[str]) -> str:
-    """Write scripts around a base: pairs of lower and upper ones, behind `mprescripts` those before it."""
-    before, after, pair = "", "", 0
-    prescripts = False
-    for child, part in zip([*element.iterchildren()][1:], parts[1:], strict=True):
-        if str(child.tag).endswith("mprescripts"):
-            prescripts, pair = True, 0
-            continue
-        script = raise_text(part) if pair % 2 else lower_text(part)
-        before, after = (before + script, after) if prescripts else (before, after + script)
-        pair += 1
-    return before + parts[0] + after

@@ -104,55 +104,47 @@ class PageWalk:
     def _is_whole(self, element: Element, tag: str) -> bool:
         """Whether an element is done with: left out, or written at once."""
         if reason := ignored(element):
-            self._leave_out(element, tag, reason)
+            if tag in BLOCKS:
+                self._flush()
+            count_words(element, reason, self.left_out)
         elif tag == "pre" and not self._level:
             self._flush()
             self._add(fence(self._code(element), _language(element)))
         elif tag == "table" and element not in self._layout and not self._level:
             self._flush()
-            self._table(element)
+            for caption in element.iterchildren("caption"):
+                if not ignored(caption):
+                    self._add(paragraph(inline_text(caption, self.left_out)))
+            cells = rows(element, self.left_out)
+            if len(cells) > 1:
+                self._add(table(cells))
+            else:
+                self._add(paragraph(" ".join(one_line(cell) for row in cells for cell in row)))
+            for image in element.iter("img"):
+                if not any(ignored(each) for each in (image, *_within(image, element))):
+                    self._take(image, lambda image=image: _row_of(image))
+            self._add_images()
         else:
             return False
         return True
-
-    def _leave_out(self, element: Element, tag: str, reason: str) -> None:
-        if tag in BLOCKS:
-            self._flush()
-        count_words(element, reason, self.left_out)
-
-    def _table(self, element: Element) -> None:
-        for caption in element.iterchildren("caption"):
-            if not ignored(caption):
-                self._add(paragraph(inline_text(caption, self.left_out)))
-        cells = rows(element, self.left_out)
-        if len(cells) > 1:
-            self._add(table(cells))
-        else:
-            self._add(paragraph(" ".join(one_line(cell) for row in cells for cell in row)))
-        for image in element.iter("img"):
-            if not any(ignored(each) for each in (image, *_within(image, element))):
-                self._take(image, lambda image=image: _row_of(image))
-        self._add_images()
 
     def _start(self, element: Element, tag: str) -> None:
         if tag == "br":
             self._break()
         elif tag == "img":
-            self._image(element)
+            # A picture is a block of its own behind the words that it stands in; else it is its words
+            self._words.append(" " if self._take(element) else f" {element.get('alt', '')} ")
         elif tag == "span" and "classifier" in element.get("class", "").split():
             self._words.append(" : ")  # as Docutils' style sheets show it: the type of a parameter
         elif tag in BLOCKS or tag in _LISTS:
             self._flush()
             if not self._level:
-                self._start_block(element, tag)
-
-    def _start_block(self, element: Element, tag: str) -> None:
-        if tag in _HEADINGS:
-            self._level = _HEADINGS[tag]
-        elif tag in _LISTS:
-            self._open(element, tag)
-        elif tag in _ITEMS and self._lists:
-            self._begin_item(self._lists[-1], element, tag)
+                if tag in _HEADINGS:
+                    self._level = _HEADINGS[tag]
+                elif tag in _LISTS:
+                    self._open(element, tag)
+                elif tag in _ITEMS and self._lists:
+                    self._begin_item(self._lists[-1], element, tag)
 
     def _open(self, element: Element, tag: str) -> None:
         above = self._innermost()
@@ -211,10 +203,6 @@ class PageWalk:
         if text:
             self._paragraph(text)
         self._add_images()
-
-    def _image(self, element: Element) -> None:
-        """A picture is a block of its own behind the words that it stands in; else it is its words."""
-        self._words.append(" " if self._take(element) else f" {element.get('alt', '')} ")
 
     def _take(self, element: Element, else_words: Callable[[], str] = str) -> bool:
         address = element.get("src", "").strip()

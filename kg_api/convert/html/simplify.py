@@ -279,7 +279,15 @@ def _write_field(field: Element, tag: str) -> int:
         _replace(field, f" {field.text or ''} ")
         return 0
     if tag == "select":
-        return _write_choice(field)
+        options = [*field.iter("option")]
+        chosen = [each for each in options if "selected" in each.attrib]
+        if "multiple" not in field.attrib:
+            enabled = [each for each in options if "disabled" not in each.attrib]
+            chosen = chosen[-1:] or enabled[:1]
+        shown = [one_line(each.get("label") or "".join(each.itertext())) for each in chosen]
+        others = sum(1 for each in options if each not in chosen for _ in words(each))
+        _replace(field, f" {', '.join(filter(None, shown))} ")
+        return others
     kind = field.get("type", "text").strip().lower()
     value = one_line(field.get("value", ""))
     if kind in {"checkbox", "radio"}:
@@ -289,15 +297,3 @@ def _write_field(field: Element, tag: str) -> int:
     elif kind not in _NO_VALUE and value:
         _replace(field, f" {value} ")
     return 0
-
-
-def _write_choice(field: Element) -> int:
-    options = [*field.iter("option")]
-    chosen = [each for each in options if "selected" in each.attrib]
-    if "multiple" not in field.attrib:
-        enabled = [each for each in options if "disabled" not in each.attrib]
-        chosen = chosen[-1:] or enabled[:1]
-    shown = [one_line(each.get("label") or "".join(each.itertext())) for each in chosen]
-    others = sum(1 for each in options if each not in chosen for _ in words(each))
-    _replace(field, f" {', '.join(filter(None, shown))} ")
-    return others

@@ -32,7 +32,7 @@ from kg_api.convert.image.file import (
 )
 from kg_api.convert.image.stripping import stripped
 from kg_api.convert.shared.markdown_text import MarkdownWriter, words_before
-from kg_api.convert.shared.ocr import EngineName, OcrFailed, Picture, PixelLine, mean_confidence, open_engine
+from kg_api.convert.shared.ocr import EngineName, OcrFailed, PixelLine, mean_confidence, open_engine
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Block, Converted
 from kg_api.schemas.images import FoundImage, ReadImage
@@ -379,7 +379,7 @@ def convert_words(data: bytes, engine: EngineName, settings: ConversionSettings)
     """
     try:
         with opened(data, settings.image_max_megapixels) as picture:
-            grey = _grey(picture, settings.ocr_max_megapixels * 1e6)
+            grey = np.asarray(shown(picture, (settings.ocr_max_megapixels * 1e6)).convert("L"))
         lines = open_engine(engine, settings).read(grey, settings.ocr_max_seconds)
     except OcrFailed as error:
         raise UnreadableDocument(str(error)) from None
@@ -393,7 +393,3 @@ def _notes(lines: list[PixelLine], engine: EngineName) -> tuple[str, ...]:
         return ()
     mean = mean_confidence([(word.text, word.confidence) for line in lines for word in line.words])
     return (f"its words were read by OCR ({engine}, confidence {mean:.0%})",)
-
-
-def _grey(picture: Image.Image, max_pixels: float) -> Picture:
-    return np.asarray(shown(picture, max_pixels).convert("L"))

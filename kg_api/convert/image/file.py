@@ -263,21 +263,17 @@ def _plain(picture: Image.Image) -> Image.Image:
 def _opaque(picture: Image.Image) -> Image.Image:
     """In RGB; what can be seen through lies on white."""
     if picture.mode.startswith(("I", "F")):
-        return _eight_bits(picture)
+        # Greys of 32 bits, from the darkest to the brightest
+        values: Any = np.nan_to_num(np.asarray(picture, dtype=np.float32))
+        darkest, brightest = float(values.min()), float(values.max())
+        scaled = (values - darkest) * (255.0 / max(brightest - darkest, 1e-9))
+        return Image.fromarray(scaled.astype(np.uint8)).convert("RGB")
     if picture.mode in {"RGBA", "LA", "La", "RGBa", "PA"} or "transparency" in picture.info:
         seen = picture.convert("RGBA")
         ground = Image.new("RGB", seen.size, _WHITE)
         ground.paste(seen, mask=seen.getchannel("A"))
         return ground
     return picture.convert("RGB")
-
-
-def _eight_bits(picture: Image.Image) -> Image.Image:
-    """Greys of 32 bits, from the darkest to the brightest."""
-    values: Any = np.nan_to_num(np.asarray(picture, dtype=np.float32))
-    darkest, brightest = float(values.min()), float(values.max())
-    scaled = (values - darkest) * (255.0 / max(brightest - darkest, 1e-9))
-    return Image.fromarray(scaled.astype(np.uint8)).convert("RGB")
 
 
 # A picture unpacked for a model that sees: upright, in RGB, of the size that it takes.
@@ -318,18 +314,15 @@ def render_opened(picture: Image.Image, rendering: Rendering) -> Image.Image:
     target, _ = _fitted(picture.size, wanted, rendering)
     picture.draft("RGB", (_SPARE * target[0], _SPARE * target[1]))
     picture.load()
-    made = _resampled(picture, target, _fitted(picture.size, wanted, rendering)[1], rendering)
-    return made.transpose(turn) if turn is not None else made
-
-
-def _resampled(picture: Image.Image, target: Size, part: Extent, rendering: Rendering) -> Image.Image:
-    """The middle of a picture, of the extent of `part`, in the target's size."""
+    # The middle of a picture, of the extent of `part`, in the target's size
+    part = _fitted(picture.size, wanted, rendering)[1]
     factor = (_factor(part[0], target[0]), _factor(part[1], target[1]))
     left, top = (picture.width - part[0]) / 2, (picture.height - part[1]) / 2
     small = flat(picture, factor)
     right, bottom = (left + part[0]) / factor[0], (top + part[1]) / factor[1]
     box = (left / factor[0], top / factor[1], min(right, small.width), min(bottom, small.height))
-    return small.resize(target, _RESAMPLING[rendering.resample], box)
+    made = small.resize(target, _RESAMPLING[rendering.resample], box)
+    return made.transpose(turn) if turn is not None else made
 
 
 def _fitted(size: Size, wanted: Size, rendering: Rendering) -> tuple[Size, Extent]:

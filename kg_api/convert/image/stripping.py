@@ -285,12 +285,7 @@ def strip(data: bytes, picture: Image.Image) -> bytes:
         _clear_rows(content, offset, picture, raw_mode=arguments[0], stride=arguments[1])
     else:
         content = bytearray(data[: _end_of_runs(data, offset, picture.size, halves=bool(arguments[1]))])
-    _clear_heads(content, offset, picture)
-    return bytes(content)
-
-
-def _clear_heads(content: bytearray, offset: int, picture: Image.Image) -> None:
-    """No profile, no bytes of the palette that are no colour of the picture, zeros up to the pixels."""
+    # No profile, no bytes of the palette that are no colour of the picture, zeros up to the pixels
     (head,) = _SIZE.unpack_from(content, _FILE_HEAD)
     content[_LENGTH] = _SIZE.pack(len(content))
     _clear(content, _RESERVED)
@@ -304,6 +299,7 @@ def _clear_heads(content: bytearray, offset: int, picture: Image.Image) -> None:
     if end <= offset:
         _clear_palette(content, palette, width, colours, picture)
     _clear(content, slice(end, offset))
+    return bytes(content)
 
 
 def _has_masks_of_os2(content: bytearray, head: int) -> bool:

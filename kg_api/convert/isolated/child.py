@@ -50,21 +50,17 @@ def main() -> None:
 
 def _answer(content: bytes, form: str, settings: ConversionSettings) -> Answer:
     try:
-        return _asked(content, form, settings)
+        kind, _, rest = form.partition(".")
+        answer = _ANSWERS.get(f"{kind}.")
+        if answer is None:
+            return convert(content, form, settings)  # pyright: ignore[reportArgumentType] - as the pool sent it
+        return answer(content, rest, settings)
     except UnreadableDocument as error:
         return str(error)
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
     except Exception as error:  # noqa: BLE001 - the border of a file: its parser's bug is that file's alone
         return f"its parser failed on it ({type(error).__name__}): save it again, or in another format"
-
-
-def _asked(content: bytes, form: str, settings: ConversionSettings) -> Answer:
-    kind, _, rest = form.partition(".")
-    answer = _ANSWERS.get(f"{kind}.")
-    if answer is None:
-        return convert(content, form, settings)  # pyright: ignore[reportArgumentType] - as the pool sent it
-    return answer(content, rest, settings)
 
 
 def _convert_with(content: bytes, rest: str, settings: ConversionSettings) -> Answer:
@@ -122,7 +118,11 @@ def enter(max_bytes: int, program: str | None = None) -> None:
         max_bytes: of address space.
         program: the one that may be run: its processes have the same limits, and no network either.
     """
-    _leave_network()
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            libc = ctypes.CDLL(None, use_errno=True)
+            if libc.unshare(CLONE_NEWNET):
+                libc.unshare(CLONE_NEWUSER | CLONE_NEWNET)
     _limit(max_bytes)
     sys.addaudithook(partial(_refuse, program))
 
@@ -143,14 +143,6 @@ def end_group() -> None:
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(1)
-
-
-def _leave_network() -> None:
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):
-            libc = ctypes.CDLL(None, use_errno=True)
-            if libc.unshare(CLONE_NEWNET):
-                libc.unshare(CLONE_NEWUSER | CLONE_NEWNET)
 
 
 def _limit(max_bytes: int) -> None:

@@ -168,7 +168,10 @@ def _alone(group: list[Line], before: Sequence[Line], after: Line | None) -> boo
 
 def _by_size(groups: Sequence[list[Line]], known: Sequence[Heading]) -> Iterator[Heading]:
     """Larger letters are higher levels; beside an outline, its levels count for its headings' letters."""
-    levels = _known_levels(known)
+    votes: dict[tuple[float, bool], Counter[int]] = defaultdict(Counter)
+    for heading in known:
+        votes[_kind(heading.lines[0])][heading.level] += 1
+    levels = {kind: counter.most_common(1)[0][0] for kind, counter in votes.items()}
     lowest = max(levels.values(), default=0)
     kinds = sorted({_kind(group[0]) for group in groups} - set(levels), reverse=True)
     for rank, kind in enumerate(kinds, 1):
@@ -176,13 +179,6 @@ def _by_size(groups: Sequence[list[Line]], known: Sequence[Heading]) -> Iterator
         levels[kind] = min(above + 1, lowest + 1, MAX_LEVEL) if known else min(rank, MAX_LEVEL)
     for group in groups:
         yield Heading(levels[_kind(group[0])], group)
-
-
-def _known_levels(known: Sequence[Heading]) -> dict[tuple[float, bool], int]:
-    votes: dict[tuple[float, bool], Counter[int]] = defaultdict(Counter)
-    for heading in known:
-        votes[_kind(heading.lines[0])][heading.level] += 1
-    return {kind: counter.most_common(1)[0][0] for kind, counter in votes.items()}
 
 
 def _kind(line: Line) -> tuple[float, bool]:
@@ -362,29 +358,25 @@ class _Builder:
         heading = self.found.get(id(line))
         open_block = self.blocks[-1] if self.blocks else None
         if heading:
-            self._add_heading(line, heading, open_block)
+            if line is heading.lines[0] or open_block is None or open_block.kind != "heading":
+                self.blocks.append(PdfBlock("heading", [line], heading.level))
+            else:
+                open_block.lines.append(line)
         elif table:
             if line is table.lines[0]:
                 self.blocks.append(PdfBlock("table", table.lines, cells=table.cells))
         elif self.code and line.mono:
-            self._add_code(line, open_block)
+            listing = open_block and open_block.kind == "code" and open_block.last.column is line.column
+            if open_block and (
+                listing or (open_block.kind in {"paragraph", "item"} and self._is_within(open_block, line))
+            ):
+                open_block.lines.append(line)
+            else:
+                self.blocks.append(PdfBlock("code", [line]))
         elif open_block and self._goes_on(open_block, line):
             open_block.lines.append(line)
         else:
             self.blocks.append(_begun(line))
-
-    def _add_heading(self, line: Line, heading: Heading, block: PdfBlock | None) -> None:
-        if line is heading.lines[0] or block is None or block.kind != "heading":
-            self.blocks.append(PdfBlock("heading", [line], heading.level))
-        else:
-            block.lines.append(line)
-
-    def _add_code(self, line: Line, block: PdfBlock | None) -> None:
-        listing = block and block.kind == "code" and block.last.column is line.column
-        if block and (listing or (block.kind in {"paragraph", "item"} and self._is_within(block, line))):
-            block.lines.append(line)
-        else:
-            self.blocks.append(PdfBlock("code", [line]))
 
     def _is_within(self, block: PdfBlock, line: Line) -> bool:
         """A paragraph's line may be one long name in code's letters: its sentence goes on."""
@@ -543,7 +535,10 @@ def _block(block: PdfBlock, words: Vocabulary) -> str:
     if block.kind == "code":
         return _code(block.lines)
     if block.kind == "table":
-        return _table_markdown(block.cells, words)
+        # The first row is the head: Markdown has no table without one
+        rows = [[words.joined(cell.split("\n")).replace("|", "\\|") for cell in row] for row in block.cells]
+        rows.insert(1, ["---"] * len(rows[0]))
+        return "\n".join(f"| {' | '.join(row)} |" for row in rows)
     lines = [line.text for line in block.lines]
     if block.kind == "item":
         text = words.joined([_MARK.sub("", lines[0].lstrip(), count=1), *lines[1:]])
@@ -554,16 +549,11 @@ def _block(block: PdfBlock, words: Vocabulary) -> str:
     return escaped(text)
 
 
-def _table_markdown(cells: Sequence[Sequence[str]], words: Vocabulary) -> str:
-    """The first row is the head: Markdown has no table without one."""
-    rows = [[words.joined(cell.split("\n")).replace("|", "\\|") for cell in row] for row in cells]
-    rows.insert(1, ["---"] * len(rows[0]))
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
 def _code(lines: Sequence[Line]) -> str:
     left = min(line.left for line in lines)
-    width = _letter_width(lines)
+    pieces = [piece for line in lines for piece in line.pieces]
+    longest = max(pieces, key=lambda piece: len(piece.text))
+    width = max(0.1, (longest.right - longest.left) / max(1, len(longest.text)))
     steps = [above.baseline - line.baseline for above, line in pairwise(lines)]
     usual = min((step for step in steps if step > 0.5 * lines[0].size), default=0)
     rows: list[str] = []
@@ -573,12 +563,6 @@ def _code(lines: Sequence[Line]) -> str:
         rows.append(_spaced(line, left, width))
     fence = "`" * max(3, *(len(run) + 1 for row in rows for run in _FENCE.findall(row)), 3)
     return "\n".join((fence, *rows, fence))
-
-
-def _letter_width(lines: Sequence[Line]) -> float:
-    pieces = [piece for line in lines for piece in line.pieces]
-    longest = max(pieces, key=lambda piece: len(piece.text))
-    return max(0.1, (longest.right - longest.left) / max(1, len(longest.text)))
 
 
 def _spaced(line: Line, left: float, width: float) -> str:

@@ -258,7 +258,11 @@ class _Open:
 
     def add(self, style: Style, text: str, left: float, right: float, *, space: bool) -> None:
         if style is not self.last_style:
-            self._change_style(style)
+            before = self.last_style
+            self.styles[before] += self.of_last_style
+            self.last_style, self.of_last_style = style, 0
+            if style.size != before.size or style.baseline != before.baseline:
+                self.starts.append((len(self.letters), style))
         over = left < (self.last_left + self.last_right) / 2
         if over and (letter := accented(self.letters[-1], text)):
             self.letters[-1] = letter
@@ -268,13 +272,6 @@ class _Open:
         self.left, self.right = min(self.left, left), max(self.right, right)
         self.last_left, self.last_right = left, right
         self.of_last_style += 1
-
-    def _change_style(self, style: Style) -> None:
-        before = self.last_style
-        self.styles[before] += self.of_last_style
-        self.last_style, self.of_last_style = style, 0
-        if style.size != before.size or style.baseline != before.baseline:
-            self.starts.append((len(self.letters), style))
 
     def closed(self) -> TextRun:
         self.styles[self.last_style] += self.of_last_style

@@ -342,7 +342,16 @@ def file_of(parts: Sequence[DrawnObject], page: pdfium.PdfPage, turn: int, max_m
         jpeg = stored(parts[0].handle, decoded=True)
         if _looks_like(jpeg, look, max_megapixels):
             return jpeg
-    return _encoded(picture.draw(MAX_DRAWN), lossy=not _LOSSY.isdisjoint(filters))
+    drawn = picture.draw(MAX_DRAWN)
+    lossy = not _LOSSY.isdisjoint(filters)
+    made = io.BytesIO()
+    red, green, blue = drawn.split()
+    plain = red if red.tobytes() == green.tobytes() == blue.tobytes() else drawn
+    if lossy:
+        plain.save(made, "JPEG", quality=_QUALITY)
+    else:
+        plain.save(made, "PNG", compress_level=_LEVEL)
+    return made.getvalue()
 
 
 class _Drawing:
@@ -366,7 +375,14 @@ class _Drawing:
         ground = Image.new("RGB", size, _WHITE)
         for each in self._parts:
             left, _, _, top = each.box
-            drawn = _render(each.handle, self._page, each.matrix.scale(scale, scale))
+            matrix = each.matrix.scale(scale, scale)
+            raw.FPDFPageObj_SetMatrix(each.handle, matrix.to_raw())
+            found = raw.FPDFImageObj_GetRenderedBitmap(self._page.pdf.raw, self._page.raw, each.handle)
+            if not found:
+                raise pdfium.PdfiumError("a picture cannot be drawn")
+            drawn = (
+                pdfium.PdfBitmap.from_raw(found).to_pil().copy()
+            )  # whose memory goes with the last reference
             at = (round(scale * (left - self._left)), round(scale * (self._top - top)))
             ground.paste(drawn, at, drawn.getchannel("A") if drawn.mode == "RGBA" else None)
         return ground
@@ -376,14 +392,6 @@ def _scale(part: DrawnObject) -> float:
     """Pixels of a point, along the side where it has more."""
     across, down = math.hypot(part.matrix.a, part.matrix.b), math.hypot(part.matrix.c, part.matrix.d)
     return max(part.pixels[0] / max(across, 1e-3), part.pixels[1] / max(down, 1e-3))
-
-
-def _render(handle: object, page: pdfium.PdfPage, matrix: PdfMatrix) -> Image.Image:
-    raw.FPDFPageObj_SetMatrix(handle, matrix.to_raw())
-    found = raw.FPDFImageObj_GetRenderedBitmap(page.pdf.raw, page.raw, handle)
-    if not found:
-        raise pdfium.PdfiumError("a picture cannot be drawn")
-    return pdfium.PdfBitmap.from_raw(found).to_pil().copy()  # whose memory goes with the last reference
 
 
 def _looks_like(jpeg: bytes, look: Image.Image, max_megapixels: float) -> bool:
@@ -396,17 +404,6 @@ def _looks_like(jpeg: bytes, look: Image.Image, max_megapixels: float) -> bool:
     except UnreadableDocument:
         return False
     return max(ImageStat.Stat(ImageChops.difference(own, look)).mean) < _ALIKE
-
-
-def _encoded(drawn: Image.Image, *, lossy: bool) -> bytes:
-    made = io.BytesIO()
-    red, green, blue = drawn.split()
-    plain = red if red.tobytes() == green.tobytes() == blue.tobytes() else drawn
-    if lossy:
-        plain.save(made, "JPEG", quality=_QUALITY)
-    else:
-        plain.save(made, "PNG", compress_level=_LEVEL)
-    return made.getvalue()
 
 
 # Between which blocks of a document a picture stands, by its place on the page. Pure.

@@ -238,17 +238,16 @@ def _best_zones(pieces: list[TextRun]) -> tuple[float, list[_Zone]] | None:
     """The gutter with most text beside it, and the page's zones above each other that it splits, or not."""
     best, best_score = None, 0
     for edge in _left_edges(pieces):
-        if min(_beside_columns(pieces, edge)) < _MIN_LINES:
+        if (
+            min((sum(piece.right <= edge for piece in pieces), sum(piece.left >= edge for piece in pieces)))
+            < _MIN_LINES
+        ):
             continue
         zones = _zones(pieces, edge)
         score = sum(len(zone) for split, zone in zones if split)
         if score > best_score:
             best, best_score = (edge, zones), score
     return best
-
-
-def _beside_columns(pieces: list[TextRun], edge: float) -> tuple[int, int]:
-    return sum(piece.right <= edge for piece in pieces), sum(piece.left >= edge for piece in pieces)
 
 
 def _left_edges(pieces: list[TextRun]) -> list[float]:

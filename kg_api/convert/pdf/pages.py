@@ -108,8 +108,21 @@ class EqualLetters:
 
 def find_passage(passage: LetterStream, page: LetterStream) -> list[Sequence[int]]:
     """The words of a passage that stand on a page: of each, the places of its letters there."""
-    places = _places(_without_strays(list(_runs(passage, page))), len(passage.text))
-    _fill_matching(passage, page, places)
+    # By letter of the passage: its place on the page, or -1
+    runs = _without_strays(list(_runs(passage, page)))
+    length = len(passage.text)
+    places = [-1] * length
+    for run in runs:
+        places[run.passage : run.passage + run.length] = range(run.page, run.page + run.length)
+    # Words between those that were found: each close behind the last one, else close before the next
+    numbers = range(len(passage.begins))
+    for order, backwards in ((numbers, False), (reversed(numbers), True)):
+        near, missed = -1, 0
+        for number in order:
+            found = _look(passage, page, places, number, near, backwards=backwards)
+            near, missed = (near, missed + 1) if found is None else (found, 0)
+            if missed > _MISSED:
+                near = -1
     return [*_words(passage, places)]
 
 
@@ -223,26 +236,6 @@ def _near(one: EqualLetters, other: EqualLetters | None) -> bool:
     first, second = sorted((one, other), key=lambda each: each.passage)
     between = second.page - first.page - first.length
     return second.passage - first.passage - first.length <= _NEAR and -_NEAR <= between <= _NEAR
-
-
-def _places(runs: Sequence[EqualLetters], length: int) -> list[int]:
-    """By letter of the passage: its place on the page, or -1."""
-    places = [-1] * length
-    for run in runs:
-        places[run.passage : run.passage + run.length] = range(run.page, run.page + run.length)
-    return places
-
-
-def _fill_matching(passage: LetterStream, page: LetterStream, places: list[int]) -> None:
-    """Words between those that were found: each close behind the last one, else close before the next."""
-    numbers = range(len(passage.begins))
-    for order, backwards in ((numbers, False), (reversed(numbers), True)):
-        near, missed = -1, 0
-        for number in order:
-            found = _look(passage, page, places, number, near, backwards=backwards)
-            near, missed = (near, missed + 1) if found is None else (found, 0)
-            if missed > _MISSED:
-                near = -1
 
 
 def _look(

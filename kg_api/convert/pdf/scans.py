@@ -193,7 +193,12 @@ class PictureReader:
                 seconds = f"{self.limits.ocr_max_seconds:g} s were over"
                 self.reasons[number] = f"{seconds} (KG_CONVERSION__OCR_MAX_SECONDS)"
             else:
-                self._try(document, number, pages, left)
+                try:
+                    self._read(document, number, pages, left)
+                except OcrFailed as error:
+                    self.reasons[number] = str(error)
+                except pdfium.PdfiumError:
+                    self.reasons[number] = "it cannot be drawn, it is broken"
 
     def notes(self) -> tuple[str, ...]:
         """What a person should know."""
@@ -204,14 +209,6 @@ class PictureReader:
             return [number for number, page in enumerate(pages, 1) if not page.is_blank]
         pictures = set(without_text(pages))
         return [number for number, page in enumerate(pages, 1) if number in pictures or page.needs_ocr]
-
-    def _try(self, document: pdfium.PdfDocument, number: int, pages: list[PageText], seconds: float) -> None:
-        try:
-            self._read(document, number, pages, seconds)
-        except OcrFailed as error:
-            self.reasons[number] = str(error)
-        except pdfium.PdfiumError:
-            self.reasons[number] = "it cannot be drawn, it is broken"
 
     def _read(self, document: pdfium.PdfDocument, number: int, pages: list[PageText], seconds: float) -> None:
         before = pages[number - 1]

@@ -258,7 +258,17 @@ def _fill_section(section: _Section, literal: str, value: Decimal) -> str:
     if section.percent:
         digits = write_digits(str(abs(_EXCEL_DIGITS.plus(value)).scaleb(2 * section.percent)))
     if section.mask and digits.isdecimal():
-        digits = _fill(section.mask, digits)
+        # Put digits into `000-00-0000` from the right; the first place takes all that are left
+        shown, left = list[str](), digits
+        places = sum(each in _DIGITS for each in section.mask)
+        for each in reversed(section.mask):
+            if each not in _DIGITS:
+                shown.append(each)
+                continue
+            places -= 1
+            taken, left = (left, "") if not places else (left[-1:], left[:-1])
+            shown.append(taken or ("0" if each == "0" else ""))
+        digits = "".join(reversed(shown))
     elif "E" not in digits:
         whole, point, decimals = digits.partition(".")
         digits = whole.rjust(section.whole, "0") + point + decimals
@@ -315,20 +325,6 @@ def _meets(value: Decimal, sign: str, bound: float) -> bool:
         "=": number == bound,
         "<>": number != bound,
     }[sign]
-
-
-def _fill(mask: tuple[str, ...], digits: str) -> str:
-    """Put digits into `000-00-0000` from the right; the first place takes all that are left."""
-    shown, left = list[str](), digits
-    places = sum(each in _DIGITS for each in mask)
-    for each in reversed(mask):
-        if each not in _DIGITS:
-            shown.append(each)
-            continue
-        places -= 1
-        taken, left = (left, "") if not places else (left[-1:], left[:-1])
-        shown.append(taken or ("0" if each == "0" else ""))
-    return "".join(reversed(shown))
 
 
 def _format_moment(literal: str, form: NumberFormat, *, since_1904: bool) -> str:

@@ -18,7 +18,7 @@ from starlette.types import Scope
 
 from kg_api.access.keys import narrowed
 from kg_api.blobs.images import ImageFile
-from kg_api.blobs.pages import PagePicture, PageRequest
+from kg_api.blobs.pages import PageRequest
 from kg_api.errors import InvalidInput
 from kg_api.graph import document_writes, library
 from kg_api.graph.document_writes import delete_matching
@@ -687,10 +687,7 @@ def get_page(
     404: there is no such document or page, it is no PDF, or its file was not kept when it was ingested.
     """
     request = PageRequest(document_id, page, width, ontology, source_id, query)
-    return _answer_pages(request, container.pages.picture(request, known or ""))
-
-
-def _answer_pages(request: PageRequest, picture: PagePicture) -> Response:
+    picture = container.pages.picture(request, known or "")
     headers = {**HEADERS, "ETag": f'"{picture.key}"'}
     if picture.drawn is None:
         return Response(status_code=304, headers=headers)

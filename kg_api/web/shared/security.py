@@ -487,7 +487,9 @@ class Doorkeeper:
         if sent is None:
             return await self._in_session(scope)
         if is_proof(sent):
-            return self._own_user(sent, scope)
+            # A proof may be of another home, and nobody chose to send it: then it says nothing
+            path = scope["raw_path"].decode("latin-1")
+            return LOCAL if proves(sent, self._home_key(), time.time(), scope["method"], path) else None
         if (access := await self._owner_unless_too_many(scope, sent)) is None:
             raise Unauthorized(NO_GOOD)
         return access
@@ -497,7 +499,9 @@ class Doorkeeper:
         token = parse_token(key)
         if token is None or self._check.known(token) or self._check.was_good(token):
             return await self.owner_of_key(scope, key)
-        address = _address(scope)
+        # The peer's; behind a proxy on this machine what that says, as uvicorn has it
+        client = scope.get("client")
+        address = client[0] if client else ""
         self._wrong.check(address)
         if (access := await self.owner_of_key(scope, key)) is None:
             self._wrong.fail(address)
@@ -524,11 +528,6 @@ class Doorkeeper:
         if access := await self._owner(token):
             note_session(scope, token)
         return access
-
-    def _own_user(self, proof: str, scope: Scope) -> Access | None:
-        """A proof may be of another home, and nobody chose to send it: then it says nothing."""
-        path = scope["raw_path"].decode("latin-1")
-        return LOCAL if proves(proof, self._home_key(), time.time(), scope["method"], path) else None
 
     async def _owner(self, token: Token) -> Access | None:
         if known := self._check.known(token):
@@ -668,12 +667,6 @@ def _sent_in(headers: Headers) -> str | None:
     keys = [key.strip() for kind, _, key in sent if kind.lower() == "bearer"]
     ours = [each for each in keys if each.startswith("kg_")]
     return ours[0] if len(ours) == 1 and len(sent) == 1 else None
-
-
-def _address(scope: Scope) -> str:
-    """The peer's; behind a proxy on this machine what that says, as uvicorn has it."""
-    client = scope.get("client")
-    return client[0] if client else ""
 
 
 def _refusal(error: KgError) -> Response:

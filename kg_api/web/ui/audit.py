@@ -117,16 +117,15 @@ def deed_of(entry: AuditEntry) -> Deed:
     """What an entry of the audit log says that somebody has done."""
     for pattern, words in _PATTERNS:
         if found := pattern.fullmatch(f"{entry.method} {entry.path}"):
-            return _deed(entry, words, found.groupdict())
+            named = found.groupdict()
+            ontology = str(entry.outcome.get("ontology") or named.pop("ontology", ""))
+            named.pop("ontology", None)
+            said = [str(entry.outcome[each]) for each in SUBJECTS if entry.outcome.get(each)]
+            subject = next(iter(said), "") or _shortened(next(iter(named.values()), ""))
+            return Deed(
+                _as_it_ended(entry, DEEDS[TAKEN_BACK] if _is_taken_back(entry) else words), subject, ontology
+            )
     return Deed("", "", str(entry.outcome.get("ontology", "")))
-
-
-def _deed(entry: AuditEntry, words: str, named: dict[str, str]) -> Deed:
-    ontology = str(entry.outcome.get("ontology") or named.pop("ontology", ""))
-    named.pop("ontology", None)
-    said = [str(entry.outcome[each]) for each in SUBJECTS if entry.outcome.get(each)]
-    subject = next(iter(said), "") or _shortened(next(iter(named.values()), ""))
-    return Deed(_as_it_ended(entry, DEEDS[TAKEN_BACK] if _is_taken_back(entry) else words), subject, ontology)
 
 
 def _is_taken_back(entry: AuditEntry) -> bool:

@@ -317,7 +317,10 @@ def excerpt(hit: SourceHit) -> Excerpt:
     if len(text) <= SHOWN_CHARACTERS:
         return Excerpt(pieces_of(text, hit.matches), cut_before=False, cut_after=False)
     first = min((each.start for each in hit.matches), default=0)
-    start = _word_at(text, min(max(0, first - BEFORE), len(text) - SHOWN_CHARACTERS))
+    # Behind the next space, where one is near
+    at = min(max(0, first - BEFORE), len(text) - SHOWN_CHARACTERS)
+    space = text.find(" ", at, at + BEFORE // 2) if at else -1
+    start = at if space < 0 else space + 1
     end = min(len(text), start + SHOWN_CHARACTERS)
     return Excerpt(pieces_of(text, hit.matches, start, end), start > 0, end < len(text))
 
@@ -338,12 +341,6 @@ def reasons(hit: SourceHit) -> list[str]:
     places = [f"{ordinal(rank)} {lane}" for lane, rank in told if rank is not None]
     near = [] if hit.similarity is None else [f"similarity {hit.similarity:.2f}"]
     return [*places, *near]
-
-
-def _word_at(text: str, at: int) -> int:
-    """Behind the next space, where one is near."""
-    space = text.find(" ", at, at + BEFORE // 2) if at else -1
-    return at if space < 0 else space + 1
 
 
 # What somebody looks for, as the address of a page has it.

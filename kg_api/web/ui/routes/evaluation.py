@@ -81,10 +81,6 @@ def _name() -> str | None:
     return None if who is None else who.name
 
 
-def _address_of(question: Question, ontology: str) -> str:
-    return address(f"{JUDGEMENTS}/question", ontology=ontology, question=question.text)
-
-
 @judging_router.get(f"{JUDGEMENTS}/question")
 def judged_question_page(
     container: Open, ontology: OntologyName, question: Annotated[JudgedText, Query()], offset: Offset = 0
@@ -101,7 +97,7 @@ def deletion_page(
 ) -> HTMLResponse:
     """Show what would be taken back."""
     found = list_judgements(container.graph, ontology, question, offset=0, limit=1)
-    to = _address_of(Question(question), ontology)
+    to = address(f"{JUDGEMENTS}/question", ontology=ontology, question=Question(question).text)
     shown = {"ontology": ontology, "question": question, "total": found.total, "back": to}
     return render("judging/delete.html", shown)
 

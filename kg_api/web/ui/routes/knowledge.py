@@ -16,10 +16,9 @@ from kg_api.graph.names import names_of_ontologies, searched
 from kg_api.graph.search import concepts_of
 from kg_api.graph.similar import places_of
 from kg_api.schemas.base import Text
-from kg_api.schemas.concepts import ConceptHits, ConceptList
+from kg_api.schemas.concepts import ConceptHits
 from kg_api.schemas.filters import FacetRequest
 from kg_api.schemas.image_search import RelatedSearch
-from kg_api.schemas.search import Place
 from kg_api.schemas.similarity import GraphRequest
 from kg_api.schemas.vocabulary import MAX_HOPS, MAX_PHRASE, ProposalState
 from kg_api.spaces.plans import read_embedding_state
@@ -116,18 +115,14 @@ def concepts_page(
     if q.strip():
         shown["hits"] = _found(container, q, ontology)
     elif ontology:
-        shown["listed"] = _listed(container, ontology, offset)
+        searched(container.graph, [ontology])  # one that is none of theirs is refused
+        shown["listed"] = container.concepts.page(ontology, offset, CONCEPTS_PAGE_SIZE)
     return render("concepts/list.html", shown)
 
 
 def _found(container: Container, phrase: str, ontology: str) -> ConceptHits:
     within = searched(container.graph, [ontology] if ontology else None)
     return container.concepts.search(phrase, within, FOUND)
-
-
-def _listed(container: Container, ontology: str, offset: int) -> ConceptList:
-    searched(container.graph, [ontology])  # one that is none of theirs is refused
-    return container.concepts.page(ontology, offset, CONCEPTS_PAGE_SIZE)
 
 
 @concepts_router.get(LINKS_CONCEPTS + "/{concept_id}")
@@ -262,10 +257,6 @@ def graph_page(container: Open, source_id: CalledRead) -> HTMLResponse:
         centre = get_source(container, source_id)
     except NotFound:
         return _document(container, source_id)
-    return _around(container, centre)
-
-
-def _around(container: Container, centre: Place) -> HTMLResponse:
     beside = get_source_context(container, centre.source_id, BESIDE).sources
     asked = RelatedSearch(kinds=["passage", "image"], limit=LOOKED_AT)
     related = related_sources(container, centre.source_id, asked)
