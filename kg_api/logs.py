@@ -1,4 +1,4 @@
-"""A stream for logs that never fails: a full disk's lines are kept for later, the oldest lost and counted."""
+"""Structured logs on standard error, with the ids of request and job on each line."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from typing import TextIO
 import structlog
 
 from kg_api.settings import LogSettings
+
+# A stream for logs that never fails: a full disk's lines are kept for later, the oldest lost and counted.
 
 LOST = "log lines were lost, for they could not be written"
 MAX_KEPT = 200

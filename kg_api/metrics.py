@@ -1,4 +1,4 @@
-"""The last backup as Prometheus reads it."""
+"""Prometheus metrics of a process, and the tokens that a key spends at providers."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from kg_api.schemas.operations import QueueStatus
+
+# The last backup as Prometheus reads it.
 
 
 class BackupGauges(Collector):

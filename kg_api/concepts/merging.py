@@ -1,4 +1,4 @@
-"""What was merged, and taking it back."""
+"""Which concepts are one, by their spellings and their vectors; merging them and undoing a merge."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from kg_api.schemas.base import concept_name
 from kg_api.schemas.concepts import ConceptMerge, ConceptMerges
 from kg_api.schemas.spaces import SimilarityCalibration
 from kg_api.spaces.plans import read_embedding_state
+
+# What was merged, and taking it back.
 
 
 class ConceptMergeRecords:

@@ -1,4 +1,4 @@
-"""What is meant by an end of a path: a concept's id, its name, or a phrase that one is looked for by."""
+"""What surrounds a concept, and the shortest paths between two concepts."""
 
 from __future__ import annotations
 
@@ -39,6 +39,8 @@ from kg_api.schemas.concepts import (
 )
 from kg_api.schemas.search import Degradation
 from kg_api.schemas.vocabulary import MAX_RELATED
+
+# What is meant by an end of a path: a concept's id, its name, or a phrase that one is looked for by.
 
 CANDIDATES = 50
 """Hits of each end among which two of one ontology are looked for."""

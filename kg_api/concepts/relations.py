@@ -1,9 +1,4 @@
-"""Which types of relationships may say the same. Pure: nothing is merged here.
-
-Names are compared, by their vectors. A name alone tells types apart better than in a sentence, where all are
-alike; and two things that vectors do not see are seen to by rules: a denial, and who does it to whom
-(adr/0070).
-"""
+"""Searching relationships, and the vocabulary of their types: proposals, merges and undoing them."""
 
 from __future__ import annotations
 
@@ -59,6 +54,12 @@ from kg_api.schemas.search import Degradation
 from kg_api.schemas.vocabulary import MAX_STATEMENTS, Stance
 from kg_api.spaces.plans import PlanWatch, read_embedding_state
 from kg_api.spaces.registry import SpaceRegistry
+
+# Which types of relationships may say the same. Pure: nothing is merged here.
+#
+# Names are compared, by their vectors. A name alone tells types apart better than in a sentence, where all
+# are alike; and two things that vectors do not see are seen to by rules: a denial, and who does it to whom
+# (adr/0070).
 
 NEGATIONS: Final = frozenset({"not", "no", "never", "without", "cannot", "non", "n't", "neither", "nor"})
 BLOCK: Final = 500

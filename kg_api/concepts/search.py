@@ -1,4 +1,4 @@
-"""A question for concepts: where it is looked for, and its vector in each space."""
+"""Finding concepts by meaning, words and name, and reading about one: evidence, passages, paths."""
 
 from __future__ import annotations
 
@@ -66,6 +66,8 @@ from kg_api.spaces.open_spaces import FAULTS
 from kg_api.spaces.plans import EmbeddingState, OntologySnapshot, PlanWatch, read_embedding_state
 from kg_api.spaces.registry import SpaceRegistry
 from kg_api.wording import pluralize
+
+# A question for concepts: where it is looked for, and its vector in each space.
 
 MAX_SHOWN = 10
 EXTRACTION = "sources are still to be read for concepts{}; until then they lead to none"

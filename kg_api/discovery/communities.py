@@ -1,4 +1,4 @@
-"""How strongly concepts belong together, by the passages that carry both. Pure."""
+"""Communities of concepts: weights, the Leiden algorithm, names, the job and its requests."""
 
 from __future__ import annotations
 
@@ -56,6 +56,8 @@ from kg_api.schemas.base import community_id, concept_name, digest
 from kg_api.schemas.communities import Communities, Community, CommunityDetails, CommunityRequest
 from kg_api.schemas.vocabulary import MAX_COMMUNITY_LEVEL
 from kg_api.settings import CommunitySettings
+
+# How strongly concepts belong together, by the passages that carry both. Pure.
 
 Matrix = Any
 """A sparse matrix of scipy, which has no types: rows by columns are said where one is taken or given."""

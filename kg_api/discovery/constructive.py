@@ -1,4 +1,4 @@
-"""What a query has built, read for the answer."""
+"""Constructive queries: steps that build a subgraph."""
 
 from __future__ import annotations
 
@@ -53,6 +53,8 @@ from kg_api.search.service import SearchService
 from kg_api.spaces.plans import PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
 from kg_api.wording import pluralize
+
+# What a query has built, read for the answer.
 
 MAX_WAYS = 3
 

@@ -1,4 +1,4 @@
-"""The nodes and edges that the steps of a query have built so far. Pure."""
+"""The steps of a constructive query: seeds, expansion along edges, filters, limits and orders."""
 
 from __future__ import annotations
 
@@ -75,6 +75,8 @@ from kg_api.search.service import SearchService
 from kg_api.spaces.plans import OntologySnapshot
 from kg_api.spaces.registry import SpaceRegistry
 from kg_api.wording import pluralize
+
+# The nodes and edges that the steps of a query have built so far. Pure.
 
 EdgeKey = tuple[EdgeKind, str, str, str]
 """Kind, subject, key of the type, object."""

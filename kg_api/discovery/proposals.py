@@ -1,4 +1,4 @@
-"""What is near to one of two, and whether both are near to each other. Pure."""
+"""Links between documents that kg proposes: the job that finds them, and people's decisions."""
 
 from __future__ import annotations
 
@@ -77,6 +77,8 @@ from kg_api.search.rank import phrases_of
 from kg_api.settings import ProposalSettings
 from kg_api.spaces.plans import read_embedding_state
 from kg_api.wording import are, pluralize, was
+
+# What is near to one of two, and whether both are near to each other. Pure.
 
 KEPT = 10
 """Neighbours of each that are looked at: the nearest, and what shows whether a text is repeated."""

@@ -1,4 +1,4 @@
-"""Noun phrases of Spanish: a noun behind an article or a preposition, adjectives, "de" with another noun."""
+"""Concepts without a language model: key phrases, ranked over their document, with sentences as evidence."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ from kg_api.schemas.base import digest
 from kg_api.schemas.concepts import ExtractedConcept, Extraction, Quote
 from kg_api.schemas.documents import BlockKind, SourceBlock
 from kg_api.schemas.vocabulary import ExtractorName
+
+# Noun phrases of Spanish: a noun behind an article or a preposition, adjectives, "de" with another noun.
 
 _MIN_LETTERS = 3
 _MAX_WORDS = 5

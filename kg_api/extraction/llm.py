@@ -1,4 +1,4 @@
-"""What a language model is asked for: the concepts of some passages, their neighbours shown beside them."""
+"""Concepts by a language model: prompts, batches, cost, and the choice of an extractor for an ontology."""
 
 from __future__ import annotations
 
@@ -63,6 +63,8 @@ from kg_api.schemas.concepts import PER_SOURCE, Extraction, ExtractionConfig, Ex
 from kg_api.schemas.vocabulary import ExtractorName, Selection
 from kg_api.sections import LlmSettings
 from kg_api.settings import Settings
+
+# What a language model is asked for: the concepts of some passages, their neighbours shown beside them.
 
 TOGETHER = 8
 """Passages in one question, one behind the other in the document."""

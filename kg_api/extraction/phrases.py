@@ -1,4 +1,4 @@
-"""Names of programs that a text speaks of: `ExceptionGroup` is what it calls an exception group elsewhere."""
+"""Candidates for concepts: runs of words that may be a term, grouped and ranked over a document."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from kg_api.extraction.tagging import (
     stop_words,
     typical,
 )
+
+# Names of programs that a text speaks of: `ExceptionGroup` is what it calls an exception group elsewhere.
 
 _HUMP = r"(?:[A-Z]{2,}(?=[A-Z][a-z])|[A-Z][a-z]{2,})"
 _CAMEL = re.compile(rf"{_HUMP}{{2,8}}(?:\d{{1,3}})?$")

@@ -1,4 +1,4 @@
-"""The blocks of sources that were stored before block kinds were (ADR 39)."""
+"""Reading a language model's answer: only concepts whose quotes stand in the text count; budgets."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ from kg_api.sections import LlmSettings
 from kg_api.suggestions import WITHOUT_BLANKS, FoldedText, at_words, fold, is_cut
 from kg_api.text.documents import parse
 from kg_api.text.sources import blocks_of
+
+# The blocks of sources that were stored before block kinds were (ADR 39).
 
 
 def with_blocks(document: Sequence[SourceText], about: DocumentAbout) -> Sequence[SourceText]:

@@ -1,4 +1,4 @@
-"""Noun phrases of Chinese: its words and their parts of speech, by jieba's dictionary and method in Rust."""
+"""Noun phrases of Chinese and Japanese, which have no spaces between words."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import regex
 from kg_api.extraction.phrases import Candidate
 from kg_api.extraction.tagging import UNLISTED, Token, is_rare, lists, simplify, zipf
 from kg_api.suggestions import UNSPACED
+
+# Noun phrases of Chinese: its words and their parts of speech, by jieba's dictionary and method in Rust.
 
 _HAN = regex.compile(r"\p{Han}+")
 _NAMES = frozenset({"ns", "nr", "nt", "nz", "nrt", "nrfg"})

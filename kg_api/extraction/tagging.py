@@ -1,4 +1,4 @@
-"""Parts of speech of English words, by the tagger that TextBlob brings."""
+"""Sentences, words and parts of speech, and how common a word is in its language."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from yake_rust import Yake
 from kg_api.schemas.documents import BlockKind, SourceBlock
 from kg_api.suggestions import UNSPACED
 from kg_api.text.sources import sentence_borders
+
+# Parts of speech of English words, by the tagger that TextBlob brings.
 
 _NAMES = ("NNP", "NNPS")
 _PLAIN = ("VB", "VBP")

@@ -1,4 +1,4 @@
-"""Where in a document's sources concepts stand that somebody brings. Pure."""
+"""Importing concepts that somebody brings: their places in the sources of documents."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ from kg_api.schemas.concepts import (
 )
 from kg_api.suggestions import NamePlaces
 from kg_api.text.sources import sentence_borders
+
+# Where in a document's sources concepts stand that somebody brings. Pure.
 
 _MAX_QUOTE_LENGTH = 1000
 ALIKE_SECONDS = 5.0

@@ -1,4 +1,4 @@
-"""Which folders may be followed: those below KG_SYNC__ROOTS, and those that this home's own user granted."""
+"""Reading a followed folder: which folders are allowed, what is in them, and missing file systems."""
 
 from __future__ import annotations
 
@@ -45,6 +45,8 @@ from kg_api.schemas.metadata import file_time
 from kg_api.text.documents import SUFFIXES, FileProblem, FileToIngest, select
 from kg_api.text.linked_files import find_beside, read_beside, references_in
 from kg_api.text.sources import SPLITTER_VERSION
+
+# Which folders may be followed: those below KG_SYNC__ROOTS, and those that this home's own user granted.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Looking at one file: is it as it was, can it be read, what would its document be."""
+"""Followed folders: registering and scanning them, one file at a time."""
 
 from __future__ import annotations
 
@@ -80,6 +80,8 @@ from kg_api.schemas.folders import (
 )
 from kg_api.text.documents import FileToIngest, format_of, is_empty, to_printable
 from kg_api.text.sources import EMPTY
+
+# Looking at one file: is it as it was, can it be read, what would its document be.
 
 log = structlog.get_logger()
 

@@ -1,4 +1,4 @@
-"""The words that stand for pictures, and where in their document. Pure."""
+"""Ingestion: from a request or a file to a stored document, alone, in batches, or after review."""
 
 from __future__ import annotations
 
@@ -70,6 +70,8 @@ from kg_api.text.documents import check_text, decode, format_of, parse, with_ima
 from kg_api.text.linked_files import count_elsewhere, references, references_of, take_inline_images
 from kg_api.text.markdown import blocks
 from kg_api.text.sources import NEWLINE, SPLITTER_VERSION, blocks_of, is_blank, split
+
+# The words that stand for pictures, and where in their document. Pure.
 
 _BETWEEN = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])|(?<=[^\W\d_])(?=\d)")
 SAYING: Final = ("description", "caption")

@@ -1,4 +1,4 @@
-"""The scheduled job that finds what is not embedded as it should be, and clears old things away."""
+"""The scheduled job that requests what is due and deletes what is old, and the ticks that start it."""
 
 from __future__ import annotations
 
@@ -36,6 +36,8 @@ from kg_api.graph.vectors import Flags, Wanted, count_due
 from kg_api.jobs.runner import JobRun, WorkerRegistration
 from kg_api.spaces.activation import activate_complete, activate_complete_images
 from kg_api.spaces.plans import EmbeddingState, read_embedding_states
+
+# The scheduled job that finds what is not embedded as it should be, and clears old things away.
 
 log = structlog.get_logger()
 

@@ -1,3 +1,5 @@
+"""Embedding jobs: a pass over what is due of sources, concepts or relationships, written batch by batch."""
+
 from __future__ import annotations
 
 import threading

@@ -1,4 +1,4 @@
-"""The model of a space of pictures, as the target of a pass uses it."""
+"""The job that embeds an ontology's images."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from kg_api.spaces.activation import activate_complete_images
 from kg_api.spaces.images import ImageSpaceRegistry, OpenImageSpace
 from kg_api.spaces.plans import EmbeddingState
 from kg_api.spaces.registry import MAX_IMAGE_BATCH
+
+# The model of a space of pictures, as the target of a pass uses it.
 
 ReadBlob = Callable[[str], bytes]
 """Gives the file of a key, or raises FileLost."""

@@ -1,4 +1,4 @@
-"""The sign of life of a worker that has a job."""
+"""The worker's loop: claim a job, run it under a lease, retry or end it; batches that run side by side."""
 
 from __future__ import annotations
 
@@ -39,6 +39,8 @@ from kg_api.providers.server_traits import list_learned
 from kg_api.schemas.vocabulary import JobState
 from kg_api.settings import WorkerSettings
 from kg_api.tracing import SpanKind, root_span
+
+# The sign of life of a worker that has a job.
 
 STUCK_EXIT_CODE = 70
 

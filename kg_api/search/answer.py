@@ -1,4 +1,4 @@
-"""What is shown to the language model: hits that are near enough, and what is around them. Pure."""
+"""Answering a question by a language model: each statement is proved by quotes from passages."""
 
 from __future__ import annotations
 
@@ -38,6 +38,8 @@ from kg_api.search.question import filter_by
 from kg_api.search.service import SearchService
 from kg_api.spaces.plans import OntologySnapshot, PlanWatch
 from kg_api.spaces.registry import SpaceRegistry, token_counter
+
+# What is shown to the language model: hits that are near enough, and what is around them. Pure.
 
 SHARE = 0.6
 """Of the way from what unrelated texts have to what questions have with their answers.

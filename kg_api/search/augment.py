@@ -1,4 +1,4 @@
-"""Cutting a Markdown text into queries: pieces of a bounded number of tokens, on paragraph borders. Pure."""
+"""Augmentation: passages that go with a longer text, as one block for a prompt."""
 
 from __future__ import annotations
 
@@ -41,6 +41,8 @@ from kg_api.text.chunking import divide, sentences, trim
 from kg_api.text.documents import parse
 from kg_api.text.sources import Measure, is_blank, split, words
 from kg_api.wording import describe_ocr, describe_pages
+
+# Cutting a Markdown text into queries: pieces of a bounded number of tokens, on paragraph borders. Pure.
 
 Span = tuple[int, int]
 Sized = tuple[Span, int]

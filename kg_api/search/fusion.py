@@ -1,8 +1,4 @@
-"""Fusing the lists of several lanes; what comes through concepts is joined in order.py. Pure.
-
-`adaptive` is kg's own; ADR 0020 has the measurements. Both others are what the field uses: reciprocal rank
-fusion, and fixed weights over scores brought to one scale.
-"""
+"""Joining the scores of lanes, judging whether anything is near, and the least similarity."""
 
 from __future__ import annotations
 
@@ -25,6 +21,11 @@ from kg_api.schemas.vocabulary import Fusion
 from kg_api.search.plan import SearchPlan
 from kg_api.search.question import SimilarityFilter
 from kg_api.search.retrieve import PICTURES, VECTOR, Candidates, Hit, LaneContribution, Ranking
+
+# Fusing the lists of several lanes; what comes through concepts is joined in order.py. Pure.
+#
+# `adaptive` is kg's own; ADR 0020 has the measurements. Both others are what the field uses: reciprocal rank
+# fusion, and fixed weights over scores brought to one scale.
 
 BEST = 50
 """So many of a lane's best tell its shape, however many were fetched."""

@@ -1,4 +1,4 @@
-"""A picture whose like is looked for: one that is stored, or one that was sent."""
+"""Searching images by words, by a stored image, or by one that is sent."""
 
 from __future__ import annotations
 
@@ -42,6 +42,8 @@ from kg_api.search.service import SearchService
 from kg_api.spaces.images import ImageSpaceRegistry, group_by_space
 from kg_api.spaces.open_spaces import FAULTS
 from kg_api.spaces.plans import OntologySnapshot, PlanWatch
+
+# A picture whose like is looked for: one that is stored, or one that was sent.
 
 
 class ImageLooker(Protocol):

@@ -1,4 +1,4 @@
-"""From what is near to a source to what is told of it: each source once, near-duplicates together. Pure."""
+"""What similarity searches share: near-duplicates, repeated text, comparable ontologies, similar words."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from kg_api.schemas.similarity import Duplicate, RepeatedText, SimilarSearch, Si
 from kg_api.search.rank import MIN_OVERLAP, PlaceReader, near_duplicates, overlap
 from kg_api.search.retrieve import strip_chunk
 from kg_api.spaces.plans import OntologySnapshot
+
+# From what is near to a source to what is told of it: each source once, near-duplicates together. Pure.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a search could not do, collected while it runs."""
+"""What a search could not do, and how long each stage took."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Literal, get_args
 from kg_api.metrics import meters
 from kg_api.schemas.search import Degradation, Respelling
 from kg_api.tracing import span
+
+# What a search could not do, collected while it runs.
 
 Step = Literal["plan", "lanes", "seeds", "concepts", "rank", "page", "context", "find_concepts"]
 

@@ -1,4 +1,4 @@
-"""From vectors to two dimensions, by the principal components of a part of them. Pure."""
+"""A map of an ontology's passages: their vectors in two dimensions."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from kg_api.schemas.search import Degradation
 from kg_api.schemas.similarity import MapCommunity, MapDocument, PassageMap
 from kg_api.search.notes import Stopwatch
 from kg_api.spaces.plans import OntologySnapshot
+
+# From vectors to two dimensions, by the principal components of a part of them. Pure.
 
 Floats = NDArray[np.float32]
 AXES: Final = 2

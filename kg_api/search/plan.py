@@ -1,3 +1,5 @@
+"""Planning a search: from a request to filters, full-text queries and vectors."""
+
 from __future__ import annotations
 
 import hashlib

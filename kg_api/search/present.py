@@ -1,4 +1,4 @@
-"""Reading a document from a place on."""
+"""Presenting hits: their text, windows of neighbours within a budget of tokens, explanations."""
 
 from __future__ import annotations
 
@@ -46,6 +46,8 @@ from kg_api.search.retrieve import (
 )
 from kg_api.spaces.plans import PlanWatch
 from kg_api.spaces.registry import ModelTokenCounter, SpaceRegistry, token_counter
+
+# Reading a document from a place on.
 
 AT_ONCE = 200
 """Paragraphs that are read for one answer, at most."""

@@ -1,4 +1,4 @@
-"""HyDE: a question is searched for by answers that a language model imagines, besides itself."""
+"""The vectors of a question: in text spaces, in image spaces, and of hypothetical answers."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ from kg_api.spaces.images import ImageSpaceRegistry, group_by_space
 from kg_api.spaces.open_spaces import FAULTS, OpenSpace
 from kg_api.spaces.plans import OntologySnapshot
 from kg_api.text.sources import words
+
+# HyDE: a question is searched for by answers that a language model imagines, besides itself.
 
 log = structlog.get_logger()
 

@@ -1,3 +1,5 @@
+"""From what the lanes found to an order: fusion, reranking, near-duplicates, diversity, pages."""
+
 from __future__ import annotations
 
 import math

@@ -1,4 +1,4 @@
-"""The ways that lead from a picture to passages and from a passage to pictures."""
+"""Passages that go with an image, and images that go with a passage."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ from kg_api.search.retrieve import PASSAGE
 from kg_api.search.scope import choose_sources
 from kg_api.spaces.images import ImageSpaceRegistry, group_by_space, is_one_space
 from kg_api.spaces.plans import OntologySnapshot, PlanWatch
+
+# The ways that lead from a picture to passages and from a passage to pictures.
 
 Found = dict[str, RelatedThrough]
 """By source, the best first."""

@@ -1,4 +1,4 @@
-"""Hits: what lanes find, what brought it to its place, and what it says. Pure."""
+"""Retrieving: all lanes in one request to Neo4j, concepts after them, and other spellings."""
 
 from __future__ import annotations
 
@@ -46,6 +46,8 @@ from kg_api.schemas.spaces import USUAL, SimilarityCalibration
 from kg_api.schemas.vocabulary import GroupBy
 from kg_api.search.plan import SearchPlan, Wording
 from kg_api.suggestions import UNSPACED
+
+# Hits: what lanes find, what brought it to its place, and what it says. Pure.
 
 TEXT = "text"
 VECTOR = "vector:"

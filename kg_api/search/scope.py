@@ -1,4 +1,4 @@
-"""The documents that a search names, or that its conditions choose, before it looks for anything."""
+"""Where a search looks: documents that filters choose, and the spaces of its ontologies."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from kg_api.schemas.filters import Clause
 from kg_api.schemas.search import Degradation, SourceSearch
 from kg_api.schemas.spaces import FIRST_SLUG, SimilarityCalibration
 from kg_api.spaces.plans import OntologySnapshot
+
+# The documents that a search names, or that its conditions choose, before it looks for anything.
 
 
 class Narrowing(Protocol):

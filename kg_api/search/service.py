@@ -1,4 +1,4 @@
-"""Search in four nouns: plan -> retrieve -> rank -> present."""
+"""Search: plan, retrieve, rank, present; also hybrid searches for sources and concepts."""
 
 from __future__ import annotations
 
@@ -37,6 +37,8 @@ from kg_api.search.retrieve import Candidates, Ranking, Retriever, meanings_of
 from kg_api.spaces.images import ImageSpaceRegistry
 from kg_api.spaces.plans import PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
+
+# Search in four nouns: plan -> retrieve -> rank -> present.
 
 
 class SearchService:

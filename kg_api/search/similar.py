@@ -1,4 +1,4 @@
-"""Which documents are like a document: by the passages of both that are near to each other."""
+"""Sources and documents that are similar to a source or a document."""
 
 from __future__ import annotations
 
@@ -60,6 +60,8 @@ from kg_api.search.rank import MIN_OVERLAP, overlap
 from kg_api.search.scope import Chosen, choose_documents, choose_sources
 from kg_api.search.source_graph import build_graph
 from kg_api.spaces.plans import OntologySnapshot, PlanWatch, read_embedding_state
+
+# Which documents are like a document: by the passages of both that are near to each other.
 
 MAX_SOURCES = 200
 """Of a longer document the first so many are compared."""

@@ -1,4 +1,4 @@
-"""Which of some sources are nearest to which: every pair is compared, so nothing is missed. Pure."""
+"""The graph of similar sources: nodes, and edges between the nearest pairs."""
 
 from __future__ import annotations
 
@@ -43,6 +43,8 @@ from kg_api.search.notes import Stopwatch
 from kg_api.search.rank import near_duplicates
 from kg_api.search.scope import Chosen, choose_sources
 from kg_api.spaces.plans import OntologySnapshot
+
+# Which of some sources are nearest to which: every pair is compared, so nothing is missed. Pure.
 
 Floats = NDArray[np.float32]
 BLOCK = 512
