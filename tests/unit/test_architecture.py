@@ -106,9 +106,9 @@ def test_a_library_is_imported_in_its_home_only(library: str) -> None:
 def place_of(dotted: str) -> str:
     """The folder of a module or of a name in it; a module at the very top is a place of its own."""
     path = ROOT.joinpath(*dotted.split("."))
-    while not path.is_dir() and not path.with_suffix(".py").is_file():
-        path = path.parent
-    if path.is_dir() or len(path.relative_to(ROOT).parts) == 2:
+    while not (is_folder := (path / "__init__.py").is_file()) and not path.with_suffix(".py").is_file():
+        path = path.parent  # not `is_dir`: an older checkout leaves folders of compiled files behind
+    if is_folder or len(path.relative_to(ROOT).parts) == 2:
         return name_of(path)
     return name_of(path.parent)
 
