@@ -378,7 +378,7 @@ class Expander:
             total += self._hop(step, how, _first(frontier, progress), _Hop(number, progress), total)
             if step.hops > 1:
                 progress.cut[cuts:] = [
-                    each.model_copy(update={"effect": f"hop {(hop + 1)}: {each.effect}"})
+                    each.model_copy(update={"effect": f"hop {hop + 1}: {each.effect}"})
                     for each in progress.cut[cuts:]
                 ]
             frontier = built.ranked(node for node in built.nodes.values() if node.id not in before)

@@ -224,11 +224,8 @@ _JAPANESE_BEHIND_NOUN = regex.compile(
 _JAPANESE_ADVERBS = "的"
 """Its last character makes no noun of a run."""
 
-JapanesePlace = tuple[int, int]
-"""Of a word."""
 
-
-def japanese_phrases(text: str) -> Iterator[tuple[tuple[JapanesePlace, ...], bool]]:
+def japanese_phrases(text: str) -> Iterator[tuple[tuple[Place, ...], bool]]:
     """Give the phrases of a sentence: their words, and whether they are terms though said once."""
     for run in _RUN.finditer(text):
         if not _JAPANESE_BEHIND_NOUN.match(text, run.end()):
@@ -239,7 +236,7 @@ def japanese_phrases(text: str) -> Iterator[tuple[tuple[JapanesePlace, ...], boo
             yield ((start, end),), is_rare(said, "ja")
 
 
-def _without_numbers(text: str, start: int, end: int) -> JapanesePlace:
+def _without_numbers(text: str, start: int, end: int) -> Place:
     """The place of a run without the numbers at its beginning, and up to those within it."""
     leading = _COUNTED.match(text, start, end)
     if leading:

@@ -23,7 +23,16 @@ from kg_api.graph.concept_vectors import (
     text_of,
     write_texts,
 )
-from kg_api.graph.concepts import IMPORTED, TERMS, UNVERIFIED, AppearanceRow, NamedConcept, QuoteRow, Text
+from kg_api.graph.concepts import (
+    IMPORTED,
+    TERMS,
+    UNVERIFIED,
+    AppearanceRow,
+    NamedConcept,
+    QuoteRow,
+    Text,
+    to_row,
+)
 from kg_api.graph.proposals import give_links_back, move_links
 from kg_api.graph.relations import RelationRow, write_relations
 from kg_api.schemas.concepts import ConceptMerge
@@ -376,7 +385,7 @@ class _Parting:
             there |= {row["instance_id"] for row in moved}
         lost = [row for row in self._moved["quotes"] if row["instance_id"] not in there]
         rows = [row for row in (*lost, *self._moved["shared_quotes"]) if self._is_as_before(row["source_id"])]
-        for part in portions([_row(QuoteRow(**row)) for row in rows]):
+        for part in portions([to_row(QuoteRow(**row)) for row in rows]):
             self._tx.run("concepts/write_quotes", rows=part, ontology=self._ontology)
 
     def _give_relations(self) -> None:
@@ -393,7 +402,7 @@ class _Parting:
         write_relations(self._tx, self._ontology, between)
 
     def _write_appearances(self, rows: Collection[AppearanceRow]) -> None:
-        for part in portions([_row(row) for row in rows]):
+        for part in portions([to_row(row) for row in rows]):
             self._tx.run("concepts/write_appearances", rows=part)
 
     def _is_as_before(self, source_id: str) -> bool:
@@ -417,10 +426,6 @@ def _without(now: AppearanceRow, gone: AppearanceRow, before: AppearanceRow, lab
 def _appearance(row: Row) -> AppearanceRow:
     lists: Row = {name: tuple(row[name]) for name in ("terms", "unverified")}
     return AppearanceRow(**(row | lists))
-
-
-def _row(row: AppearanceRow | QuoteRow) -> Row:
-    return {name: getattr(row, name) for name in row.__slots__}
 
 
 def _to_merge(row: Row) -> ConceptMerge:

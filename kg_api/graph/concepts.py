@@ -207,6 +207,11 @@ class QuoteRow:
         return self.source_id, self.concept_id, str(self.start), str(self.end)
 
 
+def to_row(row: AppearanceRow | QuoteRow) -> Row:
+    """As `dataclasses.asdict` does it, without copying what is in it, which takes ten times as long."""
+    return {name: getattr(row, name) for name in row.__slots__}
+
+
 @dataclass(frozen=True, slots=True)
 class EvidenceRows:
     """What ties sources to concepts."""

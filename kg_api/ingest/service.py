@@ -701,9 +701,6 @@ APPROVED_A_REQUEST = 100
 """Of all that wait."""
 _GIVEN = TypeAdapter(Incoming)
 
-ReviewPrepared = tuple[DocumentRecord, tuple[str, ...]]
-"""What is to be stored, and notes that a person should see."""
-
 
 class ReviewService:
     """Approves and rejects."""
@@ -756,7 +753,7 @@ class ReviewService:
         ]
 
 
-def _prepare_review(waiting: GivenDocument) -> ReviewPrepared | Problem:
+def _prepare_review(waiting: GivenDocument) -> Prepared | Problem:
     """Parsed anew, by the version of kg that stores it; its files are kept because it waits."""
     try:
         record, notes = to_record(replace(_GIVEN.validate_json(waiting.given), review=False, hold=None))
@@ -768,7 +765,7 @@ def _prepare_review(waiting: GivenDocument) -> ReviewPrepared | Problem:
     return replace(record, approves=waiting.version), notes
 
 
-def _outcome_review(prepared: ReviewPrepared, stored: StoreResult | KgError) -> DocumentOutcome:
+def _outcome_review(prepared: Prepared, stored: StoreResult | KgError) -> DocumentOutcome:
     if isinstance(stored, KgError):
         return DocumentOutcome(problem=problem_of(stored))
     return DocumentOutcome(ingested=present(prepared[0], stored, prepared[1]))

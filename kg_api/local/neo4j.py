@@ -141,10 +141,9 @@ def _within(value: int, limits: tuple[int, int]) -> int:
 
 # Room on the disk of the managed Neo4j, which panics when it has none left to write to.
 
-DISK_MIB = 1024 * 1024
-LITTLE_BYTES = 512 * DISK_MIB
+LITTLE_BYTES = 512 * MIB
 """A person should know when less is left."""
-START_BYTES = 32 * DISK_MIB
+START_BYTES = 32 * MIB
 """Without about this much Neo4j does not even start."""
 
 
@@ -174,7 +173,7 @@ class DiskRoom:
         free = self.free_bytes()
         if free is None or free >= START_BYTES:
             return None
-        return f"{START_BYTES // DISK_MIB} MiB of room at {self.folder}: the disk is full, free some space"
+        return f"{START_BYTES // MIB} MiB of room at {self.folder}: the disk is full, free some space"
 
     def shortage(self) -> str | None:
         """Say that nothing can be written; None as long as there is room."""
@@ -182,8 +181,8 @@ class DiskRoom:
         if free is None or free >= self.reserve_bytes:
             return None
         return (
-            f"the disk is full: {free / DISK_MIB:.0f} MiB are left at {self.folder}, and writing needs more "
-            f"than {self.reserve_bytes // DISK_MIB} MiB (KG_NEO4J__DISK_RESERVE_MB). Searches are answered; "
+            f"the disk is full: {free / MIB:.0f} MiB are left at {self.folder}, and writing needs more "
+            f"than {self.reserve_bytes // MIB} MiB (KG_NEO4J__DISK_RESERVE_MB). Searches are answered; "
             "free some space, and writing goes on by itself"
         )
 
@@ -446,7 +445,7 @@ def machine_memory(settings: Neo4jSettings) -> Memory:
 
 def disk_room(home: Home, settings: Settings) -> DiskRoom:
     """Give the room on the disk of the managed Neo4j."""
-    return DiskRoom(home.neo4j_data, settings.neo4j.disk_reserve_mb * DISK_MIB)
+    return DiskRoom(home.neo4j_data, settings.neo4j.disk_reserve_mb * MIB)
 
 
 def _memory_for_start(home: Home, settings: Neo4jSettings) -> Memory:
@@ -458,7 +457,7 @@ def _memory_for_start(home: Home, settings: Neo4jSettings) -> Memory:
     memory = machine_memory(settings)
     if not any(LACK_OF_HEAP in line for line in processes.tail(home.log_file(NAME), 3)):
         return memory
-    half = memory_bytes() // DISK_MIB // 2
+    half = memory_bytes() // MIB // 2
     return replace(memory, heap_mb=max(memory.heap_mb, min(half, RECOVERY_HEAP_MB)))
 
 

@@ -146,7 +146,7 @@ class OntologyPages:
 # Writing a bundle from what a service gives out; one that was interrupted goes on where it stopped.
 
 Advance = Callable[[int], None]
-"""Told of documents that were written."""
+"""Told of documents that were written or sent."""
 LOOKS = 5
 """So often is read again what was changed meanwhile."""
 
@@ -423,8 +423,6 @@ def divided(parcel: Parcel) -> list[Parcel]:
 
 # Sending a bundle that was looked at to a service, in parts that it stores one by one.
 
-ImportingAdvance = Callable[[int], None]
-"""Told of documents that were sent."""
 RAISE = "raise KG_API__MAX_DOCUMENT_BYTES there"
 
 
@@ -467,7 +465,7 @@ class BundleSender:
         self._manifest = manifest
         self._replace = replace
 
-    def send(self, file: BundledFile, advance: ImportingAdvance) -> OntologyImport:
+    def send(self, file: BundledFile, advance: Advance) -> OntologyImport:
         """Send all of an ontology; what is there already is passed over."""
         name = file.configuration.ontology
         manifest = self._manifest

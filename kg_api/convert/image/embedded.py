@@ -379,7 +379,7 @@ def convert_words(data: bytes, engine: EngineName, settings: ConversionSettings)
     """
     try:
         with opened(data, settings.image_max_megapixels) as picture:
-            grey = np.asarray(shown(picture, (settings.ocr_max_megapixels * 1e6)).convert("L"))
+            grey = np.asarray(shown(picture, settings.ocr_max_megapixels * 1e6).convert("L"))
         lines = open_engine(engine, settings).read(grey, settings.ocr_max_seconds)
     except OcrFailed as error:
         raise UnreadableDocument(str(error)) from None

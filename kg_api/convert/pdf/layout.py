@@ -239,7 +239,7 @@ def _best_zones(pieces: list[TextRun]) -> tuple[float, list[_Zone]] | None:
     best, best_score = None, 0
     for edge in _left_edges(pieces):
         if (
-            min((sum(piece.right <= edge for piece in pieces), sum(piece.left >= edge for piece in pieces)))
+            min(sum(piece.right <= edge for piece in pieces), sum(piece.left >= edge for piece in pieces))
             < _MIN_LINES
         ):
             continue

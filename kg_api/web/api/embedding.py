@@ -172,7 +172,6 @@ EXTRACTION_CONFIGS: dict[str, Example] = {
     "by a language model, for two dollars": {"value": {"extractor": "llm", "budget": 2}},
     "as the service's settings say": {"value": {"extractor": None, "per_source": None, "budget": None}},
 }
-ExtractionDryRun = Annotated[bool, Query(description="Show the effects only; change nothing.")]
 WithCost = Annotated[
     bool,
     Query(
@@ -199,7 +198,7 @@ def put_extraction_config(
     ontology: Ontology,
     config: Annotated[ExtractionConfig, Body(openapi_examples=EXTRACTION_CONFIGS)],
     *,
-    dry_run: ExtractionDryRun = False,
+    dry_run: DryRun = False,
 ) -> ExtractionStatus:
     """Change the fields given; others stay, null restores the service's setting. Reports the cost.
 

@@ -194,7 +194,6 @@ PROVIDERS: Final = tuple(dict.fromkeys((*get_args(Provider), *get_args(ImageProv
 BUILDS_SHOWN: Final = 30
 """Ontologies whose progress is counted for one page."""
 
-SpacesText = Annotated[str, Form(max_length=10_000)]
 
 spaces_router = APIRouter(include_in_schema=False)
 
@@ -225,11 +224,11 @@ def spaces_page(request: Request, container: Open) -> HTMLResponse:
 def create(
     request: Request,
     container: Open,
-    slug: SpacesText = "",
-    modality: SpacesText = "text",
+    slug: Text = "",
+    modality: Text = "text",
     *,
-    provider: SpacesText = "",
-    model: SpacesText = "",
+    provider: Text = "",
+    model: Text = "",
     dimensions: Annotated[int | None, Form()] = None,
 ) -> Response:
     """Make a further space, which nothing uses yet."""
@@ -286,7 +285,6 @@ def _progress(space: SpaceInfo, ontology: str, status: EmbeddingStatus) -> Build
 # What is done with an embedding space: built, checked, activated, rolled back, dropped.
 
 Chosen = Annotated[str, Form(max_length=1000)]
-SwitchingTick = Annotated[bool, Form()]
 
 switching_router = APIRouter(include_in_schema=False, prefix=SPACES + "/{slug}")
 
@@ -298,8 +296,8 @@ def build(
     slug: Name,
     ontology: Chosen = "",
     *,
-    activate_when_built: SwitchingTick = False,
-    dry_run: SwitchingTick = False,
+    activate_when_built: Tick = False,
+    dry_run: Tick = False,
 ) -> Response:
     """Build vectors in a space beside those that answer; or say what it would take."""
     asked = {"ontologies": _names(ontology), "activate": activate_when_built, "dry_run": dry_run}
@@ -327,7 +325,7 @@ def activate(
     slug: Name,
     ontology: Chosen = "",
     *,
-    accept_refused: SwitchingTick = False,
+    accept_refused: Tick = False,
 ) -> Response:
     """Let what was built in a space answer."""
     asked = valid(SpaceActivation, {"ontologies": _names(ontology), "accept_refused": accept_refused})
