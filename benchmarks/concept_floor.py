@@ -19,7 +19,7 @@ import numpy as np
 from kg_api.concepts.search import SHARE, UNMEASURED_SHARE
 from kg_api.extraction.keyphrases import KeyphraseExtractor
 from kg_api.graph.vectors import DocumentAbout, SourceText
-from kg_api.ingest.service import Incoming, to_record
+from kg_api.ingest.records import Incoming, to_record
 from kg_api.providers.embedding import open_embedder
 from kg_api.providers.embedding_port import CATALOGUE
 from kg_api.schemas.base import concept_text

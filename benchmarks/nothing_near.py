@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.ingest.service import Incoming, to_record
+from kg_api.ingest.records import Incoming, to_record
 from kg_api.providers.embedding import open_embedder
 from kg_api.providers.embedding_port import Embedder
 from kg_api.schemas.search import DescribedPlace

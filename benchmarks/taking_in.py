@@ -29,7 +29,7 @@ from benchmarks.processes import Watched
 from benchmarks.stack import Stack, machine, stack
 from kg_api.container import open_container
 from kg_api.graph.client import Graph, Transaction
-from kg_api.ingest.service import Incoming
+from kg_api.ingest.records import Incoming
 from kg_api.schemas.documents import GivenBatch
 from kg_api.settings import load_settings
 

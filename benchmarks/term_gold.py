@@ -12,7 +12,7 @@ import Stemmer
 
 from kg_api.extraction.keyphrases import KeyphraseExtractor
 from kg_api.graph.vectors import DocumentAbout, SourceText
-from kg_api.ingest.service import Incoming, to_record
+from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.base import content_hash
 from kg_api.schemas.concepts import ExtractedConcept
 

@@ -24,7 +24,8 @@ from kg_api.graph.client import Graph
 from kg_api.graph.schema import migrate
 from kg_api.ingest.folder_listing import FolderAccess
 from kg_api.ingest.folders import FolderService, FolderSync
-from kg_api.ingest.service import DocumentReader, IngestService, ReviewService
+from kg_api.ingest.reader import DocumentReader
+from kg_api.ingest.service import IngestService, ReviewService
 from kg_api.jobs.backfill import Backfill
 from kg_api.jobs.cleanup import SpaceCleanup
 from kg_api.jobs.embedding import ConceptEmbedding, EdgeEmbedding, SourceEmbedding

@@ -65,7 +65,8 @@ from kg_api.ingest.folder_listing import (
     remembered,
     stamp_of,
 )
-from kg_api.ingest.service import DocumentReader, Incoming, to_record
+from kg_api.ingest.reader import DocumentReader
+from kg_api.ingest.records import Incoming, to_record
 from kg_api.jobs.runner import JobRun
 from kg_api.schemas.base import DocumentName, document_id
 from kg_api.schemas.documents import DocumentRecord

@@ -17,7 +17,7 @@ import structlog
 from kg_api.errors import Conflict, InvalidInput
 from kg_api.graph.client import Graph
 from kg_api.graph.spaces import Space
-from kg_api.ingest.service import consolidate, heading, quote_block
+from kg_api.ingest.conversations import consolidate, heading, quote_block
 from kg_api.providers.embedding_port import Embedder
 from kg_api.schemas.answers import (
     AugmentCounts,
@@ -428,8 +428,7 @@ def consolidate_request(request: AugmentRequest) -> tuple[str, tuple[str, ...]]:
         InvalidInput: it does not hold a word.
     """
     if request.messages is not None:
-        told = consolidate(request.messages)
-        return told.text, told.notes
+        return consolidate(request.messages)
     text = request.text or ""
     if not _WORD.search(text):
         raise InvalidInput("text: it contains no word to search for")

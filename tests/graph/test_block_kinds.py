@@ -16,7 +16,7 @@ from kg_api.graph.concept_writes import write_extractions
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import EXTRACTION
 from kg_api.graph.vectors import DocumentAbout, sources_of_document
-from kg_api.ingest.service import Incoming, to_record
+from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.base import document_id
 from kg_api.schemas.documents import ParsedDocument
 from kg_api.schemas.vocabulary import JobState

@@ -16,7 +16,8 @@ from kg_api.graph.folders import request_scan
 from kg_api.graph.jobs import EXTRACTION
 from kg_api.graph.library import list_documents
 from kg_api.ingest.folders import FolderSync
-from kg_api.ingest.service import Incoming, IngestService
+from kg_api.ingest.records import Incoming
+from kg_api.ingest.service import IngestService
 from kg_api.schemas.operations import Job
 from kg_api.settings import load_settings
 from tests.support.extraction import configure_extraction

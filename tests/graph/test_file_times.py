@@ -9,7 +9,7 @@ import neo4j
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.library import change_called, find_document, list_documents
-from kg_api.ingest.service import Incoming, to_record
+from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.documents import DocumentChange, DocumentRecord
 from kg_api.schemas.filters import DocumentFilter
 from tests.support.cypher import rows

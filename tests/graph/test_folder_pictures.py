@@ -18,7 +18,8 @@ from kg_api.graph.client import Graph
 from kg_api.graph.folders import find_folder, request_scan
 from kg_api.ingest import folder_listing
 from kg_api.ingest.folders import FolderSync
-from kg_api.ingest.service import DocumentReader, ReviewService
+from kg_api.ingest.reader import DocumentReader
+from kg_api.ingest.service import ReviewService
 from kg_api.schemas.documents import Approval
 from tests.support.cypher import rows
 from tests.support.images import drawn, encoded

@@ -16,7 +16,7 @@ from kg_api.graph.jobs import find_job
 from kg_api.ingest import folders
 from kg_api.ingest.folder_listing import FolderAccess
 from kg_api.ingest.folders import FolderSync
-from kg_api.ingest.service import Incoming
+from kg_api.ingest.records import Incoming
 from kg_api.schemas.base import document_id
 from kg_api.schemas.folders import Folder
 from kg_api.schemas.vocabulary import JobState

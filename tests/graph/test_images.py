@@ -18,7 +18,9 @@ from kg_api.graph.images import find_image, hold_blobs, list_images, lose_blob
 from kg_api.graph.library import change_called, find_source, neighbours
 from kg_api.graph.review import reject_waiting
 from kg_api.ingest.folders import FolderSync
-from kg_api.ingest.service import DocumentReader, Incoming, ReviewService, to_record
+from kg_api.ingest.reader import DocumentReader
+from kg_api.ingest.records import Incoming, to_record
+from kg_api.ingest.service import ReviewService
 from kg_api.schemas.documents import Approval, DocumentChange
 from tests.support.cypher import rows
 from tests.support.images import drawn, encoded

@@ -19,7 +19,9 @@ from kg_api.graph.folders import request_scan
 from kg_api.graph.images import hold_blobs
 from kg_api.graph.review import reject_waiting
 from kg_api.ingest.folders import FolderSync
-from kg_api.ingest.service import DocumentReader, Incoming, ReviewService, to_record
+from kg_api.ingest.reader import DocumentReader
+from kg_api.ingest.records import Incoming, to_record
+from kg_api.ingest.service import ReviewService
 from kg_api.schemas.base import document_id
 from kg_api.schemas.documents import Approval, CodeScope, Converted, DocumentRecord
 from kg_api.schemas.formats import ConvertedFormat, OcrMode

@@ -21,7 +21,8 @@ from kg_api.graph.document_writes import (
 from kg_api.graph.folders import register
 from kg_api.graph.library import list_documents
 from kg_api.graph.review import count_waiting, list_waiting, read_waiting
-from kg_api.ingest.service import Incoming, ReviewService, store_each, to_record
+from kg_api.ingest.records import Incoming, to_record
+from kg_api.ingest.service import ReviewService, store_each
 from kg_api.schemas.documents import Approval, Approved, DocumentRecord, Review
 from kg_api.schemas.folders import NewFolder
 from tests.support.cypher import rows

@@ -12,7 +12,8 @@ from kg_api.convert.image.embedded import convert
 from kg_api.convert.kinds import convert_with
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from kg_api.ingest.service import DocumentReader, Incoming, to_record
+from kg_api.ingest.reader import DocumentReader
+from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.documents import CodeScope, Converted, DocumentRecord
 from kg_api.schemas.formats import ConvertedFormat, OcrMode
 from kg_api.settings import ConversionSettings

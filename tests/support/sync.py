@@ -12,7 +12,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.folders import find_folder, register, request_scan
 from kg_api.ingest.folder_listing import FolderAccess
 from kg_api.ingest.folders import FolderSync
-from kg_api.ingest.service import DocumentReader
+from kg_api.ingest.reader import DocumentReader
 from kg_api.jobs.runner import Handler, Runner
 from kg_api.schemas.folders import Folder, FolderScan, NewFolder
 from kg_api.settings import ConversionSettings, WorkerSettings

@@ -10,7 +10,7 @@ import pytest
 from kg_api.client.transport import connection
 from kg_api.client.transport.call import post
 from kg_api.convert.shared import ocr
-from kg_api.ingest.service import DocumentPages
+from kg_api.ingest.records import DocumentPages
 from kg_api.local.processes import Home
 from kg_api.mcp.search import hit_of
 from kg_api.schemas.documents import Ingested, WordBox, unpack

@@ -26,8 +26,7 @@ from kg_api.graph.filters import count_facets
 from kg_api.graph.fulltext import choose_language, read_language, read_synonyms, write_synonyms
 from kg_api.graph.names import require_ontologies
 from kg_api.graph.review import count_waiting, list_waiting
-from kg_api.ingest.service import Incoming, incoming_of
-from kg_api.ingest.service import incoming as conversation_document
+from kg_api.ingest.records import Incoming, incoming_of
 from kg_api.schemas.base import Called, NodeId, Text
 from kg_api.schemas.documents import (
     Approval,
@@ -503,12 +502,8 @@ async def ingest_conversation(container: Open, request: Request, response: Respo
     """
     require_json(request)
     conversation = await read_model(request, Conversation)
-
-    def taken() -> Ingested:
-        document, notes = conversation_document(conversation)
-        return container.ingest.ingest_text(document, notes)
-
-    return _set_status(await run_in_threadpool(taken), response)
+    ingested = await run_in_threadpool(container.ingest.ingest_conversation, conversation)
+    return _set_status(ingested, response)
 
 
 @ingest_router.post(

@@ -22,7 +22,8 @@ from kg_api.convert.isolated import process
 from kg_api.convert.isolated.pool import WAITING_EACH, ConverterPool
 from kg_api.convert.isolated.process import ConverterProcess
 from kg_api.errors import TooBusy, UnreadableDocument
-from kg_api.ingest.service import DocumentReader, Incoming
+from kg_api.ingest.reader import DocumentReader
+from kg_api.ingest.records import Incoming
 from kg_api.schemas.formats import OcrMode
 from kg_api.schemas.images import PageToDraw
 from kg_api.settings import ConversionSettings

@@ -19,7 +19,8 @@ from kg_api.convert.epub import convert as convert_epub
 from kg_api.convert.html.page import convert as convert_html
 from kg_api.convert.image import embedded
 from kg_api.convert.pptx import convert as convert_pptx
-from kg_api.ingest.service import Incoming, place_images, to_record
+from kg_api.ingest.reader import place_images
+from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.documents import Converted, SourceRecord
 from kg_api.text.linked_files import from_data_uri
 from tests.support.images import drawn, encoded

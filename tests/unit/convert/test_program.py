@@ -8,7 +8,7 @@ import pytest
 
 from kg_api.convert.program import ALIASES, LANGUAGES, MAX_BYTES, SUFFIXES, find_scopes, language_of
 from kg_api.errors import UnreadableDocument
-from kg_api.ingest.service import Incoming, to_record
+from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.formats import PROGRAMS
 
 PROGRAM = {

@@ -10,7 +10,7 @@ import pytest
 from kg_api.extraction.keyphrases import KeyphraseExtractor
 from kg_api.extraction.replies import with_blocks
 from kg_api.graph.vectors import DocumentAbout, SourceText
-from kg_api.ingest.service import Incoming, to_record
+from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.documents import DocumentRecord, Format, SourceBlock
 from tests.support.keyphrases import extract, labels
 

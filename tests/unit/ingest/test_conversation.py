@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import InvalidInput
-from kg_api.ingest.service import consolidate, heading, quote_block
+from kg_api.ingest.conversations import consolidate, heading, quote_block
 from kg_api.schemas.documents import Message
 from kg_api.text.documents import parse
 from kg_api.text.sources import is_blank, split
@@ -59,14 +59,14 @@ def said(*texts: str) -> list[Message]:
 
 def sections(messages: list[Message]) -> list[tuple[tuple[str, ...], str]]:
     """Path of headings and text of all sources."""
-    document = parse(consolidate(messages, "Talk").text, "Talk", "markdown")
+    document = parse(consolidate(messages, "Talk")[0], "Talk", "markdown")
     return [(span.heading, document.text[span.start : span.end]) for span in split(document)]
 
 
 def assert_contained(messages: list[Message]) -> None:
     """The document has a heading for each message that says something, and no other."""
     told = [each for each in messages if not is_blank(each.text)]
-    text = consolidate(messages, "Talk").text
+    text = consolidate(messages, "Talk")[0]
     headings = [block.title for block in parse(text, "Talk", "markdown").blocks if block.kind == "heading"]
     assert headings == ["Talk", *(each.author for each in told)]
     paths = [path for path, _ in sections(messages)]
@@ -86,7 +86,7 @@ def test_hostile_text_stays_in_its_message_beside_a_very_long_line(text: str) ->
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_what_reaches_nowhere_stays_as_it_is(text: str) -> None:
-    assert f"\n\n{text}\n\n## Author 1\n" in consolidate(said(text, "next"), "Talk").text
+    assert f"\n\n{text}\n\n## Author 1\n" in consolidate(said(text, "next"), "Talk")[0]
 
 
 MARKS = st.sampled_from(
@@ -103,7 +103,7 @@ def test_no_text_breaks_out(texts: list[str]) -> None:
 @given(st.lists(TEXTS, min_size=1, max_size=4))
 def test_every_word_is_kept_in_order(texts: list[str]) -> None:
     messages = said(*texts)
-    document = consolidate(messages).text
+    document = consolidate(messages)[0]
     expected = [word for each in messages for word in [*each.author.split(), *re.findall(r"\w+", each.text)]]
     assert re.findall(r"\w+", document) == expected
 
@@ -120,12 +120,12 @@ def test_author_and_time_are_the_heading() -> None:
     message = Message.model_validate(
         {"author": "Ada", "timestamp": "2026-03-01T09:30:00+01:00", "text": "Hi"}
     )
-    assert consolidate([message], "Talk").text == "# Talk\n\n## Ada — 2026-03-01T09:30:00+01:00\n\nHi\n\n"
+    assert consolidate([message], "Talk")[0] == "# Talk\n\n## Ada — 2026-03-01T09:30:00+01:00\n\nHi\n\n"
     zulu, offset = (
         Message.model_validate({"author": "Ada", "timestamp": f"2026-03-01T09:30:00{zone}", "text": "Hi"})
         for zone in ("Z", "+00:00")
     )
-    assert consolidate([zulu]).text == consolidate([offset]).text
+    assert consolidate([zulu])[0] == consolidate([offset])[0]
 
 
 @pytest.mark.parametrize("words", ["a\n# b", "C #", "###", "x ##", "a\r\n\r\nb", "\u2028# x", "C#"])
@@ -136,9 +136,9 @@ def test_a_heading_is_one_line_and_keeps_its_words(words: str) -> None:
 
 
 def test_blank_messages_are_left_out_and_told() -> None:
-    told = consolidate(said("one", " \n", "\u200b", "two"))
-    assert told.notes == ("2 blank messages were left out: number 2, 3",)
-    assert "Author 1" not in told.text
+    text, notes = consolidate(said("one", " \n", "\u200b", "two"))
+    assert notes == ("2 blank messages were left out: number 2, 3",)
+    assert "Author 1" not in text
     with pytest.raises(InvalidInput, match="none of them"):
         consolidate(said("", "\n"))
 

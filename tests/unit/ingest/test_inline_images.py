@@ -6,7 +6,8 @@ import base64
 
 import pytest
 
-from kg_api.ingest.service import DocumentReader, Incoming
+from kg_api.ingest.reader import DocumentReader
+from kg_api.ingest.records import Incoming
 from kg_api.text.linked_files import take_inline_images
 from tests.support.images import drawn, encoded
 from tests.support.picture_store import InThisProcess

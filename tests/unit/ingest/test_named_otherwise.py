@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.ingest.service import DocumentReader, Incoming
+from kg_api.ingest.reader import DocumentReader
+from kg_api.ingest.records import Incoming
 from kg_api.schemas.formats import Format
 from tests.support.images import drawn, encoded
 from tests.support.picture_store import InThisProcess

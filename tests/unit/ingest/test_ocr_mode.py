@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from kg_api.ingest.service import DocumentReader, incoming_of
+from kg_api.ingest.reader import DocumentReader
+from kg_api.ingest.records import incoming_of
 from kg_api.schemas.documents import CodeScope, Converted, DocumentUpload
 from kg_api.schemas.formats import ConvertedFormat, OcrMode
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kg_api.ingest.service import with_words
+from kg_api.ingest.reader import with_words
 from kg_api.schemas.documents import Converted
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from kg_api.ingest.service import Incoming, incoming_of, to_record
+from kg_api.ingest.records import Incoming, incoming_of, to_record
 from kg_api.providers.chat import short_metadata
 from kg_api.schemas.documents import DocumentRecord, DocumentUpload
 from kg_api.schemas.embedding import used_in_context

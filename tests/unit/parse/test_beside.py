@@ -12,7 +12,8 @@ from kg_api.blobs.images import LookingKeeper
 from kg_api.client.transport.call import files_of
 from kg_api.convert.html.page import convert as convert_page
 from kg_api.convert.image.embedded import convert_markdown
-from kg_api.ingest.service import DocumentReader, Incoming, place_images, to_record
+from kg_api.ingest.reader import DocumentReader, place_images
+from kg_api.ingest.records import Incoming, to_record
 from kg_api.text.linked_files import (
     MAX_REFERENCES,
     files_beside,

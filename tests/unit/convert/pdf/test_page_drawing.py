@@ -15,7 +15,7 @@ from reportlab.pdfgen.canvas import Canvas
 from kg_api.convert.pdf import convert, pages
 from kg_api.convert.pdf.pages import MAX_PAGE_PIXELS, LetterStream, draw_page
 from kg_api.errors import UnreadableDocument
-from kg_api.ingest.service import Incoming, to_record
+from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.images import DrawnPage, PageBox, PageToDraw
 from tests.support.hostile_files import pdf as pdf_of
 from tests.support.hostile_files import pdf_of_loops, pdf_of_pages

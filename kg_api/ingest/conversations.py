@@ -1,0 +1,82 @@
+"""Conversations: messages joined into one Markdown document.
+
+Each message is a section: a heading of level 2 with author and time, then its text. So each message is at
+least one source, and new messages leave the sources of earlier ones as they are. If the text of a message
+has structure that would reach beyond its section (a heading, a fence, or an unclosed comment), kg quotes it
+with `> ` before each line. The parser that reads the document decides. A text of list marks only goes into
+a fence, because it would be invisible.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from kg_api.errors import InvalidInput
+from kg_api.schemas.documents import Message
+from kg_api.text.markdown import blocks
+from kg_api.text.sources import NEWLINE, is_blank
+
+_LEADING_BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)+")
+_STRUCTURE = re.compile(
+    r"^[ \t]*(?:#{1,6}(?:[ \t]|$)|=+[ \t]*$|-+[ \t]*$|`{3}|~{3}|<[A-Za-z/!?])", re.MULTILINE
+)
+"""A text without such a line has no headings and leaves nothing open."""
+_LIST_MARKS = re.compile(r"(?:[-+*>]|\d{1,9}[.)]|\s)*")
+"""Such a text makes no block, and its heading would belong to the next message."""
+_CLOSING_MARKS = re.compile(r"(?:^|(?<=\s))(?=#+$)")
+_FRAME = "## x\n\n"
+_MAX_NAMED = 10
+
+
+def consolidate(messages: Sequence[Message], title: str | None = None) -> tuple[str, tuple[str, ...]]:
+    """Join messages into one Markdown text. The text of n messages is a prefix of that of n + 1.
+
+    Returns:
+        The text, and notes for a person about skipped blank messages.
+
+    Raises:
+        InvalidInput: all messages are blank.
+    """
+    blank = [str(number) for number, message in enumerate(messages, start=1) if is_blank(message.text)]
+    if len(blank) == len(messages):
+        raise InvalidInput("messages: none of them says anything; nothing was done")
+    parts = [heading(title, 1)] if title is not None else []
+    for message in messages:
+        if not is_blank(message.text):
+            when = f" — {message.timestamp.isoformat()}" if message.timestamp else ""
+            parts.append(f"{heading(message.author + when, 2)}{_contain(message.text)}\n\n")
+    if not blank:
+        return "".join(parts), ()
+    named = ", ".join(blank[:_MAX_NAMED]) + (" and more" if len(blank) > _MAX_NAMED else "")
+    were = "1 blank message was" if len(blank) == 1 else f"{len(blank)} blank messages were"
+    return "".join(parts), (f"{were} left out: number {named}",)
+
+
+def quote_block(text: str) -> str:
+    """Put `> ` before each line, so that the text is one block quotation."""
+    return "\n".join(f"> {line}".rstrip() for line in NEWLINE.split(text))
+
+
+def heading(words: str, level: int) -> str:
+    """Return a heading of one line and a blank line, whatever the words contain."""
+    line = _CLOSING_MARKS.sub(r"\\", " ".join(words.split()))  # a final `#` is a part of the words
+    return f"{'#' * level} {line}\n\n"
+
+
+def _contain(text: str) -> str:
+    text = _LEADING_BLANK_LINES.sub("", "\n".join(NEWLINE.split(text))).rstrip()
+    if _LIST_MARKS.fullmatch(text):
+        return f"```\n{text}\n```"
+    # Next to a very long line the parser reads no table, and a former row may be a heading. Both readings
+    # must be harmless.
+    harmless = not _STRUCTURE.search(text) or all(
+        _is_one_section(each) for each in dict.fromkeys((text, text.replace("|", "¦")))
+    )
+    return text if harmless else quote_block(text)
+
+
+def _is_one_section(text: str) -> bool:
+    framed = f"{_FRAME}{text}\n\n{_FRAME}"
+    headings = [block.start for block in blocks(framed) if block.kind == "heading"]
+    return headings == [0, len(framed) - len(_FRAME)]

@@ -1,0 +1,211 @@
+"""From a file of any kind to the text of a document and to what the file says of itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+from typing import Final, Literal, Protocol, cast
+
+from kg_api.blobs.images import ImageKeeper, LookingKeeper
+from kg_api.convert.program import SUFFIXES
+from kg_api.errors import UnreadableDocument
+from kg_api.ingest.records import Incoming
+from kg_api.schemas.documents import CodeScope, Converted
+from kg_api.schemas.formats import CONVERTED, IN_TEXT, ConvertedFormat, OcrMode
+from kg_api.schemas.images import FoundImage, PlacedImage, StoredImage
+from kg_api.schemas.metadata import MetadataValue
+from kg_api.text.documents import check_text, decode, format_of
+from kg_api.text.linked_files import count_elsewhere, references, references_of, take_inline_images
+
+Notes = tuple[str, ...]
+"""Notes for a person."""
+
+_SHOWN, _MAX_SHOWN = 3, 100
+"""Names in a note, and characters of each name."""
+_BETWEEN_WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])|(?<=[^\W\d_])(?=\d)")
+_SUFFIX = re.compile(r"\.\w{1,5}$")
+SAYING: Final = ("description", "caption")
+"""Metadata keys that describe an image."""
+
+
+class Converters(Protocol):
+    """Reads files that may be hostile. Each method raises UnreadableDocument if it cannot read a file."""
+
+    def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
+        """Convert a file to Markdown."""
+        ...
+
+    def convert_with(
+        self, data: bytes, form: Literal["html", "markdown"], beside: Mapping[str, bytes]
+    ) -> Converted:
+        """Convert a page to Markdown, or find the places of images in a Markdown text."""
+        ...
+
+    def pictures_read_by(self) -> str:
+        """Return the name of the OCR engine. Another engine may read more of the same file."""
+        ...
+
+    def find_scopes(self, data: bytes, suffix: str) -> Sequence[CodeScope]:
+        """Find the functions and classes of a program."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentReader:
+    """Reads plain text and converts all other formats."""
+
+    converters: Converters
+    images: ImageKeeper = field(default_factory=LookingKeeper)
+    """Stores the images of documents."""
+    keep_pdfs: bool = False
+    """Whether to store original PDFs, so that their pages can be shown."""
+
+    def pdfs_read_by(self) -> str:
+        """Return a word that changes if the same PDF would be read in another way."""
+        return self.converters.pictures_read_by() + ("+original" if self.keep_pdfs else "")
+
+    def looking(self) -> DocumentReader:
+        """Return a reader that stores nothing."""
+        return replace(self, images=LookingKeeper())
+
+    def from_bytes(
+        self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes] | None = None
+    ) -> tuple[Incoming, Notes]:
+        """Read a file. Its text replaces `incoming.text`.
+
+        Args:
+            content: Bytes of the file.
+            incoming: Data of the document.
+            beside: Image files that the document refers to, by reference as `key_of` returns it.
+
+        Raises:
+            UnreadableDocument: the file is neither text in a known encoding nor of a supported format.
+        """
+        form = format_of(incoming.document, incoming.format, content)
+        files = beside or {}
+        if form in CONVERTED:
+            read, notes = self._convert(content, replace(incoming, format=form), files)
+            kind = {"pdf": "a PDF", "image": "a picture"}.get(form)
+            named = PurePath(incoming.document).suffix.lower() in CONVERTED[cast("ConvertedFormat", form)]
+            if kind and not named and not incoming.format:
+                notes = (f"read as {kind}, whatever its name says", *notes)
+            return read, (*notes, *_missing(references_of(content, form), files))
+        text, notes = decode(content)
+        if form == "markdown":
+            read, more = self._markdown(replace(incoming, text=text), files)
+            return read, (*notes, *more, *_missing(references(text, form), files), *_elsewhere(text))
+        read, more = self._program(replace(incoming, text=text))
+        return read, (*notes, *more)
+
+    def from_text(self, incoming: Incoming) -> tuple[Incoming, Notes]:
+        """Read a document that was sent as text. HTML and similar formats are converted.
+
+        Raises:
+            UnreadableDocument: the format is not a text format.
+        """
+        form = format_of(incoming.document, incoming.format)
+        if form == "markdown":
+            text, inline = take_inline_images(incoming.text)
+            return replace(incoming, text=text), (*_elsewhere(text), *_inline(len(inline)))
+        if form not in CONVERTED:
+            return self._program(incoming)
+        if form not in IN_TEXT:
+            raise UnreadableDocument(
+                f"a file of the kind {form} is no text: send the file itself, by `kg ingest FILE` or as "
+                "multipart/form-data; or name its format, such as markdown, if this is the text of it"
+            )
+        # The byte order mark overrules an encoding that the page declares.
+        content = ("\ufeff" + check_text(incoming.text)).encode()
+        return self._convert(content, replace(incoming, format=form))
+
+    def _convert(
+        self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes] | None = None
+    ) -> tuple[Incoming, Notes]:
+        if incoming.format == "html" and beside:
+            made = self.converters.convert_with(content, "html", beside)
+        else:
+            made = self.converters.convert(content, cast("ConvertedFormat", incoming.format), incoming.ocr)
+        if incoming.format == "image":
+            made = with_words(made, incoming.document, incoming.title, incoming.metadata)
+        original = content if self.keep_pdfs and incoming.format == "pdf" else None
+        kept = self.images.keep([each.image for each in made.images], original)
+        read = replace(
+            incoming,
+            text=made.text,
+            own_title=made.title,
+            metadata={**made.metadata, **incoming.metadata},
+            pages=tuple(made.pages),
+            words=tuple(made.words),
+            images=place_images(made.images, kept.images),
+            original=kept.original,
+            hold=kept.hold,
+        )
+        return read, made.notes
+
+    def _markdown(self, incoming: Incoming, beside: Mapping[str, bytes]) -> tuple[Incoming, Notes]:
+        """Keep the text except for images in data URLs. The converter only finds places of images."""
+        text, inline = take_inline_images(incoming.text)
+        files, notes = {**beside, **inline}, _inline(len(inline))
+        if not files:
+            return incoming, ()
+        incoming = replace(incoming, text=text)
+        try:
+            made = self.converters.convert_with(check_text(text).encode(), "markdown", files)
+        except UnreadableDocument as error:
+            return incoming, (*notes, f"its pictures were not taken: {error}")
+        kept = self.images.keep([each.image for each in made.images])
+        read = replace(incoming, images=place_images(made.images, kept.images), hold=kept.hold)
+        return read, (*notes, *made.notes)
+
+    def _program(self, incoming: Incoming) -> tuple[Incoming, Notes]:
+        """Find the functions and classes of a program. Without them, blank lines divide its text."""
+        suffix = PurePath(incoming.document).suffix.lower().removeprefix(".")
+        if suffix not in SUFFIXES or incoming.format not in {None, "text"}:
+            return incoming, ()
+        try:
+            scopes = self.converters.find_scopes(check_text(incoming.text).encode(), suffix)
+        except UnreadableDocument as error:
+            return incoming, (f"its functions and classes were not told apart: {error}",)
+        return replace(incoming, scopes=tuple(scopes)), ()
+
+
+def place_images(found: Sequence[FoundImage], stored: Sequence[StoredImage]) -> tuple[PlacedImage, ...]:
+    """Join images with their stored files."""
+    both = zip(found, stored, strict=True)
+    return tuple(PlacedImage(each.start, each.end, image) for each, image in both)
+
+
+def with_words(
+    made: Converted, document: str, title: str | None, metadata: Mapping[str, MetadataValue]
+) -> Converted:
+    """Put the words of its name, title, description and caption before the text of an image file.
+
+    For example, `2019/RedBoat_02.jpg` adds the line `2019 Red Boat 02`.
+    """
+    name = " ".join(_BETWEEN_WORDS.sub(" ", _SUFFIX.sub("", document)).split()) or document
+    given = [title, *(metadata.get(key) for key in SAYING)]
+    lines = [" ".join(each.split()) for each in given if isinstance(each, str)]
+    own = {*made.text.splitlines()}
+    said = dict.fromkeys([name, *(line for line in lines if line not in own)])
+    text = "\n".join(filter(None, (*said, made.text)))
+    return replace(made, text=text, images=tuple(replace(each, end=len(text)) for each in made.images))
+
+
+def _elsewhere(text: str) -> Notes:
+    count = count_elsewhere(text)
+    return (f"pictures at addresses are not fetched ({count:,})",) if count else ()
+
+
+def _inline(count: int) -> Notes:
+    return (f"images in addresses were taken out of the text ({count:,})",) if count else ()
+
+
+def _missing(named: Sequence[str], beside: Collection[str]) -> Notes:
+    missing = [each for each in named if each not in beside]
+    if not missing:
+        return ()
+    shown = ", ".join(each[-_MAX_SHOWN:] for each in missing[:_SHOWN])
+    more = ", ..." if len(missing) > _SHOWN else ""
+    return (f"pictures that it names and that did not come with it ({len(missing):,}): {shown}{more}",)

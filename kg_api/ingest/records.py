@@ -1,0 +1,176 @@
+"""From the text of a document to the record that is stored: parse, split, identify. Pure functions."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import NamedTuple
+
+from kg_api.errors import UnreadableDocument
+from kg_api.schemas.base import content_hash, digest, document_id, source_ids
+from kg_api.schemas.documents import (
+    CodeScope,
+    DocumentRecord,
+    DocumentRequest,
+    Duplicates,
+    ParsedDocument,
+    SourceRecord,
+    WordBox,
+    mean_of,
+    pack,
+)
+from kg_api.schemas.formats import CONVERTED, Format, OcrMode
+from kg_api.schemas.images import PlacedImage
+from kg_api.schemas.metadata import MetadataValue, with_file_time
+from kg_api.text.documents import parse, with_images
+from kg_api.text.sources import SPLITTER_VERSION, blocks_of, split
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A document before it is stored."""
+
+    ontology: str
+    document: str
+    text: str
+    format: Format | None = None
+    uri: str | None = None
+    title: str | None = None
+    metadata: dict[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
+    modified: str | None = None
+    """Time of the last change of the file."""
+    own_title: str = ""
+    """Title in the properties of the file, which the text may not contain."""
+    pages: tuple[int, ...] = ()
+    """Offset of each page in the text. Empty if the format has no pages."""
+    duplicates: Duplicates = "keep"
+    review: bool = False
+    """Whether the document waits for approval."""
+    words: tuple[WordBox, ...] = ()
+    """Words of pages read by OCR."""
+    scopes: tuple[CodeScope, ...] = ()
+    """Functions and classes of a program."""
+    images: tuple[PlacedImage, ...] = ()
+    """Images in reading order."""
+    original: str | None = None
+    """Storage key of the file, if kg keeps it."""
+    ocr: OcrMode = "auto"
+    hold: str | None = None
+    """Id of the hold that keeps the stored files until the document is stored or pending."""
+
+
+def incoming_of(upload: DocumentRequest, text: str) -> Incoming:
+    """Return the document of a request."""
+    about = upload.model_dump(
+        include={"format", "uri", "title", "metadata", "modified", "duplicates", "review", "ocr"}
+    )
+    return Incoming(upload.ontology, upload.document, text, **about)
+
+
+def to_record(incoming: Incoming) -> tuple[DocumentRecord, tuple[str, ...]]:
+    """Parse and split a document.
+
+    Returns:
+        The record, and notes for a person.
+
+    Raises:
+        UnreadableDocument: the document has no text, or this version does not read its format.
+    """
+    parsed = parse(incoming.text, incoming.document, incoming.format, incoming.scopes)
+    notes = parsed.notes
+    parsed = with_images(parsed, [(each.start, each.end) for each in incoming.images])
+    identity = document_id(incoming.ontology, incoming.document)
+    sources = _sources(identity, parsed, incoming)
+    if not sources:
+        raise UnreadableDocument("it holds no text; nothing was stored")
+    given = {**parsed.metadata, **incoming.metadata}
+    metadata = json.dumps(given, ensure_ascii=False, sort_keys=True)
+    dated = json.dumps(with_file_time(given, incoming.modified), ensure_ascii=False, sort_keys=True)
+    record = DocumentRecord(
+        document_id=identity,
+        ontology=incoming.ontology,
+        document=incoming.document,
+        title=incoming.title or (incoming.own_title or parsed.title)[:1000],
+        uri=incoming.uri,
+        format=parsed.format,
+        content_hash=_content_hash(incoming, parsed.format, metadata),
+        characters=len(parsed.text),
+        preface=parsed.text[: parsed.body],
+        metadata=dated,
+        has_file_time=dated != metadata,
+        sources=sources,
+        skip_duplicate=incoming.duplicates == "skip",
+        original=incoming.original,
+        hold=incoming.hold,
+        waits_as=json.dumps(asdict(incoming), ensure_ascii=False) if incoming.review else None,
+    )
+    return record, notes
+
+
+def _content_hash(incoming: Incoming, form: Format, metadata: str) -> str:
+    """Hash all that is stored. A title counts if the request has it, not if it is read from the text."""
+    parts = [SPLITTER_VERSION, form, incoming.text, incoming.uri or "", metadata]
+    parts += (incoming.own_title, str(incoming.pages)) if form in CONVERTED else ()
+    parts += (str(incoming.words),) if incoming.words else ()
+    parts += (each.image.storage_key for each in incoming.images)
+    parts += ("original", incoming.original) if incoming.original is not None else ()
+    parts += (json.dumps(incoming.scopes),) if incoming.scopes else ()
+    parts += (incoming.title,) if incoming.title is not None else ()
+    return digest(*parts)
+
+
+def _sources(identity: str, parsed: ParsedDocument, incoming: Incoming) -> tuple[SourceRecord, ...]:
+    pages = DocumentPages(incoming.pages, incoming.words)
+    spans = split(parsed)
+    texts = [parsed.text[span.start : span.end] for span in spans]
+    hashes = [content_hash(text) for text in texts]
+    starts = [span.start for span in spans]
+    # By source. Of several images in one source, the first one counts.
+    images = {bisect_right(starts, each.start) - 1: each.image for each in reversed(incoming.images)}
+    rows = zip(source_ids(identity, hashes), spans, texts, hashes, blocks_of(parsed, spans), strict=True)
+    return tuple(
+        SourceRecord(
+            source_id,
+            paragraph,
+            span.heading,
+            text,
+            content,
+            span.start,
+            span.end,
+            blocks,
+            *pages.of(span.start, text),
+            image=images.get(paragraph),
+        )
+        for paragraph, (source_id, span, text, content, blocks) in enumerate(rows)
+    )
+
+
+class PagesOfPassage(NamedTuple):
+    page: int | None
+    last_page: int | None
+    ocr_confidence: float | None
+    word_boxes: bytes | None
+
+
+class DocumentPages:
+    """Pages of a document and the words that OCR read, by their offsets in its text."""
+
+    def __init__(self, begins: Sequence[int], words: Sequence[WordBox]) -> None:
+        """Take the offset of each page (none if the format has no pages) and the words in reading order."""
+        self._begins, self._words = begins, words
+        self._starts = [word.start for word in words]
+        self._read = {word.page for word in words}
+
+    def of(self, start: int, text: str) -> PagesOfPassage:
+        """Return the pages of a passage that begins at an offset."""
+        end = start + len(text.rstrip())
+        first, last = bisect_right(self._begins, start), bisect_left(self._begins, end)
+        words = self._words[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
+        if words:
+            return PagesOfPassage(first or None, last or None, mean_of(words), pack(words, start))
+        confidence = None
+        if first == last and first in self._read:  # OCR read the page, but no word of it is in the passage
+            confidence = mean_of([word for word in self._words if word.page == first])
+        return PagesOfPassage(first or None, last or None, confidence, None)
