@@ -20,9 +20,10 @@ from benchmarks.chunking import opened
 from benchmarks.local_models import interval, load, ndcg
 from kg_api.providers.embedding_port import BGE_SMALL
 from kg_api.schemas.embedding import Chunking
-from kg_api.text.chunking import ChunkSpan, Paragraph, contextual, fit_chunks, template
+from kg_api.text.borders import ChunkSpan, Paragraph
+from kg_api.text.chunking import chunk, fit_chunks
+from kg_api.text.contexts import contextual, template
 from kg_api.text.documents import parse
-from kg_api.text.semantic import chunk
 from kg_api.text.sources import split
 
 DATA = Path(__file__).parents[2] / "shared/data/claude_docs"

@@ -18,8 +18,9 @@ from kg_api.concepts.search import reciprocal_rank_fusion
 from kg_api.providers.local_embedding import LocalEmbedder
 from kg_api.schemas.documents import ParsedDocument
 from kg_api.schemas.embedding import Chunking
-from kg_api.text.chunking import ChunkSpan, Paragraph, contextual, fit_chunks, template
-from kg_api.text.semantic import chunk
+from kg_api.text.borders import ChunkSpan, Paragraph
+from kg_api.text.chunking import chunk, fit_chunks
+from kg_api.text.contexts import contextual, template
 from kg_api.text.sentence_vectors import open_sentence_vectors
 from kg_api.text.sources import split
 

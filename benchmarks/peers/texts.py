@@ -13,7 +13,8 @@ from kg_api.evaluation.run import SentDocument, as_sent
 from kg_api.evaluation.sets import read_set, sample_queries
 from kg_api.schemas.evaluation import SetQuery
 from kg_api.schemas.vocabulary import Tier
-from kg_api.text.documents import SUFFIXES, parse, select
+from kg_api.text.documents import SUFFIXES, parse
+from kg_api.text.files import select
 from kg_api.text.sources import split
 
 SEED = 5

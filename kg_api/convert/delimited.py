@@ -11,7 +11,7 @@ from kg_api.convert.shared.markdown_text import MarkdownWriter
 from kg_api.convert.sheets import MAX_CELLS, write_grid
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
-from kg_api.text.documents import decode_declared
+from kg_api.text.decoding import decode_declared
 
 _SAMPLE = 64_000
 _DELIMITERS = ",;\t|"

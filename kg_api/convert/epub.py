@@ -25,7 +25,7 @@ from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
-from kg_api.text.documents import declared_encoding, decode_declared
+from kg_api.text.decoding import declared_encoding, decode_declared
 from kg_api.text.linked_files import from_data_uri, is_data_uri
 
 _KIND = "an EPUB book"

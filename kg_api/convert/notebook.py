@@ -19,7 +19,7 @@ from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
-from kg_api.text.documents import decode_declared
+from kg_api.text.decoding import decode_declared
 
 _FIGURE = re.compile(r"<[\w.]*(?:Figure|Image) [^<>\n]*>|<[\w.]*Image object>")
 """What stands for a picture in words that say nothing."""

@@ -20,7 +20,7 @@ from yake_rust import Yake
 
 from kg_api.schemas.documents import BlockKind, SourceBlock
 from kg_api.suggestions import UNSPACED
-from kg_api.text.sources import sentence_borders
+from kg_api.text.sentences import sentence_borders
 
 # Parts of speech of English words, by the tagger that TextBlob brings.
 

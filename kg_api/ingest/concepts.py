@@ -32,7 +32,7 @@ from kg_api.schemas.concepts import (
     Quote,
 )
 from kg_api.suggestions import NamePlaces
-from kg_api.text.sources import sentence_borders
+from kg_api.text.sentences import sentence_borders
 
 # Where in a document's sources concepts stand that somebody brings. Pure.
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 from kg_api.errors import InvalidInput
 from kg_api.schemas.documents import Message
+from kg_api.text.lines import NEWLINE, is_blank
 from kg_api.text.markdown import blocks
-from kg_api.text.sources import NEWLINE, is_blank
 
 _LEADING_BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)+")
 _STRUCTURE = re.compile(

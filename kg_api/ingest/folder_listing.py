@@ -42,7 +42,8 @@ from kg_api.schemas.folders import (
     folder_grant,
 )
 from kg_api.schemas.metadata import file_time
-from kg_api.text.documents import SUFFIXES, FileProblem, FileToIngest, select
+from kg_api.text.documents import SUFFIXES
+from kg_api.text.files import FileProblem, FileToIngest, select
 from kg_api.text.linked_files import find_beside, read_beside, references_in
 from kg_api.text.sources import SPLITTER_VERSION
 

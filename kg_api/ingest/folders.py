@@ -79,8 +79,8 @@ from kg_api.schemas.folders import (
     RefusedFile,
     ScanTally,
 )
-from kg_api.text.documents import FileToIngest, format_of, is_empty, to_printable
-from kg_api.text.sources import EMPTY
+from kg_api.text.documents import format_of
+from kg_api.text.files import EMPTY, FileToIngest, is_empty, to_printable
 
 # Looking at one file: is it as it was, can it be read, what would its document be.
 

@@ -16,7 +16,8 @@ from kg_api.schemas.documents import CodeScope, Converted
 from kg_api.schemas.formats import CONVERTED, IN_TEXT, ConvertedFormat, OcrMode
 from kg_api.schemas.images import FoundImage, PlacedImage, StoredImage
 from kg_api.schemas.metadata import MetadataValue
-from kg_api.text.documents import check_text, decode, format_of
+from kg_api.text.decoding import check_text, decode
+from kg_api.text.documents import format_of
 from kg_api.text.linked_files import count_elsewhere, references, references_of, take_inline_images
 
 Notes = tuple[str, ...]

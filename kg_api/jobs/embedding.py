@@ -44,7 +44,7 @@ from kg_api.spaces.cost import PlannedChunk, Planner
 from kg_api.spaces.open_spaces import FAULTS, Fault, OpenSpace
 from kg_api.spaces.plans import EmbeddingState, Plan, read_embedding_states
 from kg_api.spaces.registry import CachedPassages, Passage, SpaceRegistry
-from kg_api.text.chunking import contextual
+from kg_api.text.contexts import contextual
 
 # The model of a space, as targets use it.
 

@@ -37,9 +37,11 @@ from kg_api.search.service import SearchService
 from kg_api.spaces.open_spaces import FAULTS
 from kg_api.spaces.plans import OntologySnapshot, PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
-from kg_api.text.chunking import divide, sentences, trim
+from kg_api.text.borders import divide, sentences, trim
+from kg_api.text.cutting import Measure, words
 from kg_api.text.documents import parse
-from kg_api.text.sources import Measure, is_blank, split, words
+from kg_api.text.lines import is_blank
+from kg_api.text.sources import split
 from kg_api.wording import describe_ocr, describe_pages
 
 # Cutting a Markdown text into queries: pieces of a bounded number of tokens, on paragraph borders. Pure.

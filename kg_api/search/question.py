@@ -24,7 +24,7 @@ from kg_api.search.scope import Scope
 from kg_api.spaces.images import ImageSpaceRegistry, group_by_space
 from kg_api.spaces.open_spaces import FAULTS, OpenSpace
 from kg_api.spaces.plans import OntologySnapshot
-from kg_api.text.sources import words
+from kg_api.text.cutting import words
 
 # HyDE: a question is searched for by answers that a language model imagines, besides itself.
 

@@ -32,8 +32,9 @@ from kg_api.sections import LlmSettings
 from kg_api.settings import Settings
 from kg_api.spaces.cost import Before, WrittenContexts
 from kg_api.spaces.plans import Plan
-from kg_api.text.chunking import SentenceVectors, by_template, template
-from kg_api.text.sources import sentence_borders
+from kg_api.text.borders import SentenceVectors
+from kg_api.text.contexts import by_template, template
+from kg_api.text.sentences import sentence_borders
 
 MAX_CONTEXT_LENGTH = 300
 """Characters of a context, about 75 tokens: the rest is for the text."""

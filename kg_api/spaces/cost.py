@@ -15,17 +15,10 @@ from kg_api.providers.embedding_port import Embedder, TextPart
 from kg_api.schemas.base import digest
 from kg_api.schemas.embedding import Chunking, Cost
 from kg_api.spaces.open_spaces import PROBE_TEXT
-from kg_api.text.chunking import (
-    WINDOW_VERSION,
-    ChunkSpan,
-    Paragraph,
-    Room,
-    SentenceVectors,
-    contextual,
-    fit_chunks,
-    windows,
-)
-from kg_api.text.semantic import chunk
+from kg_api.text.borders import ChunkSpan, Paragraph, SentenceVectors
+from kg_api.text.chunking import chunk, fit_chunks
+from kg_api.text.contexts import contextual
+from kg_api.text.windows import WINDOW_VERSION, Room, windows
 
 
 def parts(

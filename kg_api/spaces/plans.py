@@ -34,8 +34,8 @@ from kg_api.schemas.embedding import EmbeddingConfig
 from kg_api.schemas.vocabulary import Selection
 from kg_api.spaces.registry import space_of_new
 from kg_api.suggestions import MAX_NAMED, no_ontology
-from kg_api.text.chunking import WINDOW_VERSION
-from kg_api.text.semantic import CHUNKER_VERSION
+from kg_api.text.chunking import CHUNKER_VERSION
+from kg_api.text.windows import WINDOW_VERSION
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from kg_api.schemas.vocabulary import Provider
 from kg_api.settings import Settings
 from kg_api.spaces.images import ImageSpaceRegistry
 from kg_api.spaces.open_spaces import FAULTS, PROBE_TEXT, OpenSpace, OpenSpaces, register_probed, require_room
-from kg_api.text.chunking import WINDOW_VERSION
+from kg_api.text.windows import WINDOW_VERSION
 from kg_api.wording import is_loopback
 
 OpenModel = Callable[[ModelChoice | None], Embedder]

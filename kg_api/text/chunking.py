@@ -1,100 +1,34 @@
-"""What the strategies work on and what they give. Offsets are code points of a text, end excluded."""
+"""From a text and its sources to its chunks, by strategy. Offsets are code points, the end excluded."""
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from hashlib import blake2b
-from itertools import chain, groupby, islice, pairwise
-from unicodedata import category
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby, islice
 
-import numpy as np
-import regex
-from numpy.typing import NDArray
-
-from kg_api.schemas.embedding import date_and_people, fill_template
-from kg_api.schemas.metadata import MetadataValue
-from kg_api.text.markdown import plain_title
-from kg_api.text.sources import Borders, Measure, cut, is_blank, prose_levels, sentence_borders, words
-
-Span = tuple[int, int]
-"""(start, end) in code points, end excluded."""
-SentenceVectors = Callable[[Sequence[str]], NDArray[np.float32]]
-"""Vectors of length 1, shape (sentences, dimensions), that tell where the meaning moves."""
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    """One source's place. The paragraphs of a document join to its whole text."""
-
-    start: int
-    end: int
-    heading: tuple[str, ...] = ()
-    """The path of headings above it, the highest first; paragraphs of one section have the same."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkSpan:
-    """One chunk: text[start:end], no blank at either end."""
-
-    start: int
-    end: int
-    parent: tuple[int, int] | None = None
-    """The span that is given to the reader in its place; `hierarchical` only."""
-
-
-# Where a text may be cut inside a sentence: at clauses, words and, where no space comes, characters.
-
-_STOPS = "、。，．！？；：｡､।॥"
-"""Marks that end a word where no space follows."""
-_ON_TOP = "\u0300-\u036f\u20d0-\u20f0\ufe00-\ufe0f\u200d"
-"""What joins the character before it, be it a stop."""
-_WORD = re.compile(rf"[^\s{_STOPS}]+[{_STOPS}{_ON_TOP}]*|[{_STOPS}][{_STOPS}{_ON_TOP}]*")
-_CLAUSE = re.compile(r"[,;:–—،؛]\s+|[，、；：､]\s*")
-_CLUSTER = regex.compile(r"\X")
-_MAX_CLUSTER_LENGTH = 24
-"""Code points. The longest emoji has ten; above this somebody stacks marks without end."""
-
-
-def find_words(text: str, start: int, end: int) -> Iterator[Span]:
-    """Give the words of text[start:end], without the white space between them."""
-    return (word.span() for word in _WORD.finditer(text, start, end))
-
-
-def word_borders(text: str, start: int, end: int) -> Iterator[int]:
-    """At the beginning of each word."""
-    return (begin for begin, _ in find_words(text, start, end) if begin > start)
-
-
-def clause_borders(text: str, start: int, end: int) -> Iterator[int]:
-    """After commas, colons, semicolons and dashes."""
-    return (border for found in _CLAUSE.finditer(text, start, end) if (border := found.end()) < end)
-
-
-def clusters(text: str, start: int, end: int, longest: int) -> Iterator[Span]:
-    """Cut text[start:end] between characters as a reader sees them.
-
-    The pieces have at most `longest` code points, or are one such character of at most 24.
-    """
-    begin = start
-    for cluster in _CLUSTER.finditer(text, start, end):
-        if cluster.end() - begin > longest and cluster.start() > begin:
-            yield begin, cluster.start()
-            begin = cluster.start()
-        while cluster.end() - begin > max(longest, _MAX_CLUSTER_LENGTH):
-            yield begin, begin + _MAX_CLUSTER_LENGTH
-            begin += _MAX_CLUSTER_LENGTH
-    if begin < end:
-        yield begin, end
-
+from kg_api.schemas.embedding import Chunking
+from kg_api.text.borders import (
+    ChunkSpan,
+    Paragraph,
+    SentenceVectors,
+    Span,
+    characters,
+    clusters,
+    divide,
+    find_words,
+    trim,
+)
+from kg_api.text.contexts import contextual
+from kg_api.text.cutting import words
+from kg_api.text.semantic import by_meaning
 
 # A fixed number of words a chunk, whatever they say.
 
 _LONG_WORD = 10
 """Characters that `words` counts as one more word: no chunk has more than size times this."""
+
+
 _KEPT_WHOLE = 4
 """What is written without spaces is kept whole up to this share of a chunk."""
 
@@ -151,68 +85,6 @@ def _count_repeated(text: str, chunk: list[Span], overlap: int) -> int:
         return 0
     end = chunk[-1][1]
     return bisect_right(chunk[:0:-1], overlap, key=lambda atom: words(text, atom[0], end))
-
-
-# Cutting what is too long at the best borders it has, into pieces of about equal length.
-
-_FIRST_MARK, _JOINER = "\u0300", "\u200d"
-_FINEST = 8
-"""What the last level cuts, words without end, it cuts into parts of at most this share of a piece."""
-
-
-def characters(text: str, start: int, end: int) -> int:
-    """Count code points; `words` of kg_api.text.sources is the other measure."""
-    del text
-    return end - start
-
-
-def divide(text: str, span: Span, measure: Measure, most: int) -> list[Span]:
-    """Cut text[start:end] into pieces of at most `most`, as even as good borders allow; they join to it.
-
-    Sentences and lines are the best borders, then clauses, then words, then the characters of a word.
-    """
-    size = measure(text, *span)
-    if size <= most:
-        return [span]
-    finest = max(1, most // _FINEST)  # characters; a word has two and more
-
-    def cluster_borders(text: str, start: int, end: int) -> Iterator[int]:
-        return (begin for begin, _ in clusters(text, start, end, finest) if begin > start)
-
-    prose = prose_levels(text, *span, words(text, *span))[:2]  # lines and sentences, the better first
-    better = (_unbroken(kind) for kind in (*prose, clause_borders, word_borders))
-    return cut(text, span, size, (*better, cluster_borders), above=most, most=most, measure=measure)
-
-
-def sentences(text: str, start: int, end: int) -> Iterator[Span]:
-    """Give the sentences of text[start:end]; they join to it."""
-    return pairwise(chain((start,), _unbroken(sentence_borders)(text, start, end), (end,)))
-
-
-def trim(text: str, start: int, end: int) -> Span | None:
-    """The span without white space at its ends; None when there is nothing to see in it."""
-    if is_blank(text, start, end):
-        return None
-    piece = text[start:end]
-    return end - len(piece.lstrip()), start + len(piece.rstrip())
-
-
-def _unbroken(borders: Borders) -> Borders:
-    """Leave out the borders before a mark that is written on the character before it."""
-
-    def kept(text: str, start: int, end: int) -> Iterator[int]:
-        return (at for at in borders(text, start, end) if not _joins(text, at))
-
-    return kept
-
-
-def _joins(text: str, at: int) -> bool:
-    character = text[at]
-    return (
-        character >= _FIRST_MARK
-        and (category(character)[0] == "M" or character == _JOINER)
-        and not text[at - 1].isspace()
-    )
 
 
 # Paragraphs of one section, together.
@@ -310,198 +182,6 @@ def _earlier(text: str, former: Span, begin: int, overlap: int) -> int:
     return begin
 
 
-# Neighbouring chunks joined to windows, in which a model reads them: context mode `late`.
-
-WINDOW_VERSION = "1"
-"""Another version means other windows from the same text, or other vectors from the same window."""
-MIN_FILL = 2
-"""A window but the last is filled to at least 1 / MIN_FILL, so that there is a choice where it ends."""
-
-CHARACTERS = 50
-"""So many count as a token at least: of what has no tokens a window is not to be endless."""
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """How much a model reads at once."""
-
-    tokens: Callable[[str], int]
-    """Of a text, without prefix and special tokens."""
-    most: int
-    """Tokens of a window."""
-    fits: Callable[[str], bool]
-    """Whether the model takes a text whole, to the token."""
-
-
-def windows(text: str, spans: Sequence[ChunkSpan], paragraphs: Sequence[Paragraph], room: Room) -> list[Span]:
-    """Give each chunk the window that it is embedded in.
-
-    A window is consecutive chunks and what is between them. It ends with a section if it can, else with a
-    paragraph, else with a chunk; of several such places it is the one whose chunk has the largest hash: so an
-    edit moves the borders that are near, and not all that follow.
-
-    Args:
-        text: the whole text.
-        spans: its chunks in order, each of which fits.
-        paragraphs: its sources.
-        room: the model's.
-
-    Returns:
-        As many as there are chunks; those of one window are equal.
-    """
-    ends, sizes = _Ends(text, spans, paragraphs), _sizes(text, spans, room)
-    found: list[Span] = []
-    while len(found) < len(spans):
-        first = len(found)
-        last = _last(ends, sizes, first, room.most)
-        while last > first and not room.fits(text[slice(*_hull(spans, first, last))]):
-            last -= 1  # some texts have more tokens together than one by one
-        found += [_hull(spans, first, last)] * (last + 1 - first)
-    return found
-
-
-class _Ends:
-    """How well a window ends behind a chunk."""
-
-    def __init__(self, text: str, spans: Sequence[ChunkSpan], paragraphs: Sequence[Paragraph]) -> None:
-        self._text = text
-        self._spans = spans
-        self._paragraphs = paragraphs
-        self._starts = [paragraph.start for paragraph in paragraphs]
-
-    def quality(self, at: int) -> tuple[bool, bool, bytes]:
-        """The better the larger."""
-        span, following = self._spans[at], self._spans[at + 1]
-        here = bisect_left(self._starts, span.end) - 1
-        there = bisect_left(self._starts, following.start + 1) - 1
-        said = self._text[span.start : span.end].encode(errors="replace")
-        return self._heading(here) != self._heading(there), here != there, blake2b(said).digest()
-
-    def _heading(self, at: int) -> tuple[str, ...]:
-        return self._paragraphs[at].heading
-
-
-def _last(ends: _Ends, sizes: Sequence[Span], first: int, most: int) -> int:
-    """The chunk that a window ends with."""
-    filled, last, enough = 0, first, first
-    for at in range(first, len(sizes)):
-        whole, until_next = sizes[at]
-        if at > first and filled + whole > most:
-            break
-        last = at
-        if (filled + whole) * MIN_FILL < most:
-            enough = at + 1
-        filled += until_next
-    else:
-        return last
-    return max(range(min(enough, last), last + 1), key=ends.quality)
-
-
-def _sizes(text: str, spans: Sequence[ChunkSpan], room: Room) -> list[Span]:
-    """The tokens of each chunk, and those of it before the next one begins."""
-    sizes: list[Span] = []
-    for at, span in enumerate(spans):
-        whole = _size(text[span.start : span.end], room)
-        overlaps = at + 1 < len(spans) and spans[at + 1].start < span.end
-        sizes.append((whole, _size(text[span.start : spans[at + 1].start], room) if overlaps else whole))
-    return sizes
-
-
-def _size(text: str, room: Room) -> int:
-    return max(room.tokens(text), len(text) // CHARACTERS, 1)
-
-
-def _hull(spans: Sequence[ChunkSpan], first: int, last: int) -> Span:
-    return spans[first].start, max(span.end for span in spans[first : last + 1])
-
-
-# The line before a chunk when it is embedded: where it stands, who wrote it, and when.
-
-MAX_LINE_LENGTH = 300
-"""Characters of a line, about 75 tokens: the rest is for the text."""
-_MARKS = "#=-~^*+\"'`_: \t"
-"""What stands around a heading's words in Markdown and reStructuredText."""
-_LINES = 12
-"""Lines in which a chunk's own headings are looked for."""
-
-
-def template(
-    title: str, heading: Sequence[str], metadata: Mapping[str, MetadataValue], text: str = ""
-) -> str:
-    """Give one line of title, headings, date and author, of at most 300 characters; empty when none is known.
-
-    Args:
-        title: the document's title.
-        heading: the path of headings above the chunk, the highest first.
-        metadata: the document's; of its keys `date`, `published`, `updated` or `created`, and `author`,
-            `authors` or `by` are used.
-        text: the chunk; headings that it begins with are not repeated.
-    """
-    path = _path(_without_repeats((title, *heading)), text)
-    rest = map(_in_bounds, date_and_people(metadata))
-    ending = ", ".join(part for part in rest if part)
-    line = _shorten(path, MAX_LINE_LENGTH - (len(ending) + 3 if ending else 0))
-    return f"{line} ({ending})" if line and ending else line or ending
-
-
-def by_template(
-    pattern: str, title: str, heading: Sequence[str], metadata: Mapping[str, MetadataValue], text: str = ""
-) -> str:
-    """Give the line of an ontology's own template, of at most 300 characters; else it is as `template`."""
-    date, people = map(_in_bounds, date_and_people(metadata))
-    above = _without_repeats((title, *heading))[1:] if title else heading
-    path = _shorten(_path(above, text), MAX_LINE_LENGTH // 2)
-    values = {"title": plain_title(title), "heading": path, "date": date, "author": people}
-    return fill_template(pattern, values)[:MAX_LINE_LENGTH].rstrip()
-
-
-def _path(names: Iterable[str], text: str) -> list[str]:
-    """Headings but for those that the text begins with."""
-    own = {_fold(name) for name in _first_headings(text)}
-    return [name for name in map(plain_title, names) if name and _fold(name) not in own]
-
-
-def contextual(before: str, text: str) -> str:
-    """The text with its context in front, as it is embedded."""
-    return f"{before}\n\n{text}" if before else text
-
-
-def _without_repeats(names: Iterable[str]) -> list[str]:
-    """The first heading of a document is mostly its title."""
-    kept: list[str] = []
-    for name in names:
-        if not kept or _fold(kept[-1]) != _fold(name):
-            kept.append(name)
-    return kept
-
-
-def _first_headings(text: str) -> Iterable[str]:
-    """Lines at the beginning of a chunk that may be headings, without their marks."""
-    return islice((name for line in text[:2000].splitlines() if (name := line.strip(_MARKS))), _LINES)
-
-
-def _fold(name: str) -> str:
-    return " ".join(plain_title(name).casefold().split())
-
-
-def _in_bounds(value: str) -> str:
-    return value if len(value) <= MAX_LINE_LENGTH // 4 else value[: MAX_LINE_LENGTH // 4 - 1].rstrip() + "…"
-
-
-def _shorten(path: Sequence[str], most: int) -> str:
-    """Join the path with `most` characters: its middle is left out first, then the ends of its names."""
-    names = list(path)
-    while len(line := " > ".join(names)) > most and len(names) > 1:
-        middle = 1 if "…" not in names else 2
-        if len(names) - middle < 2:  # noqa: PLR2004 - the first and the last say most
-            break
-        names[1 : middle + 1] = ["…"]
-    if len(line) <= most:
-        return line
-    share = (most - len(" > ") * (len(names) - 1) - names.count("…")) // (len(names) - names.count("…"))
-    return " > ".join(name if len(name) <= share else name[: share - 1].rstrip() + "…" for name in names)
-
-
 # Chunks that the model takes whole.
 
 SpansOf = Callable[[str, str], Sequence[Span]]
@@ -537,3 +217,58 @@ def fit_chunks(
         else:
             fitting += pieces
     return fitting
+
+
+CHUNKER_VERSION = "1"
+"""Another version means other chunks from the same text, or other lines before them."""
+
+
+def chunk(
+    text: str,
+    paragraphs: Sequence[Paragraph],
+    chunking: Chunking,
+    sentence_vectors: SentenceVectors | None = None,
+) -> list[ChunkSpan]:
+    """Cut a text into chunks.
+
+    Args:
+        text: the whole text.
+        paragraphs: its sources; they join to it.
+        chunking: strategy and sizes.
+        sentence_vectors: finds where the meaning moves; for `semantic` only.
+
+    Returns:
+        Chunks in order, without white space at their ends. Together they hold every visible character. They
+        overlap only where that is asked for.
+
+    Raises:
+        ValueError: `semantic` without `sentence_vectors`.
+    """
+    if chunking.strategy == "hierarchical":
+        size, overlap, parent_size = chunking.size, chunking.overlap or 0, chunking.parent_size or 0
+        return list(by_hierarchy(text, paragraphs, size, overlap, parent_size))
+    spans = (trim(text, *span) for span in _spans(text, paragraphs, chunking, sentence_vectors))
+    return [ChunkSpan(*span) for span in spans if span]
+
+
+def _spans(
+    text: str, paragraphs: Sequence[Paragraph], chunking: Chunking, sentence_vectors: SentenceVectors | None
+) -> Iterable[Span]:
+    size, overlap = chunking.size, chunking.overlap or 0
+    match chunking.strategy:
+        case "count":
+            return by_count(text, size, overlap)
+        case "paragraph_group":
+            return by_group(text, paragraphs, size, overlap)
+        case "semantic":
+            if sentence_vectors is None:
+                raise ValueError("semantic chunking needs sentence vectors: pass sentence_vectors")
+            return by_meaning(text, paragraphs, size, sentence_vectors)
+        case _:
+            return _within(text, paragraphs, size)
+
+
+def _within(text: str, paragraphs: Iterable[Paragraph], size: int) -> Iterator[Span]:
+    """Each paragraph alone, cut between sentences where it is longer than `size` words."""
+    for each in paragraphs:
+        yield from divide(text, (each.start, each.end), words, size)

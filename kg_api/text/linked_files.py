@@ -24,10 +24,9 @@ from markdown_it.rules_inline import StateInline, autolink, backtick, escape, ht
 from kg_api.errors import KgError
 from kg_api.schemas.documents import Block
 from kg_api.schemas.formats import CONVERTED, Format
-from kg_api.text import documents
-from kg_api.text.documents import decode, is_image
+from kg_api.text.cutting import line_borders
+from kg_api.text.decoding import declared_encoding, decode, decode_declared, is_image
 from kg_api.text.markdown import blocks, read_front_matter
-from kg_api.text.sources import line_borders
 
 Span = tuple[int, int]
 """Where something begins and ends."""
@@ -246,11 +245,7 @@ def references_of(content: bytes, form: Format) -> tuple[str, ...]:
     if form not in {"markdown", "html"}:
         return ()
     try:
-        text, _ = (
-            documents.decode_declared(content, documents.declared_encoding(content))
-            if form == "html"
-            else decode(content)
-        )
+        text, _ = decode_declared(content, declared_encoding(content)) if form == "html" else decode(content)
     except KgError:
         return ()
     return references(text, form)

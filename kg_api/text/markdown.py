@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from kg_api.schemas.documents import Block, BlockKind, CodeScope
 from kg_api.schemas.metadata import Metadata, MetadataValue, Scalar
-from kg_api.text.sources import is_blank, line_starts
+from kg_api.text.lines import is_blank, line_starts
 
 _FRONT_MATTER = re.compile(
     r"---[ \t]*(?:\r\n?|\n)(?=[\w#])((?:[^\r\n]*(?:\r\n?|\n)){1,500}?)(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"

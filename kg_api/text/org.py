@@ -12,8 +12,8 @@ import orgparse
 
 from kg_api.schemas.documents import Block, BlockKind
 from kg_api.schemas.metadata import MetadataValue
+from kg_api.text.lines import is_blank, line_starts
 from kg_api.text.markdown import FrontMatter, plain_title
-from kg_api.text.sources import is_blank, line_starts
 
 _BEGIN = re.compile(r"[ \t]*#\+begin_(\w+)", re.IGNORECASE)
 _PROSE = frozenset({"quote", "verse", "center", "abstract"})

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from kg_api.schemas.documents import Block, BlockKind
+from kg_api.text.lines import line_starts
 from kg_api.text.markdown import plain_title
-from kg_api.text.sources import line_starts
 
 _BLANK = -1
 _TAB = 8

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.schemas.embedding import Chunking
-from kg_api.text.chunking import (
-    ChunkSpan,
-    Paragraph,
-    SentenceVectors,
-    Span,
-    by_count,
-    by_group,
-    by_hierarchy,
-    divide,
-    sentences,
-    trim,
-)
-from kg_api.text.sources import words
+from kg_api.text.borders import Paragraph, SentenceVectors, Span, divide, sentences, trim
+from kg_api.text.cutting import words
 
 BUFFER = 1
 """Sentences on each side of a border whose mean vectors are compared."""
+
+
 PERCENTILE = 80
 """Borders above this percentile of a text's distances are where the meaning moves."""
+
+
 _MIN_SIZE_DIVISOR = 4
 """No chunk ends there before it has the size divided by this."""
+
+
 _BATCH = 2048
 """Sentences whose vectors are made at once; those of a large text would not fit in memory."""
 
@@ -102,60 +96,3 @@ def _farthest(moves: NDArray[np.float32], lengths: Sequence[int], first: int, at
         low += 1
     low = max(low, first + 1)
     return low + int(np.argmax(moves[low - 1 : at]))
-
-
-# From a text and its sources to its chunks, by any strategy.
-
-CHUNKER_VERSION = "1"
-"""Another version means other chunks from the same text, or other lines before them."""
-
-
-def chunk(
-    text: str,
-    paragraphs: Sequence[Paragraph],
-    chunking: Chunking,
-    sentence_vectors: SentenceVectors | None = None,
-) -> list[ChunkSpan]:
-    """Cut a text into chunks.
-
-    Args:
-        text: the whole text.
-        paragraphs: its sources; they join to it.
-        chunking: strategy and sizes.
-        sentence_vectors: finds where the meaning moves; for `semantic` only.
-
-    Returns:
-        Chunks in order, without white space at their ends. Together they hold every visible character. They
-        overlap only where that is asked for.
-
-    Raises:
-        ValueError: `semantic` without `sentence_vectors`.
-    """
-    if chunking.strategy == "hierarchical":
-        size, overlap, parent_size = chunking.size, chunking.overlap or 0, chunking.parent_size or 0
-        return list(by_hierarchy(text, paragraphs, size, overlap, parent_size))
-    spans = (trim(text, *span) for span in _spans(text, paragraphs, chunking, sentence_vectors))
-    return [ChunkSpan(*span) for span in spans if span]
-
-
-def _spans(
-    text: str, paragraphs: Sequence[Paragraph], chunking: Chunking, sentence_vectors: SentenceVectors | None
-) -> Iterable[Span]:
-    size, overlap = chunking.size, chunking.overlap or 0
-    match chunking.strategy:
-        case "count":
-            return by_count(text, size, overlap)
-        case "paragraph_group":
-            return by_group(text, paragraphs, size, overlap)
-        case "semantic":
-            if sentence_vectors is None:
-                raise ValueError("semantic chunking needs sentence vectors: pass sentence_vectors")
-            return by_meaning(text, paragraphs, size, sentence_vectors)
-        case _:
-            return _within(text, paragraphs, size)
-
-
-def _within(text: str, paragraphs: Iterable[Paragraph], size: int) -> Iterator[Span]:
-    """Each paragraph alone, cut between sentences where it is longer than `size` words."""
-    for each in paragraphs:
-        yield from divide(text, (each.start, each.end), words, size)

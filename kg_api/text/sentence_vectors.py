@@ -13,9 +13,7 @@ from safetensors.numpy import load
 from tokenizers import Tokenizer
 
 from kg_api.errors import ConfigurationError
-from kg_api.text.chunking import (
-    SentenceVectors,
-)
+from kg_api.text.borders import SentenceVectors
 
 PACKAGE = "wordllama"
 _WEIGHTS = (

@@ -19,7 +19,7 @@ from kg_api.schemas.folders import (
     FolderScan,
 )
 from kg_api.schemas.operations import FINISHED
-from kg_api.text.documents import to_printable
+from kg_api.text.files import to_printable
 from kg_api.wording import pluralize
 from kg_cli.documents.ingestion import describe_duplicates
 from kg_cli.jobs.report import wait_for_jobs, wait_until_embedded

@@ -110,8 +110,8 @@ def ingest(
 
     Example: kg ingest ~/notes --ontology notes --wait
     """
-    from kg_api.text.documents import SUFFIXES, select
-    from kg_api.text.sources import FolderRules
+    from kg_api.text.documents import SUFFIXES
+    from kg_api.text.files import FolderRules, select
     from kg_cli.documents.ingestion import Decision, Destination, read_metadata, run, show_preview
 
     into = Destination(

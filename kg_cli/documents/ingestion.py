@@ -26,7 +26,8 @@ from kg_api.schemas.filters import read_value
 from kg_api.schemas.formats import CONVERTED_SUFFIXES, NOT_READ, UNREAD_PICTURES, OcrMode
 from kg_api.schemas.metadata import Metadata, MetadataValue, file_time
 from kg_api.schemas.problems import PASSING
-from kg_api.text.documents import SUFFIXES, FileSelection, FileToIngest, to_printable
+from kg_api.text.documents import SUFFIXES
+from kg_api.text.files import FileSelection, FileToIngest, to_printable
 from kg_api.wording import pluralize
 from kg_cli.concepts.views import concepts_to_follow
 from kg_cli.jobs.report import patiently, unfinished_jobs, wait_until_embedded
@@ -217,7 +218,8 @@ def _decode(file: FileToIngest, into: Destination) -> _Decoded | Uploaded | None
 
     None: it goes alone, for it names pictures, or is a PDF or a picture whatever its name says.
     """
-    from kg_api.text.documents import decode, plain_format
+    from kg_api.text.decoding import decode
+    from kg_api.text.documents import plain_format
     from kg_api.text.linked_files import references_in
 
     try:

@@ -38,7 +38,7 @@ from kg_api.schemas.embedding import EmbeddingConfiguration
 from kg_api.schemas.evaluation import Judgement, QuestionSet, Reference, SetDocument, SetQuery, judged_place
 from kg_api.settings import load_settings
 from kg_api.text.documents import parse
-from kg_api.text.sources import sentence_borders
+from kg_api.text.sentences import sentence_borders
 from kg_api.wording import pluralize
 from kg_cli.documents.ingestion import PARALLEL_UPLOADS
 from kg_cli.evaluate.choice import Choice

@@ -28,7 +28,7 @@ from kg_api.errors import InvalidInput, KgError, UnreadableDocument
 from kg_api.local import processes
 from kg_api.schemas.embedding import Cost
 from kg_api.settings import load_settings
-from kg_api.text.documents import decode
+from kg_api.text.decoding import decode
 from kg_api.wording import pluralize
 
 

@@ -20,7 +20,7 @@ from kg_api.ingest import folders
 from kg_api.ingest.folders import FolderSync
 from kg_api.schemas.folders import Folder
 from kg_api.schemas.vocabulary import JobState
-from kg_api.text import documents as files
+from kg_api.text import files
 from tests.support.pictures import pictured
 from tests.support.records import record
 from tests.support.sync import EVERYWHERE, LARGEST, READER, counts, documents, follow, put, scan, settle, work

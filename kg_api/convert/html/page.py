@@ -29,7 +29,7 @@ from kg_api.schemas.images import ReadImage
 from kg_api.schemas.metadata import MetadataValue
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
-from kg_api.text.documents import declared_encoding, decode_declared
+from kg_api.text.decoding import declared_encoding, decode_declared
 from kg_api.text.linked_files import from_data_uri, is_data_uri, key_of
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}

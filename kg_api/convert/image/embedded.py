@@ -38,9 +38,10 @@ from kg_api.schemas.documents import Block, Converted
 from kg_api.schemas.images import FoundImage, ReadImage
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
+from kg_api.text.cutting import line_borders
+from kg_api.text.lines import is_blank
 from kg_api.text.linked_files import ImageReference, from_data_uri, is_data_uri, mentions
 from kg_api.text.markdown import blocks, read_front_matter
-from kg_api.text.sources import is_blank, line_borders
 
 
 def convert(data: bytes, settings: ConversionSettings) -> Converted:

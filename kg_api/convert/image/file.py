@@ -22,7 +22,7 @@ from kg_api.providers.embedding_port import Rendering
 from kg_api.schemas.images import ImageType, RenderedImage
 from kg_api.schemas.metadata import MetadataValue
 from kg_api.settings import ConversionSettings
-from kg_api.text.documents import EXPORT, binary_kind, is_image, unread_picture
+from kg_api.text.decoding import EXPORT, binary_kind, is_image, unread_picture
 
 _DESCRIPTION, _AUTHOR, _CHANGED, _XP_TITLE, _XP_COMMENT = 0x010E, 0x013B, 0x0132, 0x9C9B, 0x9C9C
 _EXIF, _TAKEN, _GPS = 0x8769, 0x9003, 0x8825

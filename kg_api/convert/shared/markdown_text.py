@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote
 
 from kg_api.schemas.images import FoundImage, ReadImage
+from kg_api.text.cutting import words as words_of
 from kg_api.text.sources import SplitLimits
-from kg_api.text.sources import words as words_of
 
 _LIMITS = SplitLimits()
 _MIN_ROWS_WORDS = 100

@@ -23,7 +23,8 @@ from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
 from kg_api.schemas.formats import ConvertedFormat
 from kg_api.settings import ConversionSettings
-from kg_api.text.documents import decode, format_of
+from kg_api.text.decoding import decode
+from kg_api.text.documents import format_of
 from tests.support import hostile_files as hostile
 from tests.unit.convert.pdf.files import drawn, lines
 from tests.unit.convert.test_docx import document

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kg_api.schemas.embedding import Chunking
-from kg_api.text.chunking import SLACK, ChunkSpan, Paragraph
+from kg_api.text.borders import ChunkSpan, Paragraph
+from kg_api.text.chunking import SLACK, chunk
+from kg_api.text.cutting import words
 from kg_api.text.documents import parse
-from kg_api.text.semantic import chunk
-from kg_api.text.sources import is_blank, split, words
+from kg_api.text.lines import is_blank
+from kg_api.text.sources import split
 
 EVERY = [
     Chunking(strategy="sentence"),

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.text.chunking import MAX_LINE_LENGTH, contextual, template
+from kg_api.text.contexts import MAX_LINE_LENGTH, contextual, template
 
 NAME = st.text(st.characters(exclude_categories=["Cs"]), max_size=150)
 

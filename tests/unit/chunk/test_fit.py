@@ -3,7 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.text.chunking import ChunkSpan, fit_chunks
+from kg_api.text.borders import ChunkSpan
+from kg_api.text.chunking import fit_chunks
 from tests.unit.chunk.shapes import assert_whole
 
 LIMIT = 12

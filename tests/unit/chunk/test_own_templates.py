@@ -10,7 +10,7 @@ from kg_api.schemas.embedding import (
     fill_template,
     used_in_context,
 )
-from kg_api.text.chunking import MAX_LINE_LENGTH, by_template
+from kg_api.text.contexts import MAX_LINE_LENGTH, by_template
 
 LINE = "{date}[, {author}]: {title} > {heading}"
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.schemas.embedding import Chunking
-from kg_api.text.chunking import Paragraph
-from kg_api.text.semantic import chunk
+from kg_api.text.borders import Paragraph
+from kg_api.text.chunking import chunk
 from tests.unit.chunk.shapes import EVERY, chunked, hashed, name_of, sources
 
 PIECES = st.sampled_from(

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from kg_api.schemas.embedding import Chunking
 from kg_api.schemas.vocabulary import Strategy
-from kg_api.text.chunking import Paragraph
-from kg_api.text.semantic import chunk
+from kg_api.text.borders import Paragraph
+from kg_api.text.chunking import chunk
 from tests.unit.chunk.shapes import chunked, sources
 
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.schemas.embedding import Chunking
 from kg_api.spaces.cost import parts, room_of
-from kg_api.text.chunking import MIN_FILL, ChunkSpan, Paragraph, Room, Span, fit_chunks, windows
-from kg_api.text.semantic import chunk
+from kg_api.text.borders import ChunkSpan, Paragraph, Span
+from kg_api.text.chunking import chunk, fit_chunks
+from kg_api.text.windows import MIN_FILL, Room, windows
 from tests.unit.chunk.shapes import EVERY, hashed, name_of
 
 MOST = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.text.documents import FileSelection
+from kg_api.text.files import FileSelection
 from kg_cli.documents.ingestion import Decision, Destination, show_preview
 
 

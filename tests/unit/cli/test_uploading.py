@@ -13,7 +13,7 @@ from kg_api.client import KgClient
 from kg_api.errors import DatabaseUnavailable, KgError, TooBusy, TooLarge, UnreadableDocument
 from kg_api.schemas.documents import DocumentOutcome, Ingested, IngestedBatch, SourceChanges
 from kg_api.schemas.problems import problem_of
-from kg_api.text.documents import FileToIngest, select
+from kg_api.text.files import FileToIngest, select
 from kg_cli.documents import ingestion
 from kg_cli.documents.ingestion import BYTES_A_BATCH, FILES_A_BATCH, Destination, divide, upload
 from tests.support.images import drawn, encoded

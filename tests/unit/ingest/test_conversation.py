@@ -12,7 +12,8 @@ from kg_api.errors import InvalidInput
 from kg_api.ingest.conversations import consolidate, heading, quote_block
 from kg_api.schemas.documents import Message
 from kg_api.text.documents import parse
-from kg_api.text.sources import is_blank, split
+from kg_api.text.lines import is_blank
+from kg_api.text.sources import split
 
 HOSTILE = [
     "# a heading",

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from kg_api.schemas.documents import ParsedDocument, SourceSpan
+from kg_api.text.cutting import words
 from kg_api.text.documents import parse
-from kg_api.text.sources import SplitLimits, is_blank, split, words
+from kg_api.text.lines import is_blank
+from kg_api.text.sources import SplitLimits, split
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 LIMITS = SplitLimits()

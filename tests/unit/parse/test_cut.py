@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.text.sources import (
+from kg_api.text.cutting import (
     LINES,
     Borders,
     blank_line_borders,

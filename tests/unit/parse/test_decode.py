@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import InvalidInput, UnreadableDocument
-from kg_api.text.documents import check_text, decode
+from kg_api.text.decoding import check_text, decode
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\ufeff"))
 GERMAN = "Die Größe der Übermacht überraschte Müller; er äußerte sich später ausführlich darüber.\r\n"

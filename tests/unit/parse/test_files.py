@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import InvalidInput
-from kg_api.text.documents import FileSelection, select, to_printable
+from kg_api.text.files import FileSelection, select, to_printable
 
 SUFFIXES = {".md", ".txt"}
 

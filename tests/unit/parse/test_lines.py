@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.text.sources import is_blank, line_starts
+from kg_api.text.lines import is_blank, line_starts
 
 
 @given(st.text(st.sampled_from("ab \n\r\u2028\x0b")))

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from kg_api.errors import InvalidInput
-from kg_api.text.documents import select
-from kg_api.text.sources import FolderRules
+from kg_api.text.files import FolderRules, select
 
 ALL = FolderRules()
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.text import sources
-from kg_api.text.sources import guess_language, sentence_borders
+from kg_api.text import sentences
+from kg_api.text.sentences import guess_language, sentence_borders
 
 
 def pieces(text: str) -> list[str]:
@@ -54,7 +54,7 @@ def test_the_language_is_guessed(text: str, language: str) -> None:
 @given(st.text(st.sampled_from("aB .!?\n。“”\u200b"), max_size=200), st.integers(1, 30))
 def test_borders_rise_within_the_text_however_it_is_cut_into_windows(text: str, window: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sources, "_WINDOW", window)
+        patch.setattr(sentences, "_WINDOW", window)
         borders = list(sentence_borders(text, 0, len(text)))
     assert borders == sorted(set(borders))
     assert all(0 < border < len(text) for border in borders)

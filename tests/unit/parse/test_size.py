@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.text.sources import words
+from kg_api.text.cutting import words
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from kg_api.schemas.documents import Block, ParsedDocument, SourceSpan
-from kg_api.text.sources import split, words
+from kg_api.text.cutting import words
+from kg_api.text.sources import split
 from tests.unit.parse.shapes import many, sources
 
 

@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.schemas.documents import Format, ParsedDocument
+from kg_api.text.cutting import words
 from kg_api.text.documents import parse
-from kg_api.text.sources import SplitLimits, blocks_of, is_blank, split, words
+from kg_api.text.lines import is_blank
+from kg_api.text.sources import SplitLimits, blocks_of, split
 
 FORMATS = st.sampled_from(["text", "markdown", "rst"])
 SMALL = SplitLimits(join_below=8, enough=20, most=45, split_above=50, split_code_above=80)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kg_api.errors import FolderUnusable, UnreadableDocument
 from kg_api.ingest.folder_listing import FolderAccess, FolderListing, inside, list_folder
-from kg_api.text.documents import FileProblem, FileToIngest
+from kg_api.text.files import FileProblem, FileToIngest
 from tests.support.sync import EVERYWHERE, no_key, put
 
 NAMES = st.text("ab/é", min_size=1, max_size=6)

@@ -8,7 +8,7 @@ import pytest
 
 from kg_api.errors import FolderEmptied
 from kg_api.ingest.folder_listing import ABSENT, FolderListing, MountCheck, read_mounts
-from kg_api.text.documents import FileToIngest
+from kg_api.text.files import FileToIngest
 
 ROOT, SUB = "/nas/notes", "/nas/notes/team"
 STORED = ["p/a.md", "p/team/b.md", "p/team/c.md", "p/teams/d.md"]

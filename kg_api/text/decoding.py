@@ -1,0 +1,300 @@
+"""From the bytes of a file to its text. Newlines stay as they are: offsets refer to the file's own text."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import struct
+
+import webencodings
+from charset_normalizer import CharsetMatch, from_bytes
+
+from kg_api.errors import InvalidInput, UnreadableDocument
+
+_BEGINNINGS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
+
+
+_BMP_HEADERS = (12, 40, 52, 56, 64, 108, 124)
+
+
+_BMP_HEAD = struct.Struct("<2sI4xII")
+
+
+def is_image(data: bytes) -> bool:
+    """Whether bytes are plainly a picture of a kind that is read, by how they begin."""
+    if data.startswith(_BEGINNINGS) or (data[:4] == b"RIFF" and data[8:12] == b"WEBP"):
+        return True
+    if not data.startswith(b"BM") or len(data) < _BMP_HEAD.size:
+        return False
+    _, _, _, header = _BMP_HEAD.unpack_from(data)
+    return header in _BMP_HEADERS
+
+
+_BINARY = (
+    (b"%PDF-", "a PDF file"),
+    (b"PK\x03\x04", "a ZIP archive (DOCX, EPUB, XLSX and ODT are such archives)"),
+    (b"PK\x05\x06", "an empty ZIP archive"),
+    (b"\xd0\xcf\x11\xe0", "an old Microsoft Office file"),
+    (b"\x89PNG", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"GIF87a", "a GIF picture"),
+    (b"GIF89a", "a GIF picture"),
+    (b"RIFF", "a RIFF file (WebP, WAV or AVI)"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ", "an XZ archive"),
+    (b"7z\xbc\xaf", "a 7-Zip archive"),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
+    (b"\x7fELF", "a program"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+    (b"{\\rtf", "an RTF file"),
+)
+
+
+_UNREAD_PICTURES = (
+    (b"8BPS", "a Photoshop picture"),
+    (b"\x00\x00\x00\x0cJXL ", "a JPEG XL picture"),
+    (b"\x00\x00\x00\x0cjP  ", "a JPEG 2000 picture"),
+)
+
+
+_BRANDS = (
+    (frozenset({b"avif", b"avis"}), "an AVIF picture"),
+    (frozenset({b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1"}), "a HEIC picture"),
+)
+
+
+_MAX_BRANDS = 256
+"""Bytes of the list of brands of a media file that are looked at."""
+
+
+EXPORT = "export it as JPEG or PNG in the program that shows it, and take that"
+"""What is to be done with a picture of a kind that is not read."""
+
+
+def binary_kind(data: bytes) -> str | None:
+    """What kind of file bytes are that are no text, as far as that is plain."""
+    return next((what for magic, what in _BINARY if data.startswith(magic)), None)
+
+
+def unread_picture(data: bytes) -> str | None:
+    """What kind of picture bytes are, of those that are not read."""
+    if data[4:8] == b"ftyp":
+        brands = data[8 : min(int.from_bytes(data[:4]), _MAX_BRANDS)]
+        named = {brands[at : at + 4] for at in range(0, len(brands), 4)}
+        return next((what for some, what in _BRANDS if some & named), None)
+    return next((what for magic, what in _UNREAD_PICTURES if data.startswith(magic)), None)
+
+
+MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+_CHARSETS = (  # of equally good guesses the first is taken: the most used one
+    *("cp1252", "cp1250", "cp1251", "cp1254", "cp1253", "cp1255", "cp1256", "cp1257", "cp1258"),
+    *("koi8_r", "koi8_u", "cp874", "gb18030", "big5", "cp932", "euc_jp", "cp949"),
+)
+
+
+_AS_CLEAN = 0.001
+
+
+_AS_COHERENT = 0.02
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+READS = (
+    "kg reads Markdown, reStructuredText, Org, plain text, source code, HTML, PDF, DOCX, PPTX, XLSX, CSV, "
+    "EPUB, e-mail (.eml), notebooks (.ipynb) and pictures (PNG, JPEG, WebP, GIF, TIFF, "
+    "BMP); save it as one of these, with the ending that belongs to it, and ingest that."
+)
+"""The end of every message about a file that cannot be read."""
+
+
+def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
+    """Turn a file's bytes into text: by its byte-order mark, as UTF-8, or by a guess that is noted.
+
+    Returns:
+        The text without byte-order mark, its newlines untouched, and notes that a person should see.
+
+    Raises:
+        UnreadableDocument: the bytes are not text, or not in an encoding that can be told.
+    """
+    if picture := unread_picture(data):
+        raise UnreadableDocument(f"this is {picture}, a kind that is not read: {EXPORT}")
+    if what := binary_kind(data):
+        raise UnreadableDocument(f"this is {what}. {READS}")
+    text, notes = _decode_marked(data) or _decode_unmarked(data)
+    return check_text(text), notes
+
+
+def check_text(text: str) -> str:
+    r"""Give the text back if it can be stored.
+
+    Raises:
+        InvalidInput: half of a surrogate pair is in it, which no encoding can hold.
+        UnreadableDocument: it contains U+0000, which only binary files do.
+    """
+    half = None if text.isascii() else _SURROGATE.search(text)
+    if half:
+        raise InvalidInput(
+            f"the text has half of a surrogate pair (U+{ord(half[0]):04X}) at offset {half.start()}; "
+            "it is no valid Unicode. Decode it with the right encoding and send it again."
+        )
+    if (null := text.find("\x00")) >= 0:
+        raise UnreadableDocument(f"the character U+0000 is at offset {null}: not a text file. {READS}")
+    return text
+
+
+def _decode_marked(data: bytes) -> tuple[str, tuple[str, ...]] | None:
+    for mark, encoding in MARKS:
+        if data.startswith(mark):
+            try:
+                return data[len(mark) :].decode(encoding), ()
+            except UnicodeDecodeError as error:
+                raise UnreadableDocument(
+                    f"its byte-order mark says {encoding}, but byte {error.start + len(mark)} does not fit. "
+                    f"{READS}"
+                ) from error
+    return None
+
+
+def _decode_unmarked(data: bytes) -> tuple[str, tuple[str, ...]]:
+    if (zero := data.find(0)) >= 0:
+        raise UnreadableDocument(
+            f"not a text file (NUL byte at {zero}), or UTF-16 without a byte-order mark. {READS}"
+        )
+    try:
+        return data.decode("utf-8"), ()
+    except UnicodeDecodeError:
+        return _decode_guessed(data)
+
+
+def _decode_guessed(data: bytes) -> tuple[str, tuple[str, ...]]:
+    encoding = guess_encoding(data)
+    if encoding is None:
+        raise UnreadableDocument(f"it is not UTF-8, and no other encoding fits. {READS}")
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:  # the guess was made from samples
+        raise UnreadableDocument(
+            f"it is not UTF-8; {encoding} fits best, but not byte {error.start}. {READS}"
+        ) from error
+    return text, (f"read as {encoding}: the file is not UTF-8 and does not say what it is",)
+
+
+def guess_encoding(data: bytes) -> str | None:
+    """The encoding that bytes look most like, of those in use; None: they look like none."""
+    matches = list(from_bytes(data, cp_isolation=list(_CHARSETS)))
+    return _most_used(matches) if matches else None
+
+
+def _most_used(matches: list[CharsetMatch]) -> str:
+    """Prefer the common one where several read nearly alike; cp1250 would take all Spanish otherwise."""
+    best = matches[0]
+    alike = {
+        encoding
+        for match in matches
+        if match.chaos <= best.chaos + _AS_CLEAN and match.coherence >= best.coherence - _AS_COHERENT
+        for encoding in match.could_be_from_charset
+    }
+    return next((encoding for encoding in _CHARSETS if encoding in alike), best.encoding)
+
+
+_WIDE = ("utf-16", "utf-32")
+
+
+_ONE_BYTE = frozenset({"koi8-r", "koi8-u", *(f"cp125{digit}" for digit in range(9))}) | {
+    *(f"iso8859-{number}" for number in range(1, 17)),
+}
+"""Codecs that take almost any byte: UTF-8 that is labelled so is not found out by an error."""
+
+
+_JAPANESE = "iso2022_jp+nec"
+
+
+_SUPERSETS = {"iso2022_jp": ("iso2022_jp_ext", _JAPANESE), "euc_jp": ("euc_jis_2004",)}
+
+
+_SAMPLE = 200_000
+
+
+_DECLARED = re.compile(
+    rb"""<meta[^<>]{0,500}?charset\s*=\s*["']?\s*([\w.:-]{1,40})|<\?xml[^<>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})""",
+    re.IGNORECASE,
+)
+
+
+_HEAD_BYTES = 4_096
+
+
+def decode_declared(data: bytes, declared: str = "") -> tuple[str, tuple[str, ...]]:
+    """Return the text, and notes that a person should see.
+
+    Args:
+        data: bytes of a file or of a part.
+        declared: label of the encoding that the file names, read as browsers read it (WHATWG).
+
+    Raises:
+        UnreadableDocument: the bytes are not text, or not in an encoding that can be detected.
+    """
+    for mark, encoding in MARKS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, "replace"), ()
+    codec = _find_codec(declared)
+    if b"\x00" in data:
+        if not codec.startswith(_WIDE):
+            raise UnreadableDocument("it has NUL bytes: not a text file; save it again, as UTF-8")
+        return data.decode(codec, "replace"), ()
+    if codec.startswith(_WIDE):  # the label itself was readable byte by byte
+        codec = "utf-8"
+    if codec in _ONE_BYTE and not data.isascii() and (text := _try(data, "utf-8")) is not None:
+        return text, (f"read as UTF-8: the file says that it is {declared}, which does not fit",)
+    for encoding in (codec, *_SUPERSETS.get(codec, ()), "utf-8"):
+        if (text := _try(data, encoding)) is not None:
+            return text, ()
+    return _guess(data)
+
+
+def _try(data: bytes, codec: str) -> str | None:
+    if codec == _JAPANESE:  # signs such as ① of NEC's row, which Python knows in another set only
+        data, codec = data.replace(b"\x1b$B", b"\x1b$(Q").replace(b"\x1b$@", b"\x1b$(Q"), "iso2022_jp_2004"
+    try:
+        return data.decode(codec)
+    except (UnicodeError, LookupError):
+        return None
+
+
+def _find_codec(label: str) -> str:
+    """Return the codec that a label means in browsers, or else in Python; UTF-8 for an unknown label."""
+    known = webencodings.lookup(label)
+    if known and known.name not in {"replacement", "x-user-defined"}:
+        name = known.codec_info.name
+    else:
+        try:
+            name = codecs.lookup(label).name if label else "utf-8"
+            "".encode(name)
+        except (LookupError, ValueError):
+            return "utf-8"
+    return {"gbk": "gb18030"}.get(name, name)
+
+
+def _guess(data: bytes) -> tuple[str, tuple[str, ...]]:
+    encoding = guess_encoding(data[:_SAMPLE])
+    if encoding is None:
+        raise UnreadableDocument("it is not UTF-8, and no other encoding fits; save it again, as UTF-8")
+    note = f"read as {encoding}: the file is not UTF-8 and does not say what it is"
+    return data.decode(encoding, "replace"), (note,)
+
+
+def declared_encoding(data: bytes) -> str:
+    """What a page says of its encoding, in its head."""
+    said = _DECLARED.search(data[:_HEAD_BYTES])
+    return (said[1] or said[2]).decode("ascii", "replace") if said else ""
