@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache, wraps
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
@@ -404,37 +403,17 @@ class TokenBudget(Protocol):
         ...
 
 
-@dataclass
-class _Account:
-    """What was done for one request, whichever of its threads did it."""
-
-    budget: TokenBudget | None
-    model_asked: bool = False
-
-
-_ACCOUNT: Final[ContextVar[_Account | None]] = ContextVar("account", default=None)
+_BUDGET: Final[ContextVar[TokenBudget | None]] = ContextVar("budget", default=None)
 
 
 @contextmanager
 def within_budget(budget: TokenBudget | None) -> Generator[None]:
     """Let what is done here be spent of a budget; None: there is no bound."""
-    token = _ACCOUNT.set(_Account(budget))
+    token = _BUDGET.set(budget)
     try:
         yield
     finally:
-        _ACCOUNT.reset(token)
-
-
-def note_model_asked() -> None:
-    """A language model is asked: that is not done twice for one request."""
-    if account := _ACCOUNT.get():
-        account.model_asked = True
-
-
-def was_model_asked() -> bool:
-    """Whether a language model was asked for what is done here."""
-    account = _ACCOUNT.get()
-    return account is not None and account.model_asked
+        _BUDGET.reset(token)
 
 
 def require_budget() -> None:
@@ -443,15 +422,15 @@ def require_budget() -> None:
     Raises:
         RateExceeded: their budget is used up.
     """
-    if (account := _ACCOUNT.get()) and account.budget:
-        account.budget.require()
+    if budget := _BUDGET.get():
+        budget.require()
 
 
 def spend_tokens(kind: str, provider: str, *, read: int, written: int, dollars: float | None) -> None:
     """Count tokens, and what they cost; None: nobody knows."""
     meters().providers.spend(kind, provider, read=read, written=written, dollars=dollars)
-    if (account := _ACCOUNT.get()) and account.budget:
-        account.budget.spend(read + written)
+    if budget := _BUDGET.get():
+        budget.spend(read + written)
 
 
 def estimate_tokens(characters: int) -> int:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from kg_api.errors import LlmFailed, LlmUnavailable, ProviderMissing
-from kg_api.metrics import estimate_tokens, note_model_asked, spend_tokens
+from kg_api.metrics import estimate_tokens, spend_tokens
 from kg_api.providers.chat import RESTART, Prompt, Reply, no_model, price_of
 from kg_api.providers.openai_sdk import SDK_ERRORS, StatusError, omit, open_sdk, sdk_edge
 from kg_api.providers.retrying import Provider, RetryPolicy, Service, Variables
@@ -193,7 +193,6 @@ class Chat:
         def request() -> Any:
             return self._with_usage_if_taken(ask) if stream and self._tells_usage else ask(usage=False)
 
-        note_model_asked()
         is_trial = with_schema and not self._takes_schemas
         return self._edge.send(lambda: _tried(request) if is_trial else request(), [question.data])
 

@@ -21,7 +21,7 @@ from kg_api.local.processes import Home
 from kg_api.settings import Settings
 from kg_api.web.api import concepts, documents, embedding, evaluation, operations, search, transfer
 from kg_api.web.mcp_mount import PATH, McpMount
-from kg_api.web.middleware import OnceMore, RequestLog
+from kg_api.web.middleware import RequestLog
 from kg_api.web.page_mount import PAGES, WITHOUT_KEY, ErrorPages, mount
 from kg_api.web.shared import openapi, problems
 from kg_api.web.shared.dependencies import check_body, check_parameters
@@ -150,7 +150,6 @@ def create_app(
         )
 
     together = settings.api.share(MAX_LARGE_BODIES) * settings.api.max_document_bytes
-    app.add_middleware(OnceMore)
     app.add_middleware(BodyLimit, limit_of=limit_of, together=together)
     app.add_middleware(AuditLog, writer=writer)
     door = Doorkeeper(KeyCheck(lambda: opening.container().graph), home.folder_key)
