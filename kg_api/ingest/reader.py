@@ -175,7 +175,7 @@ class DocumentReader:
 def place_images(found: Sequence[FoundImage], stored: Sequence[StoredImage]) -> tuple[PlacedImage, ...]:
     """Join images with their stored files."""
     both = zip(found, stored, strict=True)
-    return tuple(PlacedImage(each.start, each.end, image) for each, image in both)
+    return tuple(PlacedImage(each.start, each.end, image, each.image.original_hash) for each, image in both)
 
 
 def with_words(

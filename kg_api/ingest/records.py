@@ -114,7 +114,7 @@ def _content_hash(incoming: Incoming, form: Format, metadata: str) -> str:
     parts = [SPLITTER_VERSION, form, incoming.text, incoming.uri or "", metadata]
     parts += (incoming.own_title, str(incoming.pages)) if form in CONVERTED else ()
     parts += (str(incoming.words),) if incoming.words else ()
-    parts += (each.image.storage_key for each in incoming.images)
+    parts += (each.original_hash or each.image.storage_key for each in incoming.images)
     parts += ("original", incoming.original) if incoming.original is not None else ()
     parts += (json.dumps(incoming.scopes),) if incoming.scopes else ()
     parts += (incoming.title,) if incoming.title is not None else ()

@@ -26,6 +26,8 @@ class ReadImage:
     thumbnail: Base64Bytes
     content: Base64Bytes
     """What is to be kept: without the place where it was taken, unless that is wanted."""
+    original_hash: str
+    """Of the file that came, and whether its metadata was removed. An update of Pillow does not change it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class PlacedImage:
     start: int
     end: int
     image: StoredImage
+    original_hash: str = ""
+    """See `ReadImage`; empty in documents that await approval since before kg stored it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,17 @@ def _read(data: bytes, settings: ConversionSettings) -> tuple[ReadImage, AboutIm
         kind = TYPES[picture.format or ""]
         width, height = _shown_size(picture)
         preview = small(picture)
-    image = ReadImage(kind, width, height, difference_hash(preview), thumbnail(preview), content)
+    original_hash = hashlib.sha256(data)
+    original_hash.update(b"" if settings.image_keep_place else b"stripped")
+    image = ReadImage(
+        kind,
+        width,
+        height,
+        difference_hash(preview),
+        thumbnail(preview),
+        content,
+        original_hash.hexdigest(),
+    )
     return image, said, frames
 
 
