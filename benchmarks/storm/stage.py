@@ -22,7 +22,7 @@ from kg_api.local import processes
 from kg_api.local.processes import Home, Role
 from kg_api.local.supervisor import Supervisor
 from kg_api.settings import load_settings
-from kg_cli.stack.doctor import choose_ports, stack_roles
+from kg_cli.stack.roles import choose_ports, stack_roles
 
 START_SECONDS = 300.0
 RESTART_SECONDS = 0.5

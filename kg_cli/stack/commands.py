@@ -37,9 +37,9 @@ def up(
 
     settings = _settings(home)
     if foreground:
-        report.in_foreground(settings)
+        report.start_in_foreground(settings)
     else:
-        report.in_background(settings)
+        report.start_in_background(settings)
 
 
 def down(*, home: HomeOption = None) -> None:
@@ -48,13 +48,13 @@ def down(*, home: HomeOption = None) -> None:
     Example: kg down
     """
     from kg_api.local.processes import Home
-    from kg_cli.stack import doctor
+    from kg_cli.stack import roles
     from kg_cli.terminal import console
 
     settings = _settings(home)
     place = Home(settings.home)
     with console.waiting_line() as show:
-        ended = doctor.stop_all(place, settings, lambda name: show(f"{name} to stop"))
+        ended = roles.stop_all(place, settings, lambda name: show(f"{name} to stop"))
     console.say("kg is stopped" if ended else f"kg was not running in {place.path}")
 
 
@@ -78,15 +78,14 @@ def doctor(*, json: OwnJsonOption = False, home: HomeOption = None) -> None:
 
     Example: kg doctor
     """
-    from kg_cli.stack import report
-    from kg_cli.stack.doctor import examine
+    from kg_cli.stack.doctor import examine, print_findings
     from kg_cli.terminal import console
 
     findings = examine(home)
     if json:
         console.print_json([finding.as_json() for finding in findings])
     else:
-        report.print_findings(findings)
+        print_findings(findings)
     if any(finding.state == "fail" for finding in findings):
         raise typer.Exit(1)
 

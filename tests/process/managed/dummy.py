@@ -42,8 +42,6 @@ def script_role(
         log=home.log_file(name),
         pid_file=home.pid_file(name),
         waiting_for=waiting_for,
-        marks=arguments,
-        marks_env={"KG_HOME": str(home.path)},
         after=after,
         grace_seconds=5,
     )

@@ -170,11 +170,9 @@ def test_after_kill_9_of_everything_up_just_works(machine: Machine) -> None:
     assert machine.status()["ready"] is True
 
 
-def test_a_lost_supervisor_and_lost_pid_files_are_no_hindrance(machine: Machine) -> None:
+def test_lost_supervisor_is_replaced_and_keeps_what_runs(machine: Machine) -> None:
     before = machine.pids()
     os.kill(machine.status()["supervisor_pid"], signal.SIGKILL)
-    for pid_file in Home(machine.home).run.glob("*.pid"):
-        pid_file.unlink()
     machine.kg("up")
     assert machine.pids() == before
 

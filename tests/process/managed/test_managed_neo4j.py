@@ -125,13 +125,6 @@ def test_neither_password_nor_keys_reach_its_arguments_environment_or_files(
         assert [path for path in files if secret.encode() in path.read_bytes()] == []
 
 
-def test_a_lost_pid_file_is_written_again_and_the_server_adopted(role: Role) -> None:
-    process = process_of(role)
-    role.pid_file.unlink()
-    assert processes.start(role) == process
-    assert processes.load(role.pid_file) == process
-
-
 def test_another_home_does_not_take_it_for_its_own(role: Role, tmp_path: Path) -> None:
     assert process_of(role)
     assert processes.running(neo4j_role(Home(tmp_path), small_settings(tmp_path))) is None

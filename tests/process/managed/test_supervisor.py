@@ -207,16 +207,6 @@ def test_the_next_supervisor_takes_over_from_a_killed_one(home: Home, port: int)
     assert process_of(home, "web") != web
 
 
-def test_a_process_whose_pid_file_is_lost_is_found_again(home: Home, port: int) -> None:
-    role = web_role(home, "web", port)
-    started = processes.start(role)
-    role.pid_file.unlink()
-    assert processes.start(role) == started
-    assert processes.load(role.pid_file) == started
-    other = Home(home.path.parent / "other").create()
-    assert processes.running(web_role(other, "web", port)) is None
-
-
 def test_a_stale_pid_file_does_not_hinder_the_start_nor_harm_who_has_the_pid(home: Home, port: int) -> None:
     role = web_role(home, "web", port)
     bystander = processes.identify(os.getpid())

@@ -13,7 +13,7 @@ from kg_api.local import processes
 from kg_api.local.processes import Home, ProcessId, Role
 from kg_api.local.supervisor import Policy, Watch
 from kg_api.settings import Settings
-from kg_cli.stack import doctor
+from kg_cli.stack import roles
 
 PANIC = "it has panicked"
 SLEEP = ("-c", "import time; time.sleep(60)")
@@ -29,7 +29,6 @@ def sleeper(folder: Path, broken: Callable[[], str | None]) -> Role:
         log=folder / "sleeper.log",
         pid_file=folder / "sleeper.pid",
         waiting_for=lambda: "it to answer",
-        marks=(str(folder),),
         broken=broken,
     )
 
@@ -86,9 +85,9 @@ def test_a_neo4j_that_does_not_answer_yet_is_asked_no_query(
 ) -> None:
     asked: list[str] = []
     probe = SimpleNamespace(panic=lambda: asked.append("panic") or PANIC)
-    monkeypatch.setattr(doctor, "_probe", lambda *_: probe)
+    monkeypatch.setattr(roles, "_probe", lambda *_: probe)
     monkeypatch.setattr(
-        doctor,
+        roles,
         "neo4j_role",
         lambda *_: Role(
             name="neo4j",
@@ -98,9 +97,8 @@ def test_a_neo4j_that_does_not_answer_yet_is_asked_no_query(
             log=tmp_path / "log",
             pid_file=tmp_path / "pid",
             waiting_for=lambda: waits,
-            marks=(),
         ),
     )
-    neo4j = doctor.stack_roles(Home(tmp_path), Settings())[0]
+    neo4j = roles.stack_roles(Home(tmp_path), Settings())[0]
     assert neo4j.broken() == panic
     assert len(asked) == (0 if waits else 1)

@@ -8,7 +8,7 @@ import pytest
 
 from kg_api.local.processes import Home
 from kg_api.settings import given_variables, load_settings
-from kg_cli.stack import doctor, report
+from kg_cli.stack import report, roles
 
 KEY = "sk-not-to-be-kept"
 
@@ -20,12 +20,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("KG_WORKER__POLL_SECONDS", "2")
     made = Home(load_settings().home).create()
-    doctor.remember(made, load_settings())
+    roles.remember(made, load_settings())
     return made
 
 
 def differing(home: Home) -> list[str]:
-    return doctor.differing(home, load_settings(), given_variables())
+    return roles.differing(home, load_settings(), given_variables())
 
 
 def test_the_same_settings_differ_by_nothing(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +53,7 @@ def test_no_value_is_kept_and_nobody_else_reads_the_file(home: Home) -> None:
     assert file.stat().st_mode & 0o077 == 0
     assert KEY not in file.read_text()
     before = file.read_text()
-    doctor.remember(home, load_settings())
+    roles.remember(home, load_settings())
     assert file.read_text() != before  # no two homes have the same hash of the same key
 
 

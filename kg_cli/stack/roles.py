@@ -1,0 +1,309 @@
+"""The processes of a home (Neo4j, service, worker, supervisor), and how `kg` starts and stops them."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import os
+import secrets
+import sys
+import time
+from collections.abc import Callable, Collection, Generator, Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import filelock
+from pydantic import BaseModel, SecretStr
+
+from kg_api.errors import Conflict, ManagedProcessError
+from kg_api.local import processes, supervisor
+from kg_api.local.neo4j import choose_bolt_port, neo4j_role
+from kg_api.local.processes import Home, ProcessId, Role, near_host
+from kg_api.settings import Settings, variable_of
+from kg_api.transfer.backup import HOUR, BackupSchedule, continue_forgotten
+from kg_api.transfer.restore import finish_swap
+
+if TYPE_CHECKING:
+    from kg_api.graph.client import Graph
+    from kg_api.graph.readiness import DatabaseProbe
+
+WORKER_PROVES_ITSELF_SECONDS = 2.0
+"""A worker answers to nobody: one that has lived so long is taken to work."""
+STOP_SECONDS = 90
+DEFAULT_API_PORT = 8420
+LOCK_SECONDS = 60
+ALREADY = "kg is already watched over in {}; stop that with `kg down`"
+
+
+def stack_roles(home: Home, settings: Settings) -> list[Role]:
+    """Return the roles in the order of their start; without Neo4j if the settings name another one."""
+
+    def api_waits() -> str | None:
+        if (url := home.api_url()) is None:
+            return "the service to choose a port"
+        answer = processes.ask_ready(url, home=home)
+        return None if answer.reached else answer.waiting_for
+
+    def worker_waits() -> str | None:
+        process = processes.load(home.pid_file("worker"))
+        works = process is not None and time.time() - process.created > WORKER_PROVES_ITSELF_SECONDS
+        return None if works else "the worker to start"
+
+    managed = [_managed_neo4j(home, settings)] if settings.neo4j.uri is None else []
+    after = tuple(each.name for each in managed)
+    api = _own_role(home, settings, "api", ("serve", "--managed"), api_waits)
+    worker = _own_role(home, settings, "worker", ("worker",), worker_waits)
+    return [*managed, replace(api, after=after), replace(worker, after=after)]
+
+
+def supervisor_role(home: Home, settings: Settings) -> Role:
+    """Return the process that watches the others."""
+    role = _own_role(home, settings, "supervisor", ("supervise",), lambda: None)
+    return replace(role, grace_seconds=STOP_SECONDS)
+
+
+def _own_role(
+    home: Home, settings: Settings, name: str, command: tuple[str, ...], waiting_for: Callable[[], str | None]
+) -> Role:
+    return Role(
+        name=name,
+        argv=(sys.executable, "-m", "kg_cli.main", *command),
+        env=own_environment(home, settings),
+        cwd=home.path,
+        log=home.log_file(name),
+        pid_file=home.pid_file(name),
+        waiting_for=waiting_for,
+    )
+
+
+def _managed_neo4j(home: Home, settings: Settings) -> Role:
+    """Let the managed Neo4j count as ready if it answers a query, and as broken if it has panicked."""
+    neo4j = neo4j_role(home, settings)
+
+    @cache  # by URI: Neo4j moves to another port if its own is taken
+    def probe_at(_uri: str | None) -> DatabaseProbe:
+        return _probe(home, settings)  # the driver is loaded by the supervisor alone
+
+    def probe() -> DatabaseProbe:
+        return probe_at(home.bolt_uri())
+
+    def broken() -> str | None:
+        continue_forgotten(home, processes.running(neo4j))
+        # what does not answer yet has not panicked, and a query would hold up the supervisor for seconds
+        return None if neo4j.waiting_for() else probe().panic()
+
+    return replace(neo4j, waiting_for=lambda: neo4j.waiting_for() or probe().trouble(), broken=broken)
+
+
+def database_trouble(home: Home, settings: Settings) -> str | None:
+    """Query the database in use; return why it does not answer, None if it does."""
+    from kg_api.graph.readiness import DatabaseProbe
+
+    if settings.neo4j.uri is None and (reason := neo4j_role(home, settings).waiting_for()):
+        return reason
+    with _graph(home, settings) as graph:
+        return DatabaseProbe(graph).trouble()
+
+
+def _probe(home: Home, settings: Settings) -> DatabaseProbe:
+    from kg_api.graph.readiness import DatabaseProbe
+
+    return DatabaseProbe(_graph(home, settings))
+
+
+def _graph(home: Home, settings: Settings) -> Graph:
+    from kg_api.graph.client import Graph
+
+    own, key = settings.neo4j, settings.neo4j.password
+    if own.uri is not None and key is not None:
+        return Graph(own.uri, own.user, key.get_secret_value(), own.database)
+    return Graph(home.bolt_uri() or "", "neo4j", home.password() or "")
+
+
+def own_environment(home: Home, settings: Settings) -> dict[str, str]:
+    """Return the whole environment of a process of kg: ours, and paths made absolute."""
+    chosen: dict[str, Path | None] = {
+        "KG_HOME": home.path,
+        "PROMETHEUS_MULTIPROC_DIR": home.metrics,  # /metrics of the service tells of the worker too
+        "KG_CACHE": settings.cache,
+        "KG_BACKUP__FOLDER": settings.backup.folder,
+        "KG_EMBEDDING__MODEL_FOLDER": settings.embedding.model_folder,
+    }
+    return processes.inherit() | {name: str(path.absolute()) for name, path in chosen.items() if path}
+
+
+def backups_of(home: Home, settings: Settings) -> Callable[[set[str]], None]:
+    """Return the schedule of backups that the supervisor keeps; one that does nothing if none are wanted."""
+    every = settings.backup.every_hours
+    if every is None or settings.neo4j.uri is not None:
+        return lambda _: None
+
+    def start() -> ProcessId:
+        log = home.log_file("backup")
+        processes.limit(log)
+        keep = str(settings.backup.keep)
+        argv = (sys.executable, "-m", "kg_cli.main", "admin", "backup", "--keep", keep)
+        return processes.spawn(argv, env=own_environment(home, settings), log=log, cwd=home.path)
+
+    return BackupSchedule(home, every * HOUR, start).attend
+
+
+def neo4j_uri(home: Home, settings: Settings) -> str | None:
+    """Return the URI of the Neo4j in use; None if the managed one never ran."""
+    return settings.neo4j.uri or home.bolt_uri()
+
+
+# Starting and stopping.
+
+
+def launch(home: Home, settings: Settings) -> None:
+    """Choose the ports and see to it that a supervisor runs; one whose role keeps dying is replaced.
+
+    Raises:
+        ConfigurationError: a port that the settings ask for is taken.
+        Conflict: kg runs here with another database.
+        ManagedProcessError: another command is at it and does not end.
+    """
+    with changing(home):
+        finish_swap(home)  # of a restore that was killed
+        refuse_other_database(home, settings)
+        watcher = supervisor_role(home, settings)
+        if supervisor.read(home).failed():
+            processes.stop(watcher)
+        if processes.running(watcher) is None:
+            _begin(home, settings)
+        processes.start(supervisor_role(home, settings))  # made again: it hands the chosen ports on
+
+
+def take_over(home: Home, settings: Settings) -> None:
+    """Make this process the supervisor that `kg down` and `kg status` see; choose the ports.
+
+    Raises:
+        Conflict: another supervisor is at work.
+        ConfigurationError, ManagedProcessError: as in `launch`.
+    """
+    with changing(home):
+        watcher = supervisor_role(home, settings)
+        if processes.running(watcher):
+            raise Conflict(ALREADY.format(home.path))
+        finish_swap(home)
+        _begin(home, settings)
+        if me := processes.identify(os.getpid()):
+            processes.save(watcher.pid_file, me)
+
+
+def _begin(home: Home, settings: Settings) -> None:
+    supervisor.forget(home)
+    if not any(map(processes.running, stack_roles(home, settings))):
+        for file in home.metrics.glob("*.db"):  # counted by the processes of an earlier stack
+            file.unlink(missing_ok=True)
+        remember(home, settings)
+    choose_ports(home, settings)
+
+
+def leave(home: Home, settings: Settings, on_stop: Callable[[str], None]) -> None:
+    """End every process after this one took over, and forget that it did."""
+    for role in reversed(stack_roles(home, settings)):
+        _stop_one(role, on_stop)
+    supervisor_role(home, settings).pid_file.unlink(missing_ok=True)
+    supervisor.forget(home)
+
+
+def stop_all(home: Home, settings: Settings, on_stop: Callable[[str], None]) -> list[str]:
+    """End the supervisor, then worker, service and Neo4j, and wait for each; return those that ran."""
+    if not home.run.exists():
+        return []
+    ending = [supervisor_role(home, settings), *reversed(stack_roles(home, settings))]
+    with changing(home):
+        ended = [role.name for role in ending if _stop_one(role, on_stop)]
+        supervisor.forget(home)
+    return ended
+
+
+def _stop_one(role: Role, on_stop: Callable[[str], None]) -> bool:
+    if processes.running(role):
+        on_stop(role.name)
+    return processes.stop(role)
+
+
+def choose_ports(home: Home, settings: Settings) -> None:
+    """Choose and remember the ports; processes that run keep theirs.
+
+    Raises:
+        ConfigurationError: a port that the settings ask for is taken.
+    """
+    if settings.neo4j.uri is None:
+        choose_bolt_port(home, settings)
+    if processes.load(home.pid_file("api")):
+        return
+    host = settings.api.host
+    port = processes.choose_port(
+        wanted=settings.api.port,
+        remembered=home.api_port(),
+        default=DEFAULT_API_PORT,
+        variable="KG_API__PORT",
+        host=host,
+    )
+    home.remember(api=port, api_host=near_host(host))
+
+
+def refuse_other_database(home: Home, settings: Settings) -> None:
+    """Refuse to mix two databases in one home.
+
+    Raises:
+        Conflict: what runs here was started with another Neo4j.
+    """
+    running_with, wanted = supervisor.read(home).neo4j_uri, neo4j_uri(home, settings)
+    if running_with not in ("", wanted) and processes.running(supervisor_role(home, settings)):
+        raise Conflict(
+            f"kg runs in {home.path} with the Neo4j at {running_with}, not {wanted}: run `kg down` first"
+        )
+
+
+@contextlib.contextmanager
+def changing(home: Home) -> Generator[None]:
+    """Let one command at a time start or stop things in a home."""
+    try:
+        with filelock.FileLock(home.create().run / "change.lock", timeout=LOCK_SECONDS):
+            yield
+    except filelock.Timeout as error:
+        raise ManagedProcessError(f"another kg command is starting or stopping kg in {home.path}") from error
+
+
+# The settings that kg was started with, as salted hashes, to tell which wait for its next start.
+
+
+def remember(home: Home, settings: Settings) -> None:
+    """Keep what is started with now, as hashes that only this file can be compared with."""
+    salt = secrets.token_hex(16)
+    hashes = {name: _hash(salt, value) for name, value in _values(settings)}
+    processes.write_json(home.started_with_file, {"salt": salt, "settings": hashes})
+
+
+def differing(home: Home, settings: Settings, variables: Collection[str]) -> list[str]:
+    """Return the variables whose values a running kg was not started with; none if that is unknown."""
+    known = processes.read_json(home.started_with_file)
+    salt, hashes = known.get("salt"), known.get("settings")
+    if not isinstance(salt, str) or not isinstance(hashes, dict):
+        return []
+    given = {*variables} - {"KG_HOME"}  # it says which kg is meant, and so never differs
+    return [
+        name for name, value in _values(settings) if name in given and hashes.get(name) != _hash(salt, value)
+    ]
+
+
+def _values(settings: BaseModel, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+    for name in type(settings).model_fields:
+        value = getattr(settings, name)
+        if isinstance(value, BaseModel):
+            yield from _values(value, (*path, name))
+        else:
+            plain = value.get_secret_value() if isinstance(value, SecretStr) else value
+            yield variable_of((*path, name)), repr(plain)
+
+
+def _hash(salt: str, value: str) -> str:
+    return hmac.new(salt.encode(), value.encode(), hashlib.sha256).hexdigest()
