@@ -13,7 +13,7 @@ import regex
 import structlog
 
 from kg_api.errors import NotFound
-from kg_api.extraction.tagging import zipf
+from kg_api.extraction.language import zipf
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_vectors import near_concepts
 from kg_api.graph.concepts import Text

@@ -4,279 +4,305 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import takewhile
 from math import prod
-from typing import cast
+from statistics import median
+from typing import Literal, cast
 
 import Stemmer
 
-from kg_api.extraction.tagging import (
-    Kind,
-    Token,
-    goes_on,
-    is_common,
-    is_rare,
-    is_title,
-    lists,
-    stop_words,
-    typical,
-)
+from kg_api.extraction.language import Token, english, is_date, is_rare, lists, stop_words
 
-# Names of programs that a text speaks of: `ExceptionGroup` is what it calls an exception group elsewhere.
+# Names of programs in a text: `ExceptionGroup` is an exception group elsewhere.
 
 _HUMP = r"(?:[A-Z]{2,}(?=[A-Z][a-z])|[A-Z][a-z]{2,})"
 _CAMEL = re.compile(rf"{_HUMP}{{2,8}}(?:\d{{1,3}})?$")
-_HUMPS = re.compile(_HUMP)
-_PART = re.compile(r"[^\W_]+")
 _SPECIAL = re.compile(r"__\w+__$")
-_MAX_LENGTH = 80
-
 _SPAN = re.compile(r"(?<!`)(`{1,2})(?P<code>[^`\n]{2,80})\1(?!`)")
-"""Code within a line of text."""
 _NAME = re.compile(r"@?(?P<name>[A-Za-z_][\w.]{1,78}\w)(?:\(\))?$")
-_WORD = re.compile(r"(?<![\w./:@-])[A-Z][A-Za-z]{4,78}\b(?![/@])")
+_CLASS = re.compile(r"(?<![\w./:@-])[A-Z][A-Za-z]{4,78}\b(?![/@])")
 _FILE = re.compile(r"\.[a-z]{1,4}$")
-_SURE = re.compile(
-    r"__[a-z]\w+__$"  # __exit__
-    r"|[A-Z][A-Z_]{5,}$"  # PYTHONHOME
-    r"|[A-Z][A-Z]+(?:_[A-Z]+)+$"  # MAX_AGE
-)
+_SURE = re.compile(r"__[a-z]\w+__$|[A-Z][A-Z_]{5,}$|[A-Z][A-Z]+(?:_[A-Z]+)+$")
+"""__exit__, PYTHONHOME, MAX_AGE"""
 
 
-def name_words(name: str) -> tuple[str, ...]:
-    """The words of a name, folded: of `tempfile.TemporaryDirectory` temporary and directory."""
-    if name.isalpha() and not _CAMEL.match(name):
-        return (name.casefold(),)
+def split_name(name: str) -> tuple[str, ...]:
+    """Return the words of a name, folded: of `tempfile.TemporaryDirectory` temporary and directory."""
     last = name.rpartition(".")[2]
     if _CAMEL.match(last):
-        return tuple(each.casefold() for each in _HUMPS.findall(last))
-    parts = _PART.findall(last) if "_" in last else []
+        return tuple(map(str.casefold, re.findall(_HUMP, last)))
+    parts = re.findall(r"[^\W_]+", last) if "_" in last else []
     if len(parts) == 1 and _SPECIAL.match(last):  # __file__ is no file
         return (last.casefold(),)
-    return tuple(each.casefold() for each in parts) or (name.casefold(),)
+    return tuple(map(str.casefold, parts)) or (name.casefold(),)
 
 
-def names_in_text(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Where a sentence marks names as code: start, end, and whether once is enough."""
+def find_code_names(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Yield start and end of each name that a sentence marks as code, and whether one mention suffices."""
     for span in _SPAN.finditer(text):
         found = _NAME.match(span["code"])
         if found:
-            start = span.start("code") + found.start("name")
-            name = found["name"]
-            last = name.rpartition(".")[2]
-            sure = len(name) <= _MAX_LENGTH and (_CAMEL.match(last) or _SURE.match(name)) is not None
+            start, name = span.start("code") + found.start("name"), found["name"]
+            sure = (_CAMEL.match(name.rpartition(".")[2]) or _SURE.match(name)) is not None
             if sure or (("." in name or "_" in name) and not _FILE.search(name)):
                 yield start, start + len(name), sure
 
 
-def names_in_code(text: str) -> Iterator[tuple[int, int]]:
-    """Where a line of code has names that are written as those of classes are."""
-    return ((found.start(), found.end()) for found in _WORD.finditer(text) if _CAMEL.match(found[0]))
+def find_class_names(line: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each name in a line of code that is written as a class's."""
+    return (found.span() for found in _CLASS.finditer(line) if _CAMEL.match(found[0]))
+
+
+# The kind of each word, as far as its language shows it.
+
+Kind = Literal["noun", "plural", "before", "verb", "unknown", "other"]
+"""A noun; an English plural in small letters; a word before a noun; an English form in -ing; a word in small
+letters of a language whose words are unknown; anything else."""
+
+_DETERMINERS = frozenset("a an the its their our your my his every each no".split())  # noqa: SIM905 - one line says more
+_OBJECTS = (_DETERMINERS - {"every", "each", "no"}) | {"this", "these", "those", "it", "them", "up", "itself"}
+"""Words that mostly follow a verb, not a noun."""
+_BEFORE_ADJECTIVES = frozenset({"", "DT", "PRP$", "JJ", "IN", "CC", "CD", "POS", "(", '"'})
+"""Tags (Penn Treebank) before a participle that describes the noun behind it."""
+_BEHIND_NOUNS = frozenset({".", ",", ":", ")", "VBZ", "VBP", "VBD", "MD", "CC"})
+_DESCRIBED = frozenset({"DT", "PRP$", "JJ", "VBN"})
+_ENDS = frozenset({".", ",", ")", "CC"})
+_WITHIN = frozenset({",", ";", "(", "'s", "’s", "/"})
+"""Marks behind which a capital is not that of a sentence's start."""
+_LONG_WORD = 3
+
+
+def _find_own_capitals(sentence: Sequence[Token]) -> list[bool]:
+    """Whether each word has a capital of its own, neither of the sentence's start nor of a title."""
+    long = [token for token in sentence if token.is_word and len(token.text) > _LONG_WORD]
+    is_title = len(long) > 1 and all(token.is_capital for token in long)
+    return [
+        not is_title and at > 0 and token.is_capital and (before.is_word or before.text in _WITHIN)
+        for at, (before, token) in enumerate(zip([*sentence[:1], *sentence], sentence, strict=False))
+    ]
+
+
+def _find_kinds(sentence: Sequence[Token], own: Sequence[bool], language: str) -> list[Kind]:
+    if language == "en":
+        return _find_english_kinds(sentence, own)
+    small: Kind = "other" if language == "de" else "unknown"
+    return ["other" if not each.is_word else "noun" if each.is_capital else small for each in sentence]
+
+
+def _find_english_kinds(sentence: Sequence[Token], own: Sequence[bool]) -> list[Kind]:
+    words = [
+        token.text if is_own or not token.text.istitle() else token.text.lower()
+        for token, is_own in zip(sentence, own, strict=True)
+    ]
+    tags = [tag for _, tag in english().find_tags(words)]
+    folded = ["", "", *map(str.casefold, words), ""]
+    for at, token in enumerate(
+        sentence
+    ):  # a word that the lexicon lacks is a name at a sentence's start as well
+        unknown = token.text.isupper() or folded[at + 2] not in english().lexicon
+        tags[at] = "NNP" if tags[at] in {"NN", "NNS"} and token.is_capital and unknown else tags[at]
+    for at, tag in enumerate(tags):  # a word at `at` is at at + 2 in folded
+        before = folded[at] if at and tags[at - 1] == "JJ" else folded[at + 1]
+        if tag in {"VB", "VBP"} and before in _DETERMINERS:
+            tags[at] = "NN"
+        elif tag == "NNS" and at and tags[at - 1] in {"NN", "NNP"} and _is_verb(*folded[at + 2 : at + 4]):
+            tags[at] = "VBZ"
+    around = zip(["", *tags], tags, [*tags[1:], "."], strict=False)
+    return [_find_english_kind(*each) for each in zip(sentence, own, around, strict=True)]
+
+
+def _is_verb(word: str, after: str) -> bool:
+    """Whether a word that is tagged as a plural is a verb, as in "Tobias measures the time"."""
+    lexicon = english().lexicon
+    is_form = word not in lexicon and lexicon.get(word.removesuffix("s")) in {"VB", "VBP"}
+    return word.endswith("s") and (is_form or after in _OBJECTS)
+
+
+def _find_english_kind(  # noqa: C901, PLR0911 - one table
+    token: Token, own_capital: bool, around: tuple[str, str, str]
+) -> Kind:
+    before, tag, after = around
+    if not token.is_word:
+        return "other"
+    if own_capital:
+        return "before" if tag == "JJ" and token.text.isalpha() and not after.startswith("NNP") else "noun"
+    if tag.startswith("NN"):
+        is_plural = tag == "NNS" and token.text.islower() and token.text[-1] == "s"
+        return "plural" if is_plural else "noun"
+    if (
+        token.text in lists().nouns - lists().weak
+    ):  # the tagger took a noun for something else: "the test set."
+        if tag == "JJ" and before in {"NN", "JJ"} and not after.startswith(("NN", "JJ")):
+            return "noun"
+        if tag != "JJ" and before in {"NN", "NNS"} and after in (_BEHIND_NOUNS if tag == "VBN" else _ENDS):
+            return "noun"
+    if tag == "VBN":  # "the published interface", but not "books published in Paris"
+        return "before" if before in _BEFORE_ADJECTIVES else "other"
+    if (
+        tag == "VBG"
+    ):  # "a learning rate", "early stopping of", "prompt caching reduces", not "people running it"
+        if before in _DESCRIBED and after.startswith("NN"):
+            return "before"
+        if before in _DESCRIBED and (after in _BEHIND_NOUNS or after == "IN"):
+            return "noun"
+        if not before.startswith("NN"):
+            return "verb"
+        return "noun" if after in _BEHIND_NOUNS else "other"
+    return "before" if tag in {"JJ", "FW"} else "other"
 
 
 # Which runs of words may be concepts.
 
-_MAX_NAME_LENGTH = 6
-_MAX_PHRASE_LENGTH = 4
+_NO_TERM = re.compile(r"v\d[\w.]*$|(?:MUST|SHALL|SHOULD|MAY|CAN|NOT|REQUIRED|RECOMMENDED|OPTIONAL)$")
+"""Versions, and words of standards (RFC 2119)."""
+_MAX_NAME_WORDS = 6
+_MAX_PHRASE_WORDS = 4
 _KEPT_OF_LONGER = 3
-_MAX_NUMBER_WORDS = 4
+_MAX_DIGITS = 4
 _MIN_LETTERS = 3
-"""Letters of a single word."""
-_NOUNS = frozenset({"noun", "plural"})
-_COMPOUNDED = _NOUNS | {"before"}
 _COMPOUND = 10
 """Letters from which a German noun is a compound, most of the time."""
 
-_REQUIREMENTS = frozenset("MUST SHALL SHOULD MAY CAN NOT REQUIRED RECOMMENDED OPTIONAL".split())  # noqa: SIM905
-"""Words of standards that no capitals make names (RFC 2119)."""
-
-_VERSION = re.compile(r"v\d[\w.]*$")
-
-Phrase = tuple[Token, ...]
+Words = tuple[Token, ...]
 """At least one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Phrase:
     """A run of words that may be a concept."""
 
-    words: Phrase
+    words: Words
     is_sure: bool
-    """Said once it is a concept; else only what a document says more than once."""
+    """One mention suffices; others need several."""
     is_typical: bool
-    """It stands where capitals are those of its own: not at the start of a sentence, not in a title."""
+    """Its capitals are its own: not those of a sentence's start or of a title."""
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Its words, folded; those of a name of code, which is called so elsewhere."""
+        """Its words, folded; of a name in code the words within it."""
         if len(self.words) == 1:
-            return name_words(self.words[0].text)
+            return split_name(self.words[0].text)
         return tuple(word.text.casefold() for word in self.words)
 
     @property
     def start(self) -> int:
-        """In code points of the source's text."""
         return self.words[0].start
 
     @property
     def end(self) -> int:
-        """In code points of the source's text."""
         return self.words[-1].end
+
+    @property
+    def text(self) -> str:
+        """Its words as the source has them, in one line."""
+        said, at = "", self.start
+        for word in self.words:
+            said += (" " if word.start > at else "") + word.text
+            at = word.end
+        return said
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A sentence, and what is known of its words."""
+    """A sentence with what is known of its words."""
 
     tokens: Sequence[Token]
     kinds: Sequence[Kind]
+    own: Sequence[bool]
     stops: frozenset[str]
-    is_title: bool
-    _joining: list[bool] = field(init=False)
+    joins: list[bool] = field(init=False)
+    """Whether each word may be part of a phrase."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_joining", [self._may_join(at) for at in range(len(self.tokens))])
-
-    def is_own_capital(self, at: int) -> bool:
-        """Whether a word has a capital of its own."""
-        return at > 0 and not self.is_title and self.tokens[at].is_capital and goes_on(self.tokens[at - 1])
-
-    def begins_name(self, at: int) -> bool:
-        """Whether a word such as "new" is part of a name."""
-        if self.is_title or not self.tokens[at].is_capital or at + 1 == len(self.tokens):
-            return False
-        after = self.tokens[at + 1]
-        named = after.is_word and after.is_capital
-        return named and self.tokens[at].text.lower() in lists().name_starts
-
-    def joins(self, at: int) -> bool:
-        """Whether a word may be part of a phrase."""
-        return self._joining[at]
+        object.__setattr__(self, "joins", [self._may_join(at) for at in range(len(self.tokens))])
 
     def _may_join(self, at: int) -> bool:
-        token = self.tokens[at]
-        if not token.is_word or _is_link(token) or token.text in _REQUIREMENTS or _VERSION.match(token.text):
+        token, kind, nouns = self.tokens[at], self.kinds[at], lists().nouns
+        if kind == "other" or _is_link(token) or _NO_TERM.match(token.text):
             return False
-        if self.begins_name(at):
+        folded = token.folded
+        if folded not in self.stops or (token.text.isupper() and len(folded) > 1):
             return True
-        if self.kinds[at] == "other":
-            return False
-        is_acronym = token.text.isupper() and len(token.text) > 1
-        return is_acronym or _fold(token) not in self.stops or self._is_head(at)
-
-    def _is_head(self, at: int) -> bool:
-        """Whether a stop word is the noun of a phrase, as in "fair use" and "literary works"."""
-        folded = _fold(self.tokens[at])
-        is_noun = self.kinds[at] in _NOUNS and not lists().nouns.isdisjoint(
-            (folded, folded.removesuffix("s"))
+        if folded in lists().weak and self.own[at] and at + 1 < len(self.own) and self.own[at + 1]:
+            return True  # "New York"
+        # A stop word is the noun of a phrase in "fair use" and "literary works".
+        before = self.tokens[at - 1].folded
+        return (
+            at > 0
+            and kind in {"noun", "plural"}
+            and not nouns.isdisjoint((folded, folded.removesuffix("s")))
+            and self.kinds[at - 1] in {"noun", "before"}
+            and before not in self.stops
+            and len(before) >= _MIN_LETTERS
         )
-        if not is_noun or at == 0 or self.kinds[at - 1] not in {"noun", "before"}:
-            return False
-        before = _fold(self.tokens[at - 1])
-        return before not in self.stops and len(before) >= _MIN_LETTERS
 
 
-def candidates(sentence: Sequence[Token], kinds: Sequence[Kind], language: str) -> Iterator[Candidate]:
-    """Give the phrases of a sentence whose words are of these kinds, none within another, in order."""
-    line = _Line(sentence, kinds, stop_words(language), is_title(sentence))
-    for run in (part for whole in _runs(line) for part in _shorter(line, whole)):
+def find_phrases(sentence: Sequence[Token], language: str) -> Iterator[Phrase]:
+    """Yield the phrases of a sentence, none within another, in order."""
+    own, stops = _find_own_capitals(sentence), stop_words(language)
+    line = _Line(sentence, _find_kinds(sentence, own, language), own, stops)
+    for run in _find_runs(line):
         found = _trim(line, run)
         words = tuple(sentence[at] for at in found)
-        if words and (_says_something(words, line.stops) or _is_compound(line, found)):
-            typical = line.is_own_capital(found[0]) or (sentence[found[0]].text[0].islower())
-            yield Candidate(words, _is_sure_phrases(words, language, typical=typical), typical)
+        is_spanish = language == "es" and words and not words[0].is_capital
+        if words and not is_spanish and (_says_something(words, stops) or _is_compound(line, found)):
+            typical = own[found[0]] or words[0].text[0].islower()
+            yield Phrase(words, _is_sure(words, language, typical=typical), typical)
+    if language == "es":
+        yield from _find_spanish_phrases(sentence)
 
 
-def _is_compound(line: _Line, found: Sequence[int]) -> bool:
-    """Whether each word says little, and all together something, such as "unit test" and "primary key"."""
-    return len(found) > 1 and all(
-        line.kinds[at] in _COMPOUNDED and _names_something(line, at) for at in found
-    )
-
-
-def _names_something(line: _Line, at: int) -> bool:
-    folded = _fold(line.tokens[at])
-    says_nothing = folded in line.stops and folded not in lists().nouns
-    return line.joins(at) and not (says_nothing or folded in lists().weak or _is_date(folded))
-
-
-def _is_sure_phrases(words: Phrase, language: str, *, typical: bool) -> bool:
-    several, first = len(words) > 1, next(iter(words))
-    if not several and is_rare(first.text, language):
-        return not first.text.endswith("ing") if language == "en" else typical or language == "de"
-    if language == "en":
-        return several or (typical and first.is_capital and not is_common(first.text))
-    if language == "de":
-        return several or len(first.text) >= _COMPOUND
-    return first.is_capital and (several or typical)
-
-
-def _runs(line: _Line) -> Iterator[list[int]]:
-    run: list[int] = []
-    for at in range(len(line.tokens)):
-        joins = line.joins(at)
-        if run and (joins and _is_break(line, run[-1], at)):
-            yield run
-            run = []
-        if joins or (run and _links(line, at)):
+def _find_runs(line: _Line) -> Iterator[list[int]]:
+    run = list[int]()
+    for at, joins in enumerate(line.joins):
+        if run and joins and line.joins[run[-1]]:
+            kinds = line.kinds[run[-1]], line.kinds[at]
+            is_new = kinds[0] == "plural" or (kinds == ("noun", "before") and not line.tokens[at].is_capital)
+            # "the pioneer | James Bowie"
+            is_name = line.tokens[at].is_capital and not line.tokens[at].text.isupper()
+            is_new |= kinds[0] == "noun" and is_name and line.tokens[run[-1]].text[0].islower()
+            if kinds[0] != kinds[1] if "unknown" in kinds else is_new:
+                yield run
+                run = []
+        if joins or (run and _is_within_name(line, at)):
             run.append(at)
         elif run:
             yield run
             run = []
+        if len(run) > _MAX_NAME_WORDS:  # "Ada Lindqvist | of the University of Carrow"
+            cut = next((place for place in range(2, len(run)) if not line.joins[run[place]]), 0)
+            if cut:
+                yield run[:cut]
+                run = run[cut:]
     if run:
         yield run
 
 
-def _is_break(line: _Line, last: int, at: int) -> bool:
-    """Whether a phrase ends between two words: "the pioneer | James Bowie", "Lady Gaga | singt"."""
-    if not line.joins(last):
-        return False
-    kinds = line.kinds[last], line.kinds[at]
-    if "unknown" in kinds:
-        return kinds[0] != kinds[1]
-    if kinds[0] == "plural" or (kinds == ("noun", "before") and not line.tokens[at].is_capital):
-        return True
-    return kinds[0] == "noun" and _is_name(line.tokens[at]) and line.tokens[last].text[0].islower()
-
-
-def _links(line: _Line, at: int) -> bool:
+def _is_within_name(line: _Line, at: int) -> bool:
     """Whether a word stands within a name: "of", the genitive, or the number behind it."""
     before, token = line.tokens[at - 1], line.tokens[at]
-    folded = _fold(token)
     if token.text[0].isdigit():
-        return before.is_capital and len(token.text) <= _MAX_NUMBER_WORDS
-    # The place of the next word that is no link of a name, at most two on
+        return before.is_capital and len(token.text) <= _MAX_DIGITS
     places = range(at + 1, min(at + 3, len(line.tokens)))
     after = next((place for place in places if not _is_link(line.tokens[place])), None)
-    if after is None or not line.joins(after) or not line.tokens[after].is_capital:
+    if after is None or not line.joins[after] or not line.tokens[after].is_capital:
         return False
-    within = _is_link(before) or (before.is_capital and folded not in lists().articles)
-    return within and (_is_link(token) or folded == "'s")
-
-
-def _shorter(line: _Line, run: list[int]) -> Iterator[list[int]]:
-    """A name that is too long is several: "Ada Lindqvist | of the University of Carrow"."""
-    if len(run) > _MAX_NAME_LENGTH:
-        cut = next((at for at in range(2, len(run)) if not line.joins(run[at])), len(run))
-        yield run[:cut]
-        yield run[cut:]
-    else:
-        yield run
+    within = _is_link(before) or (before.is_capital and token.folded not in lists().articles)
+    return within and (_is_link(token) or token.folded == "'s")
 
 
 def _trim(line: _Line, run: list[int]) -> list[int]:
-    """Leave away what stands before and behind the noun and its adjectives; empty when nothing is left."""
+    """Drop the words before and behind the noun and its adjectives; empty when nothing is left."""
     left, right = 0, len(run)
     while right > left and not _ends(line, run[right - 1], alone=right - left == 1):
         right -= 1
-    while left < right and _is_weak_start(line, run[left], run[left + 1] if right - left > 1 else None):
+    while left < right and _is_weak_start(line, run[left : left + 2] if right - left > 1 else [run[left]]):
         left += 1
     kept = run[left:right]
-    name = all(line.tokens[at].is_capital or not line.joins(at) for at in kept)
-    if len(kept) > (_MAX_NAME_LENGTH if name else _MAX_PHRASE_LENGTH):
+    name = all(line.tokens[at].is_capital or not line.joins[at] for at in kept)
+    if len(kept) > (_MAX_NAME_WORDS if name else _MAX_PHRASE_WORDS):
         return [] if name else kept[-_KEPT_OF_LONGER:]
     return kept
 
@@ -285,73 +311,130 @@ def _ends(line: _Line, at: int, *, alone: bool) -> bool:
     said = line.tokens[at].text
     if said[0].isdigit():
         return True
-    if not line.joins(at) or (not alone and _is_no_head(line, at)):
+    if not line.joins[at] or line.kinds[at] not in {"noun", "plural", "unknown"}:
         return False
-    is_noun = line.kinds[at] in {"noun", "plural", "unknown"}
-    return is_noun and (alone or len(said) > 1 or said.isupper())
-
-
-def _is_no_head(line: _Line, at: int) -> bool:
-    """Whether a word ends no phrase: a time, or a verb behind a noun; "literary works" is none."""
-    said = line.tokens[at].text
+    if alone:
+        return True
     is_verb = said in lists().verbs and line.kinds[at - 1] != "before"
-    return is_verb or (said.islower() and _is_date(said))
+    return not is_verb and not (said.islower() and is_date(said)) and (len(said) > 1 or said.isupper())
 
 
-def _is_weak_start(line: _Line, at: int, after: int | None) -> bool:
-    token, kind = line.tokens[at], line.kinds[at]
-    if after is not None and line.begins_name(at):
-        return False
-    if not line.joins(at) or kind == "verb" or token.text[0].isdigit():
+def _is_weak_start(line: _Line, places: Sequence[int]) -> bool:
+    """Whether the first of one or two words begins no phrase."""
+    token, *after = (line.tokens[at] for at in places)
+    if not line.joins[places[0]] or line.kinds[places[0]] == "verb" or token.text[0].isdigit():
         return True
-    if kind == "before" and after is not None and not token.is_capital and _is_name(line.tokens[after]):
-        return True  # "former James Bowie"
-    if kind == "common":
+    if is_date(token.text.casefold()) and (not after or after[0].text[0].isdigit()):
         return True
-    if _is_date(token.text.casefold()) and (after is None or line.tokens[after].text[0].isdigit()):
-        return True
-    return token.text.casefold() in lists().weak or (len(token.text) == 1 and after is not None)
+    is_name = line.own[places[0]] and len(after) > 0 and after[0].is_capital  # "New York"
+    return (token.text.casefold() in lists().weak and not is_name) or (
+        len(token.text) == 1 and len(after) > 0
+    )
 
 
-def _is_name(token: Token) -> bool:
-    """Whether it begins a name, and is no abbreviation, as in "mutual TLS"."""
-    return token.is_capital and not (len(token.text) > 1 and token.text.isupper())
-
-
-def _says_something(words: Phrase, stops: frozenset[str]) -> bool:
-    folded = [word.text.casefold() for word in words]
-    said, nothing = " ".join(folded), _nothings(stops)
-    if said in lists().headings or all(
-        each in nothing or each.removesuffix("s") in nothing or _is_date(each) for each in folded
-    ):
-        return False
-    return len(words) > 1 or len(said) >= _MIN_LETTERS
-
-
-@cache
-def _nothings(stops: frozenset[str]) -> frozenset[str]:
-    """Words that say nothing by themselves, in a language with these stop words."""
+def _says_something(words: Words, stops: frozenset[str]) -> bool:
     known = lists()
-    return known.nouns | known.weak | known.links | stops
+    nothing = (known.nouns, known.weak, known.links, stops)
+    folded = [word.text.casefold() for word in words]
+    said = " ".join(folded)
+    if said in known.headings or (len(words) == 1 and len(said) < _MIN_LETTERS):
+        return False
+    return not all(
+        is_date(each) or any(each in some or each.removesuffix("s") in some for some in nothing)
+        for each in folded
+    )
+
+
+def _is_compound(line: _Line, found: Sequence[int]) -> bool:
+    """Whether words that each say little say something together, as in "unit test" and "primary key"."""
+    if len(found) == 1:
+        return False
+    for at in found:
+        folded = line.tokens[at].folded
+        says_nothing = folded in line.stops and folded not in lists().nouns
+        if not line.joins[at] or line.kinds[at] not in {"noun", "plural", "before"} or says_nothing:
+            return False
+        if folded in lists().weak or is_date(folded):
+            return False
+    return True
+
+
+def _is_sure(words: Words, language: str, *, typical: bool) -> bool:
+    several, first = len(words) > 1, words[0]
+    if not several and is_rare(first.text, language):
+        return not first.text.endswith("ing") if language == "en" else typical or language == "de"
+    if language == "de":
+        return several or len(first.text) >= _COMPOUND
+    if language == "en" and several:
+        return True
+    return first.is_capital and (several or typical)
 
 
 def _is_link(token: Token) -> bool:
-    """Whether it stands within names only: "of", but not "OF"."""
-    said = token.text
-    return said.casefold() in lists().links and not (said.isupper() and len(said) > 1)
+    """Whether a word stands only within names: "of", but not "OF"."""
+    return token.text.casefold() in lists().links and not (token.text.isupper() and len(token.text) > 1)
 
 
-def _fold(token: Token) -> str:
-    return token.text.casefold().replace("’", "'")
+# Noun phrases of Spanish: a noun behind an article or a preposition, an adjective, "de" with another noun.
+
+_MAX_SPANISH_WORDS = 5
+_SPANISH_VERB = re.compile(r"(?:[aeo]n|r[oá]n|aba|ía|ó|ará|erá|irá|aría)$")
+_SPANISH_ADJECTIVE = re.compile(
+    r"(?:al|ar|iv[oa]|ic[oa]|os[oa]|ad[oa]|id[oa]|ari[oa]|ori[oa]|bl|ant|ient|ent|an[oa]|n[oa]|e[oa]|il|dor[a]?)(?:e?s)?$"
+    r"|(?:bl|ant|ent)es?$"
+)
+_GENDER = re.compile(r"(?:o|a|os|as)$")
 
 
-def _is_date(folded: str) -> bool:
-    """Whether a word is a number or of a time, such as "2001", "july" or "jul-2001"."""
-    parts = folded.split("-")
-    return all(part in lists().dates or not any(map(str.isalpha, part)) for part in parts)
+def _find_spanish_phrases(sentence: Sequence[Token]) -> Iterator[Phrase]:
+    """Yield the noun phrases in small letters."""
+    stops = stop_words("es")
+    small = [
+        each.is_word and each.text.islower() and len(each.text) >= _MIN_LETTERS
+        and not each.text.endswith("mente") and each.text not in stops
+        for each in sentence
+    ]  # fmt: skip
+
+    def find_end(at: int) -> int:
+        """Return the place behind a noun and the adjective that may follow it; `at` if it is no noun."""
+        if at >= len(sentence) or not small[at] or sentence[at - 1].folded not in lists().es_openers:
+            return at
+        is_described = at + 1 < len(sentence) and small[at + 1] and _is_spanish_adjective(sentence, at + 1)
+        return at + 1 + is_described
+
+    at = 1
+    while at < len(sentence):
+        end = find_end(at)
+        while at < end < len(sentence) and end - at + 2 <= _MAX_SPANISH_WORDS and sentence[end].text == "de":
+            behind = find_end(end + 1)
+            if behind == end + 1:
+                break
+            end = behind
+        if end > at:
+            sure = end - at > 1 or is_rare(sentence[at].text, "es")
+            yield Phrase(tuple(sentence[at:end]), is_sure=sure, is_typical=True)
+        at = max(end, at + 1)
 
 
-# Names that a document shortens, abbreviates, or makes longer once: one concept with the usual one.
+def _is_spanish_adjective(sentence: Sequence[Token], at: int) -> bool:
+    """Whether the word behind a noun describes it, by its ending and what follows: not "confirma el"."""
+    said, noun = sentence[at].text, sentence[at - 1].text
+    behind = sentence[at + 1].text if at + 1 < len(sentence) else "."
+    is_verb = said.endswith(("a", "e")) and (behind in lists().es_objects or behind[0].isdigit())
+    if is_verb or _SPANISH_VERB.search(said):
+        return False
+    own, other = _GENDER.search(said), _GENDER.search(noun)
+    if _SPANISH_ADJECTIVE.search(said) and (own is None or said.endswith("s") == noun.endswith("s")):
+        return True
+    return own is not None and other is not None and own[0] == other[0]
+
+
+# Names that a document shortens, abbreviates, or extends once: one concept with the usual one.
+
+_MIN_NESTING = 3
+"""Words of a phrase that may hold another one of several words."""
+_APART = 4
+"""Characters between a name and its abbreviation, such as ' ("'."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,132 +445,84 @@ class Mention:
     """Its place among those read."""
     sentence: tuple[int, int]
     """In code points of the source's text."""
-    phrase: Candidate
+    phrase: Phrase
 
     @property
-    def said(self) -> str:
-        """As the text has it, in one line."""
-        return "".join(_spaced(self.phrase))
+    def place(self) -> tuple[int, int]:
+        return self.source, self.phrase.start
 
-
-_MIN_NESTING = 3
-"""Words of a phrase that may hold another one of several words."""
-_APART = 4
-"""Characters between a name and its abbreviation, such as ' ("'."""
-
-_SON_OF = re.compile("^Ma?c(?=[A-Z])")
 
 Group = list[Mention]
+"""Mentions of one phrase."""
 
 
 def join_variants(groups: Sequence[Group]) -> list[Group]:
-    """Put together what means one thing, the longer name first; the order of the others stays."""
+    """Join groups that mean one thing, the longer name first; the order of the others stays."""
     nested = _join_nested(groups)
-    long_of = {**_abbreviations(nested), **_short_names(nested)}
+    long_of = {**_find_abbreviations(nested), **_find_short_names(nested)}
     joined = {at: [*group] for at, group in enumerate(nested) if at not in long_of}
     for short, long in long_of.items():
         joined.get(long_of.get(long, long), []).extend(nested[short])
-    return [sorted(group, key=lambda each: (each.source, each.phrase.start)) for group in joined.values()]
+    return [sorted(group, key=lambda each: each.place) for group in joined.values()]
 
 
 def _join_nested(groups: Sequence[Group]) -> list[Group]:
-    """A phrase that is said once, and holds another one that is said by itself, is taken for that one."""
+    """Take a phrase with one mention for another one that it begins or ends with, the longest."""
     by_key = {_key(group[0].phrase.words): at for at, group in enumerate(groups)}
     joined = [[*group] for group in groups]
     for at, group in enumerate(groups):
         words = group[0].phrase.words
         if len(group) > 1 or len(words) < _MIN_NESTING or words[-1].is_capital:
             continue
-        for part in _parts(words):
-            other = by_key.get(_key(part))
-            if other is not None:
-                joined[other].append(replace(group[0], phrase=replace(group[0].phrase, words=part)))
-                joined[at] = []
-                break
+        lengths = range(len(words) - 1, 1, -1)
+        parts = (part for length in lengths for part in (words[-length:], words[:length]))
+        known = next((part for part in parts if _key(part) in by_key), None)
+        if known:
+            shorter = replace(group[0], phrase=replace(group[0].phrase, words=known))
+            joined[by_key[_key(known)]].append(shorter)
+            joined[at] = []
     return [group for group in joined if group]
 
 
-def _parts(words: Phrase) -> Iterator[Phrase]:
-    """Its first and last words, two at least, the longest first."""
-    for length in range(len(words) - 1, 1, -1):
-        yield words[-length:]
-        yield words[:length]
-
-
-def _key(words: Phrase) -> tuple[str, ...]:
+def _key(words: Words) -> tuple[str, ...]:
     return (*(word.text.casefold() for word in words[:-1]), words[-1].text.casefold().removesuffix("s"))
 
 
-def _abbreviations(groups: Sequence[Group]) -> dict[int, int]:
-    """Which group says in capitals what another one spells out just before: World Trade Union (WTU)."""
+def _find_abbreviations(groups: Sequence[Group]) -> dict[int, int]:
+    """Find which group has the initials of another one just before it: World Trade Union (WTU)."""
     ends: defaultdict[tuple[int, tuple[int, int]], list[tuple[int, int]]] = defaultdict(list)
     for at, group in enumerate(groups):
         for each in group if len(group[0].phrase.words) > 1 else ():
             ends[each.source, each.sentence].append((each.phrase.end, at))
-    return {
-        at: long
-        for at, group in enumerate(groups)
-        if len(group[0].phrase.words) == 1 and group[0].said.isupper()
-        for each in group
-        for end, long in ends[each.source, each.sentence]
-        if 0 < each.phrase.start - end <= _APART and _abbreviates(each.said, groups[long][0].phrase.words)
-    }
+    found = dict[int, int]()
+    for at, group in enumerate(groups):
+        short = group[0].phrase.text
+        for each in group if len(group[0].phrase.words) == 1 and short.isupper() else ():
+            for end, long in ends[each.source, each.sentence]:
+                words = groups[long][0].phrase.words
+                initials = "".join(word.text[0].upper() for word in words)
+                named = "".join(word.text[0].upper() for word in words if not _is_link(word))
+                if 0 < each.phrase.start - end <= _APART and short in {initials, named}:
+                    found[at] = long
+    return found
 
 
-def _abbreviates(short: str, words: Phrase) -> bool:
-    initials = [word.text[0].upper() for word in words]
-    without_links = [word.text[0].upper() for word in words if word.text.casefold() not in lists().links]
-    return list(short) in (initials, without_links)
-
-
-def _short_names(groups: Sequence[Group]) -> dict[int, int]:
-    """Which group is the last word of one name of several words: Castellan of Helen Castellan."""
+def _find_short_names(groups: Sequence[Group]) -> dict[int, int]:
+    """Find which group is the last word of one longer name only, before it: Castellan of Helen Castellan."""
     full: defaultdict[str, list[int]] = defaultdict(list)
     for at, group in enumerate(groups):
         words = group[0].phrase.words
         if len(words) > 1 and all(word.is_capital and word.text.isalpha() for word in words):
             full[words[-1].text].append(at)
-    headline = min(((each.source, each.sentence) for group in groups for each in group), default=None)
-    return {
-        at: full[group[0].said][0]
-        for at, group in enumerate(groups)
-        if len(group[0].phrase.words) == 1
-        and len(full.get(group[0].said, ())) == 1
-        and _is_short_for(group, groups[full[group[0].said][0]], headline)
-    }
-
-
-def _is_short_for(short: Group, long: Group, headline: tuple[int, tuple[int, int]] | None) -> bool:
-    """Whether one name stands for another one that ends with it.
-
-    What is said before the longer name does not, as Python for Pure Python, but in the first sentence, where
-    the longer one has no common word as Helen Castellan has none; nor does one with inner capitals where it
-    has, as TypeScript for Python TypeScript; nor what the text writes small, too; nor APIs.
-    """
-    if not all(_is_name_variants(each.said) for each in short):
-        return False
-    before = [each for each in short if (each.source, each.phrase.start) < _place(long)]
-    if not before and all(_SON_OF.sub("", each.said).istitle() for each in short):
-        return True
-    is_plain = any(is_common(word.text) for word in long[0].phrase.words[:-1])
-    return not is_plain and all((each.source, each.sentence) == headline for each in before)
-
-
-def _is_name_variants(said: str) -> bool:
-    """Whether a word is written as names are, and is no plural of an abbreviation."""
-    return said[0].isupper() and any(map(str.islower, said)) and not said[:-1].isupper()
-
-
-def _place(group: Group) -> tuple[int, int]:
-    """Of the first mention."""
-    return min((each.source, each.phrase.start) for each in group)
-
-
-def _spaced(phrase: Candidate) -> Iterator[str]:
-    at = phrase.start
-    for word in phrase.words:
-        yield (" " if word.start > at else "") + word.text
-        at = word.end
+    found = dict[int, int]()
+    for at, group in enumerate(groups):
+        long = full.get(group[0].phrase.text, [])
+        if len(group[0].phrase.words) > 1 or len(long) != 1:
+            continue
+        first = min(each.place for each in groups[long[0]])
+        if all(each.phrase.text.istitle() and each.place > first for each in group):
+            found[at] = long[0]
+    return found
 
 
 # The concepts of a document: phrases of one meaning together, the most telling first.
@@ -501,14 +536,12 @@ _STEMMERS = {
 }  # fmt: skip
 _ENDING = 2
 """Letters by which two forms of a word differ in length."""
-_WORD_SAID = range(3, 9)
-"""How often a document says a word that is a concept of it, by its length."""
-_WORDS_A_SAYING = 150
-_PHRASE_SAID = 2
-"""And a phrase that may be none by its words."""
-_SAID_ONCE = 3.0
-"""How much less a phrase of common words says that a document says once."""
-_MAX_TERMS = 5
+_MIN_MENTIONS = range(3, 9)
+"""Mentions that a single common word needs, by the length of its document."""
+_WORDS_A_MENTION = 150
+_ONCE = 3.0
+"""How much less a phrase of common words says that has one mention."""
+_MAX_FORMS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -526,84 +559,62 @@ class RankedPhrase:
     """Folded."""
 
 
-def rank(
-    mentions: Sequence[Mention], weights: Mapping[str, float], language: str, words: int
+def rank_phrases(
+    mentions: Sequence[Mention], weights: Mapping[str, float], language: str, count: int
 ) -> list[RankedPhrase]:
-    """Put the forms of one phrase together and order them, the best first; ties by their labels.
+    """Join the forms of one phrase and order the phrases, the best first; ties by their labels.
 
     Args:
         mentions: of a document, in reading order.
         weights: of its words, the less the better.
         language: of the document, or empty.
-        words: how many the document has.
+        count: words in the document.
     """
-    unknown = typical(dict(weights))
-    groups = [
-        each
-        for each in join_variants(list(_groups(mentions, language)))
-        if len(each) >= _min_mentions(each, words)
-    ]
-    found = [_rank(each, weights, unknown, language) for each in groups]
+    unknown = median(weights.values()) if weights else 1.0
+    least = min(max(count // _WORDS_A_MENTION, _MIN_MENTIONS.start), _MIN_MENTIONS.stop - 1)
+    found = list[RankedPhrase]()
+    for group in join_variants(list(_group(mentions, language))):
+        is_sure = any(each.phrase.is_sure for each in group)
+        if is_sure or len(group) >= (2 if len(group[0].phrase.words) > 1 else least):
+            found.append(_rank(group, weights, unknown, language))
     return sorted(found, key=lambda each: (each.weight, each.label))
 
 
-def _min_mentions(group: Sequence[Mention], words: int) -> int:
-    """How often a phrase is to be said."""
-    if any(each.phrase.is_sure for each in group):
-        return 1
-    if len(group[0].phrase.words) > 1:
-        return _PHRASE_SAID
-    return min(max(words // _WORDS_A_SAYING, _WORD_SAID.start), _WORD_SAID.stop - 1)
-
-
-def _rank(
-    group: Sequence[Mention], weights: Mapping[str, float], unknown: float, language: str
-) -> RankedPhrase:
-    label, *others = _forms(group)
+def _rank(group: Group, weights: Mapping[str, float], unknown: float, language: str) -> RankedPhrase:
     words = max(group, key=lambda each: len(each.phrase.words)).phrase.keys
     stops = stop_words(language)
     weighed = [weights.get(word, unknown) for word in words if word not in stops and word[0].isalpha()]
     weight = prod(weighed) / (len(group) * (1 + sum(weighed)))  # YAKE's for several words
-    once = len(group) == 1 and group[0].phrase.words[-1].text.islower()
-    weight *= _SAID_ONCE if once else 1
-    return RankedPhrase(label, tuple(others[:_MAX_TERMS]), weight, tuple(group), frozenset(words))
-
-
-def _forms(group: Sequence[Mention]) -> list[str]:
-    """The ways a phrase is written, the label first: as it stands within a sentence, most often, first."""
-    counts = Counter(each.said for each in group)
-    own = Counter(each.said for each in group if each.phrase.is_typical)
+    if len(group) == 1 and group[0].phrase.words[-1].text.islower():
+        weight *= _ONCE
+    # The label is the form that is most often within a sentence, of all the words.
+    counts = Counter(each.phrase.text for each in group)
+    own = Counter(each.phrase.text for each in group if each.phrase.is_typical)
     full = max(len(each.phrase.words) for each in group)
-    short = {each.said for each in group if len(each.phrase.words) < full}
-    ordered = sorted(counts, key=lambda said: (said in short, -own[said], -counts[said]))
-    folded: dict[str, str] = {}
-    for said in ordered:
-        folded.setdefault(said.casefold(), said)
-    return list(folded.values())
+    short = {each.phrase.text for each in group if len(each.phrase.words) < full}
+    forms = dict[str, str]()
+    for said in sorted(counts, key=lambda said: (said in short, -own[said], -counts[said])):
+        forms.setdefault(said.casefold(), said)
+    label, *others = forms.values()
+    return RankedPhrase(label, tuple(others[:_MAX_FORMS]), weight, tuple(group), frozenset(words))
 
 
-def _groups(mentions: Sequence[Mention], language: str) -> Iterator[list[Mention]]:
+def _group(mentions: Sequence[Mention], language: str) -> Iterator[Group]:
+    """Yield the mentions of one phrase, whatever the form of its last word."""
     name = _STEMMERS.get(language)
     stem = cast("Callable[[str], str]", Stemmer.Stemmer(name).stemWord) if name else str
-    alike: defaultdict[tuple[str, ...], list[Mention]] = defaultdict(list)
+    alike: defaultdict[tuple[str, ...], list[tuple[str, Group]]] = defaultdict(list)
     for each in mentions:
         *before, last = each.phrase.keys
-        alike[*before, stem(last)].append(each)
-    for group in alike.values():
-        yield from _apart(group)
-
-
-def _apart(group: Iterable[Mention]) -> Iterator[list[Mention]]:
-    """Part what a stemmer puts together: forms of one word differ in their last letters only."""
-    parts: list[tuple[str, list[Mention]]] = []
-    for each in group:
-        last = each.phrase.keys[-1]
-        fitting = [part for form, part in parts if _is_form(form, last)]
-        if not fitting:
-            fitting = [list[Mention]()]
-            parts.append((last, fitting[0]))
-        fitting[0].append(each)
-    return (part for _, part in parts)
+        groups = alike[*before, stem(last)]
+        # A stemmer joins different words: forms of one word differ in their last letters only.
+        fitting = next((group for form, group in groups if _is_form(form, last)), None)
+        if fitting is None:
+            groups.append((last, [each]))
+        else:
+            fitting.append(each)
+    for groups in alike.values():
+        yield from (group for _, group in groups)
 
 
 def _is_form(one: str, other: str) -> bool:

@@ -33,8 +33,8 @@ HOMES: dict[str, str | tuple[str, ...]] = {
     "tokenizers": ("kg_api/providers/", "kg_api/text/sentence_vectors.py"),
     "cohere": "kg_api/providers/cohere_sdk.py",
     "safetensors": "kg_api/text/sentence_vectors.py",
-    "yake_rust": "kg_api/extraction/tagging.py",
-    "textblob": "kg_api/extraction/tagging.py",
+    "yake_rust": "kg_api/extraction/language.py",
+    "textblob": "kg_api/extraction/language.py",
     "Stemmer": ("kg_api/extraction/phrases.py", "kg_api/graph/text_analysis.py"),
     "rapidfuzz": (
         "kg_api/extraction/replies.py",

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.extraction.keyphrases import MAX_LABEL_LENGTH, MAX_QUOTE_LENGTH, QUOTES, KeyphraseExtractor
-from kg_api.extraction.tagging import lists, stop_words
+from kg_api.extraction.language import lists, stop_words
 from kg_api.graph.vectors import SourceText
 from kg_api.schemas.concepts import Extraction
 from tests.support.growth import assert_linear

@@ -24,12 +24,12 @@ def test_mentions_are_gone_through_once_however_many_sources_there_are(
             return super().__iter__()
 
     read: list[int] = []
-    real = keyphrases.rank
+    real = keyphrases.rank_phrases
 
     def rank(*args: Any) -> list[Any]:
         return [replace(each, mentions=Counted(each.mentions)) for each in real(*args)]
 
-    monkeypatch.setattr(keyphrases, "rank", rank)
+    monkeypatch.setattr(keyphrases, "rank_phrases", rank)
     texts = [f"Grace Hopper met Alan Turing{'' if at % 2 else ' in Silver Springs'}." for at in range(50)]
     document = [SourceText(f"s{at}", "d", at, (), 0, text, "h") for at, text in enumerate(texts)]
     found = keyphrases.find(document, 6)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.extraction.spaceless import chinese_phrases, japanese_phrases
-from kg_api.extraction.tagging import simplify
+from kg_api.extraction.language import simplify
+from kg_api.extraction.spaceless import find_chinese_phrases, find_japanese_phrases
 from tests.support.growth import assert_linear
 from tests.support.keyphrases import extract, labels, sources
 
@@ -23,7 +23,6 @@ from tests.support.keyphrases import extract, labels, sources
         ("作者享有发表权和署名权。", {"发表权", "署名权"}, {"发表", "权"}),
         ("主节点失效时，通过选举算法选出新的主节点。", {"主节点", "选举算法"}, {"算法选出", "新的主节点"}),
         ("患者应当定期检测糖化血红蛋白。", set[str](), {"检测糖化", "检测糖化血红蛋白", "定期检测"}),
-        ("托马斯·戴维斯和卢克·坎克利入选了。", {"托马斯·戴维斯", "卢克·坎克利"}, {"托马斯", "坎克利"}),
         ("女神卡卡演唱了国歌。", {"国歌"}, {"演唱", "演唱了国歌"}),
         ("这是一个问题，原因是时间。", set[str](), {"问题", "原因", "时间", "一个问题"}),
         ("资料库管理系统是一种软体。", {"资料库管理系统"}, {"一种软体"}),
@@ -100,7 +99,7 @@ CHARACTERS = st.text(
 
 @given(st.one_of(st.text(max_size=80), CHARACTERS))
 def test_words_of_phrases_stand_in_order_within_the_text(text: str) -> None:
-    for find in (chinese_phrases, japanese_phrases):
+    for find in (find_chinese_phrases, find_japanese_phrases):
         for words, _ in find(text):
             places = list(_flat(words))
             assert places == sorted(places)
@@ -118,7 +117,7 @@ def _flat(words: tuple[tuple[int, int], ...]) -> Iterator[int]:
 def test_it_takes_as_long_as_the_text_is_long(piece: str) -> None:
     def seconds(size: int) -> float:
         begun = time.process_time()
-        for find in (chinese_phrases, japanese_phrases):
+        for find in (find_chinese_phrases, find_japanese_phrases):
             list(find(piece * size))
         return time.process_time() - begun
 

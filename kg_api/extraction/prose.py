@@ -1,0 +1,160 @@
+"""The prose of a source: its sentences, with code, markup and addresses masked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from kg_api.extraction.language import lists
+from kg_api.schemas.documents import BlockKind, SourceBlock
+from kg_api.text.sentences import sentence_borders
+
+_MASK = "\x01"
+"""Stands for what is no prose, character for character, so that offsets stay."""
+_UNREAD: frozenset[BlockKind] = frozenset({"code", "other"})
+_RULE = re.compile(r"[\W_]*$")
+_DIRECTIVE = re.compile(r"\s*\.\. (?:[\w:-]+::|_[^:]{1,200}:)")
+_MARKER = re.compile(r"\s*(?:(?:[-+*•·‣>]|#{1,6}|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\.\. \[[^\]]{1,40}\])\s+)+")
+_FIELD = re.compile(r"\s*:?(\w[\w-]{0,24}(?: [\w-]{1,15})?):(?=\s|$)")
+_UNMARKED_CODE = re.compile(
+    r"\s*(?:>>>|\.\.\.\s|\$ |% |#!|//|/\*|\*/|@\w+(?:\(|$)|import [\w.]+\s*(?:$|,|as )|from [\w.]+ import "
+    r"|(?:async )?def \w+|class \w+\s*[(:{]|return\b.*[(\[;=]"
+    r"|(?:const|let|var|public|private|static|func) \w+\s*[\w:=({<.]|[\w.\[\]\"']+\s*(?:[-+*/|&^]|:)?=\s*\S"
+    r"|[\w.]+\(.*\)\s*[;:{]?\s*$|[\"'][\w-]+[\"']\s*:)"
+)
+"""A line of code in a block of any kind: text that was copied from a page has code that nothing marks."""
+_STATEMENT = re.compile(
+    r"\s*(?:(?:if|for|while|with|elif|except)\b.*:\s*$|(?:else|try|finally):|(?:fn|pub|use) \w+\s*[\w:=({<.]"
+    r"|</?\w+[^>]*>\s*$)"
+)
+"""A line of program text that is code; elsewhere it would be prose."""
+_SYMBOLS = re.compile(r"[{}\[\]()<>=;_\\|$#@\"`+*&^%~/]")
+_DENSE = 0.12
+"""Share of characters of code above which a line or a sentence is data, such as a row of figures."""
+_INDENTED_DENSE = 0.05
+"""The same for an indented line of program text."""
+_WRAPPED = range(45, 160)
+"""Lengths of a line that was broken where it was full, so that its sentence goes on in the next."""
+
+_NOT_PROSE = re.compile(
+    r"""
+    ``[^`\n]+(?:\n[^`\n]+)?``                       # code in a line of reStructuredText
+    | :[\w:+.-]{1,30}:(?=`)                          # the name of a role; what it says is masked below
+    | (?<=<)[^<>`\n]{1,300}(?=>`_)                   # the target of a link
+    | (?<![`\w])`[^`\n]{1,200}`(?!_)                 # code in a line
+    | <code\b[^<>]{0,300}>[^<>]{0,300}</code>        # code in a line of HTML
+    | \]\([^()\s]{0,500}\)                           # the target of a link in Markdown
+    | \b(?:https?|ftp|file|mailto|urn):\S{1,2000} | \bwww\.\S{1,2000}
+    | [\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64})+
+    | </?[A-Za-z!][^<>\n]{0,300}>                    # tags
+    | &\#?\w{1,10};
+    | \[[\w\#*]{1,12}\]_?
+    | (?<!\w)--?[a-z][\w-]{0,60}                     # options of a command
+    | (?<![\w.])[\w$%~\\]{0,60}(?:[_\\=$]|::|\.(?=\w{2})|\(\))[\w$.%/\\=:()\[\]-]{0,500}   # names of code
+    | (?<!\w)[~.\w-]{0,60}/[\w.-]{1,60}/[\w./-]{0,500}   # paths
+    | (?<!\w)[a-z]{2,40}[A-Z]\w{0,60}                # camelCase
+    | [%$]\w{1,60} | \{[^{}\n]{0,200}\}
+    """,
+    re.VERBOSE,
+)
+_TITLED_LINK = re.compile(r"(?<![`\w])`([^`<>\n]{1,200})(?:<[^`<>\n]{1,300}>)?`__?")
+_CODE_SPAN = re.compile(r"(?<!`)(`{1,2})[^`\n]{1,80}\1(?!`)")
+_ABBREVIATIONS = re.compile(r"(?:\w\.)+\w?\.?")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of prose, or a line that stands for itself."""
+
+    start: int
+    """In code points of the source's text, as `end`."""
+    end: int
+    text: str
+    """text[start:end] of the source, with control characters for what is no prose."""
+
+
+def sentences(text: str, blocks: Sequence[SourceBlock]) -> Iterator[Sentence]:
+    """Give the sentences of a source, in order. None reaches over a block or an item, and code has none."""
+    linked = _TITLED_LINK.sub(lambda found: f" {found[1]}{_MASK * (len(found[0]) - len(found[1]) - 1)}", text)
+    masked = _NOT_PROSE.sub(_mask, linked)
+    for start, end in _joined_lines(text, blocks):
+        borders = [start, *sentence_borders(text, start, end), end]
+        for begin, stop in pairwise(borders):
+            within = text[begin:stop]
+            first = begin + len(within) - len(within.lstrip())
+            last = begin + len(within.rstrip())
+            if first < last and not _is_dense(text[first:last]):
+                yield Sentence(first, last, masked[first:last])
+
+
+def code_lines(text: str, blocks: Sequence[SourceBlock]) -> Iterator[tuple[int, int]]:
+    """Give the lines of a source's blocks of code, without the blanks around them."""
+    ends = (*(block.start for block in blocks[1:]), len(text))
+    for block, end in zip(blocks, ends, strict=False):  # of a source whose blocks are not known, none
+        start = block.start
+        for line in text[start:end].split("\n") if block.kind == "code" else ():
+            body = line.strip()
+            if body:
+                begin = start + line.index(body)
+                yield begin, begin + len(body)
+            start += len(line) + 1
+
+
+def _mask(found: re.Match[str]) -> str:
+    said = found[0]
+    return said if _ABBREVIATIONS.fullmatch(said) else _MASK * len(said)
+
+
+def _joined_lines(text: str, blocks: Sequence[SourceBlock]) -> Iterator[tuple[int, int]]:
+    """Spans of prose whose lines belong together, within a block each."""
+    ends = (*(block.start for block in blocks[1:]), len(text))
+    for block, end in zip(blocks or (SourceBlock("paragraph", 0),), ends, strict=True):
+        if block.kind not in _UNREAD:
+            says_nothing = _is_no_comment if block.kind == "program" else _says_nothing
+            yield from _join(text, block.start, end, says_nothing)
+
+
+def _join(text: str, start: int, end: int, says_nothing: Callable[[str], bool]) -> Iterator[tuple[int, int]]:
+    begin, stop, wrapped = -1, start, False
+    for line in text[start:end].split("\n"):
+        skipped = says_nothing(line)
+        body = start if skipped else start + _find_start(line)
+        goes_on = wrapped or line.lstrip()[:1].islower()
+        if begin < 0 or body != start or skipped or not goes_on:
+            if begin >= 0:
+                yield begin, stop
+            begin = -1 if skipped else body
+        start += len(line) + 1
+        stop = start - 1
+        wrapped = len(line.rstrip()) in _WRAPPED
+    if begin >= 0:
+        yield begin, stop
+
+
+def _find_start(line: str) -> int:
+    """Where a line begins to say something: behind its marks and the name of its field."""
+    marks = _MARKER.match(line)
+    at = marks.end() if marks else 0
+    field = _FIELD.match(line, at)
+    return field.end() if field and field.end() < len(line.rstrip()) else at
+
+
+def _says_nothing(line: str) -> bool:
+    """Whether a line is blank or a rule, names a directive, or is a field that says nothing of the text."""
+    field = _FIELD.match(line)
+    known = field is not None and field[1].lower() in lists().data_fields
+    return known or _is_dense(line) or any(each.match(line) for each in (_RULE, _DIRECTIVE, _UNMARKED_CODE))
+
+
+def _is_no_comment(line: str) -> bool:
+    """Whether a line of program text is code, or says nothing for another reason."""
+    dense = line.startswith(("    ", "\t")) and _is_dense(line, _INDENTED_DENSE)
+    return dense or _STATEMENT.match(line) is not None or _says_nothing(line)
+
+
+def _is_dense(said: str, share: float = _DENSE) -> bool:
+    """Whether so many of the characters are those of code, apart from what is marked as code within text."""
+    plain = _TITLED_LINK.sub("", _CODE_SPAN.sub("", said))
+    return len(_SYMBOLS.findall(plain)) > len(said.strip()) * share
