@@ -24,7 +24,7 @@ from kg_cli.documents import folders, library
 from kg_cli.documents.ingest import conversation, ingest
 from kg_cli.evaluate import commands as evaluate
 from kg_cli.jobs import commands as jobs
-from kg_cli.mcp.commands import mcp
+from kg_cli.mcp import mcp
 from kg_cli.proposals import commands as proposals
 from kg_cli.search.commands import (
     answer,

@@ -1,4 +1,7 @@
-"""Citation ids: `source_id#start-end`, offsets in code points of the document's text, the end excluded."""
+"""Answers of tools: passages with citation ids, given step by step within a budget of tokens.
+
+A citation id is `source_id#start-end`, offsets in code points of the document's text, the end excluded.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,13 @@ import re
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, Self, TypeVar
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from kg_api.errors import Conflict, InvalidInput
-from kg_api.schemas.base import Answer, Body, CursorForm, Page, digest_cursors
-from kg_api.schemas.search import Degradation, SourcePlace
-from kg_api.schemas.vocabulary import SourceKind
+from kg_api.schemas.base import Body, CursorForm, Page, digest_cursors
+from kg_api.schemas.search import SourcePlace
 
 _FORM = re.compile(r"(?P<source>[^#\s]{1,100})(?:#(?P<start>\d{1,10})-(?P<end>\d{1,10}))?")
 
@@ -146,16 +148,9 @@ def invisible_in(text: str) -> list[str]:
     return [kind for kind in _RANGES if kind in found]
 
 
-# What all tools' answers share.
+# Answers are JSON objects without nulls: what is unset is left out.
 
-
-class More(Answer):
-    """What is left, and how to get it."""
-
-    left: int
-    """How many items are not in this answer, or not wholly."""
-    cursor: str
-    how: str
+Item = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,58 +161,45 @@ class InlineImage:
     content_type: str
 
 
-class ToolAnswer(Answer):
-    """An answer that may go on."""
-
-    degraded: list[Degradation] = Field(default_factory=list[Degradation])
-    """What could not be done, and what was done instead."""
-    more: More | None = None
-    """Unset: this is all."""
-    shown: list[InlineImage] = Field(default_factory=list[InlineImage], exclude=True)
-    """Sent as blocks of their own, and then without structured content: clients that know that show nothing
-    else."""
+def item(**fields: Any) -> Item:
+    """Make an object of the fields that are set."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
-class Passage(Answer):
-    """Text of a document, unchanged, and where it stands."""
-
-    citation: str
-    """Cite the passage by this; get_source_context takes it."""
-    text: str
-    continues: bool | None = None
-    """The text goes on in the next answer."""
-    invisible: list[str] | None = None
-    """Invisible characters."""
-
-    def model_post_init(self, context: Any, /) -> None:
-        """Mark the text; it stays as it is."""
-        del context
-        self.invisible = invisible_in(self.text) or None
-
-    def between(self, start: int, end: int) -> Self:
-        """A part of it with its own citation; `start` and `end` are code points of the text."""
-        if (start, end) == (0, len(self.text)):
-            return self
-        cited = read_citation(self.citation)[1]
-        text = self.text[start:end]
-        part: dict[str, Any] = {"text": text, "continues": end < len(self.text) or None}
-        part["invisible"] = invisible_in(text) or None
-        if cited is not None:
-            part["citation"] = str(cited.part(start, end))
-        return self.model_copy(update=part)
+def passage(citation: str, text: str, **fields: Any) -> Item:
+    """Make an object with the unchanged text of a document, and the citation to quote it by."""
+    return item(citation=citation, text=text, invisible=invisible_in(text) or None, **fields)
 
 
-def cite(source_id: str, start: int, end: int) -> str:
-    """The citation id of a place."""
-    return str(CitationPlace(source_id, start, end))
+def place_of(source: SourcePlace) -> str:
+    """Cite a whole source."""
+    return str(CitationPlace(source.source_id, source.start, source.end))
 
 
-def kind_of(place: SourcePlace) -> SourceKind | None:
-    """What a source is, where that is to be told: no passage."""
+def kind_of(place: SourcePlace) -> str | None:
+    """Return the kind of a source that is no passage."""
     return None if place.kind == "passage" else place.kind
 
 
-# Keeping an answer within a number of tokens, and telling what is left. Pure.
+def cut(found: Item, start: int, end: int) -> Item:
+    """Return a part of a passage with its own citation; `start` and `end` are code points of the text."""
+    text: str = found["text"]
+    if (start, end) == (0, len(text)):
+        return found
+    cited = read_citation(found["citation"])[1]
+    text, goes_on = text[start:end], end < len(text)
+    part: Item = {
+        **found,
+        "text": text,
+        "continues": goes_on or None,
+        "invisible": invisible_in(text) or None,
+    }
+    if cited is not None:
+        part["citation"] = str(cited.part(start, end))
+    return item(**part)
+
+
+# Keeping an answer within a number of tokens, and telling what is left.
 
 ASCII_A_TOKEN = 2.75
 OTHER_BYTES_A_TOKEN = 2
@@ -226,68 +208,60 @@ FOR_MORE = 100
 MIN_ROOM = 64
 """Tokens of items that an answer has room for in any case, so that a walk always gets on."""
 
-ItemT = TypeVar("ItemT", bound=BaseModel)
-
 
 def tokens_of(text: str) -> int:
-    """An estimate on the careful side, for an agent's tokenizer is not known."""
+    """Return an estimate on the careful side, for an agent's tokenizer is not known."""
     other = len(text.encode("utf-8", "replace")) - (plain := sum(map(str.isascii, text)))
     return math.ceil(plain / ASCII_A_TOKEN + other / OTHER_BYTES_A_TOKEN)
 
 
-def tokens_of_json(value: BaseModel) -> int:
-    """The estimate for a value as it is sent."""
-    return tokens_of(value.model_dump_json(exclude_none=True))
+def to_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def room_in(frame: BaseModel, token_budget: int) -> int:
-    """How many tokens are left for items, beside an answer that has none yet."""
-    return max(token_budget - tokens_of_json(frame) - FOR_MORE, MIN_ROOM)
+def tokens_of_json(value: object) -> int:
+    return tokens_of(to_json(value))
 
 
-def fill(items: Sequence[ItemT], position: Position, room: int) -> tuple[list[ItemT], Position]:
-    """The items that have room from a position on, and the position behind them.
+def fill(items: Sequence[Item], position: Position, room: int) -> tuple[list[Item], Position]:
+    """Return the items that have room from a position on, and the position behind them.
 
     An item that has no room goes to the next answer; the first one is divided when it is a passage, and given
     as it is when it is not.
     """
-    taken: list[ItemT] = []
+    taken: list[Item] = []
     at, offset = position.index, position.offset
     while at < len(items):
-        item = _rest(items[at], offset)
-        cost = tokens_of_json(item) + 1
-        if cost > room:
+        found = items[at]
+        if offset and "text" in found:
+            found = cut(found, offset, len(found["text"]))
+        cost = tokens_of_json(found) + 1
+        if cost <= room:
+            taken.append(found)
+            at, offset, room = at + 1, 0, room - cost
+            continue
+        if taken:
             break
-        taken.append(item)
-        at, offset, room = at + 1, 0, room - cost
-    if taken or at == len(items):
-        return taken, Position(at)
-    part, length = _first_part(_rest(items[at], offset), room)
-    return [part], Position(at, offset + length) if length else Position(at + 1)
+        length = _fitting_length(found, room)
+        if length is None:
+            return [found], Position(at + 1)
+        return [cut(found, 0, length)], Position(at, offset + length)
+    return taken, Position(at)
 
 
-def _rest(item: ItemT, offset: int) -> ItemT:
-    return item.between(offset, len(item.text)) if offset and isinstance(item, Passage) else item
-
-
-def _first_part(item: ItemT, room: int) -> tuple[ItemT, int]:
-    """The part that has room and its length; the item and 0 when it is not divided."""
-    if not isinstance(item, Passage):
-        return item, 0
-    frame = tokens_of_json(item.model_copy(update={"text": "", "continues": True}))
-    length = _fitting(item.text, max(room - frame, MIN_ROOM))
-    return (item, 0) if length >= len(item.text) else (item.between(0, length), length)
-
-
-def _fitting(text: str, room: int) -> int:
-    """How many code points have room, up to the end of a word."""
+def _fitting_length(found: Item, room: int) -> int | None:
+    """Count the code points of a passage that have room, up to the end of a word; None: it is not divided."""
+    if "text" not in found:
+        return None
+    text: str = found["text"]
+    room = max(room - tokens_of_json({**found, "text": "", "continues": True}), MIN_ROOM)
     low, high = 1, len(text)
     while low < high:
         middle = (low + high + 1) // 2
         fits = tokens_of(json.dumps(text[:middle], ensure_ascii=False)) <= room
         low, high = (middle, high) if fits else (low, middle - 1)
     if low == len(text):
-        return low
+        return None
     blank = max(text.rfind(" ", low // 2, low), text.rfind("\n", low // 2, low))
     return low if blank < 0 else blank + 1
 
@@ -297,8 +271,6 @@ def _fitting(text: str, room: int) -> int:
 MIN_BUDGET = 300
 MAX_BUDGET = 100_000
 USUAL_BUDGET = 6000
-
-PagingItemT = TypeVar("PagingItemT", bound=BaseModel)
 
 
 class Paged(Body):
@@ -310,39 +282,8 @@ class Paged(Body):
     """`more.cursor`; all else as in that call."""
 
 
-@dataclass(frozen=True)
-class Listing(Generic[PagingItemT]):
-    """Items in order, or a stretch of them."""
-
-    items: Sequence[PagingItemT]
-    keys: Sequence[str]
-    """What each item is known by."""
-    noun: str
-    """What they are called, in the plural."""
-    first: int = 0
-    """The place of the first of them in the whole list."""
-    start: int = 0
-    """Where in the whole list a walk begins."""
-    total: int | None = None
-    """All there are; None: these."""
-    remembered: int | None = None
-    """How many of those given before are compared when a cursor comes; None: all."""
-
-    def given(self, position: Position) -> Sequence[str]:
-        """The keys of what was given before a position, as far as they are compared."""
-        end = position.index - self.first + (position.offset > 0)
-        return self.keys[0 if self.remembered is None else max(end - self.remembered, 0) : max(end, 0)]
-
-
-def list_page(
-    page: Page, items: Sequence[PagingItemT], keys: Sequence[str], noun: str
-) -> Listing[PagingItemT]:
-    """A page of a whole list, which begins at `Pager.page_start`."""
-    return Listing(items, keys, noun, first=page.offset, total=page.total, remembered=1)
-
-
 class Pager:
-    """One step of a walk through a list.
+    """One step of a walk through the items of an answer.
 
     Args:
         tool: the tool's name.
@@ -353,49 +294,69 @@ class Pager:
     """
 
     def __init__(self, tool: str, arguments: Paged) -> None:
-        asked = arguments.model_dump_json(exclude={"cursor", "token_budget"})
         self._tool = tool
         self._budget = arguments.token_budget
-        self._call = digest_cursors(tool, asked)
-        self._cursor: Cursor | None = None
-        if arguments.cursor is not None:
-            self._cursor = read_cursor(arguments.cursor, self._call)
-
-    @property
-    def position(self) -> Position:
-        """Where this step begins."""
-        return self._cursor.position if self._cursor else Position()
-
-    @property
-    def page_start(self) -> int:
+        self._call = digest_cursors(tool, arguments.model_dump_json(exclude={"cursor", "token_budget"}))
+        self._cursor = None if arguments.cursor is None else read_cursor(arguments.cursor, self._call)
+        self.position = self._cursor.position if self._cursor else Position()
+        self.page_start = max(self.position.index - 1, 0)
         """Where a page begins that has this step: the last item given tells whether the list has changed."""
-        return max(self.position.index - 1, 0)
+        self.shown: list[InlineImage] = []
+        """Sent behind the answer's text."""
 
-    def step(self, frame: ToolAnswer, listing: Listing[PagingItemT]) -> tuple[list[PagingItemT], More | None]:
-        """The items that have room, and how to get the rest.
+    def step(
+        self,
+        frame: Item,
+        items: Sequence[Item],
+        keys: Sequence[str],
+        noun: str,
+        *,
+        first: int = 0,
+        start: int = 0,
+        total: int | None = None,
+        remembered: int | None = None,
+    ) -> list[Item]:
+        """Return the items that have room; the frame's `more` then says how to get the rest.
 
         Args:
             frame: the answer without items.
-            listing: all items, or those from just before this step's position.
+            items: all items, or those from just before this step's position.
+            keys: what each item is known by.
+            noun: what the items are called, in the plural.
+            first: the place of the first of them in the whole list.
+            start: where in the whole list a walk begins.
+            total: all there are; None: these.
+            remembered: how many of those given before are compared when a cursor comes; None: all.
 
         Raises:
             Conflict: what was given before is no longer what it was.
         """
-        if self._cursor is not None:
-            self._cursor.check(listing.given(self.position))
-        position = self.position if self._cursor is not None else Position(listing.start)
-        begin = Position(position.index - listing.first, position.offset)
-        items, end = fill(listing.items, begin, room_in(frame, self._budget))
-        return items, self._more(listing, Position(end.index + listing.first, end.offset))
 
-    def _more(self, listing: Listing[PagingItemT], end: Position) -> More | None:
-        total = len(listing.items) + listing.first if listing.total is None else listing.total
-        left = total - end.index
-        if left <= 0:
-            return None
-        return More(
-            left=left,
-            cursor=write_cursor(self._call, end, listing.given(end)),
-            how=f"{left} of {total} {listing.noun} left, whole or in part: "
-            f"call {self._tool} again with the same arguments and this cursor",
-        )
+        def given(at: Position) -> Sequence[str]:
+            end = at.index - first + (at.offset > 0)
+            return keys[0 if remembered is None else max(end - remembered, 0) : max(end, 0)]
+
+        position = Position(start)
+        if self._cursor is not None:
+            position = self._cursor.position
+            self._cursor.check(given(position))
+        room = max(self._budget - tokens_of_json(frame) - FOR_MORE, MIN_ROOM)
+        taken, end = fill(items, Position(position.index - first, position.offset), room)
+        total = len(items) + first if total is None else total
+        left = total - end.index - first
+        if left > 0:
+            after = Position(end.index + first, end.offset)
+            how = f"{left} of {total} {noun} left, whole or in part: "
+            how += f"call {self._tool} again with the same arguments and this cursor"
+            frame["more"] = {
+                "left": left,
+                "cursor": write_cursor(self._call, after, given(after)),
+                "how": how,
+            }
+        return taken
+
+    def step_page(
+        self, frame: Item, page: Page, items: Sequence[Item], keys: Sequence[str], noun: str
+    ) -> list[Item]:
+        """Do a step through a page of a whole list, which begins at `page_start`."""
+        return self.step(frame, items, keys, noun, first=page.offset, total=page.total, remembered=1)

@@ -1,78 +1,140 @@
-"""What the tools ask for. Two ship: the container of this process, and the client of a service elsewhere."""
+"""The reading half of kg for tools, in the service's process: it loads the driver, as no tool does."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+import base64
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
 
+import structlog
+from mcp_types import CallToolResult, ImageContent, TextContent
+
+from kg_api.access.keys import narrowed
+from kg_api.blobs.pages import PageRequest
+from kg_api.container import Container
+from kg_api.errors import KgError
+from kg_api.graph import library
+from kg_api.graph.client import read_whole
+from kg_api.graph.names import searched
+from kg_api.graph.reach import require
+from kg_api.mcp.answers import to_json
+from kg_api.mcp.server import to_error
+from kg_api.mcp.tool import Tool
 from kg_api.schemas.answers import HybridHits, HybridSearch
 from kg_api.schemas.communities import Communities
 from kg_api.schemas.concepts import ConceptContext, ConceptHits
 from kg_api.schemas.documents import DocumentContent, DocumentPage, OntologyList
+from kg_api.schemas.filters import DocumentFilter
 from kg_api.schemas.image_search import ImageHits, ImageSearch, RelatedSearch, RelatedSources
 from kg_api.schemas.images import PageImage
+from kg_api.schemas.problems import valid
 from kg_api.schemas.proposals import Proposals
 from kg_api.schemas.search import DocumentReading, SourceContext, SourceHits, SourceSearch
 from kg_api.schemas.similarity import SimilarSearch, SimilarSources
 from kg_api.schemas.vocabulary import ProposalKind, ProposalState
+from kg_api.spaces.plans import read_embedding_states
+
+log = structlog.get_logger()
 
 
-class Library(Protocol):
-    """The reading half of kg. Every method may raise any error of kg_api.errors; all may run in threads."""
+class Library:
+    """Where the tools find what they give. Every method may raise any KgError; all may run in threads.
 
-    def search(self, request: SourceSearch) -> SourceHits: ...
+    Args:
+        container: gives the container, or raises Unavailable while it is not open yet.
+    """
+
+    def __init__(self, container: Callable[[], Container]) -> None:
+        self._container = container
+
+    def call(self, tool: Tool[Any], arguments: dict[str, Any]) -> CallToolResult:
+        """Call a tool: its answer as structured content, and the same as text for clients that know no other.
+
+        Pictures stand behind the text, and then without structured content: clients that know that show
+        nothing else.
+        """
+        begun = time.perf_counter()
+        failure = None
+        try:
+            answer, shown = read_whole(tool.call)(self, arguments)
+            pictures = [
+                ImageContent(data=base64.b64encode(each.content).decode(), mime_type=each.content_type)
+                for each in shown
+            ]
+            result = CallToolResult(
+                content=[TextContent(text=to_json(answer)), *pictures],
+                structured_content=None if pictures else answer,
+            )
+        except KgError as error:
+            result, failure = to_error(str(error)), type(error).__name__
+        except Exception as error:  # the border of a request: a bug is logged, and gives nothing away
+            log.exception("unexpected error", tool=tool.name)
+            result, failure = to_error(str(KgError())), type(error).__name__
+        log.info("tool", tool=tool.name, ms=round((time.perf_counter() - begun) * 1000, 1), error=failure)
+        return result
+
+    def search(self, request: SourceSearch) -> SourceHits:
+        container = self._container()
+        return container.search.search(narrowed(container.graph, request))
 
     def hybrid(self, request: HybridSearch) -> HybridHits:
-        """Find concepts and sources."""
-        ...
+        container = self._container()
+        return container.hybrid.search(narrowed(container.graph, request))
 
-    def context(self, source_id: str, window: int) -> SourceContext: ...
+    def context(self, source_id: str, window: int) -> SourceContext:
+        return self._container().search.context(source_id, window)
 
-    def concepts(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits: ...
+    def concepts(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
+        container = self._container()
+        return container.concepts.search(query_text, searched(container.graph, ontologies), limit)
 
     def concept_context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
-        """Read the sources that carry a concept among their neighbours."""
-        ...
+        return self._container().concepts.context(concept_id, window, limit)
 
     def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
-        """Find sources that are like one."""
-        ...
+        container = self._container()
+        return container.similarity.similar(source_id, narrowed(container.graph, request))
 
     def images(self, request: ImageSearch) -> ImageHits:
-        """Find pictures by words, or those that are like one."""
-        ...
+        container = self._container()
+        return container.image_search.search(narrowed(container.graph, request))
 
     def related(self, source_id: str, request: RelatedSearch) -> RelatedSources:
-        """Find what goes with a source."""
-        ...
+        container = self._container()
+        return container.related.related(source_id, narrowed(container.graph, request))
 
     def thumbnail(self, source_id: str) -> bytes:
-        """A picture as WebP of at most 256 pixels a side."""
-        ...
+        return self._container().images.thumbnail(source_id).content
 
-    def document(self, document_id: str) -> DocumentContent: ...
+    def document(self, document_id: str) -> DocumentContent:
+        return library.find_document(self._container().graph, document_id)
 
     def reading(
         self, called: str, ontology: str | None, start: int | None, token_budget: int
     ) -> DocumentReading:
-        """Read a document from a paragraph on."""
-        ...
+        return self._container().search.read(called, ontology, start, token_budget)
 
     def page(self, document_id: str, page: int, source_id: str, width: int) -> PageImage:
-        """See a page of a PDF, with the words of a source boxed."""
-        ...
+        request = PageRequest(document_id, page, width, source_id=source_id)
+        return self._container().pages.image(request)
 
-    def ontologies(self) -> OntologyList: ...
+    def ontologies(self) -> OntologyList:
+        graph = self._container().graph
+        counted = [embedding_state.counted for embedding_state in read_embedding_states(graph).values()]
+        return OntologyList(ontologies=library.list_ontologies(graph, counted))
 
     def documents(
         self, ontology: str | None, offset: int, limit: int, where: Sequence[str] = ()
     ) -> DocumentPage:
-        """List documents for which conditions hold, by ontology and name."""
-        ...
+        conditions = valid(DocumentFilter, {"where": list(where)}).where
+        graph = self._container().graph
+        return library.list_documents(graph, ontology=ontology, offset=offset, limit=limit, where=conditions)
 
     def communities(self, ontology: str, parent: str | None, offset: int, limit: int) -> Communities:
-        """List communities of an ontology's concepts, or the parts of one."""
-        ...
+        require(ontology)
+        page = self._container().communities.page
+        return page(ontology, level=0, parent=parent, offset=offset, limit=limit)
 
     def proposals(
         self,
@@ -82,5 +144,4 @@ class Library(Protocol):
         offset: int,
         limit: int,
     ) -> Proposals:
-        """List proposed links, the best first."""
-        ...
+        return self._container().proposals.page(ontology, kind, state, offset, limit)

@@ -1,13 +1,13 @@
-"""Messages of kg in the words of agents: they call tools and have no shell."""
+"""What a tool is, and the words and arguments of agents: they call tools and have no shell."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import NoneType, UnionType
-from typing import Annotated, Any, Generic, Literal, TypeVar, Union, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from mcp_types import Tool as Described
 from mcp_types import ToolAnnotations
@@ -15,9 +15,12 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import NullableSchema, WithDefaultSchema
 
-from kg_api.mcp.answers import Paged, ToolAnswer
-from kg_api.mcp.library import Library
+from kg_api.mcp.answers import InlineImage, Item, Paged, Pager
 from kg_api.schemas.problems import valid
+from kg_api.schemas.search import Degradation
+
+if TYPE_CHECKING:
+    from kg_api.mcp.library import Library
 
 _TOOLS = {
     "documents": "list_documents",
@@ -161,14 +164,15 @@ def _from_json(text: str) -> object:
     return None
 
 
-# What a tool is. A new one is a file in `tools/` that makes a `Tool`, and a line in `catalogue.py`.
-
-ArgumentsT = TypeVar("ArgumentsT", bound=Paged)
+# A tool is a function with a title, a description and a model of its arguments.
 
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 """The other hints say something of tools that write."""
 LENGTHS = ("minLength", "maxLength", "minItems", "maxItems")
 """Bounds that no agent comes near to; what is over them is refused with a message that says so."""
+
+ArgumentsT = TypeVar("ArgumentsT", bound=Paged)
+Run = Callable[["Library", ArgumentsT, Pager], Item]
 
 
 @dataclass(frozen=True)
@@ -180,18 +184,22 @@ class Tool(Generic[ArgumentsT]):
     description: str
     """For the agent: what it gives, and when to use it."""
     arguments: type[ArgumentsT]
-    answer: type[ToolAnswer]
-    run: Callable[[Library, ArgumentsT], ToolAnswer]
-    annotations: ToolAnnotations = field(default_factory=lambda: READS)
+    run: Run[ArgumentsT]
 
-    def call(self, library: Library, arguments: Mapping[str, Any]) -> ToolAnswer:
-        """Run it.
+    def call(self, library: Library, given: Mapping[str, Any]) -> tuple[Item, list[InlineImage]]:
+        """Run it; give the answer, and pictures that stand behind it.
 
         Raises:
             InvalidInput: the arguments are not those of the input schema.
             KgError: what went wrong in kg.
         """
-        return self.run(library, valid(self.arguments, read_arguments(self.arguments, arguments)))
+        arguments = valid(self.arguments, read_arguments(self.arguments, given))
+        pager = Pager(self.name, arguments)
+        answer = self.run(library, arguments, pager)
+        for name in ("degraded", "more"):  # they come last
+            if name in answer:
+                answer[name] = answer.pop(name)
+        return answer, pager.shown
 
     def described(self) -> Described:
         """As the protocol lists it, without the schema of its answers: they were three fifths of the list."""
@@ -200,8 +208,14 @@ class Tool(Generic[ArgumentsT]):
             title=self.title,
             description=self.description,
             input_schema=schema_of(self.arguments),
-            annotations=self.annotations,
+            annotations=READS,
         )
+
+
+def degradations(found: Sequence[Degradation]) -> list[Item]:
+    """Return what could not be done, in the words of agents."""
+    told = [each.model_dump(mode="json", exclude_none=True) for each in found]
+    return [{**each, "effect": phrase_for_agents(each["effect"])} for each in told]
 
 
 class _Terse(GenerateJsonSchema):

@@ -18,7 +18,8 @@ from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from kg_api.errors import Unavailable
-from kg_api.mcp.server import ContainerLibrary, make_server
+from kg_api.mcp.library import Library
+from kg_api.mcp.server import make_server
 from kg_api.settings import ApiSettings
 from kg_api.web.shared.limits import allowed_hosts, read_bounded
 from kg_api.web.shared.opening import Opening
@@ -36,7 +37,7 @@ class McpMount:
     """
 
     def __init__(self, opening: Opening, settings: ApiSettings) -> None:
-        self._library = ContainerLibrary(opening.container)
+        self._library = Library(opening.container)
         self._settings = settings
         self._manager: StreamableHTTPSessionManager | None = None
 
@@ -44,7 +45,7 @@ class McpMount:
     async def running(self) -> AsyncGenerator[None]:
         """Serve within the context."""
         self._manager = StreamableHTTPSessionManager(
-            make_server(self._library),
+            make_server(self._library.call),
             json_response=True,
             stateless=True,
             security_settings=security(self._settings),

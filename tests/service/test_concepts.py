@@ -12,7 +12,6 @@ import pytest
 from kg_api.client import AsyncKgClient, KgClient
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.client import Graph
-from kg_cli.mcp.library import ClientLibrary
 from tests.service.asking import Json, problem
 from tests.support.concept_graph import BEES, store_bees, store_concepts
 from tests.support.mcp import answer, call
@@ -55,10 +54,9 @@ def test_several_ontologies_are_searched_as_one_over_rest_and_by_both_mcps(
     assert {each["ontology"] for each in both["concepts"]} == set(wanted)
     mixed = {"query_text": "bees", "ontology": "notes", "ontologies": ["other"]}
     assert http.get("/concepts/search", params=mixed).json()["concepts"] == both["concepts"]
-    library = ClientLibrary(lambda: kg)
-    of_mcp = library.concepts("bees", wanted, 10)
-    assert [each.model_dump(mode="json") for each in of_mcp.concepts] == both["concepts"]
-    everywhere = {each.ontology for each in library.concepts("bees", None, 10).concepts}
+    of_client = kg.search_concepts("bees", ontologies=wanted)
+    assert [each.model_dump(mode="json") for each in of_client.concepts] == both["concepts"]
+    everywhere = {each.ontology for each in kg.search_concepts("bees").concepts}
     assert everywhere == {"notes", "other", "third"}
     with pytest.raises(InvalidInput, match="leave it out"):
         kg.search_concepts("bees", ontologies=[])

@@ -47,14 +47,13 @@ def document_id(http: httpx.Client, graph: Graph) -> str:
     return embedded(graph, http, TEXT, document="bees.md", ontology="nature")["document_id"]
 
 
-@pytest.fixture(params=["http", "stdio", "in process"])
+@pytest.fixture(params=["http", "stdio"])
 def target(request: pytest.FixtureRequest, service: Service, server: Neo4jServer, tmp_path: Path) -> Target:
     """Where the client connects: each transport."""
     if request.param == "http":
         return f"{service.url}/mcp"
-    here = [] if request.param == "stdio" else ["--in-process"]
     env = environment(server, KG_API_URL=service.url, KG_HOME=str(tmp_path / "home"))
-    return StdioServerParameters(command=sys.executable, args=["-m", "kg_cli.main", "mcp", *here], env=env)
+    return StdioServerParameters(command=sys.executable, args=["-m", "kg_cli.main", "mcp"], env=env)
 
 
 def test_a_document_that_is_listed_is_opened_by_its_name(service: Service, document_id: str) -> None:
@@ -79,9 +78,7 @@ def quoted(text: str, citation: str) -> str:
         ("http", CURRENT),
         ("http", BEFORE),
         ("stdio", CURRENT),
-        ("in process", BEFORE),
-        pytest.param("stdio", BEFORE, marks=pytest.mark.full),
-        pytest.param("in process", CURRENT, marks=pytest.mark.full),
+        ("stdio", BEFORE),
     ],
     indirect=["target"],
 )

@@ -29,7 +29,7 @@ import kg_cli
 PRELOADED = (
     "kg_api.container",
     "kg_api.client",
-    "kg_api.mcp.server",
+    "kg_api.mcp.library",
     "kg_api.web.serve",
     "kg_api.worker",
     *("kg_api.evaluation.comparing", "kg_api.evaluation.plots", "kg_api.evaluation.sets"),

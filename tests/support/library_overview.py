@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from kg_api.container import Container
+from kg_api.mcp.library import Library
 from kg_api.schemas.communities import Communities, Community
 from kg_api.schemas.proposals import Proposal, ProposalEnd, Proposals
 from kg_api.schemas.search import Place
 from kg_api.schemas.vocabulary import ProposalKind, ProposalState
 
 
-class MemoryOverview:
+def _fail() -> Container:
+    raise AssertionError("a library in memory has no container")
+
+
+class MemoryOverview(Library):
     """Communities of one collection, and links."""
 
     def __init__(self) -> None:
+        super().__init__(_fail)
         self.all_communities: list[Community] = []
         self.all_proposals: list[Proposal] = []
 

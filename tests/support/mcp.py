@@ -93,7 +93,9 @@ def walk(
 
 def told() -> dict[str, Any]:
     """All that agents are told before they ask."""
-    tools = [tool.described().model_dump(mode="json", by_alias=True, exclude_none=True) for tool in TOOLS]
+    tools = [
+        tool.described().model_dump(mode="json", by_alias=True, exclude_none=True) for tool in TOOLS.values()
+    ]
     return {"instructions": INSTRUCTIONS, "tools": tools}
 
 

@@ -12,7 +12,7 @@ from kg_api.client.transport.call import post
 from kg_api.convert.shared import ocr
 from kg_api.ingest.records import DocumentPages
 from kg_api.local.processes import Home
-from kg_api.mcp.search import hit_of
+from kg_api.mcp.tools import hit_of
 from kg_api.schemas.documents import Ingested, WordBox, unpack
 from kg_api.schemas.search import DescribedPlace, SourceHit
 from kg_api.settings import load_settings
@@ -57,7 +57,7 @@ def test_hits_say_that_they_were_read_by_ocr() -> None:
     assert "OCR" not in title_of(DescribedPlace.model_validate(PLACE)).plain
     chunk = {"text": "Blueberries", "start": 100, "end": 120}
     hit = SourceHit.model_validate({**READ, "similarity": None, "score": 1, "ranks": {}, "chunk": chunk})
-    assert hit_of(hit).ocr_confidence == 0.934
+    assert hit_of(hit)["ocr_confidence"] == 0.934
 
 
 @pytest.mark.parametrize(

@@ -36,4 +36,4 @@ def run() -> None:
     configure_logs(LogSettings())
     noisy = NoisyLibrary()
     noisy.add("nature", "bees.txt", ["Bees dance."])
-    run_stdio(noisy)
+    run_stdio(noisy.call)

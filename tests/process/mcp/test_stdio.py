@@ -170,16 +170,6 @@ def test_a_service_that_does_not_answer_is_named(start: Start) -> None:
     assert "Traceback" not in agent.log.read_text()
 
 
-def test_a_database_that_does_not_answer_is_told_of(start: Start) -> None:
-    env = {"KG_NEO4J__URI": f"bolt://127.0.0.1:{free_port()}", "KG_NEO4J__PASSWORD": "x"}
-    agent = start(KG, "--in-process", **env)
-    agent.begin()
-    told = agent.ask("tools/call", name="list_ontologies", arguments={})["result"]
-    assert told["isError"]
-    assert "Neo4j" in told["content"][0]["text"]
-    assert agent.end() == (0, b"")
-
-
 def test_a_wrong_setting_is_told_at_once(start: Start) -> None:
     agent = start(KG, KG_API__PORT="many")
     assert agent.process.wait(30) == 78

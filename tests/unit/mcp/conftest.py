@@ -22,4 +22,4 @@ def library() -> MemoryLibrary:
 
 @pytest.fixture
 def server(library: MemoryLibrary) -> Server[Any]:
-    return make_server(library)
+    return make_server(library.call)

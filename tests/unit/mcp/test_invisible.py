@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.mcp.answers import Passage, invisible_in
+from kg_api.mcp.answers import cut, invisible_in, passage
 
 
 @pytest.mark.parametrize(
@@ -25,8 +25,7 @@ def test_what_a_reader_does_not_see_is_named(text: str, kinds: list[str]) -> Non
 
 
 def test_a_passage_is_marked_and_stays_as_it_is_and_so_are_its_parts() -> None:
-    passage = Passage(citation="s#10-20", text="abc\u200bdefghi")
-    assert (passage.text, passage.invisible) == ("abc\u200bdefghi", ["zero_width"])
-    assert passage.between(0, 4).invisible == ["zero_width"]
-    assert passage.between(4, 10).invisible is None
-    assert "invisible" not in passage.between(4, 10).model_dump(exclude_none=True)
+    found = passage("s#10-20", "abc\u200bdefghi")
+    assert (found["text"], found["invisible"]) == ("abc\u200bdefghi", ["zero_width"])
+    assert cut(found, 0, 4)["invisible"] == ["zero_width"]
+    assert "invisible" not in cut(found, 4, 10)

@@ -9,7 +9,6 @@ import pytest
 from mcp.server.lowlevel import Server
 from pydantic import BaseModel, Field
 
-from kg_api.mcp.search import SearchArguments
 from kg_api.mcp.server import TOOLS
 from kg_api.mcp.tool import Tool, phrase_for_agents, read_arguments
 from tests.support.library import MemoryLibrary
@@ -142,7 +141,7 @@ GIVEN = {
 }
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
 def test_every_optional_argument_may_be_nothing(server: Server[Any], tool: Tool[Any]) -> None:
     fields = tool.arguments.model_fields
     required = {name for name, field in fields.items() if field.is_required()} or fields.keys() & {"query"}
@@ -153,11 +152,11 @@ def test_every_optional_argument_may_be_nothing(server: Server[Any], tool: Tool[
 
 
 def test_the_schema_stays_strict_and_small() -> None:
-    for tool in TOOLS:
+    for tool in TOOLS.values():
         schema = tool.described().input_schema
         assert "additionalProperties" not in json.dumps(schema)
         assert all("anyOf" not in each for each in schema.get("properties", {}).values())
-    limit = next(each for each in TOOLS if each.arguments is SearchArguments).described().input_schema
+    limit = TOOLS["search_sources"].described().input_schema
     assert limit["properties"]["limit"]["type"] == "integer"
 
 

@@ -7,9 +7,9 @@ from typing import Any, cast
 import pytest
 
 from kg_api.graph.client import READ_AGAIN_TIMES
-from kg_api.mcp.library import Library
-from kg_api.mcp.server import _outcome  # pyright: ignore[reportPrivateUsage]
-from kg_api.mcp.tool import Tool, ToolAnswer
+from kg_api.mcp.answers import Item
+from kg_api.mcp.tool import Tool
+from tests.support.library import MemoryLibrary
 
 
 class Failing:
@@ -20,19 +20,18 @@ class Failing:
     def __init__(self, failures: int) -> None:
         self.left = failures
 
-    def call(self, _library: Library, _arguments: dict[str, Any]) -> ToolAnswer:
+    def call(self, _library: object, _arguments: dict[str, Any]) -> tuple[Item, list[bytes]]:
         """Fail, or answer."""
         self.left -= 1
         if self.left >= 0:
             raise TypeError("null")
-        return ToolAnswer()
+        return {}, []
 
 
 @pytest.mark.parametrize(
-    ("failures", "error"), [(0, None), (READ_AGAIN_TIMES, None), (1 + READ_AGAIN_TIMES, "TypeError")]
+    ("failures", "fails"), [(0, False), (READ_AGAIN_TIMES, False), (1 + READ_AGAIN_TIMES, True)]
 )
-def test_a_tool_is_called_again(failures: int, error: str | None) -> None:
+def test_a_tool_is_called_again(failures: int, fails: bool) -> None:
     tool = cast("Tool[Any]", Failing(failures))
-    result, failure = _outcome(tool, cast("Library", None), {})
-    assert failure == error
-    assert bool(result.is_error) == (error is not None)
+    result = MemoryLibrary().call(tool, {})
+    assert bool(result.is_error) == fails

@@ -1,0 +1,54 @@
+"""Handing calls of tools on to the service, for `kg mcp`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+from mcp_types import CallToolResult, JSONRPCResponse
+
+from kg_api.client import KgClient
+from kg_api.client.transport.call import post
+from kg_api.errors import KgError, ServiceUnreachable
+from kg_api.mcp.server import to_error
+from kg_api.mcp.tool import Tool
+
+HEADERS: Final = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
+
+
+class RemoteService:
+    """The service's `/mcp`, looked for anew when it does not answer.
+
+    So an agent may be started before `kg up`, and live through `kg down` and `kg up` on another port.
+
+    Args:
+        connect: gives a client, or raises ServiceUnreachable.
+    """
+
+    def __init__(self, connect: Callable[[], KgClient]) -> None:
+        self._connect = connect
+        self._client: KgClient | None = None
+        self._changing = threading.Lock()
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+
+    def call(self, tool: Tool[Any], arguments: dict[str, Any]) -> CallToolResult:
+        """Have the service call a tool; an error is a result too."""
+        params = {"name": tool.name, "arguments": arguments}
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        client = None
+        try:
+            with self._changing:
+                client = self._client = self._client or self._connect()
+            request = post(JSONRPCResponse, "mcp", json=asked, headers=HEADERS)
+            answer = client._send(request)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no REST
+            return CallToolResult.model_validate(answer.result)
+        except KgError as error:
+            if isinstance(error, ServiceUnreachable):
+                with self._changing:
+                    if self._client is client:
+                        self._client = None
+            return to_error(str(error))

@@ -1,0 +1,768 @@
+"""The tools: functions whose titles, descriptions and arguments agents see."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import Field
+
+from kg_api.errors import Conflict, InvalidInput, NotFound, UnreadableDocument
+from kg_api.mcp.answers import (
+    CitationPlace,
+    InlineImage,
+    Item,
+    Paged,
+    Pager,
+    called,
+    item,
+    kind_of,
+    passage,
+    place_of,
+)
+from kg_api.mcp.tool import ArgumentsT, Run, Tool, degradations
+from kg_api.schemas.answers import HybridSearch
+from kg_api.schemas.base import ID_DIGITS, Body, Flag, NodeId, OntologyName, Text
+from kg_api.schemas.concepts import ConceptHit, find_meant, nearest_labels
+from kg_api.schemas.filters import Limit, Window
+from kg_api.schemas.image_search import ImageHit, ImageSearch, RelatedSearch, RelatedSource
+from kg_api.schemas.metadata import date_of
+from kg_api.schemas.problems import valid
+from kg_api.schemas.search import Degradation, MatchedChunk, Place, SourceHit, SourceSearch
+from kg_api.schemas.similarity import SimilarSearch
+from kg_api.schemas.vocabulary import (
+    MAX_NAMES,
+    MAX_ONTOLOGIES,
+    MAX_PARAGRAPH,
+    MAX_PASSAGES,
+    MAX_PHRASE,
+    MAX_QUERY_CHARACTERS,
+    MAX_TOKEN_BUDGET,
+    HybridMode,
+    ProposalKind,
+    ProposalState,
+    SearchMode,
+    SourceKind,
+)
+from kg_api.wording import pluralize
+
+if TYPE_CHECKING:
+    from kg_api.mcp.library import Library
+
+Query = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS)]
+Reference = Annotated[str, Field(min_length=1, max_length=1101)]
+Name = Annotated[str, Field(min_length=1, max_length=100)]
+Names = Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)]
+
+DOCUMENTS_AT_ONCE: Final = 100
+COMMUNITIES_AT_ONCE: Final = 100
+PROPOSALS_AT_ONCE: Final = 50
+
+
+TOOLS: dict[str, Tool[Any]] = {}
+"""By name, in the order in which agents see them."""
+
+
+def tool(
+    title: str, arguments: type[ArgumentsT], description: str
+) -> Callable[[Run[ArgumentsT]], Run[ArgumentsT]]:
+    """Register a function as the tool of its name."""
+
+    def register(run: Run[ArgumentsT]) -> Run[ArgumentsT]:
+        name = run.__name__
+        TOOLS[name] = Tool(name, title, description, arguments, run)
+        return run
+
+    return register
+
+
+class _Scope(Body):
+    """What a call is limited to, as REST checks it: the schemas that agents see are shorter."""
+
+    ontology: OntologyName | None = None
+    parent: NodeId | None = None
+
+
+# Searching
+
+
+class SearchArguments(Paged):
+    query: Query
+    """A question, or words."""
+    ontologies: Names | None = None
+    """Only in these collections; unset: all."""
+    documents: Names | None = None
+    """Only in these documents: names, ONTOLOGY/NAME or ids."""
+    where: list[str] | None = None
+    """Conditions: `date>=2025-01-01`, `tags=oncall`, `page=2`, `kind=image`."""
+    limit: Limit = 10
+    """How many hits."""
+    per_document: Limit | None = None
+    """At most so many hits of one document."""
+    all_copies: Flag = False
+    """Give near-duplicates one by one, too."""
+    kind: SourceKind | None = None
+    """`image`: only pictures."""
+    mode: SearchMode = "hybrid"
+    """`vector`: by meaning; `text`: by words; `hybrid`: both."""
+
+
+@tool(
+    "Search passages",
+    SearchArguments,
+    """\
+Find passages of the user's documents that answer a question. Start here.
+
+Ask in plain words: a whole question finds by meaning, names and terms find by words, and `hybrid` does \
+both. Each hit is one paragraph, the best first, with the citation to quote it by. To read around a hit use \
+get_source_context. Few or poor hits: ask in other words, or for one thing at a time. list_ontologies \
+first only to narrow the search.""",
+)
+def search_sources(library: Library, arguments: SearchArguments, pager: Pager) -> Item:
+    same = arguments.model_dump(include={"documents", "limit", "per_document", "mode"})
+    asked = {
+        "query_text": arguments.query,
+        "ontology": arguments.ontologies,
+        "where": arguments.where or [],
+        "kinds": [arguments.kind] if arguments.kind else None,
+        "collapse_duplicates": not arguments.all_copies,
+        **same,
+    }
+    found = library.search(valid(SourceSearch, asked))
+    hits = [hit_of(each) for each in found.sources]
+    frame = item(note=found.note, hits=[], degraded=degradations(found.degraded))
+    frame["hits"] = pager.step(frame, hits, [hit["citation"] for hit in hits], "hits")
+    return frame
+
+
+def hit_of(found: SourceHit, **more: Any) -> Item:
+    """Make a hit as agents get it."""
+    return passage(
+        place_of(found),
+        found.full_text,
+        ontology=found.ontology,
+        document=found.document,
+        heading=found.heading,
+        title=None if found.title in found.heading else found.title,
+        date=date_of(found.metadata),
+        page=found.page,
+        last_page=None if found.last_page == found.page else found.last_page,
+        kind=kind_of(found),
+        ocr_confidence=found.ocr_confidence,  # below 1, words may be wrong
+        similarity=None if found.similarity is None else round(found.similarity, 4),
+        matched=_cite_part(found, found.chunk),
+        parent=_cite_part(found, found.parent),
+        duplicates=found.duplicates or None,
+        **more,
+    )
+
+
+def _cite_part(source: SourceHit, chunk: MatchedChunk | None) -> str | None:
+    """Cite a chunk, unless it is the paragraph but for blanks, or another place as long.
+
+    A place as long as its source stands for the source, wherever that has moved since.
+    """
+    if chunk is None or chunk.end - chunk.start == source.end - source.start:
+        return None
+    if source.start <= chunk.start and chunk.end <= source.end:
+        before, behind = chunk.start - source.start, chunk.end - source.start
+        if not (source.full_text[:before] + source.full_text[behind:]).strip():
+            return None
+    return str(CitationPlace(source.source_id, chunk.start, chunk.end))
+
+
+class HybridArguments(Paged):
+    query: Query
+    """A question or words to look for; no query language."""
+    ontologies: Names | None = None
+    """Only in these collections; unset: all."""
+    documents: Names | None = None
+    """Only in these documents: names, ONTOLOGY/NAME or ids."""
+    where: list[str] | None = None
+    """Conditions: `date>=2025-01-01`, `tags=oncall`, `page=2`, `kind=image`."""
+    concept_limit: Annotated[int, Field(strict=True, ge=0, le=20)] = 5
+    """How many concepts."""
+    source_limit: Limit = 10
+    """How many passages."""
+    mode: HybridMode = "hybrid"
+    """`hybrid`: meaning, words, concepts; `graph`: concepts from hit 6 on; `concept`: concepts;
+    `source`: none; `text`: words."""
+
+
+@tool(
+    "Search concepts and passages",
+    HybridArguments,
+    """\
+Find concepts and passages together. Use it when an answer has to be put together from several passages, \
+such as "who founded the company that made X": concepts lead from a passage about one thing to those about \
+another.
+
+Each passage names the concepts that it carries and those `through` which it came. To see where a concept \
+stands use get_concept_context with its concept_id. For a plain question search_sources is enough.""",
+)
+def hybrid_search(library: Library, arguments: HybridArguments, pager: Pager) -> Item:
+    same = arguments.model_dump(include={"documents", "where", "mode", "concept_limit", "source_limit"})
+    given = {"query_text": arguments.query, "ontology": arguments.ontologies}
+    found = library.hybrid(valid(HybridSearch, {**given, "collapse_duplicates": True, **same}))
+    concepts = [
+        item(
+            concept_id=each.concept_id,
+            label=each.label,
+            description=each.description[:200] or None,
+            sources=each.sources,
+            unverified=not each.verified or None,
+        )
+        for each in found.concepts
+    ]
+    hits = [
+        hit_of(
+            each,
+            concepts=[concept.label for concept in each.concepts],
+            through=[concept.label for concept in each.through] or None,
+        )
+        for each in found.sources
+    ]
+    frame = item(
+        notes=[each for each in (found.note, found.concepts_note) if each] or None,
+        concepts=concepts if arguments.cursor is None else [],  # in the first answer only
+        hits=[],
+        degraded=degradations(found.degraded),
+    )
+    frame["hits"] = pager.step(frame, hits, [hit["citation"] for hit in hits], "hits")
+    return frame
+
+
+# Reading
+
+PAGE_WIDTHS: Final = (1000, 700, 480, 320)
+"""In pixels; the first that fits."""
+MAX_PAGE_BYTES: Final = 700_000
+"""Of a picture: clients refuse answers of more than about a megabyte."""
+
+
+class ContextArguments(Paged):
+    citation: Reference
+    """A citation, a source's id, ONTOLOGY/DOCUMENT#PARAGRAPH, or a document's name or id: its beginning."""
+    window: Window = 2
+    """How many paragraphs before and after."""
+    page: Annotated[int, Field(strict=True, ge=1, le=10**9)] | None = None
+    """See this page of its PDF, too, the passage boxed; hits have `page`."""
+
+
+@tool(
+    "Read around a passage",
+    ContextArguments,
+    """\
+Read a passage among its neighbours, in the document's order.
+
+Use it when a hit of search_sources is not enough by itself, or to check a quotation: `quote` is exactly the \
+text that the citation stands for. It takes any citation, also `matched` and `parent` of a hit, bare \
+source ids, and names of documents, which it opens at their beginning. To read on, cite the last paragraph, \
+or ask for a larger window. `page` shows a page of a PDF as a picture: tables, formulas, figures.""",
+)
+def get_source_context(library: Library, arguments: ContextArguments, pager: Pager) -> Item:
+    source_id, citation = called(arguments.citation)
+    context = library.context(source_id, arguments.window)
+    around = context.sources
+    source = next(each for each in around if each.source_id == context.source_id)
+    now = citation and _find_now(citation, source)
+    frame = item(
+        ontology=source.ontology,
+        document=source.document,
+        document_id=source.document_id,
+        moved=None if now == citation else str(now),
+        paragraphs=[],
+        degraded=[],
+    )
+    if arguments.page is not None and arguments.cursor is None:
+        _show_page(library, source, arguments.page, frame, pager)
+    items, keys = list[Item](), list[str]()
+    if now is not None:
+        items.append(passage(str(now), _text_of(library, now, around), kind=kind_of(source)))
+        keys.append(f"CitedPassage {now}")
+    for each in around:
+        if now is None or place_of(each) != str(now):
+            about = {"paragraph": each.paragraph, "heading": each.heading, "kind": kind_of(each)}
+            items.append(passage(place_of(each), each.full_text, **about))
+            keys.append(f"ContextParagraph {place_of(each)}")
+    given = pager.step(frame, items, keys, "passages")
+    frame["paragraphs"] = [each for each in given if "paragraph" in each]
+    quote = next((each for each in given if "paragraph" not in each), None)
+    return frame if quote is None else {**frame, "quote": quote}
+
+
+def _find_now(citation: CitationPlace, source: Place) -> CitationPlace:
+    """Return where a cited place is now. A source keeps its id and text wherever in the document it moves.
+
+    Raises:
+        Conflict: the document has changed, and the place cannot be told any more.
+    """
+    if citation.end - citation.start == source.end - source.start:
+        return CitationPlace(source.source_id, source.start, source.end)
+    if citation.end <= source.start or source.end <= citation.start:
+        whole = place_of(source)
+        raise Conflict(f"the document has changed since {citation} was cited; its paragraph is {whole} now")
+    return citation
+
+
+def _text_of(library: Library, citation: CitationPlace, around: list[Place]) -> str:
+    """Return the text of a place, given the paragraphs around its source, which follow without a gap.
+
+    Raises:
+        Conflict: the document ends before the place does.
+    """
+    begin = around[0].start
+    if begin <= citation.start and citation.end <= around[-1].end:
+        text = "".join(each.full_text for each in around)
+        return text[citation.start - begin : citation.end - begin]
+    text = library.document(around[0].document_id).text
+    if citation.end > len(text):
+        raise Conflict(f"the document has changed since {citation} was cited; it ends at {len(text)} now")
+    return text[citation.start : citation.end]
+
+
+def _show_page(library: Library, source: Place, page: int, frame: Item, pager: Pager) -> None:
+    """Put the largest picture of a page that an agent takes behind the answer.
+
+    Raises:
+        UnreadableDocument: there is none.
+    """
+    for width in PAGE_WIDTHS:
+        image = library.page(source.document_id, page, source.source_id, width)
+        if len(image.content) <= MAX_PAGE_BYTES:
+            pager.shown = [InlineImage(image.content, "image/png")]
+            frame["page"] = {"page": page, "pages": image.pages, "boxed": image.boxed}
+            return
+    raise UnreadableDocument("the picture of this page is too large for an answer: ask without `page`")
+
+
+class ReadArguments(Paged):
+    document: Reference
+    """Its name, ONTOLOGY/NAME or id; or a citation, to begin there."""
+    ontology: Name | None = None
+    """Which one, where several have the name."""
+    start: Annotated[int, Field(strict=True, ge=0, le=MAX_PARAGRAPH)] | None = None
+    """Paragraph to begin with, from 0."""
+
+
+@tool(
+    "Read a document",
+    ReadArguments,
+    """\
+Read a document in its order, from its beginning or from a place on. Go on with the cursor.
+
+Use it for any document that list_documents or a hit names. For a few paragraphs around a hit \
+get_source_context is enough; to find where something is said use search_sources.""",
+)
+def read_document(library: Library, arguments: ReadArguments, pager: Pager) -> Item:
+    name, _ = called(arguments.document)
+    first = arguments.start if arguments.cursor is None else pager.page_start
+    try:
+        part = library.reading(name, arguments.ontology, first, MAX_TOKEN_BUDGET)
+    except InvalidInput:
+        if arguments.cursor is None:
+            raise
+        effect = "the document has changed since the cursor was given, and is shorter; call again without it"
+        raise Conflict(effect) from None
+    about = part.document
+    frame = item(
+        ontology=about.ontology,
+        document=about.document,
+        document_id=about.document_id,
+        title=None if about.title == about.document else about.title,
+        date=date_of(about.metadata),
+        uri=about.uri,
+        paragraphs=[],
+        degraded=degradations(part.degraded),
+    )
+    headings = [None, *(each.heading for each in part.sources)]
+    paragraphs = [
+        passage(
+            place_of(each),
+            each.full_text,
+            paragraph=each.paragraph,
+            heading=None if each.heading == before else each.heading,
+            page=each.page,
+            ocr_confidence=each.ocr_confidence,
+            kind=kind_of(each),
+        )
+        for each, before in zip(part.sources, headings, strict=False)
+    ]
+    frame["paragraphs"] = pager.step(
+        frame,
+        paragraphs,
+        [each.source_id for each in part.sources],
+        "paragraphs",
+        first=part.start,
+        start=part.start,
+        total=about.sources,
+        remembered=1,
+    )
+    return frame
+
+
+class ConceptArguments(Paged):
+    concept: Annotated[Text, Field(min_length=1, max_length=MAX_PHRASE)]
+    """A concept_id, or a name."""
+    ontologies: Annotated[list[str], Field(min_length=1, max_length=MAX_ONTOLOGIES)] | None = None
+    """Where to look for a name; unset: in all."""
+    window: Window = 1
+    """How many paragraphs before and after."""
+    limit: Annotated[int, Field(strict=True, ge=1, le=MAX_PASSAGES)] = 10
+    """How many of the passages that carry it."""
+
+
+@tool(
+    "Read where a concept stands",
+    ConceptArguments,
+    """\
+Read the passages that carry a concept, among their neighbours, in all documents where it stands.
+
+Use it to see what is said of a person, thing or idea all over: give a concept_id that hybrid_search gave, \
+or a name. `quotes` cite the very words that prove it. To find concepts use hybrid_search.""",
+)
+def get_concept_context(library: Library, arguments: ConceptArguments, pager: Pager) -> Item:
+    concept_id, told = _take_concept(library, arguments.concept, arguments.ontologies)
+    try:
+        found = library.concept_context(concept_id, arguments.window, arguments.limit)
+    except NotFound as error:
+        raise NotFound(
+            f"there is no concept {concept_id!r}; it may have been merged, or its documents have changed: "
+            "give its name, or find it with hybrid_search"
+        ) from error
+    paragraphs = list[Item]()
+    for group in found.passages:
+        for place in group.sources:
+            identity = place.source_id
+            carries = identity in group.carried_by
+            quotes = [
+                str(CitationPlace(identity, each.start, each.end))
+                for each in group.quotes
+                if each.source.source_id == identity
+            ]
+            paragraphs.append(
+                passage(
+                    place_of(place),
+                    place.full_text,
+                    document=place.document,
+                    paragraph=place.paragraph,
+                    heading=place.heading,
+                    carries=carries or None,
+                    quotes=quotes or None,
+                    unverified=(carries and not quotes) or None,
+                )
+            )
+    paragraphs.sort(key=lambda each: ("quotes" not in each, "carries" not in each))  # what proves comes first
+    concept = found.concept
+    frame = item(
+        concept_id=concept.concept_id,
+        label=concept.label,
+        ontology=concept.ontology,
+        description=concept.description or None,
+        search_terms=concept.search_terms or None,
+        unverified=not concept.verified or None,
+        sources=concept.sources,
+        paragraphs=[],
+        degraded=degradations(told),
+    )
+    keys = [each["citation"] for each in paragraphs]
+    frame["paragraphs"] = pager.step(frame, paragraphs, keys, "paragraphs")
+    return frame
+
+
+def _take_concept(
+    library: Library, text: str, ontologies: Sequence[str] | None
+) -> tuple[str, list[Degradation]]:
+    """Return the id of the concept that is meant, and what was taken for a name that is none."""
+    if re.fullmatch(rf"[0-9a-f]{{{ID_DIGITS}}}", text):
+        return text, []
+    found = library.concepts(text, ontologies, 20)
+    best = find_meant(found.concepts)
+    if best is None:
+        why = "".join(f"; {each.effect}" for each in found.degraded)
+        nearest = nearest_labels(found.concepts)
+        raise NotFound(f"no concept fits {text!r}{nearest}{why}; search_sources finds passages by any words")
+    return best.concept_id, [*found.degraded, *_doubts(text, best, found.concepts)]
+
+
+def _doubts(text: str, best: ConceptHit, found: Sequence[ConceptHit]) -> Iterator[Degradation]:
+    if best.fits != "name":
+        effect = f"no concept is called {text!r}: {best.label!r} was taken, which fits best"
+        yield Degradation(part="concepts", effect=effect)
+        return
+    named = [each.ontology for each in found if each.fits == "name" and each.concept_id != best.concept_id]
+    if others := ", ".join(map(repr, list(dict.fromkeys(named))[:3])):
+        effect = (
+            f"that of {best.ontology!r} was taken; there is another in {others}: say which by `ontologies`"
+        )
+        yield Degradation(part="concepts", effect=effect)
+
+
+# Finding what is like a passage, and pictures
+
+
+class SimilarArguments(Paged):
+    citation: Reference
+    """Citation or source id of the passage at hand, or ONTOLOGY/DOCUMENT#PARAGRAPH."""
+    ontologies: Names | None = None
+    """Only in these collections; unset: all."""
+    where: list[str] | None = None
+    """Conditions: `date>=2025-01-01`, `tags=oncall`, `page=2`, `kind=image`."""
+    limit: Limit = 10
+    """How many passages."""
+    min_similarity: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] | None = None
+    """Leave out what is less similar, by cosine."""
+    same_document: Flag = False
+    """Look in the passage's own document too."""
+
+
+@tool(
+    "Find similar passages",
+    SimilarArguments,
+    """\
+Find passages of other documents that say something like a passage at hand.
+
+Use it after search_sources, with the citation of a hit: to see who else says so, to compare documents, or \
+to find copies (`near_duplicate`). It takes a passage, not a question; for a question use search_sources.""",
+)
+def find_similar_sources(library: Library, arguments: SimilarArguments, pager: Pager) -> Item:
+    source_id, _ = called(arguments.citation)
+    same = arguments.model_dump(include={"limit", "min_similarity", "same_document", "where"})
+    found = library.similar(source_id, valid(SimilarSearch, {"ontology": arguments.ontologies, **same}))
+    passages = [
+        passage(
+            place_of(each),
+            each.full_text,
+            ontology=each.ontology,
+            document=each.document,
+            heading=each.heading,
+            similarity=None if each.similarity is None else round(each.similarity, 4),
+            ocr_confidence=each.ocr_confidence,
+            near_duplicate=each.near_duplicate,
+            duplicates=[copy.source_id for copy in each.duplicates] or None,
+        )
+        for each in found.sources
+    ]
+    frame = item(source=place_of(found.source), similar=[], degraded=degradations(found.degraded))
+    frame["similar"] = pager.step(frame, passages, [each["citation"] for each in passages], "passages")
+    return frame
+
+
+class ImageArguments(Paged):
+    query: Query | None = None
+    """Words; or leave it out and give `like`."""
+    like: Reference | None = None
+    """Citation or source id of a picture or a passage."""
+    ontologies: Names | None = None
+    """Only in these collections; unset: all."""
+    where: list[str] | None = None
+    """Conditions: `date>=2025-01-01`, `tags=oncall`, `page=2`, `kind=image`."""
+    limit: Limit = 5
+    """How many."""
+    image_bytes: Annotated[int, Field(strict=True, ge=0, le=2_000_000)] = 200_000
+    """Bytes of all thumbnails, as sent."""
+
+
+@tool(
+    "Search pictures",
+    ImageArguments,
+    """\
+Find pictures and see them (thumbnails behind the text): by words, or those that go with a passage or \
+look like a picture.
+
+`shown` of a hit is the number of its thumbnail. The words beside a picture may come from its document or \
+file name: trust what you see.""",
+)
+def search_images(library: Library, arguments: ImageArguments, pager: Pager) -> Item:
+    if (arguments.query is None) == (arguments.like is None):
+        raise InvalidInput("give `query` or `like`, one of them")
+    same = {"ontology": arguments.ontologies, "where": arguments.where or None, "limit": arguments.limit}
+    note: str | None = None
+    found: Sequence[ImageHit | RelatedSource]
+    source_id, kind = None, "image"
+    if arguments.like is not None:
+        (own,) = library.context(called(arguments.like)[0], 0).sources
+        source_id, kind = own.source_id, own.kind
+    if source_id is not None and kind == "passage":
+        related = library.related(source_id, valid(RelatedSearch, {"kinds": ["image"], **same}))
+        found, degraded = related.sources, related.degraded
+    else:
+        asked = {"query_text": arguments.query} if source_id is None else {"source_id": source_id}
+        images = library.images(valid(ImageSearch, {**asked, **same}))
+        found, degraded, note = images.images, images.degraded, images.note
+    hits = [_picture_hit(each) for each in found]
+    frame = item(note=note, hits=[], degraded=degradations(degraded))
+    frame["hits"] = pager.step(frame, hits, [hit["citation"] for hit in hits], "pictures")
+    _show_thumbnails(library, frame, pager, arguments.image_bytes)
+    return frame
+
+
+def _picture_hit(found: ImageHit | RelatedSource) -> Item:
+    similarities = [way.similarity for way in found.through if way.lane == "picture_space"]
+    similarity = next((each for each in similarities if each is not None), None)
+    return passage(
+        place_of(found),
+        found.full_text,
+        ontology=found.ontology,
+        document=found.document,
+        heading=found.heading,
+        page=found.page,
+        width=found.image.width if found.image else 0,
+        height=found.image.height if found.image else 0,
+        found_by=[*dict.fromkeys(way.lane for way in found.through)],
+        similarity=None if similarity is None else round(similarity, 4),
+        near_duplicate=(isinstance(found, ImageHit) and found.near_duplicate) or None,
+    )
+
+
+def _show_thumbnails(library: Library, frame: Item, pager: Pager, room: int) -> None:
+    """Put thumbnails behind the answer as far as there is room; `shown` of a hit is the number of its own."""
+    without_room = gone = 0
+    for hit in frame["hits"]:
+        try:
+            content = library.thumbnail(hit["citation"].partition("#")[0])
+        except NotFound:  # it was deleted meanwhile, or the files are elsewhere
+            gone += 1
+            continue
+        size = len(b64encode(content))
+        if size > room:
+            without_room += 1
+        else:
+            room -= size
+            pager.shown.append(InlineImage(content, "image/webp"))
+            hit["shown"] = len(pager.shown)
+    told: list[str] = []
+    if without_room:
+        told.append(f"{pluralize(without_room, 'thumbnail')} left out: ask for fewer, or raise image_bytes")
+    if gone:
+        told.append(f"{pluralize(gone, 'thumbnail')} could not be found in the store of pictures")
+    if told:
+        frame["not_shown"] = "; ".join(told)
+
+
+# Listing
+
+
+class OntologiesArguments(Paged):
+    """Nothing but the budget."""
+
+
+@tool(
+    "List ontologies",
+    OntologiesArguments,
+    """\
+List the collections of documents, called ontologies, and how large they are.
+
+Use it to see what there is, or to find the name that search_sources and list_documents take to narrow down. \
+Searching needs none of it: without a name all collections are searched.""",
+)
+def list_ontologies(library: Library, arguments: OntologiesArguments, pager: Pager) -> Item:
+    del arguments
+    told = {"ontology", "documents", "sources", "searchable"}
+    found = [each.model_dump(include=told) for each in library.ontologies().ontologies]
+    frame: Item = {"ontologies": [], "degraded": []}
+    frame["ontologies"] = pager.step(frame, found, [each["ontology"] for each in found], "ontologies")
+    return frame
+
+
+class DocumentsArguments(Paged):
+    ontology: Name | None = None
+    """Only of this collection; unset: of all."""
+    where: list[str] | None = None
+    """Conditions on documents: `date>=2025-01-01`, `tags=oncall`."""
+
+
+@tool(
+    "List documents",
+    DocumentsArguments,
+    """\
+List documents by name, with title, date and size, of one ontology or of all.
+
+Use it to see which documents there are, or to find the name that `documents` of search_sources and \
+read_document take. It is no search: to find what a document says use search_sources.""",
+)
+def list_documents(library: Library, arguments: DocumentsArguments, pager: Pager) -> Item:
+    ontology = valid(_Scope, {"ontology": arguments.ontology}).ontology
+    page = library.documents(ontology, pager.page_start, DOCUMENTS_AT_ONCE, arguments.where or ())
+    told = {"ontology", "document", "document_id", "title", "uri", "characters", "sources", "updated_at"}
+    entries = [
+        item(**each.model_dump(mode="json", include=told), date=date_of(each.metadata))
+        for each in page.documents
+    ]
+    frame: Item = {"total": page.total, "documents": [], "notes": page.notes, "degraded": []}
+    keys = [each["document_id"] for each in entries]
+    frame["documents"] = pager.step_page(frame, page, entries, keys, "documents")
+    return frame
+
+
+class CommunitiesArguments(Paged):
+    ontology: str
+    parent: str | None = None
+    """A community_id: only its parts."""
+
+
+@tool(
+    "See what a collection is about",
+    CommunitiesArguments,
+    """\
+List what a collection is about: communities of concepts that occur together, the largest first.
+
+Use it before there is a question, to see what can be asked; then search for a community's labels.""",
+)
+def list_communities(library: Library, arguments: CommunitiesArguments, pager: Pager) -> Item:
+    asked = valid(_Scope, {"ontology": arguments.ontology, "parent": arguments.parent})
+    page = library.communities(asked.ontology or "", asked.parent, pager.page_start, COMMUNITIES_AT_ONCE)
+    entries = [
+        {
+            "community_id": each.community_id,
+            "name": each.name,
+            "concepts": each.size,
+            "labels": each.labels,
+            "parts": each.parts,
+        }
+        for each in page.communities
+    ]
+    frame: Item = {"total": page.total, "communities": [], "notes": page.notes, "degraded": []}
+    keys = [each.community_id for each in page.communities]
+    frame["communities"] = pager.step_page(frame, page, entries, keys, "communities")
+    return frame
+
+
+class ProposalsArguments(Paged):
+    ontology: str | None = None
+    """Only of this collection; unset: of all."""
+    kind: ProposalKind | None = None
+    state: ProposalState = "open"
+
+
+@tool(
+    "List proposed links",
+    ProposalsArguments,
+    """\
+List links that kg proposes between passages, or concepts, of different documents: near in meaning, not \
+connected yet. The best first, each with its reason and both texts.
+
+Use it to find what belongs together and nobody has said so. People accept or reject them, elsewhere.""",
+)
+def list_proposed_links(library: Library, arguments: ProposalsArguments, pager: Pager) -> Item:
+    ontology = valid(_Scope, {"ontology": arguments.ontology}).ontology
+    page = library.proposals(ontology, arguments.kind, arguments.state, pager.page_start, PROPOSALS_AT_ONCE)
+    entries = list[Item]()
+    for each in page.proposals:
+        ends = [
+            passage(
+                str(CitationPlace(end.source.source_id, end.quote_start, end.quote_end)),
+                end.quote,
+                document=end.source.document,
+                label=end.label,
+            )
+            for end in each.ends
+        ]
+        about = each.model_dump(include={"proposal_id", "ontology", "kind", "reason"})
+        entries.append({**about, "score": round(each.score, 4), "ends": ends})
+    frame: Item = {"total": page.total, "links": [], "notes": page.notes, "degraded": []}
+    keys = [each.proposal_id for each in page.proposals]
+    frame["links"] = pager.step_page(frame, page, entries, keys, "links")
+    return frame

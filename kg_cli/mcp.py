@@ -1,0 +1,33 @@
+"""Serving agents over standard input and output."""
+
+from __future__ import annotations
+
+import sys
+
+from kg_cli.terminal.connect import open_client
+
+
+def mcp() -> None:
+    """Serve an agent by the Model Context Protocol, over standard input and output.
+
+    The agent starts it; docs/mcp.md says how. It asks the service of `kg up`, or the one of KG_API_URL. While
+    that does not answer, each call says so and what to do.
+
+    Example: kg mcp
+    """
+    from kg_api.logs import configure_logs
+    from kg_api.mcp.remote import RemoteService
+    from kg_api.mcp.server import run_stdio
+    from kg_api.settings import load_settings
+    from kg_cli.terminal.console import say
+
+    configure_logs(load_settings().log)
+    if sys.stdin.isatty():
+        say(
+            "Waiting for an agent's JSON-RPC on standard input; Ctrl-D ends. docs/mcp.md says how to connect."
+        )
+    service = RemoteService(open_client)
+    try:
+        run_stdio(service.call)
+    finally:
+        service.close()
