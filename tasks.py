@@ -3,6 +3,7 @@
 
 python3 tasks.py run [FOLDER ...]        start kg, take in this repository's documents and the folders, search
 python3 tasks.py test [PYTEST ...]       all checks and tests, as CI runs them
+python3 tasks.py test PATH [PYTEST ...]  the tests below a path alone, without the checks
 python3 tasks.py check                   formatting, lint, types, imports, docker-compose.yml
 python3 tasks.py full [PYTEST ...]       the full-size suites too
 python3 tasks.py coverage [PYTEST ...]   the usual tests, and how much of the code they run
@@ -69,9 +70,18 @@ def run(folders: list[str]) -> None:
 
 
 def test(arguments: list[str]) -> None:
-    """Run all checks and the usual tests."""
-    _make_ready()
-    _pytest(*arguments)
+    """Run all checks and the usual tests, or only the tests of the paths among the arguments."""
+    named = (ROOT / each.partition("::")[0] for each in arguments)
+    paths = [path for path in named if path.exists()]
+    if not paths:
+        _make_ready()
+        _pytest(*arguments)
+        return
+    _prepare("dev")
+    if all(path.is_file() for path in paths):
+        _tool("pytest", *arguments)  # further processes would take longer to start than most files take
+    else:
+        _pytest(*arguments)
 
 
 def full(arguments: list[str]) -> None:
