@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kg_api.errors import Conflict, NotFound
-from kg_api.graph.client import DeletedMeanwhile, Graph, Row, Transaction, portions
+from kg_api.graph.client import ConcurrentChange, Graph, Row, Transaction, portions
 from kg_api.graph.concept_writes import forget_apart, forget_apart_of_documents, forget_evidence
 from kg_api.graph.documents import (
     DocumentDifference,
@@ -348,7 +348,7 @@ def _lock(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Row]:
     ]
     found = tx.run("documents/lock", ontology=records[0].ontology, documents=rows)
     if any(row["document_id"] is None for row in found):
-        raise DeletedMeanwhile
+        raise ConcurrentChange
     return {row["document_id"]: row for row in found}
 
 

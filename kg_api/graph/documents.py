@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kg_api.errors import InvalidInput, NotFound
-from kg_api.graph.client import Graph, Row, SaidMeanwhile, Transaction
+from kg_api.graph.client import ConcurrentChange, Graph, Row, Transaction
 from kg_api.graph.filters import metadata_properties
 from kg_api.graph.fulltext import require_language
 from kg_api.graph.jobs import SOURCE_EMBEDDING, request_job
@@ -212,11 +212,11 @@ def find_same_texts(tx: Transaction, written: Sequence[tuple[DocumentRecord, Row
         written: documents of one ontology, and what they were before.
 
     Raises:
-        SaidMeanwhile: a document is there now that says what one that is not wanted twice says.
+        ConcurrentChange: a document is there now that says what one that is not wanted twice says.
     """
     stored = find_stored(tx, [record for record, _ in written])
     if any(may_be_left_out(*each) and each[0].text_hash in stored for each in written):
-        raise SaidMeanwhile
+        raise ConcurrentChange
     first: dict[str, str] = {}
     return {
         each.document_id: (*stored.get(each.text_hash, ()), *([known] if known != each.document else []))

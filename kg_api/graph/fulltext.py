@@ -19,7 +19,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from kg_api.graph.client import Graph, LanguageMeanwhile, Row, Transaction, portions
+from kg_api.graph.client import ConcurrentChange, Graph, Row, Transaction, portions
 from kg_api.graph.names import unknown_ontology
 from kg_api.graph.text_analysis import (
     EXTENDING,
@@ -328,7 +328,7 @@ def read_synonyms(graph: Graph, ontology: str) -> Groups:
     Raises:
         NotFound: there is no such ontology.
     """
-    found = graph.read("ontologies/synonyms", name=ontology)
+    found = graph.search("ontologies/synonyms", name=ontology)
     if not found:
         raise unknown_ontology(graph, ontology)
     return _groups(found[0]["synonyms"])
@@ -345,7 +345,7 @@ class OntologyWords:
 
 def all_words(graph: Graph) -> Mapping[str, OntologyWords]:
     """Of all ontologies that say anything."""
-    rows = graph.read("ontologies/synonyms", name=None)
+    rows = graph.search("ontologies/synonyms", name=None)
     return {row["ontology"]: OntologyWords(_groups(row["synonyms"]), row["language"]) for row in rows}
 
 
@@ -394,10 +394,10 @@ def require_language(found: list[Row], language: str | None) -> None:
     """See, before a transaction that indexes sources is committed, that it did so in the right language.
 
     Raises:
-        LanguageMeanwhile: another was chosen since; the transaction is done again.
+        ConcurrentChange: another was chosen since; the transaction is done again.
     """
     if found and found[0]["language"] != language:
-        raise LanguageMeanwhile
+        raise ConcurrentChange
 
 
 def read_language(graph: Graph, ontology: str) -> OntologyLanguage:

@@ -107,7 +107,7 @@ class DueNode:
 
 def count_due(graph: Reader, ontology: str) -> int:
     """How many sources and concepts of an ontology are to be looked at."""
-    return graph.read("proposals/count_due", ontology=ontology)[0]["due"]
+    return graph.search("proposals/count_due", ontology=ontology)[0]["due"]
 
 
 def read_due(graph: Graph, kind: ProposalKind, ontology: str, space: Space, limit: int) -> list[DueNode]:
@@ -198,7 +198,7 @@ def page_of_proposals(
 
 def count_proposals(graph: Reader, ontology: str | None, kind: ProposalKind | None = None) -> dict[str, int]:
     """By state, how many there are."""
-    rows = graph.read("proposals/count", ontologies=within(ontology), kind=kind)
+    rows = graph.search("proposals/count", ontologies=within(ontology), kind=kind)
     return {row["state"]: row["proposals"] for row in rows}
 
 
@@ -304,7 +304,7 @@ def _read_one(graph: Reader, proposal_id: str) -> Proposal:
 
 
 def _read_page(graph: Reader, **given: Any) -> list[Proposal]:
-    rows = graph.read("proposals/page", **given, quotes=MAX_QUOTES)
+    rows = graph.search("proposals/page", **given, quotes=MAX_QUOTES)
     return [_proposal(row) for row in rows if _is_whole(row)]
 
 

@@ -29,7 +29,7 @@ class SpeakingStatement:
 
 def read_stances(graph: Graph, ontology: str) -> dict[str, Stance]:
     """By folded name, the types of an ontology that say something for or against."""
-    rows = graph.read("relations/stances", ontology=ontology, known=list(STANCES))
+    rows = graph.search("relations/stances", ontology=ontology, known=list(STANCES))
     stances: dict[str, Stance] = {row["key"]: stance_of(row["name"], row["stance"]) for row in rows}
     return {key: stance for key, stance in stances.items() if stance != "neutral"}
 
@@ -46,7 +46,7 @@ def read_statements(
         away: those that speak of the one they come from.
     """
     asked = {"towards": sorted(towards), "away": sorted(away), "scanned": SCANNED}
-    rows = graph.read("relations/speaking_of", concept_id=concept_id, **asked)
+    rows = graph.search("relations/speaking_of", concept_id=concept_id, **asked)
     return [SpeakingStatement(row["type_key"], row["outgoing"], evidence_of_row(row)) for row in rows]
 
 
@@ -119,9 +119,9 @@ def near_relations(
     }
     space = meaning.space.slug
     if type_keys is None:
-        rows = graph.read("relations/search_by_vector", space, **given)
+        rows = graph.search("relations/search_by_vector", space, **given)
     else:
-        rows = graph.read("relations/search_by_vector_of_types", space, types=list(type_keys), **given)
+        rows = graph.search("relations/search_by_vector_of_types", space, types=list(type_keys), **given)
     return {row["relation_id"]: row["similarity"] for row in rows if row["similarity"] is not None}
 
 
@@ -129,7 +129,7 @@ def near_relations_in(
     graph: Graph, meaning: Meaning, type_keys: Sequence[str] | None, document_ids: Sequence[str], limit: int
 ) -> NearRelations:
     """The relationships nearest to a vector of those that sources of some documents state."""
-    (row,) = graph.read(
+    (row,) = graph.search(
         "relations/search_in_documents",
         vector=Vector.from_numpy(meaning.vector),
         ontologies=list(meaning.ontologies),
@@ -145,13 +145,13 @@ def near_relations_in(
 
 def read_relations(graph: Graph, relation_ids: Iterable[str]) -> dict[str, StatedRelationship]:
     """Some relationships by id; one that has gone is missing."""
-    rows = graph.read("relations/read", ids=list(relation_ids), scanned=SCANNED)
+    rows = graph.search("relations/read", ids=list(relation_ids), scanned=SCANNED)
     return {row["relation_id"]: _stated(row) for row in rows}
 
 
 def has_relations(graph: Graph, ontologies: Sequence[str]) -> bool:
     """Whether sources of some ontologies state any."""
-    return bool(graph.read("relations/any_of", ontologies=list(ontologies)))
+    return bool(graph.search("relations/any_of", ontologies=list(ontologies)))
 
 
 def resolve_types(graph: Graph, ontologies: Sequence[str], types: Sequence[str] | None) -> ResolvedTypes:
@@ -159,7 +159,7 @@ def resolve_types(graph: Graph, ontologies: Sequence[str], types: Sequence[str] 
     if types is None:
         return ResolvedTypes(None)
     ids = [relation_type_id(ontology, kind) for ontology in ontologies for kind in types]
-    rows = graph.read("relations/resolve_types", type_ids=ids)
+    rows = graph.search("relations/resolve_types", type_ids=ids)
     known = {row["given"] for row in rows}
     unknown = [each for each in types if concept_name(each) not in known]
     keys = {*(row["key"] for row in rows), *map(concept_name, types)}
@@ -167,7 +167,7 @@ def resolve_types(graph: Graph, ontologies: Sequence[str], types: Sequence[str] 
 
 
 def _describe_unknown(graph: Graph, ontologies: Sequence[str], unknown: Sequence[str]) -> str:
-    rows = graph.read("relations/type_names", ontologies=list(ontologies), limit=MAX_TYPE_NAMES)
+    rows = graph.search("relations/type_names", ontologies=list(ontologies), limit=MAX_TYPE_NAMES)
     named = ", ".join(map(repr, unknown[:MAX_NAMED]))
     return f"no relationship is of a type {named}{suggestion(unknown, (row['name'] for row in rows))}"
 

@@ -34,7 +34,7 @@ class IndexState:
 
 def index_states(graph: Graph) -> dict[str, IndexState]:
     """All indexes but the lookup ones, by name."""
-    return {row["name"]: IndexState(**row) for row in graph.read("indexes/states")}
+    return {row["name"]: IndexState(**row) for row in graph.search("indexes/states")}
 
 
 # The schema of the database: a baseline (cypher/schema.cypher) and migrations (cypher/migrations.cypher).

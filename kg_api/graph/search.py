@@ -206,7 +206,7 @@ def vectors_of(graph: Graph, hits: Sequence[Mapping[str, Any]]) -> dict[str, NDA
         graph: where they are.
         hits: each with identity, source_id, chunk_id or none, and the property of its space's slot.
     """
-    rows = graph.read("search/vectors_of", hits=list(hits)) if hits else []
+    rows = graph.search("search/vectors_of", hits=list(hits)) if hits else []
     return {row["identity"]: np.asarray(row["vector"].to_numpy(), dtype=np.float32) for row in rows}
 
 
@@ -234,7 +234,7 @@ def _parameters(asked: NearestPassages, limit: int) -> Row:
 
 def chunk_texts(graph: Graph, chunk_ids: Sequence[str]) -> dict[str, ChunkText]:
     """What some chunks say, by id; one that has gone meanwhile is missing."""
-    rows = graph.read("chunks/texts", chunk_ids=list(dict.fromkeys(chunk_ids))) if chunk_ids else []
+    rows = graph.search("chunks/texts", chunk_ids=list(dict.fromkeys(chunk_ids))) if chunk_ids else []
     return {row["chunk_id"]: _text(row) for row in rows}
 
 
@@ -452,7 +452,7 @@ class ConceptNearness:
 
 def near_concepts(graph: Graph, within: ConceptNearness, concepts: Sequence[Seed]) -> list[Seed]:
     """What the index finds near in meaning to concepts of a space, and its weight."""
-    rows = graph.read(
+    rows = graph.search(
         "search/near_concepts",
         within.space.slug,
         concepts=[asdict(each) for each in concepts],
@@ -505,11 +505,11 @@ def by_concepts(
         "nearest": FOLLOWED,
         "share": NEAR_SHARE,
     }
-    (reached,) = graph.read("search/concepts_reached", near=None, **walk)
+    (reached,) = graph.search("search/concepts_reached", near=None, **walk)
     if unlinked := reached["unlinked"]:
         near = [asdict(one) for each in nearness for one in _looked_up(graph, each, unlinked)]
-        (reached,) = graph.read("search/concepts_reached", near=near, **walk)
-    (row,) = graph.read(
+        (reached,) = graph.search("search/concepts_reached", near=near, **walk)
+    (row,) = graph.search(
         "search/by_concepts", concepts=reached["concepts"], limit=limit, most_told=MAX_SHOWN, **scope
     )
     return [
@@ -533,7 +533,7 @@ def _looked_up(graph: Graph, within: ConceptNearness, unlinked: Sequence[Mapping
 def concepts_of(graph: Graph, source_ids: Sequence[str]) -> dict[str, list[CarriedConcept]]:
     """The concepts that some sources carry, at most ten each."""
     ids = list(dict.fromkeys(source_ids))
-    rows = graph.read("search/concepts_of_sources", source_ids=ids, limit=MAX_CARRIED) if ids else []
+    rows = graph.search("search/concepts_of_sources", source_ids=ids, limit=MAX_CARRIED) if ids else []
     return {row["source_id"]: [CarriedConcept(**each) for each in row["concepts"]] for row in rows}
 
 
@@ -612,7 +612,7 @@ def nearness_of_concepts(
 ) -> dict[str, float]:
     """By id the cosine of a question and some concepts; one without a vector is missing."""
     asked = _to_parameters(meanings)
-    rows = graph.read("constructive/nearness_of_concepts", ids=list(concept_ids), **asked)
+    rows = graph.search("constructive/nearness_of_concepts", ids=list(concept_ids), **asked)
     return {row["concept_id"]: row["similarity"] for row in rows}
 
 
@@ -744,8 +744,8 @@ class Crowds:
         return min(passages, self._stored(tuple(sorted(ontologies))))
 
     def _count(self) -> int:
-        return self._graph.read("search/count_passages")[0]["passages"]
+        return self._graph.search("search/count_passages")[0]["passages"]
 
     def _count_stored(self, ontologies: tuple[str, ...]) -> int:
         given = {"ontologies": [*ontologies], "sample": SAMPLE}
-        return round(self._graph.read("search/count_stored", **given)[0]["passages"])
+        return round(self._graph.search("search/count_stored", **given)[0]["passages"])

@@ -201,7 +201,7 @@ def vectors_in(graph: Graph, source_id: str, space: Space) -> list[VectorPart]:
 
 def places_of(graph: Graph, source_ids: Iterable[str]) -> list[DescribedPlace]:
     """Sources by their ids, as a reader would come to them; what is not there is missing."""
-    rows = graph.read("similar/by_ids", source_ids=list(dict.fromkeys(source_ids)))
+    rows = graph.search("similar/by_ids", source_ids=list(dict.fromkeys(source_ids)))
     seen = (row for row in rows if reaches(row["ontology"]))
     told = ({**row, "metadata": json.loads(row["metadata"] or "{}")} for row in seen)
     return [DescribedPlace.model_validate(row) for row in told]

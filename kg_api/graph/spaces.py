@@ -207,7 +207,7 @@ def find_space(graph: Graph, slug: str = FIRST_SLUG) -> Space:
 
 def all_spaces(graph: Graph) -> dict[str, Space]:
     """All registered spaces by name, the oldest first."""
-    return _by_name(graph.read("spaces/all"))
+    return _by_name(graph.search("spaces/all"))
 
 
 def spaces_within(tx: Transaction) -> dict[str, Space]:
@@ -474,7 +474,7 @@ def layout_of(space: str, slot: str, chunking: Chunking) -> Layout:
 def read_configurations(graph: Graph, name: str | None = None) -> dict[str, StoredConfiguration]:
     """By ontology, in the order of their names; that of one name only, if given."""
     return _by_name_configuration(
-        graph.read("ontologies/configuration", names=None if name is None else [name])
+        graph.search("ontologies/configuration", names=None if name is None else [name])
     )
 
 

@@ -83,46 +83,46 @@ def related(graph: Graph, ids: Sequence[str], how: Following) -> dict[str, Neigh
         "fan_out": how.fan_out,
         "most_quotes": MAX_QUOTES,
     }
-    found = _neighbours(graph.read("constructive/related", ids=list(ids), scanned=_share(ids), **given))
+    found = _neighbours(graph.search("constructive/related", ids=list(ids), scanned=_share(ids), **given))
     hubs = _left_to_documents(found, how)
     if not hubs:
         return found
-    rows = graph.read("constructive/from_documents/related", ids=hubs, scanned=SCANNED, **given)
+    rows = graph.search("constructive/from_documents/related", ids=hubs, scanned=SCANNED, **given)
     return found | _from_documents(hubs, rows)
 
 
 def sources_of_concepts(graph: Graph, ids: Sequence[str], how: Following) -> dict[str, NeighbouringNodes]:
     """From concepts to the sources that carry them."""
     given = {"document_ids": how.documents, "fan_out": how.fan_out}
-    rows = graph.read("constructive/sources_of_concepts", ids=list(ids), scanned=_share(ids), **given)
+    rows = graph.search("constructive/sources_of_concepts", ids=list(ids), scanned=_share(ids), **given)
     found = _neighbours(rows)
     hubs = _left_to_documents(found, how)
     if not hubs:
         return found
-    rows = graph.read("constructive/from_documents/sources_of_concepts", ids=hubs, scanned=SCANNED, **given)
+    rows = graph.search("constructive/from_documents/sources_of_concepts", ids=hubs, scanned=SCANNED, **given)
     return found | _from_documents(hubs, rows)
 
 
 def concepts_of_sources(graph: Graph, ids: Sequence[str], how: Following) -> dict[str, NeighbouringNodes]:
     """From sources to the concepts that they carry."""
-    rows = graph.read("constructive/concepts_of_sources", ids=list(ids), fan_out=how.fan_out)
+    rows = graph.search("constructive/concepts_of_sources", ids=list(ids), fan_out=how.fan_out)
     return _neighbours(rows)
 
 
 def beside(graph: Graph, ids: Sequence[str], how: Following) -> dict[str, NeighbouringNodes]:
     """From sources to those directly before and behind them."""
-    rows = graph.read("constructive/next_to", ids=list(ids), outgoing=how.outgoing, fan_out=how.fan_out)
+    rows = graph.search("constructive/next_to", ids=list(ids), outgoing=how.outgoing, fan_out=how.fan_out)
     return _neighbours(rows)
 
 
 def sources_of_documents(graph: Graph, ids: Sequence[str], how: Following) -> dict[str, NeighbouringNodes]:
     """From documents to their first sources."""
-    return _neighbours(graph.read("constructive/sources_of_documents", ids=list(ids), fan_out=how.fan_out))
+    return _neighbours(graph.search("constructive/sources_of_documents", ids=list(ids), fan_out=how.fan_out))
 
 
 def documents_of_sources(graph: Graph, ids: Sequence[str], _: Following) -> dict[str, NeighbouringNodes]:
     """From sources to the document of each."""
-    return _neighbours(graph.read("constructive/documents_of_sources", ids=list(ids)))
+    return _neighbours(graph.search("constructive/documents_of_sources", ids=list(ids)))
 
 
 def _left_to_documents(found: Mapping[str, NeighbouringNodes], how: Following) -> list[str]:
@@ -204,7 +204,7 @@ def stated_within(graph: Graph, edges: Sequence[Triple], document_ids: Sequence[
     """What sources of some documents state of relationships."""
     share = max(1, min(SCANNED, BETWEEN_IN_ALL // max(1, len(edges))))
     numbered = dict(enumerate(edges))
-    rows = graph.read(
+    rows = graph.search(
         "constructive/stated_within",
         edges=[
             {"number": at, "subject": each.subject, "type_key": each.type_key, "object": each.object}
@@ -222,7 +222,7 @@ def stated_within(graph: Graph, edges: Sequence[Triple], document_ids: Sequence[
 def _between_hubs(
     graph: Graph, found: Mapping[Triple, Stated], hubs: Sequence[Triple], document_ids: Sequence[str]
 ) -> StatedWithin:
-    (row,) = graph.read(
+    (row,) = graph.search(
         "constructive/from_documents/stated_within",
         triples=[[each.subject, each.type_key, each.object] for each in hubs],
         document_ids=list(document_ids),
@@ -238,19 +238,19 @@ def concepts_within(graph: Graph, concept_ids: Sequence[str], document_ids: Sequ
     """Those of some concepts that appear in some documents."""
     share = max(1, min(LOOKED_AT, LOOKED_AT_IN_ALL // max(1, len(concept_ids))))
     given = {"document_ids": list(document_ids)}
-    rows = graph.read("constructive/within", ids=list(concept_ids), scanned=share, **given)
+    rows = graph.search("constructive/within", ids=list(concept_ids), scanned=share, **given)
     within = frozenset(row["concept_id"] for row in rows if row["appears"])
     hubs = [row["concept_id"] for row in rows if not row["appears"]]
     if not hubs:
         return ConceptsWithin(within)
-    (row,) = graph.read("constructive/from_documents/within", ids=hubs, scanned=SCANNED, **given)
+    (row,) = graph.search("constructive/from_documents/within", ids=hubs, scanned=SCANNED, **given)
     found = within.union(row["found"])
     return ConceptsWithin(found, frozenset[str]() if row["whole"] else frozenset(hubs) - found)
 
 
 def statements_of(graph: Graph, relation_ids: Iterable[str]) -> dict[str, EdgeQuote]:
     """By id what relationships say; one that has gone is missing."""
-    rows = graph.read("constructive/statements", ids=list(dict.fromkeys(relation_ids)))
+    rows = graph.search("constructive/statements", ids=list(dict.fromkeys(relation_ids)))
     return {row["relation_id"]: _statement(row) for row in rows}
 
 

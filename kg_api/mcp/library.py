@@ -15,7 +15,6 @@ from kg_api.blobs.pages import PageRequest
 from kg_api.container import Container
 from kg_api.errors import KgError
 from kg_api.graph import library
-from kg_api.graph.client import read_whole
 from kg_api.graph.names import searched
 from kg_api.graph.reach import require
 from kg_api.mcp.answers import to_json
@@ -57,7 +56,7 @@ class Library:
         begun = time.perf_counter()
         failure = None
         try:
-            answer, shown = read_whole(tool.call)(self, arguments)
+            answer, shown = tool.call(self, arguments)
             pictures = [
                 ImageContent(data=base64.b64encode(each.content).decode(), mime_type=each.content_type)
                 for each in shown

@@ -156,6 +156,7 @@ def test_a_search_counts_no_concepts(learned: Kg, monkeypatch: pytest.MonkeyPatc
         return read(name, *more, **parameters)
 
     monkeypatch.setattr(learned.graph, "read", noted)
+    monkeypatch.setattr(learned.graph, "search", noted)
     ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
     assert asked
     assert "concepts/count_embedded" not in asked

@@ -138,14 +138,14 @@ def test_a_decision_that_is_stored_is_told_however_slow_reads_are(
     notes: Proposing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (found, *_) = notes.all()
-    real = Graph.read
+    real = Graph.search
 
     def read(self: Graph, name: LiteralString, *space: str, **parameters: Any) -> list[Row]:
         if name == "proposals/page":
             raise TookTooLong
         return real(self, name, *space, **parameters)
 
-    monkeypatch.setattr(Graph, "read", read)
+    monkeypatch.setattr(Graph, "search", read)
     assert notes.service.decide(found.proposal_id, "accepted", "Ada").state == "accepted"
 
 

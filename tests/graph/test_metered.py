@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from kg_api.errors import DatabaseUnavailable, KgError, ModelUnavailable
-from kg_api.graph.client import DeletedMeanwhile, Graph, Transaction
+from kg_api.graph.client import ConcurrentChange, Graph, Transaction
 from kg_api.jobs.runner import JobRun
 from tests.graph.test_jobs_running import runner
 from tests.support.jobs import request
@@ -29,11 +29,11 @@ def test_a_transaction_that_is_done_again_is_a_retry_and_not_neo4js_failure(grap
     def twice(_: Transaction) -> None:
         tries.append(1)
         if len(tries) == 1:
-            raise DeletedMeanwhile
+            raise ConcurrentChange
 
     graph.transaction(twice)
     assert counted("kg_neo4j_retries_total", access="write") == 1
-    assert counted("kg_neo4j_failures_total", access="write", error="DeletedMeanwhile") == 0
+    assert counted("kg_neo4j_failures_total", access="write", error="ConcurrentChange") == 0
 
 
 def test_a_database_that_is_away_is_counted_by_the_drivers_name_of_it() -> None:

@@ -34,7 +34,7 @@ from tests.support.schema import LABELS, PROPERTIES, RELATIONSHIP_PROPERTIES, RE
 
 ROOT = Path(__file__).parents[2]
 LOOKUP = "Lookup"
-METHODS = {each: each for each in ("read", "write", "run")} | {LOOKUP: "read"}
+METHODS = {each: each for each in ("read", "write", "run")} | {LOOKUP: "read", "search": "read"}
 FAILING_STATUSES = {
     "01N01": "deprecated",
     "01N50": "unknown label",

@@ -37,6 +37,8 @@ class CannedGraph(Graph):
         self.asked.append((name, {**parameters, "in": space}))
         return getattr(self, name.replace("/", "_"))()
 
+    search = read
+
     def look_up(self, lookups: Sequence[Lookup]) -> list[list[Row]]:
         return [self.read(each.name, each.space, **each.parameters)[0]["found"] for each in lookups]
 
