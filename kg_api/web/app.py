@@ -6,8 +6,9 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 from anyio import CapacityLimiter
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI
 from fastapi.concurrency import run_in_threadpool
+from fastapi.routing import APIRoute
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 
@@ -22,24 +23,22 @@ from kg_api.settings import Settings
 from kg_api.web.api import concepts, documents, embedding, evaluation, operations, search, transfer
 from kg_api.web.mcp_mount import PATH, McpMount
 from kg_api.web.middleware import RequestLog
-from kg_api.web.page_mount import PAGES, WITHOUT_KEY, ErrorPages, mount
+from kg_api.web.page_mount import PAGES, ErrorPages, mount
 from kg_api.web.shared import openapi, problems
-from kg_api.web.shared.dependencies import check_body, check_parameters
 from kg_api.web.shared.health import ModelHealth, QueueWatch, Surroundings
-from kg_api.web.shared.limits import LARGE_AT_ONCE, BodyLimit, HomeCheck, OriginCheck, allowed_hosts
+from kg_api.web.shared.limits import LARGE_AT_ONCE, BodyLimit, OriginCheck, allowed_hosts
 from kg_api.web.shared.opening import Opening
+from kg_api.web.shared.scopes import PublicPaths
 from kg_api.web.shared.security import (
-    AccessControl,
-    AuditLog,
     Doorkeeper,
-    OwnAnswers,
-    RequestRate,
-    SignInRate,
+    Guard,
     TokenRate,
-    check_scope,
     keys_required,
+    request_limit,
+    sign_in_limit,
 )
 from kg_api.web.shared.streams import Streams
+from kg_api.web.ui import rendering
 from kg_api.web.ui.links import DOCUMENTS
 from kg_api.web.ui.routes.embedding import BuildCounts
 
@@ -50,39 +49,31 @@ DESCRIPTION = (
 )
 MAX_LARGE_BODIES = 4
 """So many bodies of the largest size all processes hold at once; the next one is refused for the moment."""
-READING = (
-    search.search_router,
-    search.pictures_router,
-    search.image_search_router,
-    search.passage_map_router,
+ROUTERS = (
+    search.router,
     concepts.concepts_router,
-    concepts.relationships_router,
     concepts.constructive_router,
     concepts.communities_router,
     concepts.proposals_router,
-    search.answering_router,
-    evaluation.judgements_router,
-)
-WITH_PARAMETERS = (
-    *READING,
+    evaluation.router,
     documents.ingest_router,
     documents.pages_router,
-    documents.documents_router,
-    documents.images_router,
+    documents.library_router,
     documents.review_router,
-    documents.synonyms_router,
-    documents.language_router,
-    transfer.router,
     documents.folders_router,
-    embedding.configuration_router,
+    transfer.router,
+    embedding.embedding_router,
     embedding.extraction_router,
-    embedding.switching_router,
-    evaluation.results_router,
     operations.jobs_router,
     operations.keys_router,
-    operations.audit_router,
+    operations.health_router,
 )
-"""Their query parameters are checked."""
+ROUTES = [
+    route
+    for router in (*ROUTERS, *PAGES, rendering.router)
+    for route in router.routes
+    if isinstance(route, APIRoute)
+]
 
 
 def create_app(
@@ -128,18 +119,12 @@ def create_app(
         },  # it tells texts
     )
     _set_state(app, settings, opening, home)
-    checks = [Depends(check_scope), Depends(check_parameters), Depends(check_body)]
-    for router in WITH_PARAMETERS:
-        app.include_router(router, dependencies=checks)
-    app.include_router(operations.start_router)
-    app.include_router(operations.health_router)
-    app.include_router(operations.metrics_router, dependencies=[Depends(check_scope)])
-    mount(app, [Depends(check_scope)])
+    for router in ROUTERS:
+        app.include_router(router)
+    mount(app)
     app.router.routes += [Route(PATH, mcp), Route(f"{PATH}/", mcp)]
-    openapi.complete_description(app)
-    plain = (operations.start_router, operations.health_router, operations.metrics_router)
-    routers = (*WITH_PARAMETERS, *plain, *PAGES, *WITHOUT_KEY)
-    problems.install(app, [route for router in routers for route in router.routes])
+    openapi.complete_description(app, ROUTES)
+    problems.install(app, ROUTES)
 
     def limit_of(path: str) -> int:
         api = settings.api
@@ -149,25 +134,24 @@ def create_app(
             else api.max_request_bytes
         )
 
-    together = settings.api.share(MAX_LARGE_BODIES) * settings.api.max_document_bytes
-    app.add_middleware(BodyLimit, limit_of=limit_of, together=together)
-    app.add_middleware(AuditLog, writer=writer)
     door = Doorkeeper(KeyCheck(lambda: opening.container().graph), home.folder_key)
-    app.state.door, app.state.sign_in_rate = door, SignInRate()
+    app.state.door, app.state.sign_in_limit = door, sign_in_limit()
+    pages = settings.api.allowed_web_pages
     app.add_middleware(
-        AccessControl,
+        Guard,
         door=door,
-        rate=RequestRate(settings.api.requests_per_minute),
+        rate=request_limit(settings.api.requests_per_minute),
         tokens=TokenRate(settings.api.provider_tokens_per_day),
+        bodies=BodyLimit(limit_of, settings.api.share(MAX_LARGE_BODIES) * settings.api.max_document_bytes),
+        audit=writer,
+        public=PublicPaths(ROUTES),
         required=app.state.keys_required,
     )
-    app.add_middleware(OwnAnswers)
-    if pages := settings.api.allowed_web_pages:
+    if pages:
         app.add_middleware(CORSMiddleware, allow_origins=pages, allow_methods=["*"], allow_headers=["*"])
-    app.add_middleware(OriginCheck, hosts=allowed_hosts(settings.api), origins=pages)
-    app.add_middleware(RequestLog)
+    origins = OriginCheck(allowed_hosts(settings.api), pages)
+    app.add_middleware(RequestLog, instance=home.instance, origins=origins)
     app.add_middleware(ErrorPages)
-    app.add_middleware(HomeCheck, instance=home.instance)
     return app
 
 

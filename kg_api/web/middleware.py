@@ -6,16 +6,21 @@ import asyncio
 import re
 import time
 import uuid
+from collections.abc import Callable
+from typing import Final
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kg_api.metrics import METHODS, NO_ROUTE, meters
 from kg_api.schemas.operations import without_secrets
 from kg_api.tracing import TRACEPARENT, Span, SpanKind, annotate, root_span
-from kg_api.web.shared.problems import of_bug, of_ending
+from kg_api.web.shared.limits import OriginCheck
+from kg_api.web.shared.problems import of_bug, of_ending, problem
 from kg_api.web.shared.security import key_of
+from kg_api.wording import HOME_HEADER
 
 log = structlog.get_logger()
 
@@ -23,6 +28,10 @@ REQUEST_ID = "X-Request-ID"
 _GOOD_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
 OWN_FAILURE = 500
 """The first HTTP status that is no fault of the client."""
+OTHER_HOME: Final = (
+    "this kg serves another home than the command expects: start the kg of that home with `kg up`, or set "
+    "KG_API_URL to use this one"
+)
 QUIET_PATHS = frozenset({"/health", "/ready"})
 
 
@@ -30,10 +39,23 @@ class RequestLog:
     """Gives each request an id (the client's own, if it is a plain one) and logs it when it is done.
 
     What nobody foresaw is logged and answered here too: so it carries the id, and the connection lives on.
+    A request that expects the service of another home, which had this port before, is refused, and so is
+    one of a foreign page or under a foreign name.
+
+    Args:
+        app: the next application.
+        instance: returns the id of this service's home; None if the home cannot be written.
+        origins: names and pages that are answered; None: all.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        instance: Callable[[], str | None] = lambda: None,
+        origins: OriginCheck | None = None,
+    ) -> None:
         self.app = app
+        self._instance, self._origins = instance, origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -42,14 +64,23 @@ class RequestLog:
         headers = Headers(scope=scope)
         given = headers.get(REQUEST_ID, "")
         request_id = given if _GOOD_ID.fullmatch(given) else uuid.uuid4().hex
-        answer = _Answer(send, request_id)
+        expected = headers.get(HOME_HEADER)
+        home = None if expected is None else self._instance()
+        answer = _Answer(send, request_id, home)
+        app = self.app
+        if expected != home:
+            app = problem(421, "http", "Misdirected", OTHER_HOME)
+        elif self._origins and (refusal := self._origins.refusal(scope, headers)):
+            app = problem(*refusal)
         meters().http.begin()
         traced = root_span(
             _method(scope), SpanKind.SERVER, headers.get(TRACEPARENT), kg__request_id=request_id
         )
         with structlog.contextvars.bound_contextvars(request_id=request_id), traced as span:
             try:
-                await self.app(scope, receive, answer.send)
+                await app(scope, receive, answer.send)
+            except ClientDisconnect:
+                log.info("client went away")
             except asyncio.CancelledError:  # uvicorn does that at the end of its time of grace, and says 500
                 if answer.status:
                     raise
@@ -66,9 +97,9 @@ class RequestLog:
 class _Answer:
     """What is known of an answer while it is sent."""
 
-    def __init__(self, send: Send, request_id: str) -> None:
+    def __init__(self, send: Send, request_id: str, home: str | None) -> None:
         self._send = send
-        self._request_id = request_id
+        self._headers = {REQUEST_ID: request_id} | ({HOME_HEADER: home} if home else {})
         self._begun = time.perf_counter()
         self._began_after: float | None = None
         self.status = 0
@@ -77,7 +108,7 @@ class _Answer:
         """Send a part of it, the id with the first one (ASGI)."""
         if message["type"] == "http.response.start":
             self.status, self._began_after = message["status"], time.perf_counter() - self._begun
-            MutableHeaders(scope=message)[REQUEST_ID] = self._request_id
+            MutableHeaders(scope=message).update(self._headers)
         await self._send(message)
 
     def record(self, scope: Scope, span: Span) -> None:

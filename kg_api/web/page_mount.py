@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -40,25 +39,19 @@ PAGES = (
     operation.jobs_router,
     operation.keys_router,
     operation.explaining_router,
+    operation.session_router,
     evaluation.judging_router,
     evaluation.runs_router,
     evaluation.comparing_router,
     evaluation.measuring_router,
 )
-WITHOUT_KEY = (rendering.router, operation.session_router)
 
 
-def mount(app: FastAPI, checks: Sequence[Any]) -> None:
-    """Give a service its pages.
-
-    Args:
-        app: the service.
-        checks: what each page depends on, such as what whoever asks may do.
-    """
+def mount(app: FastAPI) -> None:
+    """Give a service its pages."""
     app.include_router(rendering.router)
-    app.include_router(operation.session_router, dependencies=[Depends(check_csrf)])
     for router in PAGES:
-        app.include_router(router, dependencies=[*checks, Depends(check_csrf)])
+        app.include_router(router, dependencies=[Depends(check_csrf)])
 
 
 # Errors of pages as pages: what REST says as problem+json, a person reads.

@@ -14,7 +14,6 @@ from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from itertools import chain
-from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 from socket import socket
 from types import FrameType
@@ -30,8 +29,8 @@ from kg_api.logs import configure_logs
 from kg_api.settings import Settings
 from kg_api.tracing import tracing
 from kg_api.web.app import create_app
+from kg_api.web.shared.connections import Connection, Connections, connections_and_backlog
 from kg_api.web.shared.forwarded import Forwarded
-from kg_api.web.shared.limits import Connection, ConnectionLimits, connections_and_backlog
 from kg_api.web.shared.security import warn_if_open
 from kg_api.wording import is_loopback
 
@@ -57,8 +56,11 @@ def shared_metrics(processes: int) -> Generator[None]:
         yield
 
 
-class Siblings:
+class Workers:
     """Processes that serve a socket beside this one. One that dies is started again, ever later.
+
+    uvicorn's own supervisor lets each of its processes listen before it can answer, serves nothing itself
+    and kills one that is busy for some seconds.
 
     Args:
         serve: what each does.
@@ -67,91 +69,62 @@ class Siblings:
     """
 
     def __init__(self, serve: Serve, listening: socket_module.socket, count: int) -> None:
-        self._places = [_Place(serve, listening) for _ in range(count)]
+        self._serve, self._listening = serve, listening
         self._ending = threading.Event()
-        self._watching = threading.Thread(target=self._watch, name="siblings", daemon=True)
+        self._running: set[SpawnProcess] = set()
+        self._keepers = [threading.Thread(target=self._keep_one, daemon=True) for _ in range(count)]
 
     def start(self) -> None:
-        """Start them, and look after them."""
-        if self._places:
-            self._watching.start()
+        for each in self._keepers:
+            each.start()
 
     def end(self) -> None:
-        """Tell them to end; they answer what they have begun."""
+        """Tell them to end, and wait for none; a signal handler calls this."""
         self._ending.set()
-        for each in self._places:
+        for each in [*self._running]:
             each.terminate()
 
     def join(self, seconds: float) -> None:
         """Wait for their end; kill what is still there then."""
         self.end()
-        if self._watching.ident is not None:
-            self._watching.join()  # so that it starts none behind our back
         until = time.monotonic() + seconds
-        for each in self._places:
-            each.join(until)
+        while self._running and time.monotonic() < until:
+            time.sleep(END_POLL_SECONDS)
+        for each in [*self._running]:
+            each.kill()
+        for each in self._keepers:
+            if each.is_alive():
+                each.join()
 
-    def _watch(self) -> None:
+    def _keep_one(self) -> None:
+        pause = FIRST_PAUSE
         while not self._ending.is_set():
-            for each in self._places:
-                each.keep_alive()
-            sentinels = [each.process.sentinel for each in self._places if each.process]
-            wait(sentinels, timeout=FIRST_PAUSE / 2)
-
-
-class _Place:
-    """One sibling, or the next one in its place."""
-
-    def __init__(self, serve: Serve, listening: socket_module.socket) -> None:
-        self.process: SpawnProcess | None = None
-        self._make = lambda: _spawn.Process(target=_run, args=(serve, listening), daemon=False)
-        self._started_at = 0.0
-        self._pause = FIRST_PAUSE
-        self._due_at = 0.0
-
-    def keep_alive(self) -> None:
-        """Start it where it does not run and its pause is over."""
-        if self.process is not None and not self.process.is_alive():
-            process = self.process
-            now = time.monotonic()
-            lived = now - self._started_at
-            self._pause = FIRST_PAUSE if lived > LIVED_SECONDS else min(2 * self._pause, LONGEST_PAUSE)
-            self._due_at = now + self._pause
-            log.warning("a process of the service died", exit_code=process.exitcode, again_in=self._pause)
-            self.process = None
-        if self.process is None and time.monotonic() >= self._due_at:
-            self._start()
-
-    def _start(self) -> None:
-        self._started_at = time.monotonic()
-        process = self._make()
-        try:
-            process.start()
-        except OSError as error:  # no memory or no descriptor left at the moment
-            log.warning("a process of the service cannot be started", reason=str(error))
-            self._due_at = time.monotonic() + LONGEST_PAUSE
-        else:
-            self.process = process  # only now: who ends it may come at any moment
-
-    def terminate(self) -> None:
-        if (process := self.process) is not None:
-            process.terminate()
-
-    def join(self, until: float) -> None:
-        if (process := self.process) is None:
-            return
-        process.terminate()  # one that was started at the last moment
-        process.join(max(0.0, until - time.monotonic()))
-        if process.is_alive():
-            process.kill()
+            process = _spawn.Process(target=_run, args=(self._serve, self._listening), daemon=False)
+            started = time.monotonic()
+            try:
+                process.start()
+            except OSError as error:  # no memory or no descriptor left at the moment
+                log.warning("a process of the service cannot be started", reason=str(error))
+                self._ending.wait(LONGEST_PAUSE)
+                continue
+            self._running.add(process)
+            if self._ending.is_set():  # `join` may have looked before
+                process.terminate()
             process.join()
+            self._running.discard(process)
+            if self._ending.is_set():
+                return
+            lived = time.monotonic() - started
+            pause = FIRST_PAUSE if lived > LIVED_SECONDS else min(2 * pause, LONGEST_PAUSE)
+            log.warning("a process of the service died", exit_code=process.exitcode, again_in=pause)
+            self._ending.wait(pause)
 
 
 _spawn = multiprocessing.get_context("spawn")
 
 
 def _run(serve: Serve, listening: socket_module.socket) -> None:
-    """The life of a sibling: it ends with the process that started it, however that ended."""
+    """The life of a worker: it ends with the process that started it, however that ended."""
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     serve(listening)
 
@@ -172,6 +145,7 @@ DEFAULT_PORT = 8420
 GRACE_SECONDS = 10
 PORTS_TRIED = 10
 EARLIER_POLL_SECONDS = 0.5
+END_POLL_SECONDS = 0.05
 SERVICE = "kg-api"
 """What traces call it."""
 
@@ -202,14 +176,14 @@ def serve(settings: Settings, *, managed: bool = False) -> None:
         if managed:
             home.remember(api=port, api_host=near_host(settings.api.host))
         announced = _announce(home, settings.api.host, port)
-        siblings = Siblings(partial(serve_beside, settings), listening, settings.api.process_count - 1)
-        server.end_others = siblings.end
-        siblings.start()
+        workers = Workers(partial(serve_beside, settings), listening, settings.api.process_count - 1)
+        server.end_others = workers.end
+        workers.start()
         try:
             with tracing(settings.otel.exporter_otlp_endpoint, SERVICE):
                 server.run(sockets=[listening])
         finally:
-            siblings.join(GRACE_SECONDS)
+            workers.join(GRACE_SECONDS)
             if announced:
                 with suppress(OSError):  # the home was deleted, or its disk is full
                     processes.withdraw(home)
@@ -245,12 +219,12 @@ class _Server(uvicorn.Server):
 
 def _server(settings: Settings, app: FastAPI) -> _Server:
     connections, backlog = connections_and_backlog(settings.api)
-    limits = ConnectionLimits(settings.api, connections)
     config = uvicorn.Config(
         app,
         host=settings.api.host,
         port=settings.api.port or DEFAULT_PORT,
-        http=partial(Connection, limits),  # pyright: ignore[reportArgumentType] - it is called, no more
+        http=partial(Connection, Connections(settings.api, connections)),  # pyright: ignore[reportArgumentType] - it is called, no more
+        ws="none",
         backlog=backlog,
         timeout_keep_alive=settings.api.idle_seconds,  # pyright: ignore[reportArgumentType] - for call_later
         access_log=False,

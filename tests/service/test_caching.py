@@ -11,7 +11,6 @@ from typing import Final
 import httpx
 import pytest
 
-from kg_api.web.shared.scopes import DESCRIBING_KG
 from kg_api.web.shared.security import OWN as KEPT_BY_ONE
 from kg_api.web.ui.rendering import PREFIX, address_of
 from tests.support.browsing import signed_in, token_in
@@ -113,5 +112,5 @@ def test_what_is_public_may_be_kept(door: httpx.Client) -> None:
     for route in (each for each in (*PUBLIC, *PUBLIC_PAGES) if each.startswith("GET ")):
         status, keeping = kept(door, route.removeprefix("GET ").format(**asset))
         assert status < 400, route
-        describing = route.removeprefix("GET ") in DESCRIBING_KG
+        describing = route.removeprefix("GET ") in {"/", "/ready"}
         assert ("private" in keeping) == describing, route

@@ -8,9 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from kg_api.web.shared.scopes import OF_SOME, PAGES_OF_SOME, can_be_held
 from tests.service.test_ids_of_other_ontologies import CHANGED_BY_ID, READ_BY_ID
-from tests.support.routes import ROUTES
+from tests.support.routes import FILTERED, ROUTES, admits_some
 from tests.support.running import Service
 from tests.support.two_libraries import (
     ASKED,
@@ -145,9 +144,7 @@ def test_the_names_in_what_is_asked_of_everything_are_worth_asking(
 
 
 @pytest.mark.parametrize("named", [OTHER, NOWHERE])
-@pytest.mark.parametrize(
-    "route", [each for each in ROUTES if "{ontology}" in each and can_be_held(*each.split(" "))]
-)
+@pytest.mark.parametrize("route", [each for each in ROUTES if "{ontology}" in each and admits_some(each)])
 def test_an_ontology_of_others_is_refused_whether_it_is_there_or_not(
     own: httpx.Client, route: str, named: str
 ) -> None:
@@ -216,7 +213,7 @@ def test_of_a_batch_only_ones_own_is_stored(own: httpx.Client, everything: httpx
 def test_routes_that_concern_all_are_refused(own: httpx.Client) -> None:
     """Every route is held to a key's ontologies, or is refused: one that nobody has thought of, too."""
     for route in ROUTES:
-        if can_be_held(*route.split(" ")) or route == "POST /mcp":
+        if admits_some(route) or route == "POST /mcp":
             continue
         answer = ask(own, re.sub("{[^}]*}", "none", route), {})
         assert answer.status_code == 403, (route, answer.text)
@@ -239,7 +236,7 @@ def test_every_route_that_can_be_held_to_ontologies_is_tried_here() -> None:
     tried = {_form(each) for each in by_id}
     beside = {"POST /documents", "POST /documents/batch", "POST /documents/conversation", "GET /jobs/events"}
     beside |= {"POST /waiting/approve", "POST /waiting/reject"}
-    assert {_form(each.replace("{page}", "1")) for each in OF_SOME - PAGES_OF_SOME} <= tried | beside
+    assert {_form(each.replace("{page}", "1")) for each in FILTERED if " /ui" not in each} <= tried | beside
 
 
 def test_events_are_of_jobs_of_ones_own(own: httpx.Client, everything: httpx.Client) -> None:

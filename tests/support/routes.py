@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from kg_api.schemas.vocabulary import KeyScope
+from kg_api.web.app import ROUTES as DECLARED
+from kg_api.web.shared.scopes import rule_of
 
 PUBLIC: Final = (
     "GET /",
@@ -215,3 +217,18 @@ PAGES: Final[dict[str, KeyScope]] = {
     "POST /ui/spaces/{slug}/rollback": "admin",
 }
 """What people see in a browser; it is not in the OpenAPI document."""
+
+_RULES = {
+    f"{method} {route.path_format}": (rule_of(route.endpoint), route.path_format)
+    for route in DECLARED
+    for method in route.methods or ()
+}
+FILTERED: Final = {
+    route for route, (rule, _) in _RULES.items() if rule.filtered and not route.startswith("HEAD ")
+}
+"""Routes that are good for a key of some ontologies though their path names none, as they declare."""
+
+
+def admits_some(route: str) -> bool:
+    """Whether a route takes a key of some ontologies, as it declares."""
+    return route in _RULES and _RULES[route][0].admits_some(_RULES[route][1])

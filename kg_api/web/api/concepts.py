@@ -1,4 +1,4 @@
-"""Communities of concepts: an overview of an ontology."""
+"""Concepts, relationships, communities, proposed links and constructive queries."""
 
 from __future__ import annotations
 
@@ -64,9 +64,10 @@ from kg_api.schemas.vocabulary import (
     ProposalState,
 )
 from kg_api.web.shared.dependencies import ConceptId, Offset, Ontology, OntologyFilter, Open, PageSize
-from kg_api.web.shared.limits import StrictRoute
+from kg_api.web.shared.routes import ApiRoute
+from kg_api.web.shared.scopes import requires
 
-communities_router = APIRouter(tags=["communities"], route_class=StrictRoute)
+communities_router = APIRouter(tags=["communities"], route_class=ApiRoute)
 
 OF_ONTOLOGY = "/ontologies/{ontology}/communities"
 CommunityId = Annotated[NodeId, Path(description="Id of a community, or digits that only it begins with.")]
@@ -82,6 +83,7 @@ Passages = Annotated[
 
 
 @communities_router.get(OF_ONTOLOGY, summary="List the communities of an ontology's concepts")
+@requires("read")
 def list_communities(
     container: Open,
     ontology: Ontology,
@@ -101,6 +103,7 @@ def list_communities(
 @communities_router.get(
     f"{OF_ONTOLOGY}/{{community_id}}", summary="Get a community with its concepts and passages"
 )
+@requires("read")
 def get_community(
     container: Open,
     ontology: Ontology,
@@ -114,6 +117,7 @@ def get_community(
 
 
 @communities_router.post(OF_ONTOLOGY, status_code=202, summary="Detect communities now")
+@requires("write")
 def detect_communities(container: Open, ontology: Ontology) -> CommunityRequest:
     """Start the job, or join the one there is; else a worker does it when enough has changed."""
     return container.communities.detect(ontology)
@@ -121,7 +125,7 @@ def detect_communities(container: Open, ontology: Ontology) -> CommunityRequest:
 
 # Concepts: found, proved, read in their places, brought along, and how they hang together.
 
-concepts_router = APIRouter(tags=["concepts"], route_class=StrictRoute)
+concepts_router = APIRouter(tags=["concepts"], route_class=ApiRoute)
 
 PATH_END = "A concept's id or name, or a phrase for it."
 Steps = Annotated[Hops, Query(description="Maximum number of hops.")]
@@ -133,6 +137,7 @@ Related = Annotated[int, Query(ge=1, le=MAX_RELATED, description="How many conce
 
 
 @concepts_router.get("/concepts/search", summary="Search concepts by meaning, words and name")
+@requires("read", filtered=True)
 def search_concepts(
     container: Open,
     query_text: Annotated[Phrase, Query(description="In plain words; no query language.")],
@@ -149,6 +154,7 @@ def search_concepts(
 
 
 @concepts_router.get("/concepts/paths", summary="Find the shortest paths between two concepts")
+@requires("read", filtered=True)
 def concept_paths(
     container: Open,
     *,
@@ -164,6 +170,7 @@ def concept_paths(
 
 
 @concepts_router.get("/concepts/{concept_id}", summary="Get a concept with its evidence")
+@requires("read", filtered=True)
 def get_concept(
     container: Open,
     concept_id: ConceptId,
@@ -176,6 +183,7 @@ def get_concept(
 
 
 @concepts_router.get("/concepts/{concept_id}/context", summary="Get the passages in which a concept appears")
+@requires("read", filtered=True)
 def get_concept_context(
     container: Open,
     concept_id: ConceptId,
@@ -187,6 +195,7 @@ def get_concept_context(
 
 
 @concepts_router.get("/concepts/{concept_id}/related", summary="List related concepts")
+@requires("read", filtered=True)
 def get_related_concepts(
     container: Open, concept_id: ConceptId, hops: Steps = 1, limit: Related = 50
 ) -> RelatedConcepts:
@@ -197,12 +206,14 @@ def get_related_concepts(
 @concepts_router.get(
     "/concepts/{concept_id}/neighbourhood", summary="Get the neighbourhood of a concept as nodes and edges"
 )
+@requires("read", filtered=True)
 def get_neighbourhood(container: Open, concept_id: ConceptId, limit: Related = 50) -> Neighbourhood:
     """Give nodes and edges around a concept."""
     return container.concepts.neighbourhood(concept_id, limit)
 
 
 @concepts_router.get("/ontologies/{ontology}/concepts", summary="List the concepts of an ontology")
+@requires("read")
 def list_concepts(
     container: Open, ontology: Ontology, offset: Offset = 0, limit: PageSize = 100
 ) -> ConceptList:
@@ -211,6 +222,7 @@ def list_concepts(
 
 
 @concepts_router.post("/ontologies/{ontology}/concepts", summary="Import concepts")
+@requires("write")
 def post_concepts(container: Open, ontology: Ontology, body: ConceptImport) -> ConceptsImported:
     """Tie concepts to the stored sources that say them; `problems` says what has no place.
 
@@ -224,6 +236,7 @@ MERGES = "/ontologies/{ontology}/concept-merges"
 
 
 @concepts_router.get(MERGES, summary="List merges of concepts")
+@requires("read")
 def list_concept_merges(
     container: Open,
     ontology: Ontology,
@@ -236,6 +249,7 @@ def list_concept_merges(
 
 
 @concepts_router.post(MERGES + "/{merge_id}/undo", summary="Undo a merge of concepts")
+@requires("write")
 def undo_concept_merge(
     container: Open,
     ontology: Ontology,
@@ -252,7 +266,7 @@ def undo_concept_merge(
 
 # Constructive queries: steps that build a subgraph.
 
-constructive_router = APIRouter(tags=["search"], route_class=StrictRoute)
+constructive_router = APIRouter(tags=["search"], route_class=ApiRoute)
 
 QUERIES: dict[str, Example] = {
     "what passages say, and what their concepts are related to": {
@@ -282,6 +296,7 @@ QUERIES: dict[str, Example] = {
 @constructive_router.post(
     "/queries/constructive", summary="Build a subgraph by steps: seed, expand, filter, rank, limit"
 )
+@requires("read", filtered=True)
 def constructive_query(
     container: Open, query: Annotated[ConstructiveQuery, Body(openapi_examples=QUERIES)]
 ) -> Subgraph:
@@ -296,7 +311,7 @@ def constructive_query(
 
 # Links that are proposed between sources, and between concepts, of different documents.
 
-proposals_router = APIRouter(tags=["proposals"], route_class=StrictRoute)
+proposals_router = APIRouter(tags=["proposals"], route_class=ApiRoute)
 
 CONFIGS: dict[str, Example] = {
     "off": {"value": {"enabled": False}},
@@ -312,6 +327,7 @@ PROPOSALS_OF_ONTOLOGY = "/ontologies/{ontology}/proposals-config"
 
 
 @proposals_router.get("/proposals", summary="List proposed links")
+@requires("read", filtered=True)
 def list_proposals(
     container: Open,
     ontology: OntologyFilter = None,
@@ -326,36 +342,42 @@ def list_proposals(
 
 
 @proposals_router.get("/proposals/{proposal_id}", summary="Get a proposed link")
+@requires("read", filtered=True)
 def get_proposal(container: Open, proposal_id: ProposalId) -> Proposal:
     """Give one proposal."""
     return container.proposals.find(proposal_id)
 
 
 @proposals_router.post("/proposals/{proposal_id}/accept", summary="Accept a proposed link")
+@requires("write", filtered=True)
 def accept_proposal(container: Open, proposal_id: ProposalId, body: ProposalDecision) -> Proposal:
     """Make the link: related concepts, paths and the source graph show it. Doing it twice changes nothing."""
     return container.proposals.decide(proposal_id, "accepted", body.by)
 
 
 @proposals_router.post("/proposals/{proposal_id}/reject", summary="Reject a proposed link")
+@requires("write", filtered=True)
 def reject_proposal(container: Open, proposal_id: ProposalId, body: ProposalDecision) -> Proposal:
     """Remember that the two are not to be linked: they are never proposed again. A link of them goes."""
     return container.proposals.decide(proposal_id, "rejected", body.by)
 
 
 @proposals_router.post("/proposals/{proposal_id}/undo", summary="Undo a decision on a proposed link")
+@requires("write", filtered=True)
 def undo_proposal(container: Open, proposal_id: ProposalId, body: ProposalDecision) -> Proposal:
     """Open the proposal again; its link goes."""
     return container.proposals.decide(proposal_id, "open", body.by)
 
 
 @proposals_router.get(PROPOSALS_OF_ONTOLOGY, summary="Get how links are proposed in an ontology")
+@requires("read")
 def get_proposals_config(container: Open, ontology: Ontology) -> ProposalStatus:
     """Give the configuration, what holds by it and the settings, and how far the search is."""
     return container.proposals.status(ontology)
 
 
 @proposals_router.put(PROPOSALS_OF_ONTOLOGY, summary="Change how links are proposed in an ontology")
+@requires("admin")
 def put_proposals_config(
     container: Open,
     ontology: Ontology,
@@ -371,6 +393,7 @@ def put_proposals_config(
 
 
 @proposals_router.post("/ontologies/{ontology}/proposals", status_code=202, summary="Look for links now")
+@requires("write")
 def search_proposals(container: Open, ontology: Ontology, *, anew: Anew = False) -> ProposalSearch:
     """Start the job, or join the one there is; else a worker does it when something has changed."""
     return container.proposals.search(ontology, anew=anew)
@@ -378,7 +401,6 @@ def search_proposals(container: Open, ontology: Ontology, *, anew: Anew = False)
 
 # Relationships: what sources state of concepts.
 
-relationships_router = APIRouter(tags=["concepts"], route_class=StrictRoute)
 
 SEARCHES: dict[str, Example] = {
     "by meaning": {"value": {"query_text": "what does a lease need", "limit": 5}},
@@ -400,7 +422,8 @@ TYPES = "/ontologies/{ontology}/relationship-types"
 MergeId = Annotated[NodeId, Path(description="Id of a merge.")]
 
 
-@relationships_router.post("/relationships/search", summary="Search relationships by what they say")
+@concepts_router.post("/relationships/search", summary="Search relationships by what they say")
+@requires("read", filtered=True)
 def search_relationships(
     container: Open, body: Annotated[RelationshipSearch, Body(openapi_examples=SEARCHES)]
 ) -> RelationshipHits:
@@ -411,7 +434,8 @@ def search_relationships(
     return container.relationships.search(narrowed(container.graph, body))
 
 
-@relationships_router.get(TYPES, summary="List the relationship types of an ontology")
+@concepts_router.get(TYPES, summary="List the relationship types of an ontology")
+@requires("read")
 def list_relationship_types(
     container: Open, ontology: Ontology, offset: Offset = 0, limit: PageSize = 100
 ) -> RelationshipTypes:
@@ -419,7 +443,8 @@ def list_relationship_types(
     return container.relationship_types.page(ontology, offset, limit)
 
 
-@relationships_router.get(TYPES + "/proposals", summary="Propose relationship types to merge")
+@concepts_router.get(TYPES + "/proposals", summary="Propose relationship types to merge")
+@requires("read")
 def propose_relationship_types(
     container: Open,
     ontology: Ontology,
@@ -432,7 +457,8 @@ def propose_relationship_types(
     return container.relationship_types.propose(ontology, min_similarity, limit)
 
 
-@relationships_router.put(TYPES + "/stance", summary="Set what a relationship type speaks for")
+@concepts_router.put(TYPES + "/stance", summary="Set what a relationship type speaks for")
+@requires("write")
 def put_stance(
     container: Open, ontology: Ontology, body: Annotated[StanceChange, Body(openapi_examples=STANCES)]
 ) -> RelationshipType:
@@ -440,7 +466,8 @@ def put_stance(
     return container.relationship_types.set_stance(ontology, body)
 
 
-@relationships_router.get(TYPES + "/merges", summary="List merges of relationship types")
+@concepts_router.get(TYPES + "/merges", summary="List merges of relationship types")
+@requires("read")
 def list_type_merges(
     container: Open, ontology: Ontology, offset: Offset = 0, limit: PageSize = 100
 ) -> TypeMerges:
@@ -448,7 +475,8 @@ def list_type_merges(
     return container.relationship_types.merges(ontology, offset, limit)
 
 
-@relationships_router.post(TYPES + "/merges", summary="Merge relationship types")
+@concepts_router.post(TYPES + "/merges", summary="Merge relationship types")
+@requires("write")
 def merge_relationship_types(
     container: Open,
     ontology: Ontology,
@@ -461,7 +489,8 @@ def merge_relationship_types(
     return container.relationship_types.merge(ontology, body)
 
 
-@relationships_router.post(TYPES + "/merges/{merge_id}/undo", summary="Undo a merge of relationship types")
+@concepts_router.post(TYPES + "/merges/{merge_id}/undo", summary="Undo a merge of relationship types")
+@requires("write")
 def undo_type_merge(
     container: Open, ontology: Ontology, merge_id: MergeId, body: TypeMergeUndoing
 ) -> TypeMerge:

@@ -1,4 +1,4 @@
-"""Ontologies and documents: listed, read, deleted."""
+"""Ontologies, documents, their pictures and pages, review, and synchronised folders."""
 
 from __future__ import annotations
 
@@ -69,10 +69,12 @@ from kg_api.web.shared.dependencies import (
     SourceId,
     WhereFilter,
 )
-from kg_api.web.shared.limits import StrictRoute, media_type, parse, read_model, require_json, valid
+from kg_api.web.shared.limits import media_type, parse, read_model, require_type, valid
+from kg_api.web.shared.routes import ApiRoute
+from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.security import CSRF_FIELD, OWN
 
-documents_router = APIRouter(tags=["library"], route_class=StrictRoute)
+library_router = APIRouter(tags=["library"], route_class=ApiRoute)
 
 CHANGE: dict[str, Example] = {
     "a date and tags": {"value": {"metadata": {"date": "2025-01-31", "tags": ["oncall"], "draft": None}}}
@@ -88,13 +90,15 @@ FACETS: dict[str, Example] = {
 }
 
 
-@documents_router.post("/queries/facets", summary="Count the values of documents' fields")
+@library_router.post("/queries/facets", summary="Count the values of documents' fields")
+@requires("read", filtered=True)
 def count_values(container: Open, request: Annotated[FacetRequest, Body(openapi_examples=FACETS)]) -> Facets:
     """Count the values of metadata keys, formats, ontologies, or dates by year, month or day."""
     return count_facets(container.graph, narrowed(container.graph, request))
 
 
-@documents_router.get("/ontologies", summary="List ontologies")
+@library_router.get("/ontologies", summary="List ontologies")
+@requires("read", filtered=True)
 def list_ontologies(container: Open) -> OntologyList:
     """Give every ontology with its counts of documents, sources and embedded sources."""
     counted = [embedding_state.counted for embedding_state in read_embedding_states(container.graph).values()]
@@ -102,7 +106,8 @@ def list_ontologies(container: Open) -> OntologyList:
     return OntologyList(ontologies=found, waiting=count_waiting(container.graph))
 
 
-@documents_router.delete("/ontologies/{ontology}", summary="Delete an ontology")
+@library_router.delete("/ontologies/{ontology}", summary="Delete an ontology")
+@requires("admin")
 def delete_ontology(container: Open, ontology: Ontology) -> Deleted:
     """Delete an ontology with all its documents. One that is not there is no error: zeros and a note."""
     deleted = document_writes.delete_ontology(container.graph, ontology)
@@ -110,7 +115,8 @@ def delete_ontology(container: Open, ontology: Ontology) -> Deleted:
     return deleted
 
 
-@documents_router.get("/documents", summary="List documents")
+@library_router.get("/documents", summary="List documents")
+@requires("read", filtered=True)
 def list_documents(
     container: Open,
     ontology: OntologyFilter = None,
@@ -125,7 +131,8 @@ def list_documents(
     )
 
 
-@documents_router.get("/documents/{document_id:path}", summary="Get a document with its text")
+@library_router.get("/documents/{document_id:path}", summary="Get a document with its text")
+@requires("read", filtered=True)
 def get_document(
     container: Open, document_id: CalledDocument, ontology: OntologyFilter = None
 ) -> DocumentContent:
@@ -136,9 +143,10 @@ def get_document(
     return library.find_document(container.graph, document_id, ontology)
 
 
-@documents_router.patch(
+@library_router.patch(
     "/documents/{document_id:path}", summary="Change a document's title, address or metadata"
 )
+@requires("write", filtered=True)
 def change_document(
     container: Open,
     document_id: CalledDocument,
@@ -153,7 +161,8 @@ def change_document(
     return library.change_called(container.graph, document_id, change, ontology)
 
 
-@documents_router.post("/documents/delete", summary="Delete documents by filter, or preview it")
+@library_router.post("/documents/delete", summary="Delete documents by filter, or preview it")
+@requires("write", filtered=True)
 def delete_documents(
     container: Open, deletion: Annotated[DocumentDeletion, Body(openapi_examples=DELETION)]
 ) -> DeletedMatching:
@@ -168,7 +177,8 @@ def delete_documents(
     return deleted
 
 
-@documents_router.delete("/documents/{document_id:path}", summary="Delete a document")
+@library_router.delete("/documents/{document_id:path}", summary="Delete a document")
+@requires("write", filtered=True)
 def delete_document(container: Open, document_id: CalledDocument, ontology: OntologyFilter = None) -> Deleted:
     """Delete a document with its sources. A whole id that is not there is no error: zeros and a note.
 
@@ -181,7 +191,7 @@ def delete_document(container: Open, document_id: CalledDocument, ontology: Onto
 
 # Folders that are kept in step with an ontology.
 
-folders_router = APIRouter(tags=["folders"], route_class=StrictRoute)
+folders_router = APIRouter(tags=["folders"], route_class=ApiRoute)
 
 FolderId = Annotated[NodeId, Path(description="Id of a folder.")]
 Grant = Annotated[
@@ -206,12 +216,14 @@ SCANS: dict[str, Example] = {
 
 
 @folders_router.get("/folders", summary="List synchronised folders")
+@requires("admin")
 def list_folders(container: Open) -> FolderList:
     """Give every folder with what its last scan did, or why it could not be done."""
     return container.folders.all()
 
 
 @folders_router.post("/folders", status_code=202, summary="Synchronise a folder")
+@requires("admin")
 def add_folder(
     container: Open,
     folder: Annotated[NewFolder, Body(openapi_examples=FOLDERS)],
@@ -227,12 +239,14 @@ def add_folder(
 
 
 @folders_router.get("/folders/{folder_id}", summary="Get a folder")
+@requires("admin")
 def get_folder(container: Open, folder_id: FolderId) -> Folder:
     """Give a folder with what its last scan did, or why it could not be done."""
     return container.folders.get(folder_id)
 
 
 @folders_router.post("/folders/{folder_id}/scan", status_code=202, summary="Scan a folder now")
+@requires("admin")
 def scan_folder(
     container: Open, folder_id: FolderId, scan: Annotated[ScanRequest, Body(openapi_examples=SCANS)]
 ) -> Folder:
@@ -241,6 +255,7 @@ def scan_folder(
 
 
 @folders_router.delete("/folders/{folder_id}", summary="Stop synchronising a folder")
+@requires("admin")
 def remove_folder(
     container: Open,
     folder_id: FolderId,
@@ -255,7 +270,6 @@ def remove_folder(
 
 # Pictures: listed, and given out as the files that they are.
 
-images_router = APIRouter(tags=["library"], route_class=StrictRoute)
 
 SUFFIXES: dict[ImageType, str] = {
     "image/png": ".png",
@@ -287,7 +301,8 @@ IfNoneMatch = Annotated[
 ]
 
 
-@images_router.get("/images", summary="List pictures")
+@library_router.get("/images", summary="List pictures")
+@requires("read", filtered=True)
 def list_images(
     container: Open, ontology: OntologyFilter = None, offset: Offset = 0, limit: PageSize = 100
 ) -> ImagePage:
@@ -295,25 +310,27 @@ def list_images(
     return container.images.page(ontology=ontology, offset=offset, limit=limit)
 
 
-@images_router.head("/images/{source_id:path}/thumbnail", include_in_schema=False)
-@images_router.get(
+@library_router.head("/images/{source_id:path}/thumbnail", include_in_schema=False)
+@library_router.get(
     "/images/{source_id:path}/thumbnail",
     summary="Get the thumbnail of a picture",
     response_class=Response,
     responses=_file_of("image/webp"),
 )
+@requires("read", filtered=True)
 def get_thumbnail(container: Open, source_id: SourceId, known: IfNoneMatch = None) -> Response:
     """Give a picture as WebP, of at most 256 pixels a side, upright, without what its file says of itself."""
     return _answer(container.images.thumbnail(source_id), known)
 
 
-@images_router.head("/images/{source_id:path}", include_in_schema=False)
-@images_router.get(
+@library_router.head("/images/{source_id:path}", include_in_schema=False)
+@library_router.get(
     "/images/{source_id:path}",
     summary="Get a picture",
     response_class=Response,
     responses=_file_of(*get_args(ImageType)),
 )
+@requires("read", filtered=True)
 def get_image(container: Open, source_id: SourceId, known: IfNoneMatch = None) -> Response:
     """Give the file of a picture as it was ingested, without the place where it was taken.
 
@@ -346,7 +363,7 @@ def _stem(document: str) -> str:
 
 # Documents on their way in: as JSON text, or as an uploaded file, to the same address.
 
-ingest_router = APIRouter(tags=["ingest"])
+ingest_router = APIRouter(tags=["ingest"], route_class=ApiRoute)
 
 Taken = TypeVar("Taken")
 
@@ -450,6 +467,7 @@ UNCHANGED: dict[int | str, dict[str, Any]] = {
 @ingest_router.post(
     "/documents", status_code=202, summary="Ingest a document", openapi_extra=BODY, responses=UNCHANGED
 )
+@requires("write", filtered=True)
 async def ingest_document(container: Open, request: Request, response: Response) -> Ingested:
     """Store a document; the same one again changes nothing, a changed one keeps its unchanged paragraphs.
 
@@ -467,6 +485,7 @@ async def ingest_document(container: Open, request: Request, response: Response)
     openapi_extra=BATCH,
     responses=UNCHANGED_BATCH,
 )
+@requires("write", filtered=True)
 async def ingest_batch(
     container: Open, request: Request, response: Response, key: IdempotencyKey
 ) -> IngestedBatch:
@@ -480,7 +499,7 @@ async def ingest_batch(
     507), those that were not stored have that problem; before the first it is the answer itself. The same
     batch again changes nothing.
     """
-    require_json(request)
+    require_type(request, "application/json")
     batch = await read_model(request, GivenBatch)
     done = await run_in_threadpool(container.ingest.ingest_batch, batch, key)
     if not any(each.ingested and each.ingested.job_id for each in done.outcomes):
@@ -495,12 +514,13 @@ async def ingest_batch(
     openapi_extra=CONVERSATION,
     responses=UNCHANGED,
 )
+@requires("write", filtered=True)
 async def ingest_conversation(container: Open, request: Request, response: Response) -> Ingested:
     """Store messages as one Markdown document named by its title; each becomes a section of its own.
 
     The same again with more messages embeds only what is new. 202 and 200 as for any document.
     """
-    require_json(request)
+    require_type(request, "application/json")
     conversation = await read_model(request, Conversation)
     ingested = await run_in_threadpool(container.ingest.ingest_conversation, conversation)
     return _set_status(ingested, response)
@@ -509,6 +529,7 @@ async def ingest_conversation(container: Open, request: Request, response: Respo
 @ingest_router.post(
     "/documents/preview", summary="Preview the chunks and cost of a document", openapi_extra=BODY
 )
+@requires("read", filtered=True)
 async def preview_document(container: Open, request: Request) -> DocumentPreview:
     """Parse, split and chunk a document as its ingestion would; nothing is stored, embedded or paid."""
     preview = await _take(request, container.ingest.preview_text, container.ingest.preview_bytes)
@@ -590,7 +611,6 @@ def _fields(form: FormData, filename: str | None) -> dict[str, Any]:
 
 # The language of an ontology's texts, for full text.
 
-language_router = APIRouter(tags=["library"], route_class=StrictRoute)
 
 CHOICES: dict[str, Example] = {
     "German": {"value": {"language": "de"}},
@@ -598,13 +618,15 @@ CHOICES: dict[str, Example] = {
 }
 
 
-@language_router.get("/ontologies/{ontology}/language", summary="Get the language of an ontology")
+@library_router.get("/ontologies/{ontology}/language", summary="Get the language of an ontology")
+@requires("read")
 def get_language(container: Open, ontology: Ontology) -> OntologyLanguage:
     """Give the language whose rules full text follows for the forms of words, or `auto`."""
     return read_language(container.graph, ontology)
 
 
-@language_router.put("/ontologies/{ontology}/language", summary="Set the language of an ontology")
+@library_router.put("/ontologies/{ontology}/language", summary="Set the language of an ontology")
+@requires("admin")
 def put_language(
     container: Open,
     ontology: Ontology,
@@ -624,7 +646,7 @@ PAGES, BOXED = "KG-Pages", "KG-Boxed-Words"
 _NOT_QUOTED = re.compile(rb"/documents/[^?]+/pages/[0-9]+\.png(\?|$)")
 
 
-class PageRoute(StrictRoute):
+class PageRoute(ApiRoute):
     """A document may be called `book/pages/1.png`: who asks for that one quotes the slashes of its name."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
@@ -656,6 +678,7 @@ _PICTURE: dict[int | str, dict[str, Any]] = {
     response_class=Response,
     responses=_PICTURE,
 )
+@requires("read", filtered=True)
 def get_page(
     container: Open,
     document_id: CalledDocument,
@@ -697,7 +720,7 @@ def _describe(drawn: DrawnPage) -> dict[str, str]:
 
 # Documents that wait until somebody approves them.
 
-review_router = APIRouter(tags=["review"], route_class=StrictRoute)
+review_router = APIRouter(tags=["review"], route_class=ApiRoute)
 
 REVIEWS: dict[str, Example] = {
     "two documents": {
@@ -709,6 +732,7 @@ _BODY = Body(openapi_examples=REVIEWS)
 
 
 @review_router.get("/waiting", summary="List documents that wait for approval")
+@requires("read", filtered=True)
 def list_waiting_documents(
     container: Open, ontology: OntologyFilter = None, offset: Offset = 0, limit: PageSize = 100
 ) -> WaitingDocuments:
@@ -720,6 +744,7 @@ def list_waiting_documents(
 
 
 @review_router.post("/waiting/approve", summary="Approve documents that wait")
+@requires("write", filtered=True)
 def approve_documents(container: Open, review: Annotated[Approval, _BODY]) -> Approved:
     """Store documents that wait as if they came now; each has its own outcome, and one that fails waits on.
 
@@ -730,6 +755,7 @@ def approve_documents(container: Open, review: Annotated[Approval, _BODY]) -> Ap
 
 
 @review_router.post("/waiting/reject", summary="Reject documents that wait")
+@requires("write", filtered=True)
 def reject_documents(container: Open, review: Annotated[Review, _BODY]) -> Rejected:
     """Let documents wait no more; what is stored under their names stays. With `all`, up to 1,000 a request.
 
@@ -740,7 +766,6 @@ def reject_documents(container: Open, review: Annotated[Review, _BODY]) -> Rejec
 
 # Words that searches of an ontology take for each other.
 
-synonyms_router = APIRouter(tags=["library"], route_class=StrictRoute)
 
 GROUPS: dict[str, Example] = {
     "an abbreviation": {"value": {"groups": [["k8s", "kubernetes"], ["ML", "machine learning"]]}},
@@ -748,14 +773,16 @@ GROUPS: dict[str, Example] = {
 }
 
 
-@synonyms_router.get("/ontologies/{ontology}/synonyms", summary="Get the synonyms of an ontology")
+@library_router.get("/ontologies/{ontology}/synonyms", summary="Get the synonyms of an ontology")
+@requires("read")
 def get_synonyms(container: Open, ontology: Ontology) -> Synonyms:
     """Give the words that searches by words take for each other, in groups."""
     groups = read_synonyms(container.graph, ontology)
     return Synonyms(ontology=ontology, groups=[[*each] for each in groups])
 
 
-@synonyms_router.put("/ontologies/{ontology}/synonyms", summary="Set the synonyms of an ontology")
+@library_router.put("/ontologies/{ontology}/synonyms", summary="Set the synonyms of an ontology")
+@requires("write")
 def put_synonyms(
     container: Open,
     ontology: Ontology,

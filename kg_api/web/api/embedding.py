@@ -27,9 +27,10 @@ from kg_api.schemas.embedding import (
 from kg_api.schemas.spaces import EmbeddingHealth, NewSpace, Slug, SpaceInfo, SpaceList
 from kg_api.web.shared.dependencies import IdempotencyKey, Ontology, OntologyFilter, Open
 from kg_api.web.shared.health import ModelHealth
-from kg_api.web.shared.limits import StrictRoute
+from kg_api.web.shared.routes import ApiRoute
+from kg_api.web.shared.scopes import requires
 
-configuration_router = APIRouter(tags=["embedding"], route_class=StrictRoute)
+embedding_router = APIRouter(tags=["embedding"], route_class=ApiRoute)
 
 CONFIGS: dict[str, Example] = {
     "one setting; the others stay": {"value": {"embed_on_ingest": False}},
@@ -56,31 +57,35 @@ REGENERATIONS: dict[str, Example] = {
 DryRun = Annotated[bool, Query(description="Show the effects only; change nothing.")]
 
 
-@configuration_router.get(
+@embedding_router.get(
     "/ontologies/{ontology}/embedding-status", summary="Get the embedding progress of an ontology"
 )
+@requires("read")
 def ontology_embedding_status(container: Open, ontology: Ontology) -> EmbeddingStatus:
     """Count the sources that have an up-to-date vector, and those that do not."""
     return container.configure.status(ontology)
 
 
-@configuration_router.get("/embedding-status", summary="Get the embedding progress of all ontologies")
+@embedding_router.get("/embedding-status", summary="Get the embedding progress of all ontologies")
+@requires("read", filtered=True)
 def embedding_status(container: Open) -> EmbeddingStatus:
     """Count over all ontologies."""
     return container.configure.status(None)
 
 
-@configuration_router.get(
+@embedding_router.get(
     "/ontologies/{ontology}/embedding-config", summary="Get the embedding configuration of an ontology"
 )
+@requires("read")
 def get_embedding_config(container: Open, ontology: Ontology) -> EmbeddingConfiguration:
     """Give its configuration, what is missing or stale, and the cost of regenerating that."""
     return container.configure.show(ontology)
 
 
-@configuration_router.put(
+@embedding_router.put(
     "/ontologies/{ontology}/embedding-config", summary="Change the embedding configuration of an ontology"
 )
+@requires("admin")
 def put_embedding_config(
     container: Open,
     ontology: Ontology,
@@ -98,17 +103,19 @@ def put_embedding_config(
     return container.configure.change(ontology, config, dry_run=dry_run)
 
 
-@configuration_router.post(
+@embedding_router.post(
     "/ontologies/{ontology}/embeddings", status_code=202, summary="Start embedding what is missing or stale"
 )
+@requires("write")
 def embed_ontology(container: Open, ontology: Ontology, key: IdempotencyKey) -> EmbeddingStarted:
     """Start the job, whether or not new text is embedded automatically."""
     return container.embeddings.embed(ontology, key)
 
 
-@configuration_router.get(
+@embedding_router.get(
     "/ontologies/{ontology}/refused", summary="List the sources that the embedding model rejected"
 )
+@requires("read")
 def refused(container: Open, ontology: Ontology) -> RefusedSources:
     """Give the rejected sources, each with its reason. Only full text finds them.
 
@@ -118,7 +125,8 @@ def refused(container: Open, ontology: Ontology) -> RefusedSources:
     return container.configure.refused(ontology)
 
 
-@configuration_router.post("/embeddings/regenerate", status_code=202, summary="Regenerate embeddings")
+@embedding_router.post("/embeddings/regenerate", status_code=202, summary="Regenerate embeddings")
+@requires("admin")
 def regenerate(
     container: Open,
     asked: Annotated[Regeneration, Body(openapi_examples=REGENERATIONS)],
@@ -131,13 +139,15 @@ def regenerate(
     return container.embeddings.regenerate(asked, key)
 
 
-@configuration_router.get("/embedding/spaces", summary="List embedding spaces and their models")
+@embedding_router.get("/embedding/spaces", summary="List embedding spaces and their models")
+@requires("read")
 def list_spaces(container: Open) -> SpaceList:
     """Give provider, model, dimensions and batch size of each, and the ontologies that use it."""
     return SpaceList(spaces=container.models.infos())
 
 
-@configuration_router.post("/embedding/spaces", status_code=201, summary="Create an embedding space")
+@embedding_router.post("/embedding/spaces", status_code=201, summary="Create an embedding space")
+@requires("admin")
 def add_space(container: Open, space: Annotated[NewSpace, Body(openapi_examples=SPACES)]) -> SpaceInfo:
     """Register a further model: it is probed once, and gets its own property and index.
 
@@ -146,7 +156,8 @@ def add_space(container: Open, space: Annotated[NewSpace, Body(openapi_examples=
     return container.models.add(space)
 
 
-@configuration_router.get("/embedding/health", summary="Get the last known health of the embedding models")
+@embedding_router.get("/embedding/health", summary="Get the last known health of the embedding models")
+@requires("read")
 def embedding_health(container: Open, request: Request) -> EmbeddingHealth:
     """Give status, latency and error of each model's probe within the last 30 s.
 
@@ -156,7 +167,8 @@ def embedding_health(container: Open, request: Request) -> EmbeddingHealth:
     return watch.health(container.models)
 
 
-@configuration_router.post("/embedding/health", summary="Check the health of the embedding models now")
+@embedding_router.post("/embedding/health", summary="Check the health of the embedding models now")
+@requires("admin")
 def check_embedding_health(container: Open, request: Request) -> EmbeddingHealth:
     """Embed the probe text with each model: status, latency, and the error if there is one."""
     watch: ModelHealth = request.app.state.model_health
@@ -165,7 +177,7 @@ def check_embedding_health(container: Open, request: Request) -> EmbeddingHealth
 
 # Extraction of concepts: how it is configured, what it costs, how far it is.
 
-extraction_router = APIRouter(tags=["concepts"], route_class=StrictRoute)
+extraction_router = APIRouter(tags=["concepts"], route_class=ApiRoute)
 
 EXTRACTION_CONFIGS: dict[str, Example] = {
     "without a language model": {"value": {"extractor": "keyphrase", "per_source": 4}},
@@ -183,6 +195,7 @@ WithCost = Annotated[
 @extraction_router.get(
     "/ontologies/{ontology}/extraction-config", summary="Get the extraction configuration of an ontology"
 )
+@requires("read")
 def get_extraction_config(
     container: Open, ontology: Ontology, *, with_cost: WithCost = False
 ) -> ExtractionStatus:
@@ -193,6 +206,7 @@ def get_extraction_config(
 @extraction_router.put(
     "/ontologies/{ontology}/extraction-config", summary="Change the extraction configuration of an ontology"
 )
+@requires("admin")
 def put_extraction_config(
     container: Open,
     ontology: Ontology,
@@ -211,6 +225,7 @@ def put_extraction_config(
 @extraction_router.post(
     "/ontologies/{ontology}/extraction", status_code=202, summary="Start extracting concepts"
 )
+@requires("write")
 def extract_concepts(
     container: Open,
     ontology: Ontology,
@@ -226,6 +241,7 @@ def extract_concepts(
 @extraction_router.get(
     "/ontologies/{ontology}/extraction-refused", summary="List the sources from which extraction failed"
 )
+@requires("read")
 def extraction_refused(container: Open, ontology: Ontology) -> UnreadSources:
     """Give the sources that were set aside, each with its reason; they are found by search as any other."""
     return container.extraction.refused(ontology)
@@ -233,7 +249,7 @@ def extraction_refused(container: Open, ontology: Ontology) -> UnreadSources:
 
 # Changing the space of ontologies while people search.
 
-switching_router = APIRouter(tags=["embedding"], route_class=StrictRoute, prefix="/embedding/spaces/{slug}")
+OF_SPACE = "/embedding/spaces/{slug}"
 
 Name = Annotated[Slug, Path(description="Name of an embedding space.")]
 BUILDS: dict[str, Example] = {
@@ -245,7 +261,10 @@ CHOSEN: dict[str, Example] = {"all": {"value": {}}, "one": {"value": {"ontologie
 Chosen = Annotated[ChosenOntologies, Body(openapi_examples=CHOSEN)]
 
 
-@switching_router.post("/build", status_code=202, summary="Build an embedding space alongside the active one")
+@embedding_router.post(
+    OF_SPACE + "/build", status_code=202, summary="Build an embedding space alongside the active one"
+)
+@requires("admin")
 def build(
     container: Open, slug: Name, asked: Annotated[SpaceBuild, Body(openapi_examples=BUILDS)]
 ) -> SpaceBuilding:
@@ -256,13 +275,17 @@ def build(
     return container.switch.build(slug, asked)
 
 
-@switching_router.get("/check", summary="Check whether an embedding space is ready to be activated")
+@embedding_router.get(
+    OF_SPACE + "/check", summary="Check whether an embedding space is ready to be activated"
+)
+@requires("admin")
 def check(container: Open, slug: Name, ontology: OntologyFilter = None) -> SpaceCheck:
     """Look at the index, the model, whether all is built, at every vector, and ask the index for some."""
     return container.switch.check(slug, None if ontology is None else [ontology])
 
 
-@switching_router.post("/activate", summary="Activate an embedding space")
+@embedding_router.post(OF_SPACE + "/activate", summary="Activate an embedding space")
+@requires("admin")
 def activate(
     container: Open, slug: Name, asked: Annotated[SpaceActivation, Body(openapi_examples=CHOSEN)]
 ) -> SpaceSwitched:
@@ -270,15 +293,17 @@ def activate(
     return container.switch.activate(slug, asked.ontologies, accept_refused=asked.accept_refused)
 
 
-@switching_router.post("/rollback", summary="Roll back to the previously active embedding space")
+@embedding_router.post(OF_SPACE + "/rollback", summary="Roll back to the previously active embedding space")
+@requires("admin")
 def rollback(container: Open, slug: Name, asked: Chosen) -> SpaceSwitched:
     """Switch back in one transaction; a build that does not answer yet is given up."""
     return container.switch.rollback(slug, asked.ontologies)
 
 
-@switching_router.delete(
-    "", status_code=202, summary="Drop an embedding space, or one ontology's vectors in it"
+@embedding_router.delete(
+    OF_SPACE, status_code=202, summary="Drop an embedding space, or one ontology's vectors in it"
 )
+@requires("admin")
 def drop(container: Open, slug: Name, ontology: OntologyFilter = None) -> SpaceDropped:
     """Let a worker remove index and vectors in portions. What answers or is being built cannot be removed."""
     return container.drop.drop(slug, ontology)

@@ -1,4 +1,4 @@
-"""Which passages answer a question, as people say: what searches are measured by."""
+"""Judgements of passages, and saved results of evaluations."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ from kg_api.schemas.evaluation import (
 )
 from kg_api.schemas.vocabulary import MAX_COMPARED
 from kg_api.web.shared.dependencies import Offset, Ontology, OntologyFilter, Open, PageSize, Results
-from kg_api.web.shared.limits import StrictRoute
+from kg_api.web.shared.routes import ApiRoute
+from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.security import asking
 
-judgements_router = APIRouter(tags=["evaluation"], route_class=StrictRoute)
+router = APIRouter(tags=["evaluation"], route_class=ApiRoute)
 
 OF_ONTOLOGY = "/ontologies/{ontology}/judgements"
 JUDGEMENTS: dict[str, Example] = {
@@ -50,7 +51,8 @@ JUDGEMENTS: dict[str, Example] = {
 }
 
 
-@judgements_router.put(OF_ONTOLOGY, summary="Judge a passage as an answer to a question")
+@router.put(OF_ONTOLOGY, summary="Judge a passage as an answer to a question")
+@requires("write")
 def put_judgement(
     container: Open,
     ontology: Ontology,
@@ -64,7 +66,8 @@ def put_judgement(
     return judge(container.graph, ontology, judgement)
 
 
-@judgements_router.get(OF_ONTOLOGY, summary="List judgements")
+@router.get(OF_ONTOLOGY, summary="List judgements")
+@requires("read")
 def get_judgements(
     container: Open,
     ontology: Ontology,
@@ -77,7 +80,8 @@ def get_judgements(
     return list_judgements(container.graph, ontology, question, offset=offset, limit=limit)
 
 
-@judgements_router.get(f"{OF_ONTOLOGY}/questions", summary="List judged questions")
+@router.get(f"{OF_ONTOLOGY}/questions", summary="List judged questions")
+@requires("read")
 def get_judged_questions(
     container: Open, ontology: Ontology, *, offset: Offset = 0, limit: PageSize = 100
 ) -> JudgedQuestions:
@@ -85,7 +89,8 @@ def get_judged_questions(
     return list_questions(container.graph, ontology, offset=offset, limit=limit)
 
 
-@judgements_router.delete(OF_ONTOLOGY, summary="Take judgements back")
+@router.delete(OF_ONTOLOGY, summary="Take judgements back")
+@requires("write")
 def remove_judgements(
     container: Open,
     ontology: Ontology,
@@ -100,7 +105,6 @@ def remove_judgements(
 
 # Saved results of evaluations: listed, read, compared.
 
-results_router = APIRouter(tags=["evaluation"])
 
 _Named = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(storable)]
 ResultName = Annotated[_Named, Path(description="Name of a saved result, as the list tells it.")]
@@ -125,7 +129,8 @@ Against = Annotated[
 ]
 
 
-@results_router.get("/evaluations", summary="List saved results of evaluations, newest first")
+@router.get("/evaluations", summary="List saved results of evaluations, newest first")
+@requires("read", filtered=True)
 def list_evaluations(
     *,
     container: Open,
@@ -145,7 +150,8 @@ def list_evaluations(
     return found
 
 
-@results_router.get("/evaluations/compare", summary="Compare saved results of evaluations")
+@router.get("/evaluations/compare", summary="Compare saved results of evaluations")
+@requires("read", filtered=True)
 def compare_evaluations(
     results: Results, names: ResultNames, metrics: Metrics = None, against: Against = "first"
 ) -> Comparison:
@@ -156,7 +162,8 @@ def compare_evaluations(
     return results.compare(names, metrics, against)
 
 
-@results_router.get("/evaluations/{name}", summary="Get a saved result of an evaluation")
+@router.get("/evaluations/{name}", summary="Get a saved result of an evaluation")
+@requires("read", filtered=True)
 def get_evaluation(request: Request, results: Results, name: ResultName) -> EvalResult:
     """Give a result with its configuration and the scores of each question.
 
@@ -168,7 +175,8 @@ def get_evaluation(request: Request, results: Results, name: ResultName) -> Eval
     return found if sees_machine else found.model_copy(update={"machine": {}})
 
 
-@results_router.delete("/evaluations/{name}", summary="Delete a saved result of an evaluation")
+@router.delete("/evaluations/{name}", summary="Delete a saved result of an evaluation")
+@requires("write", filtered=True)
 def delete_evaluation(results: Results, name: ResultName) -> ResultDeleted:
     """Delete a result with its answers and its picture, also one that cannot be read.
 

@@ -1,4 +1,4 @@
-"""The audit log: what was changed, when and with which key."""
+"""Jobs, keys, the audit log, health, metrics, and the page of the API."""
 
 from __future__ import annotations
 
@@ -52,14 +52,15 @@ from kg_api.spaces.registry import space_of_new
 from kg_api.web.shared.dependencies import JobId, Offset, OntologyFilter, Open, PageSize
 from kg_api.web.shared.forwarded import below_prefix
 from kg_api.web.shared.health import QueueWatch, Surroundings
-from kg_api.web.shared.limits import StrictRoute
 from kg_api.web.shared.openapi import event_stream
 from kg_api.web.shared.opening import Opening
+from kg_api.web.shared.routes import ApiRoute, GuardedRoute
+from kg_api.web.shared.scopes import public, requires
 from kg_api.web.shared.security import asking
 from kg_api.web.shared.streams import Streams
 from kg_api.web.ui.links import SEARCH
 
-audit_router = APIRouter(tags=["keys"], route_class=StrictRoute)
+keys_router = APIRouter(tags=["keys"], route_class=ApiRoute)
 
 OfKey = Annotated[
     Text | None,
@@ -73,7 +74,8 @@ Since = Annotated[datetime | None, Query(description="Only from then on; without
 NO_KEYS = frozenset({"local", "anyone"})
 
 
-@audit_router.get("/audit", summary="List what was changed and by whom")
+@keys_router.get("/audit", summary="List what was changed and by whom")
+@requires("admin")
 def list_audit(
     container: Open, key: OfKey = None, since: Since = None, offset: Offset = 0, limit: PageSize = 100
 ) -> AuditPage:
@@ -93,11 +95,12 @@ def list_audit(
 DEGRADING = frozenset({"model", "disk"})
 """Checks that may fail while searches are answered all the same."""
 
-health_router = APIRouter(tags=["health"])
+health_router = APIRouter(tags=["health"], route_class=GuardedRoute)
 
 
 @health_router.head("/health", include_in_schema=False)
 @health_router.get("/health", summary="Liveness check")
+@public()
 async def health(request: Request) -> Health:
     """Answer as long as the process does; what is wrong around it is told in `notes`."""
     around = request.app.state.surroundings
@@ -106,6 +109,7 @@ async def health(request: Request) -> Health:
 
 @health_router.head("/ready", include_in_schema=False)
 @health_router.get("/ready", summary="Readiness check", responses={503: {"model": Readiness}})
+@public(identified=True)
 def ready(request: Request, response: Response) -> Readiness:
     """Check database, schema, indexes, model and worker, the processes beside this one, and the disk.
 
@@ -214,7 +218,7 @@ def _model_check(problem: str | None, effect: str, model: str) -> Check:
 
 # Jobs, watched, cancelled and tried again; and the queue as a whole.
 
-jobs_router = APIRouter(tags=["jobs"])
+jobs_router = APIRouter(tags=["jobs"], route_class=ApiRoute)
 
 Kind = Annotated[
     str | None,
@@ -229,6 +233,7 @@ EVENTS: dict[int | str, dict[str, Any]] = {
 
 
 @jobs_router.get("/jobs", summary="List jobs, newest first")
+@requires("read", filtered=True)
 def list_jobs(
     *,
     container: Open,
@@ -250,6 +255,7 @@ def list_jobs(
 @jobs_router.get(
     "/jobs/events", summary="Stream the progress of all jobs", response_class=Response, responses=EVENTS
 )
+@requires("read", filtered=True)
 async def follow_jobs(request: Request, container: Open, ontology: OntologyFilter = None) -> Response:
     """Stream Server-Sent Events: `progress` when a job changes, `end` when it has ended; data is the Job.
 
@@ -260,6 +266,7 @@ async def follow_jobs(request: Request, container: Open, ontology: OntologyFilte
 
 
 @jobs_router.get("/jobs/{job_id}", summary="Get a job")
+@requires("read", filtered=True)
 def get_job(container: Open, job_id: JobId) -> Job:
     """Give a job's state and progress: items done and in all, rate, time to go."""
     return find_job(container.graph, identify_job(container.graph, job_id))
@@ -268,6 +275,7 @@ def get_job(container: Open, job_id: JobId) -> Job:
 @jobs_router.get(
     "/jobs/{job_id}/events", summary="Stream the progress of a job", response_class=Response, responses=EVENTS
 )
+@requires("read", filtered=True)
 async def follow_job(request: Request, container: Open, job_id: JobId) -> Response:
     """Stream Server-Sent Events: `progress` when the job changes, `end` when it has ended; data is the Job.
 
@@ -280,6 +288,7 @@ async def follow_job(request: Request, container: Open, job_id: JobId) -> Respon
 
 
 @jobs_router.post("/jobs/{job_id}/cancel", summary="Cancel a job")
+@requires("write", filtered=True)
 def cancel(container: Open, job_id: JobId) -> Job:
     """End a job that waits or runs; its worker writes nothing more, what it has written stays.
 
@@ -290,6 +299,7 @@ def cancel(container: Open, job_id: JobId) -> Job:
 
 
 @jobs_router.post("/jobs/{job_id}/retry", summary="Retry a job")
+@requires("write", filtered=True)
 def retry(container: Open, job_id: JobId) -> Job:
     """Put a job that is dead, cancelled or completed with errors into the queue again, under the same id.
 
@@ -300,6 +310,7 @@ def retry(container: Open, job_id: JobId) -> Job:
 
 
 @jobs_router.get("/queue", summary="Get the status of the queue and its workers")
+@requires("read")
 def get_queue(container: Open) -> QueueStatus:
     """Count jobs that wait, run, are stalled or dead; say for how long work has waited; list the workers."""
     return queue_status(container.graph)
@@ -311,7 +322,6 @@ def _streams(request: Request) -> Streams:
 
 # API keys: made, listed, replaced and revoked.
 
-keys_router = APIRouter(tags=["keys"], route_class=StrictRoute)
 
 NEW: dict[str, Example] = {
     "for somebody who searches": {"value": {"name": "ada", "scope": "read"}},
@@ -325,12 +335,14 @@ CalledKey = Annotated[
 
 
 @keys_router.get("/keys", summary="List API keys")
+@requires("admin")
 def list_keys(container: Open, request: Request) -> ApiKeys:
     """Give all keys, the newest first, also those that are expired or revoked; never their secrets."""
     return ApiKeys(keys=read_keys(container.graph), required=request.app.state.keys_required)
 
 
 @keys_router.post("/keys", status_code=201, summary="Create an API key")
+@requires("admin")
 def create_key(
     container: Open, request: Request, key: Annotated[NewKey, Body(openapi_examples=NEW)]
 ) -> CreatedKey:
@@ -342,6 +354,7 @@ def create_key(
 
 
 @keys_router.post("/keys/{key_id}/rotate", status_code=201, summary="Replace an API key")
+@requires("admin")
 def rotate_key(
     container: Open,
     request: Request,
@@ -356,6 +369,7 @@ def rotate_key(
 
 
 @keys_router.post("/keys/{key_id}/revoke", summary="Revoke an API key")
+@requires("admin")
 def revoke_key(
     container: Open,
     request: Request,
@@ -375,15 +389,14 @@ def revoke_key(
 
 # Metrics for Prometheus: of this process, or of all processes of `kg up` together.
 
-metrics_router = APIRouter(tags=["health"])
-
 
 TEXT: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "The metrics."}
 }
 
 
-@metrics_router.get("/metrics", summary="Prometheus metrics", response_class=Response, responses=TEXT)
+@health_router.get("/metrics", summary="Prometheus metrics", response_class=Response, responses=TEXT)
+@requires("read")
 def metrics(request: Request) -> Response:
     """Give counters and histograms, and gauges of the queue and of backups as they are at this moment."""
     watch: QueueWatch = request.app.state.queue
@@ -395,7 +408,6 @@ def metrics(request: Request) -> Response:
 
 # What this is and where to go, and the API as a page. Nothing of them comes from elsewhere.
 
-start_router = APIRouter(tags=["health"])
 
 DESCRIPTION = "A graph knowledge service: documents go in, passages come back with their exact place."
 LINKS = {
@@ -420,8 +432,9 @@ FOR_BROWSERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@start_router.head("/", include_in_schema=False)
-@start_router.get("/", summary="Service information", response_model=Start, responses=FOR_BROWSERS)
+@health_router.head("/", include_in_schema=False)
+@health_router.get("/", summary="Service information", response_model=Start, responses=FOR_BROWSERS)
+@public(identified=True)
 def start(request: Request) -> Response:
     """Give name, version, whether it is ready and where to go; a browser is led to the search page."""
     if "text/html" in request.headers.get("accept", ""):
@@ -437,20 +450,23 @@ def start(request: Request) -> Response:
     return JSONResponse(told.model_dump(), headers={**HEADERS, "Vary": "Accept"})
 
 
-@start_router.head("/docs", include_in_schema=False)
-@start_router.get("/docs", include_in_schema=False)
+@health_router.head("/docs", include_in_schema=False)
+@health_router.get("/docs", include_in_schema=False)
+@public()
 async def docs() -> Response:
     """Give the page that shows the API."""
     return FileResponse(PAGES / "docs.html", headers=HEADERS)
 
 
-@start_router.get("/docs/start.js", include_in_schema=False)
+@health_router.get("/docs/start.js", include_in_schema=False)
+@public()
 async def docs_script() -> Response:
     """Give what starts Swagger UI: in a file, for scripts within the page are forbidden."""
     return FileResponse(PAGES / "start.js", headers=HEADERS)
 
 
-@start_router.get("/docs/{name}", include_in_schema=False)
+@health_router.get("/docs/{name}", include_in_schema=False)
+@public()
 async def docs_file(name: Literal["swagger-ui.css", "swagger-ui-bundle.js"]) -> Response:
     """Give a file of Swagger UI."""
     return FileResponse(_swagger_ui() / name, headers={**HEADERS, "Cache-Control": "max-age=3600"})

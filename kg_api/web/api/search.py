@@ -1,4 +1,4 @@
-"""An answer told by Server-Sent Events while it is written."""
+"""Searches, answers, what is similar, and reading around what was found."""
 
 from __future__ import annotations
 
@@ -61,9 +61,11 @@ from kg_api.web.shared.dependencies import (
     Open,
     SourceId,
 )
-from kg_api.web.shared.limits import StrictRoute, media_type, parse, read_model, valid
+from kg_api.web.shared.limits import media_type, parse, read_model, valid
 from kg_api.web.shared.openapi import event_stream
 from kg_api.web.shared.problems import of_error
+from kg_api.web.shared.routes import ApiRoute
+from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.streams import CLOSING_SECONDS, PING_SECONDS, STUCK_SECONDS
 
 log = structlog.get_logger()
@@ -119,7 +121,7 @@ async def _events(writing: Writing, closing: anyio.Event) -> AsyncGenerator[Serv
 
 # What is built on searches: passages that go with a text, and answers to questions.
 
-answering_router = APIRouter(tags=["search"], route_class=StrictRoute)
+router = APIRouter(tags=["search"], route_class=ApiRoute)
 
 TEXTS: dict[str, Example] = {
     "a text": {
@@ -139,7 +141,8 @@ TEXTS: dict[str, Example] = {
 }
 
 
-@answering_router.post("/queries/augment", summary="Find passages relevant to a text or a conversation")
+@router.post("/queries/augment", summary="Find passages relevant to a text or a conversation")
+@requires("read", filtered=True)
 def augment(container: Open, request: Annotated[AugmentRequest, Body(openapi_examples=TEXTS)]) -> Augmented:
     """Cut a text into pieces, search for each, and give the best passages as records and as a context block.
 
@@ -173,12 +176,13 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@answering_router.post(
+@router.post(
     "/queries/answer",
     summary="Answer a question from passages, with citations",
     response_model=Answered,
     responses=ANSWERS,
 )
+@requires("read", filtered=True)
 def answer(
     container: Open, request: Annotated[AnswerRequest, Body(openapi_examples=QUESTIONS)]
 ) -> Answered | Response:
@@ -197,7 +201,6 @@ def answer(
 
 # Searching for pictures: by words or a stored picture as JSON, or by a picture that is sent as a file.
 
-image_search_router = APIRouter(tags=["search"])
 
 PATH: Final = "/queries/images/search"
 MAX_FIELDS = 100
@@ -239,7 +242,8 @@ BODY: dict[str, Any] = {
 }
 
 
-@image_search_router.post(PATH, summary="Search pictures by words or by a picture", openapi_extra=BODY)
+@router.post(PATH, summary="Search pictures by words or by a picture", openapi_extra=BODY)
+@requires("read", filtered=True)
 async def search_images(container: Open, request: Request) -> ImageHits:
     """Find pictures by `query_text`, or those like a stored one (`source_id`) or one that is sent (`file`).
 
@@ -300,16 +304,14 @@ def _number(name: str, value: object) -> Any:
 
 # The map of an ontology's passages.
 
-passage_map_router = APIRouter(tags=["search"], route_class=StrictRoute)
 
 Points = Annotated[
     int, Query(ge=1, le=MAX_MAP_POINTS, description="Maximum number of passages; of more, a sample.")
 ]
 
 
-@passage_map_router.get(
-    "/ontologies/{ontology}/map", summary="Get the passages of an ontology as points of a map"
-)
+@router.get("/ontologies/{ontology}/map", summary="Get the passages of an ontology as points of a map")
+@requires("read")
 def get_map(container: Open, ontology: Ontology, limit: Points = USUAL_MAP_POINTS) -> PassageMap:
     """Give each passage a place in two dimensions: what differs most in meaning is furthest apart.
 
@@ -322,7 +324,6 @@ def get_map(container: Open, ontology: Ontology, limit: Points = USUAL_MAP_POINT
 
 # From pictures to passages and back.
 
-pictures_router = APIRouter(tags=["search"], route_class=StrictRoute)
 
 RELATED: dict[str, Example] = {
     "passages for a picture, pictures for a passage": {"value": {"limit": 5}},
@@ -330,10 +331,11 @@ RELATED: dict[str, Example] = {
 }
 
 
-@pictures_router.post(
+@router.post(
     "/queries/sources/{source_id:path}/related",
     summary="Find passages that go with a picture, or pictures that go with a passage",
 )
+@requires("read", filtered=True)
 def related_sources(
     container: Open, source_id: SourceId, request: Annotated[RelatedSearch, Body(openapi_examples=RELATED)]
 ) -> RelatedSources:
@@ -346,7 +348,6 @@ def related_sources(
 
 # Searching, what is like something, and reading around what was found.
 
-search_router = APIRouter(tags=["search"], route_class=StrictRoute)
 
 EXAMPLES: dict[str, Example] = {
     "by meaning and by words": {"value": {"query_text": "how are retries delayed", "limit": 5}},
@@ -362,7 +363,8 @@ EXAMPLES: dict[str, Example] = {
 }
 
 
-@search_router.post("/queries/sources/search", summary="Search sources by meaning, by words, or both")
+@router.post("/queries/sources/search", summary="Search sources by meaning, by words, or both")
+@requires("read", filtered=True)
 def search_sources(
     container: Open, search: Annotated[SourceSearch, Body(openapi_examples=EXAMPLES)]
 ) -> SourceHits:
@@ -380,7 +382,8 @@ HYBRID: dict[str, Example] = {
 }
 
 
-@search_router.post("/queries/hybrid", summary="Search concepts and sources together")
+@router.post("/queries/hybrid", summary="Search concepts and sources together")
+@requires("read", filtered=True)
 def hybrid_search(
     container: Open, search: Annotated[HybridSearch, Body(openapi_examples=HYBRID)]
 ) -> HybridHits:
@@ -388,7 +391,8 @@ def hybrid_search(
     return container.hybrid.search(narrowed(container.graph, search))
 
 
-@search_router.get("/sources/{source_id:path}/context", summary="Get a source with its neighbours")
+@router.get("/sources/{source_id:path}/context", summary="Get a source with its neighbours")
+@requires("read", filtered=True)
 def get_source_context(
     container: Open,
     source_id: CalledSource,
@@ -401,13 +405,15 @@ def get_source_context(
     return container.search.context(source_id, window_size, token_budget)
 
 
-@search_router.get("/sources/{source_id:path}", summary="Get a source")
+@router.get("/sources/{source_id:path}", summary="Get a source")
+@requires("read", filtered=True)
 def get_source(container: Open, source_id: SourceId) -> Place:
     """Give a source with its place and text."""
     return find_source(container.graph, source_id)
 
 
-@search_router.get("/reading/{document_id:path}", summary="Read a document from a place on")
+@router.get("/reading/{document_id:path}", summary="Read a document from a place on")
+@requires("read", filtered=True)
 def read_document(
     container: Open,
     document_id: CalledRead,
@@ -437,7 +443,8 @@ GRAPHS: dict[str, Example] = {
 }
 
 
-@search_router.post("/queries/sources/graph", summary="Get the similarity graph of sources")
+@router.post("/queries/sources/graph", summary="Get the similarity graph of sources")
+@requires("read", filtered=True)
 def source_graph(
     container: Open, request: Annotated[GraphRequest, Body(openapi_examples=GRAPHS)]
 ) -> SourceGraph:
@@ -445,9 +452,8 @@ def source_graph(
     return container.similarity.graph(narrowed(container.graph, request))
 
 
-@search_router.post(
-    "/queries/sources/{source_id:path}/similar", summary="Find similar sources in other documents"
-)
+@router.post("/queries/sources/{source_id:path}/similar", summary="Find similar sources in other documents")
+@requires("read", filtered=True)
 def similar_sources(
     container: Open, source_id: SourceId, request: Annotated[SimilarSearch, Body(openapi_examples=SIMILAR)]
 ) -> SimilarSources:
@@ -455,10 +461,11 @@ def similar_sources(
     return container.similarity.similar(source_id, narrowed(container.graph, request))
 
 
-@search_router.post(
+@router.post(
     "/queries/documents/{document_id:path}/similar",
     summary="Find similar documents and their matching passages",
 )
+@requires("read", filtered=True)
 def similar_documents(
     container: Open,
     document_id: CalledDocument,

@@ -20,9 +20,11 @@ from kg_api.schemas.bundles import (
 )
 from kg_api.transfer.bundles import read_lines
 from kg_api.web.shared.dependencies import Ontology, Open
-from kg_api.web.shared.limits import StrictRoute, check_bounds, require_type
+from kg_api.web.shared.limits import check_bounds, require_type
+from kg_api.web.shared.routes import ApiRoute
+from kg_api.web.shared.scopes import requires
 
-router = APIRouter(tags=["moving"], route_class=StrictRoute)
+router = APIRouter(tags=["moving"], route_class=ApiRoute)
 IMPORT_PATH = "/import"
 LINES = "application/x-ndjson"
 FILE = "application/octet-stream"
@@ -40,6 +42,7 @@ Key = Annotated[BlobKey, Path(description="SHA-256 of the file, in small hexadec
 
 
 @router.get("/export", summary="Get what can be exported")
+@requires("admin")
 def get_export_offer(
     container: Open,
     ontology: Annotated[
@@ -59,6 +62,7 @@ def get_export_offer(
     response_class=Response,
     responses={200: {"content": _file(LINES), "description": "Lines of JSON; none behind the last."}},
 )
+@requires("admin")
 def export_documents(
     container: Open,
     ontology: Ontology,
@@ -91,6 +95,7 @@ def export_documents(
     response_class=Response,
     responses={200: {"content": _file(FILE), "description": "The file."}},
 )
+@requires("admin")
 def export_blob(container: Open, key: Key) -> Response:
     """Give the file of a picture, a thumbnail or a document, by the key that a line names.
 
@@ -100,6 +105,7 @@ def export_blob(container: Open, key: Key) -> Response:
 
 
 @router.post(f"{IMPORT_PATH}/ontologies", summary="Begin to import an ontology")
+@requires("admin")
 def open_import(container: Open, given: Annotated[OntologyToImport, Body()]) -> ImportOpened:
     """Make the ontology as it is configured in the bundle; one that is there keeps its configuration.
 
@@ -111,6 +117,7 @@ def open_import(container: Open, given: Annotated[OntologyToImport, Body()]) -> 
 @router.post(
     IMPORT_PATH + "/ontologies/{ontology}/lines", summary="Import documents", openapi_extra=_sent(LINES)
 )
+@requires("admin", filtered=False)
 async def import_lines(
     container: Open,
     request: Request,
@@ -137,6 +144,7 @@ async def import_lines(
 
 
 @router.put(IMPORT_PATH + "/blobs/{key}", summary="Import a file", openapi_extra=_sent(FILE))
+@requires("admin")
 async def import_blob(container: Open, request: Request, key: Key) -> KeptBlob:
     """Keep a file for an hour, or as long as a document uses it: send it before the document.
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, get_args, get_origin
+from typing import Annotated
 
 from fastapi import Depends, Header, Path, Query, Request
-from fastapi.routing import APIRoute
 from pydantic import StringConstraints
 
 from kg_api.container import Container
-from kg_api.errors import InvalidInput
 from kg_api.evaluation.measuring import Measuring
 from kg_api.evaluation.saved import SavedResults
 from kg_api.schemas.base import Called, NodeId, OntologyName
@@ -24,46 +22,6 @@ from kg_api.web.shared.security import asking
 async def _container(request: Request) -> Container:
     opening: Opening = request.app.state.opening
     return opening.container()
-
-
-NOTHING_ASKED = frozenset({b"", b"{}"})
-
-
-async def check_parameters(request: Request) -> None:
-    """Refuse a query parameter that is unknown or stands twice: no filter is ignored silently.
-
-    Raises:
-        InvalidInput: naming it.
-    """
-    route: APIRoute = request.scope["route"]
-    known = {parameter.alias for parameter in route.dependant.query_params}
-    given = [name for name, _ in request.query_params.multi_items()]
-    if unknown := sorted({name[:100] for name in given} - known):
-        told = ", ".join(sorted(known)) or "none"
-        raise InvalidInput(f"unknown query parameters: {', '.join(unknown[:10])}; those known here: {told}")
-    several = {
-        each.alias for each in route.dependant.query_params if _takes_several(each.field_info.annotation)
-    }
-    single = [name for name in given if name not in several]
-    if len(single) > len(set(single)):
-        raise InvalidInput(f"duplicate query parameter: {', '.join(sorted(single)[:10])}")
-
-
-def _takes_several(annotation: object) -> bool:
-    return get_origin(annotation) is list or any(get_origin(each) is list for each in get_args(annotation))
-
-
-async def check_body(request: Request) -> None:
-    """Refuse a body where none is read: what it asks for would be ignored silently. `{}` asks for nothing.
-
-    Raises:
-        InvalidInput: there is one.
-    """
-    route: APIRoute = request.scope["route"]
-    if route.body_field is not None or "requestBody" in (route.openapi_extra or {}):
-        return
-    if (await request.body()).strip() not in NOTHING_ASKED:
-        raise InvalidInput(f"{request.method} {route.path_format} takes no body; send none, or {{}}")
 
 
 async def _results(request: Request) -> SavedResults:

@@ -1,430 +1,83 @@
-"""How many bytes a request may have, and all large ones together; json_bounds.py bounds what is in them."""
+"""What a client may send: how large a body is, what JSON is taken, under which names and from which pages."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-import resource
-import time
-from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass
-from enum import Enum
-from typing import Any, Final, NoReturn, Protocol, TypeVar
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
-import h11
-import structlog
 from anyio.to_thread import run_sync
 from fastapi import HTTPException, Request
-from fastapi import Response as FastapiResponse
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import ClientDisconnect
-from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from starlette.datastructures import Headers
+from starlette.types import Message, Receive, Scope
 
 from kg_api.errors import ConfigurationError, TooBusy, TooLarge
 from kg_api.settings import ApiSettings
 from kg_api.web.shared.forwarded import FORWARDED_HOST
-from kg_api.web.shared.problems import of_error, problem
 from kg_api.web.shared.scopes import is_page
-from kg_api.web.shared.security import check_scope
-from kg_api.wording import HOME_HEADER, is_loopback
-
-log = structlog.get_logger()
+from kg_api.wording import is_loopback
 
 SMALL_BYTES = 1024 * 1024
 """Up to this a body is no large one."""
-BYTES_PER_SECOND = 64 * 1024
-"""A large body that is sent more slowly makes room for another one."""
-GRACE_SECONDS = 20.0
-BUSY = "too many large requests are in progress; try again in a few seconds"
-SLOW = "the request came so slowly that it was given up for another one; try again on a faster connection"
-
-
-class _BodyRefused(Exception):
-    """Passes through the app, from the reader of the body to the middleware, with the answer."""
-
-    def __init__(self, response: Response) -> None:
-        super().__init__()
-        self.response = response
 
 
 class BodyLimit:
-    """Refuses a body over the limit of its path: by Content-Length at once, else when it gets there.
+    """Counts the bytes of bodies, announced or not.
 
     Args:
-        app: what comes next.
         limit_of: bytes allowed for a path.
         together: bytes of large bodies that are held at once, of all requests.
-        clock: seconds.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        limit_of: Callable[[str], int],
-        together: int,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.app = app
-        self.limit_of = limit_of
-        self._room = _Room(together, clock)
+    def __init__(self, limit_of: Callable[[str], int], together: int) -> None:
+        self._limit_of = limit_of
+        self._together = together
+        self._held = 0
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        limit = self.limit_of(scope["path"])
+    def check_announced(self, scope: Scope) -> None:
+        """Look at the length that a request announces.
+
+        Raises:
+            TooLarge: it is over the limit, or none.
+        """
+        limit = self._limit_of(scope["path"])
         announced = Headers(scope=scope).get("content-length", "0")
         if not announced.isdecimal() or int(announced[:20]) > limit:
-            await _too_large(limit)(scope, receive, send)
-            return
-        body = _Body(receive, limit, self._room)
-        started = False
+            raise _too_large(limit)
 
-        async def sending(message: Message) -> None:
-            nonlocal started
-            started = started or message["type"] == "http.response.start"
-            await send(message)
+    @contextmanager
+    def limited(self, scope: Scope, receive: Receive) -> Generator[Receive]:
+        """Give what the app receives instead: it raises TooLarge, or TooBusy if too much is held."""
+        limit = self._limit_of(scope["path"])
+        seen = held = 0
+
+        async def counted() -> Message:
+            nonlocal seen, held
+            message = await receive()
+            size = len(message.get("body", b""))
+            seen += size
+            if seen > limit:
+                raise _too_large(limit)
+            if seen > SMALL_BYTES:
+                if self._held + size > self._together:
+                    raise TooBusy("too many large requests are in progress; try again in a few seconds")
+                held += size
+                self._held += size
+            return message
 
         try:
-            await self.app(scope, body.receive, sending)
-        except _BodyRefused as refused:
-            if started:
-                raise
-            await refused.response(scope, receive, send)
-        except ClientDisconnect:
-            log.info("client went away")
+            yield counted
         finally:
-            self._room.leave(body)
+            self._held -= held
 
 
-class _Room:
-    """The large bodies that are held at once. Who sends too slowly goes when another one needs the room.
-
-    Bytes pay for time, at the pace that is due; nobody has paid for longer than `GRACE_SECONDS` from now. So
-    what was sent quickly once does not count for ever.
-    """
-
-    def __init__(self, together: int, clock: Callable[[], float]) -> None:
-        self._together = together
-        self._clock = clock
-        self._paid_until: dict[_Body, float] = {}
-
-    def hold(self, body: _Body, size: int) -> None:
-        while sum(each.held for each in self._paid_until) + size > self._together:
-            self._make_room()
-        now = self._clock()
-        latest = now + GRACE_SECONDS
-        paid = max(self._paid_until.get(body, latest), now) + size / BYTES_PER_SECOND
-        self._paid_until[body] = min(paid, latest)
-        body.held += size
-
-    def leave(self, body: _Body) -> None:
-        """Hold it no more."""
-        self._paid_until.pop(body, None)
-
-    def _make_room(self) -> None:
-        overdue = {each: paid for each, paid in self._paid_until.items() if each.is_awaited()}
-        slowest = min(overdue, key=overdue.__getitem__, default=None)
-        if slowest is None or overdue[slowest] >= self._clock():
-            raise _BodyRefused(of_error(TooBusy(BUSY)))
-        self.leave(slowest)
-        slowest.give_up()
-
-
-class _Body:
-    """A body that is counted while it is received; what is small is not held against it."""
-
-    def __init__(self, receive: Receive, limit: int, room: _Room) -> None:
-        self._receive = receive
-        self._limit = limit
-        self._room = room
-        self._seen = 0
-        self._more = True
-        self._waiting: asyncio.Timeout | None = None
-        self._given_up = False
-        self.held = 0
-
-    def is_awaited(self) -> bool:
-        """Whether the client is to send more of it, and nothing else keeps it."""
-        return self._waiting is not None and self._more
-
-    def give_up(self) -> None:
-        """End the wait for more of it."""
-        self._given_up = True
-        if self._waiting is not None:
-            self._waiting.reschedule(0)
-
-    async def receive(self) -> Message:
-        """Receive a part (ASGI)."""
-        message = await self._next()
-        size = len(message.get("body", b""))
-        self._more = message.get("more_body", False)
-        self._seen += size
-        if self._seen > self._limit:
-            raise _BodyRefused(_too_large(self._limit))
-        if size and self._seen > SMALL_BYTES:
-            self._room.hold(self, size)
-        return message
-
-    async def _next(self) -> Message:
-        message: Message = {}
-        try:
-            async with asyncio.timeout(None) as self._waiting:
-                message = await self._receive()
-        except TimeoutError:
-            pass  # it was given up
-        finally:
-            self._waiting = None
-        if self._given_up:  # even if a part came at that very moment: its room is taken
-            raise _BodyRefused(problem(408, "http", SLOW, SLOW))
-        return message
-
-
-def _too_large(limit: int) -> Response:
-    return of_error(
-        TooLarge(f"the request is larger than {limit:,} bytes, which is the most that is taken here")
-    )
-
-
-# How many connections there may be and how long each may keep the service waiting.
-#
-# A slow or silent client costs a descriptor, never an answer to somebody else: what does not move is closed,
-# and when there are too many the one that has waited longest without a request in progress goes first.
-
-SWEEP_SECONDS = 0.5
-FILES_KEPT_FREE = 192
-"""Descriptors for the database, logs, uploads and documents."""
-MAX_BACKLOG = 1024
-
-
-class Phase(Enum):
-    """What a connection does at this moment."""
-
-    HEADER = "header"
-    """It has not sent a whole request yet."""
-    IDLE = "idle"
-    """It has been answered and has sent nothing since."""
-    BODY = "body"
-    """It is sending a body that the service waits for."""
-    RUNNING = "running"
-    """The service works for it."""
-    ANSWER = "answer"
-    """It is being sent an answer that it does not read as fast."""
-    LINGERING = "lingering"
-    """It has been answered, and still sends the body; or is closed, and does not read the rest."""
-
-
-FIRST_TO_GO = (Phase.LINGERING, Phase.HEADER, Phase.IDLE, Phase.BODY)
-
-
-class Watched(Protocol):
-    """A connection as it is seen here."""
-
-    answered: int
-    """Requests that it has been answered."""
-
-    def phase(self) -> Phase: ...
-
-    def moved_bytes(self) -> int:
-        """Bytes that have come or gone since this was asked last."""
-        ...
-
-    def give_up(self) -> None:
-        """Close it; say so where the protocol allows."""
-        ...
-
-
-@dataclass
-class _Stretch:
-    """The time for which a connection has been in one phase."""
-
-    phase: Phase
-    answered: int
-    begun: float
-    moved: int = 0
-
-
-class ConnectionLimits:
-    """Watches all connections of this process.
-
-    Args:
-        settings: the limits.
-        maximum: how many connections there may be at once.
-    """
-
-    def __init__(self, settings: ApiSettings, maximum: int) -> None:
-        self._maximum = maximum
-        self._bytes_needed = settings.min_bytes_per_second * settings.stall_seconds
-        self._header_seconds = settings.header_seconds
-        self._stall_seconds = settings.stall_seconds
-        self._watched: dict[Watched, _Stretch] = {}  # the longest without a new request first
-        self._closed: Counter[str] = Counter()
-        self._sweep: asyncio.TimerHandle | None = None
-
-    def add(self, connection: Watched) -> None:
-        """Watch one more, closing another one when there are too many."""
-        if len(self._watched) >= self._maximum:
-            self._make_room(connection)
-        self.renew(connection)
-        if self._sweep is None:
-            self._sweep = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._look)
-
-    def renew(self, connection: Watched) -> None:
-        """Take note that it begins anew, for it has been answered."""
-        self._watched.pop(connection, None)
-        now = asyncio.get_running_loop().time()
-        self._watched[connection] = _Stretch(connection.phase(), connection.answered, now)
-
-    def remove(self, connection: Watched) -> None:
-        self._watched.pop(connection, None)
-
-    def _make_room(self, newcomer: Watched) -> None:
-        by_phase: dict[Phase, Watched] = {}
-        for each in self._watched:
-            phase = each.phase()
-            by_phase.setdefault(phase, each)
-            if phase is FIRST_TO_GO[0]:
-                break
-        leaving = next((by_phase[phase] for phase in FIRST_TO_GO if phase in by_phase), newcomer)
-        self._closed[f"too_many_{leaving.phase().value}"] += 1
-        self.remove(leaving)
-        leaving.give_up()
-
-    def _look(self) -> None:
-        loop = asyncio.get_running_loop()
-        now = loop.time()
-        for connection, stretch in list(self._watched.items()):
-            if self._is_overdue(connection, stretch, now):
-                self._closed[f"too_slow_{stretch.phase.value}"] += 1
-                connection.give_up()
-        if self._closed:  # one line for all: under attack there are thousands
-            log.warning("connections closed", **self._closed)
-            self._closed.clear()
-        self._sweep = loop.call_later(SWEEP_SECONDS, self._look) if self._watched else None
-
-    def _is_overdue(self, connection: Watched, stretch: _Stretch, now: float) -> bool:
-        phase, moved = connection.phase(), connection.moved_bytes()
-        if (phase, connection.answered) != (stretch.phase, stretch.answered):
-            stretch.phase, stretch.answered, stretch.begun, stretch.moved = phase, connection.answered, now, 0
-            return False
-        stretch.moved += moved
-        if phase in {Phase.HEADER, Phase.LINGERING}:
-            return now - stretch.begun > self._header_seconds
-        if phase not in {Phase.BODY, Phase.ANSWER} or now - stretch.begun < self._stall_seconds:
-            return False
-        overdue = stretch.moved < self._bytes_needed
-        stretch.begun, stretch.moved = now, 0
-        return overdue
-
-
-def connections_and_backlog(settings: ApiSettings) -> tuple[int, int]:
-    """How many connections this process may have and how many may wait, so that descriptors never run out.
-
-    As many as wait are accepted at once, before the first of them is looked at.
-    """
-    own = settings.share(settings.max_connections)
-    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if allowed == resource.RLIM_INFINITY:
-        return own, MAX_BACKLOG
-    backlog = min(MAX_BACKLOG, allowed // 4)
-    room = max(allowed - backlog - FILES_KEPT_FREE, 1)
-    if room < own:
-        log.warning(
-            "fewer connections than KG_API__MAX_CONNECTIONS: raise the limit of open files (ulimit -n)",
-            connections=room * settings.process_count,
-            open_files=allowed,
-        )
-    return min(own, room), backlog
-
-
-# One HTTP connection: uvicorn's own, whose times are limited.
-
-TIMED_OUT = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-HIGH_WATER = 64 * 1024
-
-
-class Connection(H11Protocol):
-    """A connection that says what it does and how fast.
-
-    Args:
-        limits: who watches it.
-        given: what uvicorn gives its protocol.
-    """
-
-    def __init__(self, limits: ConnectionLimits, **given: Any) -> None:
-        super().__init__(**given)
-        self._limits = limits
-        self._moved = 0
-        self._unsent = 0
-        self._has_sent = False
-        self.answered = 0
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._limits.add(self)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._limits.remove(self)
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        """Take bytes (asyncio)."""
-        self._moved += len(data)
-        self._has_sent = True
-        super().data_received(data)
-
-    def resume_writing(self) -> None:
-        """Go on to send (asyncio): all but a little of what waited has gone."""
-        self._moved += HIGH_WATER
-        super().resume_writing()
-
-    def on_response_complete(self) -> None:
-        """Be ready for the next request."""
-        self.answered += 1
-        self._has_sent = bool(self.conn.trailing_data[0])
-        super().on_response_complete()
-        if not self.transport.is_closing():
-            self._limits.renew(self)
-
-    def phase(self) -> Phase:
-        theirs = self.conn.their_state
-        if self.transport.is_closing():
-            return Phase.LINGERING
-        if self.transport.get_write_buffer_size():
-            return Phase.ANSWER
-        if theirs is h11.IDLE:
-            return Phase.HEADER if self._has_sent or not self.answered else Phase.IDLE
-        if theirs is not h11.SEND_BODY:
-            return Phase.RUNNING
-        if self.cycle.response_complete:
-            return Phase.LINGERING
-        waits = self.flow.read_paused or self.cycle.waiting_for_100_continue
-        return Phase.RUNNING if waits else Phase.BODY
-
-    def moved_bytes(self) -> int:
-        """Bytes that have come or gone since this was asked last."""
-        unsent = self.transport.get_write_buffer_size()
-        moved, self._moved = self._moved + max(self._unsent - unsent, 0), 0
-        self._unsent = unsent
-        return moved
-
-    def give_up(self) -> None:
-        """Close it: with a status while nothing was answered yet, at once when it does not read."""
-        if self.transport.is_closing() or self.phase() in {Phase.ANSWER, Phase.LINGERING}:
-            self.transport.abort()
-            return
-        phase = self.phase()
-        if phase is Phase.HEADER or (phase is Phase.BODY and not self.cycle.response_started):
-            self.transport.write(TIMED_OUT)
-        self.transport.close()
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(f"the request is larger than {limit:,} bytes, which is the most that is taken here")
 
 
 # Bounds of a JSON text, checked on its bytes before any object is made of it.
@@ -531,25 +184,16 @@ class OriginCheck:
     """Refuses requests of foreign pages and under foreign names.
 
     Args:
-        app: what comes next.
         hosts: names under which the service answers; those of loopback always do.
         origins: of other pages that may ask it.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
-        self.app = app
+    def __init__(self, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
         self._hosts = frozenset(hosts)
         self._origins = frozenset(origins)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            refusal = self._refusal(scope, Headers(scope=scope))
-            if refusal is not None:
-                await problem(*refusal)(scope, receive, send)
-                return
-        await self.app(scope, receive, send)
-
-    def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str, str, str] | None:
+    def refusal(self, scope: Scope, headers: Headers) -> tuple[int, str, str, str] | None:
+        """The problem that answers a request; None: it is let through."""
         host = headers.get("host", "")
         name = _authority(f"http://{host}")[0]
         if not self._is_known(name):
@@ -610,7 +254,6 @@ MAX_KEYS = 1000
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 ReadT = TypeVar("ReadT")
-Handler = Callable[[Request], Coroutine[Any, Any, FastapiResponse]]
 
 
 def parse(content: bytes) -> Any:
@@ -665,7 +308,7 @@ async def read_model(request: Request, model: type[ModelT]) -> ModelT:
         HTTPException: 400, when it is not proper JSON.
         RequestValidationError: naming each field that is wrong.
     """
-    return await _read(request, lambda body: valid(model, parse(body)))
+    return await read_body(request, lambda body: valid(model, parse(body)))
 
 
 async def read_bounded(request: Request) -> bytes:
@@ -674,7 +317,7 @@ async def read_bounded(request: Request) -> bytes:
     Raises:
         HTTPException: 400 or 413, when it is out of bounds.
     """
-    return await _read(request, _check_bounds)
+    return await read_body(request, _check_bounds)
 
 
 def _check_bounds(content: bytes) -> bytes:
@@ -689,7 +332,7 @@ def _out_of_bounds(error: OutOfBounds) -> HTTPException:
     return HTTPException(error.status, f"the body {error}")
 
 
-async def _read(request: Request, reading: Callable[[bytes], ReadT]) -> ReadT:
+async def read_body(request: Request, reading: Callable[[bytes], ReadT]) -> ReadT:
     """Read a large body in a thread, few of them at once; those that wait hold no thread."""
     body = await request.body()
     if len(body) <= LARGE_BYTES:
@@ -710,78 +353,3 @@ def require_type(request: Request, kind: str) -> None:
     """
     if media_type(request) != kind:
         raise HTTPException(415, f"send the body as {kind}")
-
-
-def require_json(request: Request) -> None:
-    """Refuse a body that does not say it is JSON.
-
-    Raises:
-        HTTPException: 415.
-    """
-    require_type(request, "application/json")
-
-
-class StrictRequest(Request):
-    """A request whose JSON is read strictly."""
-
-    async def json(self) -> Any:
-        """The body.
-
-        Raises:
-            HTTPException: 400, when it is not proper JSON.
-        """
-        return await _read(self, parse)
-
-
-class StrictRoute(APIRoute):
-    """A route that takes its body as strict JSON."""
-
-    def get_route_handler(self) -> Handler:
-        """Check the content type, then hand on a strict request."""
-        handle = super().get_route_handler()
-
-        async def strictly(request: Request) -> FastapiResponse:
-            strict = StrictRequest(request.scope, request.receive)
-            if self.body_field is not None:
-                await check_scope(strict)  # whose key is not good for it need not send what it asks
-                require_json(request)
-                await strict.body()  # here, for FastAPI makes a 400 of whatever happens while it reads
-            return await handle(strict)
-
-        return strictly
-
-
-# Rejects requests that are meant for the service of another home, which had this port before.
-
-OTHER_HOME: Final = (
-    "this kg serves another home than the command expects: start the kg of that home with `kg up`, or set "
-    "KG_API_URL to use this one"
-)
-
-
-class HomeCheck:
-    """Answers a request that names a home with the id of this service's home; a wrong one gets a 421.
-
-    Args:
-        app: the next application.
-        instance: returns the id of this service's home; None if the home cannot be written.
-    """
-
-    def __init__(self, app: ASGIApp, instance: Callable[[], str | None]) -> None:
-        self.app = app
-        self._instance = instance
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        expected = Headers(scope=scope).get(HOME_HEADER) if scope["type"] == "http" else None
-        if expected is None:
-            await self.app(scope, receive, send)
-            return
-        own = self._instance()
-
-        async def send_with_home(message: Message) -> None:
-            if message["type"] == "http.response.start" and own is not None:
-                MutableHeaders(scope=message)[HOME_HEADER] = own
-            await send(message)
-
-        app = self.app if expected == own else problem(421, "http", "Misdirected", OTHER_HOME)
-        await app(scope, receive, send_with_home)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
@@ -13,7 +14,7 @@ from kg_api.schemas.answers import Answered, AnswerEvent
 from kg_api.schemas.operations import Job
 from kg_api.schemas.problems import Problem
 from kg_api.web.shared.forwarded import path_prefix
-from kg_api.web.shared.scopes import PUBLIC, can_be_held, scope_of
+from kg_api.web.shared.scopes import rule_of
 
 MEDIA_TYPE = "application/problem+json"
 _SCHEMAS = "#/components/schemas/"
@@ -34,14 +35,17 @@ KEYS = {
 }
 
 
-def _describe_keys(document: dict[str, Any]) -> None:
+def _describe_keys(document: dict[str, Any], routes: Iterable[APIRoute]) -> None:
     """Say of each operation what a key must be good for; where none is required, none need be sent."""
     document["components"]["securitySchemes"] = {"key": KEYS}
-    for path, methods in document["paths"].items():
-        for method, operation in methods.items():
-            if path not in PUBLIC:
-                operation["security"] = [{"key": [scope_of(method.upper(), path)]}, {}]
-                operation["x-key-of-some-ontologies"] = can_be_held(method.upper(), path)
+    for route in routes:
+        rule = rule_of(route.endpoint)
+        if not route.include_in_schema or rule.scope is None:
+            continue
+        for method in route.methods or ():
+            operation = document["paths"][route.path_format][method.lower()]
+            operation["security"] = [{"key": [rule.scope]}, {}]
+            operation["x-key-of-some-ontologies"] = rule.admits_some(route.path_format)
 
 
 def event_stream(events: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
@@ -65,7 +69,7 @@ def _event(name: str, model: type[BaseModel]) -> dict[str, Any]:
     return {"type": "object", "required": ["event", "data"], "properties": properties}
 
 
-def complete_description(app: FastAPI) -> None:
+def complete_description(app: FastAPI, routes: Sequence[APIRoute]) -> None:
     """Put into the app's OpenAPI document what RESPONSES and streams of events refer to, and the keys."""
     plain = app.openapi
 
@@ -76,7 +80,7 @@ def complete_description(app: FastAPI) -> None:
         _, extra = models_json_schema(modes, ref_template=_SCHEMAS + "{model}")  # pyright: ignore[reportArgumentType]
         for name, schema in extra["$defs"].items():
             schemas.setdefault(name, schema)
-        _describe_keys(document)
+        _describe_keys(document, routes)
         return {**document, "servers": [{"url": prefix}]} if (prefix := path_prefix()) else document
 
     app.openapi = openapi  # pyright: ignore[reportAttributeAccessIssue] - the way FastAPI's documentation shows

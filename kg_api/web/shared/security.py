@@ -1,4 +1,4 @@
-"""What others than whoever asks may keep of answers: nothing, unless an answer says otherwise itself."""
+"""Who may call the service, what they may do, how often, and what is written down of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -26,7 +26,6 @@ from limits.strategies import SlidingWindowCounterRateLimiter
 from pydantic import BaseModel
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kg_api.access.audit import AuditWriter
@@ -52,31 +51,24 @@ from kg_api.schemas.operations import without_secrets
 from kg_api.schemas.vocabulary import KeyScope
 from kg_api.settings import ApiSettings
 from kg_api.web.shared.forwarded import path_prefix
+from kg_api.web.shared.limits import BodyLimit
 from kg_api.web.shared.problems import of_error
-from kg_api.web.shared.scopes import DESCRIBING_KG, can_be_held, is_page, is_public, scope_of
+from kg_api.web.shared.scopes import PublicPaths, Rule, is_page
 from kg_api.wording import is_loopback
 
 OWN: Final = "private, no-cache"
 """A proxy keeps nothing, and a browser asks before it shows again what it kept."""
 
 
-class OwnAnswers:
-    """Keeps shared caches from what a key or a session was needed for: a cookie alone does not do that."""
+def _to_sender_alone(send: Send) -> Send:
+    """Keep shared caches from what a key or a session was needed for: a cookie alone does not do that."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    async def send_own(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).setdefault("Cache-Control", OWN)
+        await send(message)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or (is_public(scope["path"]) and scope["path"] not in DESCRIBING_KG):
-            await self.app(scope, receive, send)
-            return
-
-        async def send_own(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).setdefault("Cache-Control", OWN)
-            await send(message)
-
-        await self.app(scope, receive, send_own)
+    return send_own
 
 
 # How many requests a key may send, and how often keys may be tried.
@@ -90,48 +82,59 @@ _NETWORK_BITS: Final = 64
 """Of IPv6: who has one address has all of these."""
 
 
-class _MinuteCount:
-    """What each of many did within the last minute, as this process of the service sees it."""
-
-    def __init__(self, most: int) -> None:
-        self.most = RateLimitItemPerMinute(most)
-        self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
-
-    def wait(self, who: str, *, counted: bool = True) -> int | None:
-        """Count one, or only look; of one too many, in how many seconds it may be."""
-        look = self._limiter.hit if counted else self._limiter.test
-        if look(self.most, who):
-            return None
-        reset_at, _ = self._limiter.get_window_stats(self.most, who)
-        return max(1, math.ceil(reset_at - time.time()))
-
-    def forget(self, who: str) -> None:
-        self._limiter.clear(self.most, who)
-
-
-class RequestRate:
-    """Counts the requests of each key within the last minute, as this process of the service gets them.
+class MinuteLimit:
+    """Refuses what is done too often within a minute, as this process of the service sees it.
 
     Args:
-        most: so many a minute; None: any number.
+        most: so many times a key or an address may do it; None: any number.
+        refusal: what is told of one too many, with `{who}`, `{most}` and `{wait}`, in seconds.
     """
 
-    def __init__(self, most: int | None) -> None:
-        self._count = None if most is None else _MinuteCount(most)
+    def __init__(self, most: int | None, refusal: str) -> None:
+        self._most = None if most is None else RateLimitItemPerMinute(most)
+        self._refusal = refusal
+        self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
 
-    def count(self, access: Access) -> None:
-        """Count one request of a key; those of this machine's own user, and without a key, are not.
+    def hit(self, who: str) -> None:
+        """Count one.
 
         Raises:
-            RateExceeded: saying when another may be sent.
+            RateExceeded: saying when another may be done.
         """
-        if self._count is None or not access.is_key or (wait := self._count.wait(access.key_id)) is None:
+        self._refuse_unless(self._limiter.hit, _network(who))
+
+    def check(self, who: str) -> None:
+        """See that another may be done; counts nothing."""
+        self._refuse_unless(self._limiter.test, _network(who))
+
+    def forget(self, who: str) -> None:
+        if self._most:
+            self._limiter.clear(self._most, _network(who))
+
+    def _refuse_unless(self, may: Callable[[RateLimitItemPerMinute, str], bool], who: str) -> None:
+        if self._most is None or may(self._most, who):
             return
-        raise RateExceeded(
-            f"the key {access.key_id} may send {self._count.most.amount} requests a minute: try again in "
-            f"{wait} s",
-            retry_after_seconds=wait,
-        )
+        reset_at, _ = self._limiter.get_window_stats(self._most, who)
+        wait = max(1, math.ceil(reset_at - time.time()))
+        told = self._refusal.format(who=who, most=self._most.amount, wait=wait)
+        raise RateExceeded(told, retry_after_seconds=wait)
+
+
+def request_limit(most: int | None) -> MinuteLimit:
+    return MinuteLimit(most, "the key {who} may send {most} requests a minute: try again in {wait} s")
+
+
+def sign_in_limit() -> MinuteLimit:
+    """Of addresses: one is counted before its key is tried, so that of many at once no more are tried."""
+    return MinuteLimit(MAX_FAILED_SIGN_INS, "too many keys were tried that are none: try again in {wait} s")
+
+
+def wrong_key_limit() -> MinuteLimit:
+    """Of addresses: beyond it, a key that this process has never found good is not looked up any more.
+
+    So whoever guesses costs the database nothing, and who has a key that was good before waits for nobody.
+    """
+    return MinuteLimit(MAX_WRONG_KEYS, "too many wrong keys came from this address: try again in {wait} s")
 
 
 class TokenRate:
@@ -164,89 +167,41 @@ class TokenRate:
             self._spent[key] += tokens
             return self._spent[key]
 
-    def seconds_left(self) -> int:
-        """Until the day ends."""
-        return max(1, math.ceil(DAY_SECONDS - self._clock() % DAY_SECONDS))
-
-
-class KeyBudget:
-    def __init__(self, rate: TokenRate, key: str) -> None:
-        self._rate, self._key = rate, key
-
-    def require(self) -> None:
-        """See that something is left.
+    def require(self, key: str) -> None:
+        """See that something is left of today.
 
         Raises:
             RateExceeded: saying when there will be.
         """
-        most = self._rate.most or 0
-        if self._rate.count(self._key, 0) < most:
+        most = self.most or 0
+        if self.count(key, 0) < most:
             return
-        wait = self._rate.seconds_left()
+        wait = max(1, math.ceil(DAY_SECONDS - self._clock() % DAY_SECONDS))
         raise RateExceeded(
-            f"with the key {self._key} providers were given the {most:,} tokens of today: try again in "
+            f"with the key {key} providers were given the {most:,} tokens of today: try again in "
             f"{wait} s, at midnight UTC, or ask an administrator for more (KG_API__PROVIDER_TOKENS_PER_DAY)",
             retry_after_seconds=wait,
         )
 
+
+@dataclass(frozen=True, slots=True)
+class KeyBudget:
+    """What one key may spend."""
+
+    rate: TokenRate
+    key: str
+
+    def require(self) -> None:
+        self.rate.require(self.key)
+
     def spend(self, tokens: int) -> None:
-        """Count what was spent, be it more than there was."""
-        self._rate.count(self._key, tokens)
+        self.rate.count(self.key, tokens)
 
 
-class SignInRate:
-    """Counts the keys that were tried in vain from each address."""
-
-    def __init__(self) -> None:
-        self._count = _MinuteCount(MAX_FAILED_SIGN_INS)
-
-    def begin(self, address: str) -> None:
-        """Count one as if it failed, before it is tried: also of many at once no more are tried.
-
-        Raises:
-            RateExceeded: saying when another may be tried.
-        """
-        if (wait := self._count.wait(_network(address))) is not None:
-            raise RateExceeded(
-                f"too many keys were tried that are none: try again in {wait} s", retry_after_seconds=wait
-            )
-
-    def succeed(self, address: str) -> None:
-        """Somebody there has a key."""
-        self._count.forget(_network(address))
-
-
-class WrongKeyRate:
-    """Counts the keys that each address sent with requests, and that are none.
-
-    Beyond the bound, a key that this process has never found good is not looked up any more, so that whoever
-    guesses costs the database nothing; one that was good before is, so that who has it waits for nobody.
-    """
-
-    def __init__(self) -> None:
-        self._count = _MinuteCount(MAX_WRONG_KEYS)
-
-    def check(self, address: str) -> None:
-        """Before a key is looked up.
-
-        Raises:
-            RateExceeded: saying when another may be tried.
-        """
-        self._refuse(self._count.wait(_network(address), counted=False))
-
-    def fail(self, address: str) -> None:
-        """One was none.
-
-        Raises:
-            RateExceeded: of many that were tried at once, this one is too many.
-        """
-        self._refuse(self._count.wait(_network(address)))
-
-    def _refuse(self, wait: int | None) -> None:
-        if wait is not None:
-            raise RateExceeded(
-                f"too many wrong keys came from this address: try again in {wait} s", retry_after_seconds=wait
-            )
+def client_address(scope: Scope) -> str:
+    """The peer's; behind a proxy on this machine what that says, as uvicorn has it."""
+    client = scope.get("client")
+    return client[0] if client else ""
 
 
 def _network(address: str) -> str:
@@ -472,7 +427,7 @@ class Doorkeeper:
     def __init__(self, check: KeyCheck, home_key: Callable[[], str | None]) -> None:
         self._check = check
         self._home_key = home_key
-        self._wrong = WrongKeyRate()
+        self._wrong = wrong_key_limit()
         self._threads = CapacityLimiter(LOOKUPS_AT_ONCE)
 
     async def identify(self, scope: Scope) -> Access | None:
@@ -490,21 +445,16 @@ class Doorkeeper:
             # A proof may be of another home, and nobody chose to send it: then it says nothing
             path = scope["raw_path"].decode("latin-1")
             return LOCAL if proves(sent, self._home_key(), time.time(), scope["method"], path) else None
-        if (access := await self._owner_unless_too_many(scope, sent)) is None:
-            raise Unauthorized(NO_GOOD)
-        return access
-
-    async def _owner_unless_too_many(self, scope: Scope, key: str) -> Access | None:
-        """Only wrong keys that are looked up count: what cannot be a key is refused without."""
-        token = parse_token(key)
+        token = parse_token(sent)
         if token is None or self._check.known(token) or self._check.was_good(token):
-            return await self.owner_of_key(scope, key)
-        # The peer's; behind a proxy on this machine what that says, as uvicorn has it
-        client = scope.get("client")
-        address = client[0] if client else ""
-        self._wrong.check(address)
-        if (access := await self.owner_of_key(scope, key)) is None:
-            self._wrong.fail(address)
+            access = await self.owner_of_key(scope, sent)
+        else:  # only wrong keys that are looked up count
+            address = client_address(scope)
+            self._wrong.check(address)
+            if (access := await self.owner_of_key(scope, sent)) is None:
+                self._wrong.hit(address)
+        if access is None:
+            raise Unauthorized(NO_GOOD)
         return access
 
     async def owner_of_key(self, scope: Scope, key: str) -> Access | None:
@@ -538,63 +488,83 @@ class Doorkeeper:
             raise Unavailable(NOT_NOW) from None
 
 
-class AccessControl:
-    """Refuses requests of whom nobody knows, where keys are required; says of the others whose they are.
+class Guard:
+    """Lets a request in, or refuses it: by its key, its rate and its size; and has it audited.
+
+    Where keys are required, whoever brings none is refused before it is known whether there is such a route.
 
     Args:
-        app: what comes next.
+        app: the next application.
         door: tells who sends a request.
         rate: how many requests a key may send.
         tokens: how many tokens of providers a key may spend.
+        bodies: how large they may be.
+        audit: writes down what was changed.
+        public: paths that need no key.
         required: whether a request without a key is refused.
     """
 
     def __init__(
-        self, app: ASGIApp, door: Doorkeeper, rate: RequestRate, tokens: TokenRate, *, required: bool
+        self,
+        app: ASGIApp,
+        *,
+        door: Doorkeeper,
+        rate: MinuteLimit,
+        tokens: TokenRate,
+        bodies: BodyLimit,
+        audit: AuditWriter,
+        public: PublicPaths,
+        required: bool,
     ) -> None:
         self.app = app
-        self._door = door
-        self._rate = rate
-        self._tokens = tokens
-        self._required = required
+        self._door, self._rate, self._tokens = door, rate, tokens
+        self._bodies, self._audit, self._public, self._required = bodies, audit, public, required
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        path = scope["path"]
+        if path not in self._public or path in self._public.identified:
+            send = _to_sender_alone(send)
         scope.setdefault("state", {})
         try:
             access = await self._access_of(scope)
+            self._bodies.check_announced(scope)
         except KgError as error:
-            await _refusal(error)(scope, receive, send)
+            response = of_error(error)
+            if isinstance(error, Unauthorized):
+                response.headers["WWW-Authenticate"] = 'Bearer realm="kg"'
+            await response(scope, receive, send)
             return
         scope["state"][_ACCESS] = access
+        answer = _Answer(scope, send)
         with (
+            self._bodies.limited(scope, receive) as limited,
             structlog.contextvars.bound_contextvars(key=access.key_id),
             reaching(access.ontologies),
             within_budget(self._tokens.budget_of(access)),
             in_session(scope, access),
         ):
-            await self.app(scope, receive, send)
+            await self.app(scope, limited, answer.send if answer.may_change else send)
+        if answer.may_have_changed:
+            self._audit.add(_record(scope, answer))
 
     async def _access_of(self, scope: Scope) -> Access:
-        if scope["path"] in DESCRIBING_KG:
-            return await self._viewer_of_public(scope)
-        if is_public(scope["path"]):
+        path = scope["path"]
+        if path in self._public.identified:  # probes of a service in trouble rely on an answer
+            with suppress(KgError):
+                if access := await self._door.identify(scope):
+                    return access
+            return STRANGER if self._required else ANYONE
+        if path in self._public:
             return ANYONE  # also while no key can be looked up: these tell why
         access = await self._door.identify(scope)
         if access is None and self._required:
             raise Unauthorized(NOT_A_KEY if "authorization" in Headers(scope=scope) else NO_KEY)
-        if access is not None:
-            self._rate.count(access)
+        if access is not None and access.is_key:
+            self._rate.hit(access.key_id)
         return access or ANYONE
-
-    async def _viewer_of_public(self, scope: Scope) -> Access:
-        """Identify the sender, but answer every request: probes of a service in trouble rely on it."""
-        with suppress(KgError):
-            if access := await self._door.identify(scope):
-                return access
-        return STRANGER if self._required else ANYONE
 
 
 def asking(request: Request) -> Access:
@@ -627,34 +597,28 @@ def key_of(scope: Scope) -> dict[str, Any]:
     return {} if access is None else {"key": access.key_id}
 
 
-async def check_scope(request: Request) -> None:
-    """Refuse what a request's key is not good for.
+def check_access(request: Request, rule: Rule, path_format: str) -> None:
+    """Refuse a request whose key is not good for its route, before anything is read.
+
+    So nothing tells whether an ontology that the key cannot see is there.
 
     Raises:
-        Forbidden: naming the scope that it needs.
+        Forbidden: naming the scope that it needs, or the ontologies that the key is for.
     """
-    route = request.scope["route"]
-    needed, access = scope_of(request.method, route.path_format), asking(request)
-    if not access.allows(needed):
+    if rule.scope is None:
+        return
+    access = asking(request)
+    if not access.allows(rule.scope):
         raise Forbidden(
-            f"{request.method} {route.path_format} needs a key of the scope {needed!r}, and {access.key_id} "
+            f"{request.method} {path_format} needs a key of the scope {rule.scope!r}, and {access.key_id} "
             f"is of {access.scope!r}: ask an administrator for another"
         )
-    if access.ontologies is not None:
-        _check_ontologies(request, access.ontologies)
-
-
-def _check_ontologies(request: Request, own: Collection[str]) -> None:
-    """Before anything is read: so nothing tells whether an ontology that is none of theirs is there.
-
-    Raises:
-        Forbidden: one is named in the address that is none of theirs, or the route is about all of them.
-    """
-    route = request.scope["route"]
-    if not can_be_held(request.method, route.path_format):
-        told = ", ".join(map(repr, sorted(own)))
+    if access.ontologies is None:
+        return
+    if not rule.admits_some(path_format):
+        told = ", ".join(map(repr, sorted(access.ontologies)))
         raise Forbidden(
-            f"{request.method} {route.path_format} concerns all of kg, and this key is for {told} alone: ask "
+            f"{request.method} {path_format} concerns all of kg, and this key is for {told} alone: ask "
             "an administrator for another"
         )
     named = [value for name, value in request.query_params.multi_items() if name in ONTOLOGY_PARAMETERS]
@@ -667,13 +631,6 @@ def _sent_in(headers: Headers) -> str | None:
     keys = [key.strip() for kind, _, key in sent if kind.lower() == "bearer"]
     ours = [each for each in keys if each.startswith("kg_")]
     return ours[0] if len(ours) == 1 and len(sent) == 1 else None
-
-
-def _refusal(error: KgError) -> Response:
-    response = of_error(error)
-    if isinstance(error, Unauthorized):
-        response.headers["WWW-Authenticate"] = 'Bearer realm="kg"'
-    return response
 
 
 # What is changed over REST is written down: when, with which key, and what came of it.
@@ -696,50 +653,26 @@ OUTCOMES: Final = frozenset(
 """Fields of answers that say what was changed."""
 
 
-class AuditLog:
-    """Has every request written down that changed something.
-
-    Args:
-        app: what comes next; it knows who asks.
-        writer: writes.
-    """
-
-    def __init__(self, app: ASGIApp, writer: AuditWriter) -> None:
-        self.app = app
-        self._writer = writer
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] in {"GET", "HEAD", "OPTIONS"}:
-            await self.app(scope, receive, send)
-            return
-        answer = _Answer()
-
-        async def sending(message: Message) -> None:
-            if answer.status or (message["type"] == "http.response.start" and _changes(scope)):
-                answer.see(message)  # the route is known when the answer begins; what only reads is passed by
-            await send(message)
-
-        await self.app(scope, receive, sending)
-        if answer.may_have_changed:
-            self._writer.add(_record(scope, answer))
-
-
 class _Answer:
-    """The status of an answer, and its beginning."""
+    """The status of an answer, and the beginning of one that tells what was changed."""
 
-    def __init__(self) -> None:
-        self.status = 0
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._scope, self._send = scope, send
         self._body = bytearray()
         self._is_long = False
+        self.may_change = scope["method"] not in {"GET", "HEAD", "OPTIONS"}
+        self.status = 0
 
-    def see(self, message: Message) -> None:
-        """A part of it is sent."""
+    async def send(self, message: Message) -> None:
+        """Send a part of it (ASGI); the route is known when the answer begins."""
         if message["type"] == "http.response.start":
-            self.status = message["status"]
-        elif message["type"] == "http.response.body" and not self._is_long:
+            rule: Rule | None = getattr(self._scope.get("route"), "rule", None)
+            self.status = message["status"] if rule and rule.audited else 0
+        elif self.status and not self._is_long:
             part = message.get("body", b"")
             self._is_long = len(self._body) + len(part) > MAX_READ
             self._body += b"" if self._is_long else part
+        await self._send(message)
 
     @property
     def may_have_changed(self) -> bool:
@@ -776,12 +709,6 @@ def present_outcome(answer: Mapping[str, Any]) -> dict[str, str | int | bool]:
 
 def _is_short(value: Any) -> bool:
     return isinstance(value, int) or (isinstance(value, str) and len(value) <= MAX_VALUE)
-
-
-def _changes(scope: Scope) -> bool:
-    route = scope.get("route")
-    path_format = getattr(route, "path_format", None)
-    return path_format is not None and scope_of(scope["method"], path_format) != "read"
 
 
 def _record(scope: Scope, answer: _Answer) -> AuditRecord:

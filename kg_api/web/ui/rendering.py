@@ -31,6 +31,8 @@ from kg_api.schemas.similarity import SourceEdge
 from kg_api.schemas.vocabulary import MAX_LIMIT
 from kg_api.web.shared.forwarded import page_below_prefix, pieces_below_prefix
 from kg_api.web.shared.limits import valid
+from kg_api.web.shared.routes import GuardedRoute
+from kg_api.web.shared.scopes import public
 from kg_api.web.shared.security import may, viewer
 from kg_api.web.ui.audit import deed_of
 from kg_api.web.ui.links import (
@@ -62,7 +64,7 @@ SHOWN: Final = frozenset({".js", ".css", ".svg"})
 FOR_GOOD: Final = "public, max-age=31536000, immutable"
 """The address has a part of the content's hash: another content has another address."""
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ def address_of(name: str) -> str:
 
 
 @router.get(PREFIX + "{digest}/{name}")
+@public()
 async def get_asset(request: Request, digest: str, name: str) -> Response:
     """Give one, at once and from memory; 404 where it is of another version."""
     found = _assets().get(name)

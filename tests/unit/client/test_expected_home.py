@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kg_api.client.transport.connection import ClientAuth, ExpectedHome
 from kg_api.errors import ServiceUnreachable
-from kg_api.web.shared.limits import HomeCheck
+from kg_api.web.middleware import RequestLog
 
 OURS, OTHER = "a" * 32, "b" * 32
 EXPECTED = ExpectedHome(OURS, lambda: "the kg of the home /other (pid 7) has the port")
@@ -50,7 +50,7 @@ def test_service_of_expected_home_gets_every_request() -> None:
         for _ in range(2):
             await kg.post("/documents", content=b"text")
 
-    with_client(HomeCheck(recorder, lambda: OURS), work)
+    with_client(RequestLog(recorder, lambda: OURS), work)
     assert recorder.received == [("HEAD", b""), ("POST", b"text"), ("POST", b"text")]
 
 
@@ -58,7 +58,7 @@ def test_service_of_expected_home_gets_every_request() -> None:
 @pytest.mark.parametrize("instance", [OTHER, None])
 def test_service_of_other_home_rejects_request(method: str, instance: str | None) -> None:
     recorder = Recorder()
-    app = HomeCheck(recorder, lambda: instance)
+    app = RequestLog(recorder, lambda: instance)
     with pytest.raises(ServiceUnreachable, match=r"/other \(pid 7\)"):
         with_client(app, lambda kg: kg.request(method, "/documents", content=b"text"))
     assert recorder.received == []
@@ -79,13 +79,13 @@ def test_service_that_changes_between_requests_rejects_second() -> None:
         await kg.post("/documents", content=b"second")
 
     with pytest.raises(ServiceUnreachable):
-        with_client(HomeCheck(recorder, lambda: instances.pop(0)), work)
+        with_client(RequestLog(recorder, lambda: instances.pop(0)), work)
     assert [body for _, body in recorder.received] == [b"", b"first"]
 
 
 def test_request_without_expectation_is_answered() -> None:
     async def run() -> httpx.Response:
-        transport = httpx.ASGITransport(HomeCheck(Recorder(), lambda: OTHER))
+        transport = httpx.ASGITransport(RequestLog(Recorder(), lambda: OTHER))
         async with httpx.AsyncClient(transport=transport, base_url="http://kg") as kg:
             return await kg.post("/documents", content=b"text")
 

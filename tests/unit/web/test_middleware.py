@@ -13,8 +13,10 @@ from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.testing import capture_logs
 
+from kg_api.errors import KgError
 from kg_api.web.middleware import RequestLog
 from kg_api.web.shared.limits import BodyLimit
+from kg_api.web.shared.problems import of_error
 
 LIMIT = 1000
 
@@ -65,8 +67,23 @@ async def pieces(*sizes: int) -> AsyncIterator[bytes]:
         yield b"x" * size
 
 
+class Limited:
+    """Limits bodies as the guard does, and answers errors as the app does."""
+
+    def __init__(self, app: ASGIApp, bodies: BodyLimit) -> None:
+        self._app, self._bodies = app, bodies
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            self._bodies.check_announced(scope)
+            with self._bodies.limited(scope, receive) as counted:
+                await self._app(scope, counted, send)
+        except KgError as error:
+            await of_error(error)(scope, receive, send)
+
+
 def limited(app: ASGIApp) -> ASGIApp:
-    return RequestLog(BodyLimit(app, lambda _: LIMIT, 10**9))
+    return RequestLog(Limited(app, BodyLimit(lambda _: LIMIT, 10**9)))
 
 
 @pytest.mark.parametrize("sizes", [(LIMIT,), (LIMIT - 1, 1), (0, 0), ()])
@@ -166,130 +183,8 @@ def test_a_path_in_the_log_is_cut_and_cannot_begin_a_line_of_its_own() -> None:
 
 def test_large_bodies_are_held_to_a_sum_and_let_go() -> None:
     mib = 1024 * 1024
-    app = RequestLog(BodyLimit(echo, lambda _: 10 * mib, together=2 * mib))
+    app = RequestLog(Limited(echo, BodyLimit(lambda _: 10 * mib, together=2 * mib)))
     for _ in range(2):
         assert ask(app, pieces(*[mib] * 3)).text == str(3 * mib)
         response = ask(app, pieces(*[mib] * 5))
         assert (response.status_code, response.headers["retry-after"]) == (429, "5")
-
-
-MIB = 1024 * 1024
-
-
-class Crowd:
-    """Clients of one app with room for 4 MiB of large bodies, and a clock that a test moves."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.app = BodyLimit(self._keep, lambda _: 10 * MIB, together=4 * MIB, clock=lambda: self.now)
-        self.working = asyncio.Event()
-        self.working.set()
-
-    async def _keep(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Work for a while with a body that is there; listen, meanwhile, whether its client goes away."""
-        body = await Request(scope, receive).body()
-        listening = asyncio.create_task(receive())  # pyright: ignore[reportArgumentType]
-        await self.working.wait()
-        listening.cancel()
-        await PlainTextResponse(str(len(body)))(scope, receive, send)
-
-
-class Client:
-    """Sends a body by and by."""
-
-    def __init__(self, crowd: Crowd) -> None:
-        self._parts: asyncio.Queue[Message] = asyncio.Queue()
-        self.status = 0
-        self.told = b""
-        scope = {"type": "http", "method": "POST", "path": "/x", "headers": []}
-        self.task = asyncio.create_task(crowd.app(scope, self._parts.get, self._take))
-
-    async def _take(self, message: Message) -> None:
-        self.status = message.get("status", self.status)
-        self.told += message.get("body", b"")
-
-    async def send(self, size: int, *, more: bool = True) -> int:
-        """Send a part and let all have their turn; give the status that it has been answered with."""
-        self._parts.put_nowait({"type": "http.request", "body": b"x" * size, "more_body": more})
-        await turns()
-        return self.status
-
-
-async def turns() -> None:
-    for _ in range(10):
-        await asyncio.sleep(0)
-
-
-def test_large_bodies_that_came_quickly_and_then_trickle_make_room() -> None:
-    async def asked() -> None:
-        crowd = Crowd()
-        slow = Client(crowd), Client(crowd)
-        for each in slow:
-            await each.send(2 * MIB - 100_000)
-        for _ in range(25):
-            for each in slow:
-                await each.send(500)
-            crowd.now += 1
-        assert await Client(crowd).send(3 * MIB, more=False) == 200
-        assert [each.status for each in slow] == [408, 408]
-        assert b"faster connection" in slow[0].told
-
-    asyncio.run(asked())
-
-
-def test_no_more_go_than_it_takes_and_the_slowest_first() -> None:
-    async def asked() -> None:
-        crowd = Crowd()
-        first, second = Client(crowd), Client(crowd)
-        await first.send(2 * MIB)
-        crowd.now += 5
-        await second.send(2 * MIB)
-        crowd.now += 30
-        assert await Client(crowd).send(2 * MIB, more=False) == 200
-        assert (first.status, second.status) == (408, 0)
-        assert await second.send(1, more=False) == 200
-
-    asyncio.run(asked())
-
-
-def test_a_large_body_that_moves_keeps_its_room() -> None:
-    async def asked() -> None:
-        crowd = Crowd()
-        steady = Client(crowd)
-        await steady.send(2 * MIB)
-        for _ in range(5):
-            crowd.now += 4
-            await steady.send(4 * 64 * 1024)
-        busy = Client(crowd)
-        assert await busy.send(3 * MIB) == 429
-        assert b"too many large requests are in progress" in busy.told
-        assert await steady.send(1, more=False) == 200
-
-    asyncio.run(asked())
-
-
-def test_a_slow_body_stays_while_nobody_needs_its_room() -> None:
-    async def asked() -> None:
-        crowd = Crowd()
-        slow = Client(crowd)
-        await slow.send(2 * MIB)
-        crowd.now += 1000
-        assert await Client(crowd).send(2 * MIB, more=False) == 200
-        assert await slow.send(1, more=False) == 200
-
-    asyncio.run(asked())
-
-
-def test_a_body_that_is_there_is_never_given_up() -> None:
-    async def asked() -> None:
-        crowd = Crowd()
-        crowd.working.clear()
-        whole = Client(crowd)
-        await whole.send(3 * MIB, more=False)
-        crowd.now += 1000
-        assert await Client(crowd).send(3 * MIB, more=False) == 429
-        crowd.working.set()
-        await turns()
-        assert whole.status == 200
-
-    asyncio.run(asked())

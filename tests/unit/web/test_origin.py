@@ -5,13 +5,16 @@ import asyncio
 import httpx
 import pytest
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from kg_api.errors import ConfigurationError
 from kg_api.settings import ApiSettings, load_settings
 from kg_api.web.app import create_app
 from kg_api.web.shared.limits import OriginCheck, allowed_hosts
+from kg_api.web.shared.problems import problem
 
 VISIT = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
 
@@ -30,7 +33,12 @@ async def reply(
     inner = Starlette(
         routes=[Route("/{rest:path}", lambda _: PlainTextResponse("ok"), methods=["GET", "POST"])]
     )
-    check = OriginCheck(inner, allowed_hosts(given), given.allowed_web_pages)
+    origins = OriginCheck(allowed_hosts(given), given.allowed_web_pages)
+
+    async def check(scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = origins.refusal(scope, Headers(scope=scope))
+        await (problem(*refusal) if refusal else inner)(scope, receive, send)
+
     async with httpx.AsyncClient(transport=httpx.ASGITransport(check), base_url="http://127.0.0.1") as client:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return await client.request(method, path, headers={"Host": host, **named})

@@ -6,15 +6,16 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi import Depends, FastAPI, HTTPException
+from fastapi import FastAPI, HTTPException
 from pydantic import BaseModel
 
 from kg_api.errors import ConfigurationError, Conflict, KgError, NotFound, TooLarge, Unavailable
 from kg_api.schemas.problems import MAX_DETAIL_CHARACTERS, Problem
 from kg_api.web.middleware import RequestLog
 from kg_api.web.shared import problems
-from kg_api.web.shared.dependencies import check_parameters
 from kg_api.web.shared.problems import of_error, problem
+from kg_api.web.shared.routes import ApiRoute
+from kg_api.web.shared.scopes import public
 
 
 class Row(BaseModel):
@@ -25,11 +26,13 @@ class Row(BaseModel):
 
 def app() -> FastAPI:
     """A small app with the handlers of the real one."""
-    made = FastAPI(dependencies=[Depends(check_parameters)])
+    made = FastAPI()
+    made.router.route_class = ApiRoute
     problems.install(made)
     made.add_middleware(RequestLog)
 
     @made.get("/raise")
+    @public()
     def _(status: int, ontology: str | None = None) -> None:
         del ontology
         by_status = {
@@ -40,10 +43,12 @@ def app() -> FastAPI:
         raise by_status[status]
 
     @made.get("/refused")
+    @public()
     def _() -> None:
         raise HTTPException(400, "the body is not JSON")
 
     @made.get("/corrupt")
+    @public()
     def _() -> Row:
         return Row.model_validate({"number": "not one"})
 

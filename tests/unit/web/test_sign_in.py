@@ -9,7 +9,7 @@ from kg_api.access.keys import make_session_token, make_token, parse_session_tok
 from kg_api.errors import RateExceeded
 from kg_api.settings import load_settings
 from kg_api.web.app import create_app
-from kg_api.web.shared.security import MAX_FAILED_SIGN_INS, SignInRate
+from kg_api.web.shared.security import MAX_FAILED_SIGN_INS, sign_in_limit
 from kg_api.web.ui.links import SEARCH
 from kg_api.web.ui.sign_in import page_to_show
 
@@ -91,13 +91,13 @@ def test_a_session_shows_neither_itself_nor_what_its_forms_bring() -> None:
 
 
 def test_keys_tried_in_vain_are_counted_by_address() -> None:
-    rate = SignInRate()
+    rate = sign_in_limit()
     for n in range(MAX_FAILED_SIGN_INS):
-        rate.begin(f"2001:db8::{n}")
+        rate.hit(f"2001:db8::{n}")
     with pytest.raises(RateExceeded, match=r"try again in \d+ s") as told:
-        rate.begin("2001:db8::ffff")
+        rate.hit("2001:db8::ffff")
     assert 1 <= told.value.retry_after_seconds <= 60
     for address in ("2001:db8:0:1::1", "192.0.2.1", "192.0.2.2", ""):
-        rate.begin(address)
-    rate.succeed("2001:db8::1")
-    rate.begin("2001:db8::ffff")
+        rate.hit(address)
+    rate.forget("2001:db8::1")
+    rate.hit("2001:db8::ffff")

@@ -33,6 +33,8 @@ from kg_api.web.api.embedding import (
 )
 from kg_api.web.shared.dependencies import Ontology, Open
 from kg_api.web.shared.limits import valid
+from kg_api.web.shared.routes import GuardedRoute
+from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.security import note_outcome
 from kg_api.web.ui.links import ONTOLOGIES, SPACES, address, below
 from kg_api.web.ui.rendering import render, wants_part
@@ -43,10 +45,13 @@ Text = Annotated[str, Form(max_length=10_000)]
 Number = Annotated[int | None, Form()]
 Tick = Annotated[bool, Form()]
 
-configuration_router = APIRouter(include_in_schema=False, prefix=ONTOLOGIES + "/{ontology}")
+configuration_router = APIRouter(
+    include_in_schema=False, route_class=GuardedRoute, prefix=ONTOLOGIES + "/{ontology}"
+)
 
 
 @configuration_router.post("/embedding")
+@requires("admin")
 def change_embedding(
     request: Request,
     container: Open,
@@ -86,6 +91,7 @@ def _differing(container: Container, ontology: str, form: dict[str, Any]) -> dic
 
 
 @configuration_router.post("/extraction")
+@requires("admin")
 def change_extraction(
     request: Request,
     container: Open,
@@ -107,6 +113,7 @@ def change_extraction(
 
 
 @configuration_router.post("/language")
+@requires("admin")
 def change_language(request: Request, container: Open, ontology: Ontology, language: Text = "") -> Response:
     """Index its texts in a language; the page says where that is not complete, and goes on."""
     choice = valid(LanguageChoice, {"language": language})
@@ -115,6 +122,7 @@ def change_language(request: Request, container: Open, ontology: Ontology, langu
 
 
 @configuration_router.post("/synonyms")
+@requires("write")
 def change_synonyms(
     request: Request,
     container: Open,
@@ -195,7 +203,7 @@ BUILDS_SHOWN: Final = 30
 """Ontologies whose progress is counted for one page."""
 
 
-spaces_router = APIRouter(include_in_schema=False)
+spaces_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
 class BuildProgress(NamedTuple):
@@ -207,6 +215,7 @@ class BuildProgress(NamedTuple):
 
 
 @spaces_router.get(SPACES)
+@requires("admin")
 def spaces_page(request: Request, container: Open) -> HTMLResponse:
     """Show all spaces, the oldest first; to htmx the list alone."""
     spaces = list_spaces(container).spaces
@@ -221,6 +230,7 @@ def spaces_page(request: Request, container: Open) -> HTMLResponse:
 
 
 @spaces_router.post(SPACES)
+@requires("admin")
 def create(
     request: Request,
     container: Open,
@@ -241,6 +251,7 @@ def create(
 
 
 @spaces_router.get(SPACES + "/{slug}")
+@requires("admin")
 def space_page(request: Request, container: Open, slug: Name) -> HTMLResponse:
     """Show a space, and what can be done with it; to htmx how far it is."""
     space = named_space(container, slug)
@@ -286,10 +297,11 @@ def _progress(space: SpaceInfo, ontology: str, status: EmbeddingStatus) -> Build
 
 Chosen = Annotated[str, Form(max_length=1000)]
 
-switching_router = APIRouter(include_in_schema=False, prefix=SPACES + "/{slug}")
+switching_router = APIRouter(include_in_schema=False, route_class=GuardedRoute, prefix=SPACES + "/{slug}")
 
 
 @switching_router.post("/build")
+@requires("admin")
 def build(
     request: Request,
     container: Open,
@@ -310,6 +322,7 @@ def build(
 
 
 @switching_router.get("/check")
+@requires("admin")
 def check_page(
     container: Open, slug: Name, ontology: Annotated[str, Query(max_length=1000)] = ""
 ) -> HTMLResponse:
@@ -319,6 +332,7 @@ def check_page(
 
 
 @switching_router.post("/activate")
+@requires("admin")
 def activate(
     request: Request,
     container: Open,
@@ -333,6 +347,7 @@ def activate(
 
 
 @switching_router.get("/rollback")
+@requires("admin")
 def rollback_page(
     request: Request, container: Open, slug: Name, ontology: Annotated[str, Query(max_length=1000)] = ""
 ) -> HTMLResponse:
@@ -347,6 +362,7 @@ def rollback_page(
 
 
 @switching_router.post("/rollback")
+@requires("admin")
 def rollback(request: Request, container: Open, slug: Name, ontology: Chosen = "") -> Response:
     """Let what answered before answer again, or give a build up."""
     asked = valid(ChosenOntologies, {"ontologies": _names(ontology)})
@@ -354,12 +370,14 @@ def rollback(request: Request, container: Open, slug: Name, ontology: Chosen = "
 
 
 @switching_router.get("/drop")
+@requires("admin")
 def drop_page(container: Open, slug: Name) -> HTMLResponse:
     """Say what dropping a space means, before it is done."""
     return render("spaces/drop.html", {"space": named_space(container, slug)})
 
 
 @switching_router.post("/drop")
+@requires("admin")
 def drop(request: Request, container: Open, slug: Name) -> Response:
     """Have a space removed with all its vectors."""
     note_outcome(request, embedding.drop(container, slug))

@@ -24,6 +24,8 @@ from kg_api.web.api.evaluation import ResultName, delete_evaluation, get_evaluat
 from kg_api.web.api.search import search_sources
 from kg_api.web.shared.dependencies import Measures, Offset, Open, Results
 from kg_api.web.shared.limits import valid
+from kg_api.web.shared.routes import GuardedRoute
+from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.security import note_outcome, viewer
 from kg_api.web.ui.links import EVALUATIONS, JUDGEMENTS, address, below
 from kg_api.web.ui.rendering import AskedQuestion, Question, render, wants_part
@@ -37,10 +39,11 @@ MAX_ADDRESS: Final = 40_000
 Name = Annotated[str, Form(max_length=1000)]
 OntologyName = Annotated[str, Query(max_length=1000)]
 
-judging_router = APIRouter(include_in_schema=False)
+judging_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
 @judging_router.get(JUDGEMENTS)
+@requires("read", filtered=True)
 def judgements_page(container: Open, ontology: OntologyName = "", offset: Offset = 0) -> HTMLResponse:
     """Show the questions of an ontology that something was judged for."""
     ontologies = names_of_ontologies(container.graph)
@@ -50,6 +53,7 @@ def judgements_page(container: Open, ontology: OntologyName = "", offset: Offset
 
 
 @judging_router.post(JUDGEMENTS)
+@requires("write", filtered=True)
 def judge_hit(
     request: Request,
     container: Open,
@@ -82,6 +86,7 @@ def _name() -> str | None:
 
 
 @judging_router.get(f"{JUDGEMENTS}/question")
+@requires("read", filtered=True)
 def judged_question_page(
     container: Open, ontology: OntologyName, question: Annotated[JudgedText, Query()], offset: Offset = 0
 ) -> HTMLResponse:
@@ -92,6 +97,7 @@ def judged_question_page(
 
 
 @judging_router.get(f"{JUDGEMENTS}/delete")
+@requires("read", filtered=True)
 def deletion_page(
     container: Open, ontology: OntologyName, question: Annotated[JudgedText, Query()]
 ) -> HTMLResponse:
@@ -103,6 +109,7 @@ def deletion_page(
 
 
 @judging_router.post(f"{JUDGEMENTS}/delete")
+@requires("write", filtered=True)
 def take_back(
     request: Request, container: Open, of: Name, question: Annotated[JudgedText, Form()]
 ) -> Response:
@@ -113,12 +120,13 @@ def take_back(
 
 # Measuring from a page: judged questions are asked in the service itself.
 
-measuring_router = APIRouter(include_in_schema=False)
+measuring_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 Modes = Annotated[list[SearchMode], Form(max_length=3)]
 
 
 @measuring_router.post(EVALUATIONS + "/measure")
+@requires("write", filtered=True)
 def measure(
     request: Request,
     container: Open,
@@ -151,10 +159,11 @@ QUESTIONS: Final = 50
 MAX_DRAWN: Final = 5000
 """Questions of a result that is fetched to be drawn; the table beside tells the same."""
 
-runs_router = APIRouter(include_in_schema=False)
+runs_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
 @runs_router.get(EVALUATIONS)
+@requires("read", filtered=True)
 def runs_page(
     container: Open,
     results: Results,
@@ -175,6 +184,7 @@ def runs_page(
 
 
 @runs_router.get(EVALUATIONS + "/one/{name}")
+@requires("read", filtered=True)
 def run_page(
     request: Request,
     results: Results,
@@ -196,12 +206,14 @@ def run_page(
 
 
 @runs_router.get(EVALUATIONS + "/one/{name}/delete")
+@requires("read", filtered=True)
 def deletion_page_runs(results: Results, name: ResultName) -> HTMLResponse:
     """Show which result would be deleted."""
     return render("evaluations/delete.html", {"name": name, "result": results.find(name)})
 
 
 @runs_router.post(EVALUATIONS + "/one/{name}/delete")
+@requires("write", filtered=True)
 def delete(request: Request, results: Results, name: ResultName) -> Response:
     """Delete a result, and lead to those that are left."""
     note_outcome(request, delete_evaluation(results, name))
@@ -210,13 +222,14 @@ def delete(request: Request, results: Results, name: ResultName) -> Response:
 
 # The page that compares saved results.
 
-comparing_router = APIRouter(include_in_schema=False)
+comparing_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 Chosen = Annotated[list[str] | None, Query(alias="name", max_length=MAX_COMPARED)]
 FEWEST: Final = 2
 
 
 @comparing_router.get(EVALUATIONS + "/compare")
+@requires("read", filtered=True)
 def comparison_page(
     results: Results,
     names: Chosen = None,

@@ -27,6 +27,8 @@ from kg_api.web.api.documents import list_documents
 from kg_api.web.api.search import get_source, get_source_context, related_sources, source_graph
 from kg_api.web.shared.dependencies import CalledRead, ConceptId, Offset, Ontology, Open
 from kg_api.web.shared.limits import valid
+from kg_api.web.shared.routes import GuardedRoute
+from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.security import note_outcome
 from kg_api.web.ui.graph.concepts import draw_related, draw_ways
 from kg_api.web.ui.links import COMMUNITIES, GRAPH, MAP, PROPOSALS, address
@@ -37,10 +39,11 @@ PAGE_SIZE: Final = 50
 CONCEPTS: Final = 30
 PASSAGES: Final = 10
 
-communities_router = APIRouter(include_in_schema=False)
+communities_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
 @communities_router.get(COMMUNITIES)
+@requires("read", filtered=True)
 def communities_page(
     container: Open, ontology: Annotated[str, Query(max_length=1000)] = "", offset: Offset = 0
 ) -> HTMLResponse:
@@ -65,6 +68,7 @@ def _why_none(container: Container, ontology: str) -> dict[str, Any]:
 
 
 @communities_router.post(COMMUNITIES + "/{ontology}/detect")
+@requires("write")
 def detect(request: Request, container: Open, ontology: Ontology) -> Response:
     """Have the communities of an ontology detected now."""
     note_outcome(request, detect_communities(container, ontology))
@@ -72,12 +76,14 @@ def detect(request: Request, container: Open, ontology: Ontology) -> Response:
 
 
 @communities_router.get(COMMUNITIES + "/{ontology}/detect")
+@requires("read")
 def page_to_detect_on(ontology: Ontology) -> Response:
     """Lead to where they are detected from: the form's address is no community."""
     return RedirectResponse(address(COMMUNITIES, ontology=ontology), 303)
 
 
 @communities_router.get(COMMUNITIES + "/{ontology}/{community_id}")
+@requires("read")
 def community_page(container: Open, ontology: Ontology, community_id: CommunityId) -> HTMLResponse:
     """Show a community: its concepts, its parts, and where most is said of it."""
     found = container.communities.find(ontology, community_id, concepts=CONCEPTS, passages=PASSAGES)
@@ -97,10 +103,11 @@ CONCEPTS_PAGE_SIZE: Final = 100
 PATHS: Final = 5
 SoughtPhrase = Annotated[Text, Query(max_length=MAX_PHRASE)]
 
-concepts_router = APIRouter(include_in_schema=False)
+concepts_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
 @concepts_router.get(LINKS_CONCEPTS)
+@requires("read", filtered=True)
 def concepts_page(
     container: Open,
     q: SoughtPhrase = "",
@@ -126,6 +133,7 @@ def _found(container: Container, phrase: str, ontology: str) -> ConceptHits:
 
 
 @concepts_router.get(LINKS_CONCEPTS + "/{concept_id}")
+@requires("read", filtered=True)
 def concept_page(container: Open, concept_id: ConceptId, to: SoughtPhrase = "") -> HTMLResponse:
     """Show a concept: what proves it, what it is related to, and the ways to another one."""
     concept = container.concepts.details(concept_id, QUOTES)
@@ -151,10 +159,11 @@ SHOWN: Final = 200
 MAX_IDS: Final = 20_000
 """Characters: more than so many ids have."""
 
-passage_map_router = APIRouter(include_in_schema=False)
+passage_map_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
 @passage_map_router.get(MAP)
+@requires("read", filtered=True)
 def map_page(
     request: Request,
     container: Open,
@@ -177,6 +186,7 @@ def map_page(
 
 
 @passage_map_router.get(MAP + "/passages")
+@requires("read", filtered=True)
 def chosen_passages(
     container: Open, ids: Annotated[str, Query(max_length=MAX_IDS)] = "", of: Annotated[int, Query(ge=0)] = 0
 ) -> HTMLResponse:
@@ -208,10 +218,11 @@ def _groups(container: Container, ontology: str, colour: Colour) -> dict[str, An
 PROPOSALS_PAGE_SIZE: Final = 20
 DECISIONS: Final[dict[str, ProposalState]] = {"accept": "accepted", "reject": "rejected", "undo": "open"}
 
-proposals_router = APIRouter(include_in_schema=False)
+proposals_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
 @proposals_router.get(PROPOSALS)
+@requires("read", filtered=True)
 def proposals_page(
     container: Open,
     ontology: Annotated[str, Query(max_length=1000)] = "",
@@ -225,6 +236,7 @@ def proposals_page(
 
 
 @proposals_router.post(PROPOSALS + "/{proposal_id}/{decision}")
+@requires("write", filtered=True)
 def decide(
     request: Request, container: Open, proposal_id: ProposalId, decision: Literal["accept", "reject", "undo"]
 ) -> Response:
@@ -247,10 +259,11 @@ SOURCE_GRAPH_PASSAGES: Final = 1000
 """Of a document; of a longer one the first, which the page says."""
 NEIGHBOURS: Final = 3
 
-source_graph_router = APIRouter(include_in_schema=False)
+source_graph_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
 @source_graph_router.get(GRAPH + "/{source_id:path}")
+@requires("read", filtered=True)
 def graph_page(container: Open, source_id: CalledRead) -> HTMLResponse:
     """Show what is around a passage; called by a document, how its passages hang together."""
     try:

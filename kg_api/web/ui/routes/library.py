@@ -47,6 +47,8 @@ from kg_api.web.api.embedding import (
 )
 from kg_api.web.shared.dependencies import CalledDocument, CalledRead, Offset, Ontology, Open
 from kg_api.web.shared.limits import valid
+from kg_api.web.shared.routes import GuardedRoute
+from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.security import note_outcome
 from kg_api.web.ui.links import DOCUMENTS, FOLDERS, ONTOLOGIES, READ, REVIEW, address, below
 from kg_api.web.ui.rendering import PAGE_SIZE as QUESTIONS_PAGE_SIZE
@@ -58,10 +60,11 @@ BY_SCRIPT: Final = "application/json"
 Done = Annotated[str, Query(max_length=40)]
 """What was done by the form that led here; a word of `DONE`."""
 
-documents_router = APIRouter(include_in_schema=False)
+documents_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
 @documents_router.get(DOCUMENTS)
+@requires("read", filtered=True)
 def documents_page(
     request: Request,
     container: Open,
@@ -88,6 +91,7 @@ def _ontologies(container: Container) -> dict[str, object]:
 
 
 @documents_router.post(DOCUMENTS)
+@requires("write", filtered=True)
 async def add_document(request: Request, container: Open) -> Response:
     """Take a file in; a script is told what became of it, a form is led to the list."""
     ingested = await ingest_document(container, request, Response())
@@ -98,12 +102,14 @@ async def add_document(request: Request, container: Open) -> Response:
 
 
 @documents_router.get(DOCUMENTS + "/{document_id}/delete")
+@requires("read", filtered=True)
 def deletion_page(container: Open, document_id: CalledDocument) -> HTMLResponse:
     """Show what would go with a document, before it goes."""
     return render("documents/delete.html", {"document": library.find_summary(container.graph, document_id)})
 
 
 @documents_router.post(DOCUMENTS + "/{document_id}/delete")
+@requires("write", filtered=True)
 def delete(request: Request, container: Open, document_id: CalledDocument) -> Response:
     """Delete a document, and lead to those that are left of its ontology."""
     document = library.find_summary(container.graph, document_id)
@@ -117,10 +123,11 @@ FIELD: Final = 10_000
 """Characters of a field of a form, at most."""
 
 Text = Annotated[str, Form(max_length=FIELD)]
-folders_router = APIRouter(include_in_schema=False)
+folders_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
 @folders_router.get(FOLDERS)
+@requires("admin")
 def folders_page(request: Request, container: Open) -> HTMLResponse:
     """Show all folders with what became of their last scans; to htmx the list alone."""
     listed = documents.list_folders(container).folders
@@ -133,6 +140,7 @@ def folders_page(request: Request, container: Open) -> HTMLResponse:
 
 
 @folders_router.post(FOLDERS)
+@requires("admin")
 def add(
     request: Request,
     container: Open,
@@ -150,6 +158,7 @@ def add(
 
 
 @folders_router.get(FOLDERS + "/{folder_id}")
+@requires("admin")
 def folder_page(request: Request, container: Open, folder_id: FolderId) -> HTMLResponse:
     """Show a folder and what its last scan found; to htmx the findings alone."""
     found = documents.get_folder(container, folder_id)
@@ -158,6 +167,7 @@ def folder_page(request: Request, container: Open, folder_id: FolderId) -> HTMLR
 
 
 @folders_router.get(FOLDERS + "/{folder_id}/scan")
+@requires("admin")
 def emptied_page(container: Open, folder_id: FolderId) -> Response:
     """Show what would go with a folder that looks cleared, before a scan believes that."""
     found = documents.get_folder(container, folder_id)
@@ -167,6 +177,7 @@ def emptied_page(container: Open, folder_id: FolderId) -> Response:
 
 
 @folders_router.post(FOLDERS + "/{folder_id}/scan")
+@requires("admin")
 def scan(
     request: Request,
     container: Open,
@@ -181,12 +192,14 @@ def scan(
 
 
 @folders_router.get(FOLDERS + "/{folder_id}/remove")
+@requires("admin")
 def removal_page(container: Open, folder_id: FolderId) -> HTMLResponse:
     """Show what would become of a folder's documents, before it is removed."""
     return render("folders/remove.html", {"folder": documents.get_folder(container, folder_id)})
 
 
 @folders_router.post(FOLDERS + "/{folder_id}/remove")
+@requires("admin")
 def remove(
     request: Request,
     container: Open,
@@ -219,16 +232,18 @@ CHOICES: Final = {
 }
 """Of the forms."""
 
-ontologies_router = APIRouter(include_in_schema=False)
+ontologies_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
 @ontologies_router.get(ONTOLOGIES)
+@requires("read", filtered=True)
 def ontologies_page(container: Open) -> HTMLResponse:
     """Show all ontologies with what they hold."""
     return render("ontologies/page.html", {"found": list_ontologies(container)})
 
 
 @ontologies_router.get(ONTOLOGIES + "/{ontology}")
+@requires("read")
 def ontology_page(container: Open, ontology: Ontology, done: Done = "") -> HTMLResponse:
     """Show how an ontology is embedded, read for concepts and searched by words."""
     status = ontology_embedding_status(container, ontology)
@@ -246,6 +261,7 @@ def ontology_page(container: Open, ontology: Ontology, done: Done = "") -> HTMLR
 
 
 @ontologies_router.get(ONTOLOGIES + "/{ontology}/delete")
+@requires("admin")
 def deletion_page_ontologies(container: Open, ontology: Ontology) -> HTMLResponse:
     """Show what would go with an ontology, before it goes."""
     extraction = get_extraction_config(container, ontology)
@@ -265,6 +281,7 @@ def deletion_page_ontologies(container: Open, ontology: Ontology) -> HTMLRespons
 
 
 @ontologies_router.post(ONTOLOGIES + "/{ontology}/delete")
+@requires("admin")
 def delete_ontologies(request: Request, container: Open, ontology: Ontology) -> Response:
     """Delete an ontology with all that is in it."""
     note_outcome(request, delete_ontology(container, ontology))
@@ -283,7 +300,7 @@ def _refused(container: Container, status: EmbeddingStatus) -> object:
 BEFORE_HIT: Final = 3
 """Paragraphs."""
 
-reading_router = APIRouter(include_in_schema=False)
+reading_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +314,7 @@ class HitAmongHits:
 
 
 @reading_router.get(READ + "/{document_id:path}")
+@requires("read", filtered=True)
 def reading_page(
     request: Request,
     container: Open,
@@ -360,10 +378,11 @@ Name = Annotated[str, Form(max_length=10_000)]
 Names = Annotated[list[Name], Form(max_length=MAX_REVIEWED)]
 Tick = Annotated[bool, Form()]
 
-review_router = APIRouter(include_in_schema=False)
+review_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
 @review_router.get(REVIEW)
+@requires("read", filtered=True)
 def review_page(
     container: Open, ontology: Annotated[str, Query(max_length=1000)] = "", offset: Offset = 0
 ) -> HTMLResponse:
@@ -377,12 +396,14 @@ def review_page(
 
 
 @review_router.get(REVIEW + "/approve")
+@requires("read", filtered=True)
 def approval_page(container: Open, ontology: Annotated[str, Query(max_length=1000)] = "") -> Response:
     """Show what of an ontology would be stored, before it is."""
     return _before(container, "approve", ontology)
 
 
 @review_router.get(REVIEW + "/reject")
+@requires("read", filtered=True)
 def rejection_page(container: Open, ontology: Annotated[str, Query(max_length=1000)] = "") -> Response:
     """Show what of an ontology would wait no more, before it is so."""
     return _before(container, "reject", ontology)
@@ -397,6 +418,7 @@ def _before(container: Container, decision: str, ontology: str) -> Response:
 
 
 @review_router.post(REVIEW + "/approve")
+@requires("write", filtered=True)
 def approve(
     request: Request,
     container: Open,
@@ -417,6 +439,7 @@ def approve(
 
 
 @review_router.post(REVIEW + "/reject")
+@requires("write", filtered=True)
 def reject(
     request: Request,
     container: Open,

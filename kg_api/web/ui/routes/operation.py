@@ -20,9 +20,12 @@ from kg_api.web.api import operations
 from kg_api.web.api.operations import CalledKey, create_key, list_audit, list_keys, revoke_key, rotate_key
 from kg_api.web.shared.dependencies import JobId, Offset, Open
 from kg_api.web.shared.limits import valid
+from kg_api.web.shared.routes import GuardedRoute
+from kg_api.web.shared.scopes import public, requires
 from kg_api.web.shared.security import (
     Doorkeeper,
-    SignInRate,
+    MinuteLimit,
+    client_address,
     drop_cookies,
     keep_cookie,
     note_access,
@@ -33,10 +36,11 @@ from kg_api.web.ui.links import AUDIT, HELP, JOBS, KEYS, address
 from kg_api.web.ui.rendering import render, wants_part
 from kg_api.web.ui.sign_in import LOGIN, LOGOUT, NOT_KEPT, page_to_show
 
-explaining_router = APIRouter(include_in_schema=False)
+explaining_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
 @explaining_router.get(HELP)
+@requires("read", filtered=True)
 def help_page() -> HTMLResponse:
     """Say what kg is."""
     return render("help/page.html", {})
@@ -48,10 +52,11 @@ PAGE_SIZE: Final = 30
 RETRIED: Final = frozenset({JobState.DEAD, JobState.CANCELLED, JobState.COMPLETED_WITH_ERRORS})
 """States of jobs that can be tried again."""
 
-jobs_router = APIRouter(include_in_schema=False)
+jobs_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
 @jobs_router.get(JOBS)
+@requires("read", filtered=True)
 def jobs_page(
     request: Request,
     container: Open,
@@ -78,6 +83,7 @@ def jobs_page(
 
 
 @jobs_router.post(JOBS + "/{job_id}/cancel")
+@requires("write", filtered=True)
 def cancel(request: Request, container: Open, job_id: JobId) -> Response:
     """End a job."""
     note_outcome(request, operations.cancel(container, job_id))
@@ -85,6 +91,7 @@ def cancel(request: Request, container: Open, job_id: JobId) -> Response:
 
 
 @jobs_router.post(JOBS + "/{job_id}/retry")
+@requires("write", filtered=True)
 def retry(request: Request, container: Open, job_id: JobId) -> Response:
     """Try a job again."""
     note_outcome(request, operations.retry(container, job_id))
@@ -97,10 +104,11 @@ KEYS_PAGE_SIZE: Final = 50
 FIELD: Final = 10_000
 """Characters of a field of a form, at most."""
 
-keys_router = APIRouter(include_in_schema=False)
+keys_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
 @keys_router.get(KEYS)
+@requires("admin")
 def keys_page(request: Request, container: Open) -> HTMLResponse:
     """Show all keys, those that can be used first."""
     listed = list_keys(container, request)
@@ -109,6 +117,7 @@ def keys_page(request: Request, container: Open) -> HTMLResponse:
 
 
 @keys_router.post(KEYS)
+@requires("admin")
 def create(
     request: Request,
     container: Open,
@@ -130,6 +139,7 @@ def create(
 
 
 @keys_router.post(KEYS + "/{key_id}/rotate")
+@requires("admin")
 def rotate(request: Request, container: Open, key_id: CalledKey) -> HTMLResponse:
     """Make a key in the place of another, which is good for a day more, and show it this once."""
     return _created(request, container, rotate_key(container, request, key_id, KeyRotation()))
@@ -143,6 +153,7 @@ def _created(request: Request, container: Container, key: CreatedKey) -> HTMLRes
 
 
 @keys_router.get(KEYS + "/{key_id}/revoke")
+@requires("admin")
 def revocation_page(request: Request, container: Open, key_id: CalledKey) -> HTMLResponse:
     """Show what a key is good for, before it is worth nothing."""
     for each in list_keys(container, request).keys:
@@ -152,6 +163,7 @@ def revocation_page(request: Request, container: Open, key_id: CalledKey) -> HTM
 
 
 @keys_router.post(KEYS + "/{key_id}/revoke")
+@requires("admin")
 def revoke(request: Request, container: Open, key_id: CalledKey) -> Response:
     """Make a key worth nothing."""
     note_outcome(request, revoke_key(container, request, key_id))
@@ -159,6 +171,7 @@ def revoke(request: Request, container: Open, key_id: CalledKey) -> Response:
 
 
 @keys_router.get(AUDIT)
+@requires("admin")
 def audit_page(
     container: Open, key: Annotated[str, Query(max_length=MAX_KEY_NAME)] = "", offset: Offset = 0
 ) -> HTMLResponse:
@@ -172,16 +185,18 @@ def audit_page(
 WRONG: Final = 401
 Next = Annotated[str, Query(alias="next")]
 
-session_router = APIRouter(include_in_schema=False)
+session_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
 @session_router.get(LOGIN)
+@public()
 def sign_in_page(request: Request, then: Next = "") -> HTMLResponse:
     """Ask for a key."""
     return _form(page_to_show(request, then))
 
 
 @session_router.post(LOGIN)
+@public(audited=True)
 async def sign_in(
     request: Request,
     container: Open,
@@ -189,13 +204,13 @@ async def sign_in(
     then: Annotated[str, Form(alias="next")] = "",
 ) -> Response:
     """Open a session where the key is good, and show the page that was asked for."""
-    rate: SignInRate = request.app.state.sign_in_rate
-    address = request.client.host if request.client else ""
-    rate.begin(address)
+    rate: MinuteLimit = request.app.state.sign_in_limit
+    address = client_address(request.scope)
+    rate.hit(address)
     token = await _open(request, container, key.strip())
     if token is None:
         return _form(page_to_show(request, then), WRONG)
-    rate.succeed(address)
+    rate.forget(address)
     await _end(request, container)
     response = RedirectResponse(page_to_show(request, then), 303, NOT_KEPT)
     drop_cookies(request, response)
@@ -204,6 +219,7 @@ async def sign_in(
 
 
 @session_router.post(LOGOUT)
+@requires("read", filtered=True, audited=True)
 async def sign_out(request: Request, container: Open) -> Response:
     """End the session."""
     await _end(request, container)

@@ -30,6 +30,8 @@ from kg_api.web.api.documents import list_ontologies
 from kg_api.web.api.search import closed_after
 from kg_api.web.shared.dependencies import Open
 from kg_api.web.shared.limits import valid
+from kg_api.web.shared.routes import GuardedRoute
+from kg_api.web.shared.scopes import requires
 from kg_api.web.ui.links import ASK, SEARCH
 from kg_api.web.ui.rendering import (
     HEADERS,
@@ -49,11 +51,12 @@ MAX_NAME: Final = 1000
 Text = Annotated[str, Query(max_length=MAX_CHARACTERS)]
 Name = Annotated[str, Query(max_length=MAX_NAME)]
 
-asking_router = APIRouter(include_in_schema=False)
+asking_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 log = structlog.get_logger()
 
 
 @asking_router.get(ASK)
+@requires("read", filtered=True)
 def asking_page(container: Open, q: Text = "", ontology: Name = "", mode: SearchMode = USUAL) -> HTMLResponse:
     """Show the form with a question. Nobody is asked: an address is opened again for nothing."""
     question = Question(q, ontology, mode)
@@ -62,6 +65,7 @@ def asking_page(container: Open, q: Text = "", ontology: Name = "", mode: Search
 
 
 @asking_router.post(ASK, response_model=None)
+@requires("read", filtered=True)
 def ask(
     container: Open,
     q: Annotated[str, Form(max_length=MAX_CHARACTERS)] = "",
@@ -161,17 +165,19 @@ BOX: Final = "q"
 Seen = Annotated[int, Query(ge=0, le=MAX_PAGED_HITS)]
 Cursor = Annotated[str, Query(max_length=MAX_CURSOR_CHARACTERS)]
 
-search_router = APIRouter(include_in_schema=False)
+search_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
 @search_router.get("/ui")
 @search_router.get("/ui/")
+@requires("read", filtered=True)
 def first_page() -> Response:
     """Lead to the search."""
     return RedirectResponse(SEARCH, 303)
 
 
 @search_router.get(SEARCH)
+@requires("read", filtered=True)
 def search_page(
     request: Request, container: Open, question: AskedQuestion, cursor: Cursor = "", seen: Seen = 0
 ) -> HTMLResponse:
@@ -199,6 +205,7 @@ def search_page(
 
 
 @search_router.get(f"{SEARCH}/overview")
+@requires("read", filtered=True)
 def overview(container: Open, question: AskedQuestion) -> HTMLResponse:
     """Show what each ontology holds and whether meaning is paid for; the page waits for neither."""
     counts = {each.ontology: each for each in list_ontologies(container).ontologies}
@@ -232,6 +239,7 @@ def asks_providers(container: Container, ontology: str) -> bool:
 
 
 @search_router.get(f"{SEARCH}/facets")
+@requires("read", filtered=True)
 def facets(container: Open, question: AskedQuestion) -> HTMLResponse:
     """Show how many documents have which values, each a link that keeps only those."""
     within = searched(container.graph, [question.ontology] if question.ontology else None)

@@ -1,0 +1,63 @@
+"""What each route declares of the keys that are good for it."""
+
+from __future__ import annotations
+
+import pytest
+from fastapi import APIRouter
+
+from kg_api.web.app import ROUTES as DECLARED
+from kg_api.web.shared.routes import GuardedRoute
+from kg_api.web.shared.scopes import PublicPaths, Rule, requires, rule_of
+from tests.support.routes import PAGES, PUBLIC, PUBLIC_PAGES, ROUTES
+
+
+def endpoint() -> None: ...
+
+
+def test_route_without_declaration_fails_at_import() -> None:
+    router = APIRouter(route_class=GuardedRoute)
+    with pytest.raises(TypeError, match=r"@requires or @public of .*endpoint"):
+        router.get("/new")(endpoint)
+
+
+def test_every_route_declares_scope_of_table() -> None:
+    declared = {
+        f"{method} {route.path_format}": rule_of(route.endpoint).scope
+        for route in DECLARED
+        for method in (route.methods or set()) - {"HEAD"}
+    }
+    table = {**ROUTES, **PAGES, **dict.fromkeys([*PUBLIC, *PUBLIC_PAGES])}
+    files = {each for each in table if each.startswith("GET /docs/")}
+    table = {"GET /docs/start.js": None, "GET /docs/{name}": None} | {
+        each: scope for each, scope in table.items() if each not in files
+    }
+    assert declared == {each: table[each] for each in table if each not in {"POST /mcp", "GET /openapi.json"}}
+
+
+def test_key_of_some_ontologies_needs_ontology_in_path_or_declaration() -> None:
+    def admits(path: str, rule: Rule) -> bool:
+        return rule.admits_some(path)
+
+    assert not admits("/queue", Rule("read"))
+    assert admits("/ontologies/{ontology}/map", Rule("read"))
+    assert admits("/documents", Rule("read", filtered=True))
+    assert not admits("/import/ontologies/{ontology}/lines", Rule("admin", filtered=False))
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/health", "/docs/start.js", "/ui/login", "/ui/assets/0/a.js", "/.well-known/x"]
+)
+def test_public_path_needs_no_key(path: str) -> None:
+    assert path in PublicPaths(DECLARED)
+
+
+@pytest.mark.parametrize(
+    "path", ["", "//", "/x", "/healthy", "/ui", "/ui/", "/ui/login/", "/documents", "/mcp", "/.well-known"]
+)
+def test_other_path_needs_key(path: str) -> None:
+    assert path not in PublicPaths(DECLARED)
+
+
+def test_changes_are_audited() -> None:
+    assert rule_of(requires("write")(lambda: None)).audited
+    assert not rule_of(requires("read")(lambda: None)).audited
