@@ -57,19 +57,6 @@ RETURN c.concept_id AS concept_id
 ORDER BY concept_id
 LIMIT $limit
 
-// name: count_embedded
-// How the concepts of some ontologies are embedded, all together; each ontology's by the marks that they should have.
-UNWIND $plans AS plan
-MATCH (c:Concept)
-WHERE c.ontology = plan.ontology AND c.concept_id > ''
-WITH c[plan.mark_property] AS mark, c[plan.answering_property] AS answering, plan.mark + ':' + c.text_hash AS right,
-     plan.refused + ':' + c.text_hash AS refused,
-     NOT plan.wants_all AND COUNT { (c)-[:APPEARS_IN]->() } <= 1 AS waits
-RETURN count(*) AS total, count(CASE WHEN mark = right THEN 1 END) AS embedded,
-       count(CASE WHEN mark = refused THEN 1 END) AS refused,
-       count(CASE WHEN coalesce(mark, answering) IS NULL AND NOT waits THEN 1 END) AS missing,
-       count(CASE WHEN coalesce(mark, answering) IS NULL AND waits THEN 1 END) AS deferred
-
 // name: count_evidence
 // How many quotes prove a concept.
 MATCH (c:Concept {concept_id: $concept_id})
@@ -719,19 +706,3 @@ SET r.ontology = row.ontology, r.stated_type = row.type, r.type_id = row.type_id
     r.type = CASE WHEN k = t THEN row.type ELSE k.name END, r.type_key = k.key,
     r.confidence = row.confidence, r.source_id = row.source_id, r.extracted_with = row.extracted_with,
     r.statement = row.statement, r.quote = row.quote, r.start = row.start, r.end = row.end, r.text_hash = row.text_hash
-
-// name: write_vectors
-// Vectors of concepts whose text is still what was embedded; each is locked before it is looked at. Links of
-// them are to be looked for.
-CYPHER 25
-UNWIND $rows AS row
-MATCH (c:Concept)
-USING INDEX c:Concept(ontology, concept_id)
-WHERE c.ontology = $ontology AND c.concept_id = row.concept_id
-SET c.held_at = datetime.realtime()
-WITH c, row
-WHERE c.text_hash = row.text_hash
-CALL db.create.setNodeVectorProperty(c, $property, toFloatList(row.vector))
-SET c:Unlinked, c[$mark_property] = $mark + ':' + row.text_hash, c[$time_property] = datetime.realtime(),
-    c[$refusal_property] = null
-RETURN c.concept_id AS concept_id

@@ -74,6 +74,32 @@ WHERE (mark IS NULL OR NOT mark IN [$mark + text, $refused + text] OR n[$time_pr
   AND ($selection = 'due' OR ($selection = 'missing') = (coalesce(mark, n[$answering_property]) IS NULL))
 RETURN count(n) AS due
 
+// name: count_embedded
+// Counts the items of some ontologies by the state of their vectors. Concepts of a single source may be deferred.
+CYPHER 25
+UNWIND $plans AS plan
+CALL (plan) {
+  WHEN plan.label = 'Concept' THEN {
+    MATCH (n:Concept) USING INDEX SEEK n:Concept(ontology, concept_id)
+    WHERE n.ontology = plan.ontology AND n.concept_id > ''
+    RETURN n, NOT plan.wants_all AND COUNT { (n)-[:APPEARS_IN]->() } <= 1 AS waits
+  }
+  WHEN plan.label = 'Image' THEN {
+    MATCH (n:Image) USING INDEX SEEK n:Image(ontology, source_id)
+    WHERE n.ontology = plan.ontology AND n.source_id > '' RETURN n, false AS waits
+  }
+  WHEN plan.label = 'RELATED_TO' THEN {
+    MATCH ()-[n:RELATED_TO]->() USING INDEX SEEK n:RELATED_TO(ontology, relation_id)
+    WHERE n.ontology = plan.ontology AND n.relation_id > '' RETURN n, false AS waits
+  }
+}
+WITH n[plan.mark_property] AS mark, n[plan.answering_property] AS answering, waits, plan,
+     CASE plan.label WHEN 'Image' THEN n.storage_key ELSE n.text_hash END AS text
+RETURN count(*) AS total, count(CASE WHEN mark = plan.mark + ':' + text THEN 1 END) AS embedded,
+       count(CASE WHEN mark = plan.refused + ':' + text THEN 1 END) AS refused,
+       count(CASE WHEN coalesce(mark, answering) IS NULL AND NOT waits THEN 1 END) AS missing,
+       count(CASE WHEN coalesce(mark, answering) IS NULL AND waits THEN 1 END) AS deferred
+
 // name: due
 // The next nodes of an ontology that are not embedded as they should be: sources in reading order, or concepts in the
 // order of their ids. Where all sources are flagged that may be due by this mark, only those are looked at. Ordered by the
@@ -226,3 +252,49 @@ WHERE n[$mark_property] STARTS WITH $refused
 SET n[$mark_property] = null, n[$refusal_property] = null,
     n.unembedded = CASE $label WHEN 'Source' THEN true ELSE n.unembedded END
 RETURN count(n) AS retried
+
+// name: write_vectors
+// Vectors of items whose text, or file, is still the embedded one. Each item is locked before it is compared. Concepts
+// are to be linked again with their neighbours.
+CYPHER 25
+UNWIND $rows AS row
+CALL (row) {
+  WHEN $label = 'Concept' THEN {
+    MATCH (n:Concept) USING INDEX SEEK n:Concept(ontology, concept_id)
+    WHERE n.ontology = $ontology AND n.concept_id = row.id
+    SET n.held_at = datetime.realtime()
+    WITH n, row
+    WHERE n.text_hash = row.text_hash
+    CALL db.create.setNodeVectorProperty(n, $property, toFloatList(row.vector))
+    SET n:Unlinked
+    RETURN n
+  }
+  WHEN $label = 'Image' THEN {
+    MATCH (n:Source {source_id: row.id})
+    WHERE n:Image
+    SET n.held_at = datetime.realtime()
+    WITH n, row
+    WHERE n.storage_key = row.text_hash
+    CALL db.create.setNodeVectorProperty(n, $property, toFloatList(row.vector))
+    RETURN n
+  }
+  WHEN $label = 'RELATED_TO' THEN {
+    MATCH ()-[n:RELATED_TO {relation_id: row.id}]->()
+    SET n.held_at = datetime.realtime()
+    WITH n, row
+    WHERE n.text_hash = row.text_hash
+    CALL db.create.setRelationshipVectorProperty(n, $property, toFloatList(row.vector))
+    RETURN n
+  }
+  WHEN $label = 'RelationType' THEN {
+    MATCH (n:RelationType {type_id: row.id})
+    SET n.held_at = datetime.realtime()
+    WITH n, row
+    WHERE n.text_hash = row.text_hash
+    CALL db.create.setNodeVectorProperty(n, $property, toFloatList(row.vector))
+    RETURN n
+  }
+}
+SET n[$mark_property] = $mark + ':' + row.text_hash, n[$time_property] = datetime.realtime(),
+    n[$refusal_property] = null, n.held_at = null
+RETURN row.id AS id

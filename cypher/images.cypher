@@ -15,17 +15,6 @@ MATCH (s:Image)
 WHERE $ontologies IS NULL OR s.ontology IN $ontologies
 RETURN count(s) AS images
 
-// name: count_embedded
-// How the pictures of some ontologies are embedded, all together; each ontology's by the marks that they should have.
-UNWIND $plans AS plan
-MATCH (s:Image)
-WHERE s.ontology = plan.ontology AND s.source_id > ''
-WITH s[plan.mark_property] AS mark, s[plan.answering_property] AS answering, plan.mark + ':' + s.storage_key AS right,
-     plan.refused + ':' + s.storage_key AS refused
-RETURN count(*) AS total, count(CASE WHEN mark = right THEN 1 END) AS embedded,
-       count(CASE WHEN mark = refused THEN 1 END) AS refused,
-       count(CASE WHEN coalesce(mark, answering) IS NULL THEN 1 END) AS missing
-
 // name: find
 // A picture's files.
 MATCH (s:Source {source_id: $source_id})
@@ -117,17 +106,3 @@ MERGE (s)-[:STORED_AS]->(file)
 MERGE (s)-[:SHOWN_AS]->(thumbnail)
 RETURN count(s) AS written, collect(CASE WHEN changed THEN s.document_id END) AS changed,
        collect(CASE WHEN changed AND before IS NOT NULL THEN s.source_id END) AS replaced
-
-// name: write_vectors
-// Vectors of pictures whose file is still what was embedded; each is locked before it is looked at.
-CYPHER 25
-UNWIND $rows AS row
-MATCH (s:Source {source_id: row.source_id})
-WHERE s:Image
-SET s.held_at = datetime.realtime()
-WITH s, row
-WHERE s.storage_key = row.storage_key
-CALL db.create.setNodeVectorProperty(s, $property, toFloatList(row.vector))
-SET s[$mark_property] = $mark + ':' + row.storage_key, s[$time_property] = datetime.realtime(),
-    s[$refusal_property] = null
-RETURN count(s) AS written

@@ -13,17 +13,6 @@ WHERE m.renaming IS NOT NULL AND ($merge_id IS NULL OR m.merge_id = $merge_id)
 RETURN m.merge_id AS merge_id, m.ontology AS ontology, m.merged AS merged, m.renaming AS renaming
 ORDER BY m.at
 
-// name: count_embedded
-// How the relationships of some ontologies are embedded, all together; each ontology's by the marks they should have.
-UNWIND $plans AS plan
-MATCH ()-[r:RELATED_TO]->()
-WHERE r.ontology = plan.ontology AND r.relation_id > ''
-WITH r[plan.mark_property] AS mark, r[plan.answering_property] AS answering, plan.mark + ':' + r.text_hash AS right,
-     plan.refused + ':' + r.text_hash AS refused
-RETURN count(*) AS total, count(CASE WHEN mark = right THEN 1 END) AS embedded,
-       count(CASE WHEN mark = refused THEN 1 END) AS refused,
-       count(CASE WHEN coalesce(mark, answering) IS NULL THEN 1 END) AS missing
-
 // name: delete_unused_types
 // Types that nothing is stated with go, but for those that somebody has said something of: merged, or given a stance.
 MATCH (t:RelationType)
@@ -280,19 +269,6 @@ WHERE t.ontology = m.ontology AND t.type_id > ''
 DELETE r
 RETURN t.type_id AS type_id
 
-// name: write_type_vectors
-// Vectors of relationship types whose name is still what was embedded; each is locked before it is looked at.
-CYPHER 25
-UNWIND $rows AS row
-MATCH (t:RelationType {type_id: row.id})
-SET t.held_at = datetime.realtime()
-WITH t, row
-WHERE t.text_hash = row.text_hash
-CALL db.create.setNodeVectorProperty(t, $property, toFloatList(row.vector))
-SET t[$mark_property] = $mark + ':' + row.text_hash, t[$time_property] = datetime.realtime(),
-    t[$refusal_property] = null
-RETURN count(t) AS written
-
 // name: write_types
 // The types of relationships that an ontology's sources state. Those that are there are locked: nobody merges a type
 // while relationships of it come in.
@@ -301,16 +277,3 @@ MERGE (t:RelationType {type_id: row.type_id})
 ON CREATE SET t.ontology = $ontology, t.name = row.name, t.key = row.key, t.text_hash = row.text_hash,
               t.created_at = datetime.realtime()
 SET t.held_at = datetime.realtime()
-
-// name: write_vectors
-// Vectors of relationships whose text is still what was embedded; each is locked before it is looked at.
-CYPHER 25
-UNWIND $rows AS row
-MATCH ()-[r:RELATED_TO {relation_id: row.id}]->()
-SET r.held_at = datetime.realtime()
-WITH r, row
-WHERE r.text_hash = row.text_hash
-CALL db.create.setRelationshipVectorProperty(r, $property, toFloatList(row.vector))
-SET r[$mark_property] = $mark + ':' + row.text_hash, r[$time_property] = datetime.realtime(),
-    r[$refusal_property] = null, r.held_at = null
-RETURN count(r) AS written

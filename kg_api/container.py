@@ -11,7 +11,7 @@ import structlog
 from kg_api.blobs.images import ImageService, StoredFiles, StoringKeeper
 from kg_api.blobs.pages import PageService
 from kg_api.blobs.store import open_blobs
-from kg_api.concepts.merging import ConceptMergeRecords, link_near, merge_near
+from kg_api.concepts.merging import ConceptMergeRecords, link_embedded
 from kg_api.concepts.relations import RelationshipSearcher, RelationshipVocabulary
 from kg_api.concepts.search import ConceptService
 from kg_api.convert.isolated.pool import ConverterPool
@@ -28,9 +28,8 @@ from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.service import IngestService, ReviewService
 from kg_api.jobs.backfill import Backfill
 from kg_api.jobs.cleanup import SpaceCleanup
-from kg_api.jobs.embedding import ConceptEmbedding, EdgeEmbedding, SourceEmbedding
+from kg_api.jobs.embedding import EmbeddingJob, ImageModels, SourceEmbedding, TextModels
 from kg_api.jobs.extraction import ConceptExtraction
-from kg_api.jobs.image_embedding import ImageEmbedding
 from kg_api.jobs.runner import Handler
 from kg_api.local.neo4j import disk_room
 from kg_api.local.processes import Home
@@ -52,12 +51,12 @@ from kg_api.spaces.configuration import (
     ConfigurationService,
     EmbeddingRequests,
     ExtractionService,
-    SpaceChecker,
 )
 from kg_api.spaces.contexts import Contexts
 from kg_api.spaces.estimate import Estimator, ModelService
 from kg_api.spaces.images import ImageSpaceRegistry
 from kg_api.spaces.registry import (
+    MAX_IMAGE_BATCH,
     CachedPassages,
     SpaceRegistry,
     batch_size_of_space,
@@ -65,7 +64,8 @@ from kg_api.spaces.registry import (
     price_of_space,
     register_first_images,
 )
-from kg_api.spaces.switch import DropService, ImageSpaceChecker, ImageSwitch, SwitchService
+from kg_api.spaces.snapshot import forget_snapshots, share_snapshots
+from kg_api.spaces.switch import DropService, SpaceChecker, SwitchService
 from kg_api.transfer.importing import MovingService
 
 log = structlog.get_logger()
@@ -119,23 +119,15 @@ class Container:
         entries = self.settings.embedding.cache_entries
         passages = CachedPassages(self.graph, keeps=entries > 0)
         batch, many = self.settings.worker.sources_a_batch, self.settings.embedding.requests_at_once
+        texts = TextModels(self.spaces, passages, many)
+        images = ImageModels(self.image_spaces, self.images.read_blob, many)
         looks = (self.proposals.look, self.communities.look)
         handlers: list[Handler] = [
-            SourceEmbedding(self.graph, self.spaces, self.contexts, passages, batch, requests_at_once=many),
+            SourceEmbedding(self.graph, self.contexts, texts, batch),
             SpaceCleanup(self.graph),
-            ConceptEmbedding(
-                self.graph,
-                self.spaces,
-                passages,
-                batch,
-                merge_near,
-                link_near=link_near,
-                requests_at_once=many,
-            ),
-            EdgeEmbedding(self.graph, self.spaces, passages, batch, requests_at_once=many),
-            ImageEmbedding(
-                self.graph, self.image_spaces, self.images.read_blob, batch, requests_at_once=many
-            ),
+            EmbeddingJob(self.graph, "concept", texts, batch, partial(link_embedded, self.graph)),
+            EmbeddingJob(self.graph, "edge", texts, batch),
+            EmbeddingJob(self.graph, "image", images, min(batch, MAX_IMAGE_BATCH)),
             ConceptExtraction(self.graph, self.extractors, self.settings.worker.sources_read_a_batch),
             LinkProposal(self.graph, self.settings.proposals),
             CommunityDetection(self.graph, self.settings.communities),
@@ -160,6 +152,7 @@ class Container:
         self.contexts.close()
         self.image_spaces.close()
         self.spaces.close()
+        forget_snapshots(self.graph)
         self.graph.close()
 
     def __enter__(self) -> Self:
@@ -211,6 +204,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         ConfigurationError: the model is not the one whose vectors are stored, or settings are wrong.
     """
     reranker, graph = open_reranker(settings), open_graph(settings)
+    share_snapshots(graph)
     spaces = SpaceRegistry(graph, partial(open_metered, settings))
     converters = ConverterPool(settings.conversion)
     image_spaces = ImageSpaceRegistry(graph, partial(open_image_embedder, settings), converters.render)
@@ -223,6 +217,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         register_first_images(image_spaces)
     except BaseException:
         spaces.close()
+        forget_snapshots(graph)
         graph.close()
         raise
     prices, batch_sizes = partial(price_of_space, settings), partial(batch_size_of_space, settings)
@@ -275,13 +270,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         extraction_requests=extraction,
         configure=configure,
         embeddings=embeddings,
-        switch=SwitchService(
-            graph,
-            configure,
-            embeddings,
-            SpaceChecker(graph, spaces),
-            ImageSwitch(graph, embeddings, ImageSpaceChecker(graph, image_spaces)),
-        ),
+        switch=SwitchService(graph, configure, embeddings, SpaceChecker(graph, spaces, image_spaces)),
         drop=DropService(graph),
         moving=MovingService(graph, files, configure, extracting, extraction.ask, spaces=spaces),
         models=ModelService(graph, spaces, image_spaces, price_of=prices, batch_size_of=batch_sizes),

@@ -58,7 +58,7 @@ def _noted(running: Stack) -> None:
 def _statements(running: Stack) -> dict[str, float]:
     with running.graph() as graph:
         state = read_embedding_state(graph, LARGE)
-        wanted = state.wanted(state.target)
+        wanted = state.target.wanted()
         looks = {
             "due": lambda: due_sources(graph, wanted, after=BEGINNING, limit=64),
             "count_due": lambda: count_due(graph, wanted),

@@ -19,6 +19,7 @@ from kg_api.graph.concept_merges import Why, merge_concepts, read_concept_merges
 from kg_api.graph.concept_vectors import NearConcepts, least_near, link_concepts, near_concepts
 from kg_api.graph.concepts import Text, find_concept
 from kg_api.graph.spaces import Space
+from kg_api.graph.targets import Plan
 from kg_api.schemas.base import concept_name
 from kg_api.schemas.concepts import ConceptMerge, ConceptMerges
 from kg_api.schemas.spaces import SimilarityCalibration
@@ -478,6 +479,14 @@ def link_near(graph: Graph, space: Space, ontology: str, concept_ids: Iterable[s
     """
     for ids in portions([*dict.fromkeys(concept_ids)], PORTION):
         _link(graph, space, ontology, ids)
+
+
+def link_embedded(graph: Graph, plan: Plan, concept_ids: Iterable[str]) -> None:
+    """Link concepts that were just embedded. Only vectors that answer searches decide over merges."""
+    if plan.answers:
+        merge_near(graph, plan.space, plan.ontology, concept_ids)
+    else:
+        link_near(graph, plan.space, plan.ontology, concept_ids)
 
 
 def _link(graph: Graph, space: Space, ontology: str, ids: Sequence[str]) -> list[NearConcepts]:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from kg_api.concepts.search import ConceptQuery, question, under_way
 from kg_api.graph.client import Graph
 from kg_api.graph.concepts import SCANNED
-from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
 from kg_api.graph.relation_search import (
     StatedRelationship,
     has_relations,
@@ -52,8 +51,9 @@ from kg_api.schemas.concepts import (
 )
 from kg_api.schemas.search import Degradation
 from kg_api.schemas.vocabulary import MAX_STATEMENTS, Stance
-from kg_api.spaces.plans import PlanWatch, read_embedding_state
+from kg_api.spaces.plans import read_embedding_state
 from kg_api.spaces.registry import SpaceRegistry
+from kg_api.spaces.snapshot import snapshots_of
 
 # Which types of relationships may say the same. Pure: nothing is merged here.
 #
@@ -184,9 +184,8 @@ class RelationshipSearcher:
     def __init__(self, graph: Graph, spaces: SpaceRegistry) -> None:
         self._graph = graph
         self._spaces = spaces
-        self._plans = PlanWatch(graph)
-        self._indexes = IndexWatch(graph)
-        self._embedding = EmbeddingWatch(graph, "edge_embedding")
+        self._plans = self._indexes = snapshots_of(graph)
+        self._embedding = self._indexes.progress("edge_embedding")
 
     def search(
         self, asked: RelationshipSearch, document_ids: Collection[str] | None = None
@@ -258,7 +257,7 @@ class RelationshipSearcher:
         for name, state in missing.items():
             effect = f"the vector index {name} is {state}: relationships in it were not searched"
             yield Degradation(part="vector_index", effect=effect)
-        yield from under_way(self._embedding.read(), query.ontologies, EMBEDDING)
+        yield from under_way(self._embedding.recent(), query.ontologies, EMBEDDING)
 
 
 def _hit(group: Sequence[Ranked]) -> RelationshipHit:

@@ -30,7 +30,6 @@ from kg_api.graph.concepts import (
 from kg_api.graph.fulltext import CONCEPT_FIELDS, MAX_TERMS, lucene_queries, terms
 from kg_api.graph.jobs import CONCEPT_EMBEDDING, Progress, request_job
 from kg_api.graph.library import neighbours
-from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
 from kg_api.graph.search import (
     WORDS_INDEX,
     ConceptLaneHit,
@@ -63,8 +62,9 @@ from kg_api.schemas.concepts import (
 from kg_api.schemas.search import Degradation, Place
 from kg_api.schemas.spaces import USUAL
 from kg_api.spaces.open_spaces import FAULTS
-from kg_api.spaces.plans import EmbeddingState, OntologySnapshot, PlanWatch, read_embedding_state
+from kg_api.spaces.plans import EmbeddingState, read_embedding_state
 from kg_api.spaces.registry import SpaceRegistry
+from kg_api.spaces.snapshot import OntologySnapshot, snapshots_of
 from kg_api.wording import pluralize
 
 # A question for concepts: where it is looked for, and its vector in each space.
@@ -479,10 +479,9 @@ class ConceptService:
     def __init__(self, graph: Graph, spaces: SpaceRegistry) -> None:
         self._graph = graph
         self._spaces = spaces
-        self._plans = PlanWatch(graph)
-        self._indexes = IndexWatch(graph)
-        self._extraction = EmbeddingWatch(graph, "concept_extraction")
-        self._embedding = EmbeddingWatch(graph, "concept_embedding")
+        self._plans = self._indexes = snapshots_of(graph)
+        self._extraction = self._indexes.progress("concept_extraction")
+        self._embedding = self._indexes.progress("concept_embedding")
 
     def search(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
         """Find concepts by meaning, words and name. What could not be done is told in `degraded`.
@@ -598,7 +597,7 @@ class ConceptService:
         concepts, total = page_of_concepts(self._graph, ontology, offset, limit)
         due = [
             *(() if total else none_yet(self._graph, [ontology])),
-            *under_way(self._extraction.read(), [ontology], EXTRACTION),
+            *under_way(self._extraction.recent(), [ontology], EXTRACTION),
         ]
         notes = [each.effect for each in due]
         return ConceptList(concepts=concepts, total=total, offset=offset, limit=limit, notes=notes)
@@ -607,8 +606,8 @@ class ConceptService:
         self, found: Sequence[Degradation], ontologies: Sequence[str], started: Sequence[Degradation]
     ) -> list[Degradation]:
         """Of vectors that are missing one note: that it was started, else that it goes on, else how many."""
-        extraction = under_way(self._extraction.read(), ontologies, EXTRACTION)
-        embedding = started or under_way(self._embedding.read(), ontologies, EMBEDDING)
+        extraction = under_way(self._extraction.recent(), ontologies, EXTRACTION)
+        embedding = started or under_way(self._embedding.recent(), ontologies, EMBEDDING)
         others = [each for each in found if not (embedding and each.part == "vectors")]
         return [*others, *extraction, *embedding]
 

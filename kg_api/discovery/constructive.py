@@ -50,8 +50,8 @@ from kg_api.schemas.search import DescribedPlace
 from kg_api.search.notes import Stopwatch
 from kg_api.search.scope import choose
 from kg_api.search.service import SearchService
-from kg_api.spaces.plans import PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
+from kg_api.spaces.snapshot import snapshots_of
 from kg_api.wording import pluralize
 
 # What a query has built, read for the answer.
@@ -148,7 +148,7 @@ class ConstructiveService:
         relationships: RelationshipSearcher,
     ) -> None:
         self._graph = graph
-        self._plans = PlanWatch(graph)
+        self._plans = snapshots_of(graph)
         self._remembered = RememberedFilters(graph)
         self._seeder = Seeder(graph, search, concepts, relationships)
         self._expander = Expander(graph)

@@ -72,8 +72,8 @@ from kg_api.schemas.vocabulary import (
 )
 from kg_api.search.scope import choose
 from kg_api.search.service import SearchService
-from kg_api.spaces.plans import OntologySnapshot
 from kg_api.spaces.registry import SpaceRegistry
+from kg_api.spaces.snapshot import OntologySnapshot
 from kg_api.wording import pluralize
 
 # The nodes and edges that the steps of a query have built so far. Pure.

@@ -6,21 +6,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-from neo4j.vector import Vector
-from numpy.typing import NDArray
-
 from kg_api.graph.client import Graph, Row, Transaction, portions, without_deleted
 from kg_api.graph.concepts import NamedConcept, Text
 from kg_api.graph.jobs import CONCEPT_EMBEDDING, request_job
-from kg_api.graph.spaces import Mark, Space, mark_of_model, read_configuration
+from kg_api.graph.spaces import Space, read_configuration
 from kg_api.graph.statements import FIRST_MARK, FIRST_NEAR, of_space
 from kg_api.graph.text_analysis import scope_of_concept
-from kg_api.graph.vectors import DueText, Wanted, due_in_order, require_fitting
-from kg_api.schemas.base import concept_text
-from kg_api.schemas.documents import ConceptCounts
 from kg_api.schemas.spaces import USUAL
-from kg_api.schemas.vocabulary import Selection
 
 NEAR_FROM: Final = 2 / 3
 """Concepts are near in meaning from so far on the way from unrelated texts to equal ones: 0.79 for bge-small;
@@ -34,28 +26,6 @@ _ALWAYS: Final = ("label", "terms", "text_hash", "near_label", "near_terms", "ne
 
 
 @dataclass(frozen=True, slots=True)
-class ConceptPlan:
-    """How the concepts of an ontology shall be embedded: in a space, whatever its chunking."""
-
-    ontology: str
-    space: Space
-    answering: Space
-    """What answers searches, which may be another space than is being built."""
-    wants_all: bool = True
-    """Whether those of a single source are embedded too that never were."""
-
-    @property
-    def mark(self) -> Mark:
-        """Of a concept that is embedded so."""
-        return mark_of_model("Concept", "concept", self.space.at(""))
-
-    def wanted(self, selection: Selection = "due", forced_at: object = None) -> Wanted:
-        """The concepts that are to be embedded by it."""
-        answering = self.answering.at("").mark_property
-        return Wanted(self.ontology, self.mark, answering, selection, forced_at, wants_all=self.wants_all)
-
-
-@dataclass(frozen=True, slots=True)
 class NearConcepts:
     """Two concepts whose vectors are near to each other."""
 
@@ -65,29 +35,6 @@ class NearConcepts:
     text_hashes: tuple[str, str]
     """Of these with their descriptions."""
     cosine: float
-
-
-def due_concepts(graph: Graph, wanted: Wanted, *, after: str, limit: int) -> list[DueText]:
-    """The next concepts that are not embedded as they shall be; see `due_in_order`."""
-    return [_concept(row) for row in due_in_order(graph, wanted, after=after, limit=limit)]
-
-
-def sample_of_concepts(graph: Graph, ontology: str, limit: int) -> list[DueText]:
-    return [_concept(row) for row in graph.read("concepts/sample", ontology=ontology, limit=limit)]
-
-
-def concepts_before(graph: Graph, plan: ConceptPlan, last: str, limit: int) -> list[str]:
-    """Ids of the last concepts up to one that are embedded."""
-    mark = plan.mark.parameters()
-    rows = graph.read("concepts/before", ontology=plan.ontology, **mark, last=last, limit=limit)
-    return [row["concept_id"] for row in rows]
-
-
-def count_concepts(graph: Graph, plans: Sequence[ConceptPlan]) -> ConceptCounts:
-    """How many concepts of some ontologies have the vector they should have."""
-    row = graph.read("concepts/count_embedded", plans=[plan.wanted().parameters() for plan in plans])[0]
-    stale = row["total"] - row["embedded"] - row["refused"] - row["missing"] - row["deferred"]
-    return ConceptCounts(**row, stale=stale)
 
 
 def want_concepts(tx: Transaction, ontology: str) -> bool:
@@ -106,33 +53,6 @@ def count_fresh(tx: Transaction, concept_ids: Iterable[str], *, wants_all: bool)
         for ids in portions(sorted(concept_ids))
     )
     return sum(row["fresh"] for rows in counted for row in rows)
-
-
-def write_concept_vectors(
-    tx: Transaction, plan: ConceptPlan, vectors: Sequence[tuple[DueText, NDArray[np.float32]]]
-) -> list[str]:
-    """Write within the caller's transaction the vectors of concepts whose text is still the same.
-
-    Args:
-        tx: the transaction.
-        plan: how they were embedded.
-        vectors: by concept, in the order of their ids; shape (dimensions,).
-
-    Returns:
-        Ids of the concepts that are done; the others stay due.
-
-    Raises:
-        EmbeddingFailed: a vector is of the wrong size, not finite or zero.
-        LeaseLost: the space is being removed, or is of another model now.
-    """
-    require_fitting(tx, plan.space, (vector for _, vector in vectors))
-    rows = [
-        {"concept_id": each.identity, "text_hash": each.text_hash, "vector": Vector.from_numpy(vector)}
-        for each, vector in vectors
-    ]
-    where = {"ontology": plan.ontology, "property": plan.space.at("").vector_property}
-    written = tx.run("concepts/write_vectors", rows=rows, **where, **plan.mark.parameters())
-    return [row["concept_id"] for row in written]
 
 
 def least_near(space: Space) -> float:
@@ -186,11 +106,6 @@ def link_concepts(graph: Graph, space: Space, near: Mapping[str, Sequence[NearCo
     ]
     properties = {"property": space.at("").vector_property, "near_property": near_property(space)}
     graph.write("concepts/link_near", rows=rows, space=space.slug, **properties)
-
-
-def _concept(row: Row) -> DueText:
-    text = concept_text(row["label"], row["description"], row["search_terms"])
-    return DueText(row["concept_id"], text, row["text_hash"])
 
 
 def _link(pair: NearConcepts) -> Row:

@@ -94,7 +94,7 @@ def look_again(
     found = Counter(owners[each] for each in {each for row in broken for each in row["shared"]})
     ids = [each.record.document_id for each in differences if each.kept and _is_touched(each, stored)]
     if ids:
-        mark_property = stored.answering.mark_property
+        mark_property = stored.texts.answering.mark_property
         rows = tx.run("sources/unmark_documents", document_ids=ids, mark_property=mark_property)
         found.update({row["document_id"]: row["unmarked"] for row in rows})
     return found
@@ -102,7 +102,7 @@ def look_again(
 
 def _is_touched(difference: DocumentDifference, stored: StoredConfiguration) -> bool:
     """Whether chunks or contexts of sources that stay may be others now."""
-    configs = [layout.config(embed_on_ingest=True) for layout in stored.layouts]
+    configs = [layout.config(embed_on_ingest=True) for layout in stored.texts.kept_up]
     anew = any(difference.described_anew(each.context, each.context_template) for each in configs)
     crosses = any(config.crosses_sources for config in configs)
     return anew or (crosses and difference.reshapes)

@@ -439,7 +439,7 @@ def _change(tx: Transaction, document_id: str, change: DocumentChange) -> str | 
         return None
     stored = read_configuration(tx, before["ontology"])
     # Whether the contexts of chunks use what changed
-    configs = [layout.config(embed_on_ingest=True) for layout in stored.layouts]
+    configs = [layout.config(embed_on_ingest=True) for layout in stored.texts.kept_up]
     touched = any(_used(config, before) != _used(config, after) for config in configs)
     properties = {
         **after,
@@ -482,7 +482,7 @@ def _scope(document_id: str, about: Row, source: Row) -> list[str]:
 
 
 def _embed_anew(tx: Transaction, document_id: str, ontology: str, stored: StoredConfiguration) -> str | None:
-    mark_property = stored.answering.mark_property
+    mark_property = stored.texts.answering.mark_property
     rows = tx.run("sources/unmark_documents", document_ids=[document_id], mark_property=mark_property)
     due = sum(row["unmarked"] for row in rows)
     if not due or not stored.embed_on_ingest or stored.paused:

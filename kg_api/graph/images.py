@@ -16,10 +16,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
-import numpy as np
-from neo4j.vector import Vector
-from numpy.typing import NDArray
-
 from kg_api.errors import FilesCollected, NotFound
 from kg_api.graph.client import Graph, Row, Transaction, portions
 from kg_api.graph.documents import DocumentDifference
@@ -27,19 +23,13 @@ from kg_api.graph.names import identify_source, require_ontologies
 from kg_api.graph.reach import reaches, within
 from kg_api.graph.spaces import (
     OF_A_NODE,
-    Mark,
-    Space,
     all_spaces,
-    mark_of_model,
-    require_writable,
     spaces_within,
 )
 from kg_api.graph.statements import of_space
-from kg_api.graph.vectors import Wanted, due_in_order, require_fitting
-from kg_api.schemas.documents import ImageCounts, SourceRecord, WordBox, unpack
+from kg_api.schemas.documents import SourceRecord, WordBox, unpack
 from kg_api.schemas.images import ImageType
 from kg_api.schemas.search import ImagePage, Place
-from kg_api.schemas.vocabulary import Selection
 
 HOLD_SECONDS = 3600
 """A document is stored long before; a hold that nobody released is of a process that died."""
@@ -270,101 +260,6 @@ def list_images(graph: Graph, *, ontology: str | None, offset: int, limit: int) 
 def having_images(graph: Graph, ontologies: Sequence[str]) -> list[str]:
     """Those of some ontologies that have a picture."""
     return [row["name"] for row in graph.read("images/having", ontologies=list(ontologies))]
-
-
-# Vectors of pictures: what is to be embedded, and writing it.
-
-
-@dataclass(frozen=True, slots=True)
-class ImagePlan:
-    """How the pictures of an ontology shall be embedded: in a space of pictures."""
-
-    ontology: str
-    space: Space
-    answering: Space
-    """What answers searches, which may be another space than is being built."""
-
-    @property
-    def mark(self) -> Mark:
-        """Of a picture that is embedded so."""
-        return mark_of_model("Image", "image", self.space)
-
-    def wanted(self, selection: Selection = "due", forced_at: object = None) -> Wanted:
-        """The pictures that are to be embedded by it."""
-        return Wanted(self.ontology, self.mark, self.answering.mark_property, selection, forced_at)
-
-
-@dataclass(frozen=True, slots=True)
-class DueImage:
-    """A picture that is to be embedded, and the file of it."""
-
-    source_id: str
-    storage_key: str
-
-    @property
-    def identity(self) -> str:
-        return self.source_id
-
-    place = identity
-    """Pictures are looked at in the order of their ids."""
-
-
-def due_images(graph: Graph, wanted: Wanted, *, after: str, limit: int) -> list[DueImage]:
-    """The next pictures that are not embedded as they shall be; see `due_in_order`."""
-    rows = due_in_order(graph, wanted, after=after, limit=limit)
-    return [DueImage(row["source_id"], row["storage_key"]) for row in rows]
-
-
-def count_images(graph: Graph, plans: Sequence[ImagePlan]) -> ImageCounts:
-    """How many pictures of some ontologies have the vector they should have."""
-    row = graph.read("images/count_embedded", plans=[plan.wanted().parameters() for plan in plans])[0]
-    return ImageCounts(**row, stale=row["total"] - row["embedded"] - row["refused"] - row["missing"])
-
-
-def write_image_vectors(
-    tx: Transaction, plan: ImagePlan, vectors: Sequence[tuple[DueImage, NDArray[np.float32]]]
-) -> int:
-    """Write within the caller's transaction the vectors of pictures whose file is still the same.
-
-    Args:
-        tx: the transaction.
-        plan: how they were embedded.
-        vectors: by picture, in the order of their ids; shape (dimensions,).
-
-    Returns:
-        How many are done; the others stay due.
-
-    Raises:
-        EmbeddingFailed: a vector is of the wrong size, not finite or zero.
-        LeaseLost: the space is being removed, or is of another model now.
-    """
-    require_fitting(tx, plan.space, (vector for _, vector in vectors))
-    rows = [
-        {"source_id": each.source_id, "storage_key": each.storage_key, "vector": Vector.from_numpy(vector)}
-        for each, vector in vectors
-    ]
-    parameters = {**plan.mark.parameters(), "property": plan.space.vector_property}
-    return tx.run("images/write_vectors", rows=rows, **parameters)[0]["written"]
-
-
-def set_lost_aside(tx: Transaction, plan: ImagePlan, image: DueImage, reason: str) -> bool:
-    """Set a picture aside whose file is lost, until that comes again; whether that was done.
-
-    Raises:
-        LeaseLost: the space is being removed, or is of another model now.
-    """
-    require_writable(tx, plan.space)
-    parameters = {**plan.mark.parameters(), "property": plan.space.vector_property, "reason": reason}
-    rows = tx.run("images/lose", id=image.source_id, storage_key=image.storage_key, **parameters)
-    return bool(rows)
-
-
-def check_image_vectors(graph: Graph, plan: ImagePlan) -> tuple[int, int]:
-    """Look at every vector of an ontology's pictures in a space; how many there are, and how many wrong."""
-    parameters = {**plan.mark.parameters(), "property": plan.space.vector_property}
-    given = {"ontology": plan.ontology, "dimensions": plan.space.dimensions}
-    row = graph.read("images/check_vectors", **parameters, **given)[0]
-    return row["built"], row["wrong"]
 
 
 # Writing which sources of documents are pictures, and which files documents were made of.

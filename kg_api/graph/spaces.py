@@ -27,7 +27,6 @@ from kg_api.graph.statements import (
     FIRST_TIME,
     of_space,
 )
-from kg_api.schemas.base import digest
 from kg_api.schemas.embedding import Chunking, EmbeddingConfig
 from kg_api.schemas.spaces import (
     FIRST_IMAGE_SLUG,
@@ -340,11 +339,6 @@ def mark_of(label: EmbeddedLabel, space: Space, value: str) -> Mark:
     return Mark(label, space.mark_property, value, space.time_property, space.refusal_property)
 
 
-def mark_of_model(label: EmbeddedLabel, kind: str, space: Space) -> Mark:
-    """The mark of nodes whose vectors depend on a space's model alone, however texts are chunked."""
-    return mark_of(label, space, digest(f"{kind} mark", space.fingerprint)[:MARK_DIGITS])
-
-
 def reject(tx: Transaction, space: Space, mark: Mark, *, identity: str, text_hash: str, reason: str) -> bool:
     """Mark a node whose text the model does not take, unless it has changed; whether that was done.
 
@@ -389,81 +383,103 @@ class Layout:
     """
 
     space: str
-    slot: str
-    chunking: str
-    """In JSON, keys sorted."""
+    slot: str = ""
+    chunking: str = ""
+    """In JSON, keys sorted; empty for images, which are not chunked."""
 
     @property
     def key(self) -> str:
-        """Names the slot of the space."""
         return self.space + self.slot
 
     @property
     def mark_property(self) -> str:
-        """The property of a source that says whether it is embedded this way."""
         return of_space(FIRST_MARK, self.key)
 
     def config(self, *, embed_on_ingest: bool) -> EmbeddingConfig:
-        chunking = json.loads(self.chunking)
+        chunking = json.loads(self.chunking or "{}")
         return EmbeddingConfig(**chunking, space=self.space, embed_on_ingest=embed_on_ingest)
 
 
 @dataclass(frozen=True, slots=True)
-class ImageSpaces:
-    """The spaces that the pictures of an ontology are, were or shall be embedded in."""
-
-    target: str = FIRST_IMAGE_SLUG
-    serving: str | None = None
-    """What answers searches while the target is being built; None: the target itself."""
-    previous: str | None = None
-    """What answered before; one can go back to it."""
-    activates: bool = True
-    """Whether a target that is complete answers by itself."""
-
-    @property
-    def answering(self) -> str:
-        return self.serving or self.target
-
-    @property
-    def kept_up(self) -> list[str]:
-        """Those that are kept up, the one that answers first."""
-        return [self.target] if self.serving is None else [self.serving, self.target]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredConfiguration:
-    """Everything that is stored of how an ontology is embedded."""
+class SpaceUse:
+    """The layouts that the texts, or the images, of an ontology are, were or shall be embedded in."""
 
     target: Layout
-    """How it shall be."""
     serving: Layout | None = None
-    """What answers searches while the target is being built; None: the target itself."""
+    """The one that answers searches while the target is being built; None: the target itself."""
     previous: Layout | None = None
-    """What answered before; one can go back to it."""
+    """The one that answered before; a rollback returns to it."""
     activates: bool = True
-    """Whether a target that is complete answers by itself."""
-    embed_on_ingest: bool = True
-    images: ImageSpaces = ImageSpaces()
-    paused: bool = False
-    """Its job was cancelled; nothing is embedded until somebody asks for it."""
-    wants_concepts: bool = field(default=False, compare=False)
-    """Somebody has asked for its concepts by meaning, so those of a single source are embedded too."""
-    leftovers: tuple[str, ...] = field(default=(), compare=False)
-    """Slots whose vectors are being removed."""
+    """Whether a complete target answers automatically."""
 
     @property
     def answering(self) -> Layout:
         return self.serving or self.target
 
     @property
-    def layouts(self) -> list[Layout]:
-        """Those that are kept up, the one that answers first."""
+    def kept_up(self) -> list[Layout]:
+        """The layouts whose vectors are kept up to date, the answering one first."""
         return [self.target] if self.serving is None else [self.serving, self.target]
+
+    def built(self, wanted: Layout, *, answers: bool, activates: bool) -> SpaceUse:
+        """Return the use with another target. The answering layout answers until the target is complete.
+
+        Args:
+            wanted: The new target. Another chunking in the same space takes the space's other slot.
+            answers: Whether any vector exists that can answer until then.
+            activates: Whether the target answers automatically when it is complete.
+        """
+        now = self.answering
+        same_space = wanted.space == now.space
+        beside = answers and (not same_space or wanted.chunking != now.chunking)
+        slot = now.slot if same_space else ""
+        if beside and same_space:
+            slot = "" if now.slot else SECOND_SLOT
+        target = replace(wanted, slot=slot)
+        overwritten = self.previous is not None and self.previous.key == target.key
+        previous = None if overwritten else self.previous
+        return SpaceUse(target, now if beside else None, previous, activates or not beside)
+
+    def activated(self) -> SpaceUse:
+        return SpaceUse(self.target, previous=self.serving)
+
+    def rolled_back(self) -> SpaceUse | None:
+        """Return to the answering layout from a build, or to the previous one; None if there is neither."""
+        if self.serving is not None:
+            return replace(self, target=self.serving, serving=None, activates=True)
+        if self.previous is not None:
+            return replace(self, target=self.previous, previous=self.target, activates=True)
+        return None
+
+
+FIRST_IMAGES: Final = SpaceUse(Layout(FIRST_IMAGE_SLUG))
+"""The images of an ontology that nobody has configured."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredConfiguration:
+    """Everything that is stored about how an ontology is embedded."""
+
+    texts: SpaceUse
+    images: SpaceUse = FIRST_IMAGES
+    embed_on_ingest: bool = True
+    paused: bool = False
+    """Its job was cancelled; nothing is embedded until somebody requests it."""
+    wants_concepts: bool = field(default=False, compare=False)
+    """Whether concepts of a single source are embedded too."""
+    leftovers: tuple[str, ...] = field(default=(), compare=False)
+    """Slots whose vectors are being removed."""
+
+    def of(self, modality: Modality) -> SpaceUse:
+        return self.images if modality == "image" else self.texts
+
+    def using(self, modality: Modality, use: SpaceUse) -> StoredConfiguration:
+        return replace(self, images=use) if modality == "image" else replace(self, texts=use)
 
     @property
     def kept_up(self) -> set[str]:
-        """The slots of spaces whose vectors are kept up, be they of texts or of pictures."""
-        return {layout.key for layout in self.layouts} | {*self.images.kept_up}
+        """The slots of spaces whose vectors are kept up to date."""
+        return {layout.key for use in (self.texts, self.images) for layout in use.kept_up}
 
 
 def layout_of(space: str, slot: str, chunking: Chunking) -> Layout:
@@ -501,12 +517,12 @@ def write_configuration(tx: Transaction, name: str, configured: StoredConfigurat
     tx.run(
         "ontologies/configure",
         name=name,
-        space=configured.target.space,
-        slot=configured.target.slot,
-        chunking=configured.target.chunking,
-        serving=_json(configured.serving),
-        previous=_json(configured.previous),
-        activates=configured.activates,
+        space=configured.texts.target.space,
+        slot=configured.texts.target.slot,
+        chunking=configured.texts.target.chunking,
+        serving=_json(configured.texts.serving),
+        previous=_json(configured.texts.previous),
+        activates=configured.texts.activates,
         embed_on_ingest=configured.embed_on_ingest,
         images=_stored_images(configured.images),
         usual=asdict(_usual()),
@@ -553,13 +569,19 @@ def _by_name_configuration(rows: list[Row]) -> dict[str, StoredConfiguration]:
 def _to_configuration(row: Row) -> StoredConfiguration:
     usual = _usual()
     stored = (row.get(name) or getattr(usual, name) for name in ("space", "slot", "chunking"))
+    slugs = (row.get("image_space") or FIRST_IMAGE_SLUG, row.get("image_serving"), row.get("image_previous"))
+    target, serving, previous = (Layout(slug) if slug else None for slug in slugs)
     return StoredConfiguration(
-        target=Layout(*stored),
-        serving=_layout(row.get("serving")),
-        previous=_layout(row.get("previous")),
-        activates=row.get("activates") is not False,
+        SpaceUse(
+            Layout(*stored),
+            _layout(row.get("serving")),
+            _layout(row.get("previous")),
+            row.get("activates") is not False,
+        ),
+        SpaceUse(
+            target or Layout(FIRST_IMAGE_SLUG), serving, previous, row.get("image_activates") is not False
+        ),
         embed_on_ingest=row.get("embed_on_ingest") is not False,
-        images=_image_spaces(row),
         paused=bool(row.get("paused")),
         wants_concepts=bool(row.get("wants_concepts")),
         leftovers=tuple(row.get("leftovers") or ()),
@@ -571,21 +593,12 @@ def _usual() -> Layout:
     return layout_of(FIRST_SLUG, "", Chunking())
 
 
-def _image_spaces(row: Row) -> ImageSpaces:
-    return ImageSpaces(
-        row.get("image_space") or FIRST_IMAGE_SLUG,
-        row.get("image_serving"),
-        row.get("image_previous"),
-        row.get("image_activates") is not False,
-    )
-
-
-def _stored_images(images: ImageSpaces) -> dict[str, str | bool | None]:
-    """Nothing where nobody has chosen: those ontologies have the first space of pictures."""
+def _stored_images(images: SpaceUse) -> dict[str, str | bool | None]:
+    """Return nothing to store for the default, so that such ontologies have the first space of images."""
     return {
-        "image_space": None if images == ImageSpaces() else images.target,
-        "image_serving": images.serving,
-        "image_previous": images.previous,
+        "image_space": None if images == FIRST_IMAGES else images.target.space,
+        "image_serving": images.serving.space if images.serving else None,
+        "image_previous": images.previous.space if images.previous else None,
         "image_activates": None if images.activates else False,
     }
 

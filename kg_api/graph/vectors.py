@@ -114,33 +114,6 @@ def due_sources(graph: Graph, wanted: Wanted, *, after: tuple[str, int], limit: 
     return [source_text(row) for row in rows]
 
 
-@dataclass(frozen=True, slots=True)
-class DueText:
-    """A concept, a relationship or a type of relationships, and the text of it that is embedded."""
-
-    identity: str
-    text: str
-    text_hash: str
-
-    @property
-    def place(self) -> str:
-        """They are looked at in the order of their ids."""
-        return self.identity
-
-
-def due_in_order(graph: Graph, wanted: Wanted, *, after: str, limit: int) -> list[Row]:
-    """The next that are not embedded as they shall be, of what is walked in the order of its ids.
-
-    Args:
-        graph: where they are.
-        wanted: which.
-        after: the id of the last one that was looked at; "" at the beginning.
-        limit: most of them.
-    """
-    place = {"after": after, "after_paragraph": -1}
-    return graph.read("embedding/due", **wanted.parameters(), **place, limit=limit)
-
-
 def count_due(graph: Graph, wanted: Wanted) -> int:
     """How many nodes are not embedded as they shall be."""
     return graph.read("embedding/count_due", **wanted.parameters())[0]["due"]
@@ -159,11 +132,6 @@ class Behind:
 def count_behind(tx: Transaction, wanted: Wanted) -> Behind:
     """Count the nodes that answer searches now, and would not with the mark that is wanted."""
     return Behind(**tx.run("embedding/count_behind", **wanted.parameters())[0])
-
-
-def count_all_behind(tx: Transaction, wanted: Iterable[Wanted]) -> int:
-    """How many of several kinds answer searches now, and are not built yet."""
-    return sum(count_behind(tx, each).behind for each in wanted)
 
 
 def read_refused_sources(graph: Graph, ontology: str, mark: Mark, *, limit: int) -> list[RefusedSource]:
@@ -273,20 +241,48 @@ def write_batch(tx: Transaction, batch: EmbeddedBatch, space: Space, mark: Mark)
         LeaseLost: the space is being removed, or is of another model now.
     """
     require_fitting(tx, space, [*batch.vectors.values(), *(chunk.vector for chunk in batch.chunks)])
-    changed = _find_changed(tx, batch.versions)
-    held = _hold(tx, [source for source in batch.sources if source.document_id not in changed])
+    changed = set[str]()
+    if batch.versions:
+        rows = tx.run("documents/hold_versions", document_ids=sorted(batch.versions))
+        now = {row["document_id"]: row["version"] for row in rows}
+        changed = {
+            each for each, version in batch.versions.items() if each not in now or now[each] != version
+        }
+    known = [
+        {"source_id": source.source_id, "content_hash": source.content_hash}
+        for source in sorted(batch.sources, key=lambda source: source.source_id)
+        if source.document_id not in changed
+    ]
+    held = {row["source_id"]: row for row in tx.run("sources/hold", rows=known)}
     places = [each.place for each in (*batch.chunks, *batch.parents)]
     torn = {identity for place in places if not _together(place, held) for identity in place.source_ids}
     done = sorted(identity for identity in batch.due if identity in held and identity not in torn)
-    chunks = [chunk for chunk in batch.chunks if torn.isdisjoint(chunk.place.source_ids)]
-    parents = [parent for parent in batch.parents if torn.isdisjoint(parent.place.source_ids)]
     _delete_others(tx, done, batch.keep, space, mark)
-    _write_vectors(
-        tx, {identity: batch.vectors[identity] for identity in done if identity in batch.vectors}, space
-    )
-    _write_chunks(tx, batch.ontology, chunks, parents, space)
-    rows = [{"source_id": identity, "has_chunks": identity not in batch.vectors} for identity in done]
-    tx.run("sources/mark", rows=rows, property=space.vector_property, **mark.parameters())
+    # A vector goes as the driver's own type, which is written nearly four times faster than a list
+    vectors = [
+        {"source_id": identity, "vector": Vector.from_numpy(batch.vectors[identity])}
+        for identity in done
+        if identity in batch.vectors
+    ]
+    if vectors:
+        tx.run("sources/write_vectors", rows=vectors, property=space.vector_property)
+    of_space = {"space": space.key, "ontology": batch.ontology}
+    chunks = [
+        {**asdict(chunk.place), "vector": Vector.from_numpy(chunk.vector)}
+        for chunk in batch.chunks
+        if torn.isdisjoint(chunk.place.source_ids)
+    ]
+    if chunks:
+        tx.run("chunks/write", rows=chunks, property=space.vector_property, **of_space)
+    parents = [
+        {**asdict(parent.place), "child_ids": list(parent.child_ids)}
+        for parent in batch.parents
+        if torn.isdisjoint(parent.place.source_ids)
+    ]
+    if parents:
+        tx.run("chunks/write_parents", rows=parents, **of_space)
+    marked = [{"source_id": identity, "has_chunks": identity not in batch.vectors} for identity in done]
+    tx.run("sources/mark", rows=marked, property=space.vector_property, **mark.parameters())
     return len(done)
 
 
@@ -335,50 +331,12 @@ def _delete_others(
     tx.run("chunks/delete_others", **ids, space=space.key, mark_property=mark.key)
 
 
-def _find_changed(tx: Transaction, versions: dict[str, str | None]) -> set[str]:
-    """The documents that were written again, or have gone, since they were planned."""
-    if not versions:
-        return set()
-    rows = tx.run("documents/hold_versions", document_ids=sorted(versions))
-    now = {row["document_id"]: row["version"] for row in rows}
-    return {each for each, version in versions.items() if each not in now or now[each] != version}
-
-
-def _hold(tx: Transaction, sources: Iterable[SourceText]) -> dict[str, Row]:
-    rows = [
-        {"source_id": source.source_id, "content_hash": source.content_hash}
-        for source in sorted(sources, key=lambda source: source.source_id)
-    ]
-    return {row["source_id"]: row for row in tx.run("sources/hold", rows=rows)}
-
-
 def _together(place: ChunkPlace, held: dict[str, Row]) -> bool:
     """Whether the sources of a chunk are all there and still follow each other."""
     if not all(identity in held for identity in place.source_ids):
         return False
     paragraphs = [held[identity]["paragraph"] for identity in place.source_ids]
     return all(following == paragraph + 1 for paragraph, following in pairwise(paragraphs))
-
-
-def _write_vectors(tx: Transaction, vectors: dict[str, NDArray[np.float32]], space: Space) -> None:
-    rows = [
-        {"source_id": identity, "vector": Vector.from_numpy(vector)} for identity, vector in vectors.items()
-    ]
-    if rows:
-        tx.run("sources/write_vectors", rows=rows, property=space.vector_property)
-
-
-def _write_chunks(
-    tx: Transaction, ontology: str, chunks: Sequence[NewChunk], parents: Sequence[NewParent], space: Space
-) -> None:
-    """A vector goes as the driver's own type, which is written nearly four times faster than a list."""
-    of_space = {"space": space.key, "ontology": ontology}
-    rows = [{**asdict(chunk.place), "vector": Vector.from_numpy(chunk.vector)} for chunk in chunks]
-    if rows:
-        tx.run("chunks/write", rows=rows, property=space.vector_property, **of_space)
-    rows = [{**asdict(parent.place), "child_ids": list(parent.child_ids)} for parent in parents]
-    if rows:
-        tx.run("chunks/write_parents", rows=rows, **of_space)
 
 
 # Flags on what may be due, so that it is found however much there is that is not.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import structlog
 from apscheduler.schedulers.background import BackgroundScheduler
@@ -19,10 +19,6 @@ from kg_api.graph.concept_writes import read_extractions
 from kg_api.graph.filters import prune_writes
 from kg_api.graph.folders import enqueue_due
 from kg_api.graph.jobs import (
-    CONCEPT_EMBEDDING,
-    EDGE_EMBEDDING,
-    IMAGE_EMBEDDING,
-    SOURCE_EMBEDDING,
     enqueue_slot,
     ensure_job,
     prune,
@@ -32,9 +28,11 @@ from kg_api.graph.keys import prune_audit, prune_sessions
 from kg_api.graph.relations import delete_unused_types, finish_renaming
 from kg_api.graph.schema import index_states
 from kg_api.graph.spaces import ask_for_cleanup, ensure_index, hold_configurations, leftovers
-from kg_api.graph.vectors import Flags, Wanted, count_due
+from kg_api.graph.targets import KINDS, MAIN_KINDS
+from kg_api.graph.vectors import Flags, count_due
 from kg_api.jobs.runner import JobRun, WorkerRegistration
-from kg_api.spaces.activation import activate_complete, activate_complete_images
+from kg_api.schemas.vocabulary import EmbeddedKind, Modality
+from kg_api.spaces.activation import activate_complete
 from kg_api.spaces.plans import EmbeddingState, read_embedding_states
 
 # The scheduled job that finds what is not embedded as it should be, and clears old things away.
@@ -44,15 +42,6 @@ log = structlog.get_logger()
 KIND = "backfill"
 KEEP_FINISHED_DAYS = 7
 KEEP_AUDIT_DAYS = 365
-
-
-class _Due(NamedTuple):
-    """How much of a kind."""
-
-    most: int
-    """Where most is: in what answers, or in what is built beside it."""
-    of_target: int
-    """In what shall answer."""
 
 
 class Backfill:
@@ -89,9 +78,9 @@ class Backfill:
     def run(self, run: JobRun) -> None:
         """Look at every ontology once."""
         self._indexes = index_states(self._graph).keys()
-        for embedding_state in read_embedding_states(self._graph).values():
+        for state in read_embedding_states(self._graph).values():
             run.checkpoint()
-            self._see_to(embedding_state)
+            self._see_to(state)
         self._extract(run)
         if leftovers(self._graph):
             self._graph.transaction(ask_for_cleanup)
@@ -109,42 +98,33 @@ class Backfill:
             log.info("unused pictures deleted", files=deleted)
         run.finish()
 
-    def _see_to(self, embedding_state: EmbeddingState) -> None:
-        """Enqueue what is due, let answer what is complete, and make an index again that has gone."""
-        for plan in (*embedding_state.plans, *embedding_state.image_plans):
+    def _see_to(self, state: EmbeddingState) -> None:
+        """Enqueue what is pending, activate what is complete, and create missing indexes."""
+        for plan in (*state.texts, *state.images):
             if not set(plan.space.index_names) <= set(self._indexes):
                 ensure_index(self._graph, plan.space)
-        self._flag(embedding_state)
-        configured, due = embedding_state.configured, self._due(embedding_state)
-        if not any(due[kind].of_target for kind in (SOURCE_EMBEDDING, CONCEPT_EMBEDDING, EDGE_EMBEDDING)):
-            activate_complete(self._graph, embedding_state)
-        if not due[IMAGE_EMBEDDING].of_target:
-            activate_complete_images(self._graph, embedding_state)
-        if configured.embed_on_ingest and not configured.paused:
-            for kind, each in due.items():
-                self._enqueue(kind, embedding_state.ontology, each.most)
+        self._flag(state)
+        unfinished, most = set[Modality](), dict[EmbeddedKind, int]()
+        for kind, about in KINDS.items():
+            targets = {plan.mark for plan in state.targets(kind)}
+            counts = {plan.mark: count_due(self._graph, plan.wanted()) for plan in state.plans(kind)}
+            most[kind] = max(counts.values(), default=0)
+            if any(counts[mark] for mark in targets):
+                unfinished.add(about.modality)
+        for modality in MAIN_KINDS:
+            if modality not in unfinished:
+                activate_complete(self._graph, state, modality)
+        if state.configured.embed_on_ingest and not state.configured.paused:
+            for kind, due in most.items():
+                self._enqueue(KINDS[kind].job, state.ontology, due)
 
-    def _due(self, state: EmbeddingState) -> dict[str, _Due]:
-        """How much of each kind is due; of plans those of the target are the last."""
-        edges, of_target = [plan.wanted() for plan in state.edge_plans], len(state.target_edge_plans)
-        return {
-            SOURCE_EMBEDDING: self._count([state.wanted(plan) for plan in state.plans]),
-            CONCEPT_EMBEDDING: self._count([plan.wanted() for plan in state.concept_plans]),
-            EDGE_EMBEDDING: self._count(edges, of_target),
-            IMAGE_EMBEDDING: self._count([plan.wanted() for plan in state.image_plans]),
-        }
-
-    def _count(self, wanted: Sequence[Wanted], of_target: int = 1) -> _Due:
-        counts = [count_due(self._graph, each) for each in wanted]
-        return _Due(max(counts, default=0), sum(counts[-of_target:]))
-
-    def _flag(self, embedding_state: EmbeddingState) -> None:
-        """See that what is due is flagged; not while two layouts want two marks of a source."""
-        ontology, configured = embedding_state.ontology, embedding_state.configured
-        if embedding_state.serving is None:
+    def _flag(self, state: EmbeddingState) -> None:
+        """Flag what is pending; not while two layouts want two marks of a source."""
+        ontology, configured = state.ontology, state.configured
+        if state.serving is None:
             self._flags.keep(
                 ontology,
-                embedding_state.target.mark,
+                state.target.mark,
                 lambda tx: hold_configurations(tx, [ontology]).get(ontology) == configured,
             )
 

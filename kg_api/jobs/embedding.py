@@ -1,4 +1,4 @@
-"""Embedding jobs: a pass over what is due of sources, concepts or relationships, written batch by batch."""
+"""Embedding jobs: a pass over the pending items of a kind, written batch by batch."""
 
 from __future__ import annotations
 
@@ -6,22 +6,28 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 import structlog
 from numpy.typing import NDArray
 
-from kg_api.errors import EmbeddingFailed, InvalidInput, LlmFailed
+from kg_api.errors import EmbeddingFailed, FileLost, InvalidInput, LlmFailed
 from kg_api.graph.client import Graph, Transaction
-from kg_api.graph.concept_vectors import ConceptPlan, concepts_before, due_concepts, write_concept_vectors
-from kg_api.graph.jobs import CONCEPT_EMBEDDING, EDGE_EMBEDDING, FIRST, SOURCE_EMBEDDING, STALE
-from kg_api.graph.relations import EdgePlan, due_edges, write_edge_vectors
+from kg_api.graph.jobs import FIRST, STALE
 from kg_api.graph.spaces import Space, reject
+from kg_api.graph.targets import (
+    KINDS,
+    PendingItem,
+    Plan,
+    list_embedded_before,
+    list_pending,
+    set_lost_aside,
+    write_vectors,
+)
 from kg_api.graph.vectors import (
-    DueText,
     EmbeddedBatch,
     NewChunk,
     NewParent,
@@ -36,79 +42,99 @@ from kg_api.graph.vectors import (
     write_batch,
 )
 from kg_api.jobs.runner import BatchT, Flight, ItemT, JobRun, Steady, cursor_at, in_rounds, place_of, read_on
-from kg_api.providers.embedding_port import IN_PROCESS, Embedder, RejectedTexts
+from kg_api.providers.embedding_port import IN_PROCESS, RejectedTexts
 from kg_api.providers.retrying import RejectedText, wait
+from kg_api.schemas.vocabulary import EmbeddedKind
 from kg_api.spaces.activation import activate_complete
 from kg_api.spaces.contexts import Contexts
 from kg_api.spaces.cost import PlannedChunk, Planner
+from kg_api.spaces.images import ImageSpaceRegistry, OpenImageSpace
 from kg_api.spaces.open_spaces import FAULTS, Fault, OpenSpace
-from kg_api.spaces.plans import EmbeddingState, Plan, read_embedding_states
+from kg_api.spaces.plans import EmbeddingState, read_embedding_states
 from kg_api.spaces.registry import CachedPassages, Passage, SpaceRegistry
 from kg_api.text.contexts import contextual
 
 # The model of a space, as targets use it.
 
-
-class Assured(Protocol):
-    """A space whose model can be seen to be as it was."""
-
-    def assure(self) -> None:
-        """See it, unless it was just seen."""
-        ...
-
-    def check(self) -> None: ...
+PIXEL_BYTES_A_CHARACTER = 64
+"""So that eight batches in flight of a model that wants large images hold 256 MB and not a gigabyte."""
 
 
-OpenT = TypeVar("OpenT", bound=Assured)
+class LostItem(RejectedText):
+    """The file of an item is lost, whatever the model takes."""
 
 
-class OpenedModel(ABC, Generic[OpenT]):
-    """The model of a space, opened, and seen to be the same as ever, when it is first needed."""
+class RejectedItems(RejectedText):
+    """The model rejects some items of a batch, by their ids; it accepted the others."""
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        super().__init__(next(iter(reasons.values())))
+        self.reasons = reasons
+
+
+def blame_items(error: RejectedTexts, passages: Iterable[tuple[str, Passage]]) -> RejectedText:
+    """Turn rejected texts into the rejection of the items, whose ids come with the texts."""
+    reasons = {
+        identity: error.reasons[each]
+        for identity, each in passages
+        if isinstance(each, str) and each in error.reasons
+    }
+    return RejectedItems(reasons) if reasons else RejectedText(str(error))
+
+
+OpenT = TypeVar("OpenT", OpenSpace, OpenImageSpace)
+
+
+class ItemModel(ABC, Generic[OpenT]):
+    """The model of a space. It is opened and verified at its first use."""
+
+    remembers = False
+    """Whether vectors that were made and not written are cached."""
 
     def __init__(self, space: Space, requests_at_once: int) -> None:
         self.at_once = 1 if space.identity.provider in IN_PROCESS else requests_at_once
+        """So many batches are embedded in parallel."""
+        self.lost = set[str]()
+        """Keys of files that are certainly missing or damaged."""
         self._alone = threading.Lock() if self.at_once == 1 else nullcontext()
         self._space = space
 
     @abstractmethod
     def _find(self) -> OpenT:
-        """The space in its registry."""
+        """Return the space in its registry."""
 
     @cached_property
     def opened(self) -> OpenT:
-        """The space.
+        """The open space.
 
         Raises:
-            EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: its model does not answer as ever.
+            EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: Its model does not answer as ever.
         """
         opened = self._find()
         opened.assure()
         return opened
 
-    def open(self) -> None:
-        """Open it now, before several threads need it.
+    @abstractmethod
+    def embed_items(self, items: Sequence[PendingItem]) -> NDArray[np.float32]:
+        """Embed items; shape (len(items), dimensions).
 
         Raises:
-            As `opened`.
+            RejectedItems: The model rejects these.
+            RejectedText: The model rejects an unknown one; LostItem: its file is lost.
+            EmbeddingUnavailable, ConfigurationError: The model does not answer.
         """
-        _ = self.opened
 
-    def check(self) -> None:
-        """See that the model answers as it always did, so that an item is at fault that it does not take.
-
-        Raises:
-            EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: it does not.
-        """
-        self.opened.check()
+    @abstractmethod
+    def characters(self, items: Sequence[PendingItem]) -> int:
+        """Return the memory that items take while they are embedded, in characters."""
 
     def _checked(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Raise EmbeddingFailed where one cannot be written."""
         for vector in vectors:
             check_vector(vector, self._space.dimensions)
         return vectors
 
 
-class SpaceModel(OpenedModel[OpenSpace]):
+class SpaceModel(ItemModel[OpenSpace]):
     """Embeds texts for one space."""
 
     def __init__(
@@ -120,29 +146,23 @@ class SpaceModel(OpenedModel[OpenSpace]):
         fresh: bool,
         requests_at_once: int = 1,
     ) -> None:
-        """Nothing is opened yet.
-
-        Args:
-            spaces: where its model is opened.
-            space: what it is for.
-            passages: what was embedded before.
-            fresh: what is there already is made anew, and the cache is not asked.
-            requests_at_once: so many batches are embedded beside each other, where that is done elsewhere.
-        """
+        """`fresh`: existing vectors are made again, without the cache."""
         super().__init__(space, requests_at_once)
         self.fresh = fresh
         self.remembers = passages.keeps and not fresh
-        """Whether what was embedded and not written is not embedded again."""
         self._spaces = spaces
         self._passages = passages
 
+    def _find(self) -> OpenSpace:
+        return self._spaces.of(self._space)
+
     def embed(self, passages: Sequence[Passage], *, fresh: bool = False) -> NDArray[np.float32]:
-        """Embed passages, not from the cache where they shall be `fresh`; shape (len(passages), dimensions).
+        """Embed passages, without the cache if `fresh`; shape (len(passages), dimensions).
 
         Raises:
-            RejectedTexts: these are.
-            RejectedText: one of them is, and which is not known.
-            EmbeddingUnavailable, ConfigurationError: the model does not answer.
+            RejectedTexts: The model rejects these.
+            RejectedText: The model rejects an unknown one.
+            EmbeddingUnavailable, ConfigurationError: The model does not answer.
         """
         opened = self.opened
         try:
@@ -153,121 +173,106 @@ class SpaceModel(OpenedModel[OpenSpace]):
         except (EmbeddingFailed, InvalidInput) as error:
             raise RejectedText(str(error)) from error
 
-    def _find(self) -> OpenSpace:
+    def embed_items(self, items: Sequence[PendingItem]) -> NDArray[np.float32]:
+        """Embed the beginning of each text that the model takes."""
+        embedder = self.opened.embedder()
+        texts = list[str]()
+        for each in items:
+            spans = embedder.spans(each.text)
+            texts.append(each.text[: spans[0][1]] if spans else each.text)
+        try:
+            return self.embed(texts)
+        except RejectedTexts as error:
+            named = zip((each.identity for each in items), texts, strict=True)
+            raise blame_items(error, named) from error
+
+    def characters(self, items: Sequence[PendingItem]) -> int:
+        return sum(len(each.text) for each in items)
+
+
+ReadBlob = Callable[[str], bytes]
+"""Returns the file of a key, or raises FileLost."""
+
+
+class ImageModel(ItemModel[OpenImageSpace]):
+    """Embeds files for one space of images; there is no cache of them."""
+
+    def __init__(
+        self, spaces: ImageSpaceRegistry, space: Space, read: ReadBlob, *, requests_at_once: int = 1
+    ) -> None:
+        super().__init__(space, requests_at_once)
+        self._spaces = spaces
+        self._read = read
+
+    def _find(self) -> OpenImageSpace:
         return self._spaces.of(self._space)
 
+    def embed_items(self, items: Sequence[PendingItem]) -> NDArray[np.float32]:
+        try:
+            pixels = [self._spaces.render(self.opened, self._file(each.text)) for each in items]
+            with self._alone:
+                return self._checked(self.opened.embed_pixels(pixels))
+        except FileLost as error:
+            raise LostItem(str(error)) from error
+        except (EmbeddingFailed, InvalidInput) as error:
+            raise RejectedText(str(error)) from error
 
-# A kind of thing that is embedded: what a pass has to know of it.
+    def characters(self, items: Sequence[PendingItem]) -> int:
+        rendering = self.opened.rendering
+        return len(items) * rendering.width * rendering.height * 3 // PIXEL_BYTES_A_CHARACTER
 
-
-class LostItem(RejectedText):
-    """What stands for an item cannot be had any more, whatever its model takes."""
-
-
-class RejectedItems(RejectedText):
-    """Some items of a batch are rejected; the others were accepted."""
-
-    def __init__(self, reasons: Mapping[str, str]) -> None:
-        """`reasons`: by the item's identity."""
-        super().__init__(next(iter(reasons.values())))
-        self.reasons = reasons
-
-
-def blame_items(error: RejectedTexts, passages: Iterable[tuple[str, Passage]]) -> RejectedText:
-    """Turn rejected texts into the rejection of the items that they stand for.
-
-    Args:
-        error: of the model.
-        passages: what was embedded, each with the identity of an item.
-    """
-    reasons = {
-        identity: error.reasons[each]
-        for identity, each in passages
-        if isinstance(each, str) and each in error.reasons
-    }
-    return RejectedItems(reasons) if reasons else RejectedText(str(error))
+    def _file(self, key: str) -> bytes:
+        try:
+            return self._read(key)
+        except FileLost:
+            self.lost.add(key)
+            raise
 
 
-class TargetModel(Protocol):
-    """What a pass has to know of a target's model."""
+AnyModel = ItemModel[OpenSpace] | ItemModel[OpenImageSpace]
 
-    @property
-    def at_once(self) -> int:
-        """How many batches are embedded beside each other."""
-        ...
-
-    @property
-    def remembers(self) -> bool:
-        """Whether what was embedded and not written is not embedded again."""
-        ...
-
-    def open(self) -> None:
-        """Open it now, before several threads need it.
-
-        Raises:
-            EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: it does not answer as ever.
-        """
-        ...
-
-    def check(self) -> None:
-        """See that it answers as it always did, so that an item is at fault that it does not take.
-
-        Raises:
-            As `open`.
-        """
-        ...
+# A kind of thing that is embedded, as a pass sees it.
 
 
 class EmbeddingTarget(ABC, Generic[ItemT, BatchT]):
-    """What is due of one kind, in one space; `EmbeddingPass` does the rest."""
+    """The pending items of one kind in one space; `EmbeddingPass` does the rest."""
 
     noun: str
-    """What one of them is called, as in `source`."""
     name: str
-    """What a cursor calls all of them, without a colon: another text for each way to embed them."""
+    """The name in cursors, without a colon: another one for each way to embed the items."""
+    model: AnyModel
     is_written_together = False
-    """Whether batches that are there at once are written by one transaction; if so, without `committed`."""
-
-    @property
-    @abstractmethod
-    def model(self) -> TargetModel:
-        """What embeds them."""
+    """Whether one transaction may write several batches; only without `committed`."""
 
     @abstractmethod
     def due(self, after: str, limit: int) -> Sequence[ItemT]:
-        """The next that are due behind a place, in their order; "" is before all."""
+        """Return the next pending items behind a place, in their order; "" is before all."""
 
     @abstractmethod
     def count(self) -> int:
-        """How many are due."""
+        """Count the pending items."""
 
     @abstractmethod
     def embed(self, items: Sequence[ItemT]) -> BatchT:
-        """Embed some; several threads may do so at once.
-
-        Raises:
-            RejectedItems: the model does not take these.
-            RejectedText: the model does not take one of them, and which is not known.
-            EmbeddingUnavailable, ConfigurationError: it does not answer, or is another one.
-        """
+        """Embed some items; several threads may do so at once. Raises as `ItemModel.embed_items`."""
 
     @abstractmethod
     def write(self, tx: Transaction, batch: BatchT) -> int:
-        """Write a batch where it still fits, safe to repeat; how many are done. The others stay due."""
+        """Write the vectors that still fit, safe to repeat; return their number. The others stay pending."""
 
     @abstractmethod
     def reject(self, tx: Transaction, item: ItemT, reason: str) -> None:
-        """Set one aside that the model does not take, unless it has changed; safe to repeat."""
+        """Mark an item that the model rejects, unless it has changed; safe to repeat."""
 
     def characters(self, items: Sequence[ItemT]) -> int:  # noqa: ARG002 - for those that count
-        """How long their texts are together; 0 where all are short."""
+        """Return the length of the texts; 0 if all are short."""
         return 0
 
     def committed(self) -> None:
         """Do what follows a batch that was just written."""
 
     def resume(self, place: str, limit: int) -> None:
-        """Make good for what a batch of at most so many, up to a place, may not have been followed by."""
+        """Repeat what follows the last batch, up to a place: a worker may have died before it did."""
 
 
 # One pass over what is due of a kind: embedded, written batch by batch in order, single texts rejected.
@@ -314,7 +319,7 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
                 else:
                     self._take(target, *landed[0])
         if self._rejected:
-            target.model.check()
+            target.model.opened.check()  # an item is at fault only if the model answers as ever
         self._reject(target)
 
     def through_all(self, targets: Iterable[EmbeddingTarget[ItemT, BatchT]]) -> None:
@@ -354,7 +359,7 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
 
     def _read(self, target: EmbeddingTarget[ItemT, BatchT], place: str) -> Iterator[Sequence[ItemT]]:
         for due in read_on(place, target.due, self._batch_size):
-            target.model.open()  # before several threads need it
+            _ = target.model.opened  # before several threads need it
             yield due
 
     def _take(
@@ -428,151 +433,164 @@ def left(targets: Iterable[EmbeddingTarget[Any, Any]]) -> bool:
     return any(target.due("", 1) for target in targets)
 
 
-# Jobs that embed what is due of a kind in an ontology.
+# Jobs that embed the pending items of a kind in an ontology.
+
+OpenModel = Callable[[Space, bool], AnyModel]
+"""Returns the model of a space; True: without the cache."""
+Written = Callable[[Plan, Sequence[str]], object]
+"""Does what follows the vectors of some items, by their ids."""
+EmbeddedItems = Sequence[tuple[PendingItem, NDArray[np.float32]]]
 
 
-class EmbeddingJob(ABC, Generic[ItemT, BatchT]):
-    """Handles jobs of one kind. Memory is bounded by one batch, or by those that are in flight at once."""
+@dataclass(frozen=True, slots=True)
+class TextModels:
+    """Opens the models of spaces of texts; `requests_at_once`: of remote ones."""
 
-    kind: ClassVar[str]
+    spaces: SpaceRegistry
+    passages: CachedPassages
+    requests_at_once: int = 1
 
-    def __init__(self, graph: Graph, batch_size: int) -> None:
+    def __call__(self, space: Space, fresh: bool) -> SpaceModel:
+        at_once = self.requests_at_once
+        return SpaceModel(self.spaces, space, self.passages, fresh=fresh, requests_at_once=at_once)
+
+
+@dataclass(frozen=True, slots=True)
+class ImageModels:
+    """Opens the models of spaces of images; `read` returns files."""
+
+    spaces: ImageSpaceRegistry
+    read: ReadBlob
+    requests_at_once: int = 1
+
+    def __call__(self, space: Space, fresh: bool) -> ImageModel:  # noqa: ARG002 - as `OpenModel`
+        return ImageModel(self.spaces, space, self.read, requests_at_once=self.requests_at_once)
+
+
+class ItemTarget(EmbeddingTarget[PendingItem, EmbeddedItems]):
+    """The pending items of a plan that have one vector each, in the order of their ids."""
+
+    def __init__(
+        self, graph: Graph, plan: Plan, wanted: Wanted, model: AnyModel, written: Written | None
+    ) -> None:
+        self.noun = plan.noun
+        self.name = f"{plan.mark.label}={plan.space.slug}={plan.mark.value}"
+        self.model = model
+        self.is_written_together = written is None
         self._graph = graph
-        self._batch_size = batch_size
+        self._plan = plan
+        self._wanted = wanted
+        self._follow = written
+        self._written: list[str] = []
 
-    @abstractmethod
-    def targets(
-        self, run: JobRun, embedding_state: EmbeddingState
-    ) -> Sequence[EmbeddingTarget[ItemT, BatchT]]:
-        """What is to be embedded, where it answers now and where it shall."""
+    def due(self, after: str, limit: int) -> list[PendingItem]:
+        return list_pending(self._graph, self._wanted, after=after, limit=limit)
+
+    def count(self) -> int:
+        return count_due(self._graph, self._wanted)
+
+    def embed(self, items: Sequence[PendingItem]) -> EmbeddedItems:
+        return list(zip(items, self.model.embed_items(items), strict=True))
+
+    def characters(self, items: Sequence[PendingItem]) -> int:
+        return self.model.characters(items)
+
+    def write(self, tx: Transaction, batch: EmbeddedItems) -> int:
+        self._written = write_vectors(tx, self._plan, batch)
+        return len(self._written)
+
+    def reject(self, tx: Transaction, item: PendingItem, reason: str) -> None:
+        plan = self._plan
+        if item.text_hash in self.model.lost:
+            set_lost_aside(tx, plan, item, reason)
+        else:
+            text = {"identity": item.identity, "text_hash": item.text_hash}
+            reject(tx, plan.space, plan.mark, **text, reason=reason)
+
+    def committed(self) -> None:
+        if self._follow is not None:
+            self._follow(self._plan, self._written)
+
+    def resume(self, place: str, limit: int) -> None:
+        if self._follow is not None:
+            self._follow(self._plan, list_embedded_before(self._graph, self._plan, place, limit))
+
+
+class EmbeddingJob:
+    """Handles the jobs of a kind. Memory is bounded by the batches that are in flight at once."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        kind: EmbeddedKind,
+        models: OpenModel,
+        batch_size: int,
+        written: Written | None = None,
+    ) -> None:
+        """`written`: given the plan and the ids of each batch that is written."""
+        self.kind = KINDS[kind].job
+        self._graph = graph
+        self._of: EmbeddedKind = kind
+        self._models = models
+        self._batch_size = batch_size
+        self._written = written
+
+    def targets(self, run: JobRun, state: EmbeddingState) -> Sequence[EmbeddingTarget[Any, Any]]:
+        """Return the pending items of the space that answers and of the one that shall."""
+        job = run.job
+        return [
+            ItemTarget(
+                self._graph,
+                plan,
+                plan.wanted(job.selection, job.forced_at),
+                self._models(plan.space, job.forced_at is not None),
+                self._written,
+            )
+            for plan in state.plans(self._of)
+        ]
 
     def run(self, run: JobRun) -> None:
-        """Embed what is due, in rounds, until nothing is left.
+        """Embed the pending items in rounds until none is left, as long as the rounds make progress.
 
-        What came in or changed meanwhile, or stood before the cursor of a resumed job, is embedded in another
-        round, as long as rounds get on.
+        A later round embeds what came in, changed, or was before the cursor of a resumed job.
         """
         in_rounds(run, lambda: self._round(run))
 
     def _round(self, run: JobRun) -> bool:
-        """Go over all that is due; whether to go round again."""
-        embedding_state = read_embedding_states(self._graph, run.job.ontology).get(run.job.ontology or "")
-        if embedding_state is None:
+        """Go over all pending items; return whether another round is needed."""
+        state = read_embedding_states(self._graph, run.job.ontology).get(run.job.ontology or "")
+        if state is None:
             return False
         try:
-            return self._go_over(run, embedding_state)
+            return self._go_over(run, state)
         except FAULTS:
-            self.complete(embedding_state)  # what is built may be, though the model that answers is broken
+            self._complete(state)  # the new space may be complete though the answering model is broken
             raise
 
-    def _go_over(self, run: JobRun, embedding_state: EmbeddingState) -> bool:
-        """As `_round`, as the ontology stands."""
+    def _go_over(self, run: JobRun, state: EmbeddingState) -> bool:
         resumed = run.cursor != ""
-        targets = self.targets(run, embedding_state)
+        targets = self.targets(run, state)
         run.expect(sum(target.count() for target in targets))
-        over = self._pass(run, embedding_state)
+        over = self._pass(run, state)
         over.through_all(targets)
         if not over.is_current():
             return True
         if left(targets):
             return over.written > 0 or resumed
-        self.complete(embedding_state)
+        self._complete(state)
         return False
 
-    @abstractmethod
-    def complete(self, embedding_state: EmbeddingState) -> None:
-        """Do what follows when nothing is due any more."""
+    def _complete(self, state: EmbeddingState) -> None:
+        activate_complete(self._graph, state, KINDS[self._of].modality)
 
-    def _pass(self, run: JobRun, embedding_state: EmbeddingState) -> EmbeddingPass[ItemT, BatchT]:
-        """A pass as long as the ontology stands so."""
+    def _pass(self, run: JobRun, state: EmbeddingState) -> EmbeddingPass[Any, Any]:
+        """Return a pass that ends when the ontology is configured in another way."""
 
         def holds() -> bool:
-            now = read_embedding_states(self._graph, embedding_state.ontology).get(embedding_state.ontology)
-            return now is not None and now.identity == embedding_state.identity
+            now = read_embedding_states(self._graph, state.ontology).get(state.ontology)
+            return now is not None and now.identity == state.identity
 
         return EmbeddingPass(run, self._batch_size, Steady(holds))
-
-
-class TextEmbeddingJob(EmbeddingJob[ItemT, BatchT]):
-    """One whose items are embedded by texts that stand for them."""
-
-    def __init__(
-        self,
-        graph: Graph,
-        spaces: SpaceRegistry,
-        passages: CachedPassages,
-        batch_size: int,
-        *,
-        requests_at_once: int = 1,
-    ) -> None:
-        """`requests_at_once`: of models elsewhere."""
-        super().__init__(graph, batch_size)
-        self._spaces = spaces
-        self._passages = passages
-        self._requests_at_once = requests_at_once
-
-    def complete(self, embedding_state: EmbeddingState) -> None:
-        """Let a target that is complete answer."""
-        activate_complete(self._graph, embedding_state)
-
-    def _model(self, run: JobRun, space: Space) -> SpaceModel:
-        fresh = run.job.forced_at is not None
-        return SpaceModel(
-            self._spaces, space, self._passages, fresh=fresh, requests_at_once=self._requests_at_once
-        )
-
-
-# What is embedded by one text each, and walked in the order of its ids.
-
-EmbeddedTexts = Sequence[tuple[DueText, NDArray[np.float32]]]
-
-
-class TextTarget(EmbeddingTarget[DueText, EmbeddedTexts]):
-    """All but finding and writing them."""
-
-    def __init__(self, graph: Graph, space: Space, wanted: Wanted, model: SpaceModel) -> None:
-        self._graph = graph
-        self._space = space.at("")
-        self._wanted = wanted
-        self._model = model
-
-    @property
-    def model(self) -> SpaceModel:
-        return self._model
-
-    def count(self) -> int:
-        return count_due(self._graph, self._wanted)
-
-    def embed(self, items: Sequence[DueText]) -> EmbeddedTexts:
-        """Embed as much of each text as the model takes.
-
-        Raises:
-            EmbeddingUnavailable, ConfigurationError: the model does not answer.
-            RejectedText: one of the texts is refused.
-        """
-        embedder = self._model.opened.embedder()
-        texts = [_fitting(embedder, each.text) for each in items]
-        try:
-            vectors = self._model.embed(texts)
-        except RejectedTexts as error:
-            named = zip((each.identity for each in items), texts, strict=True)
-            raise blame_items(error, named) from error
-        return list(zip(items, vectors, strict=True))
-
-    def characters(self, items: Sequence[DueText]) -> int:
-        """How long their texts are together."""
-        return sum(len(each.text) for each in items)
-
-    def reject(self, tx: Transaction, item: DueText, reason: str) -> None:
-        """Mark one that the model does not take."""
-        texts = {"identity": item.identity, "text_hash": item.text_hash}
-        reject(tx, self._space, self._wanted.mark, **texts, reason=reason)
-
-
-def _fitting(embedder: Embedder, text: str) -> str:
-    """As much of a text as the model takes: what matters stands at its beginning."""
-    spans = embedder.spans(text)
-    return text[: spans[0][1]] if spans else text
 
 
 # Sources that are embedded: planned as chunks, embedded, and written with their marks.
@@ -599,13 +617,9 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         self._graph = graph
         self._plan = plan
         self._wanted = replace(wanted, selection="missing") if new_only else wanted
-        self._model = model
+        self.model = self._model = model
         self._contexts = contexts
         self._planning = threading.Lock()
-
-    @property
-    def model(self) -> SpaceModel:
-        return self._model
 
     def due(self, after: str, limit: int) -> list[SourceText]:
         return due_sources(self._graph, self._wanted, after=reading_place(after), limit=limit)
@@ -625,7 +639,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         alone = _alone(planned)
         chunks = [each for each in planned if id(each) not in {id(one) for one in alone.values()}]
         places = [each.place(key) for each in chunks]
-        fresh = self.model.fresh or any(source.renewed for source in items)
+        fresh = self._model.fresh or any(source.renewed for source in items)
         there = set[str]() if fresh else self._there(chunks)
         new = [
             (each, place) for each, place in zip(chunks, places, strict=True) if place.chunk_id not in there
@@ -633,7 +647,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         texts = (*alone.values(), *(each for each, _ in new))
         passages = [each.within or contextual(each.before, each.text) for each in texts]
         try:
-            vectors = self.model.embed(passages, fresh=fresh)
+            vectors = self._model.embed(passages, fresh=fresh)
         except RejectedTexts as error:
             pairs = zip(texts, passages, strict=True)
             named = ((source.source_id, passage) for each, passage in pairs for source in each.sources)
@@ -666,7 +680,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
 
     @cached_property
     def _planner(self) -> Planner:
-        config, embedder = self._plan.config, self.model.opened.embedder()
+        config, embedder = self._plan.config, self._model.opened.embedder()
         return Planner(self._graph, config, embedder, self._contexts.sentence_vectors(config))
 
     def _planned(self, items: Sequence[SourceText]) -> tuple[list[PlannedChunk], dict[str, str | None]]:
@@ -713,7 +727,6 @@ def _covered_sources(chunks: Sequence[PlannedChunk]) -> list[SourceText]:
 
 # The job that embeds an ontology's sources: fetch due -> chunk -> embed -> write, batch by batch.
 
-KIND = SOURCE_EMBEDDING
 DIVIDED_FROM = 1000
 """A job of so many sources is divided among the workers there are: half a minute of a local model's work."""
 PARTS: Final = (":2", "2:4", "4:6", "6:8", "8:a", "a:c", "c:e", "e:")
@@ -724,7 +737,7 @@ PARTS_SECONDS = 5.0
 """How often a divided job looks whether its parts have ended."""
 
 
-class SourceEmbedding(TextEmbeddingJob[SourceText, EmbeddedBatch]):
+class SourceEmbedding(EmbeddingJob):
     """Handles jobs of kind `source_embedding`.
 
     Memory is bounded by the batches of sources that are embedded at once, or by one document each where
@@ -733,77 +746,66 @@ class SourceEmbedding(TextEmbeddingJob[SourceText, EmbeddedBatch]):
     ontologies goes before it.
     """
 
-    kind = KIND
-
-    def __init__(
-        self,
-        graph: Graph,
-        spaces: SpaceRegistry,
-        contexts: Contexts,
-        passages: CachedPassages,
-        batch_size: int,
-        *,
-        requests_at_once: int = 1,
-    ) -> None:
-        super().__init__(graph, spaces, passages, batch_size, requests_at_once=requests_at_once)
+    def __init__(self, graph: Graph, contexts: Contexts, models: TextModels, batch_size: int) -> None:
+        super().__init__(graph, "source", models, batch_size)
         self._contexts = contexts
+        self._texts = models
 
     def targets(
-        self, run: JobRun, embedding_state: EmbeddingState, *, divided: bool = False, new_only: bool = False
+        self, run: JobRun, state: EmbeddingState, *, divided: bool = False, new_only: bool = False
     ) -> list[SourceTarget]:
-        """The sources by each plan; while parts make the target, by what answers meanwhile."""
-        plans = embedding_state.plans[:-1] if divided else embedding_state.plans
-        kept = [embedding_state.target] if run.job.part else plans
-        return [self._target(run, embedding_state, plan, new_only=new_only) for plan in kept]
+        """Return the pending sources by plan, without the target while parts embed it."""
+        job = run.job
+        first, _, end = job.part.partition(":")
+        plans = state.texts[:-1] if divided else state.texts
+        return [
+            SourceTarget(
+                self._graph,
+                plan,
+                plan.wanted(job.selection, job.forced_at, (first, end)),
+                self._texts(plan.space, job.forced_at is not None),
+                self._contexts,
+                new_only=new_only,
+            )
+            for plan in ([state.target] if job.part else plans)
+        ]
 
-    def _target(
-        self, run: JobRun, embedding_state: EmbeddingState, plan: Plan, *, new_only: bool
-    ) -> SourceTarget:
-        first, _, end = run.job.part.partition(":")
-        wanted = embedding_state.wanted(
-            plan, selection=run.job.selection, forced_at=run.job.forced_at, within=(first, end)
-        )
-        model = self._model(run, plan.space)
-        return SourceTarget(self._graph, plan, wanted, model, self._contexts, new_only=new_only)
-
-    def _go_over(self, run: JobRun, embedding_state: EmbeddingState) -> bool:
+    def _go_over(self, run: JobRun, state: EmbeddingState) -> bool:
         resumed = run.cursor not in {"", DIVIDED}
-        divided = self._divide(run, embedding_state)
-        over = self._pass(run, embedding_state)
-        if not self._gone_over(over, run, embedding_state, divided=divided):
+        divided = self._divide(run, state)
+        over = self._pass(run, state)
+        if not self._gone_over(over, run, state, divided=divided):
             return True
         if divided:
             run.pause(PARTS_SECONDS)
         if not over.is_current():
             return True
-        crossing = any(
-            plan.config.crosses_sources for plan in embedding_state.plans
-        )  # a neighbour may be due again
-        if (resumed or over.passed_over or crossing) and left(self.targets(run, embedding_state)):
+        crossing = any(plan.config.crosses_sources for plan in state.texts)  # a neighbour may be due again
+        if (resumed or over.passed_over or crossing) and left(self.targets(run, state)):
             return over.written > 0 or resumed
         if not run.job.part:
-            self.complete(embedding_state)
+            self._complete(state)
         return False
 
     def _gone_over(
         self,
-        over: EmbeddingPass[SourceText, EmbeddedBatch],
+        over: EmbeddingPass[Any, Any],
         run: JobRun,
-        embedding_state: EmbeddingState,
+        state: EmbeddingState,
         *,
         divided: bool,
     ) -> bool:
         """Go over what is new, then over the rest; False when more came in between, which goes first."""
         if run.job.rank == FIRST and run.job.selection == "due":
-            over.through_all(self.targets(run, embedding_state, divided=divided, new_only=True))
-            if not (over.is_current() and left(self.targets(run, embedding_state, divided=divided))):
+            over.through_all(self.targets(run, state, divided=divided, new_only=True))
+            if not (over.is_current() and left(self.targets(run, state, divided=divided))):
                 return True
             if not run.lower(STALE):
                 return False
-        over.through_all(self.targets(run, embedding_state, divided=divided))
+        over.through_all(self.targets(run, state, divided=divided))
         return True
 
-    def _divide(self, run: JobRun, embedding_state: EmbeddingState) -> bool:
+    def _divide(self, run: JobRun, state: EmbeddingState) -> bool:
         """Whether others are to do parts of it; made once a round, when there is enough to share.
 
         Where several requests are under way at once, the provider is waited for, not a worker's cores.
@@ -812,135 +814,12 @@ class SourceEmbedding(TextEmbeddingJob[SourceText, EmbeddedBatch]):
             return False
         if unfinished := bool(run.unfinished_parts()):
             return unfinished
-        if self._model(run, embedding_state.target.space).at_once > 1:
+        if self._texts(state.target.space, False).at_once > 1:
             return False
-        if run.cursor or (run.job.total - run.job.done < DIVIDED_FROM and embedding_state.serving is None):
+        if run.cursor or (run.job.total - run.job.done < DIVIDED_FROM and state.serving is None):
             return False
-        due = [target.count() for target in self.targets(run, embedding_state)]
+        due = [target.count() for target in self.targets(run, state)]
         run.expect(sum(due))
         if due[-1] >= DIVIDED_FROM:
             run.divide(PARTS, after=DIVIDED)
         return due[-1] >= DIVIDED_FROM
-
-
-# Concepts that are embedded: by their label and what is said of them.
-
-Merge = Callable[[Iterable[str]], object]
-"""Merges concepts with those that are the same."""
-
-
-class ConceptTarget(TextTarget):
-    """The concepts of an ontology that are due in a space, in the order of their ids."""
-
-    noun = "concept"
-
-    def __init__(
-        self, graph: Graph, plan: ConceptPlan, wanted: Wanted, model: SpaceModel, merge: Merge
-    ) -> None:
-        """`merge`: given the ids of each batch that is written."""
-        super().__init__(graph, plan.space, wanted, model)
-        self.name = f"{plan.space.slug}={plan.mark.value}"
-        self._plan = plan
-        self._merge = merge
-        self._written: list[str] = []
-
-    def due(self, after: str, limit: int) -> list[DueText]:
-        return due_concepts(self._graph, self._wanted, after=after, limit=limit)
-
-    def write(self, tx: Transaction, batch: EmbeddedTexts) -> int:
-        """Write the vectors of those whose text is still the same; how many."""
-        self._written = write_concept_vectors(tx, self._plan, batch)
-        return len(self._written)
-
-    def committed(self) -> None:
-        """Merge what was written with what is the same."""
-        self._merge(self._written)
-
-    def resume(self, place: str, limit: int) -> None:
-        """Merge the last batch: a worker may have died before it did."""
-        self._merge(concepts_before(self._graph, self._plan, place, limit))
-
-
-# The job that embeds an ontology's concepts, and has those merged that turn out to be one.
-
-MergeNear = Callable[[Graph, Space, str, Iterable[str]], int]
-"""Links concepts of an ontology with what is near by vectors of a space, and merges those that are the same;
-how many went."""
-LinkNear = Callable[[Graph, Space, str, Iterable[str]], object]
-"""Links them only."""
-
-
-class ConceptEmbedding(TextEmbeddingJob[DueText, EmbeddedTexts]):
-    """Handles jobs of kind `concept_embedding`."""
-
-    kind = CONCEPT_EMBEDDING
-
-    def __init__(
-        self,
-        graph: Graph,
-        spaces: SpaceRegistry,
-        passages: CachedPassages,
-        batch_size: int,
-        merge_near: MergeNear,
-        *,
-        link_near: LinkNear,
-        requests_at_once: int = 1,
-    ) -> None:
-        super().__init__(graph, spaces, passages, batch_size, requests_at_once=requests_at_once)
-        self._merge_near = merge_near
-        self._link_near = link_near
-
-    def targets(self, run: JobRun, embedding_state: EmbeddingState) -> list[ConceptTarget]:
-        """The concepts of each space that is kept up."""
-        return [self._target(run, plan) for plan in embedding_state.concept_plans]
-
-    def _target(self, run: JobRun, plan: ConceptPlan) -> ConceptTarget:
-        wanted = plan.wanted(run.job.selection, run.job.forced_at)
-        model = self._model(run, plan.space)
-        return ConceptTarget(self._graph, plan, wanted, model, lambda ids: self._merge(plan, ids))
-
-    def _merge(self, plan: ConceptPlan, concept_ids: Iterable[str]) -> None:
-        """Merge by what answers: a space that is being built does not decide over the graph yet."""
-        if plan.space.slug == plan.answering.slug:
-            self._merge_near(self._graph, plan.space, plan.ontology, concept_ids)
-        else:
-            self._link_near(self._graph, plan.space, plan.ontology, concept_ids)
-
-
-# Relationships that are embedded by what they say, and their types by their names.
-
-
-class EdgeTarget(TextTarget):
-    """What is due in a space of an ontology's relationships, or of their types, in the order of their ids."""
-
-    noun = "relationship"
-    is_written_together = True
-
-    def __init__(self, graph: Graph, plan: EdgePlan, wanted: Wanted, model: SpaceModel) -> None:
-        super().__init__(graph, plan.space, wanted, model)
-        self.name = f"{plan.label}={plan.space.slug}={plan.mark.value}"
-        self._plan = plan
-
-    def due(self, after: str, limit: int) -> list[DueText]:
-        return due_edges(self._graph, self._wanted, after=after, limit=limit)
-
-    def write(self, tx: Transaction, batch: EmbeddedTexts) -> int:
-        """Write the vectors of those whose text is still the same; how many."""
-        return write_edge_vectors(tx, self._plan, batch)
-
-
-# The job that embeds what an ontology's sources state of concepts.
-
-
-class EdgeEmbedding(TextEmbeddingJob[DueText, EmbeddedTexts]):
-    """Handles jobs of kind `edge_embedding`."""
-
-    kind = EDGE_EMBEDDING
-
-    def targets(self, run: JobRun, embedding_state: EmbeddingState) -> list[EdgeTarget]:
-        """The relationships, and their types, of each space that is kept up."""
-        return [self._target(run, plan) for plan in embedding_state.edge_plans]
-
-    def _target(self, run: JobRun, plan: EdgePlan) -> EdgeTarget:
-        wanted = plan.wanted(run.job.selection, run.job.forced_at)
-        return EdgeTarget(self._graph, plan, wanted, self._model(run, plan.space))

@@ -36,8 +36,8 @@ from kg_api.search.notes import Stopwatch
 from kg_api.search.present import read_windows
 from kg_api.search.question import filter_by
 from kg_api.search.service import SearchService
-from kg_api.spaces.plans import OntologySnapshot, PlanWatch
 from kg_api.spaces.registry import SpaceRegistry, token_counter
+from kg_api.spaces.snapshot import OntologySnapshot, snapshots_of
 
 # What is shown to the language model: hits that are near enough, and what is around them. Pure.
 
@@ -350,7 +350,7 @@ class AnswerService:
         self._spaces = spaces
         self._search = search
         self._model = model
-        self._plans = PlanWatch(graph)
+        self._plans = snapshots_of(graph)
         self._places = threading.BoundedSemaphore(MAX_AT_ONCE)
 
     def answer(self, request: AnswerRequest) -> Answered:

@@ -35,8 +35,8 @@ from kg_api.search.question import SimilarityFilter, filter_by
 from kg_api.search.rank import limit_per_group, near_duplicates
 from kg_api.search.service import SearchService
 from kg_api.spaces.open_spaces import FAULTS
-from kg_api.spaces.plans import OntologySnapshot, PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
+from kg_api.spaces.snapshot import OntologySnapshot, snapshots_of
 from kg_api.text.borders import divide, sentences, trim
 from kg_api.text.cutting import Measure, words
 from kg_api.text.documents import parse
@@ -574,7 +574,7 @@ class AugmentService:
     def __init__(self, graph: Graph, spaces: SpaceRegistry, search: SearchService) -> None:
         self._spaces = spaces
         self._search = search
-        self._plans = PlanWatch(graph)
+        self._plans = snapshots_of(graph)
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="augment")
 
     def close(self) -> None:

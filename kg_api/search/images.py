@@ -17,7 +17,6 @@ from kg_api.graph.client import Graph
 from kg_api.graph.filters import RememberedFilters
 from kg_api.graph.images import having_images
 from kg_api.graph.library import find_source
-from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
 from kg_api.graph.search import Filters
 from kg_api.graph.similar import NearestPictures, hashes_of, places_of, vectors_in, vectors_of
 from kg_api.graph.spaces import Space
@@ -41,7 +40,7 @@ from kg_api.search.scope import choose
 from kg_api.search.service import SearchService
 from kg_api.spaces.images import ImageSpaceRegistry, group_by_space
 from kg_api.spaces.open_spaces import FAULTS
-from kg_api.spaces.plans import OntologySnapshot, PlanWatch
+from kg_api.spaces.snapshot import OntologySnapshot, snapshots_of
 
 # A picture whose like is looked for: one that is stored, or one that was sent.
 
@@ -189,8 +188,8 @@ class ImageLanes:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._indexes = IndexWatch(graph)
-        self._progress = EmbeddingWatch(graph, "image_embedding")
+        self._indexes = snapshots_of(graph)
+        self._progress = self._indexes.progress("image_embedding")
 
     def find(
         self,
@@ -244,7 +243,7 @@ class ImageLanes:
 
     def _note_under_way(self, scope: _Scope, space: Space, names: Sequence[str], lanes: LanesFound) -> None:
         """Some have a vector already; the others are compared by their looks."""
-        progress = self._progress.read()
+        progress = self._progress.recent()
         waiting = [name for name in names if name in progress]
         if waiting and (left := hashes_of(self._graph, waiting, scope.filters, MAX_HASHED, without=space)):
             lanes.hashes |= left
@@ -378,7 +377,7 @@ class ImageSearchService:
         self._reader = reader
         self._read_blob = read_blob
         self._remembered = RememberedFilters(graph)
-        self._plans = PlanWatch(graph)
+        self._plans = snapshots_of(graph)
         self._lanes = ImageLanes(graph)
 
     def search(self, request: ImageSearch) -> ImageHits:

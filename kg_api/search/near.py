@@ -23,7 +23,7 @@ from kg_api.schemas.search import Degradation, MatchedChunk, Place
 from kg_api.schemas.similarity import Duplicate, RepeatedText, SimilarSearch, SimilarSource
 from kg_api.search.rank import MIN_OVERLAP, PlaceReader, near_duplicates, overlap
 from kg_api.search.retrieve import strip_chunk
-from kg_api.spaces.plans import OntologySnapshot
+from kg_api.spaces.snapshot import OntologySnapshot
 
 # From what is near to a source to what is told of it: each source once, near-duplicates together. Pure.
 

@@ -18,7 +18,7 @@ from kg_api.schemas.metadata import moments_of
 from kg_api.schemas.search import Degradation
 from kg_api.schemas.similarity import MapCommunity, MapDocument, PassageMap
 from kg_api.search.notes import Stopwatch
-from kg_api.spaces.plans import OntologySnapshot
+from kg_api.spaces.snapshot import OntologySnapshot
 
 # From vectors to two dimensions, by the principal components of a part of them. Pure.
 

@@ -14,7 +14,6 @@ from kg_api.errors import InvalidInput
 from kg_api.graph.client import Graph
 from kg_api.graph.filters import RememberedFilters
 from kg_api.graph.fulltext import MAX_TERMS, fuzzy_queries, lucene_queries, synonyms_in, terms, word_pairs
-from kg_api.graph.readiness import IndexWatch
 from kg_api.graph.search import CROWDED, MAX_CHUNKS, TEXT_INDEX, Filters, SpaceVectors
 from kg_api.graph.similar import count_sources
 from kg_api.graph.spaces import Space
@@ -43,8 +42,8 @@ from kg_api.search.question import (
     require_space,
 )
 from kg_api.search.scope import Scope, choose, scope_of
-from kg_api.spaces.plans import OntologySnapshot, PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
+from kg_api.spaces.snapshot import OntologySnapshot, Snapshots
 
 # Pages of a search: each one gives what those before it have not given.
 
@@ -394,8 +393,8 @@ class SearchPlanner:
         graph: Graph,
         spaces: SpaceRegistry,
         hyde: Hyde,
-        plans: PlanWatch,
-        indexes: IndexWatch,
+        plans: Snapshots,
+        indexes: Snapshots,
         *,
         pictures: PictureQuestions,
     ) -> None:

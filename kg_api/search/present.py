@@ -44,8 +44,8 @@ from kg_api.search.retrieve import (
     to_matched_chunk,
     to_parent_chunk,
 )
-from kg_api.spaces.plans import PlanWatch
 from kg_api.spaces.registry import ModelTokenCounter, SpaceRegistry, token_counter
+from kg_api.spaces.snapshot import Snapshots
 
 # Reading a document from a place on.
 
@@ -56,7 +56,7 @@ AT_ONCE = 200
 class ParagraphReader:
     """Gives a document's paragraphs in order, as many as a budget of tokens allows."""
 
-    def __init__(self, graph: Graph, spaces: SpaceRegistry, plans: PlanWatch) -> None:
+    def __init__(self, graph: Graph, spaces: SpaceRegistry, plans: Snapshots) -> None:
         self._graph = graph
         self._spaces = spaces
         self._plans = plans
@@ -292,7 +292,7 @@ def _window(run: Sequence[Place], ranks: Mapping[str, int], tokens: Mapping[str,
 class Reader:
     """Gives sources their neighbours, as many as a budget of tokens allows."""
 
-    def __init__(self, graph: Graph, spaces: SpaceRegistry, plans: PlanWatch) -> None:
+    def __init__(self, graph: Graph, spaces: SpaceRegistry, plans: Snapshots) -> None:
         self._graph = graph
         self._spaces = spaces
         self._plans = plans

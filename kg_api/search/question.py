@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from kg_api.errors import ConfigurationError, Conflict, InvalidInput, LlmFailed, LlmUnavailable, OtherModel
 from kg_api.graph.client import Graph
 from kg_api.graph.images import having_images
-from kg_api.graph.readiness import IndexWatch
 from kg_api.graph.search import Filters
 from kg_api.graph.spaces import Space
 from kg_api.providers.chat import Ask, LanguageModel, hypothetical_answers
@@ -23,7 +22,7 @@ from kg_api.schemas.search import Degradation, SourceSearch
 from kg_api.search.scope import Scope
 from kg_api.spaces.images import ImageSpaceRegistry, group_by_space
 from kg_api.spaces.open_spaces import FAULTS, OpenSpace
-from kg_api.spaces.plans import OntologySnapshot
+from kg_api.spaces.snapshot import OntologySnapshot, Snapshots
 from kg_api.text.cutting import words
 
 # HyDE: a question is searched for by answers that a language model imagines, besides itself.
@@ -140,7 +139,7 @@ class PictureVector:
 class PictureQuestions:
     """Embeds questions for pictures, where there are any and a model reads text; else it does nothing."""
 
-    def __init__(self, graph: Graph, images: ImageSpaceRegistry | None, indexes: IndexWatch) -> None:
+    def __init__(self, graph: Graph, images: ImageSpaceRegistry | None, indexes: Snapshots) -> None:
         self._graph = graph
         self._images = images
         self._indexes = indexes

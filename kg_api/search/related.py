@@ -11,7 +11,6 @@ from kg_api.concepts.search import none_yet, reciprocal_rank_fusion
 from kg_api.graph.client import Graph
 from kg_api.graph.filters import RememberedFilters
 from kg_api.graph.library import find_source, neighbours
-from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
 from kg_api.graph.search import TEXT_INDEX, Filters, LaneHit, NearestPassages, SeedPassage, by_concepts
 from kg_api.graph.similar import NearestPictures, VectorPart, places_of, vectors_in, vectors_of
 from kg_api.graph.spaces import Space
@@ -25,7 +24,7 @@ from kg_api.search.question import PictureQuestions, PictureVector
 from kg_api.search.retrieve import PASSAGE
 from kg_api.search.scope import choose_sources
 from kg_api.spaces.images import ImageSpaceRegistry, group_by_space, is_one_space
-from kg_api.spaces.plans import OntologySnapshot, PlanWatch
+from kg_api.spaces.snapshot import OntologySnapshot, snapshots_of
 
 # The ways that lead from a picture to passages and from a passage to pictures.
 
@@ -167,7 +166,7 @@ class SeenLane:
 
     def __init__(self, graph: Graph, images: ImageSpaceRegistry | None) -> None:
         self._graph = graph
-        self._indexes = IndexWatch(graph)
+        self._indexes = snapshots_of(graph)
         self._questions = PictureQuestions(graph, images, self._indexes)
 
     def find(self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]) -> list[Found]:
@@ -242,9 +241,8 @@ class RelatedService:
         self._graph = graph
         self._seeing = SeenLane(graph, images)
         self._remembered = RememberedFilters(graph)
-        self._plans = PlanWatch(graph)
-        self._indexes = IndexWatch(graph)
-        self._progress = EmbeddingWatch(graph)
+        self._plans = self._indexes = snapshots_of(graph)
+        self._progress = self._indexes.progress()
 
     def related(self, source_id: str, request: RelatedSearch) -> RelatedSources:
         """Find what goes with a source. What could not be done is told.
@@ -312,7 +310,7 @@ class RelatedService:
         waiting = self._indexes.populating(*names)  # of pictures every vector is compared, without an index
         told += _filling(waiting)
         told += [each for each in scope.degradations() if each not in told]
-        told += under_way(self._progress.read(), scope.ontologies)
+        told += under_way(self._progress.recent(), scope.ontologies)
         slots = [(space, names) for space, names in scope.slots if space.index_name not in waiting]
         return near_vectors(self._graph, asked, parts, slots, "words")
 

@@ -16,7 +16,6 @@ from kg_api.concepts.search import EMBEDDING, EXTRACTION, none_yet, start_embedd
 from kg_api.errors import Unavailable
 from kg_api.graph.client import Graph, Lookup, Row
 from kg_api.graph.concept_vectors import least_near
-from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
 from kg_api.graph.search import (
     ChunkText,
     ConceptLaneHit,
@@ -45,6 +44,7 @@ from kg_api.schemas.search import Degradation, MatchedChunk, Place, Ranks, Respe
 from kg_api.schemas.spaces import USUAL, SimilarityCalibration
 from kg_api.schemas.vocabulary import GroupBy
 from kg_api.search.plan import SearchPlan, Wording
+from kg_api.spaces.snapshot import Snapshots, snapshots_of
 from kg_api.suggestions import UNSPACED
 
 # Hits: what lanes find, what brought it to its place, and what it says. Pure.
@@ -364,11 +364,11 @@ TOO_MANY = (
 class ConceptLane:
     """Finds sources through concepts: it goes on from what the other lanes found."""
 
-    def __init__(self, graph: Graph, indexes: IndexWatch) -> None:
+    def __init__(self, graph: Graph, indexes: Snapshots) -> None:
         self._graph = graph
         self._indexes = indexes
-        self._extraction = EmbeddingWatch(graph, "concept_extraction")
-        self._embedding = EmbeddingWatch(graph, "concept_embedding")
+        self._extraction = snapshots_of(graph).progress("concept_extraction")
+        self._embedding = snapshots_of(graph).progress("concept_embedding")
 
     def retrieve(self, plan: SearchPlan, seeds: Sequence[Seed], best: Sequence[LaneHit]) -> list[LaneHit]:
         """Find as many sources as the plan is deep.
@@ -409,8 +409,8 @@ class ConceptLane:
         """
         meanings, names = meanings_of(plan), plan.scope.names
         told = [
-            *under_way(self._extraction.read(), names, EXTRACTION),
-            *under_way(self._embedding.read(), names, EMBEDDING),
+            *under_way(self._extraction.recent(), names, EXTRACTION),
+            *under_way(self._embedding.recent(), names, EMBEDDING),
             *(start_embedding(self._graph, plan.known, names) if meanings or plan.request.graph else ()),
         ]
         spaces = plan.scope.models if plan.request.graph else [each.space for each in meanings]
@@ -547,11 +547,11 @@ Fuse = Callable[[SearchPlan, Candidates], Sequence[Hit]]
 class Retriever:
     """Asks the lanes, in the caller's thread; the question's own concepts beside them."""
 
-    def __init__(self, graph: Graph, indexes: IndexWatch, fuse: Fuse) -> None:
+    def __init__(self, graph: Graph, indexes: Snapshots, fuse: Fuse) -> None:
         self._graph = graph
         self._fuse = fuse
         self._concepts = ConceptLane(graph, indexes)
-        self._progress = EmbeddingWatch(graph)
+        self._progress = snapshots_of(graph).progress()
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="seeds")
 
     def close(self) -> None:
@@ -630,7 +630,7 @@ class Retriever:
 
     def _under_way(self, plan: SearchPlan) -> Iterator[Degradation]:
         within = {name for each in plan.scope.spaces for name in each.filters.ontologies or ()}
-        progress = {name: at for name, at in self._progress.read().items() if not within or name in within}
+        progress = {name: at for name, at in self._progress.recent().items() if not within or name in within}
         for name, at in list(progress.items())[:MAX_TOLD]:
             far = f"{at.done} of {at.total} sources"
             effect = f"{name}: embedding is under way ({far}); what is not embedded is not found by meaning"

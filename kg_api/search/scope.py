@@ -21,7 +21,7 @@ from kg_api.graph.spaces import Space
 from kg_api.schemas.filters import Clause
 from kg_api.schemas.search import Degradation, SourceSearch
 from kg_api.schemas.spaces import FIRST_SLUG, SimilarityCalibration
-from kg_api.spaces.plans import OntologySnapshot
+from kg_api.spaces.snapshot import OntologySnapshot
 
 # The documents that a search names, or that its conditions choose, before it looks for anything.
 

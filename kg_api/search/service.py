@@ -8,7 +8,6 @@ from dataclasses import replace
 from kg_api.concepts.search import find_concepts, start_embedding
 from kg_api.errors import InvalidInput
 from kg_api.graph.client import Graph
-from kg_api.graph.readiness import IndexWatch
 from kg_api.graph.search import WORDS_INDEX
 from kg_api.graph.spaces import Space
 from kg_api.schemas.answers import HybridHits, HybridSearch
@@ -35,8 +34,8 @@ from kg_api.search.rank import (
 )
 from kg_api.search.retrieve import Candidates, Ranking, Retriever, meanings_of
 from kg_api.spaces.images import ImageSpaceRegistry
-from kg_api.spaces.plans import PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
+from kg_api.spaces.snapshot import snapshots_of
 
 # Search in four nouns: plan -> retrieve -> rank -> present.
 
@@ -53,7 +52,7 @@ class SearchService:
         images: ImageSpaceRegistry | None = None,
     ) -> None:
         self._graph = graph
-        plans, indexes = PlanWatch(graph), IndexWatch(graph)
+        plans = indexes = snapshots_of(graph)
         pictures = PictureQuestions(graph, images, indexes)
         self._planner = SearchPlanner(graph, spaces, hyde or Hyde(), plans, indexes, pictures=pictures)
         self._retriever = Retriever(graph, indexes, fuse_lanes)
@@ -163,7 +162,7 @@ class HybridService:
     def __init__(self, graph: Graph, search: SearchService) -> None:
         self._graph = graph
         self._search = search
-        self._indexes = IndexWatch(graph)
+        self._indexes = snapshots_of(graph)
 
     def search(self, request: HybridSearch) -> HybridHits:
         """Find both. What could not be done is told in `degraded`.

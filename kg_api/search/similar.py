@@ -12,7 +12,6 @@ from kg_api.errors import InvalidInput, TooBusy, Unavailable
 from kg_api.graph.client import Graph
 from kg_api.graph.filters import RememberedFilters
 from kg_api.graph.library import find_document, find_source
-from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
 from kg_api.graph.search import TEXT_INDEX, Filters
 from kg_api.graph.similar import (
     NearSource,
@@ -59,7 +58,8 @@ from kg_api.search.plan import MAX_EXACT
 from kg_api.search.rank import MIN_OVERLAP, overlap
 from kg_api.search.scope import Chosen, choose_documents, choose_sources
 from kg_api.search.source_graph import build_graph
-from kg_api.spaces.plans import OntologySnapshot, PlanWatch, read_embedding_state
+from kg_api.spaces.plans import read_embedding_state
+from kg_api.spaces.snapshot import OntologySnapshot, ProgressReading, Snapshots, snapshots_of
 
 # Which documents are like a document: by the passages of both that are near to each other.
 
@@ -81,7 +81,7 @@ def similar_documents(
     request: SimilarDocumentSearch,
     known: OntologySnapshot,
     *,
-    watches: tuple[IndexWatch, EmbeddingWatch],
+    watches: tuple[Snapshots, ProgressReading],
     among: Callable[[Comparable, str], Comparable],
 ) -> SimilarDocuments:
     """Find the documents that are most like one.
@@ -131,7 +131,7 @@ def similar_documents(
         degraded=[
             *_describe_left_out(places, total, len(asked)),
             *scope.degradations(),
-            *under_way(progress.read(), scope.ontologies),
+            *under_way(progress.recent(), scope.ontologies),
         ],
         timings_ms=watch.milliseconds(),
     )
@@ -223,9 +223,8 @@ class SimilarityService:
         self._graph = graph
         self._remembered = RememberedFilters(graph)
         self._maps = threading.BoundedSemaphore(MAX_MAPS_AT_ONCE)
-        self._plans = PlanWatch(graph)
-        self._indexes = IndexWatch(graph)
-        self._progress = EmbeddingWatch(graph)
+        self._plans = self._indexes = snapshots_of(graph)
+        self._progress = self._indexes.progress()
 
     def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
         """Find passages of other documents that are like a source. What could not be done is told.
@@ -251,7 +250,11 @@ class SimilarityService:
             by="vector",
             space=scope.space.slug,
             sources=sources,
-            degraded=[*degraded, *scope.degradations(), *under_way(self._progress.read(), scope.ontologies)],
+            degraded=[
+                *degraded,
+                *scope.degradations(),
+                *under_way(self._progress.recent(), scope.ontologies),
+            ],
             timings_ms=watch.milliseconds(),
         )
 

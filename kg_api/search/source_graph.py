@@ -16,7 +16,6 @@ from kg_api.graph.documents import documents_called
 from kg_api.graph.filters import RememberedFilters
 from kg_api.graph.library import sources_called
 from kg_api.graph.proposals import links_among
-from kg_api.graph.readiness import EmbeddingWatch
 from kg_api.graph.search import Filters
 from kg_api.graph.similar import (
     NearSource,
@@ -42,7 +41,7 @@ from kg_api.search.near import (
 from kg_api.search.notes import Stopwatch
 from kg_api.search.rank import near_duplicates
 from kg_api.search.scope import Chosen, choose_sources
-from kg_api.spaces.plans import OntologySnapshot
+from kg_api.spaces.snapshot import OntologySnapshot, ProgressReading
 
 # Which of some sources are nearest to which: every pair is compared, so nothing is missed. Pure.
 
@@ -276,7 +275,7 @@ def build_graph(
     remembered: RememberedFilters,
     request: GraphRequest,
     known: OntologySnapshot,
-    progress: EmbeddingWatch,
+    progress: ProgressReading,
 ) -> SourceGraph:
     """Choose the nodes, read their vectors, and compare every pair.
 
@@ -311,7 +310,7 @@ def build_graph(
         spaces=spaces,
         degraded=[
             *_describe_degradations(nodes, vectors, spaces),
-            *under_way(progress.read(), {place.ontology for place in places}),
+            *under_way(progress.recent(), {place.ontology for place in places}),
         ],
         timings_ms=watch.milliseconds(),
     )

@@ -11,6 +11,7 @@ from kg_api.errors import ConfigurationError, InvalidInput
 from kg_api.graph.cache import read_contexts, remember_contexts
 from kg_api.graph.client import Graph, portions
 from kg_api.graph.reach import reach
+from kg_api.graph.targets import Plan
 from kg_api.graph.vectors import DocumentAbout, SourceText, about_documents, sources_of_document
 from kg_api.providers.chat import (
     TOGETHER,
@@ -31,7 +32,6 @@ from kg_api.schemas.embedding import Chunking
 from kg_api.sections import LlmSettings
 from kg_api.settings import Settings
 from kg_api.spaces.cost import Before, WrittenContexts
-from kg_api.spaces.plans import Plan
 from kg_api.text.borders import SentenceVectors
 from kg_api.text.contexts import by_template, template
 from kg_api.text.sentences import sentence_borders

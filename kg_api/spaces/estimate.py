@@ -10,8 +10,6 @@ from dataclasses import asdict, dataclass, field
 
 from kg_api.errors import ConfigurationError, Conflict, InvalidInput, KgError
 from kg_api.graph.client import Graph
-from kg_api.graph.concept_vectors import sample_of_concepts
-from kg_api.graph.relations import sample_of_edges
 from kg_api.graph.spaces import (
     Space,
     StoredConfiguration,
@@ -20,18 +18,19 @@ from kg_api.graph.spaces import (
     read_configurations,
     spaces_of_new,
 )
+from kg_api.graph.targets import KINDS, Plan, sample_texts
 from kg_api.graph.vectors import DocumentAbout, SourceText, sources_of_document
-from kg_api.providers.embedding_port import Embedder, refusal_of_parts
+from kg_api.providers.embedding_port import IN_PROCESS, Embedder, refusal_of_parts
 from kg_api.providers.server_traits import list_learned
 from kg_api.schemas.embedding import SIZES, Cost
 from kg_api.schemas.spaces import EmbeddingHealth, NewSpace, SpaceHealth, SpaceInfo, SpaceState
-from kg_api.schemas.vocabulary import Modality
+from kg_api.schemas.vocabulary import EmbeddedKind, Modality
 from kg_api.spaces.contexts import Contexts
 from kg_api.spaces.cost import MILLION, CostSample, Planner, cost_of, tokens_a_second
 from kg_api.spaces.images import ImageSpaceRegistry, OpenImageSpace
 from kg_api.spaces.open_spaces import FAULTS, OpenSpace
-from kg_api.spaces.plans import Plan
 from kg_api.spaces.registry import SpaceRegistry
+from kg_api.wording import pluralize
 
 SAMPLED_DOCUMENTS = 20
 SAMPLED_SOURCES = 400
@@ -65,23 +64,15 @@ class Estimator:
             plan, sample, documents=row["documents"], sources=due, factor=due / seen if seen else 0.0
         )
 
-    def of_concepts(self, plan: Plan, *, due: int) -> Cost:
-        """For concepts of an ontology, from a sample of all; each is one text."""
-        texts = [each.text for each in sample_of_concepts(self._graph, plan.ontology, SAMPLED_SOURCES)]
-        return self._of_texts(plan, texts, due, "concepts")
-
-    def of_edges(self, plan: Plan, *, due: int) -> Cost:
-        """For relationships of an ontology, from a sample of all; each is one text."""
-        texts = [each.text for each in sample_of_edges(self._graph, plan.ontology, SAMPLED_SOURCES)]
-        return self._of_texts(plan, texts, due, "relationships")
-
-    def _of_texts(self, plan: Plan, texts: Sequence[str], due: int, noun: str) -> Cost:
+    def of_texts(self, kind: EmbeddedKind, plan: Plan, *, due: int) -> Cost:
+        """For concepts or relationships of an ontology, from a sample of all; each is one text."""
+        texts = sample_texts(self._graph, kind, plan.ontology, SAMPLED_SOURCES)
         try:
             embedder = self._spaces.of(plan.space).embedder()
             tokens = math.ceil(embedder.count_tokens(texts) * due / len(texts)) if texts and due else 0
             speed = self._measure_speed(plan, embedder) if tokens else None
         except (*FAULTS, InvalidInput) as error:
-            return _unknown_cost(0, due, error)
+            return _unknown_cost(0, due, [f"chunks and tokens could not be counted: {error}"])
         price = self._price_of(plan)
         return Cost(
             documents=0,
@@ -91,8 +82,16 @@ class Estimator:
             tokens=tokens,
             seconds=round(tokens / speed, 1) if speed else None if tokens else 0.0,
             price=None if price is None else tokens * price / MILLION,
-            notes=[f"estimated from {len(texts)} of {due} {noun}"] if len(texts) < due else [],
+            notes=[f"estimated from {len(texts)} of {due} {KINDS[kind].noun}s"] if len(texts) < due else [],
         )
+
+    def of_images(self, space: Space, due: int) -> Cost:
+        """For images, as far as that is known: providers' prices of images are not."""
+        provider = space.identity.provider
+        free = provider in IN_PROCESS
+        notes = [] if free else [f"{pluralize(due, 'picture')} go to {provider}: see its prices"]
+        unknown = _unknown_cost(0, 0, notes)
+        return unknown.model_copy(update={"chunks": due, "price": 0.0 if free else None})
 
     def of_document(self, plan: Plan, sources: Sequence[SourceText], about: DocumentAbout) -> Cost:
         """For sources of one document, which need not be stored."""
@@ -148,7 +147,7 @@ class Estimator:
             speed = self._measure_speed(plan, embedder) if chunks else known
             return cost_of(sampled, embedder, self._price_of(plan), speed, quote.written())
         except (*FAULTS, InvalidInput) as error:
-            return _unknown_cost(documents, sources, error)
+            return _unknown_cost(documents, sources, [f"chunks and tokens could not be counted: {error}"])
 
     def _measure_speed(self, plan: Plan, embedder: Embedder) -> float | None:
         """Tokens a second, measured once; None where a trial would cost money."""
@@ -158,7 +157,7 @@ class Estimator:
         return self._speeds.get(slug)
 
 
-def _unknown_cost(documents: int, sources: int, error: Exception) -> Cost:
+def _unknown_cost(documents: int, sources: int, notes: list[str]) -> Cost:
     return Cost(
         documents=documents,
         sampled_documents=0,
@@ -167,7 +166,7 @@ def _unknown_cost(documents: int, sources: int, error: Exception) -> Cost:
         tokens=0,
         seconds=None,
         price=None,
-        notes=[f"chunks and tokens could not be counted: {error}"],
+        notes=notes,
     )
 
 
@@ -255,17 +254,13 @@ class Uses:
 def _uses(configurations: Mapping[str, StoredConfiguration]) -> dict[str, Uses]:
     uses: dict[str, Uses] = {}
     for name, configured in configurations.items():
-        uses.setdefault(configured.answering.space, Uses()).answering.append(name)
-        if configured.serving is not None and configured.target.space != configured.answering.space:
-            uses.setdefault(configured.target.space, Uses()).building.append(name)
-        images = configured.images
-        uses.setdefault(images.answering, Uses()).answering.append(name)
-        if images.serving is not None:
-            uses.setdefault(images.target, Uses()).building.append(name)
-        if images.previous is not None:
-            uses.setdefault(images.previous, Uses()).previous.append(name)
-        if configured.previous is not None and configured.previous.space != configured.answering.space:
-            uses.setdefault(configured.previous.space, Uses()).previous.append(name)
+        for use in (configured.texts, configured.images):
+            answering = use.answering.space
+            uses.setdefault(answering, Uses()).answering.append(name)
+            if use.target.space != answering:
+                uses.setdefault(use.target.space, Uses()).building.append(name)
+            if use.previous is not None and use.previous.space != answering:
+                uses.setdefault(use.previous.space, Uses()).previous.append(name)
     return uses
 
 

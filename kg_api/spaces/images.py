@@ -1,4 +1,4 @@
-"""A space of pictures whose model can be asked: opened when needed, seen to be the same as ever."""
+"""Spaces of images, and which of them share their vectors with a space of texts."""
 
 from __future__ import annotations
 
@@ -10,96 +10,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kg_api.graph.client import Graph
-from kg_api.graph.spaces import Space, all_spaces, ensure_space, find_space, remember_probe
+from kg_api.graph.spaces import Space, all_spaces
 from kg_api.normal_form import normalise_width
 from kg_api.providers.embedding_port import ImageEmbedder, Pixels, Rendering, probe_picture
 from kg_api.schemas.spaces import FIRST_IMAGE_SLUG, ImageModelChoice, NewSpace, SpaceIdentity
 from kg_api.schemas.vocabulary import ImageProvider
-from kg_api.spaces.open_spaces import (
-    FAULTS,
-    OpenSpaces,
-    WatchedModel,
-    check_probe,
-    register_probed,
-    require_room,
-)
+from kg_api.spaces.open_spaces import FAULTS, OpenSpaces, WatchedModel
 
 
 class OpenImageSpace(WatchedModel[ImageEmbedder]):
-    """A space of pictures and its model. Thread-safe.
-
-    What a model elsewhere answers is used only as long as it was seen lately to be the one that made the
-    space's vectors: it is asked for the same drawn picture again.
-    """
-
-    def __init__(
-        self, graph: Graph, space: Space, open_model: Callable[[], ImageEmbedder], *, checked: bool = False
-    ) -> None:
-        """`checked`: its model has just answered as it should."""
-        super().__init__(space, open_model, checked=checked)
-        self._graph = graph
+    """A space of images and its model. The model is proven by the same drawn picture."""
 
     @property
     def rendering(self) -> Rendering:
-        """How its model wants pictures to be unpacked.
-
-        Raises:
-            As `embedder`.
-        """
+        """How its model wants images to be unpacked. Raises as `embedder`."""
         return self.embedder().rendering
 
     @property
     def reads_text(self) -> bool:
-        """Whether words find pictures in it.
-
-        Raises:
-            As `embedder`.
-        """
+        """Whether words find images in it. Raises as `embedder`."""
         return self.embedder().reads_text
 
     def check(self) -> None:
-        """Ask the model for its drawn picture and compare; the first answer of all is kept.
-
-        Raises:
-            ConfigurationError: another model answers under the same name.
-            EmbeddingUnavailable, EmbeddingFailed: it does not answer as it should.
-        """
         asked_at = time.monotonic()
         try:
-            answered = probe(self.embedder())
-            if self.space.probe is None:
-                remember_probe(self._graph, self.space, answered)
-                self.space = find_space(self._graph, self.space.slug)
-            check_probe(self.space, answered)
+            self._compare(probe(self.embedder()), asked_at)
         except FAULTS as error:
             self._leave_alone(error)
             raise
-        self._watch.proven(asked_at)
-
-    def assure(self) -> None:
-        """As `check`, unless it was just seen that the model is the same."""
-        if self._watch.is_due:
-            self.check()
 
     def embed_pixels(self, images: Sequence[Pixels]) -> NDArray[np.float32]:
-        """Embed pictures that were unpacked as `rendering` says; shape (len(images), dimensions).
+        """Embed images that were unpacked as `rendering` says; shape (len(images), dimensions).
 
         Raises:
-            As `ImageEmbedder.embed_images`; ConfigurationError also when another model answers.
+            As `ImageEmbedder.embed_images`; ConfigurationError also if another model answers.
         """
         return self._asked(lambda: self.embedder().embed_images(images))
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Embed words that are to find pictures; shape (dimensions,).
+        """Embed words that are to find images; shape (dimensions,).
 
         Raises:
-            As `ImageEmbedder.embed_query`; ConfigurationError also when another model answers.
+            As `ImageEmbedder.embed_query`; ConfigurationError also if another model answers.
         """
         return self._asked(lambda: self.embedder().embed_query(normalise_width(text)))
 
     def _asked(self, ask: Callable[[], NDArray[np.float32]]) -> NDArray[np.float32]:
-        """What a model answers that is as it was; one that just failed is left alone for a few seconds."""
-        if failure := self._watch.rests:
+        if failure := self._breaker.open_failure:
             raise failure.again()
         self.assure()
         try:
@@ -110,24 +67,21 @@ class OpenImageSpace(WatchedModel[ImageEmbedder]):
 
 
 def probe(embedder: ImageEmbedder) -> NDArray[np.float32]:
-    """What a model answers to the drawn picture; shape (dimensions,).
-
-    Raises:
-        As `ImageEmbedder.embed_images`.
-    """
+    """Return a model's answer to the drawn picture; shape (dimensions,)."""
     return embedder.embed_images([probe_picture(embedder.rendering)])[0]
 
-
-# All spaces of pictures, each with its model.
 
 OpenImageModel = Callable[[ImageModelChoice | None], ImageEmbedder]
 """Opens a model; None: the one that the settings name."""
 Render = Callable[[bytes, Rendering], Pixels]
-"""Unpacks a picture for a model, in a process apart."""
+"""Unpacks an image for a model, in a process apart."""
 
 
-class ImageSpaceRegistry(OpenSpaces[OpenImageSpace]):
-    """Gives the spaces of pictures, opening each when it is asked for. Thread-safe; one a process."""
+class ImageSpaceRegistry(OpenSpaces[ImageEmbedder, OpenImageSpace]):
+    """The spaces of images."""
+
+    first = FIRST_IMAGE_SLUG
+    modality = "image"
 
     def __init__(self, graph: Graph, open_model: OpenImageModel, render: Render) -> None:
         super().__init__(graph)
@@ -137,66 +91,36 @@ class ImageSpaceRegistry(OpenSpaces[OpenImageSpace]):
     def ensure_first(self) -> OpenImageSpace:
         """Register the first space for the model of the settings, unless one is registered.
 
-        Whether that is of the same model is seen when it is opened: no picture is embedded by another.
+        Its model is compared when it is opened: no image is embedded by another.
 
         Raises:
-            ConfigurationError: the model cannot be opened.
+            ConfigurationError: The model cannot be opened.
         """
         known = all_spaces(self._graph)
-        if FIRST_IMAGE_SLUG in known:
-            return self.of(known[FIRST_IMAGE_SLUG])
-        embedder = self._open_model(None)
-        try:
-            space = ensure_space(self._graph, embedder.identity, FIRST_IMAGE_SLUG)
-        except BaseException:
-            embedder.close()
-            raise
-        return self._keep(OpenImageSpace(self._graph, space, lambda: embedder))
-
-    def all(self) -> list[OpenImageSpace]:
-        """Every one, the oldest first."""
-        return [self.of(space) for space in all_spaces(self._graph).values() if space.is_of_images]
-
-    def add(self, new: NewSpace) -> OpenImageSpace:
-        """Register a further space: its model is opened and asked, its index made.
-
-        Raises:
-            Conflict: there is one of that name for another model.
-            ConfigurationError: the model cannot be used; the message says what is missing.
-            EmbeddingUnavailable, EmbeddingFailed: it does not answer as it should.
-        """
-        require_room(all_spaces(self._graph), new.slug)
-        choice = ImageModelChoice(cast("ImageProvider", new.provider), new.model, new.dimensions)
-        embedder = self._open_model(choice)
-        try:
-            answered = probe(embedder)  # before anything is registered: it would stay
-            space = register_probed(self._graph, embedder.identity, new.slug, answered)
-            opened = OpenImageSpace(self._graph, space, lambda: embedder, checked=True)
-        except BaseException:
-            embedder.close()
-            raise
-        return self._add(opened)
+        return self.of(known[self.first]) if self.first in known else self.open_first(self._open(None))
 
     def render(self, opened: OpenImageSpace, content: bytes) -> Pixels:
-        """Unpack a picture as the model of a space wants it.
+        """Unpack an image as the model of a space wants it.
 
         Raises:
-            UnreadableDocument: it cannot be read; the message says why.
-            TooBusy: too many files are being read.
+            UnreadableDocument: It cannot be read.
+            TooBusy: Too many files are being read.
         """
         return self._render(content, opened.rendering)
 
-    def _find(self, space: Space) -> OpenImageSpace:
-        return OpenImageSpace(self._graph, space, lambda: self._open_model(image_choice_of(space)))
+    def _open(self, chosen: SpaceIdentity | NewSpace | None) -> ImageEmbedder:
+        if chosen is None:
+            return self._open_model(None)
+        provider = cast("ImageProvider", chosen.provider)
+        return self._open_model(ImageModelChoice(provider, chosen.model, chosen.dimensions))
 
+    def _wrap(
+        self, space: Space, open_model: Callable[[], ImageEmbedder], *, checked: bool = False
+    ) -> OpenImageSpace:
+        return OpenImageSpace(self._graph, space, open_model, checked=checked)
 
-def image_choice_of(space: Space) -> ImageModelChoice | None:
-    """The model of a space that is registered; None: the one that the settings name."""
-    identity = space.identity
-    if space.slug == FIRST_IMAGE_SLUG:
-        return None
-    provider = cast("ImageProvider", identity.provider)
-    return ImageModelChoice(provider, identity.model, identity.dimensions)
+    def _probe(self, embedder: ImageEmbedder) -> NDArray[np.float32]:
+        return probe(embedder)
 
 
 # Which ontologies share a space of pictures, and which spaces of pictures and of texts are one. Pure.

@@ -6,14 +6,14 @@ import contextlib
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 import structlog
+from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from kg_api.errors import (
@@ -27,6 +27,7 @@ from kg_api.errors import (
 from kg_api.graph.client import Graph
 from kg_api.graph.spaces import (
     Space,
+    all_spaces,
     display_name,
     ensure_space,
     find_space,
@@ -37,131 +38,138 @@ from kg_api.graph.spaces import (
 )
 from kg_api.normal_form import normalise_width
 from kg_api.providers.embedding_port import IN_PROCESS, Embedder, embed_probed
-from kg_api.schemas.spaces import SimilarityCalibration, SpaceIdentity
+from kg_api.schemas.spaces import NewSpace, SimilarityCalibration, SpaceIdentity
+from kg_api.schemas.vocabulary import Modality
+
+log = structlog.get_logger()
 
 LEFT_ALONE_SECONDS = 5.0
-"""After a failure questions go to full text at once for so long, instead of waiting for it each time."""
+"""After a failure questions use full text at once for so long, instead of waiting for it each time."""
 PROVEN_SECONDS = 5.0
-"""How long a model elsewhere is taken to be the one that it was."""
+"""How long a remote model is taken for the one that it was."""
+MAX_SPACES = 32
+"""Each has an index of its own, and a local one its model in memory."""
 Fault = EmbeddingUnavailable | EmbeddingFailed | ConfigurationError
 FAULTS = (EmbeddingUnavailable, EmbeddingFailed, ConfigurationError)
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a model is not used, since when and until when."""
+    """A model's failure, in times of `time.monotonic`."""
 
     error: Fault
     at: float
     until: float
 
     def again(self) -> Fault:
-        """The same error, for another thread: what is raised grows with each raising."""
+        """Return the same error for another thread: a raised one grows with each raising."""
         error = self.error
         if isinstance(error, EmbeddingUnavailable):
             return EmbeddingUnavailable(str(error), retry_after_seconds=error.retry_after_seconds)
         return type(error)(str(error))
 
 
-class ModelWatch:
-    """Thread-safe. Times are those of `time.monotonic`."""
+class CircuitBreaker:
+    """Leaves a model alone after a failure, and demands a proof that it is still the same. Thread-safe."""
 
     def __init__(self, *, lasting: bool, proven: bool = False) -> None:
-        """Begin to watch.
+        """Begin.
 
         Args:
-            lasting: whether the model cannot change, so that it need not be proven again.
-            proven: whether it has just been seen to be the same.
+            lasting: Whether the model cannot change, so that one proof is enough.
+            proven: Whether it has just been proven.
         """
-        self._lasting = lasting
+        self.lasting = lasting
+        self.failure: Failure | None = None
+        self.changes = 0
+        """How often another model answered."""
         self._lock = threading.Lock()
         self._proven_at = time.monotonic() if proven else None
-        self._failure: Failure | None = None
-        self._changes = 0
 
     @property
-    def lasting(self) -> bool:
-        return self._lasting
-
-    @property
-    def changes(self) -> int:
-        """How often it was found that another model answers."""
-        return self._changes
-
-    @property
-    def failure(self) -> Failure | None:
-        """Why the model is not used, as far as is known."""
-        return self._failure
-
-    @property
-    def rests(self) -> Failure | None:
-        """Why the model is not even asked at this moment."""
-        failure = self._failure
+    def open_failure(self) -> Failure | None:
+        """The reason why the model is not even asked at this moment."""
+        failure = self.failure
         return failure if failure is not None and time.monotonic() < failure.until else None
 
     @property
     def is_due(self) -> bool:
-        """Whether the model has to be proven before what it says is used."""
+        """Whether the model has to be proven before its answers are used."""
         proven_at = self._proven_at
         if proven_at is None:
             return True
-        return not self._lasting and time.monotonic() - proven_at > PROVEN_SECONDS
+        return not self.lasting and time.monotonic() - proven_at > PROVEN_SECONDS
 
     def proven(self, asked_at: float) -> None:
-        """It answered its probe as ever, asked at a time; what has failed since is not forgotten."""
+        """Note that it answered its probe as ever, asked at a time; a later failure is not forgotten."""
         with self._lock:
-            if self._failure is None or self._failure.at <= asked_at:
-                self._failure = None
+            if self.failure is None or self.failure.at <= asked_at:
+                self.failure = None
                 self._proven_at = asked_at
 
     def failed(self, error: Fault) -> None:
-        """It is left alone for a while, and has to be proven when it is asked next."""
+        """Leave it alone for a while, and have it proven then."""
         asked = error.retry_after_seconds if isinstance(error, EmbeddingUnavailable) else None
         now = time.monotonic()
         with self._lock:
-            self._failure = Failure(error, now, now + max(LEFT_ALONE_SECONDS, asked or 0))
+            self.failure = Failure(error, now, now + max(LEFT_ALONE_SECONDS, asked or 0))
             self._proven_at = None
-            self._changes += isinstance(error, OtherModel)
+            self.changes += isinstance(error, OtherModel)
 
     def doubted(self) -> None:
-        """It has to be proven when it is asked next."""
+        """Have it proven when it is asked next."""
         with self._lock:
             self._proven_at = None
 
 
 class IdentifiedModel(Protocol):
-    """What has an identity and can be closed."""
-
     @property
-    def identity(self) -> SpaceIdentity:
-        """What makes its vectors comparable."""
-        ...
+    def identity(self) -> SpaceIdentity: ...
 
-    def close(self) -> None:
-        """It is not used any more."""
-        ...
+    def close(self) -> None: ...
 
 
 ModelT = TypeVar("ModelT", bound=IdentifiedModel)
 
 
-class WatchedModel(Generic[ModelT]):
-    """A space with its model, opened when it is first needed. Thread-safe."""
+class WatchedModel(ABC, Generic[ModelT]):
+    """A space with its model, opened when it is first needed. Thread-safe.
 
-    def __init__(self, space: Space, open_model: Callable[[], ModelT], *, checked: bool = False) -> None:
+    A remote model's answers are used only as long as it was lately proven to be the one that made the
+    space's vectors: it answers the same probe, a text or a drawn picture.
+    """
+
+    def __init__(
+        self, graph: Graph, space: Space, open_model: Callable[[], ModelT], *, checked: bool = False
+    ) -> None:
         """`checked`: its model has just answered as it should."""
         self.space = space
+        self._graph = graph
         self._open_model = open_model
         self._embedder: ModelT | None = None
         self._opening = threading.Lock()
-        self._watch = ModelWatch(lasting=space.identity.provider in IN_PROCESS, proven=checked)
+        self._breaker = CircuitBreaker(lasting=space.identity.provider in IN_PROCESS, proven=checked)
 
-    def embedder(self) -> ModelT:
-        """The model itself, opened when it is first needed, and tried again when that failed.
+    @abstractmethod
+    def check(self) -> None:
+        """Ask the model for its probe and compare; the first answer of all is kept.
 
         Raises:
-            ConfigurationError: it cannot be opened, or is not the one that the space was made with.
-            EmbeddingUnavailable: it cannot be had at the moment.
+            ConfigurationError: Another model answers under the same name.
+            EmbeddingUnavailable, EmbeddingFailed: It does not answer as it should.
+        """
+
+    def assure(self) -> None:
+        """Check the model unless it was just proven."""
+        if self._breaker.is_due:
+            self.check()
+
+    def embedder(self) -> ModelT:
+        """Return the model itself. Opening it is tried again after a failure.
+
+        Raises:
+            ConfigurationError: It cannot be opened, or is not the one that the space was made with.
+            EmbeddingUnavailable: It is not available at the moment.
         """
         with self._opening:
             if self._embedder is None:
@@ -169,7 +177,7 @@ class WatchedModel(Generic[ModelT]):
             return self._embedder
 
     def problem(self) -> str | None:
-        """Why the model cannot be used, as far as it is known without a question to it."""
+        """Return why the model cannot be used, as far as that is known without a question to it."""
         if (told := self.trouble()) is not None:
             return told
         try:
@@ -180,8 +188,8 @@ class WatchedModel(Generic[ModelT]):
         return None
 
     def trouble(self) -> str | None:
-        """Why the model was not used when it was asked last."""
-        failure = self._watch.failure
+        """Return why the model was not used when it was asked last."""
+        failure = self._breaker.failure
         return None if failure is None else str(failure.error)
 
     def close(self) -> None:
@@ -207,9 +215,136 @@ class WatchedModel(Generic[ModelT]):
         log.info("model opened", space=self.space.slug, seconds=round(time.perf_counter() - begun, 2))
         return embedder
 
+    def _compare(self, answered: NDArray[np.float32], asked_at: float) -> None:
+        """Compare an answer to the probe with the first one, which is kept."""
+        if self.space.probe is None:
+            remember_probe(self._graph, self.space, answered)
+            self.space = find_space(self._graph, self.space.slug)
+        check_probe(self.space, answered)
+        self._breaker.proven(asked_at)
+
     def _leave_alone(self, error: Fault) -> None:
-        self._watch.failed(error)
+        self._breaker.failed(error)
         log.warning("model left alone", space=self.space.slug, error=type(error).__name__, reason=str(error))
+
+
+OpenT = TypeVar("OpenT", bound=WatchedModel[Any])
+EmbedderT = TypeVar("EmbedderT", bound=IdentifiedModel)
+
+
+class OpenSpaces(ABC, Generic[EmbedderT, OpenT]):
+    """The spaces of one modality, each opened once a process when it is first needed. Thread-safe."""
+
+    first: str
+    """The slug of the space for the model of the settings."""
+    modality: Modality
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._spaces: dict[str, OpenT] = {}
+        self._lock = threading.Lock()
+
+    @abstractmethod
+    def _open(self, chosen: SpaceIdentity | NewSpace | None) -> EmbedderT:
+        """Open a model; None: the one of the settings."""
+
+    @abstractmethod
+    def _wrap(self, space: Space, open_model: Callable[[], EmbedderT], *, checked: bool = False) -> OpenT:
+        """Return a space with a model that is yet to be opened."""
+
+    @abstractmethod
+    def _probe(self, embedder: EmbedderT) -> NDArray[np.float32]:
+        """Return a model's answer to the probe."""
+
+    def of(self, space: Space) -> OpenT:
+        """Return the open space of a registered one; both of its slots have the same model."""
+        kept = self._spaces.get(space.slug)
+        if kept is not None and kept.space.fingerprint != space.fingerprint:
+            self._forget(space.slug)  # it was dropped, and another made by its name
+            kept = None
+        chosen = None if space.slug == self.first else space.identity
+        return kept or self._keep(self._wrap(space.at(""), lambda: self._open(chosen)))
+
+    def get(self, slug: str | None = None) -> OpenT:
+        """Return a space by its name.
+
+        Raises:
+            NotFound: It does not exist.
+        """
+        return self.of(find_space(self._graph, slug or self.first))
+
+    def all(self) -> list[OpenT]:
+        """Return every space, the oldest first."""
+        spaces = all_spaces(self._graph).values()
+        return [self.of(space) for space in spaces if space.identity.modality == self.modality]
+
+    def open_first(self, embedder: EmbedderT) -> OpenT:
+        """Register the first space for a model, or check that it was registered for it.
+
+        Raises:
+            ConfigurationError: The stored vectors are of another model.
+        """
+        try:
+            space = ensure_space(self._graph, embedder.identity, self.first)
+        except BaseException:
+            embedder.close()
+            raise
+        return self._keep(self._wrap(space, lambda: embedder))
+
+    def add(self, new: NewSpace, fingerprint: str = "") -> OpenT:
+        """Register another space: its model is opened and asked, its index created.
+
+        Args:
+            new: Its name and model.
+            fingerprint: The fingerprint that the model must have; any if empty.
+
+        Raises:
+            Conflict: A space of that name has another model or is being removed, or there are too many.
+            ConfigurationError: The model cannot be used, or has another fingerprint.
+            EmbeddingUnavailable, EmbeddingFailed: It does not answer as it should.
+        """
+        known, slug = all_spaces(self._graph), new.slug
+        if slug in known and known[slug].dropping:
+            raise Conflict(f"the space {slug!r} is being removed; wait until it has gone")
+        if len(known) >= MAX_SPACES and slug not in known:
+            raise Conflict(f"there are {len(known)} spaces already; the maximum is {MAX_SPACES}")
+        embedder = self._open(new)
+        try:
+            if fingerprint and embedder.identity.fingerprint != fingerprint:
+                name = display_name(embedder.identity)
+                told = f"this kg opens {name}, with other weights or settings"
+                raise ConfigurationError(told)  # noqa: TRY301 - it is closed below
+            answered = self._probe(embedder)  # before anything is registered: it would stay
+            space = ensure_space(self._graph, embedder.identity, slug)
+            remember_probe(self._graph, space, answered)
+            space = find_space(self._graph, slug)
+            check_probe(space, answered)
+        except BaseException:
+            embedder.close()
+            raise
+        opened = self._wrap(space, lambda: embedder, checked=True)
+        kept = self._spaces.get(slug)
+        if kept is not None and kept.space.fingerprint != space.fingerprint:
+            self._forget(slug)
+        kept = self._keep(opened)
+        if kept is not opened:
+            opened.close()
+            embedder.close()
+        return kept
+
+    def close(self) -> None:
+        for space in self._spaces.values():
+            space.close()
+
+    def _forget(self, slug: str) -> None:
+        with self._lock:
+            gone = self._spaces.pop(slug, None)
+        if gone is not None:
+            gone.close()
+
+    def _keep(self, opened: OpenT) -> OpenT:
+        with self._lock:
+            return self._spaces.setdefault(opened.space.slug, opened)
 
 
 # A text whose vector is known: it tells another model under the same name (SPEC D6). Pure.
@@ -242,178 +377,65 @@ def check_probe(space: Space, answered: NDArray[np.float32]) -> None:
         )
 
 
-# What registries of spaces share: each is opened once a process, and anew when its model is another.
-
-MAX_SPACES = 32
-"""Each has an index of its own, and a local one its model in memory."""
-
-
-class Opened(Protocol):
-    space: Space
-
-    def close(self) -> None: ...
-
-
-OpenT = TypeVar("OpenT", bound=Opened)
-
-
-class OpenSpaces(ABC, Generic[OpenT]):
-    """Keeps spaces that were opened. Thread-safe."""
-
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
-        self._spaces: dict[str, OpenT] = {}
-        self._lock = threading.Lock()
-
-    def of(self, space: Space) -> OpenT:
-        """An open space for one that was read; both of its slots have the same model."""
-        kept = self._spaces.get(space.slug)
-        if kept is not None and kept.space.fingerprint != space.fingerprint:
-            self._forget(space.slug)  # it was dropped, and another made by its name
-            kept = None
-        return kept or self._keep(self._find(space.at("")))
-
-    def close(self) -> None:
-        for space in self._spaces.values():
-            space.close()
-
-    @abstractmethod
-    def _find(self, space: Space) -> OpenT:
-        """A space that is registered, with its model yet to be opened."""
-
-    def _forget(self, slug: str) -> None:
-        with self._lock:
-            gone = self._spaces.pop(slug, None)
-        if gone is not None:
-            gone.close()
-
-    def _keep(self, opened: OpenT) -> OpenT:
-        with self._lock:
-            return self._spaces.setdefault(opened.space.slug, opened)
-
-    def _add(self, opened: OpenT) -> OpenT:
-        """Keep one that was just registered, unless it is kept already: one of another model was dropped."""
-        kept = self._spaces.get(opened.space.slug)
-        if kept is not None and kept.space.fingerprint != opened.space.fingerprint:
-            self._forget(opened.space.slug)
-        kept = self._keep(opened)
-        if kept is not opened:
-            opened.close()
-        return kept
-
-
-def require_room(known: Mapping[str, Space], slug: str) -> None:
-    """Refuse a further space where there are too many, or one of that name is going.
-
-    Raises:
-        Conflict: saying so.
-    """
-    if slug in known and known[slug].dropping:
-        raise Conflict(f"the space {slug!r} is being removed; wait until it has gone")
-    if len(known) >= MAX_SPACES and slug not in known:
-        raise Conflict(f"there are {len(known)} spaces already; the maximum is {MAX_SPACES}")
-
-
-def register_probed(graph: Graph, identity: SpaceIdentity, slug: str, probe: NDArray[np.float32]) -> Space:
-    """Register a further space with what its model has answered to the probe, or find that it is there.
-
-    Raises:
-        Conflict: there is one of that name for another model.
-        OtherModel: it answers differently than when the space was made.
-    """
-    space = ensure_space(graph, identity, slug)
-    remember_probe(graph, space, probe)
-    space = find_space(graph, slug)
-    check_probe(space, probe)
-    return space
-
-
 # How far a model holds related and unrelated texts apart: cosines of two models have no common scale.
 #
 # Unrelated texts have a cosine near 0 in one model and 0.75 in another (DESIGN 7), and what fusion reads
 # out of
 # a difference depends on it. The same pairs are shown to every model once.
 
-PAIRS: Final = (
-    (
-        "How do bees tell each other where food is?",
-        (
-            "A honey bee that comes home dances on the comb; the angle of the dance shows the "
-            "direction of the flowers and its length the distance."
-        ),
-    ),
-    (
-        "Why is the sky blue?",
-        (
-            "Air scatters short waves of sunlight far more than long ones, so blue light reaches "
-            "the eye from all sides."
-        ),
-    ),
-    (
-        "How long does a passport stay valid?",
-        "Travel documents for adults are issued for ten years, those for children for five.",
-    ),
-    (
-        "What should I do when a payment fails?",
-        (
-            "If the card was declined, check the number and the limit, then try again or choose "
-            "another way to pay."
-        ),
-    ),
-    (
-        "Who painted the ceiling of the Sistine Chapel?",
-        "Between 1508 and 1512 Michelangelo covered the vault of the chapel with scenes from Genesis.",
-    ),
-    (
-        "How is bread dough made to rise?",
-        "Yeast eats sugar in the flour and gives off gas, whose bubbles are held by the gluten.",
-    ),
-    (
-        "When was the first railway opened?",
-        "In 1825 the line from Stockton to Darlington carried passengers behind a steam engine.",
-    ),
-    (
-        "How do I delete a row from a table in SQL?",
-        "The statement DELETE FROM with a WHERE clause removes the records that meet its condition.",
-    ),
-    (
-        "What are the side effects of aspirin?",
-        "It can irritate the stomach and thin the blood, so bleeding may last longer.",
-    ),
-    (
-        "How far is the moon from the earth?",
-        "Our satellite circles at a mean distance of 384,400 kilometres.",
-    ),
-    (
-        "Which rights does a tenant have?",
-        "Whoever rents a flat may ask for repairs, and the landlord must give notice in writing.",
-    ),
-    (
-        "How can a house be kept warm cheaply?",
-        "Insulating the roof and sealing windows saves more heating than any new boiler.",
-    ),
-    (
-        "Why did the Roman empire fall?",
-        (
-            "Invasions, civil wars and debased money weakened the western provinces until the last"
-            " emperor was deposed in 476."
-        ),
-    ),
-    (
-        "What is a neural network?",
-        (
-            "Layers of simple units pass weighted sums through a function, and the weights are "
-            "learned from examples."
-        ),
-    ),
-    (
-        "How do I look after a cactus?",
-        "Give it much light, sandy soil and little water, none at all in winter.",
-    ),
-    (
-        "How are goals counted in water polo?",
-        "A point is scored when the ball has wholly crossed the line between the posts of the floating goal.",
-    ),
+_PAIRS = """\
+How do bees tell each other where food is?
+A honey bee that comes home dances on the comb; the angle of the dance shows the direction of the flowers
+and its length the distance.
+
+Why is the sky blue?
+Air scatters short waves of sunlight far more than long ones, so blue light reaches the eye from all sides.
+
+How long does a passport stay valid?
+Travel documents for adults are issued for ten years, those for children for five.
+
+What should I do when a payment fails?
+If the card was declined, check the number and the limit, then try again or choose another way to pay.
+
+Who painted the ceiling of the Sistine Chapel?
+Between 1508 and 1512 Michelangelo covered the vault of the chapel with scenes from Genesis.
+
+How is bread dough made to rise?
+Yeast eats sugar in the flour and gives off gas, whose bubbles are held by the gluten.
+
+When was the first railway opened?
+In 1825 the line from Stockton to Darlington carried passengers behind a steam engine.
+
+How do I delete a row from a table in SQL?
+The statement DELETE FROM with a WHERE clause removes the records that meet its condition.
+
+What are the side effects of aspirin?
+It can irritate the stomach and thin the blood, so bleeding may last longer.
+
+How far is the moon from the earth?
+Our satellite circles at a mean distance of 384,400 kilometres.
+
+Which rights does a tenant have?
+Whoever rents a flat may ask for repairs, and the landlord must give notice in writing.
+
+How can a house be kept warm cheaply?
+Insulating the roof and sealing windows saves more heating than any new boiler.
+
+Why did the Roman empire fall?
+Invasions, civil wars and debased money weakened the western provinces until the last emperor was deposed in
+476.
+
+What is a neural network?
+Layers of simple units pass weighted sums through a function, and the weights are learned from examples.
+
+How do I look after a cactus?
+Give it much light, sandy soil and little water, none at all in winter.
+
+How are goals counted in water polo?
+A point is scored when the ball has wholly crossed the line between the posts of the floating goal."""
+PAIRS: Final = tuple(
+    (question, answer.replace("\n", " "))
+    for question, _, answer in (block.partition("\n") for block in _PAIRS.split("\n\n"))
 )
 """Questions and their answers, of sixteen fields, sharing few words."""
 
@@ -456,9 +478,7 @@ def _fitting(embedder: Embedder, text: str) -> str:
     return text[: embedder.spans(text)[0][1]]
 
 
-# A space whose model can be asked: opened when needed, seen to be the same, left alone when down.
-
-log = structlog.get_logger()
+# A space of texts whose model can be asked.
 
 CALIBRATED_SECONDS = 300.0
 """How long to wait before a model is calibrated again when that failed."""
@@ -478,53 +498,31 @@ QUESTIONS_KEPT = 2000
 """Vectors of questions that are remembered: 3 MB with the model that kg comes with, 25 with the widest."""
 
 
-@dataclass(slots=True)
-class KeptQuestion:
-    """A question's vector, as soon as it is known: shape (dimensions,), length 1."""
-
-    vector: NDArray[np.float32] | None = None
-
-
 class OpenSpace(WatchedModel[Embedder]):
-    """A space and its model. Thread-safe.
-
-    What a model elsewhere answers is used only as long as it was seen lately to be the one that made the
-    space's vectors: its probe text goes along in the same request, and is compared first.
-    """
+    """A space of texts and its model. Each proof takes the probe text along with other texts."""
 
     def __init__(
         self, graph: Graph, space: Space, open_model: Callable[[], Embedder], *, checked: bool = False
     ) -> None:
         """`checked`: its model has just answered as it should."""
-        super().__init__(space, open_model, checked=checked)
-        self._graph = graph
+        super().__init__(graph, space, open_model, checked=checked)
         self._asking = ThreadPoolExecutor(1, thread_name_prefix="probe")
         self._labels_looked_at = float("-inf")
         self._labels_wait = LABELS_LOOKED_SECONDS
-        self._kept = lru_cache(QUESTIONS_KEPT)(_nothing_yet)
+        self._kept = LRUCache[tuple[str, int], NDArray[np.float32]](QUESTIONS_KEPT)
+        self._keeping = threading.Lock()
         self._looking = threading.Lock()
         self._calibrated_at = float("-inf")
 
     def check(self) -> None:
-        """Ask the model for its probe text and compare; the first answer of all is kept.
-
-        Raises:
-            ConfigurationError: another model answers under the same name.
-            EmbeddingUnavailable, EmbeddingFailed: it does not answer as it should.
-        """
         try:
             self._prove([], query=True)
         except OtherModel as error:
             self._leave_alone(error)
             raise
         except FAULTS:
-            self._watch.doubted()
+            self._breaker.doubted()
             raise
-
-    def assure(self) -> None:
-        """As `check`, unless it was just seen that the model is the same."""
-        if self._watch.is_due:
-            self.check()
 
     def calibrate_soon(self) -> None:
         """Measure what the model's cosines mean, beside all else; until then the usual is taken."""
@@ -568,7 +566,7 @@ class OpenSpace(WatchedModel[Embedder]):
             EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: it cannot be embedded, or another model
                 answers; the caller goes on with full text.
         """
-        if failure := self._watch.rests:
+        if failure := self._breaker.open_failure:
             raise failure.again()
         try:
             return self._question(normalise_width(text))
@@ -584,9 +582,9 @@ class OpenSpace(WatchedModel[Embedder]):
         """
         identity = self.space.identity
         try:
-            if self._watch.lasting or identity.query_prefix != identity.passage_prefix:
+            if self._breaker.lasting or identity.query_prefix != identity.passage_prefix:
                 vectors = self.embedder().embed_passages(texts)
-                if self._watch.lasting:
+                if self._breaker.lasting:
                     self.assure()
                 else:  # the probe is a question: as a passage it would have another vector
                     self.check()  # however lately it was proven: what is stored is kept for good
@@ -596,15 +594,15 @@ class OpenSpace(WatchedModel[Embedder]):
             self._leave_alone(error)
             raise
         except FAULTS:
-            self._watch.doubted()
+            self._breaker.doubted()
             raise
 
     def trouble(self) -> str | None:
         """Why the model was not used when it was asked last; it is soon asked again then, unless it rests."""
-        failure = self._watch.failure
+        failure = self._breaker.failure
         if failure is None:
             return None
-        if self._watch.rests is None and self._looking.acquire(blocking=False):
+        if self._breaker.open_failure is None and self._looking.acquire(blocking=False):
             self._begin(self._look)
         return str(failure.error)
 
@@ -622,40 +620,34 @@ class OpenSpace(WatchedModel[Embedder]):
             self.check()
         except KgError as error:
             if isinstance(error, FAULTS):
-                self._watch.failed(error)
+                self._breaker.failed(error)
         finally:
             self._looking.release()
 
     def _question(self, text: str) -> NDArray[np.float32]:
-        changes = self._watch.changes
-        if not self._watch.is_due:
-            kept = self._kept(text, changes).vector
-            vector = self._keep(text, changes, self.embedder().embed_query(text)) if kept is None else kept
-            if self._watch.changes == changes:
+        changes = self._breaker.changes
+        if not self._breaker.is_due:
+            with self._keeping:
+                vector = self._kept.get((text, changes))
+            if vector is None:
+                vector = self._keep(text, changes, self.embedder().embed_query(text))
+            if self._breaker.changes == changes:
                 return vector  # else another question found out meanwhile that another model answers
-        changes = self._watch.changes
+        changes = self._breaker.changes
         return self._keep(text, changes, self._prove([text], query=True)[0].copy())
 
     def _keep(self, text: str, changes: int, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Remember a question's vector, as long as no other model has answered."""
         vector.setflags(write=False)
-        self._kept(text, changes).vector = vector
+        with self._keeping:
+            self._kept[text, changes] = vector
         return vector
 
     def _prove(self, texts: Sequence[str], *, query: bool) -> NDArray[np.float32]:
         """Embed texts, and give them only when the probe beside them is answered as ever."""
         asked_at = time.monotonic()
         rows = embed_probed(self.embedder(), texts, PROBE_TEXT, query=query)
-        if self.space.probe is None:
-            remember_probe(self._graph, self.space, rows[-1])
-            self.space = find_space(self._graph, self.space.slug)
-        check_probe(self.space, rows[-1])
-        self._watch.proven(asked_at)
+        self._compare(rows[-1], asked_at)
         if self.space.calibration is None and asked_at - self._calibrated_at > CALIBRATED_SECONDS:
             self.calibrate_soon()
         return rows[:-1]
-
-
-def _nothing_yet(text: str, changes: int) -> KeptQuestion:
-    """A place for a question's vector, not for long where another model has answered since."""
-    del text, changes  # what it is found by: that the model changed makes it another place
-    return KeptQuestion()

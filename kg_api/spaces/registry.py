@@ -23,7 +23,7 @@ from kg_api.errors import (
 )
 from kg_api.graph.cache import read_vectors, remember_vectors
 from kg_api.graph.client import Graph
-from kg_api.graph.spaces import Space, all_spaces, display_name, ensure_space, find_space, text_spaces
+from kg_api.graph.spaces import Space
 from kg_api.providers.embedding_port import (
     IN_PROCESS,
     Embedder,
@@ -37,7 +37,7 @@ from kg_api.schemas.spaces import FIRST_SLUG, ModelChoice, NewSpace, SpaceIdenti
 from kg_api.schemas.vocabulary import Provider
 from kg_api.settings import Settings
 from kg_api.spaces.images import ImageSpaceRegistry
-from kg_api.spaces.open_spaces import FAULTS, PROBE_TEXT, OpenSpace, OpenSpaces, register_probed, require_room
+from kg_api.spaces.open_spaces import FAULTS, PROBE_TEXT, OpenSpace, OpenSpaces
 from kg_api.text.windows import WINDOW_VERSION
 from kg_api.wording import is_loopback
 
@@ -45,75 +45,33 @@ OpenModel = Callable[[ModelChoice | None], Embedder]
 """Opens a model; None: the one that the settings name."""
 
 
-class SpaceRegistry(OpenSpaces[OpenSpace]):
-    """Gives the spaces, opening each when it is asked for. Thread-safe; one a process."""
+class SpaceRegistry(OpenSpaces[Embedder, OpenSpace]):
+    """The spaces of texts."""
+
+    first = FIRST_SLUG
+    modality = "text"
 
     def __init__(self, graph: Graph, open_model: OpenModel) -> None:
         super().__init__(graph)
         self._open_model = open_model
 
-    def open_first(self, embedder: Embedder) -> OpenSpace:
-        """Register the first space for a model, or check that it was registered for it.
-
-        Raises:
-            ConfigurationError: the stored vectors are of another model.
-        """
-        try:
-            space = ensure_space(self._graph, embedder.identity)
-        except BaseException:
-            embedder.close()
-            raise
-        return self._keep(OpenSpace(self._graph, space, lambda: embedder))
-
-    def get(self, slug: str = FIRST_SLUG) -> OpenSpace:
-        """A space by its name.
-
-        Raises:
-            NotFound: there is none.
-        """
-        return self.of(find_space(self._graph, slug))
-
-    def all(self) -> list[OpenSpace]:
-        """Every space of texts, the oldest first."""
-        return [self.of(space) for space in text_spaces(self._graph).values()]
-
     def add(self, new: NewSpace, fingerprint: str = "") -> OpenSpace:
-        """Register a further space: its model is opened and asked, its index made.
+        opened = super().add(new, fingerprint)
+        if opened.space.calibration is None:
+            opened.calibrate_soon()
+        return opened
 
-        Args:
-            new: its name and model.
-            fingerprint: which the model must have; any if empty.
+    def _open(self, chosen: SpaceIdentity | NewSpace | None) -> Embedder:
+        if chosen is None:
+            return self._open_model(None)
+        provider = cast("Provider", chosen.provider)
+        return self._open_model(ModelChoice(provider, chosen.model, chosen.dimensions))
 
-        Raises:
-            Conflict: there is one of that name for another model.
-            ConfigurationError: the model cannot be used, or has another fingerprint; the message says why.
-            EmbeddingUnavailable, EmbeddingFailed: it does not answer as it should.
-        """
-        require_room(all_spaces(self._graph), new.slug)
-        choice = ModelChoice(cast("Provider", new.provider), new.model, new.dimensions)
-        embedder = self._open_model(choice)
-        try:
-            _require_fingerprint(embedder.identity, fingerprint)
-            # before anything is registered: it would stay
-            probe = embed_probed(embedder, [], PROBE_TEXT, query=True)[-1]
-            space = register_probed(self._graph, embedder.identity, new.slug, probe)
-            opened = OpenSpace(self._graph, space, lambda: embedder, checked=True)
-        except BaseException:
-            embedder.close()
-            raise
-        kept = self._add(opened)
-        if kept is opened:
-            kept.calibrate_soon()
-        return kept
+    def _wrap(self, space: Space, open_model: Callable[[], Embedder], *, checked: bool = False) -> OpenSpace:
+        return OpenSpace(self._graph, space, open_model, checked=checked)
 
-    def _find(self, space: Space) -> OpenSpace:
-        choice = None if space.slug == FIRST_SLUG else choice_of(space)
-        return OpenSpace(self._graph, space, lambda: self._open_model(choice))
-
-
-def _require_fingerprint(identity: SpaceIdentity, fingerprint: str) -> None:
-    if fingerprint and identity.fingerprint != fingerprint:
-        raise ConfigurationError(f"this kg opens {display_name(identity)}, with other weights or settings")
+    def _probe(self, embedder: Embedder) -> NDArray[np.float32]:
+        return embed_probed(embedder, [], PROBE_TEXT, query=True)[-1]
 
 
 def choice_of(space: Space) -> ModelChoice:

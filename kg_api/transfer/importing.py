@@ -430,7 +430,7 @@ class _Storing:
         return chosen
 
     def _write_vectors(self, tx: Transaction, same: set[str], done: _Done) -> None:
-        plans = {plan.mark.value: plan for plan in self._state.plans}
+        plans = {plan.mark.value: plan for plan in self._state.texts}
         for mark, group in groupby(sorted(self._part.vectors, key=_mark), key=_mark):
             lines = [line for line in group if self._id(line) in same]
             if (plan := plans.get(mark)) is None:
@@ -550,7 +550,7 @@ class MovingService:
         created = wanted.ontology not in read_embedding_states(self._graph, wanted.ontology)
         notes = self._create(wanted) if created else []
         state = read_embedding_state(self._graph, wanted.ontology)
-        takes = wanted.mark in {plan.mark.value for plan in state.plans}
+        takes = wanted.mark in {plan.mark.value for plan in state.texts}
         if not takes:
             notes.append(_describe_other_vectors(wanted, created=created))
         return ImportOpened(ontology=wanted.ontology, created=created, takes_vectors=takes, notes=notes)

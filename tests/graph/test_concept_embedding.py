@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import neo4j
@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 
 from kg_api.errors import DatabaseUnavailable, InvalidInput
 from kg_api.graph.client import Graph
-from kg_api.graph.concept_vectors import count_concepts
 from kg_api.graph.jobs import cancel_job, enqueue_slot, page_of_jobs
 from kg_api.graph.schema import index_states
-from kg_api.graph.spaces import Space
+from kg_api.graph.targets import Plan, count_embedded
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.schemas.base import concept_text
-from kg_api.schemas.documents import ConceptCounts
 from kg_api.schemas.embedding import Regeneration
 from kg_api.spaces.plans import read_embedding_states
 from tests.support.concept_work import LABELS, Merging, counts, kinds, learn, vectors, work
@@ -108,11 +106,11 @@ def test_what_was_left_before_merging_is_made_good_for(kg: Kg, driver: neo4j.Dri
     learn(kg.graph)
 
     class Failing(Merging):
-        def __call__(self, graph: Graph, space: Space, ontology: str, concept_ids: Iterable[str]) -> int:
+        def __call__(self, plan: Plan, concept_ids: Sequence[str]) -> None:
             if len(self.seen) == 1:
                 self.seen.append([])
                 raise DatabaseUnavailable("Neo4j goes away here")
-            return super().__call__(graph, space, ontology, concept_ids)
+            super().__call__(plan, concept_ids)
 
     failing = Failing()
     with pytest.raises(DatabaseUnavailable):
@@ -186,4 +184,5 @@ def test_regeneration_of_concepts(kg: Kg, driver: neo4j.Driver) -> None:
 
 
 def test_counts_of_nothing_are_naught(graph: Graph) -> None:
-    assert count_concepts(graph, []) == ConceptCounts(total=0, embedded=0, missing=0, stale=0, refused=0)
+    counted = count_embedded(graph, "concept", [])
+    assert {*counted.values()} == {0}

@@ -45,7 +45,7 @@ def tick(graph: Graph) -> None:
 
 def wanted(graph: Graph) -> Wanted:
     state = read_embedding_state(graph, "notes")
-    return state.wanted(state.target)
+    return state.target.wanted()
 
 
 def reads(driver: neo4j.Driver, name: str, **parameters: Any) -> int:

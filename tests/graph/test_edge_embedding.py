@@ -145,7 +145,7 @@ def test_a_switch_waits_for_them(kg: Kg, driver: neo4j.Driver) -> None:
     ]
     state = read_embedding_state(kg.graph, "notes")
     with pytest.raises(Conflict, match="1 relationships and types of them are not"):
-        kg.graph.transaction(lambda tx: activate(tx, [state]))
+        kg.graph.transaction(lambda tx: activate(tx, [state], "text"))
 
 
 def test_a_space_that_is_dropped_takes_them_along(kg: Kg, driver: neo4j.Driver) -> None:

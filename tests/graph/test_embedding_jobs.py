@@ -22,7 +22,7 @@ from kg_api.graph.vectors import (
     read_refused_sources,
     write_batch,
 )
-from kg_api.jobs.embedding import SourceEmbedding
+from kg_api.jobs.embedding import SourceEmbedding, TextModels
 from kg_api.jobs.runner import Runner
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.embedding_port import Vectors
@@ -119,7 +119,7 @@ def one_due(graph: Graph) -> tuple[SourceText, EmbeddedBatch]:
     """The one source that is due, and a batch that embeds it."""
     open_spaces(graph)
     embedding_state = read_embedding_state(graph, "notes")
-    wanted = embedding_state.wanted(embedding_state.target)
+    wanted = embedding_state.target.wanted()
     (due,) = due_sources(graph, wanted, after=BEGINNING, limit=9)
     vector = small_embedder().embed_passages([due.full_text])[0]
     ids = frozenset({due.source_id})
@@ -257,7 +257,9 @@ def test_a_stop_ends_the_batch_and_gives_the_job_back(graph: Graph) -> None:
     embedder.before = stopping.set
     job_id = store_document(graph, record("a.md", [f"text {n}" for n in range(10)])).job_id or ""
     passages = CachedPassages(graph, keeps=False)
-    handlers = [SourceEmbedding(graph, open_spaces(graph, embedder), Contexts(graph), passages, 4)]
+    handlers = [
+        SourceEmbedding(graph, Contexts(graph), TextModels(open_spaces(graph, embedder), passages), 4)
+    ]
     Runner(graph, handlers, WorkerSettings(), worker="w", stopping=stopping).run_until_stopped()
     job = jobs.find_job(graph, job_id)
     assert (job.state, job.done) == (JobState.QUEUED, 4), "the batch at hand is ended, no other begun"

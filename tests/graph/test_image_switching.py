@@ -6,9 +6,9 @@ import neo4j
 import pytest
 
 from kg_api.errors import Conflict, InvalidInput, NotFound
-from kg_api.graph.images import count_images
 from kg_api.graph.jobs import enqueue_slot, find_job
 from kg_api.graph.schema import index_states
+from kg_api.graph.targets import count_embedded
 from kg_api.schemas.embedding import EmbeddingConfig, SpaceBuild
 from kg_api.schemas.spaces import NewSpace
 from kg_api.schemas.vocabulary import JobState
@@ -89,8 +89,8 @@ def test_a_model_that_cannot_be_used_does_not_hold_up_what_is_built_beside(album
     album.add_images("black")
     album.grid.down = True
     album.work()
-    plans = read_embedding_state(album.graph, "notes").image_plans
-    assert [count_images(album.graph, [plan]).missing for plan in plans] == [1, 0]
+    plans = read_embedding_state(album.graph, "notes").images
+    assert [count_embedded(album.graph, "image", [plan])["missing"] for plan in plans] == [1, 0]
 
 
 def test_a_complete_space_answers_though_the_model_before_it_cannot_be_used(album: Album) -> None:
@@ -111,9 +111,9 @@ def test_what_one_model_does_not_take_is_not_set_aside_of_another(album: Album) 
     album.add_images("black", "yellow")
     album.grid.rejects_dark, album.grid.down_after = True, len(album.grid.asked) + 2
     album.work()
-    plans = read_embedding_state(album.graph, "notes").image_plans
-    assert [count_images(album.graph, [plan]).refused for plan in plans] == [0, 0]
-    assert count_images(album.graph, plans[1:]).embedded == 5
+    plans = read_embedding_state(album.graph, "notes").images
+    assert [count_embedded(album.graph, "image", [plan])["refused"] for plan in plans] == [0, 0]
+    assert count_embedded(album.graph, "image", plans[1:])["embedded"] == 5
 
 
 def test_a_name_that_was_dropped_is_free_for_another_model(album: Album, driver: neo4j.Driver) -> None:
@@ -166,9 +166,9 @@ def test_new_ontologies_use_the_space_that_was_activated_for_all(album: Album) -
     album.switch.activate("fine")
     album.pictures.add(plain("red"), "red.png", ontology="photos")
     state = read_embedding_state(album.graph, "photos")
-    assert (state.image_plans[0].space.slug, state.target.space.slug) == ("fine", "default")
+    assert (state.images[0].space.slug, state.target.space.slug) == ("fine", "default")
     album.configure.set("plans", EmbeddingConfig(), dry_run=False)
-    assert read_embedding_state(album.graph, "plans").image_plans[0].space.slug == "fine"
+    assert read_embedding_state(album.graph, "plans").images[0].space.slug == "fine"
 
 
 def test_chunking_and_the_space_of_texts_leave_pictures_as_they_are(album: Album) -> None:

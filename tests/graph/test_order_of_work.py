@@ -19,7 +19,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.concept_vectors import want_concepts
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import lately, queue_status, retry_job
-from kg_api.jobs.embedding import ConceptEmbedding, SourceEmbedding
+from kg_api.jobs.embedding import EmbeddingJob, SourceEmbedding, TextModels
 from kg_api.jobs.runner import Runner
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.schemas.embedding import Regeneration
@@ -57,10 +57,10 @@ class Recording(DeterministicEmbedder):
 
 
 def runner(kg: Kg, name: str = "w", stopping: threading.Event | None = None, batch: int = BATCH) -> Runner:
-    passages = CachedPassages(kg.graph, keeps=False)
+    models = TextModels(kg.spaces, CachedPassages(kg.graph, keeps=False))
     handlers = [
-        SourceEmbedding(kg.graph, kg.spaces, kg.contexts, passages, batch),
-        ConceptEmbedding(kg.graph, kg.spaces, passages, batch, lambda *_: 0, link_near=lambda *_: 0),
+        SourceEmbedding(kg.graph, kg.contexts, models, batch),
+        EmbeddingJob(kg.graph, "concept", models, batch, lambda *_: 0),
     ]
     return Runner(kg.graph, handlers, WorkerSettings(), worker=name, stopping=stopping or threading.Event())
 

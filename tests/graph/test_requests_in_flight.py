@@ -16,7 +16,7 @@ from kg_api.graph import jobs
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.vectors import read_refused_sources
-from kg_api.jobs.embedding import SourceEmbedding
+from kg_api.jobs.embedding import SourceEmbedding, TextModels
 from kg_api.jobs.runner import Runner
 from kg_api.providers.remote_embedding import KNOWN_GOOD
 from kg_api.schemas.spaces import ModelChoice
@@ -165,9 +165,8 @@ def test_a_cancelled_job_ends_soon_and_writes_nothing_after(graph: Graph, asking
     spaces.get().assure()
     asking.server.load.takes = lambda body: float(any("number" in each for each in body["input"])) * 5
     settings = WorkerSettings(lease_seconds=2, heartbeat_seconds=0.2)
-    job = SourceEmbedding(
-        graph, spaces, Contexts(graph), CachedPassages(graph, keeps=False), SIZE, requests_at_once=AT_ONCE
-    )
+    models = TextModels(spaces, CachedPassages(graph, keeps=False), AT_ONCE)
+    job = SourceEmbedding(graph, Contexts(graph), models, SIZE)
     runner = Runner(graph, [job], settings, worker="w", stopping=released)
     running = threading.Thread(target=runner.run_one)
     running.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kg_api.graph.client import Graph
-from kg_api.graph.images import count_images
+from kg_api.graph.targets import count_embedded
 from kg_api.schemas.documents import ImageCounts
 from kg_api.schemas.spaces import NewSpace
 from kg_api.spaces.plans import read_embedding_state
@@ -36,12 +36,13 @@ class Album(Kg):
 
     def counts(self) -> ImageCounts:
         """How pictures are embedded as they shall be."""
-        return count_images(self.graph, read_embedding_state(self.graph, "notes").image_plans[-1:])
+        plans = read_embedding_state(self.graph, "notes").images[-1:]
+        return ImageCounts.model_validate(count_embedded(self.graph, "image", plans))
 
     @property
     def answering(self) -> str:
         """The space whose vectors answer."""
-        return read_embedding_state(self.graph, "notes").image_plans[0].space.slug
+        return read_embedding_state(self.graph, "notes").images[0].space.slug
 
     def add_space(self, slug: str, cells: int = 4) -> None:
         """A further one of pictures."""

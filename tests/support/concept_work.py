@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import neo4j
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.concepts.merging import link_near
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_vectors import want_concepts
 from kg_api.graph.jobs import page_of_jobs
-from kg_api.graph.schema import index_states
-from kg_api.graph.spaces import Space
-from kg_api.jobs.embedding import ConceptEmbedding
+from kg_api.graph.targets import Plan
+from kg_api.jobs.embedding import EmbeddingJob, TextModels
 from kg_api.jobs.runner import Runner
 from kg_api.settings import WorkerSettings
 from kg_api.spaces.registry import CachedPassages
@@ -58,17 +56,14 @@ class Merging:
     def __init__(self) -> None:
         self.seen: list[list[str]] = []
 
-    def __call__(self, graph: Graph, space: Space, ontology: str, concept_ids: Iterable[str]) -> int:
-        assert index_states(graph)[space.concept_index_name].online
-        assert (space.slug, ontology) == ("default", "notes")
+    def __call__(self, plan: Plan, concept_ids: Sequence[str]) -> None:
+        assert (plan.space.slug, plan.ontology) == ("default", "notes")
         self.seen.append([*concept_ids])
-        return 0
 
 
 def work(kg: Kg, merging: Merging, batch: int = 2) -> None:
-    job = ConceptEmbedding(
-        kg.graph, kg.spaces, CachedPassages(kg.graph, keeps=False), batch, merging, link_near=link_near
-    )
+    models = TextModels(kg.spaces, CachedPassages(kg.graph, keeps=False))
+    job = EmbeddingJob(kg.graph, "concept", models, batch, merging)
     runner = Runner(kg.graph, [job], WorkerSettings(), worker="w", stopping=threading.Event())
     while runner.run_one():
         pass

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from kg_api.concepts.merging import link_near, merge_near
+from kg_api.concepts.merging import link_embedded
 from kg_api.graph.client import Graph
 from kg_api.graph.library import embedding_status
-from kg_api.graph.spaces import StoredConfiguration, layout_of, write_configuration
+from kg_api.graph.spaces import SpaceUse, StoredConfiguration, layout_of, write_configuration
 from kg_api.jobs.backfill import Backfill
 from kg_api.jobs.cleanup import SpaceCleanup
-from kg_api.jobs.embedding import ConceptEmbedding, EdgeEmbedding, SourceEmbedding
+from kg_api.jobs.embedding import EmbeddingJob, SourceEmbedding, TextModels
 from kg_api.jobs.runner import Handler, Runner
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.embedding_port import Embedder
@@ -57,16 +58,12 @@ def run_jobs(
 ) -> int:
     """Run all jobs that can be had; give how many."""
     spaces = spaces or open_spaces(graph, embedder)
-    passages, many = CachedPassages(graph, keeps=cached), requests_at_once
+    models = TextModels(spaces, CachedPassages(graph, keeps=cached), requests_at_once)
     handlers: list[Handler] = [
-        SourceEmbedding(
-            graph, spaces, contexts or Contexts(graph), passages, batch_size, requests_at_once=many
-        ),
+        SourceEmbedding(graph, contexts or Contexts(graph), models, batch_size),
         SpaceCleanup(graph),
-        ConceptEmbedding(
-            graph, spaces, passages, batch_size, merge_near, link_near=link_near, requests_at_once=many
-        ),
-        EdgeEmbedding(graph, spaces, passages, batch_size, requests_at_once=many),
+        EmbeddingJob(graph, "concept", models, batch_size, partial(link_embedded, graph)),
+        EmbeddingJob(graph, "edge", models, batch_size),
         Backfill(graph, cache_entries=1000),
         *further,
     ]
@@ -81,7 +78,7 @@ def configure_in_place(graph: Graph, ontology: str, **config: Any) -> None:
     """Set how an ontology is embedded without building beside: what is there is stale from now on."""
     given = EmbeddingConfig(**config)
     configured = StoredConfiguration(
-        layout_of(given.space, "", given.chunking), embed_on_ingest=given.embed_on_ingest
+        SpaceUse(layout_of(given.space, "", given.chunking)), embed_on_ingest=given.embed_on_ingest
     )
     graph.transaction(lambda tx: write_configuration(tx, ontology, configured))
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from kg_api.graph.client import Graph
-from kg_api.jobs.image_embedding import ImageEmbedding, ReadBlob
+from kg_api.jobs.embedding import EmbeddingJob, ImageModels, ReadBlob
 from kg_api.jobs.runner import Handler
 from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.schemas.spaces import NewSpace
 from kg_api.search.service import SearchService
-from kg_api.spaces.configuration import ConfigurationService, EmbeddingRequests, SpaceChecker
+from kg_api.spaces.configuration import ConfigurationService, EmbeddingRequests
 from kg_api.spaces.contexts import Contexts
 from kg_api.spaces.estimate import Estimator, ModelService
 from kg_api.spaces.images import ImageSpaceRegistry
 from kg_api.spaces.registry import SpaceRegistry
-from kg_api.spaces.switch import DropService, ImageSpaceChecker, ImageSwitch, SwitchService
+from kg_api.spaces.switch import DropService, SpaceChecker, SwitchService
 from tests.support.colour_grid import ColourGrid, unpack
 from tests.support.embedding import open_spaces, run_jobs
 
@@ -40,9 +40,8 @@ class Kg:
         estimator = Estimator(graph, self.spaces, self.contexts, lambda _: 0.0)
         self.requests = EmbeddingRequests(graph, estimator)
         self.configure = ConfigurationService(graph, estimator, self.requests)
-        images = ImageSwitch(graph, self.requests, ImageSpaceChecker(graph, self.image_spaces))
-        checker = SpaceChecker(graph, self.spaces)
-        self.switch = SwitchService(graph, self.configure, self.requests, checker, images)
+        checker = SpaceChecker(graph, self.spaces, self.image_spaces)
+        self.switch = SwitchService(graph, self.configure, self.requests, checker)
         self.drop = DropService(graph)
         self.models = ModelService(
             graph, self.spaces, self.image_spaces, price_of=lambda _: 0.0, batch_size_of=lambda _: 64
@@ -52,7 +51,8 @@ class Kg:
         """Let a worker do all there is."""
         further: list[Handler] = []
         if self._read_blob is not None:
-            further.append(ImageEmbedding(self.graph, self.image_spaces, self._read_blob, 4))
+            models = ImageModels(self.image_spaces, self._read_blob)
+            further.append(EmbeddingJob(self.graph, "image", models, 4))
         run_jobs(self.graph, spaces=self.spaces, further=further)
 
     def add(self, slug: str, dimensions: int = 64) -> None:

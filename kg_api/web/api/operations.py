@@ -165,7 +165,7 @@ def readiness_of(opening: Opening, queue: QueueWatch, around: Sequence[Check] = 
 def _index_checks(graph: Graph, states: Sequence[EmbeddingState], new: Space) -> list[Check]:
     """The indexes that searches use now; one that is being built beside is nobody's concern yet."""
     wanted = {TEXT_INDEX, new.index_name, *(each.answering.space.index_name for each in states)}
-    wanted |= {plan.space.image_index_name for each in states for plan in each.image_plans[:1]}
+    wanted |= {plan.space.image_index_name for each in states for plan in each.images[:1]}
     there = index_states(graph)
     checks: list[Check] = []
     for name in sorted(wanted):
@@ -182,7 +182,7 @@ def _model_checks(container: Container, states: Sequence[EmbeddingState], new: S
     first = container.spaces.of(new)
     used = {each.answering.space.slug: each.answering.space for each in states}
     others = [container.spaces.of(used[slug]) for slug in sorted(used) if slug != first.space.slug]
-    seeing = {plan.space.slug: plan.space for each in states for plan in each.image_plans}
+    seeing = {plan.space.slug: plan.space for each in states for plan in each.images}
     images = [container.image_spaces.of(seeing[slug]) for slug in sorted(seeing)]
     return [
         *seeing_checks(images),

@@ -46,13 +46,8 @@ class PictureTarget(EmbeddingTarget[Picture, Vectors]):
     name = "pictures"
 
     def __init__(self, album: Sequence[Picture], model: SpaceModel) -> None:
-        self._model = model
+        self.model = self._model = model
         self._album = album
-
-    @property
-    def model(self) -> SpaceModel:
-        """That of the captions."""
-        return self._model
 
     def due(self, after: str, limit: int) -> list[Picture]:
         """The next pictures without a vector."""

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kg_api.errors import EmbeddingUnavailable
-from kg_api.jobs.embedding import MAX_REJECTED, EmbeddingPass, LostItem, TextEmbeddingJob, left
+from kg_api.jobs.embedding import MAX_REJECTED, EmbeddingJob, EmbeddingPass, LostItem, TextModels, left
 from kg_api.jobs.runner import JobRun, Stopped
 from kg_api.providers.embedding_port import RejectedTexts
 from kg_api.providers.retrying import RejectedText
@@ -20,15 +20,16 @@ from tests.unit.jobs.fakes import FakeGraph
 from tests.unit.jobs.pictures import Job, Model, Picture, PictureTarget, Vectors, album, answer, pictures
 
 
-class PictureEmbedding(TextEmbeddingJob[Picture, Vectors]):
-    """Handles jobs of kind `picture_embedding`."""
+class PictureEmbedding(EmbeddingJob):
+    """Embeds pictures by their captions."""
 
-    kind = "picture_embedding"
     album: Sequence[Picture] = ()
+    models: TextModels
 
-    def targets(self, run: JobRun, embedding_state: EmbeddingState) -> list[PictureTarget]:
+    def targets(self, run: JobRun, state: EmbeddingState) -> list[PictureTarget]:
         """The pictures of the space that is being built."""
-        return [PictureTarget(self.album, self._model(run, embedding_state.target.space))]
+        del run
+        return [PictureTarget(self.album, self.models(state.target.space, False))]
 
 
 def go_over(album: list[Picture], job: Job, model: Model) -> EmbeddingPass[Picture, Vectors]:
@@ -50,8 +51,9 @@ def test_it_goes_batch_by_batch_and_keeps_its_place() -> None:
 def test_a_job_of_a_further_kind_runs_to_its_end() -> None:
     all_of_them, job, model = album(*"abcdef"), Job(), Model()
     passages = CachedPassages(FakeGraph(answer).graph, keeps=False)
-    handler = PictureEmbedding(job.database.graph, cast("SpaceRegistry", model), passages, 4)
-    handler.album = all_of_them
+    models = TextModels(cast("SpaceRegistry", model), passages)
+    handler = PictureEmbedding(job.database.graph, "concept", models, 4)
+    handler.album, handler.models = all_of_them, models
     handler.run(job.run)
     assert all(each.vector is not None for each in all_of_them)
     assert job.database.count("jobs/finish") == 1

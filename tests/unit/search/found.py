@@ -15,7 +15,7 @@ from kg_api.search.question import SimilarityFilter
 from kg_api.search.rank import order
 from kg_api.search.retrieve import TEXT, VECTOR, Candidates, Hit
 from kg_api.search.scope import Scope
-from kg_api.spaces.plans import OntologySnapshot
+from kg_api.spaces.snapshot import OntologySnapshot
 
 SAID = "  One fox runs over the hill.\n\n"
 START = 100

@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 
 from kg_api.errors import Conflict, InvalidInput, Unavailable
-from kg_api.graph import readiness
 from kg_api.graph.client import Graph
 from kg_api.graph.documents import MAX_SCOPES
-from kg_api.graph.readiness import IndexWatch
 from kg_api.providers.embedding_port import Embedder
 from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.schemas.spaces import ModelChoice
 from kg_api.search.service import SearchService
-from kg_api.spaces.plans import PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
+from kg_api.spaces.snapshot import snapshots_of
 from tests.support.unavailable import UnavailableEmbedder
 from tests.unit.search.canned import LARGE, POPULATING, SMALL, CannedGraph
 
@@ -95,16 +93,16 @@ def test_an_index_that_failed_or_is_not_there_is_like_one_that_is_filled() -> No
     assert "not there" in searched(graph).degraded[0].effect
 
 
-def test_the_watch_asks_the_database_only_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_watch_asks_the_database_only_now_and_then() -> None:
     graph = CannedGraph(source_words=POPULATING)
-    watch = IndexWatch(graph)
+    watch = snapshots_of(graph)
     assert [watch.populating("source_words") for _ in range(5)] == [
         {"source_words": "populating, 40 % populated"}
     ] * 5
     assert watch.populating("passage_embedding") == {}
     assert graph.times("indexes/states") == 1
     graph.states["source_words"] = ("ONLINE", 100.0)
-    monkeypatch.setattr(readiness, "REMEMBERED_SECONDS", -1.0)
+    watch._indexes._seconds = -1.0
     assert watch.populating("source_words") == {}
 
 
@@ -161,7 +159,7 @@ def test_the_more_passages_there_are_the_more_candidates_the_index_is_asked_for(
 
 def test_ontologies_are_read_anew_only_where_one_was_made_since() -> None:
     graph = CannedGraph()
-    watch = PlanWatch(graph)
+    watch = snapshots_of(graph)
     for _ in range(3):
         watch.known(new_too=True)
     assert (graph.times("spaces/all"), graph.times("ontologies/count")) == (1, 2)
@@ -174,7 +172,7 @@ def test_ontologies_are_read_anew_only_where_one_was_made_since() -> None:
 
 def test_one_that_is_named_and_not_known_is_looked_for_again() -> None:
     graph = CannedGraph()
-    watch = PlanWatch(graph)
+    watch = snapshots_of(graph)
     watch.known()
     watch.known(["o0"])
     assert graph.times("spaces/all") == 1
@@ -184,7 +182,7 @@ def test_one_that_is_named_and_not_known_is_looked_for_again() -> None:
 
 def test_passages_are_not_counted_for_each_search_that_reads_the_ontologies_anew() -> None:
     graph = CannedGraph()
-    watch = PlanWatch(graph)
+    watch = snapshots_of(graph)
     for _ in range(3):
         watch.known(fresh=True).crowd(None)
     assert (graph.times("spaces/all"), graph.times("search/count_passages")) == (3, 1)

@@ -1,0 +1,236 @@
+"""The kinds of things that are embedded: what each is embedded by, what is pending, and writing vectors.
+
+Another kind needs an entry in `KINDS` and `TARGETS` and its branch in the statements of
+`cypher/embedding.cypher`. Only sources need more: they are cut into chunks (`kg_api.graph.vectors`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, Final
+
+import numpy as np
+from neo4j.vector import Vector
+from numpy.typing import NDArray
+
+from kg_api.graph.client import Graph, Row, Transaction
+from kg_api.graph.jobs import CONCEPT_EMBEDDING, EDGE_EMBEDDING, IMAGE_EMBEDDING, SOURCE_EMBEDDING
+from kg_api.graph.relations import edge_text
+from kg_api.graph.spaces import MARK_DIGITS, EmbeddedLabel, Mark, Space, mark_of, require_writable
+from kg_api.graph.vectors import Wanted, require_fitting
+from kg_api.schemas.base import concept_text, digest
+from kg_api.schemas.embedding import EmbeddingConfig
+from kg_api.schemas.vocabulary import EmbeddedKind, Modality, Selection
+from kg_api.text.chunking import CHUNKER_VERSION
+from kg_api.text.windows import WINDOW_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of embedding jobs and counts; it may stand for several labels, the counted one first."""
+
+    job: str
+    modality: Modality
+    labels: tuple[EmbeddedLabel, ...]
+    noun: str
+    plural: str
+
+
+KINDS: Final[dict[EmbeddedKind, Kind]] = {
+    "source": Kind(SOURCE_EMBEDDING, "text", ("Source",), "source", "sources"),
+    "concept": Kind(CONCEPT_EMBEDDING, "text", ("Concept",), "concept", "concepts"),
+    "image": Kind(IMAGE_EMBEDDING, "image", ("Image",), "image", "pictures"),
+    "edge": Kind(
+        EDGE_EMBEDDING,
+        "text",
+        ("RELATED_TO", "RelationType"),
+        "relationship",
+        "relationships and types of them",
+    ),
+}
+MAIN_KINDS: Final[dict[Modality, EmbeddedKind]] = {"text": "source", "image": "image"}
+"""The kind whose vectors a space is made for; texts that a model rejects count for these only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where an item that has one vector has its id and the text, or the file, that is embedded."""
+
+    identity: str
+    text: Callable[[Row], str]
+    text_hash: str = "text_hash"
+
+
+TARGETS: Final[dict[EmbeddedLabel, Target]] = {
+    "Concept": Target(
+        "concept_id", lambda row: concept_text(row["label"], row["description"], row["search_terms"])
+    ),
+    "Image": Target("source_id", itemgetter("storage_key"), "storage_key"),
+    "RELATED_TO": Target("relation_id", lambda row: edge_text(row["statement"], row["quote"])),
+    "RelationType": Target("type_id", itemgetter("name")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One way to embed the items of one label in an ontology: in a slot of a space."""
+
+    ontology: str
+    config: EmbeddingConfig
+    space: Space
+    mark: Mark
+    answering_property: str
+    """The mark of the vectors that answer searches. Another space may be built at that time."""
+    wants_all: bool = True
+    """Whether concepts of a single source are embedded for the first time."""
+
+    @property
+    def noun(self) -> str:
+        return next(kind.noun for kind in KINDS.values() if self.mark.label in kind.labels)
+
+    @property
+    def answers(self) -> bool:
+        return self.mark.key == self.answering_property
+
+    def wanted(
+        self, selection: Selection = "due", forced_at: object = None, within: tuple[str, str] = ("", "")
+    ) -> Wanted:
+        """Return the items that the plan covers, of sources only those of a range of documents."""
+        return Wanted(
+            self.ontology, self.mark, self.answering_property, selection, forced_at, within, self.wants_all
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        return {**self.mark.parameters(), "property": self.space.vector_property}
+
+
+def plan_of(
+    ontology: str,
+    config: EmbeddingConfig,
+    space: Space,
+    label: EmbeddedLabel = "Source",
+    *,
+    answering: Space | None = None,
+    wants_all: bool = True,
+) -> Plan:
+    """Return a plan. Its mark changes with everything that decides over a vector.
+
+    Args:
+        ontology: The ontology.
+        config: Its configuration.
+        space: The slot of a space. Only sources and their chunks use the second slot.
+        label: The label of the items.
+        answering: The space that answers searches; None: this one.
+        wants_all: See `Plan`.
+    """
+    if label == "Source":
+        chunking = json.dumps(config.chunking.model_dump(), sort_keys=True)
+        windows = (WINDOW_VERSION,) if config.is_late else ()
+        value = digest("mark", space.fingerprint, CHUNKER_VERSION, chunking, *windows)
+    else:
+        kind = next(name for name, each in KINDS.items() if label in each.labels)
+        value = digest(f"{kind} mark", space.fingerprint)
+    mark = mark_of(label, space, value[:MARK_DIGITS])
+    return Plan(ontology, config, space, mark, (answering or space).mark_property, wants_all)
+
+
+@dataclass(frozen=True, slots=True)
+class PendingItem:
+    """An item that is embedded by one text, or by one file whose key is the text."""
+
+    identity: str
+    text: str
+    text_hash: str
+
+    @property
+    def place(self) -> str:
+        """The position in the order of ids."""
+        return self.identity
+
+
+def list_pending(graph: Graph, wanted: Wanted, *, after: str, limit: int) -> list[PendingItem]:
+    """Return the next items to embed in the order of their ids; `after` is the id of the previous one."""
+    place = {"after": after, "after_paragraph": -1}
+    rows = graph.read("embedding/due", **wanted.parameters(), **place, limit=limit)
+    return [_item(wanted.mark.label, row) for row in rows]
+
+
+def sample_texts(graph: Graph, kind: EmbeddedKind, ontology: str, limit: int) -> list[str]:
+    """Return the texts of some concepts or relationships, to estimate the cost of embedding them."""
+    if kind == "concept":
+        rows = graph.read("concepts/sample", ontology=ontology, limit=limit)
+    else:
+        rows = graph.read("relations/sample", ontology=ontology, limit=limit)
+    return [_item(KINDS[kind].labels[0], row).text for row in rows]
+
+
+def _item(label: EmbeddedLabel, row: Row) -> PendingItem:
+    target = TARGETS[label]
+    return PendingItem(row[target.identity], target.text(row), row[target.text_hash])
+
+
+def count_embedded(graph: Graph, kind: EmbeddedKind, plans: Sequence[Plan]) -> dict[str, int]:
+    """Count the items of some ontologies by the state of their vectors; `deferred` only of concepts."""
+    label = KINDS[kind].labels[0]
+    own = [plan.wanted().parameters() for plan in plans if plan.mark.label == label]
+    row = graph.read("embedding/count_embedded", plans=own)[0]
+    stale = row["total"] - row["embedded"] - row["refused"] - row["missing"] - row["deferred"]
+    if kind != "concept":
+        del row["deferred"]
+    return {**row, "stale": stale}
+
+
+def write_vectors(
+    tx: Transaction, plan: Plan, vectors: Sequence[tuple[PendingItem, NDArray[np.float32]]]
+) -> list[str]:
+    """Write the vectors of items whose text is still the same; the others stay pending.
+
+    Args:
+        tx: The transaction of the batch.
+        plan: How they were embedded.
+        vectors: By item, in the order of their ids; shape (dimensions,).
+
+    Returns:
+        The ids of the items that were written.
+
+    Raises:
+        EmbeddingFailed: A vector has the wrong size, is not finite or zero.
+        LeaseLost: The space is being removed, or has another model now.
+    """
+    require_fitting(tx, plan.space, (vector for _, vector in vectors))
+    rows = [
+        {"id": each.identity, "text_hash": each.text_hash, "vector": Vector.from_numpy(vector)}
+        for each, vector in vectors
+    ]
+    given = plan.parameters()
+    del given["refused"]
+    written = tx.run("embedding/write_vectors", rows=rows, ontology=plan.ontology, **given)
+    return [row["id"] for row in written]
+
+
+def list_embedded_before(graph: Graph, plan: Plan, last: str, limit: int) -> list[str]:
+    """Return the ids of the last embedded concepts up to one."""
+    mark = plan.mark.parameters()
+    rows = graph.read("concepts/before", ontology=plan.ontology, **mark, last=last, limit=limit)
+    return [row["concept_id"] for row in rows]
+
+
+def set_lost_aside(tx: Transaction, plan: Plan, image: PendingItem, reason: str) -> None:
+    """Reject an image whose file is lost, until the file is stored again.
+
+    Raises:
+        LeaseLost: The space is being removed, or has another model now.
+    """
+    require_writable(tx, plan.space)
+    given = {**plan.parameters(), "reason": reason}
+    tx.run("images/lose", id=image.identity, storage_key=image.text_hash, **given)
+
+
+def check_image_vectors(graph: Graph, plan: Plan) -> tuple[int, int]:
+    """Count the vectors of an ontology's images in a space, and those that an index leaves out."""
+    given = {"ontology": plan.ontology, "dimensions": plan.space.dimensions}
+    row = graph.read("images/check_vectors", **plan.parameters(), **given)[0]
+    return row["built"], row["wrong"]

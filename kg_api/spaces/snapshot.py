@@ -1,0 +1,165 @@
+"""What a process remembers for a second of ontologies, index states and progress, for all its services."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from kg_api.errors import NotFound
+from kg_api.graph.client import Graph
+from kg_api.graph.fulltext import OntologyWords, all_words
+from kg_api.graph.jobs import SOURCE_EMBEDDING, Progress, embedding_progress
+from kg_api.graph.names import describe_waiting
+from kg_api.graph.reach import reach, reaches
+from kg_api.graph.schema import index_states
+from kg_api.graph.search import Crowds, SharedReading
+from kg_api.graph.spaces import Space, all_spaces, count_ontologies, read_configurations
+from kg_api.spaces.plans import EmbeddingState, embedding_state_of
+from kg_api.spaces.registry import space_of_new
+from kg_api.suggestions import MAX_NAMED, no_ontology
+
+
+@dataclass(frozen=True, slots=True)
+class OntologySnapshot:
+    """What was known of all ontologies at one moment."""
+
+    embedding_states: dict[str, EmbeddingState]
+    new: Space
+    """The space of ontologies that nobody has configured."""
+    crowd: Callable[[Sequence[str] | None], int] = lambda _: 0
+    """Says about how many passages some ontologies have, or all."""
+    words: Mapping[str, OntologyWords] = field(default_factory=dict[str, OntologyWords])
+    """What ontologies say of their words, of those that say anything."""
+    waiting: Callable[[Sequence[str]], str] = lambda _: ""
+    """Says what waits for approval to be in ontologies that are not there."""
+
+    def seen(self) -> OntologySnapshot:
+        """What of it whoever asks can see."""
+        if reach() is None:
+            return self
+        states = {name: state for name, state in self.embedding_states.items() if reaches(name)}
+        words = {name: each for name, each in self.words.items() if reaches(name)}
+        return replace(self, embedding_states=states, words=words)
+
+    def synonyms_of(self, wanted: Sequence[str] | None) -> list[Sequence[str]]:
+        """Words that some ontologies take for each other, or all."""
+        names = self.words if wanted is None else wanted
+        return [group for name in names if name in self.words for group in self.words[name].synonyms]
+
+    def languages_of(self, wanted: Sequence[str] | None) -> frozenset[str | None]:
+        """Those of the sources of some ontologies, or of all; None where each source has its own."""
+        names = self.embedding_states if wanted is None else wanted
+        return frozenset(self.words[name].language if name in self.words else None for name in names)
+
+    @property
+    def answering(self) -> dict[str, Space]:
+        """The slot of a space that answers for each ontology."""
+        return {name: each.answering.space for name, each in self.embedding_states.items()}
+
+    @property
+    def image_spaces(self) -> dict[str, Space]:
+        """The space of pictures that answers for each ontology that has one."""
+        states = self.embedding_states.items()
+        return {name: each.images[0].space for name, each in states if each.images}
+
+    def space_of(self, ontology: str) -> Space:
+        """The slot of a space that answers for an ontology, or would."""
+        known = self.embedding_states.get(ontology)
+        return known.answering.space if known else self.new
+
+    def there(self, wanted: Sequence[str] | None) -> list[str]:
+        """Those ontologies of a request that are there; None asks for all."""
+        known = self.embedding_states
+        return [*known] if wanted is None else [name for name in wanted if name in known]
+
+    def require_known(self, wanted: Sequence[str] | None) -> None:
+        """Require that every ontology which a request names exists.
+
+        Raises:
+            NotFound: one does not; the message suggests the closest names.
+        """
+        if unknown := [name for name in wanted or () if name not in self.embedding_states]:
+            told = no_ontology(unknown[:MAX_NAMED], self.embedding_states) + self.waiting(unknown)
+            raise NotFound(f"{told}; `kg ontologies` lists the existing ones")
+
+
+ProgressReading = SharedReading[dict[str, Progress]]
+"""By ontology, the progress of one kind of unfinished job."""
+
+
+class Snapshots:
+    """The latest readings. Thread-safe. Each is at most a second old and costs a search no round trip."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._crowds = Crowds(graph)
+        self._ontologies = SharedReading(self._read)
+        self._indexes = SharedReading(lambda: index_states(graph))
+        self._absent = frozenset[str]()
+        self._progress: dict[str, ProgressReading] = {}
+
+    def known(
+        self, wanted: Iterable[str] = (), *, fresh: bool = False, new_too: bool = False
+    ) -> OntologySnapshot:
+        """Return the visible ontologies.
+
+        Args:
+            wanted: Read again if one of these is not known.
+            fresh: Read again.
+            new_too: Read again if any ontology was created since; knowing costs a round trip.
+        """
+        known = None if fresh else self._ontologies.remembered()
+        anew = known is None and (fresh or new_too)
+        if known is None:
+            known = self._ontologies.read(anew=anew)
+        if not anew:
+            there = known.embedding_states
+            grown = new_too and len(there) != count_ontologies(self._graph)
+            if grown or not there.keys() >= set(wanted):
+                known = self._ontologies.read(anew=True)
+        return known.seen()
+
+    def populating(self, *names: str) -> dict[str, str]:
+        """Return those of the named indexes that are not online, with their states for a reader."""
+        states = self._indexes.recent()
+        if set(names) - states.keys() - self._absent:
+            states = self._indexes.read(anew=True)
+            self._absent |= frozenset(names) - states.keys()
+        told = dict[str, str]()
+        for name in names:
+            state = states.get(name)
+            if state is None:
+                told[name] = "not there"
+            elif not state.online:
+                told[name] = f"{state.state.lower()}, {state.percent:.0f} % populated"
+        return told
+
+    def progress(self, kind: str = SOURCE_EMBEDDING) -> ProgressReading:
+        """Return the reading of a kind of jobs; call its `recent`."""
+        read = partial(embedding_progress, self._graph, kind)
+        return self._progress.setdefault(kind, SharedReading(read))
+
+    def _read(self) -> OntologySnapshot:
+        configurations = read_configurations(self._graph)
+        spaces = all_spaces(self._graph)
+        states = {name: embedding_state_of(name, each, spaces) for name, each in configurations.items()}
+        words, waiting = all_words(self._graph), partial(describe_waiting, self._graph)
+        return OntologySnapshot(states, space_of_new(spaces), self._crowds.of, words, waiting)
+
+
+_shared: dict[Graph, Snapshots] = {}
+
+
+def share_snapshots(graph: Graph) -> None:
+    """Let all services over a database share their snapshots until `forget_snapshots`, as a process does."""
+    _shared[graph] = Snapshots(graph)
+
+
+def forget_snapshots(graph: Graph) -> None:
+    _shared.pop(graph, None)
+
+
+def snapshots_of(graph: Graph) -> Snapshots:
+    """Return the shared snapshots. A service that is opened by itself has its own."""
+    return _shared.get(graph) or Snapshots(graph)
