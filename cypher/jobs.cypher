@@ -100,14 +100,6 @@ FOREACH (_ IN CASE WHEN busy = 0 THEN [1] ELSE [] END |
                 j.queued_at = datetime.realtime())
 RETURN job_id
 
-// name: ensure
-// A job of that key, unless there is an unfinished one.
-MERGE (j:Job {unique_key: $unique_key})
-ON CREATE SET j += $fresh, j.created_at = datetime.realtime(), j.run_after = datetime.realtime(),
-              j.queued_at = datetime.realtime(), j.total = $total,
-              j.forced_at = CASE WHEN $force THEN datetime.realtime() ELSE null END
-RETURN j.job_id AS job_id, j.job_id = $fresh.job_id AS created
-
 // name: expect
 // How much is left of a job, as its worker has counted it.
 MATCH (j:Job {job_id: $job_id})
@@ -360,20 +352,24 @@ WHERE j.state = 'running' AND j.fence = $fence
 SET j.state = 'queued', j.worker = null, j.lease_until = null, j.run_after = datetime.realtime()
 
 // name: request
-// New work for a kind and key: joins the unfinished job of that key, or makes it. Runs in the transaction that
-// makes the work, so neither is there without the other. `wanted` tells a running job to look once more. When the
-// job ended while this waited for its lock, it is not open and another is to be asked for.
+// Work for a kind and key: makes the job of that key, or joins an unfinished one. A caller that does not join finds one
+// and leaves it as it is. Runs in the transaction that makes the work, so neither exists without the other. `wanted`
+// makes a running job look again. If the job ended while this waited for its lock, it is not open, and another request
+// is needed.
 MERGE (j:Job {unique_key: $unique_key})
 ON CREATE SET j += $fresh, j.created_at = datetime.realtime(), j.run_after = datetime.realtime(),
               j.queued_at = datetime.realtime()
-SET j.wanted = j.wanted + 1, j.total = j.total + $added,
-    j.rank = CASE WHEN $fresh.rank < coalesce(j.rank, 0) THEN $fresh.rank ELSE coalesce(j.rank, 0) END
+WITH j, j.job_id = $fresh.job_id AS created
+FOREACH (_ IN CASE WHEN created OR $joins THEN [1] ELSE [] END |
+  SET j.wanted = j.wanted + 1, j.total = j.total + $added,
+      j.rank = CASE WHEN $fresh.rank < coalesce(j.rank, 0) THEN $fresh.rank ELSE coalesce(j.rank, 0) END,
+      j.selection = CASE WHEN j.selection = $fresh.selection THEN j.selection ELSE 'due' END,
+      j.forced_at = CASE WHEN $force THEN datetime.realtime() ELSE j.forced_at END)
 FOREACH (part IN COLLECT {
-    MATCH (c:Job) WHERE c.parent_id = j.job_id AND c.state IN ['queued', 'running'] AND c.rank > j.rank RETURN c
+    MATCH (c:Job)
+    WHERE $joins AND c.parent_id = j.job_id AND c.state IN ['queued', 'running'] AND c.rank > j.rank RETURN c
   } | SET part.rank = j.rank)
-WITH j, CASE WHEN j.selection = $fresh.selection THEN j.selection ELSE 'due' END AS selection
-SET j.selection = selection, j.forced_at = CASE WHEN $force THEN datetime.realtime() ELSE j.forced_at END
-RETURN j.job_id AS job_id, j.unique_key IS NOT NULL AS open, j.job_id = $fresh.job_id AS created
+RETURN j.job_id AS job_id, j.unique_key IS NOT NULL AS open, created
 
 // name: requeue
 // A job that had ended begins anew: what is right already is passed over, what was set aside is tried again.

@@ -1,4 +1,4 @@
-"""What the functions about jobs speak of."""
+"""Jobs: requested, claimed by one worker at a time, fenced, shown, cancelled and retried."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import random
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 from typing import Any
 
@@ -68,28 +69,27 @@ class ClaimedJob:
     wanted: int
     failures: int
     waits: int
-    """How often in a row it has waited for something else."""
+    """Times in a row that it has waited for something else."""
     selection: Selection = "due"
     forced_at: Any = None
-    """What is older is made anew though it is right; a time of the database, to be given back as it is."""
+    """Database time; older vectors are made again although they are right. To be given back as it is."""
     part: str = ""
-    """The range of document ids that it is about, `lo:hi`; "" for all."""
+    """The range of document ids, `lo:hi`; "" for all."""
     parent_id: str | None = None
     """The job that it is a part of."""
     done: int = 0
     total: int = 0
-    """How much was thought to be done when it was claimed."""
+    """The estimate when it was claimed."""
     request_id: str | None = None
-    """The request that it was first made for, as the service's log names it."""
+    """The request that first made it, as in the service's log."""
     rank: int = FIRST
-    """What it is worth: one of a smaller number goes first."""
+    """Its priority; smaller goes first."""
     traceparent: str | None = None
-    """Where the trace of that request goes on, as the W3C writes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A worker's hold on a job: what every later write of it is checked against."""
+    """A worker's hold on a job, which every later write is checked against."""
 
     job_id: str
     worker: str
@@ -97,18 +97,17 @@ class Owner:
     lease_seconds: float
 
     def parameters(self) -> dict[str, Any]:
-        """The statement parameters that identify the owner."""
         return {"job_id": self.job_id, "worker": self.worker, "fence": self.fence}
+
+    def lost(self) -> LeaseLost:
+        return LeaseLost(f"job {self.job_id} is owned by another worker now, or has ended")
 
 
 def fresh_job(
-    kind: str,
-    ontology: str | None,
-    *,
-    key: str | None = None,
-    selection: Selection = "due",
+    kind: str, ontology: str | None, *, key: str | None = None, selection: Selection = "due"
 ) -> dict[str, Any]:
-    """The properties of a job that waits, but for those that are times."""
+    """Return the properties of a queued job, without times."""
+    counters = ("done", "total", "done_at_claim", "wanted", "attempts", "stumbles", "waits", "fence")
     return {
         "job_id": uuid.uuid4().hex,
         "kind": kind,
@@ -118,21 +117,19 @@ def fresh_job(
         "state": JobState.QUEUED.value,
         "cursor": "",
         "rank": rank_of(kind),
-        **dict.fromkeys(
-            ("done", "total", "done_at_claim", "wanted", "attempts", "stumbles", "waits", "fence"), 0
-        ),
-        "set_aside": 0,
+        **dict.fromkeys((*counters, "set_aside"), 0),
         "request_id": structlog.contextvars.get_contextvars().get("request_id"),
         "traceparent": current_traceparent(),
     }
 
 
-# How a job gets on: its place, and its end.
+# A claimed job: its progress and its end. Each function raises LeaseLost if another worker has the job, or
+# it has ended.
 
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """What was asked for while the job ran."""
+    """A request that came while the job ran."""
 
     wanted: int
     selection: Selection
@@ -140,48 +137,32 @@ class JobRequest:
 
 
 def advance(tx: Transaction, owner: Owner, *, before: str, after: str, done: int, set_aside: int = 0) -> None:
-    """Move the job's cursor within the transaction of the work it stands for.
-
-    Raises:
-        LeaseLost: another worker has the job, or it or its whole has ended; the transaction must not be
-            committed.
-    """
+    """Move the job's cursor within the transaction of the work; do not commit it after a LeaseLost."""
     places = {"before": before, "after": after, "done": done, "set_aside": set_aside}
     rows = tx.run("jobs/advance", **owner.parameters(), **places, lease_seconds=owner.lease_seconds)
     if not rows or not rows[0]["advanced"]:
-        raise LeaseLost(f"job {owner.job_id} is owned by another worker now, or has ended")
+        raise owner.lost()
 
 
 def expect(graph: Graph, owner: Owner, *, left: int) -> None:
-    """Correct a job's total by what is left to do.
-
-    Raises:
-        LeaseLost: another worker has the job, or it has ended.
-    """
+    """Correct a job's total by the number of items that are left."""
     if not graph.write("jobs/expect", **owner.parameters(), left=left):
-        raise LeaseLost(f"job {owner.job_id} is owned by another worker now, or has ended")
+        raise owner.lost()
 
 
 def lower(graph: Graph, owner: Owner, *, wanted: int, rank: int) -> int | JobRequest:
-    """Let what is worth more go first from now on; the rank, or what was asked for meanwhile: do that first.
+    """Lower a job's priority; return the rank, or a request that came meanwhile and is to be done first.
 
-    What a person has put first keeps its rank.
-
-    Raises:
-        LeaseLost: another worker has the job, or it has ended.
+    A job that a person has put first keeps its rank.
     """
     rows = graph.write("jobs/lower", **owner.parameters(), wanted=wanted, rank=rank)
     if not rows:
-        raise LeaseLost(f"job {owner.job_id} is owned by another worker now, or has ended")
-    return rows[0]["rank"] if rows[0]["last"] else _asked(rows[0])
+        raise owner.lost()
+    return rows[0]["rank"] if rows[0]["last"] else _requested(rows[0])
 
 
 def finish(graph: Graph, owner: Owner, *, wanted: int) -> JobRequest | None:
-    """End the job; or give what was asked for meanwhile, and the job goes on.
-
-    Raises:
-        LeaseLost: another worker has the job, or it has ended.
-    """
+    """End the job, or return a request that came meanwhile, and the job goes on."""
 
     def end(tx: Transaction) -> list[Row]:
         rows = tx.run("jobs/finish", **owner.parameters(), wanted=wanted)
@@ -191,22 +172,21 @@ def finish(graph: Graph, owner: Owner, *, wanted: int) -> JobRequest | None:
 
     rows = graph.transaction(end)
     if not rows or not rows[0]["owned"]:
-        raise LeaseLost(f"job {owner.job_id} is owned by another worker now, or has ended")
-    return None if rows[0]["finished"] else _asked(rows[0])
+        raise owner.lost()
+    return None if rows[0]["finished"] else _requested(rows[0])
 
 
-def _asked(row: Row) -> JobRequest:
+def _requested(row: Row) -> JobRequest:
     return JobRequest(row["wanted"], row["selection"], row["forced_at"])
 
 
-# The workers that are there: each gives a sign of life every few seconds.
+# The workers: each reports every few seconds that it lives.
 
 ALIVE_SECONDS = 20.0
-"""A worker that was not seen for so long counts as gone."""
+"""A worker without a report for so long counts as gone."""
 
 
 def sign_of_life(graph: Graph, name: str, *, host: str, pid: int, notes: Sequence[str] = ()) -> None:
-    """Say that a worker is there."""
     graph.write("workers/seen", name=name, host=host, pid=pid, notes=list(notes))
 
 
@@ -214,18 +194,15 @@ def forget_worker(graph: Graph, name: str) -> None:
     graph.write("workers/forget", name=name)
 
 
-def forget_lost_workers(graph: Graph) -> int:
-    """Forget those that gave no sign for an hour; how many."""
-    return graph.write("workers/forget_lost")[0]["forgotten"]
-
-
 def unknown_kinds(graph: Graph, kinds: Sequence[str]) -> dict[str, int]:
-    """How many jobs wait, by kind, that are of none of these kinds."""
+    """Count the waiting jobs of other kinds than these, by kind."""
     rows = graph.read("jobs/unknown_kinds", kinds=list(kinds))
     return {row["kind"]: row["waiting"] for row in rows}
 
 
-# Taking jobs, keeping them, giving them back. All times are the database's own.
+# Claiming jobs, keeping them, giving them back. All times are the database's own, so a worker whose clock is
+# wrong neither steals nor keeps a job. Every statement that changes a job locks it first, the whole before
+# its part, and looks at its state after that.
 
 MAX_CANDIDATES = 10
 
@@ -233,12 +210,20 @@ MAX_CANDIDATES = 10
 def claim(
     graph: Graph, worker: str, kinds: list[str], *, lease_seconds: float, max_failures: int
 ) -> ClaimedJob | None:
-    """Take a job, if one can be had. One that failed too often comes back in state dead, not to be run.
+    """Claim a job. One that failed too often comes back in state dead, not to be run.
 
-    As long as a job of a smaller rank runs anywhere, none of a greater one is taken. Of those of one rank,
-    ontologies for which the fewest jobs run come first, then the jobs that are the longest in the queue. Of
-    equal ones each of several workers tries another first, so that they do not wait for each other's locks.
+    While a job of a smaller rank runs anywhere, none of a greater one is claimed. Of one rank, ontologies
+    with the fewest running jobs come first, then the longest queued jobs. Each of several workers tries
+    another of equal jobs first, so that they do not wait for each other's locks.
     """
+    given = {"worker": worker, "lease_seconds": lease_seconds, "max_failures": max_failures}
+
+    def take(tx: Transaction, job_id: str) -> ClaimedJob | None:
+        rows = tx.run("jobs/take", job_id=job_id, **given)
+        if rows and rows[0]["state"] == "dead":
+            tx.run("jobs/end_parts", job_id=job_id)
+        return ClaimedJob(**rows[0]) if rows else None
+
     while True:
         rows = graph.read(
             "jobs/next",
@@ -250,56 +235,35 @@ def claim(
         )
         if not rows:
             return None
-        for job_id in _in_turn(rows):
-            job = _take(graph, worker, job_id, lease_seconds, max_failures)
+        equal = [row["job_id"] for row in rows if row["rank"] == rows[0]["rank"]]
+        head = equal[: max(1, rows[0]["workers"])]
+        for job_id in random.sample(head, len(head)):
+            job = graph.transaction(partial(take, job_id=job_id))
             if job is not None:
                 return job
 
 
-def _in_turn(rows: Sequence[Row]) -> list[str]:
-    """The equal ones at the head, as many as there are workers, shuffled."""
-    equal = [row["job_id"] for row in takewhile(lambda row: row["rank"] == rows[0]["rank"], rows)]
-    head = equal[: max(1, rows[0]["workers"])]
-    return random.sample(head, len(head))
-
-
-def _take(
-    graph: Graph, worker: str, job_id: str, lease_seconds: float, max_failures: int
-) -> ClaimedJob | None:
-    def take(tx: Transaction) -> ClaimedJob | None:
-        rows = tx.run(
-            "jobs/take", worker=worker, job_id=job_id, lease_seconds=lease_seconds, max_failures=max_failures
-        )
-        if rows and rows[0]["state"] == "dead":
-            tx.run("jobs/end_parts", job_id=job_id)
-        return ClaimedJob(**rows[0]) if rows else None
-
-    return graph.transaction(take)
-
-
 def heartbeat(graph: Graph, owner: Owner, *, stuck_seconds: float = 86_400.0) -> bool:
-    """Renew the lease; False when the job got nothing done for so long that it is dead now.
+    """Renew the lease; False if the job made no progress for so long that it is dead now.
 
     Raises:
-        LeaseLost: another worker has the job, or it has ended.
+        LeaseLost: Another worker has the job, or it has ended.
     """
-    told = f"timeout: nothing was done for {stuck_seconds:g} s (KG_WORKER__STUCK_SECONDS)"
+    given = {
+        "lease_seconds": owner.lease_seconds,
+        "stuck_seconds": stuck_seconds,
+        "error": f"timeout: nothing was done for {stuck_seconds:g} s (KG_WORKER__STUCK_SECONDS)",
+    }
 
     def beat(tx: Transaction) -> list[Row]:
-        rows = tx.run(
-            "jobs/heartbeat",
-            **owner.parameters(),
-            lease_seconds=owner.lease_seconds,
-            stuck_seconds=stuck_seconds,
-            error=told,
-        )
+        rows = tx.run("jobs/heartbeat", **owner.parameters(), **given)
         if rows and rows[0]["stuck"]:
             tx.run("jobs/end_parts", job_id=owner.job_id)
         return rows
 
     rows = graph.transaction(beat)
     if not rows:
-        raise LeaseLost(f"job {owner.job_id} is owned by another worker now, or has ended")
+        raise owner.lost()
     return not rows[0]["stuck"]
 
 
@@ -307,11 +271,11 @@ def others_wait(graph: Graph, job: ClaimedJob, kinds: Sequence[str], *, over: bo
     """Whether a job shall let others go first.
 
     Args:
-        graph: where they are.
-        job: that runs.
-        kinds: what its worker can do.
-        over: whether its turn is over, so that others of its rank go first too: those of another ontology or
-            kind, or the whole of this part. Of a smaller rank all do, at any time.
+        graph: The database.
+        job: The running job.
+        kinds: The kinds that its worker can do.
+        over: Whether its time slice is over. Then others of its rank go first too, if they are of another
+            ontology or kind, or the whole of this part. Jobs of a smaller rank go first at any time.
     """
     about = {"kind": job.kind, "ontology": job.ontology or "", "parent_id": job.parent_id, "rank": job.rank}
     rows = graph.read("jobs/others_wait", kinds=list(kinds), over=over, **about)
@@ -321,17 +285,16 @@ def others_wait(graph: Graph, job: ClaimedJob, kinds: Sequence[str], *, over: bo
 def fail(
     graph: Graph, owner: Owner, error: str, *, delay_seconds: float, max_failures: int, permanent: bool
 ) -> str:
-    """Record a failure; give the state the job is in now."""
+    """Record a failure; return the new state, or "lost"."""
+    given = {
+        "error": error,
+        "delay_seconds": delay_seconds,
+        "max_failures": max_failures,
+        "permanent": permanent,
+    }
 
     def record_failure(tx: Transaction) -> str:
-        rows = tx.run(
-            "jobs/fail",
-            **owner.parameters(),
-            error=error,
-            delay_seconds=delay_seconds,
-            max_failures=max_failures,
-            permanent=permanent,
-        )
+        rows = tx.run("jobs/fail", **owner.parameters(), **given)
         if rows and rows[0]["state"] == "dead":
             tx.run("jobs/end_parts", job_id=owner.job_id)
         return rows[0]["state"] if rows else "lost"
@@ -340,17 +303,17 @@ def fail(
 
 
 def wait(graph: Graph, owner: Owner, error: str, *, delay_seconds: float) -> None:
-    """Give the job back for a while: something that it needs does not answer."""
+    """Give the job back for a while: a service that it needs does not answer."""
     graph.write("jobs/wait", **owner.parameters(), error=error, delay_seconds=delay_seconds)
 
 
 def release(graph: Graph, owner: Owner) -> None:
-    """Give the job back; another worker may take it at once."""
+    """Give the job back; another worker may claim it at once."""
     graph.write("jobs/release", **owner.parameters())
 
 
 def yield_job(graph: Graph, owner: Owner, *, delay_seconds: float = 0.0) -> None:
-    """Let others go first: the job goes to the end of the queue, and may be had after a while."""
+    """Put the job at the end of the queue, to be claimed after a delay."""
     graph.write("jobs/give_back", **owner.parameters(), delay_seconds=delay_seconds)
 
 
@@ -571,7 +534,7 @@ def _worker(row: Row) -> WorkerInfo:
     return WorkerInfo.model_validate({**row, "started_at": row["started_at"].to_native(), "alive": alive})
 
 
-# Asking for work: jobs are made, or joined where one is unfinished; and the pauses that this ends.
+# The one way to request work: a job is made, or an unfinished one is joined. A request ends a pause.
 
 
 def request_job(
@@ -585,56 +548,63 @@ def request_job(
     limited: bool = True,
     paused: bool = True,
 ) -> str:
-    """Ask for work on an ontology within the caller's transaction; give the id of the job that will do it.
+    """Request work on an ontology within the caller's transaction; return the id of the job that does it.
 
     Args:
-        tx: the transaction that makes the work.
-        kind: of the job.
-        ontology: whose work; one that was paused by a cancelled job is so no longer.
-        added: how many items come to the job's total.
-        selection: what it is about; an unfinished job that is about something else is about all then.
-        force: whether to make anew what was made before now, though it is right.
-        limited: whether to refuse where too many wait; not for who has looked by `would_be_taken`, and whose
-            own work must not be undone because others asked in between.
-        paused: whether it may be paused; not for who has just seen that it is not.
+        tx: The transaction that makes the work.
+        kind: The kind of the job.
+        ontology: The ontology; its work is not paused any longer.
+        added: The items that the job's total grows by.
+        selection: The items. An unfinished job with another selection does everything.
+        force: Whether to repeat the work that was done before now although it is right.
+        limited: Whether to reject the request if too many jobs wait. False for callers who checked by
+            `would_be_taken`, and whose work must not be undone because others requested in between.
+        paused: Whether the work may be paused. False for callers who know that it is not.
 
     Raises:
-        TooBusy: another job would be made, and too many wait; the transaction must not be committed.
+        TooBusy: Another job is needed, and too many wait; do not commit the transaction.
     """
-    key = f"{kind}:{ontology}"
     if paused:
         unpause(tx, kind, ontology)
-    while True:
-        fresh = fresh_job(kind, ontology, key=key, selection=selection)
-        row = tx.run("jobs/request", unique_key=key, fresh=fresh, added=added, force=force)[0]
-        if row["open"]:
-            _refuse_too_many(tx, created=row["created"] and limited)
-            return str(row["job_id"])
+    return _request(tx, kind, ontology, added, selection, force=force, limited=limited, joins=True)[0]
 
 
 def ensure_job(
-    graph: Graph,
-    kind: str,
-    ontology: str,
-    *,
-    total: int,
-    selection: Selection = "due",
-    force: bool = False,
+    graph: Graph, kind: str, ontology: str, *, total: int, selection: Selection = "due", force: bool = False
 ) -> tuple[str, bool]:
-    """Make a job for an ontology unless one is unfinished; (its id, whether it is new).
+    """Create a job for an ontology unless one is unfinished; return its id, and whether it is new.
 
     Raises:
-        TooBusy: it would be new, and too many wait.
+        TooBusy: It would be new, and too many wait.
     """
+    given = {"force": force, "limited": True, "joins": False}
+    return graph.transaction(lambda tx: _request(tx, kind, ontology, total, selection, **given))
+
+
+def _request(
+    tx: Transaction,
+    kind: str,
+    ontology: str,
+    added: int,
+    selection: Selection,
+    *,
+    force: bool,
+    limited: bool,
+    joins: bool,
+) -> tuple[str, bool]:
+    """Return the id of the job, and whether it is new; `joins`: an unfinished one does this work too."""
     key = f"{kind}:{ontology}"
-    fresh = fresh_job(kind, ontology, key=key, selection=selection)
-
-    def ensure(tx: Transaction) -> tuple[str, bool]:
-        row = tx.run("jobs/ensure", unique_key=key, fresh=fresh, total=total, force=force)[0]
-        _refuse_too_many(tx, created=row["created"])
-        return row["job_id"], row["created"]
-
-    return graph.transaction(ensure)
+    while True:
+        fresh = fresh_job(kind, ontology, key=key, selection=selection)
+        given = {"unique_key": key, "fresh": fresh, "added": added, "force": force, "joins": joins}
+        row = tx.run("jobs/request", **given)[0]
+        if row["open"]:  # otherwise it ended while this waited for its lock
+            if row["created"] and limited and not _has_room(tx, 0):
+                raise TooBusy(
+                    f"{tx.most_queued} jobs are waiting already (KG_WORKER__MOST_QUEUED): try again when the "
+                    "workers have done some of them, or start more workers"
+                )
+            return row["job_id"], row["created"]
 
 
 def would_be_taken(tx: Transaction, kind: str, ontology: str) -> bool:
@@ -650,14 +620,6 @@ def is_asked_for(tx: Transaction, kind: str, ontology: str) -> bool:
 def is_any_asked_for(graph: Graph, kinds: Sequence[str], ontology: str) -> bool:
     """Whether there is an unfinished job of any of these kinds."""
     return graph.transaction(lambda tx: any(is_asked_for(tx, kind, ontology) for kind in kinds))
-
-
-def _refuse_too_many(tx: Transaction, *, created: bool) -> None:
-    if created and not _has_room(tx, 0):
-        raise TooBusy(
-            f"{tx.most_queued} jobs are waiting already (KG_WORKER__MOST_QUEUED): try again when the "
-            "workers have done some of them, or start more workers"
-        )
 
 
 def _has_room(tx: Transaction, more: int) -> bool:
@@ -700,7 +662,7 @@ def add_parts(graph: Graph, owner: Owner, kind: str, ontology: str, parts: Seque
         for part in parts
     ]
     if not graph.write("jobs/add_parts", **owner.parameters(), parts=rows)[0]["parts"]:
-        raise LeaseLost(f"job {owner.job_id} has another owner now")
+        raise owner.lost()
 
 
 def unfinished_parts(graph: Graph, job_id: str) -> list[str]:
@@ -802,16 +764,8 @@ def prune(graph: Graph, *, days: int) -> int:
 
     Jobs that a process of an older version has made meanwhile are given their rank.
     """
-    forget_lost_workers(graph)
+    graph.write("workers/forget_lost")
     forget_old_answers(graph)
     graph.write("jobs/rank_unranked")
     kinds = {"periodic": list(PERIODIC_KINDS), "asked_for": [EXTRACTION]}
     return graph.write("jobs/prune", days=days, **kinds)[0]["pruned"]
-
-
-# Jobs as they are stored: durable, claimed by one worker at a time, fenced.
-#
-# All times are the database's own, so a worker whose clock is wrong neither steals nor keeps a job. Every
-# statement that changes a job takes its lock first and looks at its state again then; of a part and its
-# whole,
-# the whole's first.

@@ -1,4 +1,4 @@
-"""The worker's loop: claim a job, run it under a lease, retry or end it; batches that run side by side."""
+"""The worker's loop: claim a job, run it under a lease, retry or end it; batches that run in parallel."""
 
 from __future__ import annotations
 
@@ -40,16 +40,24 @@ from kg_api.schemas.vocabulary import JobState
 from kg_api.settings import WorkerSettings
 from kg_api.tracing import SpanKind, root_span
 
-# The sign of life of a worker that has a job.
+log = structlog.get_logger()
 
 STUCK_EXIT_CODE = 70
+ASK_SECONDS = 2.0
+"""The database is asked at most this often whether others of the job's rank wait."""
+MAX_DELAY_SECONDS = 300.0
+MIN_DELAY_SECONDS = 1.0
+OTHER_WORKER_SECONDS = 5.0
+"""A job of a provider that this worker has no settings for waits so long: another worker may have them."""
+MAX_ERROR_LENGTH = 500
+"""Characters of an error that are kept on its job."""
 
 
 class Heartbeat:
     """Renews a lease in a thread of its own, and notices when it is lost.
 
-    A job that gets nothing done for too long is dead then. A handler that does not come back within a lease
-    after that cannot be helped: the whole process ends, and whoever watches over it starts another.
+    A job without progress for too long is dead. If its handler does not return within a lease after that,
+    the whole process ends, and its supervisor starts another.
     """
 
     def __init__(
@@ -79,33 +87,26 @@ class Heartbeat:
         self._thread.join()
 
     def _beat(self) -> None:
+        job_id = self._owner.job_id
         while not self._ended.wait(self._every) and not self.lost.is_set():
             try:
                 if not jobs.heartbeat(self._graph, self._owner, stuck_seconds=self._stuck):
                     self.lost.set()
-                    log.error("job is stuck", job_id=self._owner.job_id, seconds=self._stuck)
+                    log.error("job is stuck", job_id=job_id, seconds=self._stuck)
                     if not self._ended.wait(self._owner.lease_seconds):
-                        log.critical("worker ends: its job does not come back", job_id=self._owner.job_id)
+                        log.critical("worker ends: its job does not come back", job_id=job_id)
                         self._leave(STUCK_EXIT_CODE)
             except LeaseLost:
                 self.lost.set()
             except Exception as error:  # noqa: BLE001 - the border of a thread: one bad beat must not be the last
-                log.warning(
-                    "no heartbeat", job_id=self._owner.job_id, reason=f"{type(error).__name__}: {error}"
-                )
-
-
-# How long a job may work while others wait.
-
-ASK_SECONDS = 2.0
-"""The database is asked at most this often whether others of the job's rank wait."""
+                log.warning("no heartbeat", job_id=job_id, reason=f"{type(error).__name__}: {error}")
 
 
 class TimeSlice:
-    """One turn of a job.
+    """The time slice of a job.
 
-    Over when its time is and another job of its rank waits for a worker, or as soon as there is work of a
-    smaller rank: that is asked at every batch.
+    It is over when its time is and another job of its rank waits for a worker, or as soon as a job of a
+    smaller rank waits: that is asked at every batch.
     """
 
     def __init__(self, graph: Graph, kinds: Sequence[str], seconds: float) -> None:
@@ -114,7 +115,6 @@ class TimeSlice:
         self._next_look = time.monotonic() + seconds
 
     def is_over(self, job: jobs.ClaimedJob) -> bool:
-        """Whether the job shall let others go first."""
         now = time.monotonic()
         over = now >= self._next_look
         if over:
@@ -124,21 +124,19 @@ class TimeSlice:
         return jobs.others_wait(self._graph, job, self._kinds, over=over)
 
 
-# One run of a job by this worker: its lease, its cursor, its end.
-
 T = TypeVar("T")
 
 
 class Stopped(KgError):
-    """The worker was told to stop; the job goes on elsewhere."""
+    """The worker was told to stop; the job continues elsewhere."""
 
 
 class Yielded(KgError):
-    """The job has had its turn; it goes on when others have had theirs."""
+    """The time slice is over; the job continues after others."""
 
 
 class Paused(KgError):
-    """The job waits for something that others do."""
+    """The job waits for work that others do."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -146,7 +144,10 @@ class Paused(KgError):
 
 
 class JobRun:
-    """What a handler works with."""
+    """One run of a job by this worker: what a handler works with.
+
+    Every method that writes raises LeaseLost if another worker has the job, or it has ended.
+    """
 
     def __init__(
         self,
@@ -159,7 +160,7 @@ class JobRun:
         turn: TimeSlice | None = None,
     ) -> None:
         self.job = job
-        """As it was claimed; what was asked for since is in it after a `finish` that gave False."""
+        """The job as it was claimed, with later requests after a `finish` that returned False."""
         self.cursor = job.cursor
         self._graph = graph
         self._owner = owner
@@ -171,59 +172,41 @@ class JobRun:
         """Call between batches.
 
         Raises:
-            Stopped: the worker shall end.
-            Yielded: it is the turn of others.
-            LeaseLost: another worker has the job, or it was cancelled.
-            DatabaseUnavailable: Neo4j does not answer.
+            Stopped: The worker shall end.
+            Yielded: It is the turn of others.
+            LeaseLost: Another worker has the job, or it was cancelled.
         """
         self.require_running()
         if self._turn is not None and self._turn.is_over(self.job):
             raise Yielded
 
     def require_running(self) -> None:
-        """Call instead of `checkpoint` where what is done must be done in one go, so that others wait.
-
-        Raises:
-            Stopped: the worker shall end.
-            LeaseLost: another worker has the job, or it was cancelled.
-        """
+        """Call instead of `checkpoint` in work that must be done in one go; others wait."""
         self.require_lease()
         if self.is_stopping:
             raise Stopped
 
     def require_lease(self) -> None:
-        """Call while a batch is waited for.
-
-        Raises:
-            LeaseLost: another worker has the job, or it was cancelled.
-        """
+        """Call while a batch is awaited."""
         if self._lost.is_set():
             raise LeaseLost(f"job {self.job.job_id} is owned by another worker now, or has ended")
 
     @property
     def is_stopping(self) -> bool:
-        """Whether the worker shall end."""
         return self._stopping.is_set()
 
     def pause(self, seconds: float) -> None:
-        """Give the job back for a while, as a whole does that waits for its parts; its cursor is kept.
-
-        Raises:
-            Paused: always; let it pass.
-        """
+        """Give the job back for a while, keeping its cursor, as a whole does that waits for its parts."""
         raise Paused(seconds)
 
     def commit(self, work: Callable[[Transaction], T], *, after: str, done: int, set_aside: int = 0) -> T:
-        """Do a batch's writes and move the cursor in one transaction; give what the writes gave.
+        """Do a batch's writes and move the cursor in one transaction; return the result of the writes.
 
         Args:
-            work: the batch's writes; it may run twice, so it must be safe to repeat.
-            after: the new cursor.
-            done: how many items the batch stands for, with those that were set aside.
-            set_aside: how many of them could not be done and were kept with their reason.
-
-        Raises:
-            LeaseLost: another worker has the job, or it or its whole has ended; nothing was written.
+            work: The writes. They may run twice, so they must be safe to repeat.
+            after: The new cursor.
+            done: The number of items, including rejected ones.
+            set_aside: The number of rejected items.
         """
 
         def batch(tx: Transaction) -> T:
@@ -236,99 +219,75 @@ class JobRun:
         return written
 
     def expect(self, left: int) -> None:
-        """Correct the total by what is left to do.
-
-        Raises:
-            LeaseLost: another worker has the job, or it has ended.
-        """
+        """Correct the total by the number of items that are left."""
         jobs.expect(self._graph, self._owner, left=left)
 
     def lower(self, rank: int) -> bool:
-        """Let what is worth more go first from now on; False when more was asked for meanwhile: do it first.
-
-        Raises:
-            LeaseLost: another worker has the job, or it has ended.
-        """
+        """Lower the job's priority; False if more was requested meanwhile, which is to be done first."""
         asked = jobs.lower(self._graph, self._owner, wanted=self.job.wanted, rank=rank)
         if isinstance(asked, jobs.JobRequest):
-            self.job = _with(self.job, asked)
+            self._take_over(asked)
             return False
         self.job = replace(self.job, rank=asked)
         return True
 
     def begin_anew(self) -> None:
-        """Move the cursor back to the beginning.
-
-        Raises:
-            LeaseLost: another worker has the job, or it has ended.
-        """
         self.commit(lambda _: None, after="", done=0)
 
     def divide(self, parts: Sequence[str], *, after: str) -> None:
-        """Make jobs of parts of this one, which any worker may take; their progress is this one's too.
-
-        Raises:
-            LeaseLost: another worker has the job, or it has ended.
-        """
+        """Create jobs of parts of this one, for any worker; their progress counts for this one too."""
         jobs.add_parts(self._graph, self._owner, self.job.kind, self.job.ontology or "", parts)
         self.commit(lambda _: None, after=after, done=0)
 
     def unfinished_parts(self) -> list[str]:
-        """The parts that are still to be done."""
         return jobs.unfinished_parts(self._graph, self.job.job_id)
 
     def finish(self) -> bool:
-        """End the job; False when more work was asked for meanwhile and the handler has to go round again.
+        """End the job; False if more work was requested meanwhile, so that another round is needed.
 
-        The end is "completed with errors" when something was set aside. Unfinished parts are cancelled.
-
-        Raises:
-            LeaseLost: another worker has the job, or it has ended.
+        The end is "completed with errors" if an item was rejected. Unfinished parts are cancelled.
         """
         asked = jobs.finish(self._graph, self._owner, wanted=self.job.wanted)
         if asked is None:
             return True
-        self.job = _with(self.job, asked)
+        self._take_over(asked)
         self.cursor = ""
         return False
 
-
-def _with(job: jobs.ClaimedJob, asked: jobs.JobRequest) -> jobs.ClaimedJob:
-    return replace(job, wanted=asked.wanted, selection=asked.selection, forced_at=asked.forced_at)
+    def _take_over(self, asked: jobs.JobRequest) -> None:
+        given = {"wanted": asked.wanted, "selection": asked.selection, "forced_at": asked.forced_at}
+        self.job = replace(self.job, **given)
 
 
 class Handler(Protocol):
-    """What runs jobs of one kind. It ends with `run.finish()` having given True."""
+    """Runs the jobs of one kind."""
 
     @property
     def kind(self) -> str: ...
 
     def run(self, run: JobRun) -> None:
-        """Work from `run.cursor` on, in batches, each through `run.commit`."""
+        """Work from `run.cursor` on in batches, each through `run.commit`, until `run.finish()` is True."""
         ...
 
 
-# The worker's loop: claim, run, again.
-
-log = structlog.get_logger()
-
-MAX_DELAY_SECONDS = 300.0
-MIN_DELAY_SECONDS = 1.0
-OTHER_WORKER_SECONDS = 5.0
-"""A job of a provider that this worker has no settings for is left for so long: another may have them."""
-MAX_ERROR_LENGTH = 500
-"""Characters of an error that are kept on its job."""
-
-
 def retry_delay(failures: int, jitter: float) -> float:
-    """Seconds before the next try: 1, 2, 4, ... at most 300, with up to a quarter added.
+    """Return the seconds before the next attempt: 1, 2, 4, ... up to 300, with up to a quarter added.
 
     Args:
-        failures: failures in a row so far, from 0.
-        jitter: a random number from 0 to 1.
+        failures: Failures in a row so far, from 0.
+        jitter: A random number from 0 to 1.
     """
     doubled = MIN_DELAY_SECONDS * 2 ** min(failures, 30)
     return min(doubled * (1 + jitter / 4), MAX_DELAY_SECONDS)
+
+
+def _wait_seconds(job: jobs.ClaimedJob, error: KgError) -> float:
+    """Return the seconds before a job is tried again that waits for a model or another worker."""
+    if isinstance(error, ProviderMissing):
+        return OTHER_WORKER_SECONDS
+    delay = retry_delay(job.waits, random.random())  # noqa: S311 - spreads retries, no secret
+    asked = error.retry_after_seconds if isinstance(error, ModelUnavailable | TooBusy) else None
+    return max(delay, asked or 0)
 
 
 class Runner:
@@ -350,17 +309,22 @@ class Runner:
         self._stopping = stopping
 
     def run_until_stopped(self) -> None:
-        """Work until the stop event is set; a database that is away is waited for."""
+        """Work until the stop event is set, and wait for a database that is away."""
         while not self._stopping.is_set():
-            if not self._took_one():
+            try:
+                worked = self.run_one()
+            except DatabaseUnavailable as error:
+                log.warning("waiting for the database", reason=str(error))
+                worked = False
+            if not worked:
                 self._stopping.wait(self._settings.poll_seconds)
 
     def run_one(self) -> bool:
-        """Take a job and run it; False when there was none.
+        """Claim a job and run it; False if there was none.
 
         Raises:
-            DatabaseUnavailable: Neo4j does not answer. A job that was running is taken up again by this
-                worker as soon as it does, or by another when the lease has run out.
+            DatabaseUnavailable: Neo4j does not answer. This worker continues a running job as soon as it
+                does, or another worker when the lease has run out.
         """
         job = jobs.claim(
             self._graph,
@@ -371,73 +335,78 @@ class Runner:
         )
         if job is None:
             return False
-        if job.state == "running":
-            caused_by = {"request_id": job.request_id} if job.request_id else {}
-            with structlog.contextvars.bound_contextvars(job_id=job.job_id, kind=job.kind, **caused_by):
-                about = {"kg__job_id": job.job_id, "kg__job_kind": job.kind}
-                with root_span(f"job {job.kind}", SpanKind.CONSUMER, job.traceparent, **about) as span:
-                    span.set_attribute("kg.job_outcome", self._run(job))
-        else:
+        if job.state != "running":
             log.error("job is dead", job_id=job.job_id, kind=job.kind, failures=job.failures)
+            return True
+        caused_by = {"request_id": job.request_id} if job.request_id else {}
+        about = {"kg__job_id": job.job_id, "kg__job_kind": job.kind}
+        with (
+            structlog.contextvars.bound_contextvars(job_id=job.job_id, kind=job.kind, **caused_by),
+            root_span(f"job {job.kind}", SpanKind.CONSUMER, job.traceparent, **about) as span,
+        ):
+            owner = jobs.Owner(job.job_id, self._worker, job.fence, self._settings.lease_seconds)
+            log.info("job taken", job_id=job.job_id, kind=job.kind, ontology=job.ontology, fence=job.fence)
+            meters().jobs.begin(job.kind)
+            begun, outcome = time.perf_counter(), "interrupted"
+            try:
+                outcome = self._run(job, owner)
+            finally:
+                meters().jobs.end(job.kind, outcome, time.perf_counter() - begun)
+            span.set_attribute("kg.job_outcome", outcome)
         return True
 
-    def _took_one(self) -> bool:
+    def _run(self, job: jobs.ClaimedJob, owner: jobs.Owner) -> str:
+        """Run a job; return how that ended."""
+        graph, settings = self._graph, self._settings
+        about = {"job_id": job.job_id, "kind": job.kind}
         try:
-            return self.run_one()
-        except DatabaseUnavailable as error:
-            log.warning("waiting for the database", reason=str(error))
-            return False
-
-    def _run(self, job: jobs.ClaimedJob) -> str:
-        owner = jobs.Owner(job.job_id, self._worker, job.fence, self._settings.lease_seconds)
-        log.info("job taken", job_id=job.job_id, kind=job.kind, ontology=job.ontology, fence=job.fence)
-        meters().jobs.begin(job.kind)
-        begun, outcome = time.perf_counter(), "interrupted"
-        try:
-            outcome = self._outcome(job, owner)
-        finally:
-            meters().jobs.end(job.kind, outcome, time.perf_counter() - begun)
-        return outcome
-
-    def _outcome(self, job: jobs.ClaimedJob, owner: jobs.Owner) -> str:
-        """Run a job; say how that ended."""
-        try:
-            every, stuck = self._settings.heartbeat_seconds, self._settings.stuck_seconds
-            turn = TimeSlice(self._graph, list(self._handlers), self._settings.turn_seconds)
-            with Heartbeat(self._graph, owner, every, stuck_seconds=stuck) as beat:
-                run = JobRun(self._graph, job, owner, stopping=self._stopping, lost=beat.lost, turn=turn)
+            turn = TimeSlice(graph, list(self._handlers), settings.turn_seconds)
+            stuck = settings.stuck_seconds
+            with Heartbeat(graph, owner, settings.heartbeat_seconds, stuck_seconds=stuck) as beat:
+                run = JobRun(graph, job, owner, stopping=self._stopping, lost=beat.lost, turn=turn)
                 self._handlers[job.kind].run(run)
-            log.info("job completed", job_id=job.job_id, kind=job.kind)
-            outcome = "completed"
         except Stopped:
-            jobs.release(self._graph, owner)
-            log.info("job released", job_id=job.job_id)
+            jobs.release(graph, owner)
+            log.info("job released", **about)
             outcome = "released"
         except Yielded:
-            jobs.yield_job(self._graph, owner)
-            log.info("job lets others go first", job_id=job.job_id)
+            jobs.yield_job(graph, owner)
+            log.info("job lets others go first", **about)
             outcome = "yielded"
         except Paused as pause:
-            jobs.yield_job(self._graph, owner, delay_seconds=pause.seconds)
-            log.debug("job pauses", job_id=job.job_id, seconds=pause.seconds)
+            jobs.yield_job(graph, owner, delay_seconds=pause.seconds)
+            log.debug("job pauses", **about, seconds=pause.seconds)
             outcome = "paused"
         except LeaseLost:
-            outcome = self._handle_lost(job)
+            outcome = self._describe_lost(job)
         except DatabaseUnavailable:
             raise
-        except Unavailable as error:
-            delay = retry_delay(job.waits, random.random())  # noqa: S311 - spreads retries, no secret
-            if isinstance(error, ModelUnavailable | TooBusy):
-                delay = max(delay, error.retry_after_seconds or 0)
-            outcome = self._waits(job, owner, error, delay)
-        except ProviderMissing as error:
-            outcome = self._waits(job, owner, error, OTHER_WORKER_SECONDS)
-        except Exception as error:  # noqa: BLE001 - the border of a job: whatever it is, it is recorded on the job
-            outcome = self._handle_failure(job, owner, error)
+        except (Unavailable, ProviderMissing) as error:
+            delay = _wait_seconds(job, error)
+            jobs.wait(graph, owner, f"waiting: {error}"[:MAX_ERROR_LENGTH], delay_seconds=delay)
+            log.warning("job waits", **about, seconds=round(delay, 1), reason=str(error))
+            outcome = "waits"
+        except Exception as error:
+            state = jobs.fail(
+                graph,
+                owner,
+                f"{type(error).__name__}: {error}"[:MAX_ERROR_LENGTH],
+                delay_seconds=retry_delay(job.failures, random.random()),  # noqa: S311 - spreads retries
+                max_failures=settings.max_stumbles,
+                permanent=isinstance(error, InvalidInput | ConfigurationError),
+            )
+            log.exception("job failed", **about, state=state)
+            outcome = "dead" if state == JobState.DEAD else "failed"
+        else:
+            log.info("job completed", **about)
+            outcome = "completed"
         return outcome
 
-    def _handle_lost(self, job: jobs.ClaimedJob) -> str:
-        state = self._state(job.job_id)
+    def _describe_lost(self, job: jobs.ClaimedJob) -> str:
+        try:
+            state = jobs.find_job(self._graph, job.job_id).state
+        except NotFound:
+            state = None
         if state is JobState.CANCELLED:
             log.info("job cancelled", job_id=job.job_id, kind=job.kind)
             return "cancelled"
@@ -447,37 +416,9 @@ class Runner:
         log.warning("job lost to another worker", job_id=job.job_id)
         return "lost"
 
-    def _state(self, job_id: str) -> JobState | None:
-        """None when the job itself is gone."""
-        try:
-            return jobs.find_job(self._graph, job_id).state
-        except NotFound:
-            return None
-
-    def _waits(self, job: jobs.ClaimedJob, owner: jobs.Owner, error: KgError, delay: float) -> str:
-        told = f"waiting: {error}"[:MAX_ERROR_LENGTH]
-        jobs.wait(self._graph, owner, told, delay_seconds=delay)
-        log.warning("job waits", job_id=job.job_id, kind=job.kind, seconds=round(delay, 1), reason=str(error))
-        return "waits"
-
-    def _handle_failure(self, job: jobs.ClaimedJob, owner: jobs.Owner, error: Exception) -> str:
-        state = jobs.fail(
-            self._graph,
-            owner,
-            f"{type(error).__name__}: {error}"[:MAX_ERROR_LENGTH],
-            delay_seconds=retry_delay(job.failures, random.random()),  # noqa: S311 - spreads retries, no secret
-            max_failures=self._settings.max_stumbles,
-            permanent=isinstance(error, InvalidInput | ConfigurationError),
-        )
-        log.error("job failed", job_id=job.job_id, kind=job.kind, state=state, exc_info=error)
-        return "dead" if state == JobState.DEAD else "failed"
-
-
-# A worker shows that it is there, and tells of jobs that it cannot do.
-
 
 class WorkerRegistration:
-    """What this worker says of itself every few seconds."""
+    """The report of a worker every few seconds: that it lives, and which kinds of jobs it does not know."""
 
     def __init__(self, graph: Graph, name: str, kinds: Sequence[str]) -> None:
         self._graph = graph
@@ -488,7 +429,7 @@ class WorkerRegistration:
         self._telling = threading.Lock()
 
     def report(self) -> None:
-        """Give a sign of life; say once of each kind of job that waits for a worker of another version."""
+        """Report that the worker lives, and log each kind of waiting jobs of another version once."""
         try:
             with self._telling:
                 if not self._ended:
@@ -497,17 +438,14 @@ class WorkerRegistration:
             waiting = jobs.unknown_kinds(self._graph, self._kinds)
             for kind in sorted(waiting.keys() - self._told):
                 self._told.add(kind)
-                log.warning(
-                    "unknown kind of job, left for a worker of another version",
-                    kind=kind,
-                    waiting=waiting[kind],
-                )
+                told = "unknown kind of job, left for a worker of another version"
+                log.warning(told, kind=kind, waiting=waiting[kind])
         except DatabaseUnavailable as error:
             log.warning("no sign of life", reason=str(error))
 
     def end(self) -> None:
-        """Take the name off the list of workers."""
-        with self._telling:  # so that a sign that is under way does not put it there again
+        """Remove the worker from the list."""
+        with self._telling:  # so that a report that is under way does not put it there again
             self._ended = True
         try:
             jobs.forget_worker(self._graph, self._name)
@@ -515,21 +453,21 @@ class WorkerRegistration:
             log.warning("no farewell", reason=str(error))
 
 
-# Going through what is due in batches: where a job goes on, how long that counts, and when it is done.
+# Going through pending items in batches.
 
 LOOKED_SECONDS = 1.0
-"""How long it is believed that nothing has changed of what a round began with."""
+"""How long a round believes that its configuration has not changed."""
 
 
 class Item(Protocol):
-    """One of the things that are due."""
+    """A pending item."""
 
     @property
     def identity(self) -> str: ...
 
     @property
     def place(self) -> str:
-        """Where it stands in the order in which they are gone through."""
+        """The position in the order of the items."""
         ...
 
 
@@ -537,7 +475,7 @@ ItemT = TypeVar("ItemT", bound=Item)
 
 
 class Steady:
-    """Whether what a round began with still holds; looked at once a second."""
+    """Whether a round's configuration still holds; checked once a second until it does not."""
 
     def __init__(self, holds: Callable[[], bool]) -> None:
         self._holds = holds
@@ -545,7 +483,6 @@ class Steady:
         self._looked_at = time.monotonic()
 
     def __call__(self) -> bool:
-        """Whether it does; once it does not, never again."""
         if self._current and time.monotonic() - self._looked_at > LOOKED_SECONDS:
             self._current = self._holds()
             self._looked_at = time.monotonic()
@@ -553,11 +490,11 @@ class Steady:
 
 
 Next = Callable[[str, int], Sequence[ItemT]]
-"""At most so many that are due behind a place, in their order; "" is before all."""
+"""Returns at most so many items behind a place, in their order; "" is before all."""
 
 
 def read_on(place: str, due: Next[ItemT], size: int) -> Iterator[Sequence[ItemT]]:
-    """What is due behind a place in batches, each read when it is asked for."""
+    """Yield the items behind a place in batches, each read when it is asked for."""
     while batch := due(place, size):
         yield batch
         place = batch[-1].place
@@ -566,18 +503,18 @@ def read_on(place: str, due: Next[ItemT], size: int) -> Iterator[Sequence[ItemT]
 
 
 def cursor_at(name: str, item: Item) -> str:
-    """The cursor of a job that has got as far as an item of what has that name, which has no colon."""
+    """Return the cursor of a job that has done an item of the target with that name, without a colon."""
     return f"{name}:{item.place}"
 
 
 def place_of(cursor: str, name: str) -> str:
-    """Where a resumed job goes on in what has that name; the beginning if it was not at it."""
+    """Return the place in the target with that name; "" if the cursor is in another one."""
     before, _, place = cursor.partition(":")
     return place if before == name else ""
 
 
 def in_rounds(run: JobRun, go_round: Callable[[], bool]) -> None:
-    """Go round until a round says that nothing is to be done again and nobody asked for more; end the job."""
+    """Repeat rounds until one says that nothing is left and no more was requested; end the job."""
     while True:
         if go_round():
             run.begin_anew()
@@ -585,22 +522,22 @@ def in_rounds(run: JobRun, go_round: Callable[[], bool]) -> None:
             return
 
 
-# Batches that are worked at beside each other, and come back in the order in which they were sent.
+# Batches that are worked at in parallel, and come back in the order in which they were sent.
 
 LOOK_SECONDS = 0.1
-"""How often it is looked, while a batch is waited for, whether the job is to go on at all."""
+"""How often a waiting flight checks whether the job is to continue."""
 MAX_CHARACTERS = 4_000_000
-"""Of the texts of all batches that are under way; a batch that alone is larger goes alone."""
+"""Of the texts of all batches in flight; a batch that alone is larger goes alone."""
 MAX_TOGETHER = 1000
-"""Items of batches that are given back together, so that they can be written by one transaction."""
+"""Items of batches that one transaction may write."""
 
 BatchT = TypeVar("BatchT")
 Landed = tuple[Sequence[ItemT], Callable[[], BatchT]]
-"""What was sent, and a function that gives what became of it or raises what it failed of."""
+"""The items that were sent, and a function that returns the result or raises the error."""
 
 
 class Flight(Generic[ItemT, BatchT]):
-    """What is under way: read ahead, worked at in threads, given back in order to be written."""
+    """Batches in flight: read ahead, worked at in threads, returned in order to be written."""
 
     def __init__(
         self,
@@ -615,13 +552,13 @@ class Flight(Generic[ItemT, BatchT]):
         """Begin nothing yet.
 
         Args:
-            run: of the job.
-            work: what is done with a batch, by several threads at once.
-            at_once: by how many.
-            room: so many batches are under way or wait to be written. With 1 a batch begins when the last one
-                is written, and is only read before.
-            characters: how long the texts of a batch are.
-            together: batches that are done by then are given back with the first one, unless they failed.
+            run: The job's.
+            work: Makes the result of a batch; several threads call it at once.
+            at_once: The number of threads.
+            room: The number of batches that are under way or wait to be written. With 1, a batch begins when
+                the previous one is written.
+            characters: Returns the length of a batch's texts.
+            together: Whether batches that are done come back with the first one, unless they failed.
         """
         self._run = run
         self._work = work
@@ -639,43 +576,39 @@ class Flight(Generic[ItemT, BatchT]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Leave alone what is still under way: nobody writes it, and waits in it end."""
+        """Abandon what is under way: nobody writes it, and its waits end."""
         self._ends.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def over(
         self, read: Iterator[Sequence[ItemT]], is_current: Callable[[], bool]
     ) -> Generator[list[Landed[ItemT, BatchT]]]:
-        """Send what is read, as long as that is current; give batches in their order, some of them together.
+        """Send what is read as long as that is current; yield batches in their order, some together.
 
-        A job that is to stop or to let others go first sends no more; what was begun is given, then it ends.
+        A job that is to stop or to yield sends no more. What was begun is returned first.
 
         Raises:
             As `JobRun.checkpoint`.
         """
         try:
             for due in read:
-                yield from self._make_room(due)
+                while self._sent and not self._has_room(due):
+                    yield self._land()
                 if not is_current():
                     break
                 self._run.checkpoint()
-                self._send(due)
+                self._sent.append((due, self._pool.submit(copy_context().run, self._begin, due)))
         except (Stopped, Yielded) as end:
             self._end(end)
-            yield from self._land_all()
+            while self._sent:
+                yield self._land()
             raise
-        yield from self._land_all()
-
-    def _make_room(self, due: Sequence[ItemT]) -> Generator[list[Landed[ItemT, BatchT]]]:
-        while self._sent and (
-            len(self._sent) >= self._room
-            or (self._characters(due) + sum(self._characters(sent) for sent, _ in self._sent))
-            > MAX_CHARACTERS
-        ):
+        while self._sent:
             yield self._land()
 
-    def _send(self, due: Sequence[ItemT]) -> None:
-        self._sent.append((due, self._pool.submit(copy_context().run, self._begin, due)))
+    def _has_room(self, due: Sequence[ItemT]) -> bool:
+        characters = self._characters(due) + sum(self._characters(sent) for sent, _ in self._sent)
+        return len(self._sent) < self._room and characters <= MAX_CHARACTERS
 
     def _begin(self, due: Sequence[ItemT]) -> BatchT:
         """Work at a batch in a thread of the pool, unless the flight ends before it begins."""
@@ -694,12 +627,8 @@ class Flight(Generic[ItemT, BatchT]):
         self._reason = self._reason or reason
         self._ends.set()
 
-    def _land_all(self) -> Generator[list[Landed[ItemT, BatchT]]]:
-        while self._sent:
-            yield self._land()
-
     def _land(self) -> list[Landed[ItemT, BatchT]]:
-        """Wait for the first that was sent, as long as the job is ours; give it, and what can go with it."""
+        """Wait for the first batch as long as the job is ours; return it, and those that can go with it."""
         due, done = self._sent.popleft()
         while not wait([done], LOOK_SECONDS).done:
             self._run.require_lease()
@@ -712,7 +641,7 @@ class Flight(Generic[ItemT, BatchT]):
         return [(due, partial(self._outcome, done)) for due, done in landed]
 
     def _is_next_done(self, first: Future[BatchT]) -> bool:
-        """Whether the next batch can be written with one that has landed; what failed comes by itself."""
+        """Whether the next batch can be written with one that has landed; a failed one comes by itself."""
         if not (self._together and self._sent):
             return False
         following = self._sent[0][1]
