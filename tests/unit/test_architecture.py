@@ -59,7 +59,7 @@ HOMES: dict[str, str | tuple[str, ...]] = {
 
 ENVIRONMENT = {"environ", "environb", "getenv", "putenv", "unsetenv"}
 READS_THE_ENVIRONMENT = {
-    "kg_api/convert/isolated/process.py": "hands on the little that a converting process needs",
+    "kg_api/convert/isolated/pool.py": "hands on the little that a converting process needs",
     "kg_api/local/processes.py": "hands it on to the processes it starts",
     "kg_api/metrics.py": "asks for a variable of prometheus_client, which reads it by itself",
     "kg_api/web/serve.py": "sets that variable, before prometheus_client is imported",

@@ -1,6 +1,9 @@
 """A process that converts one file after the other, and can do little else.
 
 python -m kg_api.convert.isolated.child MAX_BYTES IDLE_SECONDS PARENT SETTINGS
+
+A message between kg and such a process is a length of four bytes, then so many bytes. Answers are JSON, never
+pickled: who has taken over such a process can say nothing but what a file says.
 """
 
 from __future__ import annotations
@@ -12,23 +15,75 @@ import os
 import select
 import shutil
 import signal
+import struct
 import sys
 import threading
 import time
-from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
+from typing import Any, BinaryIO, Literal
 
-from kg_api.convert.isolated import messages
-from kg_api.convert.isolated.messages import ANSWERS, READY, Answer, read_rendering, receive, send
+from pydantic import TypeAdapter
+
 from kg_api.convert.kinds import convert, convert_with, load
 from kg_api.errors import UnreadableDocument
+from kg_api.providers.embedding_port import Rendering
+from kg_api.schemas.documents import CodeScope, Converted
+from kg_api.schemas.images import DrawnPage, PageToDraw, RenderedImage
 from kg_api.settings import ConversionSettings
 
 MAX_INPUT = 1 << 30
 OUT_OF_MEMORY = 3
 """Exit code: nothing in this process can be trusted after that."""
+READY = b"ready"
+"""The first message of a process, once it has imported what it needs."""
+_LENGTH = struct.Struct("!I")
 
-_WITHOUT_IMAGES = {"images_within": False}
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to make of a file, which is the next message."""
+
+    do: Literal["convert", "words", "beside", "scopes", "render", "page", "ocr", "ocr-all", "ocr-image"]
+    """`words`: convert without images. `ocr-all`: read every page, `ocr`: those without text."""
+    form: Any = ""
+    """The kind of file, the suffix of a program, or the OCR engine."""
+    rendering: Rendering | None = None
+    page: PageToDraw | None = None
+    beside: tuple[tuple[str, int], ...] = ()
+    """Names and lengths of images that follow the document in the same message."""
+
+
+Answer = Converted | RenderedImage | DrawnPage | list[CodeScope] | str
+"""What a file became, or why it became nothing."""
+REQUESTS, ANSWERS = TypeAdapter[Request](Request), TypeAdapter[Answer](Answer)
+
+
+def send(pipe: BinaryIO, *parts: bytes) -> None:
+    """Write one message, which may be in parts.
+
+    Raises:
+        OSError: nobody reads.
+    """
+    pipe.write(_LENGTH.pack(sum(map(len, parts))))
+    pipe.writelines(parts)
+    pipe.flush()
+
+
+def receive(pipe: BinaryIO, most: int) -> bytes | None:
+    """Read one message of at most so many bytes; None at the end.
+
+    Raises:
+        ValueError: it is longer.
+    """
+    head = pipe.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    if length > most:
+        raise ValueError(f"a message of {length} bytes is longer than {most}")
+    content = pipe.read(length)
+    return content if len(content) == length else None
 
 
 def main() -> None:
@@ -42,55 +97,44 @@ def main() -> None:
     enter(max_bytes, shutil.which("tesseract"))
     send(answers, READY)
     while select.select([requests], [], [], idle_seconds)[0]:
-        form, content = receive(requests, 100), receive(requests, MAX_INPUT)
-        if form is None or content is None:
+        request, content = receive(requests, MAX_INPUT), receive(requests, MAX_INPUT)
+        if request is None or content is None:
             return
-        send(answers, ANSWERS.dump_json(_answer(content, form.decode(), settings)))
+        try:
+            answer = _answer(REQUESTS.validate_json(request), content, settings)
+        except UnreadableDocument as error:
+            answer = str(error)
+        except MemoryError:
+            os._exit(OUT_OF_MEMORY)
+        except Exception as error:  # noqa: BLE001 - the border of a file: its parser's bug is that file's alone
+            answer = f"its parser failed on it ({type(error).__name__}): save it again, or in another format"
+        send(answers, ANSWERS.dump_json(answer))
 
 
-def _answer(content: bytes, form: str, settings: ConversionSettings) -> Answer:
-    try:
-        kind, _, rest = form.partition(".")
-        answer = _ANSWERS.get(f"{kind}.")
-        if answer is None:
-            return convert(content, form, settings)  # pyright: ignore[reportArgumentType] - as the pool sent it
-        return answer(content, rest, settings)
-    except UnreadableDocument as error:
-        return str(error)
-    except MemoryError:
-        os._exit(OUT_OF_MEMORY)
-    except Exception as error:  # noqa: BLE001 - the border of a file: its parser's bug is that file's alone
-        return f"its parser failed on it ({type(error).__name__}): save it again, or in another format"
-
-
-def _convert_with(content: bytes, rest: str, settings: ConversionSettings) -> Answer:
-    document, beside = messages.unpack(content)
-    return convert_with(document, rest, settings, beside)
-
-
-def _convert_words(content: bytes, rest: str, settings: ConversionSettings) -> Answer:
-    return convert(content, rest, settings.model_copy(update=_WITHOUT_IMAGES))  # pyright: ignore[reportArgumentType]
-
-
-_ANSWERS: dict[str, Callable[[bytes, str, ConversionSettings], Answer]] = {
-    messages.PROGRAM: lambda content, suffix, _: load("program").find_scopes(content, suffix),
-    messages.RENDER: lambda content, rest, settings: load("image.file").render(
-        content, read_rendering(rest), settings
-    ),
-    messages.PAGE: lambda content, _, __: load("pdf.pages").draw_page(*messages.split_page(content)),
-    messages.OCR: lambda content, engine, settings: load("pdf.scans").convert(
-        content, engine, settings, every=False
-    ),
-    messages.OCR_ALL: lambda content, engine, settings: load("pdf.scans").convert(
-        content, engine, settings, every=True
-    ),
-    messages.OCR_IMAGE: lambda content, engine, settings: load("image.embedded").convert_words(
-        content, engine, settings
-    ),
-    messages.BESIDE: _convert_with,
-    messages.WORDS_ALONE: _convert_words,
-}
-"""By what stands before a dot in what is asked for; a kind of file has none."""
+def _answer(request: Request, content: bytes, settings: ConversionSettings) -> Answer:  # noqa: PLR0911 - a table
+    form = request.form
+    match request.do:
+        case "convert":
+            return convert(content, form, settings)
+        case "words":
+            return convert(content, form, settings.model_copy(update={"images_within": False}))
+        case "beside":
+            images, at = dict[str, bytes](), len(content) - sum(length for _, length in request.beside)
+            document = content[:at]
+            for name, length in request.beside:
+                images[name] = content[at : at + length]
+                at += length
+            return convert_with(document, form, settings, images)
+        case "scopes":
+            return load("program").find_scopes(content, form)
+        case "render":
+            return load("image.file").render(content, request.rendering, settings)
+        case "page":
+            return load("pdf.pages").draw_page(request.page, content)
+        case "ocr-image":
+            return load("image.embedded").convert_words(content, form, settings)
+        case _:
+            return load("pdf.scans").convert(content, form, settings, every=request.do == "ocr-all")
 
 
 # What a process gives up before it reads a file that nobody vouches for.

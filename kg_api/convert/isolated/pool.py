@@ -1,105 +1,205 @@
-"""What is told of pages that are pictures and were not read, and of pictures that were."""
+"""Files are converted in a few processes apart, which are used again and ended when they are idle."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+import subprocess
+import sys
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, cast
+from pathlib import Path
+from typing import BinaryIO, Literal, TypeVar, cast
 
+import numpy as np
 import structlog
 
-from kg_api.convert.isolated.messages import (
-    BESIDE,
-    OCR,
-    OCR_ALL,
-    OCR_IMAGE,
-    PAGE,
-    PROGRAM,
-    RENDER,
-    WORDS_ALONE,
+from kg_api.convert.isolated.child import (
+    ANSWERS,
+    OUT_OF_MEMORY,
+    READY,
+    REQUESTS,
     Answer,
-    Content,
-    checked_pixels,
-    pack,
-    with_page,
-    write_rendering,
+    Request,
+    receive,
+    send,
 )
-from kg_api.convert.isolated.process import ConverterDied, ConverterProcess, Spent
 from kg_api.convert.shared.ocr import choose, fingerprint
 from kg_api.errors import TooBusy, UnreadableDocument
 from kg_api.providers.embedding_port import Pixels, Rendering
+from kg_api.providers.pixels import CHANNELS, fits
 from kg_api.schemas.documents import CodeScope, Converted
 from kg_api.schemas.formats import ConvertedFormat, OcrMode
 from kg_api.schemas.images import DrawnPage, PageToDraw, ReadImage, RenderedImage
 from kg_api.settings import ConversionSettings
 from kg_api.wording import name_pages, was
 
-
-def note_pictures(made: Converted, reason: str) -> Converted:
-    """Add notes on pages without text, and with text that cannot be read.
-
-    Args:
-        made: what the file became.
-        reason: why they were not read; empty: its notes say that.
-
-    Raises:
-        UnreadableDocument: no page has text.
-    """
-    if not made.text.strip():
-        told = reason or "; ".join(made.notes)
-        if made.unreadable:
-            raise UnreadableDocument(
-                "the fonts of the PDF do not say which letters its text is, and it was not read by OCR: "
-                f"{told}; or run another OCR over it (ocrmypdf --force-ocr, for example), and add that file"
-            )
-        raise UnreadableDocument(
-            f"the PDF has no text, it seems to be scanned, and it was not read by OCR: {told}; "
-            "or run another OCR over it (ocrmypdf, for example), and add that file"
-        )
-    return replace(made, notes=(*made.notes, *_list_notes(made, reason)))
-
-
-def _list_notes(made: Converted, reason: str) -> Iterator[str]:
-    pictures = [number for number in made.pictures if number not in made.unreadable]
-    if pictures:
-        several = len(pictures) > 1
-        has, scanned = ("have", "scanned pictures") if several else ("has", "a scanned picture")
-        found = "they are not found" if several else "it is not found"
-        told = f"{name_pages(pictures)} {has} no text ({scanned}?): {found}"
-        yield f"{told}; {reason}" if reason else told
-    if made.unreadable and reason:
-        yield f"{name_pages(made.unreadable)} {was(len(made.unreadable))} not read by OCR: {reason}"
-
-
-def with_words(made: Converted, read: Converted) -> Converted:
-    """A picture that is a document of its own, with the words that OCR read on it.
-
-    Args:
-        made: what it says of itself; it is one picture.
-        read: what OCR read.
-    """
-    text = "\n".join(filter(None, (made.text, read.text)))
-    images = tuple(replace(each, end=len(text)) for each in made.images)
-    return replace(made, text=text, images=images, notes=(*made.notes, *read.notes))
-
-
-# Files are converted in a few processes apart, which are used again and ended when they are idle.
-
 log = structlog.get_logger()
 
+IDLE_SECONDS = 60.0
+START_SECONDS = 60.0
+"""Its imports take part of a second, or some seconds on a busy machine: that is not the file's time."""
+MAX_FILES = 200
+"""Then it is replaced: a library that leaks does so in a process that ends."""
+PAGE_SECONDS = 20.0
+"""Somebody waits for a page."""
+OUTPUT_PER_INPUT = 50
+MIN_OUTPUT = 16 * 1024 * 1024
+"""Bytes that an answer may have: so many, or so many times the file."""
+MAX_SIDE = 1536
+"""Pixels: so large a rendered image fits into an answer."""
 WAITING_EACH = 4
 """So many files may wait for each process: who waits holds a thread that a search may need."""
-BUSY = "too many files are being converted; try again in a few seconds"
+_KEPT = (
+    *("TESSDATA_PREFIX", "PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV"),
+    "PYTHONPATH",
+)
+"""Of the environment: keys and passwords are none of its business."""
+
+_Kind = TypeVar("_Kind")
 
 
-_NEVER = "OCR was not wanted (ocr: never)"
-PDF = "pdf"
-IMAGE = "image"
-"""The kind of a picture that is a document of its own: it becomes one picture, no less and no more."""
-_Made = Converted | RenderedImage | DrawnPage | list[CodeScope]
+class ConverterDied(Exception):
+    """It ended without an answer, or was ended; the reason is meant for people."""
+
+    def __init__(self, reason: str, *, again: bool, late: bool) -> None:
+        """Store the reason, and whether another process may do better, or the time was up."""
+        super().__init__(reason)
+        self.again, self.late = again, late
+
+
+@dataclass(slots=True)
+class Spent:
+    """What the requests for one file have taken of its time limit; waiting for a process is not counted."""
+
+    seconds: float = 0
+
+
+class ConverterProcess:
+    """A process of its own session, with little memory and no network. Not thread-safe."""
+
+    def __init__(self, settings: ConversionSettings, module: str = "kg_api.convert.isolated.child") -> None:
+        """Start a module."""
+        self._settings = settings
+        self._ending = threading.Lock()
+        self._is_ready = False
+        self._files = 0
+        # Where Python finds kg and tesseract its languages, and little else
+        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        paths = filter(None, [str(Path(__file__).parents[3]), kept.get("PYTHONPATH")])
+        kept |= {"PYTHONPATH": os.pathsep.join(paths), "OMP_THREAD_LIMIT": "1"}  # threads slow tesseract down
+        given = [str(settings.max_memory_mb * 1024 * 1024), str(IDLE_SECONDS), str(os.getpid())]
+        self._process = subprocess.Popen(
+            [sys.executable, "-B", "-m", module, *given, settings.model_dump_json()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=kept,
+            start_new_session=True,  # Ctrl-C is for the service
+        )
+        self._requests = cast("BinaryIO", self._process.stdin)
+        self._answers = cast("BinaryIO", self._process.stdout)
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it can be given another file."""
+        return self._process.poll() is None and self._files < MAX_FILES
+
+    def ask(self, request: Request, parts: Sequence[bytes], spent: Spent | None = None) -> Answer:
+        """Return what a file became, or why it did not.
+
+        Args:
+            request: what to do with it.
+            parts: the file, and images that came with it.
+            spent: time that earlier requests for the same file took; what this one takes is added.
+
+        Raises:
+            ConverterDied: saying why.
+        """
+        spent = spent or Spent()
+        self._files += 1
+        seconds = self._settings.max_seconds
+        if request.do == "page":
+            seconds = min(seconds, PAGE_SECONDS)
+        if request.do.startswith("ocr"):  # it keeps to its own limit, but for the page it is at
+            seconds += self._settings.ocr_max_seconds
+        late = threading.Event()
+        begun = time.monotonic()
+        try:
+            if not self._is_ready:
+                with self._ended_after(START_SECONDS, threading.Event()):
+                    self._is_ready = receive(self._answers, len(READY)) == READY  # if not, it has ended
+                begun = time.monotonic()
+            with self._ended_after(seconds - spent.seconds, late):
+                send(self._requests, REQUESTS.dump_json(request))
+                send(self._requests, *parts)
+                most = max(MIN_OUTPUT, OUTPUT_PER_INPUT * sum(map(len, parts)))
+                if (answer := receive(self._answers, most)) is None:
+                    raise OSError("it has ended")  # noqa: TRY301 - as if writing had failed
+                return ANSWERS.validate_json(answer)
+        except (OSError, ValueError) as error:
+            self.end()
+            again = self._files > 1 and not late.is_set()
+            reason = self._describe_death(request, seconds if late.is_set() else None, error)
+            raise ConverterDied(reason, again=again, late=late.is_set()) from error
+        finally:
+            spent.seconds += time.monotonic() - begun
+
+    @contextlib.contextmanager
+    def _ended_after(self, seconds: float, late: threading.Event) -> Generator[None]:
+        """End the process if a block takes longer, and set `late`."""
+
+        def end_late() -> None:
+            late.set()
+            with self._ending:
+                self._kill()
+
+        timer = threading.Timer(max(0, seconds), end_late)
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def end(self) -> None:
+        with self._ending:
+            self._kill()
+            for pipe in (self._requests, self._answers):
+                with contextlib.suppress(OSError):
+                    pipe.close()
+            self._process.wait()
+
+    def _kill(self) -> None:
+        """End it with a program that it may run: both are of a session of their own.
+
+        The program is ended also if the process has died by itself, but not once that was waited for, when
+        its number may be another's.
+        """
+        if self._process.returncode is not None:
+            return
+        with contextlib.suppress(OSError):
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()
+
+    def _describe_death(self, request: Request, late: float | None, error: Exception) -> str:
+        of_page = request.do == "page"
+        took, then = ("drawing the page", "") if of_page else ("reading it", "; divide it")
+        if late is not None:
+            setting = "" if of_page else " (KG_CONVERSION__MAX_SECONDS)"
+            return f"{took} took more than {late:.0f} s{setting}{then}"
+        limit = f"more than {self._settings.max_memory_mb} MB (KG_CONVERSION__MAX_MEMORY_MB)"
+        if self._process.returncode == OUT_OF_MEMORY:
+            return f"{took} took {limit}{then}"
+        if isinstance(error, ValueError):  # the answer was too long, or was none
+            return "it becomes far more text than it has bytes; it may be made to fill a disk"
+        # A library in C crashes where Python raises MemoryError, and nothing tells the two apart.
+        remedy = "save it again or in another format, divide it, or raise the limit"
+        return f"its parser crashed, or wanted {limit}; {remedy}"
 
 
 class _Queue:
@@ -109,7 +209,7 @@ class _Queue:
         self._room = threading.BoundedSemaphore(places)
         self._line = threading.BoundedSemaphore(places * (1 + WAITING_EACH))
 
-    @contextmanager
+    @contextlib.contextmanager
     def place(self) -> Generator[None]:
         """Wait for a place at work.
 
@@ -117,7 +217,7 @@ class _Queue:
             TooBusy: too many others wait already.
         """
         if not self._line.acquire(blocking=False):
-            raise TooBusy(BUSY)
+            raise TooBusy("too many files are being converted; try again in a few seconds")
         try:
             with self._room:
                 yield
@@ -126,7 +226,11 @@ class _Queue:
 
 
 class ConverterPool:
-    """Converts files. Thread-safe; processes are started when the first file comes."""
+    """Converts files. Thread-safe; processes are started when the first file comes.
+
+    Each method waits while as many as may are at work. It raises TooBusy if too many others wait already, and
+    UnreadableDocument if the file is broken, protected, takes too much or holds nothing, with the remedy.
+    """
 
     def __init__(
         self,
@@ -149,118 +253,98 @@ class ConverterPool:
         self._closed = False
 
     def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
-        """Make Markdown of a file; waits while as many as may are at work.
+        """Make Markdown of a file.
 
         Args:
             data: the file.
             form: its kind.
             ocr: which pages of a PDF are read by OCR, and whether a picture is.
-
-        Raises:
-            TooBusy: too many others wait already.
-            UnreadableDocument: it is broken, protected, takes too much or holds no text, or there is no OCR
-                for all of its pages; the message says what to do.
         """
-        if form == PDF and ocr == "always":
-            return self._read_all(data)
+        if form == "pdf" and ocr == "always":
+            engine, reason = choose(self._settings)
+            if engine is None:
+                raise UnreadableDocument(f"not every page can be read by OCR, as `ocr` asks: {reason}")
+            with self._ocr.place():
+                return note_pictures(self._answer(Converted, Request("ocr-all", engine), data), "")
         spent = Spent()
-        made = cast("Converted", self._answer(data, form, spent))
-        if form == IMAGE:
-            return made if ocr == "never" else self._with_words(data, made, spent)
+        made = self._answer(Converted, Request("convert", form), data, spent=spent)
+        if form == "image":
+            _require_one_image(made)
+            return made if ocr == "never" else self._add_words(made, data, spent)
         if not (made.pictures or made.unreadable):
             return made
-        return note_pictures(made, _NEVER) if ocr == "never" else self._with_pictures(data, made, spent)
-
-    def _read_all(self, data: bytes) -> Converted:
         engine, reason = choose(self._settings)
-        if engine is None:
-            raise UnreadableDocument(f"not every page can be read by OCR, as `ocr` asks: {reason}")
-        with self._ocr.place():
-            return note_pictures(cast("Converted", self._answer(data, f"{OCR_ALL}{engine}")), "")
-
-    def convert_with(
-        self, data: bytes, form: Literal["html", "markdown"], beside: Mapping[str, bytes]
-    ) -> Converted:
-        """As `convert`, of a document with the pictures that lie beside it, by their references.
-
-        Raises:
-            TooBusy, UnreadableDocument: as `convert` does.
-        """
-        return cast("Converted", self._answer(pack(data, beside), f"{BESIDE}{form}"))
-
-    def _with_pictures(self, data: bytes, made: Converted, spent: Spent) -> Converted:
-        """Asked for by itself: what it takes or breaks costs the other pages nothing."""
-        engine, reason = choose(self._settings)
-        if engine is None:
-            return note_pictures(made, reason)
-        try:
+        if ocr == "never" or engine is None:
+            return note_pictures(made, "OCR was not wanted (ocr: never)" if ocr == "never" else reason)
+        try:  # a request of its own: what OCR takes or breaks costs the other pages nothing
             with self._ocr.place():
-                read = cast("Converted", self._answer(data, f"{OCR}{engine}", spent))
+                read = self._answer(Converted, Request("ocr", engine), data, spent=spent)
         except UnreadableDocument as error:
             return note_pictures(made, f"OCR ({engine}) failed: {error}")
         return note_pictures(read, "")
 
-    def look_at(self, data: bytes) -> ReadImage:
-        """See what a picture is, without reading words on it; waits as `convert` does.
-
-        Raises:
-            TooBusy, UnreadableDocument: as `convert` does.
-        """
-        return cast("Converted", self._answer(data, IMAGE)).images[0].image
-
-    def pictures_read_by(self) -> str:
-        """The fingerprint of the OCR that there is now, with its limits."""
-        return fingerprint(self._settings)
-
-    def _with_words(self, data: bytes, made: Converted, spent: Spent) -> Converted:
-        """What a picture says of itself, and what OCR reads on it, where there is OCR."""
+    def _add_words(self, made: Converted, data: bytes, spent: Spent) -> Converted:
+        """Add the words that OCR reads on an image to what it says of itself."""
         engine, _ = choose(self._settings)
         if engine is None or not self._settings.ocr_images:
             return made
         try:
-            return with_words(made, cast("Converted", self._answer(data, f"{OCR_IMAGE}{engine}", spent)))
+            read = self._answer(Converted, Request("ocr-image", engine), data, spent=spent)
         except UnreadableDocument as error:
             return replace(made, notes=(*made.notes, f"OCR ({engine}) failed: {error}"))
+        text = "\n".join(filter(None, (made.text, read.text)))
+        images = tuple(replace(each, end=len(text)) for each in made.images)
+        return replace(made, text=text, images=images, notes=(*made.notes, *read.notes))
+
+    def convert_with(
+        self, data: bytes, form: Literal["html", "markdown"], beside: Mapping[str, bytes]
+    ) -> Converted:
+        """Convert a document with the pictures that lie beside it, by their references."""
+        named = tuple((name, len(content)) for name, content in beside.items())
+        return self._answer(Converted, Request("beside", form, beside=named), data, *beside.values())
+
+    def look_at(self, data: bytes) -> ReadImage:
+        """See what a picture is, without reading words on it."""
+        made = self._answer(Converted, Request("convert", "image"), data)
+        _require_one_image(made)
+        return made.images[0].image
+
+    def pictures_read_by(self) -> str:
+        """Return the fingerprint of the OCR that there is now, with its limits."""
+        return fingerprint(self._settings)
 
     def find_scopes(self, data: bytes, suffix: str) -> list[CodeScope]:
-        """Find the functions and classes of a program, in UTF-8; waits as `convert` does.
-
-        Raises:
-            TooBusy, UnreadableDocument: as `convert` does.
-        """
-        return cast("list[CodeScope]", self._answer(data, f"{PROGRAM}{suffix}"))
+        """Find the functions and classes of a program, in UTF-8."""
+        return self._answer(list[CodeScope], Request("scopes", suffix), data)
 
     def render(self, data: bytes, rendering: Rendering) -> Pixels:
-        """Unpack a picture for a model that sees; waits as `convert` does.
+        """Unpack a picture for a model that sees.
 
         Returns:
             uint8, shape (height, width, 3), not to be written to.
 
         Raises:
-            TooBusy, UnreadableDocument: as `convert` does.
             ValueError: the rendering is larger than is given out.
         """
-        answer = self._answer(data, f"{RENDER}{write_rendering(rendering)}")
-        return checked_pixels(cast("RenderedImage", answer), rendering)
+        sides = (rendering.width, rendering.height)
+        if min(sides) < 1 or max(sides) > MAX_SIDE:
+            raise ValueError(f"pictures are rendered with sides of 1 to {MAX_SIDE} pixels, not {sides}")
+        answer = self._answer(RenderedImage, Request("render", rendering=rendering), data)
+        shape = (answer.height, answer.width, CHANNELS)
+        # Whoever has taken over that process can give no other pixels than were asked for
+        if not fits(shape, rendering) or len(answer.pixels) != answer.height * answer.width * CHANNELS:
+            raise UnreadableDocument("its parser gave other pixels than were asked for; save it again")
+        return np.frombuffer(answer.pixels, dtype=np.uint8).reshape(shape)
 
     def draw_page(self, read: Callable[[], bytes], wanted: PageToDraw) -> DrawnPage:
-        """Draw a page of a PDF, with words marked; waits as `convert` does.
+        """Draw a page of a PDF, with words marked.
 
         Args:
             read: reads the file, once there is a place: who waits or is refused holds no file.
             wanted: what is to be drawn.
-
-        Raises:
-            TooBusy, UnreadableDocument: as `convert` does.
         """
         with self._queue.place():
-            answer = self._ask(with_page(wanted, read()), PAGE)
-        return cast("DrawnPage", _checked(answer, PAGE))
-
-    def _answer(self, data: bytes, form: str, spent: Spent | None = None) -> _Made:
-        with self._queue.place():
-            answer = self._ask(data, form, spent)
-        return _checked(answer, form)
+            return _require(DrawnPage, self._ask(Request("page", page=wanted), (read(),), Spent()))
 
     def close(self) -> None:
         """End the processes; one at work ends after its file."""
@@ -270,81 +354,105 @@ class ConverterPool:
         for process in idle:
             process.end()
 
-    def _ask(self, data: Content, form: str, spent: Spent | None = None) -> Answer:
-        spent = spent or Spent()
-        try:
-            return self._twice(data, form, spent)
-        except ConverterDied as died:
-            log.warning("a converter died", format=form, reason=str(died))
-            again = form == PDF and self._settings.images_within and not died.late
-            return self._words_alone(data, form, str(died), spent) if again else str(died)
+    def _answer(
+        self, kind: type[_Kind], request: Request, *parts: bytes, spent: Spent | None = None
+    ) -> _Kind:
+        with self._queue.place():
+            return _require(kind, self._ask(request, parts, spent or Spent()))
 
-    def _twice(self, data: Content, form: str, spent: Spent) -> Answer:
-        """A process that has read other files may die of those: then a new one is asked once more."""
+    def _ask(self, request: Request, parts: Sequence[bytes], spent: Spent) -> Answer:
         try:
-            return self._once(data, form, spent)
+            try:
+                return self._ask_once(request, parts, spent)
+            except ConverterDied as died:
+                if not died.again:
+                    raise
+                return self._ask_once(request, parts, spent, fresh=True)  # it may have died of other files
         except ConverterDied as died:
-            if not died.again:
-                raise
-        return self._once(data, form, spent, fresh=True)
-
-    def _words_alone(self, data: Content, form: str, reason: str, spent: Spent) -> Answer:
-        """What may have been too much are its pictures: PDFium draws them, and stops at nothing."""
-        try:
-            made = self._once(data, f"{WORDS_ALONE}{form}", spent, fresh=True)
+            reason = str(died)
+            log.warning("a converter died", form=request.form or request.do, reason=reason)
+            of_pdf = (request.do, request.form) == ("convert", "pdf")
+            if died.late or not (of_pdf and self._settings.images_within):
+                return reason
+        try:  # its pictures may have been too much: PDFium draws them, and stops at nothing
+            made = self._ask_once(replace(request, do="words"), parts, spent, fresh=True)
         except ConverterDied:
             return reason
         if not isinstance(made, Converted):
             return made
         return replace(made, notes=(*made.notes, f"left out: its pictures, for with them {reason}"))
 
-    def _once(self, data: Content, form: str, spent: Spent, *, fresh: bool = False) -> Answer:
-        with self._process(fresh=fresh) as process:
-            return process.ask(data, form, spent)
-
-    @contextmanager
-    def _process(self, *, fresh: bool) -> Generator[ConverterProcess]:
-        process = self._start() if fresh else self._take()
+    def _ask_once(
+        self, request: Request, parts: Sequence[bytes], spent: Spent, *, fresh: bool = False
+    ) -> Answer:
+        process: ConverterProcess | None = None
+        while process is None and not fresh:
+            with self._lock:
+                if not self._idle:
+                    break
+                process = self._idle.pop()
+            if not process.is_usable:
+                process.end()
+                process = None
+        process = process or self._start()
         try:
-            yield process
+            answer = process.ask(request, parts, spent)
         except BaseException:
             process.end()
             raise
-        self._give_back(process)
-
-    def _take(self) -> ConverterProcess:
-        while True:
-            with self._lock:
-                process = self._idle.pop() if self._idle else None
-            if process is None:
-                return self._start()
-            if process.is_usable:
-                return process
-            process.end()
-
-    def _give_back(self, process: ConverterProcess) -> None:
         with self._lock:
-            if process.is_usable and not self._closed:
+            is_kept = process.is_usable and not self._closed
+            if is_kept:
                 self._idle.append(process)
-                return
-        process.end()
+        if not is_kept:
+            process.end()
+        return answer
 
 
-def _checked(answer: Answer, form: str) -> _Made:
+def _require(kind: type[_Kind], answer: Answer) -> _Kind:
     if isinstance(answer, str):
         raise UnreadableDocument(answer)
-    if not isinstance(answer, _kind_of_answer(form)) or (form == IMAGE and not _is_one_image(answer)):
+    if not isinstance(answer, list if kind == list[CodeScope] else kind):
         raise UnreadableDocument("its parser gave another answer than was asked for; save it again")
-    return answer
+    return cast("_Kind", answer)
 
 
-def _is_one_image(answer: _Made) -> bool:
-    return isinstance(answer, Converted) and len(answer.images) == 1
+def _require_one_image(made: Converted) -> None:
+    if len(made.images) != 1:
+        raise UnreadableDocument("its parser gave another answer than was asked for; save it again")
 
 
-def _kind_of_answer(form: str) -> type:
-    if form == PAGE:
-        return DrawnPage
-    if form.startswith(PROGRAM):
-        return list
-    return RenderedImage if form.startswith(RENDER) else Converted
+def note_pictures(made: Converted, reason: str) -> Converted:
+    """Add notes on pages without text, and with text that cannot be read.
+
+    Args:
+        made: what the file became.
+        reason: why they were not read; empty: its notes say that.
+
+    Raises:
+        UnreadableDocument: no page has text.
+    """
+    if made.text.strip():
+        return replace(made, notes=(*made.notes, *_describe_pictures(made, reason)))
+    told = reason or "; ".join(made.notes)
+    if made.unreadable:
+        raise UnreadableDocument(
+            "the fonts of the PDF do not say which letters its text is, and it was not read by OCR: "
+            f"{told}; or run another OCR over it (ocrmypdf --force-ocr, for example), and add that file"
+        )
+    raise UnreadableDocument(
+        f"the PDF has no text, it seems to be scanned, and it was not read by OCR: {told}; "
+        "or run another OCR over it (ocrmypdf, for example), and add that file"
+    )
+
+
+def _describe_pictures(made: Converted, reason: str) -> Iterator[str]:
+    pictures = [number for number in made.pictures if number not in made.unreadable]
+    if pictures:
+        several = len(pictures) > 1
+        has, scanned = ("have", "scanned pictures") if several else ("has", "a scanned picture")
+        found = "they are not found" if several else "it is not found"
+        told = f"{name_pages(pictures)} {has} no text ({scanned}?): {found}"
+        yield f"{told}; {reason}" if reason else told
+    if made.unreadable and reason:
+        yield f"{name_pages(made.unreadable)} {was(len(made.unreadable))} not read by OCR: {reason}"

@@ -9,9 +9,7 @@ import numpy as np
 import psutil
 import pytest
 
-from kg_api.convert.isolated.messages import MAX_SIDE
-from kg_api.convert.isolated.pool import ConverterPool
-from kg_api.convert.isolated.process import ConverterProcess
+from kg_api.convert.isolated.pool import MAX_SIDE, ConverterPool, ConverterProcess
 from kg_api.errors import UnreadableDocument
 from kg_api.providers.embedding_port import Rendering
 from kg_api.settings import ConversionSettings

@@ -18,9 +18,8 @@ import psutil
 import pytest
 
 from kg_api.convert.isolated import pool as pool_module
-from kg_api.convert.isolated import process
-from kg_api.convert.isolated.pool import WAITING_EACH, ConverterPool
-from kg_api.convert.isolated.process import ConverterProcess
+from kg_api.convert.isolated.child import Request
+from kg_api.convert.isolated.pool import WAITING_EACH, ConverterPool, ConverterProcess
 from kg_api.errors import TooBusy, UnreadableDocument
 from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import Incoming
@@ -105,10 +104,10 @@ def test_retry_after_a_crash_gets_the_time_left(pool: ConverterPool, monkeypatch
             limits.append(interval)
             super().__init__(interval, *rest)
 
-    monkeypatch.setattr(process.threading, "Timer", Timer)
+    monkeypatch.setattr(pool_module.threading, "Timer", Timer)
     with pytest.raises(UnreadableDocument, match="crashed"):
         pool.convert(b"crash late:1.5", "pdf")
-    first, second = (each for each in limits if each != process.START_SECONDS)
+    first, second = (each for each in limits if each != pool_module.START_SECONDS)
     assert first == SETTINGS.max_seconds
     assert second <= SETTINGS.max_seconds - 1.5
 
@@ -225,7 +224,7 @@ def test_a_process_ends_with_the_one_that_started_it() -> None:
     pool_pid = os.fork()
     if pool_pid == 0:  # pragma: no cover - another process
         process = HOSTILE(SETTINGS.model_copy(update={"max_seconds": 600}))
-        process.ask(b"loop", "html")
+        process.ask(Request("convert", "html"), (b"loop",))
         os._exit(0)
     children: list[psutil.Process] = []
     until = time.monotonic() + 10
@@ -246,7 +245,7 @@ def test_a_program_ends_with_the_process_that_ran_it(
     program.write_text("#!/bin/sh\nexec sleep 60\n", encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    receive = process.receive
+    receive = pool_module.receive
 
     def late(pipe: BinaryIO, most: int) -> bytes | None:
         """On a busy machine its death may be seen long before anybody acts on it."""
@@ -255,7 +254,7 @@ def test_a_program_ends_with_the_process_that_ran_it(
             time.sleep(0.5)
         return found
 
-    monkeypatch.setattr(process, "receive", late)
+    monkeypatch.setattr(pool_module, "receive", late)
     session = pid_of(pool)
     with pytest.raises(UnreadableDocument):
         pool.convert(b"die in a program", "html")
@@ -315,7 +314,7 @@ def test_a_page_is_drawn_apart_within_its_own_time(monkeypatch: pytest.MonkeyPat
     with pytest.raises(UnreadableDocument, match="no PDF"):
         made.draw_page(lambda: b"nothing", PageToDraw(1, 200))
     made.close()
-    monkeypatch.setattr(process, "PAGE_SECONDS", 0.001)
+    monkeypatch.setattr(pool_module, "PAGE_SECONDS", 0.001)
     slow = ConverterPool(SETTINGS)
     with pytest.raises(UnreadableDocument, match="drawing the page took more than"):
         slow.draw_page(lambda: pdf_of_pages(2), PageToDraw(1, 200))

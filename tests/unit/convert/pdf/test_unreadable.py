@@ -128,7 +128,7 @@ def test_ocr_without_words_gives_each_reason_once(monkeypatch: pytest.MonkeyPatc
     reader = PictureReader(Engine([[]]), ConversionSettings())
     answers = iter([convert(data), convert(data, pictures=reader)])
     monkeypatch.setattr(pool, "choose", lambda _: ("rapidocr", ""))  # pyright: ignore[reportUnknownLambdaType]
-    monkeypatch.setattr(ConverterPool, "_answer", lambda *_: next(answers))  # pyright: ignore[reportUnknownLambdaType]
+    monkeypatch.setattr(ConverterPool, "_answer", lambda *_, **__: next(answers))  # pyright: ignore[reportUnknownLambdaType]
     with pytest.raises(UnreadableDocument) as error:
         ConverterPool(ConversionSettings()).convert(data, "pdf")
     assert str(error.value).count("do not say which letters") == 1
