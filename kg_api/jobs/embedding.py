@@ -43,6 +43,7 @@ from kg_api.graph.vectors import (
 )
 from kg_api.jobs.runner import BatchT, Flight, ItemT, JobRun, Steady, cursor_at, in_rounds, place_of, read_on
 from kg_api.providers.embedding_port import IN_PROCESS, RejectedTexts
+from kg_api.providers.remote_embedding import RejectedPictures
 from kg_api.providers.retrying import RejectedText, wait
 from kg_api.schemas.vocabulary import EmbeddedKind
 from kg_api.spaces.activation import activate_complete
@@ -214,6 +215,8 @@ class ImageModel(ItemModel[OpenImageSpace]):
                 return self._checked(self.opened.embed_pixels(pixels))
         except FileLost as error:
             raise LostItem(str(error)) from error
+        except RejectedPictures as error:
+            raise RejectedItems({items[at].identity: why for at, why in error.reasons.items()}) from error
         except (EmbeddingFailed, InvalidInput) as error:
             raise RejectedText(str(error)) from error
 

@@ -34,8 +34,8 @@ from kg_api.graph import jobs
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.jobs import FIRST
 from kg_api.metrics import meters
+from kg_api.providers.remote_embedding import list_learned
 from kg_api.providers.retrying import Abandoned, RejectedText, waiting_unless
-from kg_api.providers.server_traits import list_learned
 from kg_api.schemas.vocabulary import JobState
 from kg_api.settings import WorkerSettings
 from kg_api.tracing import SpanKind, root_span

@@ -30,9 +30,7 @@ RESTART = "then `kg down` and `kg up`"
 def no_model() -> ProviderMissing:
     return ProviderMissing(
         "KG_LLM__MODEL is not set; set it to the name of a language model in the environment of the service "
-        "and its workers, with OPENAI_API_KEY, or with KG_LLM__BASE_URL for another server; install the "
-        "extra openai if it is missing (in kg's checkout: .venv/bin/python -m pip install '.[openai]'); "
-        f"{RESTART}"
+        f"and its workers, with OPENAI_API_KEY, or with KG_LLM__BASE_URL for another server; {RESTART}"
     )
 
 
@@ -432,7 +430,7 @@ class LanguageModel:
             if self._chat is None:
                 if self._settings is None or self._settings.llm.model is None:
                     raise no_model()
-                from kg_api.providers.openai_chat import open_chat  # noqa: PLC0415 - the SDK is an extra, and slow to import
+                from kg_api.providers.openai_chat import open_chat  # noqa: PLC0415 - httpx takes its time to import
 
                 self._chat = open_chat(self._settings, self._policy)
             return self._chat

@@ -168,11 +168,11 @@ def open_embedder(settings: Settings, choice: ModelChoice | None = None) -> Embe
                 )
             return LocalEmbedder(folder, spec, settings.embedding.threads)
         case "openai":
-            from kg_api.providers.openai_embedding import open_openai  # noqa: PLC0415 - the SDK is an extra, and slow to import
+            from kg_api.providers.embedding_endpoints import open_openai  # noqa: PLC0415 - httpx takes its time to import
 
             return open_openai(settings, choice)
         case "nomic":
-            from kg_api.providers.remote_embedding import open_nomic  # noqa: PLC0415 - so is httpx
+            from kg_api.providers.embedding_endpoints import open_nomic  # noqa: PLC0415 - the same
 
             return open_nomic(settings, choice)
 

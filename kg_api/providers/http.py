@@ -1,400 +1,375 @@
-"""HTTP to a provider: bounds of time and of bytes are for the whole reply, and no redirect is followed.
+"""HTTP to providers: one client, whose replies are bounded in time and size, and what a status means.
 
-httpx counts a time-out anew for every piece that comes: a server that sends a byte now and then would hold a
-question, or a worker, for ever. And it unpacks whatever a piece holds: a megabyte of gzip becomes a gigabyte.
+httpx counts a timeout anew for every piece of a reply: a server that sends a byte now and then would hold a
+search, or a worker, for ever. Errors name the status and the provider's code, never its words: providers
+quote keys and texts.
 """
 
 from __future__ import annotations
 
+import json
 import re
-import threading
 import time
-import zlib
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
-from importlib import import_module
-from typing import Any, TypeVar
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import NamedTuple, TypeVar, cast
+from urllib.parse import urlsplit
 
 import httpx
+from pydantic import SecretStr
 
+from kg_api.errors import ConfigurationError, InvalidInput, KgError, ModelUnavailable
 from kg_api.metrics import meters, require_budget
-from kg_api.providers.retrying import (
-    MAX_WAIT_SECONDS,
-    ErrorReply,
-    Provider,
-    RetryableError,
-    classify,
-    is_retryable,
-    read_error_body,
-    reason_of,
-    retry_after,
-    wait,
-)
+from kg_api.providers.retrying import RejectedText, RetryableError
 from kg_api.tracing import SpanKind, annotate, carry_trace, span
 
-import_module("httpx")  # OpenAI's SDK looks for it in sys.modules when it is used, and takes one half there
-
 MIB = 1024 * 1024
-MAX_BYTES = 16 * MIB
-"""Of a reply, unpacked, where nobody says how long it can be."""
-_PIECE = 64 * 1024
-_max_bytes: ContextVar[int] = ContextVar("max_bytes", default=MAX_BYTES)
-Hear = Callable[[int, Mapping[str, str]], None]
-"""Takes a reply's status and headers, whose names are in lower case."""
-_hear: ContextVar[Hear] = ContextVar("hear", default=lambda _, __: None)
-
-
-class ReplyTooLarge(Exception):
-    """A reply is longer than any answer to what was asked; an error of the HTTP library, too."""
-
-
-@contextmanager
-def reply_of_at_most(size: int) -> Generator[None]:
-    """Bound the replies to the requests that the calling thread sends within, in bytes, unpacked."""
-    token = _max_bytes.set(size)
-    try:
-        yield
-    finally:
-        _max_bytes.reset(token)
-
-
-@contextmanager
-def replies_told_to(hear: Hear) -> Generator[None]:
-    """Tell of the replies to the requests that the calling thread sends within, as soon as each begins."""
-    token = _hear.set(hear)
-    try:
-        yield
-    finally:
-        _hear.reset(token)
-
-
-def bounded_client(library: Any, **options: Any) -> Any:
-    """A client whose read time-out, which every request sets, bounds the reply as a whole, and its size too.
-
-    Args:
-        library: httpx, or httpx2, its successor, which OpenAI's SDK takes clients of.
-        options: of its Client.
-    """
-    body_of = _body(library)
-
-    class Bounded(library.BaseTransport):
-        def __init__(self) -> None:
-            self._usual: Any = library.HTTPTransport()
-
-        def handle_request(self, request: Any) -> Any:
-            begun, most = time.monotonic(), _max_bytes.get()
-            request.headers["accept-encoding"] = "gzip"
-            carry_trace(request.headers)
-            response = self._usual.handle_request(request)
-            annotate(response.status_code)
-            _hear.get()(
-                response.status_code, {name.lower(): value for name, value in response.headers.items()}
-            )
-            seconds = request.extensions.get("timeout", {}).get("read")
-            until = None if seconds is None else begun + seconds
-            response.stream = body_of(response, until, most)
-            for name in ("content-encoding", "content-length"):  # of what came, not of what is handed on
-                response.headers.pop(name, None)
-            return response
-
-        def close(self) -> None:
-            self._usual.close()
-
-    return library.Client(transport=Bounded(), follow_redirects=False, **options)
-
-
-def _body(library: Any) -> Any:
-    """The class of bodies that are bounded, by a library's own classes."""
-
-    class TooLarge(library.TransportError, ReplyTooLarge):
-        pass
-
-    class Body(library.SyncByteStream):
-        """A reply's body, unpacked, broken off at a time or a size."""
-
-        def __init__(self, response: Any, until: float | None, most: int) -> None:
-            self._body = response.stream
-            self._encoding = response.headers.get("content-encoding", "").strip().lower()
-            self._until = until
-            self._most = most
-
-        def __iter__(self) -> Iterator[bytes]:
-            read = 0
-            for part in _unpack(library, self._body, self._encoding):
-                read += len(part)
-                if read > self._most:
-                    raise TooLarge(f"the reply is longer than {self._most:,} bytes")
-                yield part
-                if self._until is not None and time.monotonic() > self._until:
-                    raise library.ReadTimeout("the reply took too long")
-
-        def close(self) -> None:
-            self._body.close()
-
-    return Body
-
-
-def _unpack(library: Any, body: Iterator[bytes], encoding: str) -> Iterator[bytes]:
-    if encoding in {"", "identity"}:
-        yield from body
-        return
-    if encoding not in {"gzip", "x-gzip", "deflate"}:
-        raise library.RemoteProtocolError("the reply has an encoding that was not asked for")
-    try:
-        yield from _inflate(body)
-    except zlib.error as error:
-        raise library.RemoteProtocolError(f"the reply is not {encoding}: {error}") from None
-
-
-def _inflate(packed: Iterator[bytes]) -> Iterator[bytes]:
-    """What gzip or deflate holds, in small pieces however well it is packed; some may be empty."""
-    unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # both kinds of heads
-    empty = True
-    for part in packed:
-        rest, piece, empty = part, b"", False
-        while not unpacking.eof and (rest or len(piece) == _PIECE):
-            piece = unpacking.decompress(rest, _PIECE)
-            rest = unpacking.unconsumed_tail
-            yield piece
-    if not (empty or unpacking.eof):
-        raise zlib.error("it ends in the middle")
-
-
-# One request to a provider: whatever it fails of becomes an error of kg's.
-
+MAX_REPLY_BYTES = 16 * MIB
+"""Default limit of a reply, decompressed."""
 T = TypeVar("T")
+
+# Providers, and the errors in which a service reports their failures.
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
-    """Sends requests to one provider. No error of its client is chained: it holds the request and key."""
+class Service:
+    """A kind of provider: it embeds, writes or reranks."""
 
-    provider: Provider
-    library: Any
-    """That sends them: httpx or httpx2."""
-    errors: tuple[type[Exception], ...] = ()
-    """What an SDK raises besides, for what it cannot read too."""
-    wrapper: tuple[type[Exception], ...] = ()
-    """In which an SDK wraps what its library raises."""
-    reply_of: Callable[[Exception], ErrorReply | None] = lambda _: None
-    """The reply that an SDK's error tells of; None when it tells of none."""
+    kind: str
+    """Its name in metrics and traces: `embed`, `image`, `llm` or `rerank`."""
+    name: str
+    """With its article: `an embedding service`."""
+    subject: str
+    """Who fails in messages: `the language model`."""
+    rejection: str
+    """What is rejected and how to fix it; `{model}` stands for the model's name in brackets."""
+    unavailable: type[ModelUnavailable]
+    """Raised if it does not answer, after all tries."""
+    unusable: type[KgError]
+    """Raised if its reply is not one of the protocol."""
+    rejected: type[KgError] = InvalidInput
+    misconfigured: type[KgError] = ConfigurationError
+    """Raised if the key, the model or the address is wrong."""
 
-    def send(self, request: Callable[[], T], sent: Sequence[str] = ()) -> T:
-        """Make one request, by a function that does.
+    def give_up(self, reason: str, retry_after: float | None) -> ModelUnavailable:
+        """Return the error after the last try."""
+        rest = f"; it asks to be left alone for {retry_after:.0f} s" if retry_after else ""
+        return self.unavailable(f"{self.subject} fails: {reason}{rest}", retry_after_seconds=retry_after)
 
-        Args:
-            request: sends it and gives what came back.
-            sent: the texts in it, which no message may repeat.
+
+class Variables(NamedTuple):
+    """The settings of a provider, for messages."""
+
+    model: str
+    address: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A model at an address, with its key."""
+
+    service: Service
+    variables: Variables
+    model: str
+    """Empty: the server's own."""
+    address: str
+    key: SecretStr | None
+
+    @property
+    def host(self) -> str:
+        """The name of its host, without port and path."""
+        return urlsplit(self.address).hostname or "unknown"
+
+    @property
+    def secret(self) -> str:
+        return self.key.get_secret_value() if self.key else ""
+
+    def no_service(self) -> KgError:
+        """Return the error for a reply that is not one of the service's protocol."""
+        return self.service.unusable(
+            f"{self.address} does not answer as {self.service.name} does; check {self.variables.address}"
+        )
+
+
+# The meaning of an HTTP status; ADR 0036 says why.
+
+_RETRYABLE = {408, 409, 425, 429, 499}
+_NEVER_WORKS = {501, 505}
+_REJECTED = {400, 413, 422, 424}
+"""424 is TEI's failed inference of what it was sent."""
+_REASONS = {429: "limit", **dict.fromkeys((401, 403, 498), "key"), 402: "account", 404: "not_found"}
+_SETTINGS = {"model", "dimensions", "encoding_format"}
+"""Parameters of a request that settings decide, not texts."""
+_CODE = re.compile(r"[a-z_]{1,40}")
+_A_DAY = 86_400.0
+
+
+def is_retryable(status: int) -> bool:
+    return status in _RETRYABLE or (status >= 500 and status not in _NEVER_WORKS)  # noqa: PLR2004
+
+
+def classify(
+    status: int, headers: Mapping[str, str], body: object, provider: Provider
+) -> RetryableError | RejectedText | ConfigurationError:
+    """Return the error that a status stands for; a final one says how to fix it.
+
+    - 408, 409, 425, 429, 499, 5xx: retry.
+    - 401, 403, 498: the key. 402: the account. 404: the model or the address.
+    - 400, 413, 422, 424: the texts, unless the reply blames the model or its dimensions.
+    - Anything else: no such service.
+
+    Args:
+        status: of the reply, or of the error in it.
+        headers: names in lower case, or without regard to case.
+        body: parsed JSON, from which only a code and the name of a parameter are taken.
+        provider: which was asked.
+    """
+    error = fields_of(fields_of(body).get("error")) or fields_of(body)
+    codes = (error.get("code"), error.get("type"))
+    code = next((f" {each}" for each in codes if isinstance(each, str) and _CODE.fullmatch(each)), "")
+    parameter = error.get("param")
+    said, model = f"{provider.address} answered {status}{code}", f" ({provider.model})" * bool(provider.model)
+    variables = provider.variables
+    if is_retryable(status):
+        return RetryableError(said, retry_after(headers), is_limit=status < 500)  # noqa: PLR2004
+    if status in {401, 403, 498}:
+        return ConfigurationError(f"{said}: it does not take the key; set {variables.key} to a valid one")
+    if status in _REJECTED and parameter not in _SETTINGS:
+        return RejectedText(f"{said}: {provider.service.rejection.format(model=model)}")
+    if parameter in _SETTINGS:
+        fix = f"it does not take this {parameter}; correct {variables.model} and what belongs to it"
+    elif status == 402:  # noqa: PLR2004
+        fix = f"its account has no credit left; add some, or set {variables.key} to the key of another"
+    elif status == 404:  # noqa: PLR2004
+        has_path = urlsplit(provider.address).path.strip("/")
+        hint = "" if has_path else f" ({variables.address} has no path: many servers need one, such as /v1)"
+        names = f"{variables.model} or {variables.address}"
+        fix = f"there is no such model{model} or address; correct {names}{hint}"
+    else:
+        fix = f"that is not {provider.service.name}; correct {variables.address}"
+    return ConfigurationError(f"{said}: {fix}")
+
+
+def status_of_error(body: object) -> int | None:
+    """Return the status of an error that came as a success; None if the body is an answer.
+
+    Proxies keep the status of their own success: the error's code counts, and without one the server failed.
+    """
+    fields = fields_of(body)
+    error = fields.get("error")
+    if not error or any(isinstance(each, list) for each in fields.values()):
+        return None
+    of_error = fields_of(error)
+    for each in (of_error, fields):
+        for name in ("code", "status"):
+            if re.fullmatch(r"[45]\d\d", str(each.get(name))):
+                return int(str(each[name]))
+    return 400 if "invalid" in str(of_error.get("type")) else 500
+
+
+def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Return the seconds of a Retry-After header, a number or an HTTP date, at most a day; None without."""
+    value = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"\d{1,9}(\.\d{0,9})?", value):
+        return min(float(value), _A_DAY)
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return min(max((moment - (now or datetime.now(UTC))).total_seconds(), 0.0), _A_DAY)
+
+
+def fields_of(body: object) -> dict[str, object]:
+    """Return the fields of parsed JSON; none if it is no object."""
+    return cast("dict[str, object]", body) if isinstance(body, dict) else {}
+
+
+def items_of(body: object, name: str) -> list[object] | None:
+    """Return a list in a reply by its name; None if there is none."""
+    found = fields_of(body).get(name)
+    return cast("list[object]", found) if isinstance(found, list) else None
+
+
+# The client.
+
+
+class ReplyTooLarge(httpx.TransportError):
+    """A reply is longer than any answer to the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply of any status."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: object
+    """Parsed JSON; None if it is none."""
+
+    @property
+    def failed_as(self) -> int | None:
+        """The status of a failure, also of one that came with status 200; None if there is none."""
+        return status_of_error(self.body) if 200 <= self.status < 300 else self.status  # noqa: PLR2004
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyStream:
+    """A reply that is still coming."""
+
+    status: int
+    headers: Mapping[str, str]
+    pieces: Iterator[bytes]
+    """Raises httpx.HTTPError if the reply breaks off or takes too long."""
+    close: Callable[[], None]
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300  # noqa: PLR2004
+
+
+class JsonClient:
+    """Posts to one path of a provider. Thread-safe.
+
+    Every method raises RetryableError if it may work later, RateExceeded if the caller's budget is used up,
+    and the errors of the provider's service. None is chained to httpx's, which hold the request and the key.
+    """
+
+    def __init__(self, provider: Provider, path: str) -> None:
+        self.provider = provider
+        self._url = f"{provider.address.rstrip('/')}{path}"
+        headers = {"accept-encoding": "gzip"}
+        if provider.secret:
+            headers["authorization"] = f"Bearer {provider.secret}"
+        # A transport of its own: proxies of the environment are for other traffic
+        self._client = httpx.Client(transport=httpx.HTTPTransport(), follow_redirects=False, headers=headers)
+
+    def post(self, body: Mapping[str, object], seconds: float, max_bytes: int = MAX_REPLY_BYTES) -> Reply:
+        """Send JSON and return the reply, whatever its status."""
+        return self._send(lambda: self._receive(seconds, max_bytes, json=body))
+
+    def post_form(
+        self,
+        fields: Mapping[str, str],
+        files: Sequence[tuple[str, tuple[str, bytes, str]]],
+        seconds: float,
+        max_bytes: int = MAX_REPLY_BYTES,
+    ) -> Reply:
+        """Send a form with files, each by its field, name, content and type, as `post`."""
+        return self._send(lambda: self._receive(seconds, max_bytes, data=fields, files=list(files)))
+
+    def post_stream(self, body: Mapping[str, object], seconds: float) -> ReplyStream:
+        """Send JSON and return as soon as the reply begins; `seconds` is for all of it."""
+
+        def receive() -> ReplyStream:
+            until = time.monotonic() + seconds
+            response = self._open(seconds, json=body)
+            pieces = _bounded(response, until, MAX_REPLY_BYTES)
+            return ReplyStream(response.status_code, response.headers, pieces, response.close)
+
+        return self._send(receive)
+
+    def receive(self, stream: ReplyStream) -> Reply:
+        """Read a stream to its end."""
+
+        def receive() -> Reply:
+            try:
+                return Reply(stream.status, stream.headers, _parse(b"".join(stream.pieces)))
+            finally:
+                stream.close()
+
+        return self._send(receive)
+
+    def read(self, reply: Reply) -> object:
+        """Return a reply's JSON.
 
         Raises:
-            RetryableError: it may work later.
-            RateExceeded: the budget of whoever asks is used up.
-            KgError: it will not, in the classes of the provider's service.
+            RetryableError, KgError: its status is not success, or it holds an error.
         """
+        if (status := reply.failed_as) is None:
+            return reply.body
+        raise self.refusal(status, reply.headers, reply.body)
+
+    def refusal(self, status: int, headers: Mapping[str, str], body: object) -> Exception:
+        """Return the error for a reply that is no success."""
+        reason = "rejected" if status in _REJECTED else _REASONS.get(status)
+        self._count(reason or ("server" if is_retryable(status) else "other"))
+        failure, service = classify(status, headers, body, self.provider), self.provider.service
+        if isinstance(failure, RejectedText):
+            return service.rejected(str(failure))
+        return service.misconfigured(str(failure)) if isinstance(failure, ConfigurationError) else failure
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _receive(self, seconds: float, max_bytes: int, **content: object) -> Reply:
+        until = time.monotonic() + seconds
+        with closing(self._open(seconds, **content)) as response:
+            text = b"".join(_bounded(response, until, max_bytes))
+        return Reply(response.status_code, response.headers, _parse(text))
+
+    def _open(self, seconds: float, **content: object) -> httpx.Response:
+        headers = dict[str, str]()
+        carry_trace(headers)
+        request = self._client.build_request(
+            "POST",
+            self._url,
+            timeout=seconds,
+            headers=headers,
+            **content,  # pyright: ignore[reportArgumentType]
+        )
+        response = self._client.send(request, stream=True)
+        annotate(response.status_code)
+        return response
+
+    def _send(self, receive: Callable[[], T]) -> T:
         require_budget()
-        try:
-            with self._watched():
-                return request()
-        except (self.library.HTTPError, *self.errors) as error:
-            failure = self._meaning(error, sent)
-        raise failure
-
-    def refusal(self, reply: ErrorReply, sent: Sequence[str]) -> Exception:
-        """The error to raise for a reply that is no success."""
-        self._count(reason_of(reply.status))
-        return self.provider.service.own_error(classify(reply, self.provider, sent))
-
-    def _meaning(self, error: Exception, sent: Sequence[str]) -> Exception:
-        if (reply := self.reply_of(error)) is not None:
-            return self.refusal(reply, sent)
-        is_wrapped = isinstance(error, self.wrapper)
-        cause = error.__cause__ if is_wrapped and error.__cause__ else error
-        if isinstance(cause, ReplyTooLarge):
-            self._count("too_large")
-            return self.provider.too_large()
-        if isinstance(cause, self.library.TimeoutException):
-            self._count("timeout")
-            return RetryableError(f"{self.provider.address} did not answer in time")
-        if is_wrapped or isinstance(cause, self.library.HTTPError):
-            kind = type(cause).__name__
-            self._count("unreachable")
-            return RetryableError(f"{self.provider.address} cannot be reached or broke off ({kind})")
-        self._count("no_service")
-        return self.provider.no_service()
-
-    def _watched(self) -> ExitStack:
-        """Time one request, as a span of the trace at hand."""
         to, kind = self.provider, self.provider.service.kind
-        watched = ExitStack()
-        watched.enter_context(meters().providers.timing(kind, to.host))
         about = {"server__address": to.host, "gen_ai__request__model": to.model}
-        watched.enter_context(span(f"{kind} {to.host}", SpanKind.CLIENT, **about))
-        return watched
+        try:
+            with (
+                meters().providers.timing(kind, to.host),
+                span(f"{kind} {to.host}", SpanKind.CLIENT, **about),
+            ):
+                return receive()
+        except ReplyTooLarge:
+            self._count("too_large")
+            failure: Exception = to.service.unusable(
+                f"{to.address} sends far more than {to.service.name} answers; check {to.variables.address}"
+            )
+        except httpx.TimeoutException:
+            self._count("timeout")
+            failure = RetryableError(f"{to.address} did not answer in time")
+        except httpx.HTTPError as error:
+            self._count("unreachable")
+            kind = type(error).__name__
+            failure = RetryableError(f"{to.address} cannot be reached or broke off ({kind})")
+        raise failure
 
     def _count(self, reason: str) -> None:
         meters().providers.fail(self.provider.service.kind, self.provider.host, reason)
 
 
-# Providers that are asked by plain HTTP: JSON there, or a form with files, and JSON back.
+def _parse(text: bytes) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):  # brackets within brackets
+        return None
 
 
-class JsonClient:
-    """Posts to one path of a provider, with its key where there is one."""
-
-    def __init__(self, provider: Provider, path: str) -> None:
-        self._edge = Edge(provider, httpx)
-        self._url = f"{provider.address.rstrip('/')}{path}"
-        headers = {"Authorization": f"Bearer {provider.secret}"} if provider.secret else {}
-        self._client: httpx.Client = bounded_client(httpx, headers=headers)
-
-    def post(self, body: dict[str, object], seconds: float) -> httpx.Response:
-        """Send one request and give the reply, whatever its status; see `Edge.send` for what it raises."""
-        return self._edge.send(lambda: self._client.post(self._url, json=body, timeout=seconds))
-
-    def post_form(
-        self, fields: dict[str, str], files: Sequence[tuple[str, tuple[str, bytes, str]]], seconds: float
-    ) -> httpx.Response:
-        """Send a form with files, each by its field, name, content and type; else as `post`."""
-        return self._edge.send(
-            lambda: self._client.post(self._url, data=fields, files=list(files), timeout=seconds)
-        )
-
-    def read(self, response: httpx.Response, sent: Sequence[str]) -> object:
-        """Give a reply's JSON; None when it is none.
-
-        Raises:
-            RetryableError, KgError: its status is not success; see `Edge.send`.
-        """
-        try:
-            body: object = response.json()
-        except (ValueError, RecursionError):  # brackets within brackets
-            body = None
-        failure = (
-            read_error_body(response.headers, body)
-            if response.is_success
-            else ErrorReply.read(response.status_code, response.headers, body)
-        )
-        if failure is not None:
-            raise self._edge.refusal(failure, sent)
-        return body
-
-    def close(self) -> None:
-        self._client.close()
-
-
-# How fast a provider is asked by several threads at once: as it says itself.
-
-LOOK_SECONDS = 0.05
-"""How often a thread looks whether its turn has come, while fewer may ask than want to."""
-_TOO_MANY = 429
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-
-
-class Pace:
-    """Lets requests begin, and fewer at once after one was too many. One for all threads that ask a model.
-
-    A thread that is refused comes back by itself (`RetryPolicy`); this keeps the others from running into
-    the same refusal meanwhile, which would cost each of them a try.
-    """
-
-    def __init__(
-        self,
-        most: int,
-        first_rest: float = 1.0,
-        *,
-        sleep: Callable[[float], None] = wait,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """Begin without a bound.
-
-        Args:
-            most: so many at once are no bound any more.
-            first_rest: seconds for which nothing begins after a refusal that names no time.
-            sleep: waits for a turn.
-            clock: tells the time.
-        """
-        self._most = most
-        self._first_rest = first_rest
-        self._sleep = sleep
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._asking = 0
-        self._bound: float | None = None
-        self._rests_until = float("-inf")
-
-    @property
-    def bound(self) -> float | None:
-        """So many may ask at once; None: as many as want to."""
-        return self._bound
-
-    @contextmanager
-    def turn(self, tokens: int = 0) -> Generator[None]:
-        """Wait until a request of so many tokens may begin; what is answered within is listened to."""
-        while seconds := self._begin():
-            self._sleep(seconds)
-        try:
-            with replies_told_to(partial(self.hear, tokens)):
-                yield
-        finally:
-            with self._lock:
-                self._asking -= 1
-
-    def hear(self, tokens: int, status: int, headers: Mapping[str, str]) -> None:
-        """Learn from a reply to a request of so many tokens; names of headers in lower case."""
-        with self._lock:
-            if status == _TOO_MANY or (is_retryable(status) and retry_after(headers) is not None):
-                # Half as many from now on; those refused at once with the first count as one refusal
-                asked = retry_after(headers)
-                if self._clock() >= self._rests_until:
-                    self._bound = max(1.0, self._asking / 2)
-                self._rest(self._first_rest if asked is None else asked)
-            else:
-                self._rest(_room_in(headers, self._asking, tokens * self._asking))
-                if self._bound is not None:
-                    self._bound += 1 / self._bound
-                    self._bound = None if self._bound >= self._most else self._bound
-
-    def _begin(self) -> float:
-        """Begin a request; or how many seconds to wait before the next attempt to."""
-        with self._lock:
-            if (left := self._rests_until - self._clock()) > 0:
-                return left
-            if self._bound is not None and self._asking >= int(self._bound):
-                return LOOK_SECONDS
-            self._asking += 1
-            return 0.0
-
-    def _rest(self, seconds: float) -> None:
-        if seconds <= MAX_WAIT_SECONDS:  # else it is given up, and the job waits
-            self._rests_until = max(self._rests_until, self._clock() + seconds)
-
-
-def _room_in(headers: Mapping[str, str], requests: int, tokens: int) -> float:
-    """Seconds until a provider that tells its limits, as OpenAI does, has room for so much more.
-
-    Its `reset` is the time in which all of a limit is there again, so a part of it comes in a part of that.
-    """
-    return max(_room(headers, "requests", requests), _room(headers, "tokens", tokens))
-
-
-def _room(headers: Mapping[str, str], what: str, needed: int) -> float:
-    limit, remaining = (_number(headers.get(f"x-ratelimit-{each}-{what}")) for each in ("limit", "remaining"))
-    if limit is None or remaining is None or remaining >= needed or remaining >= limit:
-        return 0.0
-    share = min(needed - remaining, limit - remaining) / (limit - remaining)
-    return share * _seconds(headers.get(f"x-ratelimit-reset-{what}", ""))
-
-
-def _number(value: str | None) -> int | None:
-    return int(value) if value and re.fullmatch(r"\d{1,12}", value) else None
-
-
-def _seconds(value: str) -> float:
-    """A time as OpenAI writes it, such as `6m0s` or `20ms`; 0 for what is none."""
-    parts: list[tuple[str, str]] = _PART.findall(value)
-    whole = "".join(number + unit for number, unit in parts)
-    return sum(float(number) * _SECONDS[unit] for number, unit in parts) if whole == value else 0.0
+def _bounded(response: httpx.Response, until: float, max_bytes: int) -> Iterator[bytes]:
+    """Give a reply's content, decompressed: gzip makes 64 MB at most of a piece, which has 64 kB."""
+    if response.headers.get("content-encoding", "identity").lower() not in {"gzip", "identity", ""}:
+        raise httpx.RemoteProtocolError("the reply has an encoding that was not asked for")
+    read = 0
+    for piece in response.iter_bytes():
+        read += len(piece)
+        if read > max_bytes:
+            raise ReplyTooLarge(f"the reply is longer than {max_bytes:,} bytes")
+        yield piece
+        if time.monotonic() > until:
+            raise httpx.ReadTimeout("the reply took too long")

@@ -38,15 +38,7 @@ def open_image_embedder(settings: Settings, choice: ImageModelChoice | None = No
             from kg_api.providers.local_images import open_onnx  # noqa: PLC0415 - onnxruntime takes its time
 
             return open_onnx(settings, choice)
-        case "nomic":
-            from kg_api.providers.remote_images import open_nomic_images  # noqa: PLC0415 - so does httpx
+        case "nomic" | "openai" | "cohere":
+            from kg_api.providers.embedding_endpoints import open_remote_images  # noqa: PLC0415 - httpx takes its time
 
-            return open_nomic_images(settings, choice)
-        case "openai":
-            from kg_api.providers.remote_images import open_openai_images  # noqa: PLC0415 - the same
-
-            return open_openai_images(settings, choice)
-        case "cohere":
-            from kg_api.providers.cohere_images import open_cohere_images  # noqa: PLC0415 - an extra
-
-            return open_cohere_images(settings, choice)
+            return open_remote_images(settings, choice)

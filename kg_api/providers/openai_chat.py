@@ -1,20 +1,30 @@
-"""A language model behind an OpenAI-compatible chat endpoint, by the official SDK."""
+"""A language model behind an OpenAI-compatible chat endpoint."""
 
 from __future__ import annotations
 
-import contextlib
+import json
 import time
-from collections.abc import Callable, Generator
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Generator, Iterator
+from typing import TypeVar
 from urllib.parse import urlsplit
 
+import httpx
 import structlog
 
 from kg_api.errors import LlmFailed, LlmUnavailable, ProviderMissing
 from kg_api.metrics import estimate_tokens, spend_tokens
 from kg_api.providers.chat import RESTART, Prompt, Reply, no_model, price_of
-from kg_api.providers.openai_sdk import SDK_ERRORS, StatusError, omit, open_sdk, sdk_edge
-from kg_api.providers.retrying import Provider, RetryPolicy, Service, Variables
+from kg_api.providers.http import (
+    JsonClient,
+    Provider,
+    ReplyStream,
+    Service,
+    Variables,
+    fields_of,
+    items_of,
+)
+from kg_api.providers.http import Reply as HttpReply
+from kg_api.providers.retrying import RetryPolicy
 from kg_api.sections import LlmSettings
 from kg_api.settings import Settings
 
@@ -68,21 +78,14 @@ class Chat:
     """Asks one question at a time; thread-safe."""
 
     def __init__(self, provider: Provider, settings: LlmSettings, policy: RetryPolicy) -> None:
-        """Nothing is asked yet.
-
-        Args:
-            provider: whom to ask.
-            settings: how long one request may take, and what tokens cost.
-            policy: when to ask again.
-        """
+        """No request is sent yet. `settings`: the timeout of one request, and the price of tokens."""
         self._provider = provider
         self._settings = settings
         self._policy = policy
         self._takes_schemas: bool | None = None
-        self._tells_usage = True
-        """Whether it takes it to be asked for the tokens of a stream."""
-        self._edge = sdk_edge(provider)
-        self._client = open_sdk(provider)
+        self._takes_usage = True
+        """Whether the server takes a request for the tokens of a stream."""
+        self._client = JsonClient(provider, "/chat/completions")
 
     @property
     def model(self) -> str:
@@ -115,30 +118,33 @@ class Chat:
         Raises:
             As `ask`; LlmUnavailable also when it breaks off.
         """
-        pieces = self._as_it_takes(lambda with_schema: self._open(question, with_schema=with_schema))
-        given = False
-        with contextlib.closing(pieces):
-            try:
-                for piece in pieces:
-                    given = True
+        reply = self._as_it_takes(lambda with_schema: self._open(question, with_schema=with_schema))
+        written, usage, is_broken = 0, None, False
+        try:
+            for event in _events(reply.pieces):
+                usage = fields_of(event).get("usage") or usage
+                if piece := _content(_first(event, "delta")):
+                    written += len(piece)
                     yield piece
-            except SDK_ERRORS:
-                failure = LlmUnavailable(
-                    f"{self._provider.address} broke off in the middle of its answer, or took longer than "
-                    "KG_LLM__TIMEOUT_SECONDS"
-                )
-            else:
-                failure = None
-        if failure is not None:
-            raise failure  # outside: the SDK's error holds the request, and with it the key
-        if not given:
+        except httpx.HTTPError:
+            is_broken = True
+        finally:  # also if nobody reads any further
+            reply.close()
+            if written or usage is not None:
+                self._count(*_tokens(usage), question, written)
+        if is_broken:  # outside: httpx's error holds the request, and with it the key
+            raise LlmUnavailable(
+                f"{self._provider.address} broke off in the middle of its answer, or took longer than "
+                "KG_LLM__TIMEOUT_SECONDS"
+            )
+        if not written:  # it does not stream
             yield self.ask(question)
 
     def close(self) -> None:
         self._client.close()
 
     def _as_it_takes(self, once: Callable[[bool], T]) -> T:
-        """Ask with the schema, and without it where the server does not know such."""
+        """Ask with the schema, and without it if the server does not know such."""
         if self._takes_schemas is not False:
             try:
                 answer = self._policy.call(lambda _: once(True), CHAT.give_up, kind=CHAT.kind)
@@ -153,75 +159,57 @@ class Chat:
 
     def _once(self, question: Prompt, *, with_schema: bool) -> Reply:
         begun = time.perf_counter()
-        reply = self._send(question, with_schema=with_schema, stream=False)
-        return self._read(reply, question, time.perf_counter() - begun)
-
-    def _open(self, question: Prompt, *, with_schema: bool) -> Generator[str]:
-        """The pieces of an answer whose beginning is there."""
-        return self._pieces(self._send(question, with_schema=with_schema, stream=True), question)
-
-    def _pieces(self, reply: Any, question: Prompt) -> Generator[str]:
-        """What comes, piece by piece; tokens are counted at the end, or when nobody listens any more."""
-        written, usage = 0, None
-        try:
-            with reply:
-                for chunk in reply:
-                    usage = getattr(chunk, "usage", None) or usage
-                    if piece := _content(_first(chunk, "delta")):
-                        written += len(piece)
-                        yield piece
-        finally:
-            if written or usage is not None:  # else it does not stream, and is asked the usual way
-                self._count(*_tokens(usage), question, written)
-
-    def _send(self, question: Prompt, *, with_schema: bool, stream: bool) -> Any:
-        create: Any = self._client.chat.completions.create  # its overloads want literals
-
-        def ask(*, usage: bool) -> Any:
-            return create(
-                model=self._provider.model,
-                messages=[
-                    {"role": "system", "content": question.instruction},
-                    {"role": "user", "content": question.data},
-                ],
-                response_format=_format(question) if with_schema else omit,
-                timeout=self._settings.timeout_seconds,
-                stream=stream,
-                stream_options={"include_usage": True} if usage else omit,
-            )
-
-        def request() -> Any:
-            return self._with_usage_if_taken(ask) if stream and self._tells_usage else ask(usage=False)
-
-        is_trial = with_schema and not self._takes_schemas
-        return self._edge.send(lambda: _tried(request) if is_trial else request(), [question.data])
-
-    def _with_usage_if_taken(self, ask: Callable[..., T]) -> T:
-        """Some servers refuse what they do not know: then it is asked without, from now on at once."""
-        try:
-            return ask(usage=True)
-        except StatusError as error:
-            if error.status_code not in _NO_SCHEMAS:
-                raise
-        answer = ask(usage=False)
-        self._tells_usage = False
-        return answer
-
-    def _read(self, reply: object, question: Prompt, seconds: float) -> Reply:
+        body = self._body(question, with_schema=with_schema)
+        sent = self._client.post(body, self._settings.timeout_seconds)
+        self._check_schema(sent, with_schema=with_schema)
+        reply = self._client.read(sent)
         message = _first(reply, "message")
         if message is None:
             raise self._provider.no_service()
         text = _content(message)
-        read, written = _tokens(getattr(reply, "usage", None))
+        read, written = _tokens(fields_of(reply).get("usage"))
         log.info(
             "language model asked",
             model=self.model,
             tokens_read=read,
             tokens_written=written,
-            ms=round(1000 * seconds, 1),
+            ms=round(1000 * (time.perf_counter() - begun), 1),
         )
         self._count(read, written, question, len(text))
         return Reply(text, read, written)
+
+    def _open(self, question: Prompt, *, with_schema: bool) -> ReplyStream:
+        """Open a stream. Some servers reject the request for usage: it is left out from then on."""
+        body = {**self._body(question, with_schema=with_schema), "stream": True}
+        seconds = self._settings.timeout_seconds
+        with_usage = {**body, "stream_options": {"include_usage": True}}
+        reply = self._client.post_stream(with_usage if self._takes_usage else body, seconds)
+        if self._takes_usage and reply.status in _NO_SCHEMAS:
+            reply.close()
+            reply = self._client.post_stream(body, seconds)
+            self._takes_usage = reply.status in _NO_SCHEMAS
+        if reply.is_success:
+            return reply
+        failed = self._client.receive(reply)
+        self._check_schema(failed, with_schema=with_schema)
+        raise self._client.refusal(failed.status, failed.headers, failed.body)
+
+    def _check_schema(self, reply: HttpReply, *, with_schema: bool) -> None:
+        if with_schema and not self._takes_schemas and reply.status in _NO_SCHEMAS:
+            raise _SchemaRefused
+
+    def _body(self, question: Prompt, *, with_schema: bool) -> dict[str, object]:
+        body: dict[str, object] = {
+            "model": self._provider.model,
+            "messages": [
+                {"role": "system", "content": question.instruction},
+                {"role": "user", "content": question.data},
+            ],
+        }
+        if with_schema:
+            schema = {"name": question.name, "strict": True, "schema": dict(question.schema)}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return body
 
     def _count(self, read: int | None, written: int | None, question: Prompt, characters: int) -> None:
         """Count tokens, and what they cost; where the server does not say how many, by their characters."""
@@ -241,46 +229,38 @@ def open_chat(settings: Settings, policy: RetryPolicy | None = None) -> Chat:
     return Chat(provider_of(settings), settings.llm, policy or RetryPolicy())
 
 
-def _format(question: Prompt) -> Any:
-    return {
-        "type": "json_schema",
-        "json_schema": {"name": question.name, "strict": True, "schema": dict(question.schema)},
-    }
-
-
-def _tried(request: Callable[[], T]) -> T:
-    """Send a request with a schema to a server of which nobody knows whether it takes such."""
-    try:
-        return request()
-    except StatusError as error:
-        if error.status_code not in _NO_SCHEMAS:
-            raise
-    raise _SchemaRefused  # outside: the SDK's error holds the request, and with it the key
+def _events(pieces: Iterator[bytes]) -> Iterator[object]:
+    """Give the JSON of each Server-Sent Event, up to the last; anything else in the stream is skipped."""
+    rest = b""
+    for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            if not line.startswith(b"data:"):
+                continue
+            if (data := line.removeprefix(b"data:").strip()) == b"[DONE]":
+                return
+            try:
+                yield json.loads(data)
+            except (ValueError, RecursionError):
+                continue
 
 
 def _first(reply: object, part: str) -> object:
-    """Of the first choice of a reply; None where there is none."""
-    choices: object = getattr(reply, "choices", None)
-    return getattr(cast("list[Any]", choices)[0], part, None) if _is_filled(choices) else None
+    """Return a part of the first choice of a reply; None if there is none."""
+    choices = items_of(reply, "choices")
+    return fields_of(choices[0]).get(part) if choices else None
 
 
 def _content(part: object) -> str:
-    content: object = getattr(part, "content", None)
+    content = fields_of(part).get("content")
     return content if isinstance(content, str) else ""
 
 
 def _tokens(usage: object) -> tuple[int | None, int | None]:
-    """Read and written, as the server says."""
-    return _number(usage, "prompt_tokens"), _number(usage, "completion_tokens")
-
-
-def _number(usage: object, name: str) -> int | None:
-    found = getattr(usage, name, None)
-    return found if isinstance(found, int) and found >= 0 else None
-
-
-def _is_filled(choices: object) -> bool:
-    return isinstance(choices, list) and bool(cast("list[object]", choices))
+    """Return the tokens read and written, as the server counts them."""
+    found = [fields_of(usage).get(name) for name in ("prompt_tokens", "completion_tokens")]
+    read, written = (each if isinstance(each, int) and each >= 0 else None for each in found)
+    return read, written
 
 
 def _origin(address: str) -> tuple[str, str]:

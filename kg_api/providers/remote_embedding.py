@@ -1,56 +1,52 @@
-"""An embedder whose model runs elsewhere: limits, batches, retries and checks for all of them."""
+"""An embedder whose model runs elsewhere: batches, limits, retries and checks, for texts and for images."""
 
 from __future__ import annotations
 
 import base64
 import binascii
+import io
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
-from typing import Any, Final, Protocol, cast
-from urllib.parse import urlsplit
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 import structlog
 from numpy.typing import NDArray
+from PIL import Image
 
-from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable, InvalidInput, KgError, ProviderMissing
-from kg_api.metrics import spend_tokens
+from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable, InvalidInput, KgError
 from kg_api.providers.embedding_port import (
+    Pixels,
     RejectedTexts,
-    RemoteModel,
+    Rendering,
     Vectors,
     mean_of_pieces,
-    price_of,
-    remote_model,
+    probe_picture,
     require_text,
     spend,
     too_long,
     unit,
 )
-from kg_api.providers.http import MIB, JsonClient, Pace, reply_of_at_most
-from kg_api.providers.model_files import tokenizer_of
-from kg_api.providers.retrying import Provider as ServiceProvider
-from kg_api.providers.retrying import RetryableError, RetryPolicy, Service, Variables, fields_of
-from kg_api.providers.server_traits import ServerTraits, traits_of
-from kg_api.providers.tokens import Span, Tokenizer, cut, fits, measure, query_pieces, total
-from kg_api.schemas.spaces import ModelChoice, SpaceIdentity
-from kg_api.schemas.vocabulary import Provider
-from kg_api.sections import NomicSettings, ProviderSettings
-from kg_api.settings import Settings
+from kg_api.providers.http import MIB, Service
+from kg_api.providers.pixels import require_rendered
+from kg_api.providers.retrying import Limiter, RejectedText, RetryableError, RetryPolicy
+from kg_api.providers.tokens import Bytes, Span, Tokenizer, cut, fits, measure, query_pieces, total
+from kg_api.schemas.spaces import SpaceIdentity
 
 log = structlog.get_logger()
+ItemT = TypeVar("ItemT", str, bytes)
+AskedT_contra = TypeVar("AskedT_contra", str, bytes, contravariant=True)
 
 KNOWN_GOOD = "The library on the hill opens at nine in the morning."
 """A text that every server embeds which embeds at all."""
 MAX_AT_FAULT = 20
 """Texts that a server fails on before it embeds any: more are no matter of single texts."""
 BYTES_A_NUMBER = 32
+"""A number has up to 25 characters in JSON."""
 MAX_BYTES = 256 * MIB
-MILLION = 1_000_000
-MAX_TOKENS = 300_000
-"""OpenAI's limit for all texts of one request together; Nomic publishes none."""
 EMBEDDING = Service(
     kind="embed",
     name="an embedding service",
@@ -59,6 +55,82 @@ EMBEDDING = Service(
     unavailable=EmbeddingUnavailable,
     unusable=EmbeddingFailed,
 )
+PICTURES = Service(
+    kind="image",
+    name="an embedding service of pictures",
+    subject="the picture embedding provider",
+    rejection="it does not take the pictures{model}",
+    unavailable=EmbeddingUnavailable,
+    unusable=EmbeddingFailed,
+    rejected=RejectedText,
+)
+RENDERING = Rendering(512, 512, "within", "lanczos")
+"""Size of the images that are sent: the models' own or more, and no more of an image than they see."""
+
+
+# Properties of a server that only its replies show.
+
+
+@dataclass
+class ServerTraits:
+    """The limits and the form of requests that the process has learned of a model at an address."""
+
+    address: str
+    model: str
+    batch_setting: str
+    """Environment variable for the number of texts per request; empty if there is none."""
+    max_items: int | None = None
+    takes_base64: bool = True
+    sends_dimensions: dict[int, bool] = field(default_factory=dict[int, bool])
+    """Whether `dimensions` is sent for vectors of a size, if the usual way did not work."""
+    learning: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
+    """Held while a rejected request is divided, so that one thread finds the limit for all of them."""
+
+    def learn_limit(self, max_items: int) -> None:
+        """Remember a limit of one request, and log the setting that spares the rejected requests."""
+        with self.learning:
+            if self.max_items is None or max_items < self.max_items:
+                self.max_items = max_items
+                log.warning("embedding server has a smaller limit", notes=self.notes)
+
+    def learn_form(self, size: int, *, base64: bool, sends_dimensions: bool) -> None:
+        """Remember the parameters with which the server returned vectors of a size."""
+        if (self.takes_base64, self.sends_dimensions.get(size)) != (base64, sends_dimensions):
+            self.takes_base64 = base64
+            self.sends_dimensions[size] = sends_dimensions
+            log.info("embedding server takes requests in another form", notes=self.notes)
+
+    @property
+    def notes(self) -> list[str]:
+        """The learned properties, in sentences that name the setting."""
+        notes = list[str]()
+        if self.max_items is not None:
+            setting = f"; set {self.batch_setting}={self.max_items} to spare the rejected ones"
+            what = "texts" if self.batch_setting else "items"
+            limit = f"{self.address} accepts at most {self.max_items} {what} per request"
+            notes.append(limit + setting * bool(self.batch_setting))
+        if not self.takes_base64:
+            notes.append(f"{self.address} does not return base64; kg requests plain numbers")
+        for size, is_sent in self.sends_dimensions.items():
+            parameter = "with" if is_sent else "without"
+            notes.append(f"{self.address} returns {size} dimensions of {self.model} {parameter} `dimensions`")
+        return notes
+
+
+_known: dict[tuple[str, str], ServerTraits] = {}
+
+
+def traits_of(address: str, model: str, batch_setting: str = "") -> ServerTraits:
+    """Return the record of a model at an address; all embedders of the process share it."""
+    return _known.setdefault((address, model), ServerTraits(address, model, batch_setting))
+
+
+def list_learned() -> list[str]:
+    """Return the learned properties of all servers."""
+    return [note for each in list(_known.values()) for note in each.notes]
+
+
+# Requests: as many items in each as the server takes, and again without those that it fails on.
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +138,23 @@ class EmbeddingReply:
     """A provider's reply to one request, checked."""
 
     vectors: Vectors
-    """One row of length 1 per text, in their order."""
-    tokens: int | None
-    """What the provider bills; None when it does not say."""
+    """One row of length 1 per item, in their order."""
+    tokens: int | None = None
+    """Billed tokens; None if the provider does not count them."""
 
 
-class EmbeddingEndpoint(Protocol):
+class Endpoint(Protocol[AskedT_contra]):
     """One provider's protocol: one call is one HTTP request."""
 
-    def ask(self, texts: Sequence[str], *, query: bool, seconds: float) -> EmbeddingReply:
-        """Embed texts, with the prefix or task of passages or of queries.
+    def ask(
+        self, items: Sequence[AskedT_contra], *, query: bool, seconds: float, max_bytes: int
+    ) -> EmbeddingReply:
+        """Embed texts, with the prefix or task of passages or of queries, or JPEG files.
 
         Raises:
             RetryableError: it may work later.
             ConfigurationError: the key, the model or the address is wrong.
-            InvalidInput: the provider refuses the texts.
+            InvalidInput, RejectedText: the provider rejects the texts, the pictures.
             EmbeddingFailed: it answered, but not with usable vectors.
         """
         ...
@@ -90,96 +164,213 @@ class EmbeddingEndpoint(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingLimits:
-    """What one request may hold and how long it may take."""
+    """Limits of one request."""
 
-    texts: int
-    tokens: int
+    items: int
     seconds: float
     query_seconds: float
-    """For a whole question, tries and waits included."""
+    """For a whole query, tries and waits included."""
+    tokens: int = 300_000
+    """OpenAI's limit for all texts of one request together; Nomic publishes none."""
 
 
 @dataclass(slots=True)
-class _Call:
-    """Texts to embed, and what has become of them so far."""
+class _Call(Generic[ItemT]):
+    """Items to embed, and their state so far."""
 
-    texts: Sequence[str]
+    items: Sequence[ItemT]
     sizes: Sequence[int]
     """Tokens of each."""
-    probes: int
-    """So many at the end are probes, whose tokens are not counted as spent."""
+    own: int
+    """The items behind these are probes, whose tokens are not counted as spent."""
     query: bool
     until: float | None
     vectors: Vectors
     accepted: int = 0
     largest: int = 0
-    """Texts of the largest request that passed since a request failed after all tries."""
+    """Items of the largest request that passed since a request failed after all tries."""
     is_sound: bool = False
-    """Whether the server was seen to embed another text after a failure."""
-    rejected: dict[str, str] = field(default_factory=dict[str, str])
-    """Reason by text."""
+    """Whether the server was seen to embed another item after a failure."""
+    rejected: dict[int, str] = field(default_factory=dict[int, str])
+    """Reason by place."""
 
 
-class RemoteEmbedder:
-    """A model behind HTTP.
+class Batches(Generic[ItemT]):
+    """Sends items to an endpoint.
 
-    A request that fails for good is divided until each text that the server fails on is alone: the others are
+    A request that fails for good is divided until each item that the server fails on is alone: the others are
     embedded, and the size that the server accepts is remembered (`ServerTraits`).
     """
 
     def __init__(
         self,
-        endpoint: EmbeddingEndpoint,
-        identity: SpaceIdentity,
-        tokenizer: Tokenizer,
+        endpoint: Endpoint[ItemT],
+        service: Service,
+        dimensions: int,
+        known_good: Callable[[], ItemT],
+        *,
         limits: EmbeddingLimits,
         policy: RetryPolicy,
-        *,
-        pace: Pace,
+        limiter: Limiter,
         traits: ServerTraits,
-        bill: Callable[[int], None] = lambda _: None,
+        bill: Callable[[int], None] | None = None,
     ) -> None:
-        """Nothing is asked yet.
-
-        Args:
-            endpoint: what is asked.
-            identity: of the model.
-            tokenizer: counts and cuts as the model does.
-            limits: of one request.
-            policy: when to ask again.
-            pace: of requests for passages; a question is asked at once, and has its own time.
-            traits: what the process has learned of the server.
-            bill: is given the tokens of each request, probes too.
-        """
+        """`limiter`: of passages and images; a query is sent at once. `bill` gets the tokens of a request."""
         self._endpoint = endpoint
-        self._identity = identity
-        self._tokenizer = tokenizer
+        self._service = service
+        self._dimensions = dimensions
+        self._known_good = known_good
         self._limits = limits
         self._policy = policy
-        self._pace = pace
+        self._limiter = limiter
         self._traits = traits
         self._bill = bill
+        self._rejection = (InvalidInput, service.rejected)
+
+    def embed(
+        self, items: Sequence[ItemT], sizes: Sequence[int], *, query: bool = False, probes: int = 0
+    ) -> tuple[Vectors, dict[int, str]]:
+        """Embed items, of which so many at the end are probes.
+
+        Returns:
+            The vectors, and the reasons of those that the server fails on, by their place.
+
+        Raises:
+            See `Endpoint.ask`; EmbeddingUnavailable: the provider does not answer, after all tries.
+        """
+        until = self._policy.clock() + self._limits.query_seconds if query else None
+        vectors = np.empty((len(items), self._dimensions), dtype=np.float32)
+        call = _Call(items, sizes, len(items) - probes, query, until, vectors)
+        self._embed(call, 0, len(items))
+        return call.vectors, call.rejected
+
+    def close(self) -> None:
+        self._endpoint.close()
+
+    def _embed(  # noqa: C901 - one decision for each way in which a request fails
+        self, call: _Call[ItemT], begin: int, end: int, *, dividing: bool = False
+    ) -> None:
+        while begin < end:
+            stop = self._fit(call.sizes, begin, end)
+            failure = self._request(call, slice(begin, stop), is_part=dividing and stop - begin > 1)
+            is_rejected = isinstance(failure, self._rejection)
+            if failure is not None and stop - begin == 1:
+                # An item that failed alone is at fault, unless the server is
+                if not is_rejected and not self._is_sound(query=call.query):
+                    raise failure
+                call.rejected[begin] = str(failure)
+                if not is_rejected and not call.accepted and len(call.rejected) >= MAX_AT_FAULT:
+                    raise failure
+            elif failure is not None and is_rejected:
+                with nullcontext() if call.query else self._traits.learning:
+                    if self._fit(call.sizes, begin, stop) < stop:  # another thread has learned the limit
+                        self._embed(call, begin, stop)
+                    else:
+                        middle = self._divide(call, begin, stop, failure)
+                        if not any(at in call.rejected for at in range(begin, stop)):
+                            self._traits.learn_limit(middle - begin)
+            elif failure is not None and not dividing:
+                # No vectors in all tries: too large for memory or time, if its parts pass
+                call.largest = 0
+                self._divide(call, begin, stop, failure)
+                if not any(at in call.rejected for at in range(begin, stop)):
+                    self._traits.learn_limit(call.largest)
+            elif failure is not None:
+                self._divide(call, begin, stop, failure)
+            begin = stop
+
+    def _divide(self, call: _Call[ItemT], begin: int, stop: int, failure: KgError) -> int:
+        """Embed the items of a failed request in two smaller ones; return where the second begins."""
+        if not (call.is_sound or self._is_sound(query=call.query)):
+            raise failure
+        call.is_sound = True
+        log.info("request divided", items=stop - begin, reason=str(failure))
+        middle = begin + (stop - begin + 1) // 2
+        self._embed(call, begin, middle, dividing=True)
+        self._embed(call, middle, stop, dividing=True)
+        return middle
+
+    def _request(self, call: _Call[ItemT], part: slice, *, is_part: bool) -> KgError | None:
+        """Send a request and keep its vectors; return a failure that an item in it, or its size, may explain.
+
+        `is_part`: the server has just failed on more than this, so it is sent once, limits of rate apart.
+        """
+        items, last = call.items[part], list[RetryableError]()
+
+        def once(left: float | None) -> EmbeddingReply:
+            seconds = self._limits.seconds if left is None else min(left, self._limits.seconds)
+            try:
+                return self._send(items, query=call.query, seconds=seconds)
+            except RetryableError as error:
+                last.append(error)
+                if is_part and not error.is_limit:
+                    raise self._service.give_up(str(error), None) from None
+                raise
+
+        try:
+            answer = self._policy.call(once, self._service.give_up, call.until, kind=self._service.kind)
+        except self._rejection as failure:
+            return failure
+        except EmbeddingUnavailable as failure:
+            if call.query or not last or last[-1].is_limit:
+                raise
+            return failure
+        call.vectors[part] = answer.vectors
+        call.accepted += len(items)
+        call.largest = max(call.largest, len(items))
+        if self._bill is not None:
+            counted = sum(call.sizes[part])
+            billed = counted if answer.tokens is None else answer.tokens
+            self._bill(billed)
+            spend(round(billed * sum(call.sizes[part.start : min(part.stop, call.own)]) / counted))
+        return None
+
+    def _is_sound(self, *, query: bool) -> bool:
+        """Whether the server embeds an item that is known to be good; it is sent once, with little time."""
+        seconds = min(self._limits.seconds, self._limits.query_seconds)
+        try:
+            answer = self._send([self._known_good()], query=query, seconds=seconds)
+        except (RetryableError, KgError):
+            return False
+        if self._bill is not None:
+            self._bill(answer.tokens or 0)
+        return True
+
+    def _send(self, items: Sequence[ItemT], *, query: bool, seconds: float) -> EmbeddingReply:
+        max_bytes = min(len(items) * self._dimensions * BYTES_A_NUMBER + MIB, MAX_BYTES)
+        with nullcontext() if query else self._limiter.slot():
+            return self._endpoint.ask(items, query=query, seconds=seconds, max_bytes=max_bytes)
+
+    def _fit(self, sizes: Sequence[int], begin: int, end: int) -> int:
+        """Return where a request ends that begins at a place."""
+        items = min(self._limits.items, self._traits.max_items or self._limits.items)
+        stop, used = begin + 1, sizes[begin]
+        while stop < end and stop - begin < items and used + sizes[stop] <= self._limits.tokens:
+            used += sizes[stop]
+            stop += 1
+        return stop
+
+
+class RemoteEmbedder:
+    """A text model behind HTTP. Thread-safe."""
+
+    def __init__(self, batches: Batches[str], identity: SpaceIdentity, tokenizer: Tokenizer) -> None:
+        """`tokenizer` counts and cuts as the model does. No request is sent yet."""
+        self._batches = batches
+        self._identity = identity
+        self._tokenizer = tokenizer
 
     @property
     def identity(self) -> SpaceIdentity:
-        """The provider's name for the model, its size and its prefixes, whoever puts them there."""
+        """The provider's name for the model, its size and its prefixes, even if the provider adds them."""
         return self._identity
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """See `Embedder`.
-
-        Raises:
-            InvalidInput: a text is blank or too long; none was sent.
-            RejectedTexts: the server fails on some texts and embeds others.
-            ConfigurationError: the key, the model or the address is wrong.
-            EmbeddingUnavailable: the provider does not answer, after all tries; with the time for which it
-                asks to be left alone, if it does.
-            EmbeddingFailed: the provider answered, but not with usable vectors.
-        """
+        """See `Embedder`. A text that is blank or too long is an error before any is sent."""
         return self._rows(texts, query=False)
 
     def embed_query(self, text: str) -> Vectors:
-        """See `Embedder`. It takes no longer than the limit for questions, whatever the provider does."""
+        """See `Embedder`. It takes no longer than the limit for queries, whatever the provider does."""
         return mean_of_pieces(self._rows(self._pieces(text), query=True))
 
     def embed_probed(self, texts: Sequence[str], probe: str, *, query: bool) -> Vectors:
@@ -187,11 +378,9 @@ class RemoteEmbedder:
             return self._rows([*texts, probe], query=False, probes=1)
         pieces = [self._pieces(text) for text in texts]
         rows = self._rows([*chain.from_iterable(pieces), probe], query=True, probes=1)
-        ends = list(accumulate(map(len, pieces)))
-        questions = [
-            mean_of_pieces(rows[end - len(own) : end]) for own, end in zip(pieces, ends, strict=True)
-        ]
-        return np.stack([*questions, rows[-1]])
+        ends = accumulate(map(len, pieces))
+        queries = [mean_of_pieces(rows[end - len(own) : end]) for own, end in zip(pieces, ends, strict=True)]
+        return np.stack([*queries, rows[-1]])
 
     def spans(self, text: str, before: str = "") -> list[Span]:
         return self._cut(text, self._identity.passage_prefix + before)
@@ -200,137 +389,19 @@ class RemoteEmbedder:
         return total(self._tokenizer, self._identity.max_tokens, self._identity.passage_prefix, texts)
 
     def close(self) -> None:
-        self._endpoint.close()
+        self._batches.close()
 
     def _pieces(self, text: str) -> list[str]:
         require_text(text)
         return query_pieces(text, self._cut(text, self._identity.query_prefix))
 
     def _rows(self, texts: Sequence[str], *, query: bool, probes: int = 0) -> Vectors:
-        """Embed texts, of which so many at the end are probes, in as many requests as it takes."""
         prefix = self._identity.query_prefix if query else self._identity.passage_prefix
-        call = _Call(
-            texts,
-            [self._size(text, prefix) for text in texts],
-            probes,
-            query,
-            self._policy.clock() + self._limits.query_seconds if query else None,
-            np.empty((len(texts), self._identity.dimensions), dtype=np.float32),
-        )
-        self._embed(call, 0, len(texts))
-        if call.rejected:
-            raise RejectedTexts(call.rejected)
-        return call.vectors
-
-    def _embed(self, call: _Call, begin: int, end: int, *, dividing: bool = False) -> None:
-        """Embed the texts between two places, in as many requests as the server takes."""
-        while begin < end:
-            stop = self._fit(call.sizes, begin, end)
-            failure = self._request(call, slice(begin, stop), is_part=dividing and stop - begin > 1)
-            if failure is not None and stop - begin == 1:
-                # Note that a text is at fault which failed alone; raise its failure if the server is
-                is_unanswered = isinstance(failure, EmbeddingUnavailable)
-                if is_unanswered and not self._is_sound(query=call.query):
-                    raise failure
-                call.rejected[call.texts[begin]] = str(failure)
-                if is_unanswered and not call.accepted and len(call.rejected) >= MAX_AT_FAULT:
-                    raise failure
-            elif isinstance(failure, InvalidInput) and not call.query:
-                with self._traits.learning:
-                    self._divide(call, begin, stop, failure)
-            elif isinstance(failure, EmbeddingUnavailable) and not dividing:
-                self._divide_unanswered(call, begin, stop, failure)
-            elif failure is not None:
-                self._divide(call, begin, stop, failure)
-            begin = stop
-
-    def _divide_unanswered(self, call: _Call, begin: int, stop: int, failure: EmbeddingUnavailable) -> None:
-        """Divide a request that got no vectors in all its tries, as one too large for memory or a timeout.
-
-        If its parts pass, its size is at fault. A part is sent once, so its failure may be chance.
-        """
-        before, call.largest = len(call.rejected), 0
-        self._divide(call, begin, stop, failure)
-        if len(call.rejected) == before:
-            self._traits.learn(max_texts=call.largest)
-
-    def _divide(
-        self, call: _Call, begin: int, stop: int, failure: InvalidInput | EmbeddingUnavailable
-    ) -> None:
-        """Embed what a failed request had in smaller ones: its size, a text or the server is at fault."""
-        sizes, is_rejected = call.sizes[begin:stop], isinstance(failure, InvalidInput)
-        if is_rejected:
-            has_learned = self._fit(call.sizes, begin, stop) < stop  # another thread, meanwhile
-            message = str(failure).partition(EMBEDDING.rejection)[2]
-            if has_learned or self._traits.learn_named_limit(message, sizes):
-                self._embed(call, begin, stop)
-                return
-        if not (call.is_sound or self._is_sound(query=call.query)):
-            raise failure
-        call.is_sound = True
-        log.info("request divided", texts=len(sizes), reason=str(failure))
-        before, middle = len(call.rejected), begin + (len(sizes) + 1) // 2
-        self._embed(call, begin, middle, dividing=True)
-        self._embed(call, middle, stop, dividing=True)
-        if is_rejected and len(call.rejected) == before:
-            self._traits.learn(max_texts=middle - begin)
-
-    def _request(
-        self, call: _Call, part: slice, *, is_part: bool
-    ) -> InvalidInput | EmbeddingUnavailable | None:
-        """Send a request and keep its vectors; give the failure that a text in it, or its size, may explain.
-
-        `is_part`: the server has just failed on what this is a part of, so it is asked once (but for limits).
-        """
-        texts, sizes = call.texts[part], call.sizes[part]
-        last: RetryableError | None = None
-
-        def once(left: float | None) -> EmbeddingReply:
-            nonlocal last
-            seconds = self._limits.seconds if left is None else min(left, self._limits.seconds)
-            try:
-                return self._send(texts, sum(sizes), query=call.query, seconds=seconds)
-            except RetryableError as error:
-                last = error
-                if is_part and not error.is_limit:
-                    raise EMBEDDING.give_up(str(error), None) from None
-                raise
-
-        try:
-            answer = self._policy.call(once, EMBEDDING.give_up, call.until, kind=EMBEDDING.kind)
-        except InvalidInput as failure:
-            return failure
-        except EmbeddingUnavailable as failure:
-            if call.query or last is None or last.is_limit:
-                raise
-            return failure
-        call.vectors[part] = answer.vectors
-        call.accepted += len(texts)
-        call.largest = max(call.largest, len(texts))
-        counted = sum(sizes)
-        billed = counted if answer.tokens is None else answer.tokens
-        self._bill(billed)
-        own = sum(call.sizes[part.start : min(part.stop, len(call.texts) - call.probes)])
-        spend(round(billed * own / counted))
-        return None
-
-    def _is_sound(self, *, query: bool) -> bool:
-        """Whether the server embeds a text that is known to be good; it is asked once, and briefly."""
-        tokens = self._tokenizer.count(KNOWN_GOOD)
-        seconds = min(self._limits.seconds, self._limits.query_seconds)
-        try:
-            answer = self._send([KNOWN_GOOD], tokens, query=query, seconds=seconds)
-        except (RetryableError, KgError):
-            return False
-        self._bill(tokens if answer.tokens is None else answer.tokens)
-        return True
-
-    def _send(self, texts: Sequence[str], tokens: int, *, query: bool, seconds: float) -> EmbeddingReply:
-        with (
-            reply_of_at_most(max_reply_bytes(len(texts), self._identity.dimensions)),
-            nullcontext() if query else self._pace.turn(tokens),
-        ):
-            return self._endpoint.ask(texts, query=query, seconds=seconds)
+        sizes = [self._size(text, prefix) for text in texts]
+        vectors, rejected = self._batches.embed(texts, sizes, query=query, probes=probes)
+        if rejected:
+            raise RejectedTexts({texts[at]: reason for at, reason in rejected.items()})
+        return vectors
 
     def _cut(self, text: str, before: str) -> list[Span]:
         return cut(text, measure(self._tokenizer, self._identity.max_tokens, before))
@@ -341,80 +412,73 @@ class RemoteEmbedder:
             raise too_long(self._identity.max_tokens)
         return self._tokenizer.count(prefix + text) + self._tokenizer.special
 
-    def _fit(self, sizes: Sequence[int], begin: int, end: int) -> int:
-        """Where a request ends that begins at a place: it has as many texts as the server takes."""
-        texts = min(self._limits.texts, self._traits.max_texts or self._limits.texts)
-        tokens = min(self._limits.tokens, self._traits.max_tokens or self._limits.tokens)
-        stop, used = begin + 1, sizes[begin]
-        while stop < end and stop - begin < texts and used + sizes[stop] <= tokens:
-            used += sizes[stop]
-            stop += 1
-        return stop
+
+class RejectedPictures(RejectedText):
+    """A server fails on some of the pictures, and embeds others."""
+
+    def __init__(self, reasons: dict[int, str]) -> None:
+        super().__init__(next(iter(reasons.values())))
+        self.reasons = reasons
+        """By the place of the picture."""
 
 
-def remote_embedder(
-    provider: Provider,
-    endpoint: EmbeddingEndpoint,
-    model: RemoteModel,
-    own: ProviderSettings,
-    settings: Settings,
-    *,
-    policy: RetryPolicy | None,
-) -> RemoteEmbedder:
-    """The embedder of a provider's model, within the limits that the settings name.
+class RemoteImageEmbedder:
+    """An image model behind HTTP. Thread-safe.
 
-    Raises:
-        ConfigurationError, ManagedProcessError: there is no tokenizer; see `tokenizer_of`.
+    Images are encoded from pixels, so nothing else of the stored file is sent: no place, time or thumbnail.
     """
-    facts = model.facts
-    identity = SpaceIdentity(
-        provider=provider,
-        model=model.name,
-        revision=model.name,
-        dimensions=model.dimensions,
-        max_tokens=facts.max_tokens,
-        query_prefix=facts.query_prefix,
-        passage_prefix=facts.passage_prefix,
-    )
-    limits = EmbeddingLimits(own.batch_size, MAX_TOKENS, own.timeout, settings.embedding.query_seconds)
-    policy = policy or RetryPolicy(tries=own.max_retries + 1)
-    pace = Pace(settings.embedding.requests_at_once, policy.first_wait)
-    bill = _bill_of(own.base_url, price_of(ModelChoice(provider, model.name), settings))
-    tokenizer = tokenizer_of(facts, settings)
-    return RemoteEmbedder(
-        endpoint,
-        identity,
-        tokenizer,
-        limits,
-        policy,
-        pace=pace,
-        traits=traits_of_model(provider, own, model),
-        bill=bill,
-    )
+
+    rendering = RENDERING
+    reads_text = True
+
+    def __init__(
+        self, pictures: Batches[bytes], words: Batches[str], identity: SpaceIdentity, batch_size: int
+    ) -> None:
+        self._pictures = pictures
+        self._words = words
+        self._identity = identity
+        self.batch_size = batch_size
+
+    @property
+    def identity(self) -> SpaceIdentity:
+        """The provider's name for the model, and its size."""
+        return self._identity
+
+    def embed_images(self, images: Sequence[Pixels]) -> Vectors:
+        require_rendered(images, RENDERING)
+        vectors, rejected = self._pictures.embed([as_jpeg(image) for image in images], [1] * len(images))
+        if rejected:
+            raise RejectedPictures(rejected)
+        return vectors
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """See `ImageEmbedder`. It takes no longer than the limit for queries, whatever happens."""
+        require_text(text)
+        spans = cut(text, measure(Bytes(), self._identity.max_tokens, self._identity.query_prefix))
+        pieces = query_pieces(text, spans)
+        vectors, rejected = self._words.embed(pieces, [1] * len(pieces), query=True)
+        if rejected:
+            raise InvalidInput(next(iter(rejected.values())))
+        return mean_of_pieces(vectors)
+
+    def close(self) -> None:
+        self._pictures.close()
+        self._words.close()
 
 
-def traits_of_model(provider: Provider, own: ProviderSettings, model: RemoteModel) -> ServerTraits:
-    """What the process has learned of the server of a provider's model."""
-    return traits_of(own.base_url, model.name, f"{provider.upper()}_BATCH_SIZE")
+def as_jpeg(pixels: Pixels) -> bytes:
+    """Encode an image as a JPEG file without metadata, in full colour."""
+    content = io.BytesIO()
+    Image.fromarray(pixels).save(content, "JPEG", quality=95, subsampling=0)
+    return content.getvalue()
 
 
-def _bill_of(address: str, price: float | None) -> Callable[[int], None]:
-    """Counts tokens and what they cost, by a price for a million of them; None: nobody knows it."""
-    host = urlsplit(address).hostname or "unknown"
-
-    def bill(tokens: int) -> None:
-        dollars = None if price is None else tokens * price / MILLION
-        spend_tokens(EMBEDDING.kind, host, read=tokens, written=0, dollars=dollars)
-
-    return bill
+def good_picture() -> bytes:
+    """Return an image that every server embeds which embeds at all."""
+    return as_jpeg(probe_picture(RENDERING))
 
 
-def max_reply_bytes(texts: int, dimensions: int) -> int:
-    """How long a reply with so many vectors can be: a number has up to 25 characters in JSON."""
-    return min(texts * dimensions * BYTES_A_NUMBER + MIB, MAX_BYTES)
-
-
-# The vectors that providers answer, to be checked.
+# Checks of the vectors in a reply.
 
 INDEXES_WRONG: Final = (
     "the embedding server does not say which vector is of which text: in its reply every `index` must be the "
@@ -522,62 +586,3 @@ def _numbers(value: object) -> NDArray[np.float64]:
     if found.ndim == 0:
         raise EmbeddingFailed("a vector in the reply is not a list of numbers")
     return found[0] if found.ndim > 1 and len(found) == 1 else found
-
-
-# Nomic's embedding service by its documented endpoint.
-#
-# Not by its client: that takes the key from a file of its own only, sends ten texts a request, and
-# retries for
-# 31 s without regard to Retry-After. A contract test holds the two to the same protocol.
-
-VARIABLES = Variables("KG_EMBEDDING__MODEL", "NOMIC_BASE_URL", "NOMIC_API_KEY")
-
-
-def open_nomic(settings: Settings, choice: ModelChoice, policy: RetryPolicy | None = None) -> RemoteEmbedder:
-    """Open the embedder for a model; no request is sent yet.
-
-    Raises:
-        ConfigurationError: there is no key, or kg does not know the model.
-        ManagedProcessError: the tokenizer, which comes with the packaged model, cannot be fetched.
-    """
-    own = settings.nomic
-    model = remote_model(choice, settings)
-    if own.api_key is None:
-        raise ProviderMissing("NOMIC_API_KEY is not set where kg runs; set it, then `kg down` and `kg up`")
-    return remote_embedder("nomic", NomicEndpoint(own, model), model, own, settings, policy=policy)
-
-
-class NomicEndpoint:
-    """POST /v1/embedding/text. The service puts the prefix there itself, by the task type."""
-
-    def __init__(self, settings: NomicSettings, model: RemoteModel) -> None:
-        self._model = model
-        self._provider = ServiceProvider(
-            EMBEDDING, VARIABLES, model.name, settings.base_url, settings.api_key
-        )
-        self._client = JsonClient(self._provider, "/v1/embedding/text")
-
-    def ask(self, texts: Sequence[str], *, query: bool, seconds: float) -> EmbeddingReply:
-        body: dict[str, object] = {
-            "texts": list(texts),
-            "model": self._model.name,
-            "task_type": "search_query" if query else "search_document",
-            "dimensionality": self._model.asks_for,
-            "long_text_mode": "mean",  # should its tokenizer ever count more than ours, nothing is cut off
-        }
-        reply = self._client.read(self._client.post(body, seconds), texts)
-        fields = fields_of(reply)
-        found = fields.get("embeddings")
-        if not isinstance(found, list):
-            raise self._provider.no_service()
-        hint = "correct the space's dimensions"
-        vectors = unit_rows(cast("list[Any]", found), len(texts), self._model.dimensions, hint)
-        return EmbeddingReply(vectors, _tokens(fields.get("usage")))
-
-    def close(self) -> None:
-        self._client.close()
-
-
-def _tokens(usage: object) -> int | None:
-    total = fields_of(usage).get("total_tokens")
-    return total if type(total) is int and total > 0 else None

@@ -1,4 +1,4 @@
-"""A reranker whose model runs elsewhere: requests, retries and checks, and any server with a /rerank."""
+"""A reranker whose model runs elsewhere: Cohere, or any server with a /rerank."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Protocol, cast
 
-import httpx
-
 from kg_api.errors import ConfigurationError, RerankUnavailable
-from kg_api.providers.http import MIB, JsonClient, reply_of_at_most
+from kg_api.providers.http import MIB, JsonClient, Provider, Reply, Service, Variables, fields_of, items_of
 from kg_api.providers.rerank import as_relevance
-from kg_api.providers.retrying import Provider, RetryPolicy, Service, Variables, fields_of
+from kg_api.providers.retrying import RetryPolicy
 from kg_api.settings import Settings
 
 RERANKING = Service(
@@ -41,7 +39,7 @@ RERANKER_OVERLAP = 0.125
 class RerankEndpoint(Protocol):
     """One provider's protocol: one call is one HTTP request."""
 
-    def ask(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
+    def ask(self, query: str, texts: Sequence[str], seconds: float, max_bytes: int) -> list[float]:
         """Score texts, in their order, on the provider's own scale.
 
         Raises:
@@ -94,9 +92,11 @@ class RemoteReranker:
         self._endpoint.close()
 
     def _ask(self, query: str, texts: Sequence[str], until: float) -> list[float]:
+        # Some servers send the passages back, each character as an escape
+        max_bytes = sum(6 * len(text) + 1024 for text in texts) + MIB
+
         def once(left: float | None) -> list[float]:
-            with reply_of_at_most(_max_reply_bytes(texts)):
-                return self._endpoint.ask(query, texts, left or 0.001)
+            return self._endpoint.ask(query, texts, left or 0.001, max_bytes)
 
         return self._policy.call(once, RERANKING.give_up, until, kind=RERANKING.kind)
 
@@ -112,11 +112,6 @@ class RemoteReranker:
             raise RerankUnavailable(
                 f"{self._name} did not answer in time; set KG_RERANK__SECONDS higher"
             ) from None
-
-
-def _max_reply_bytes(texts: Sequence[str]) -> int:
-    """How long a reply can be: some servers send the passages back, each character as an escape."""
-    return sum(6 * len(text) + 1024 for text in texts) + MIB
 
 
 def windows(text: str, most: int) -> list[str]:
@@ -157,6 +152,69 @@ def _number(score: object) -> float:
     return float(score)
 
 
+# Cohere.
+
+COHERE_VARIABLES = Variables("KG_RERANK__MODEL", "COHERE_BASE_URL", "COHERE_API_KEY")
+COHERE_MODEL = "rerank-v3.5"
+COHERE_MAX_TOKENS = 4096
+"""Of a question and a passage; passages come in windows that are well below."""
+
+
+def open_cohere(settings: Settings, policy: RetryPolicy = POLICY) -> RemoteReranker:
+    """Open the reranker; no request is sent yet.
+
+    Raises:
+        ConfigurationError: there is no key.
+    """
+    own = settings.cohere
+    if own.api_key is None:
+        raise ConfigurationError(
+            "COHERE_API_KEY is not set where kg runs; set it, then `kg down` and `kg up`"
+        )
+    model = settings.rerank.model or COHERE_MODEL
+    provider = Provider(RERANKING, COHERE_VARIABLES, model, own.base_url, own.api_key)
+    return RemoteReranker(CohereEndpoint(provider), f"cohere:{model}", _limits_of(settings), policy)
+
+
+def _limits_of(settings: Settings) -> RerankLimits:
+    return RerankLimits(settings.rerank.batch_size, settings.rerank.max_characters)
+
+
+class CohereEndpoint:
+    """POST /v2/rerank."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+        self._client = JsonClient(provider, "/v2/rerank")
+
+    def ask(self, query: str, texts: Sequence[str], seconds: float, max_bytes: int) -> list[float]:
+        body: dict[str, object] = {
+            "model": self._provider.model,
+            "query": query,
+            "documents": list(texts),
+            "top_n": len(texts),
+            "max_tokens_per_doc": COHERE_MAX_TOKENS,
+        }
+        reply = self._client.read(self._client.post(body, seconds, max_bytes))
+        return read_scores(items_of(reply, "results"), self._provider, len(texts))
+
+    def close(self) -> None:
+        self._client.close()
+
+
+def read_scores(found: list[object] | None, provider: Provider, texts: int) -> list[float]:
+    """Return the scores of a reply in the order of the texts.
+
+    Raises:
+        RerankUnavailable: there are none, or not one for each text.
+    """
+    entries = [fields_of(each) for each in found or []]
+    if found is None or not all(entries):
+        raise provider.no_service()
+    pairs = [(each.get("index"), each.get("relevance_score", each.get("score"))) for each in entries]
+    return in_order(pairs, texts)
+
+
 # Any server with a /rerank: as Cohere and Jina speak it (vLLM, Infinity, LiteLLM), or as TEI does.
 
 ENDPOINT_VARIABLES = Variables("KG_RERANK__MODEL", "KG_RERANK__BASE_URL", "KG_RERANK__API_KEY")
@@ -174,8 +232,8 @@ def open_endpoint(settings: Settings, policy: RetryPolicy = POLICY) -> RemoteRer
     if own.base_url is None:
         raise ConfigurationError("KG_RERANK__BASE_URL is not set; set it to the server's address")
     provider = Provider(RERANKING, ENDPOINT_VARIABLES, own.model or "", own.base_url, own.api_key)
-    limits = RerankLimits(own.batch_size, own.max_characters)
-    return RemoteReranker(HttpEndpoint(provider), f"endpoint:{own.model or 'default'}", limits, policy)
+    name = f"endpoint:{own.model or 'default'}"
+    return RemoteReranker(HttpEndpoint(provider), name, _limits_of(settings), policy)
 
 
 class HttpEndpoint:
@@ -189,37 +247,26 @@ class HttpEndpoint:
         self._client = JsonClient(provider, "/rerank")
         self._speaks_tei: bool | None = None
 
-    def ask(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
-        response = self._client.post(self._body(query, texts, tei=self._speaks_tei is True), seconds)
-        if self._speaks_tei is None and response.status_code in _OTHER_FORM:
-            other = self._client.post(self._body(query, texts, tei=True), seconds)
-            if other.status_code not in _OTHER_FORM:
-                scores = self._read(other, query, texts)
-                self._speaks_tei = True
-                return scores
-        scores = self._read(response, query, texts)
-        self._speaks_tei = self._speaks_tei is True
+    def ask(self, query: str, texts: Sequence[str], seconds: float, max_bytes: int) -> list[float]:
+        speaks_tei = self._speaks_tei is True
+        reply = self._post(query, texts, seconds, max_bytes, tei=speaks_tei)
+        if self._speaks_tei is None and reply.status in _OTHER_FORM:
+            other = self._post(query, texts, seconds, max_bytes, tei=True)
+            if other.status not in _OTHER_FORM:
+                reply, speaks_tei = other, True
+        body = self._client.read(reply)
+        found = fields_of(body).get("results", body)
+        listed = cast("list[object]", found) if isinstance(found, list) else None
+        scores = read_scores(listed, self._provider, len(texts))
+        self._speaks_tei = speaks_tei
         return scores
 
     def close(self) -> None:
         self._client.close()
 
-    def _body(self, query: str, texts: Sequence[str], *, tei: bool) -> dict[str, object]:
-        if tei:
-            return {"query": query, "texts": list(texts)}
-        model = {"model": self._provider.model} if self._provider.model else {}
-        return {**model, "query": query, "documents": list(texts), "top_n": len(texts)}
-
-    def _read(self, response: httpx.Response, query: str, texts: Sequence[str]) -> list[float]:
-        body = self._client.read(response, [query, *texts])
-        fields = fields_of(body)
-        found = fields.get("results") if fields else body
-        if not isinstance(found, list):
-            raise self._provider.no_service()
-        return in_order([self._pair(item) for item in cast("list[object]", found)], len(texts))
-
-    def _pair(self, item: object) -> tuple[object, object]:
-        fields = fields_of(item)
-        if not fields:
-            raise self._provider.no_service()
-        return fields.get("index"), fields.get("relevance_score", fields.get("score"))
+    def _post(self, query: str, texts: Sequence[str], seconds: float, max_bytes: int, *, tei: bool) -> Reply:
+        body: dict[str, object] = {"query": query, "texts": list(texts)}
+        if not tei:
+            model = {"model": self._provider.model} if self._provider.model else {}
+            body = {**model, "query": query, "documents": list(texts), "top_n": len(texts)}
+        return self._client.post(body, seconds, max_bytes)

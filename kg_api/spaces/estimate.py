@@ -21,7 +21,7 @@ from kg_api.graph.spaces import (
 from kg_api.graph.targets import KINDS, Plan, sample_texts
 from kg_api.graph.vectors import DocumentAbout, SourceText, sources_of_document
 from kg_api.providers.embedding_port import IN_PROCESS, Embedder, refusal_of_parts
-from kg_api.providers.server_traits import list_learned
+from kg_api.providers.remote_embedding import list_learned
 from kg_api.schemas.embedding import SIZES, Cost
 from kg_api.schemas.spaces import EmbeddingHealth, NewSpace, SpaceHealth, SpaceInfo, SpaceState
 from kg_api.schemas.vocabulary import EmbeddedKind, Modality

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from pydantic import SecretStr
 
-from kg_api.providers.cohere_images import open_cohere_images
+from kg_api.providers.embedding_endpoints import open_remote_images
 from kg_api.providers.embedding_port import ImageEmbedder, Pixels
 from kg_api.providers.image_embedding import open_image_embedder
-from kg_api.providers.remote_images import RemoteImageEmbedder, open_nomic_images, open_openai_images
+from kg_api.providers.remote_embedding import RemoteImageEmbedder, _known
 from kg_api.providers.retrying import RetryPolicy
 from kg_api.schemas.spaces import ImageModelChoice
 from kg_api.sections import CohereSettings, NomicSettings, OpenAISettings
@@ -21,11 +20,7 @@ from tests.support.image_server import ImageServer
 from tests.support.providers import CANARY, QUICK
 
 KINDS = ["nomic", "cohere", "jina", "infinity", "vllm"]
-OPENERS: dict[str, Callable[..., RemoteImageEmbedder]] = {
-    "nomic": open_nomic_images,
-    "cohere": open_cohere_images,
-    "openai": open_openai_images,
-}
+DIALECTS = {"jina", "infinity", "vllm"}
 OPEN: list[ImageEmbedder] = []
 """To be closed when a test is over."""
 
@@ -42,12 +37,12 @@ def settings(server: ImageServer, *, timeout: float = 5, query_seconds: float = 
 
 
 def opened(server: ImageServer, kind: str, *, timeout: float = 5, **given: Any) -> RemoteImageEmbedder:
-    provider = kind if kind in OPENERS else "openai"
-    dialect = {} if kind in OPENERS else {"dialect": kind}
-    choice = ImageModelChoice(provider, None if kind in OPENERS else "jina-clip-v2")  # pyright: ignore[reportArgumentType]
-    seconds = {"seconds": timeout} if provider == "cohere" else {}
+    _known.clear()  # a port may be that of another test's server
+    provider = "openai" if kind in DIALECTS else kind
+    dialect = {"dialect": kind} if kind in DIALECTS else {}
+    choice = ImageModelChoice(provider, "jina-clip-v2" if kind in DIALECTS else None)  # pyright: ignore[reportArgumentType]
     made = settings(server, timeout=timeout, **dialect, **given)
-    embedder = OPENERS[provider](made, choice, RetryPolicy(first_wait=QUICK), **seconds)
+    embedder = open_remote_images(made, choice, RetryPolicy(first_wait=QUICK), timeout)
     OPEN.append(embedder)
     return embedder
 

@@ -8,9 +8,9 @@ from typing import Any, Literal, Self
 
 from pydantic import SecretStr
 
-from kg_api.providers import server_traits
-from kg_api.providers.openai_embedding import open_openai
-from kg_api.providers.remote_embedding import RemoteEmbedder, open_nomic
+from kg_api.providers import remote_embedding
+from kg_api.providers.embedding_endpoints import open_nomic, open_openai
+from kg_api.providers.remote_embedding import RemoteEmbedder
 from kg_api.providers.retrying import RetryPolicy
 from kg_api.schemas.spaces import ModelChoice
 from kg_api.sections import NomicSettings, OpenAISettings
@@ -53,7 +53,7 @@ class Asking:
         choice: ModelChoice | None = None,
         **settings: Any,
     ) -> None:
-        server_traits._known.clear()  # a port may be that of another test's server
+        remote_embedding._known.clear()  # a port may be that of another test's server
         self.provider = provider
         self.server = server
         self.opener: Callable[..., RemoteEmbedder] = {"openai": open_openai, "nomic": open_nomic}[provider]

@@ -7,22 +7,19 @@ import socket
 import threading
 import time
 import tracemalloc
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from types import ModuleType
 
-import httpx
-import httpx2
 import pytest
 from pydantic import SecretStr
 
 from kg_api.errors import EmbeddingFailed, LlmFailed, RerankUnavailable
 from kg_api.providers.chat import Prompt
-from kg_api.providers.cohere_rerank import open_cohere
-from kg_api.providers.http import MIB, _inflate, bounded_client, reply_of_at_most
+from kg_api.providers.http import MIB, JsonClient, Provider, Variables
 from kg_api.providers.openai_chat import open_chat
-from kg_api.providers.remote_rerank import open_endpoint
+from kg_api.providers.remote_embedding import EMBEDDING
+from kg_api.providers.remote_rerank import open_cohere, open_endpoint
+from kg_api.providers.retrying import RetryableError
 from kg_api.sections import CohereSettings, LlmSettings, RerankSettings
 from kg_api.settings import load_settings
 from tests.support.providers import Asking
@@ -52,11 +49,17 @@ def drip(listening: socket.socket) -> None:
                 return
 
 
-@pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
-def test_a_reply_in_drops_is_broken_off_in_time(dripping: str, library: ModuleType) -> None:
+def client_of(address: str) -> JsonClient:
+    provider = Provider(EMBEDDING, Variables("A_MODEL", "AN_ADDRESS", "A_KEY"), "m", address, None)
+    return JsonClient(provider, "/")
+
+
+def test_a_reply_in_drops_is_broken_off_in_time(dripping: str) -> None:
     begun = time.monotonic()
-    with bounded_client(library) as client, pytest.raises(library.ReadTimeout):
-        client.get(dripping, timeout=0.5)
+    client = client_of(dripping)
+    with pytest.raises(RetryableError, match="in time"):
+        client.post({}, 0.5)
+    client.close()
     assert time.monotonic() - begun < 9, "a drop comes before each read times out, for 10 s"
 
 
@@ -144,35 +147,26 @@ def test_a_reply_without_end_is_broken_off_before_it_fills_the_memory(
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 60 * MIB
+    assert peak < 150 * MIB, "one piece of the network, decompressed, beyond the limit"
 
 
-@pytest.mark.parametrize("size", [0, 1, 65535, 65536, 65537, 3 * 65536, 10**6 + 7])
-@pytest.mark.parametrize("cut", [1, 7, 1000, 10**7])
-def test_whatever_is_packed_comes_out_whole(size: int, cut: int) -> None:
-    for content in (bytes(size), bytes(at * at % 251 for at in range(size))):
-        packed = gzip.compress(content)
-        parts = [packed[at : at + cut] for at in range(0, len(packed), cut)]
-        assert b"".join(_inflate(iter(parts))) == content
-    assert list(_inflate(iter([]))) == []
-    with pytest.raises(zlib.error, match="in the middle"):
-        list(_inflate(iter([gzip.compress(b"a" * 100)[:-9]])))
+def serve(send: Callable[[socket.socket], None]) -> tuple[socket.socket, JsonClient]:
+    listening = socket.create_server(("127.0.0.1", 0))
+    threading.Thread(target=flood, args=(listening, send), daemon=True).start()
+    return listening, client_of(f"http://127.0.0.1:{listening.getsockname()[1]}/")
 
 
-@pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
-def test_a_packed_reply_that_fits_is_unpacked(library: ModuleType) -> None:
-    packed = gzip.compress(b"a" * MIB)
-    with closing(socket.create_server(("127.0.0.1", 0))) as listening:
+def test_a_packed_reply_that_fits_is_unpacked() -> None:
+    packed = gzip.compress(b'"' + b"a" * MIB + b'"')
 
-        def send(connection: socket.socket) -> None:
-            connection.sendall(PACKED + f"Content-Length: {len(packed)}\r\n\r\n".encode() + packed)
+    def send(connection: socket.socket) -> None:
+        connection.sendall(PACKED + f"Content-Length: {len(packed)}\r\n\r\n".encode() + packed)
 
-        threading.Thread(target=flood, args=(listening, send), daemon=True).start()
-        address = f"http://127.0.0.1:{listening.getsockname()[1]}/"
-        with bounded_client(library) as client:
-            assert client.get(address, timeout=5).content == b"a" * MIB
-            with reply_of_at_most(MIB - 1), pytest.raises(library.TransportError, match="longer than"):
-                client.get(address, timeout=5)
+    listening, client = serve(send)
+    with closing(listening), closing(client):
+        assert client.post({}, 5).body == "a" * MIB
+        with pytest.raises(EmbeddingFailed, match="sends far more than"):
+            client.post({}, 5, MIB - 1)
 
 
 def test_what_is_not_packed_as_asked_for_is_refused() -> None:
@@ -180,7 +174,6 @@ def test_what_is_not_packed_as_asked_for_is_refused() -> None:
         head = b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 1\r\n\r\n"
         connection.sendall(head + b"x")
 
-    with closing(socket.create_server(("127.0.0.1", 0))) as listening:
-        threading.Thread(target=flood, args=(listening, send), daemon=True).start()
-        with bounded_client(httpx) as client, pytest.raises(httpx.RemoteProtocolError, match="not asked for"):
-            client.get(f"http://127.0.0.1:{listening.getsockname()[1]}/", timeout=5)
+    listening, client = serve(send)
+    with closing(listening), closing(client), pytest.raises(RetryableError, match="RemoteProtocolError"):
+        client.post({}, 5)

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import ConfigurationError, EmbeddingUnavailable
-from kg_api.providers.retrying import RetryableError, RetryPolicy, is_retryable, retry_after
+from kg_api.providers.http import is_retryable, retry_after
+from kg_api.providers.retrying import RetryableError, RetryPolicy
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

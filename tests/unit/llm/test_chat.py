@@ -121,9 +121,7 @@ def test_a_server_that_knows_no_schemas_is_asked_without_from_then_on(
 
 def test_a_refusal_that_has_nothing_to_do_with_schemas_stays_one(server: EmbeddingServer, chat: Chat) -> None:
     server.always = Status(400, message="maximum context length is 2048", code="context_length_exceeded")
-    with pytest.raises(
-        InvalidInput, match=r"context_length_exceeded.*maximum context length is 2048"
-    ) as raised:
+    with pytest.raises(InvalidInput, match="context_length_exceeded") as raised:
         chat.ask(QUESTION)
     assert raised.value.__context__ is None
     assert len(server.requests) == 2

@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from kg_api.errors import ConfigurationError
 from kg_api.graph.jobs import fresh_job
 from kg_api.local.processes import free_port
-from kg_api.providers.openai_embedding import open_openai
+from kg_api.providers.embedding_endpoints import open_openai
 from kg_api.providers.retrying import RetryPolicy
 from kg_api.schemas.spaces import ModelChoice
 from kg_api.tracing import SpanKind, carry_trace, current_traceparent, root_span, span, tracing

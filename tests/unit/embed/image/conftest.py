@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kg_api.providers.remote_images import RemoteImageEmbedder
+from kg_api.providers.remote_embedding import RemoteImageEmbedder
 from tests.support.image_providers import KINDS, OPEN, opened
 from tests.support.image_server import ImageServer
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 from kg_api.errors import ConfigurationError, InvalidInput
 from kg_api.providers.embedding_port import probe_picture
-from kg_api.providers.remote_images import RemoteImageEmbedder
+from kg_api.providers.remote_embedding import RemoteImageEmbedder
 from kg_api.schemas.spaces import ImageModelChoice
 from kg_api.settings import load_settings
 from tests.support.image_changes import as_rendered

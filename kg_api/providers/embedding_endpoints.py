@@ -1,0 +1,566 @@
+"""The protocols of embedding providers: Nomic, Cohere, OpenAI and the many servers with its interface."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Generic, cast
+from urllib.parse import urlsplit
+
+from kg_api.errors import ConfigurationError, ProviderMissing
+from kg_api.metrics import spend_tokens
+from kg_api.providers.embedding_port import RemoteModel, Vectors, price_of, remote_model
+from kg_api.providers.http import JsonClient, Provider, Reply, Service, Variables, fields_of, items_of
+from kg_api.providers.model_files import tokenizer_of
+from kg_api.providers.remote_embedding import (
+    EMBEDDING,
+    KNOWN_GOOD,
+    PICTURES,
+    Batches,
+    EmbeddingLimits,
+    EmbeddingReply,
+    Endpoint,
+    ItemT,
+    RemoteEmbedder,
+    RemoteImageEmbedder,
+    ServerTraits,
+    good_picture,
+    in_order,
+    plain_vector,
+    traits_of,
+    unit_rows,
+    vector_size,
+)
+from kg_api.providers.retrying import Limiter, RetryPolicy
+from kg_api.providers.tokens import QUERY_PIECES
+from kg_api.schemas.spaces import ImageModelChoice, ModelChoice, SpaceIdentity
+from kg_api.schemas.vocabulary import ImageDialect
+from kg_api.sections import ProviderSettings
+from kg_api.settings import Settings
+
+MILLION = 1_000_000
+TEXT_VARIABLES = {
+    "nomic": Variables("KG_EMBEDDING__MODEL", "NOMIC_BASE_URL", "NOMIC_API_KEY"),
+    "openai": Variables("OPENAI_EMBED_MODEL", "OPENAI_BASE_URL", "OPENAI_API_KEY"),
+}
+IMAGE_HINT = "set KG_IMAGE_EMBEDDING__DIMENSIONS, or the space's dimensions, to what the model gives"
+
+
+class JsonEndpoint(Generic[ItemT]):
+    """One path of a provider that embeds."""
+
+    def __init__(
+        self,
+        provider: Provider,
+        path: str,
+        *,
+        body: Callable[[Sequence[ItemT], bool], dict[str, object]],
+        find: Callable[[object], list[Any] | None],
+        dimensions: int,
+        hint: str,
+    ) -> None:
+        """Set up; no request is sent yet.
+
+        Args:
+            provider: to ask.
+            path: behind the address.
+            body: makes a request of items and whether they are a query.
+            find: returns the vectors in a reply, in the order of the items; None if it has none.
+            dimensions: of each vector.
+            hint: how to fix another size.
+        """
+        self._provider = provider
+        self._client = JsonClient(provider, path)
+        self._body = body
+        self._find = find
+        self._dimensions = dimensions
+        self._hint = hint
+
+    def ask(self, items: Sequence[ItemT], *, query: bool, seconds: float, max_bytes: int) -> EmbeddingReply:
+        reply = self._client.read(self._post(items, query, seconds, max_bytes))
+        if (found := self._find(reply)) is None:
+            raise self._provider.no_service()
+        what = "pictures" if self._provider.service is PICTURES else "texts"
+        return EmbeddingReply(
+            unit_rows(found, len(items), self._dimensions, self._hint, what=what), _tokens(reply)
+        )
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _post(self, items: Sequence[ItemT], query: bool, seconds: float, max_bytes: int) -> Reply:
+        return self._client.post(self._body(items, query), seconds, max_bytes)
+
+
+class _Files(JsonEndpoint[bytes]):
+    """Takes images as files of a form."""
+
+    def _post(self, items: Sequence[bytes], query: bool, seconds: float, max_bytes: int) -> Reply:
+        files = [("images", ("images", picture, "image/jpeg")) for picture in items]
+        fields = cast("dict[str, str]", self._body(items, query))
+        return self._client.post_form(fields, files, seconds, max_bytes)
+
+
+def _tokens(reply: object) -> int | None:
+    found = fields_of(fields_of(reply).get("usage")).get("total_tokens")
+    return found if type(found) is int and found > 0 else None
+
+
+def _data_in_order(reply: object) -> list[Any] | None:
+    """Return the vectors of OpenAI's form, by the index of each."""
+    if (data := items_of(reply, "data")) is None:
+        return None
+    entries = [fields_of(each) for each in data]
+    places = in_order([each.get("index") for each in entries])
+    return [plain_vector(entries[at].get("embedding")) for at in places]
+
+
+def _floats(reply: object) -> list[Any] | None:
+    """Return the vectors of Cohere's form."""
+    return items_of(fields_of(reply).get("embeddings"), "float")
+
+
+# Texts.
+
+
+def open_nomic(settings: Settings, choice: ModelChoice, policy: RetryPolicy | None = None) -> RemoteEmbedder:
+    """Open the embedder for a model of Nomic; no request is sent yet.
+
+    Not by its client, which takes the key from a file of its own only, sends ten texts a request, and retries
+    for 31 s without regard to Retry-After.
+
+    Raises:
+        ConfigurationError: there is no key, or kg does not know the model.
+        ManagedProcessError: the tokenizer, which comes with the packaged model, cannot be fetched.
+    """
+    own, model = settings.nomic, remote_model(choice, settings)
+    if own.api_key is None:
+        raise ProviderMissing("NOMIC_API_KEY is not set where kg runs; set it, then `kg down` and `kg up`")
+
+    def body(texts: Sequence[str], query: bool) -> dict[str, object]:
+        return {
+            "texts": list(texts),
+            "model": model.name,
+            "task_type": "search_query" if query else "search_document",  # the service adds the prefix
+            "dimensionality": model.asks_for,
+            "long_text_mode": "mean",  # should its tokenizer ever count more than ours, nothing is cut off
+        }
+
+    provider = Provider(EMBEDDING, TEXT_VARIABLES["nomic"], model.name, own.base_url, own.api_key)
+    hint, find = "correct the space's dimensions", partial(items_of, name="embeddings")
+    endpoint = JsonEndpoint[str](
+        provider, "/v1/embedding/text", body=body, find=find, dimensions=model.dimensions, hint=hint
+    )
+    traits = traits_of(own.base_url, model.name, "NOMIC_BATCH_SIZE")
+    return _text_embedder("nomic", endpoint, model, own=own, settings=settings, traits=traits, policy=policy)
+
+
+def open_openai(settings: Settings, choice: ModelChoice, policy: RetryPolicy | None = None) -> RemoteEmbedder:
+    """Open the embedder for a model of OpenAI or of a server with its interface; no request is sent yet.
+
+    Raises:
+        ConfigurationError: there is no key, or the model's size is not known.
+    """
+    own, model = settings.openai, remote_model(choice, settings)
+    if own.api_key is None and own.needs_key:
+        raise ProviderMissing(
+            "OPENAI_API_KEY is not set where kg runs; set it, or OPENAI_BASE_URL to a server without, "
+            "then `kg down` and `kg up`"
+        )
+    provider = Provider(EMBEDDING, TEXT_VARIABLES["openai"], model.name, own.base_url, own.api_key)
+    traits = traits_of(own.base_url, model.name, "OPENAI_BATCH_SIZE")
+    endpoint = OpenAIEndpoint(provider, model, traits)
+    return _text_embedder("openai", endpoint, model, own=own, settings=settings, traits=traits, policy=policy)
+
+
+def _text_embedder(
+    name: Any,
+    endpoint: Endpoint[str],
+    model: RemoteModel,
+    *,
+    own: ProviderSettings,
+    settings: Settings,
+    traits: ServerTraits,
+    policy: RetryPolicy | None,
+) -> RemoteEmbedder:
+    facts = model.facts
+    identity = SpaceIdentity(
+        provider=name,
+        model=model.name,
+        revision=model.name,
+        dimensions=model.dimensions,
+        max_tokens=facts.max_tokens,
+        query_prefix=facts.query_prefix,
+        passage_prefix=facts.passage_prefix,
+    )
+    price = price_of(ModelChoice(name, model.name), settings)
+    host = urlsplit(own.base_url).hostname or "unknown"
+
+    def bill(tokens: int) -> None:
+        dollars = None if price is None else tokens * price / MILLION
+        spend_tokens(EMBEDDING.kind, host, read=tokens, written=0, dollars=dollars)
+
+    tokenizer = tokenizer_of(facts, settings)
+    batches = Batches(
+        endpoint,
+        EMBEDDING,
+        model.dimensions,
+        lambda: KNOWN_GOOD,
+        limits=EmbeddingLimits(own.batch_size, own.timeout, settings.embedding.query_seconds),
+        policy=policy or RetryPolicy(tries=own.max_retries + 1),
+        limiter=Limiter(settings.embedding.requests_at_once),
+        traits=traits,
+        bill=bill,
+    )
+    return RemoteEmbedder(batches, identity, tokenizer)
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """Parameters of a request that not every server takes."""
+
+    base64: bool
+    """Vectors as base64 of float32, a quarter of the size of plain numbers."""
+    dimensions: int | None
+    """Requested size of the vectors; None: the parameter is not sent."""
+
+
+class _OtherForm(Exception):
+    """The reply shows that another form of the request may work."""
+
+    def __init__(self, form: _Form) -> None:
+        super().__init__()
+        self.form = form
+
+
+class OpenAIEndpoint:
+    """POST /embeddings.
+
+    Servers with this interface differ in the parameters that they take. If a reply shows that base64 or
+    `dimensions` is at fault, the request is sent once more without it; vectors of another size are requested
+    again with `dimensions`. The form that worked is kept in the server's traits.
+    """
+
+    _NAMES_ENCODING = re.compile(r"encoding[_ ]format|base64")
+    _NAMES_DIMENSIONS = re.compile(r"dimension|matryoshka")
+
+    def __init__(self, provider: Provider, model: RemoteModel, traits: ServerTraits) -> None:
+        self._provider = provider
+        self._model = model
+        self._traits = traits
+        self._client = JsonClient(provider, "/embeddings")
+
+    def ask(self, items: Sequence[str], *, query: bool, seconds: float, max_bytes: int) -> EmbeddingReply:
+        size, facts, traits = self._model.dimensions, self._model.facts, self._traits
+        prefix = facts.query_prefix if query else facts.passage_prefix
+        is_sent = traits.sends_dimensions.get(size, self._model.asks_for is not None)
+        form, tried = _Form(traits.takes_base64, size if is_sent else None), set[_Form]()
+        while True:
+            tried.add(form)
+            body: dict[str, object] = {
+                "model": self._model.name,
+                "input": [prefix + text for text in items],
+                "encoding_format": "base64" if form.base64 else "float",
+            }
+            if form.dimensions is not None:
+                body["dimensions"] = form.dimensions
+            reply = self._client.post(body, seconds, max_bytes)
+            try:
+                vectors = self._read(reply, len(items), form, tried)
+            except _OtherForm as other:
+                form = other.form
+                continue
+            if len(tried) > 1:
+                traits.learn_form(size, base64=form.base64, sends_dimensions=form.dimensions is not None)
+            return EmbeddingReply(vectors, _tokens(reply.body))
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _read(  # noqa: C901 - a table of what servers differ in
+        self, reply: Reply, texts: int, form: _Form, tried: Collection[_Form]
+    ) -> Vectors:
+        """Return the vectors of a reply.
+
+        Raises:
+            _OtherForm: another form, which was not tried yet, may work.
+        """
+
+        def retry_in(other: _Form) -> None:
+            if other not in tried:
+                raise _OtherForm(other)
+
+        if reply.failed_as in {400, 422, 500, 501}:  # servers that do not know a parameter, or fail on it
+            said = str(reply.body).casefold()
+            if form.base64 and self._NAMES_ENCODING.search(said):
+                retry_in(replace(form, base64=False))
+            if form.dimensions is not None and self._NAMES_DIMENSIONS.search(said):
+                retry_in(replace(form, dimensions=None))
+        data = items_of(self._client.read(reply), "data")
+        if data is None:
+            raise self._provider.no_service()
+        entries = [fields_of(each) for each in data]
+        found = [entries[at].get("embedding") for at in in_order([each.get("index") for each in entries])]
+        size, sizes = self._model.dimensions, {vector_size(each) for each in found}
+        has_asked = any(each.dimensions for each in tried)
+        if form.base64 and sizes & {None, 0, 2 * size, size / 2}:  # unreadable, or of float64 or float16
+            retry_in(replace(form, base64=False))
+        if sizes != {size} and len(sizes) == 1 and not has_asked:
+            retry_in(replace(form, dimensions=size))
+        if sizes != {size} and form.base64:
+            retry_in(replace(form, base64=False))
+        hint = "set OPENAI_EMBED_DIMS, or the space's dimensions, to the size that the model returns"
+        if has_asked:
+            hint += " (the server does not shorten its vectors by `dimensions`)"
+        return unit_rows([plain_vector(each) for each in found], texts, size, hint)
+
+
+# Images.
+
+
+@dataclass(frozen=True, slots=True)
+class KnownImageModel:
+    """Properties of an image model."""
+
+    dimensions: int
+    max_tokens: int
+    sizes: tuple[int, ...] = ()
+    """Other sizes that its vectors can be shortened to (Matryoshka)."""
+    batch: int = 16
+    """Images per request: some two megabytes."""
+    query_prefix: str = ""
+    text_model: str = ""
+    """The model of the same space that reads words, if it is another one."""
+
+
+NOMIC = {
+    f"nomic-embed-vision-{version}": KnownImageModel(
+        768, 8192, query_prefix="search_query: ", text_model=f"nomic-embed-text-{version}"
+    )
+    for version in ("v1.5", "v1")
+}
+"""The service adds the prefix itself."""
+COHERE = {
+    "embed-v4.0": KnownImageModel(1536, 128_000, (256, 512, 1024)),
+    "embed-multilingual-v3.0": KnownImageModel(1024, 512, batch=1),
+    "embed-english-v3.0": KnownImageModel(1024, 512, batch=1),
+}
+OPENAI = {
+    "jina-clip-v2": KnownImageModel(1024, 8192, (64, 128, 256, 512, 768)),
+    "jina-clip-v1": KnownImageModel(768, 8192),
+    "openai/clip-vit-base-patch32": KnownImageModel(512, 77),
+    "openai/clip-vit-large-patch14": KnownImageModel(768, 77),
+}
+_KNOWN: dict[str, Mapping[str, KnownImageModel]] = {"nomic": NOMIC, "cohere": COHERE, "openai": OPENAI}
+DEFAULT_IMAGE_MODELS = {"nomic": "nomic-embed-vision-v1.5", "cohere": "embed-v4.0"}
+COHERE_SECONDS = 30.0
+"""Timeout of one request; Cohere's settings have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteImageModel:
+    """A model to be asked for over HTTP, with the size of vectors that is wanted."""
+
+    name: str
+    facts: KnownImageModel
+    dimensions: int
+
+    @property
+    def asks_for(self) -> int | None:
+        """The size to ask the provider for; None if it is the model's own."""
+        return self.dimensions if self.dimensions != self.facts.dimensions else None
+
+
+def remote_image_model(choice: ImageModelChoice, settings: Settings) -> RemoteImageModel:
+    """Find a provider's model.
+
+    Raises:
+        ConfigurationError: no model is named, kg does not know it and its size is not set, or it cannot give
+            vectors of that size.
+    """
+    own, known = settings.image_embedding, _KNOWN[choice.provider]
+    name = choice.model or DEFAULT_IMAGE_MODELS.get(choice.provider)
+    if name is None:
+        raise ConfigurationError(
+            "KG_IMAGE_EMBEDDING__MODEL is not set where kg runs: set it to the server's model that takes "
+            f"pictures, such as {', '.join(known)}"
+        )
+    facts = known.get(name)
+    if facts is None and choice.provider == "nomic":
+        raise ConfigurationError(
+            f"KG_IMAGE_EMBEDDING__MODEL: kg does not know the model {name}; choose one of {', '.join(NOMIC)}"
+        )
+    if facts is None and choice.dimensions is None:
+        raise ConfigurationError(
+            f"kg does not know the picture model {name}: set KG_IMAGE_EMBEDDING__DIMENSIONS (or the space's "
+            "dimensions) to the size of its vectors"
+        )
+    if facts is None:
+        is_own = own.provider == choice.provider and own.model == name  # the settings describe no other
+        prefix = own.query_prefix if is_own else ""
+        facts = KnownImageModel(choice.dimensions or 0, own.max_tokens, query_prefix=prefix)
+    wanted = choice.dimensions or facts.dimensions
+    if wanted not in {facts.dimensions, *facts.sizes}:
+        sizes = ", ".join(map(str, sorted({facts.dimensions, *facts.sizes})))
+        raise ConfigurationError(
+            f"{name} gives vectors of {sizes} numbers, not {wanted}: correct KG_IMAGE_EMBEDDING__DIMENSIONS "
+            "or the space's dimensions, or leave them out"
+        )
+    return RemoteImageModel(name, facts, wanted)
+
+
+def open_remote_images(
+    settings: Settings,
+    choice: ImageModelChoice,
+    policy: RetryPolicy | None = None,
+    seconds: float | None = None,
+) -> RemoteImageEmbedder:
+    """Open the embedder for an image model of Nomic, Cohere or a server like OpenAI's; no request is sent.
+
+    Raises:
+        ConfigurationError: there is no key, the address is OpenAI's own, whose models take no pictures, or as
+            `remote_image_model`.
+    """
+    model = remote_image_model(choice, settings)
+    facts, batch = model.facts, model.facts.batch
+    name = choice.provider
+    if name == "cohere":
+        own, tries, timeout = settings.cohere, RetryPolicy().tries, COHERE_SECONDS
+    else:
+        own = settings.nomic if name == "nomic" else settings.openai
+        tries, timeout = own.max_retries + 1, own.timeout
+    if name == "openai" and settings.openai.needs_key:
+        raise ConfigurationError(
+            "OpenAI's own embeddings take no pictures: set OPENAI_BASE_URL to a server whose do (Jina, "
+            "SGLang, Infinity, vLLM), or KG_IMAGE_EMBEDDING__PROVIDER to another provider"
+        )
+    if name != "openai" and own.api_key is None:
+        raise ProviderMissing(
+            f"{name.upper()}_API_KEY is not set where kg runs; set it, then `kg down` and `kg up`"
+        )
+
+    def provider_of(service: Service, model_name: str) -> Provider:
+        variables = Variables(
+            "KG_IMAGE_EMBEDDING__MODEL", f"{name.upper()}_BASE_URL", f"{name.upper()}_API_KEY"
+        )
+        return Provider(service, variables, model_name, own.base_url, own.api_key)
+
+    def endpoint(
+        kind: type[JsonEndpoint[ItemT]], service: Service, path: str, body: Any, name_there: str = model.name
+    ) -> JsonEndpoint[ItemT]:
+        to = provider_of(service, name_there)
+        return kind(to, path, body=body, find=find, dimensions=model.dimensions, hint=IMAGE_HINT)
+
+    pictures: JsonEndpoint[bytes]
+    words: JsonEndpoint[str]
+    find: Callable[[object], list[Any] | None]
+    if name == "nomic":
+        find, body = partial(items_of, name="embeddings"), partial(_nomic_words, facts.text_model)
+        pictures = endpoint(_Files, PICTURES, "/v1/embedding/image", partial(_nomic_picture, model.name))
+        words = endpoint(JsonEndpoint[str], EMBEDDING, "/v1/embedding/text", body, facts.text_model)
+    else:
+        if name == "cohere":
+            path, body = "/v2/embed", partial(_cohere_body, model)
+            find = _floats
+        else:
+            dialect = settings.image_embedding.dialect
+            batch = 1 if dialect == "vllm" else min(settings.openai.batch_size, batch)
+            path, find, body = "/embeddings", _data_in_order, partial(_openai_body, model, dialect)
+        pictures = endpoint(JsonEndpoint[bytes], PICTURES, path, body)
+        words = endpoint(JsonEndpoint[str], EMBEDDING, path, body)
+    policy = policy or RetryPolicy(tries=tries)
+    limiter = Limiter(settings.embedding.requests_at_once)
+    limits = EmbeddingLimits(batch, seconds or timeout, settings.embedding.query_seconds)
+    identity = SpaceIdentity(
+        provider=name,
+        model=model.name,
+        revision=model.name,
+        dimensions=model.dimensions,
+        max_tokens=facts.max_tokens,
+        query_prefix=facts.query_prefix,
+        modality="image",
+    )
+    setting = "OPENAI_BATCH_SIZE" if name == "openai" else ""
+    traits = [traits_of(own.base_url, f"{model.name} {what}", setting) for what in ("pictures", "words")]
+    size, words_limits = model.dimensions, replace(limits, items=QUERY_PIECES)
+    return RemoteImageEmbedder(
+        Batches(
+            pictures,
+            PICTURES,
+            size,
+            good_picture,
+            limits=limits,
+            policy=policy,
+            limiter=limiter,
+            traits=traits[0],
+        ),
+        Batches(
+            words,
+            EMBEDDING,
+            size,
+            lambda: KNOWN_GOOD,
+            limits=words_limits,
+            policy=policy,
+            limiter=limiter,
+            traits=traits[1],
+        ),
+        identity,
+        batch,
+    )
+
+
+def data_url(jpeg: bytes) -> str:
+    """Return a JPEG file as a URL that holds it."""
+    return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
+
+
+def _nomic_picture(model: str, *_: object) -> dict[str, object]:
+    return {"model": model}
+
+
+def _nomic_words(text_model: str, texts: Sequence[str], _: bool) -> dict[str, object]:
+    """Make a request for words; the service adds the prefix by the task type."""
+    return {
+        "texts": list(texts),
+        "model": text_model,
+        "task_type": "search_query",
+        "dimensionality": None,
+        "long_text_mode": "mean",
+    }
+
+
+def _cohere_body(
+    model: RemoteImageModel, items: Sequence[str] | Sequence[bytes], _: bool
+) -> dict[str, object]:
+    pictures = [data_url(each) for each in items if isinstance(each, bytes)]
+    texts = [model.facts.query_prefix + each for each in items if isinstance(each, str)]
+    given = (
+        {"input_type": "search_query", "texts": texts}
+        if texts
+        else {"input_type": "image", "images": pictures}
+    )
+    size = {"output_dimension": model.asks_for} if model.asks_for else {}
+    return {"model": model.name, "embedding_types": ["float"], **size, **given}
+
+
+def _openai_body(
+    model: RemoteImageModel, dialect: ImageDialect, items: Sequence[str] | Sequence[bytes], _: bool
+) -> dict[str, object]:
+    """Make a request in a server's way: OpenAI's interface has none for images."""
+    pictures = [data_url(each) for each in items if isinstance(each, bytes)]
+    texts = [model.facts.query_prefix + each for each in items if isinstance(each, str)]
+    match dialect:
+        case "jina":
+            given: dict[str, object] = {
+                "input": [{"text": each} for each in texts] or [{"image": each} for each in pictures]
+            }
+        case "infinity":
+            given = {"input": texts or pictures, "modality": "text" if texts else "image"}
+        case "vllm":
+            content = [{"type": "image_url", "image_url": {"url": each}} for each in pictures]
+            given = {"input": texts} if texts else {"messages": [{"role": "user", "content": content}]}
+    size = {"dimensions": model.asks_for} if model.asks_for else {}
+    return {"model": model.name, **given, **size}
