@@ -1,8 +1,8 @@
 # One image for the service and the worker; the command says which. The embedding model is part of it.
 FROM python:3.13-slim AS build
 WORKDIR /src
-COPY requirements/runtime.txt requirements/
-RUN python -m venv /opt/kg && /opt/kg/bin/pip install --no-cache-dir --require-hashes -r requirements/runtime.txt
+COPY requirements/image.txt requirements/
+RUN python -m venv /opt/kg && /opt/kg/bin/pip install --no-cache-dir --require-hashes -r requirements/image.txt
 COPY . .
 RUN /opt/kg/bin/pip install --no-cache-dir --no-deps --no-build-isolation .
 RUN KG_CACHE=/opt/kg/cache /opt/kg/bin/kg admin fetch-model

@@ -128,10 +128,15 @@ def lock(_: list[str]) -> None:
     """Write the hash-pinned requirements anew."""
     _prepare("dev")
     usual = ("--universal", "--python-version", "3.11", "--generate-hashes", "--no-header", "--quiet")
-    runtime = ("build", "eval", "openai", "rerank", "s3", "tracing")
-    for name, extras in {"runtime": runtime, "dev": ("build", "dev")}.items():
+    image = ("build", "communities", "eval", "openai", "rerank", "s3", "tracing")
+    locks = {"dev": ("build", "dev"), "image": image, "runtime": ("build",)}
+    every = "requirements/dev.txt"  # the first to be written: the others take its versions
+    for name, extras in locks.items():
         chosen = [part for extra in extras for part in ("--extra", extra)]
-        _tool("uv", "pip", "compile", "pyproject.toml", *chosen, *usual, "-o", f"requirements/{name}.txt")
+        same = () if name == "dev" else ("--constraints", every, "--no-annotate")
+        _tool(
+            "uv", "pip", "compile", "pyproject.toml", *chosen, *usual, *same, "-o", f"requirements/{name}.txt"
+        )
 
 
 def _prepare(requirements: str) -> None:

@@ -35,6 +35,7 @@ from kg_api.local.neo4j import disk_room
 from kg_api.local.processes import Home
 from kg_api.providers.chat import LanguageModel
 from kg_api.providers.embedding import open_metered
+from kg_api.providers.extras import require_extras
 from kg_api.providers.image_embedding import open_image_embedder
 from kg_api.providers.rerank import Reranker, open_reranker
 from kg_api.providers.retrying import RetryPolicy
@@ -201,8 +202,10 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
     Raises:
         DatabaseUnavailable: Neo4j does not answer.
         SchemaTooNew: a newer kg has written the database.
-        ConfigurationError: the model is not the one whose vectors are stored, or settings are wrong.
+        ConfigurationError: the model is not the one whose vectors are stored, settings are wrong, or packages
+            that they need are not installed.
     """
+    require_extras(settings)
     reranker, graph = open_reranker(settings), open_graph(settings)
     share_snapshots(graph)
     spaces = SpaceRegistry(graph, partial(open_metered, settings))

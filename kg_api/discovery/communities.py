@@ -52,6 +52,7 @@ from kg_api.graph.jobs import (
     rests,
 )
 from kg_api.jobs.runner import JobRun
+from kg_api.providers.extras import is_installed, missing
 from kg_api.schemas.base import community_id, concept_name, digest
 from kg_api.schemas.communities import Communities, Community, CommunityDetails, CommunityRequest
 from kg_api.schemas.vocabulary import MAX_COMMUNITY_LEVEL
@@ -542,7 +543,7 @@ class CommunityRequests:
 
     def look(self) -> None:
         """Make the jobs of ontologies of which enough has changed, when they are read."""
-        if not self._settings.enabled:
+        if not (self._settings.enabled and is_installed("communities")):
             return
         for state in read_states(self._graph):
             under_way = is_any_asked_for(self._graph, BEFORE, state.ontology)
@@ -555,7 +556,10 @@ class CommunityRequests:
         Raises:
             NotFound: there is no such ontology.
             TooBusy: too many jobs wait.
+            ConfigurationError: its packages are not installed.
         """
+        if not is_installed("communities"):
+            raise missing("communities")
         read_state(self._graph, ontology)
         size = read_size(self._graph, ontology)
 
@@ -667,6 +671,8 @@ class CommunityService:
 
     def _notes(self, summary: CommunitySummary | None) -> list[str]:
         if summary is None:
+            if not is_installed("communities"):
+                return [f"{NONE_YET}: {missing('communities')}"]
             return [NONE_YET if self._settings.enabled else f"{NONE_YET}, once it is asked to"]
         return [OTHER_SETTINGS] if self._requests.is_outdated(summary) else []
 

@@ -7,15 +7,19 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from kg_api.errors import InvalidInput
-from kg_api.evaluation.scores import main_metrics
+from kg_api.evaluation.scores import main_metrics, missing
 from kg_api.schemas.evaluation import (
     Comparison,
     EvalResult,
     PairedTest,
 )
+
+try:
+    from scipy import stats
+except ImportError as error:
+    raise missing(error) from None
 
 RESAMPLES = 2000
 """Of the bootstrap."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Final
 
 from kg_api.errors import ConfigurationError
+from kg_api.providers.extras import how_to_install, is_installed
 from kg_api.schemas.vocabulary import Target
 
 Range = tuple[int, int]
@@ -122,9 +122,9 @@ def ranks(metrics: Iterable[str], family: str) -> list[int]:
     return sorted(int(rank) for rank in at if rank.isdecimal())
 
 
-# What measuring needs beyond kg's own packages; reading and comparing what was measured needs none of it.
+# The packages for measuring and comparing; reading saved results needs none of them.
 
-HOW: Final = "in kg's checkout: .venv/bin/python -m pip install '.[eval]'"
+HOW: Final = how_to_install(["eval"])
 
 
 def missing(error: ImportError) -> ConfigurationError:
@@ -135,8 +135,5 @@ def missing(error: ImportError) -> ConfigurationError:
 
 
 def can_measure() -> bool:
-    """Whether answers can be scored here; pictures beside results need more."""
-    try:
-        return find_spec("ir_measures") is not None
-    except ValueError:  # it is kept from being imported
-        return False
+    """Whether answers can be scored here."""
+    return is_installed("eval")

