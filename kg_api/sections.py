@@ -5,7 +5,7 @@ from __future__ import annotations
 import os.path
 import re
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -17,6 +17,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 
 from kg_api.schemas.vocabulary import MAX_PER_SOURCE, ExtractorName
 
@@ -46,6 +47,16 @@ class Section(BaseModel):
     """A group of settings; unknown names are refused, so that a typo is seen at start."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def constant(default: Any) -> Any:
+    """Return the field of a constant: tests may construct a section with another value, users may not."""
+    return Field(default=default, json_schema_extra={"constant": True})
+
+
+def is_constant(field: FieldInfo) -> bool:
+    """Whether a field is never read from the environment."""
+    return bool(field.json_schema_extra)
 
 
 def plausible_key(key: SecretStr | None) -> SecretStr | None:
@@ -130,6 +141,9 @@ class NomicSettings(ProviderSettings):
     base_url: WebAddress = Field(
         default=NOMIC_ADDRESS, description="Base URL of another server with the same API."
     )
+    timeout: Seconds = constant(30)
+    max_retries: int = constant(2)
+    batch_size: int = constant(100)
 
 
 class OtelSettings(Section):

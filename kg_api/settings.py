@@ -22,7 +22,7 @@ from pydantic_settings import (
 from kg_api import suggestions
 from kg_api.errors import ConfigurationError
 from kg_api.machine import batch_for, cores, memory_bytes, service_processes
-from kg_api.schemas.vocabulary import MAX_OPEN_PROPOSALS, ImageDialect, ImageProvider, Provider
+from kg_api.schemas.vocabulary import ImageDialect, ImageProvider, Provider
 from kg_api.sections import (
     CohereSettings,
     ConceptsSettings,
@@ -35,6 +35,8 @@ from kg_api.sections import (
     Seconds,
     Section,
     SyncSettings,
+    constant,
+    is_constant,
 )
 
 OWN_ENTRIES = (
@@ -58,13 +60,8 @@ class Neo4jSettings(Section):
     user: str = Field(default="neo4j", description="Username for `KG_NEO4J__URI`.")
     password: SecretStr | None = Field(default=None, description="Password for `KG_NEO4J__URI`; required.")
     database: str = Field(default="neo4j", description="Name of the database.")
-    connection_seconds: Seconds = Field(
-        default=5,
-        description=(
-            "Age at which a connection to Neo4j is replaced instead of used again; set it below the time "
-            "after which a firewall in between forgets idle connections."
-        ),
-    )
+    connection_seconds: Seconds = constant(5)
+    """Age at which a connection to Neo4j is replaced: firewalls forget idle connections later."""
     port: int | None = Field(default=None, ge=1, le=65535, description="Bolt port of the managed Neo4j.")
     heap_mb: int | None = Field(default=None, ge=256, description="Heap size of the managed Neo4j, MiB.")
     pagecache_mb: int | None = Field(default=None, ge=64, description="Page cache of the managed Neo4j, MiB.")
@@ -208,9 +205,8 @@ class ApiSettings(Section):
         ),
     )
     max_document_bytes: int = Field(default=64 * MIB, gt=0, description="Maximum size of a document.")
-    max_request_bytes: int = Field(
-        default=1 * MIB, gt=0, description="Maximum size of any other request body."
-    )
+    max_request_bytes: int = constant(1 * MIB)
+    """Maximum size of any other request body."""
     max_connections: int = Field(
         default=1000,
         ge=1,
@@ -221,29 +217,18 @@ class ApiSettings(Section):
             "open files is low."
         ),
     )
-    header_seconds: Seconds = Field(
-        default=10, description="Time limit for receiving the headers of a request."
-    )
-    idle_seconds: Seconds = Field(default=5, description="How long an idle connection is kept open.")
-    stall_seconds: Seconds = Field(
-        default=20,
-        description=(
-            "A transfer that stays slower than KG_API__MIN_BYTES_PER_SECOND for this long is aborted."
-        ),
-    )
-    min_bytes_per_second: int = Field(
-        default=500,
-        ge=0,
-        le=1_000_000_000,
-        description="Minimum transfer rate of request and response bodies; 0: no minimum.",
-    )
-    backlog_seconds: Seconds = Field(
-        default=120,
-        description="`/ready` fails if a job has waited longer than this and no worker is running.",
-    )
-    event_streams: int = Field(
-        default=50, ge=0, le=10_000, description="Maximum number of concurrent Server-Sent Events streams."
-    )
+    header_seconds: Seconds = constant(10)
+    """Time limit for receiving the headers of a request."""
+    idle_seconds: Seconds = constant(5)
+    """How long an idle connection is kept open."""
+    stall_seconds: Seconds = constant(20)
+    """A transfer that stays slower than `min_bytes_per_second` for this long is aborted."""
+    min_bytes_per_second: int = constant(500)
+    """Minimum transfer rate of request and response bodies; 0: no minimum."""
+    backlog_seconds: Seconds = constant(120)
+    """`/ready` fails if a job has waited longer than this and no worker is running."""
+    event_streams: int = constant(50)
+    """Maximum number of concurrent Server-Sent Events streams."""
 
     @field_validator("root_path")
     @classmethod
@@ -318,12 +303,8 @@ class ConversionSettings(Section):
     ocr_max_seconds: Seconds = Field(
         default=300, description="Time for OCR of one file; pages that are left then are told of."
     )
-    ocr_max_megapixels: float = Field(
-        default=10,
-        ge=1,
-        le=100,
-        description="Size of the picture that a page is drawn as for OCR; 200 dpi where that is less.",
-    )
+    ocr_max_megapixels: float = constant(10)
+    """Size of the picture that a page is drawn as for OCR; 200 dpi where that is less."""
     ocr_images: bool = Field(
         default=True,
         description="Whether OCR also reads pictures that are documents of their own (PNG, JPEG, ...).",
@@ -380,7 +361,8 @@ class S3Settings(Section):
         pattern=r"^([A-Za-z0-9!_.*'()-]+(/[A-Za-z0-9!_.*'()-]+)*/?)?$",
         description="What the keys of all files begin with, such as `kg/`, where others use the bucket, too.",
     )
-    seconds: Seconds = Field(default=60, description="Time limit for putting or getting one file.")
+    seconds: Seconds = constant(60)
+    """Time limit for putting or getting one file."""
 
 
 class BlobSettings(Section):
@@ -474,28 +456,14 @@ class CommunitySettings(Section):
     enabled: bool = Field(
         default=True, description="Whether communities are detected by themselves when concepts have changed."
     )
-    max_size: int = Field(
-        default=100,
-        ge=10,
-        le=100_000,
-        description="A community of more concepts is divided on the next level.",
-    )
-    min_size: int = Field(
-        default=3, ge=2, le=1000, description="Communities of fewer concepts are left out, and counted."
-    )
-    max_concepts: int = Field(
-        default=200_000,
-        ge=1000,
-        le=10_000_000,
-        description="Maximum concepts per ontology that are looked at, the most connected first.",
-    )
-    changed_share: float = Field(
-        default=0.1,
-        gt=0,
-        le=1,
-        description="Share of an ontology's sources, concepts or relationships that must have changed before "
-        "communities are detected again.",
-    )
+    max_size: int = constant(100)
+    """A community of more concepts is divided on the next level."""
+    min_size: int = constant(3)
+    """Communities of fewer concepts are left out, and counted."""
+    max_concepts: int = constant(200_000)
+    """Maximum concepts per ontology that are looked at, the most connected first."""
+    changed_share: float = constant(0.1)
+    """Share of sources, concepts or relationships that must have changed before the next detection."""
 
 
 # Settings of the models that embed; settings.py reads them.
@@ -613,46 +581,22 @@ class ProposalSettings(Section):
         default=True,
         description="Whether links are proposed by themselves, in ontologies that say nothing else.",
     )
-    min_similarity: float | None = Field(
-        default=None,
-        ge=-1,
-        le=1,
-        description="Minimum cosine of two sources; unset: by what the model's cosines mean.",
-    )
-    min_concept_similarity: float | None = Field(
-        default=None,
-        ge=-1,
-        le=1,
-        description="Minimum cosine of two concepts; unset: by what the model's cosines mean.",
-    )
-    min_contrast: float | None = Field(
-        default=None,
-        ge=-1,
-        le=1,
-        description="By how much the cosine of two sources exceeds the mean cosine of both with what else is "
-        "near; unset: by what the model's cosines mean.",
-    )
-    min_concept_contrast: float | None = Field(
-        default=None, ge=-1, le=1, description="The same of two concepts."
-    )
-    neighbours: int = Field(
-        default=1, ge=1, le=10, description="Each must be among so many that are nearest to the other."
-    )
-    hops: int = Field(
-        default=2, ge=1, le=3, description="What is connected by so few steps already is not proposed."
-    )
-    max_open: int = Field(
-        default=500,
-        ge=1,
-        le=MAX_OPEN_PROPOSALS,
-        description="Maximum open proposals per ontology; the best are kept.",
-    )
-    nodes_a_run: int = Field(
-        default=5000,
-        ge=1,
-        le=1_000_000,
-        description="Maximum sources and concepts that one job looks at; the next check goes on.",
-    )
+    min_similarity: float | None = constant(None)
+    """Minimum cosine of two sources; unset: by what the model's cosines mean."""
+    min_concept_similarity: float | None = constant(None)
+    """Minimum cosine of two concepts; unset: by what the model's cosines mean."""
+    min_contrast: float | None = constant(None)
+    """Minimum difference of the cosine of two sources and the mean cosine of both with their neighbours."""
+    min_concept_contrast: float | None = constant(None)
+    """The same of two concepts."""
+    neighbours: int = constant(1)
+    """Each must be among so many that are nearest to the other."""
+    hops: int = constant(2)
+    """What is connected by so few steps already is not proposed."""
+    max_open: int = constant(500)
+    """Maximum open proposals per ontology; the best are kept."""
+    nodes_a_run: int = constant(5000)
+    """Maximum sources and concepts that one job looks at; the next check goes on."""
 
 
 # The one place that reads the environment.
@@ -677,21 +621,20 @@ class WorkerSettings(Section):
         description="Sources embedded and written per batch; unset: 64 or, where that is more, 16 per core; "
         "250 where concepts are extracted without a language model.",
     )
-    poll_seconds: Seconds = Field(default=0.5, description="How often an idle worker polls for jobs.")
-    lease_seconds: Seconds = Field(
-        default=30,
-        description="A job whose worker has sent no heartbeat for this long is taken over by another.",
-    )
-    heartbeat_seconds: Seconds = Field(default=10, description="Interval between heartbeats.")
-    tick_seconds: Seconds = Field(default=60, description="Interval between checks for missing work.")
-    max_stumbles: int = Field(default=5, ge=1, description="Maximum failures in a row before a job is dead.")
-    turn_seconds: Seconds = Field(
-        default=20, description="Time slice of a job: after this long it yields to jobs that are waiting."
-    )
-    stuck_seconds: Seconds = Field(
-        default=1800,
-        description="A job that makes no progress for this long is dead, even if its worker is alive.",
-    )
+    poll_seconds: Seconds = constant(0.5)
+    """How often an idle worker polls for jobs."""
+    lease_seconds: Seconds = constant(30)
+    """A job whose worker has sent no heartbeat for this long is taken over by another."""
+    heartbeat_seconds: Seconds = constant(10)
+    """Interval between heartbeats."""
+    tick_seconds: Seconds = constant(60)
+    """Interval between checks for missing work."""
+    max_stumbles: int = constant(5)
+    """Maximum failures in a row before a job is dead."""
+    turn_seconds: Seconds = constant(20)
+    """Time slice of a job: after this long it yields to jobs that are waiting."""
+    stuck_seconds: Seconds = constant(1800)
+    """A job that makes no progress for this long is dead, even if its worker is alive."""
     grace_seconds: Seconds = Field(default=30, description="Time limit for the current batch on shutdown.")
     most_queued: int = Field(
         default=10_000,
@@ -699,21 +642,11 @@ class WorkerSettings(Section):
         le=1_000_000,
         description="Maximum queued jobs; then requests get a 429.",
     )
-    niceness: int = Field(
-        default=5,
-        ge=0,
-        le=19,
-        description="Nice value of the worker, so it never slows a search.",
-    )
+    niceness: int = constant(5)
+    """Nice value of the worker, so it never slows a search."""
     metrics_port: int | None = Field(
         default=None, ge=1, le=65535, description="Port for Prometheus metrics; unset: none."
     )
-
-    @model_validator(mode="after")
-    def _heartbeat_within_lease(self) -> Self:
-        if self.heartbeat_seconds * 2 > self.lease_seconds:
-            raise ValueError("KG_WORKER__HEARTBEAT_SECONDS must be at most half of KG_WORKER__LEASE_SECONDS")
-        return self
 
     @property
     def sources_a_batch(self) -> int:
@@ -822,13 +755,15 @@ class _TheirOwnNames(PydanticBaseSettingsSource):
         return {name: own for name, own in found.items() if own}
 
 
-def variables(
-    model: type[BaseModel] = Settings, path: tuple[str, ...] = ()
-) -> Iterator[tuple[str, FieldInfo]]:
-    """Every environment variable that kg reads, and what is known of it."""
+def variables(*, constants: bool = False) -> Iterator[tuple[str, FieldInfo]]:
+    """Every environment variable that kg reads, with its field; or instead those of constants."""
+    return (each for each in _fields(Settings, ()) if is_constant(each[1]) == constants)
+
+
+def _fields(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[str, FieldInfo]]:
     for name, field in model.model_fields.items():
         if isinstance(field.default, BaseModel):
-            yield from variables(type(field.default), (*path, name))
+            yield from _fields(type(field.default), (*path, name))
         else:
             yield variable_of((*path, name)), field
 
@@ -861,6 +796,10 @@ def load_settings(**overrides: object) -> Settings:
     environment = EnvSettingsSource(Settings).env_vars
     known = [*(name for name, _ in variables()), *(name + FILE for name in secret_variables())]
     unknown = [*suggestions.complaints(environment, known)]
+    given = {name.upper() for name, value in environment.items() if value}
+    unknown += [
+        suggestions.describe_unknown(name, known) for name, _ in variables(constants=True) if name in given
+    ]
     if unknown:
         raise ConfigurationError("invalid settings:\n  " + "\n  ".join(unknown))
     try:

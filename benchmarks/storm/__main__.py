@@ -26,6 +26,7 @@ from benchmarks.storm.checking import reconciled
 from benchmarks.storm.faults import ONTOLOGY, Changer, Clock, Killer, Loss
 from benchmarks.storm.stage import Stage, staged
 from benchmarks.storm.work import PATIENCE, ingest, texts_of, wait_until, wait_until_nothing_is_due
+from kg_api import settings
 from kg_api.client import KgClient
 from kg_api.providers.embedding import open_embedder
 from kg_api.providers.embedding_port import Embedder
@@ -45,6 +46,7 @@ def main() -> None:
     logging.getLogger("neo4j").setLevel(logging.CRITICAL)  # it is to be killed
     os.environ["KG_EMBEDDING__PROVIDER"] = chosen.embedder
     if chosen.lease is not None:
+        settings.is_constant = lambda _: False  # workers are forked off a process that does the same
         os.environ["KG_WORKER__LEASE_SECONDS"] = str(chosen.lease)
         os.environ["KG_WORKER__HEARTBEAT_SECONDS"] = str(chosen.lease / 3)
     texts = texts_of(chosen.folder, chosen.files)

@@ -252,7 +252,7 @@ def heartbeat(graph: Graph, owner: Owner, *, stuck_seconds: float = 86_400.0) ->
     given = {
         "lease_seconds": owner.lease_seconds,
         "stuck_seconds": stuck_seconds,
-        "error": f"timeout: nothing was done for {stuck_seconds:g} s (KG_WORKER__STUCK_SECONDS)",
+        "error": f"timeout: nothing was done for {stuck_seconds:g} s",
     }
 
     def beat(tx: Transaction) -> list[Row]:

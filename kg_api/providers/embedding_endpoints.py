@@ -154,7 +154,7 @@ def open_nomic(settings: Settings, choice: ModelChoice, policy: RetryPolicy | No
     endpoint = JsonEndpoint[str](
         provider, "/v1/embedding/text", body=body, find=find, dimensions=model.dimensions, hint=hint
     )
-    traits = traits_of(own.base_url, model.name, "NOMIC_BATCH_SIZE")
+    traits = traits_of(own.base_url, model.name)
     return _text_embedder("nomic", endpoint, model, own=own, settings=settings, traits=traits, policy=policy)
 
 

@@ -43,7 +43,7 @@ class NewFolder(Body):
     ontology: OntologyName
     """The collection its files go to."""
     every_seconds: Annotated[int, Field(strict=True, ge=MIN_SCAN_SECONDS, le=MAX_SCAN_SECONDS)] = 300
-    """How long after a scan the next one begins; the schedule looks every KG_WORKER__TICK_SECONDS."""
+    """How long after a scan the next one begins; the schedule looks every minute."""
     prefix: Annotated[Text, StringConstraints(max_length=200)] = ""
     """Put before each document's name, to tell apart the files of two folders."""
     review: Flag = False

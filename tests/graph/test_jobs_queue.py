@@ -249,7 +249,7 @@ def test_a_job_that_gets_nothing_done_dies_though_its_worker_lives(
     told = jobs.find_job(graph, job_id)
     assert (told.state, told.error) == (
         "dead",
-        "timeout: nothing was done for 60 s (KG_WORKER__STUCK_SECONDS)",
+        "timeout: nothing was done for 60 s",
     )
     assert request(graph) != job_id
 

@@ -174,7 +174,7 @@ def test_too_many_are_turned_away_a_place_comes_free_and_the_end_of_the_service_
         assert next(first).job_id == job_id
         refused = http.get(f"/jobs/{job_id}/events")
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "5")
-        with pytest.raises(TooBusy, match="KG_API__EVENT_STREAMS"):
+        with pytest.raises(TooBusy, match="event streams are open"):
             next(kg.follow_jobs())
         first.close()
         wait_until(lambda: opens(kg, job_id), 20)

@@ -25,6 +25,7 @@ from importlib import import_module
 from typing import Any
 
 import kg_cli
+from kg_api import settings
 
 PRELOADED = (
     "kg_api.container",
@@ -141,6 +142,7 @@ def _become(
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
+    settings.is_constant = lambda _: False  # constants such as the lease of a job are faster in tests
     module, _, function = entry.partition(":")
     sys.argv = [module, *arguments]
     _end(_exit_code(getattr(import_module(module), function)))

@@ -33,7 +33,6 @@ WRONG = [
     *(("KG_NEO4J__PORT", value) for value in ("0", "65536", "-1", "bolt", "7687.5")),
     *(("KG_NEO4J__HEAP_MB", "255"), ("KG_NEO4J__PAGECACHE_MB", "63")),
     *(("KG_API__ROOT_PATH", each) for each in ("kg", "//kg", "/a/../b", "/a b", "https://x.example/kg")),
-    ("KG_NEO4J__CONNECTION_SECONDS", "0"),
     *(("KG_NEO4J__START_TIMEOUT_SECONDS", "0"), *(("KG_NEO4J__DISK_RESERVE_MB", v) for v in ("-1", "much"))),
     *(("KG_NEO4J__CONF", value) for value in ("db.format=block", "[1]", "{")),
     ("KG_NEO4J__CONF", '{"dbms.security.auth_enabled": "false"}'),
@@ -42,24 +41,18 @@ WRONG = [
     ("KG_NEO4J__CONF", '{"db.format": "block\\nserver.http.enabled=true"}'),
     *((f"KG_API__{name}", value) for name, value in (("PORT", "65536"), ("PROCESSES", "65"))),
     *((name, "x") for name, _ in variables() if name.startswith(("KG_PROPOSALS__", "KG_COMMUNITIES__"))),
-    *(("KG_API__MAX_DOCUMENT_BYTES", "0"), ("KG_API__MAX_REQUEST_BYTES", "1 MB")),
+    ("KG_API__MAX_DOCUMENT_BYTES", "0"),
     *(("KG_BACKUP__EVERY_HOURS", value) for value in ("0", "8761", "nan", "daily")),
     *(("KG_BACKUP__KEEP", value) for value in ("0", "all")),
     *(("KG_WORKER__BATCH_SIZE", value) for value in ("0", "2049", "many")),
-    *(("KG_WORKER__POLL_SECONDS", value) for value in ("0", "-0.5")),
-    *(("KG_WORKER__LEASE_SECONDS", value) for value in ("0", "nan")),
-    *(("KG_WORKER__HEARTBEAT_SECONDS", "-1"), ("KG_WORKER__TICK_SECONDS", "0")),
-    *(("KG_WORKER__MAX_STUMBLES", "0"), ("KG_WORKER__TURN_SECONDS", "0")),
-    ("KG_WORKER__STUCK_SECONDS", "86401"),
-    *(("KG_WORKER__GRACE_SECONDS", "-1"), ("KG_WORKER__MOST_QUEUED", "0")),
+    *((name, "1") for name, _ in variables(constants=True)),
+    *(("KG_WORKER__GRACE_SECONDS", value) for value in ("0", "-0.5", "nan", "86401")),
+    ("KG_WORKER__MOST_QUEUED", "0"),
     ("KG_API__PROVIDER_TOKENS_PER_DAY", "0"),
-    *((f"KG_API__{name}", "-1") for name in ("EVENT_STREAMS", "REQUIRE_KEYS", "REQUESTS_PER_MINUTE")),
-    ("KG_API__MIN_BYTES_PER_SECOND", "-1"),
+    *((f"KG_API__{name}", "-1") for name in ("REQUIRE_KEYS", "REQUESTS_PER_MINUTE")),
     *(("KG_API__ALLOWED_HOSTS", value) for value in ("http://kg.example", "kg.example:8420", "*")),
     *(("KG_API__ALLOWED_ORIGINS", value) for value in ("kg.example", "https://kg.example/", "*")),
     *(("KG_API__MAX_CONNECTIONS", value) for value in ("0", "many")),
-    *((f"KG_API__{name}_SECONDS", "0") for name in ("HEADER", "IDLE", "STALL", "BACKLOG")),
-    *(("KG_WORKER__NICENESS", value) for value in ("20", "-1")),
     *((f"KG_CONVERSION__{name.upper()}", "-1") for name in ConversionSettings.model_fields),
     ("KG_EMBEDDING__PROVIDER", "magic"),
     *((f"KG_EMBEDDING__{name}", "0") for name in ("THREADS", "REQUESTS_AT_ONCE")),
@@ -117,7 +110,8 @@ def test_a_wrong_value_names_its_variable(monkeypatch: pytest.MonkeyPatch, name:
 
 
 def test_every_variable_that_can_be_wrong_is_tried() -> None:
-    assert {name for name, _ in WRONG} | FREE == {name for name, _ in variables()}
+    all_names = {name for kind in (False, True) for name, _ in variables(constants=kind)}
+    assert {name for name, _ in WRONG} | FREE == all_names
 
 
 def test_all_that_is_wrong_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +137,7 @@ RIGHT: list[tuple[str, str, object]] = [
     ("KG_NEO4J__PORT", "17687", 17687),
     ("KG_API__HOST", "0.0.0.0", "0.0.0.0"),
     ("KG_WORKER__BATCH_SIZE", "2048", 2048),
-    ("KG_WORKER__TICK_SECONDS", "0.5", 0.5),
+    ("KG_WORKER__GRACE_SECONDS", "0.5", 0.5),
     ("KG_EMBEDDING__PROVIDER", "deterministic", "deterministic"),
     ("KG_EMBEDDING__MODEL_FOLDER", "/models/own", Path("/models/own")),
     ("KG_LOG__FORMAT", "text", "text"),
@@ -246,14 +240,6 @@ def test_other_variables_of_a_provider_are_its_own_affair(monkeypatch: pytest.Mo
     load_settings()
 
 
-def test_a_heartbeat_comes_at_least_twice_a_lease(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KG_WORKER__LEASE_SECONDS", "19")
-    with pytest.raises(ConfigurationError, match="KG_WORKER__HEARTBEAT_SECONDS"):
-        load_settings()
-    monkeypatch.setenv("KG_WORKER__LEASE_SECONDS", "20")
-    assert load_settings().worker.lease_seconds == 20
-
-
 def test_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KG_API_KEY", CANARY)
     monkeypatch.setenv("OPENAI_API_KEY", f"sk-{CANARY}")
@@ -292,7 +278,7 @@ def test_a_section_that_is_no_section_is_named(monkeypatch: pytest.MonkeyPatch, 
         load_settings()
 
 
-@pytest.mark.parametrize("name", [name for name in SECONDS if name != "KG_WORKER__HEARTBEAT_SECONDS"])
+@pytest.mark.parametrize("name", SECONDS)
 def test_for_ever_is_no_number_of_seconds(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(name, "inf")
     with pytest.raises(ConfigurationError, match=name):

@@ -52,10 +52,7 @@ class Streams:
             TooBusy: there are too many.
         """
         if self._open >= self._most:
-            raise TooBusy(
-                f"{self._open} event streams are open, the maximum that KG_API__EVENT_STREAMS allows: "
-                "poll the job instead"
-            )
+            raise TooBusy(f"{self._open} event streams are open, the maximum: poll the job instead")
         self._open += 1
         try:
             yield

@@ -18,7 +18,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     """Of a kg that was started with two settings."""
     monkeypatch.setenv("KG_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("KG_WORKER__POLL_SECONDS", "2")
+    monkeypatch.setenv("KG_WORKER__GRACE_SECONDS", "2")
     made = Home(load_settings().home).create()
     roles.remember(made, load_settings())
     return made
@@ -30,7 +30,7 @@ def differing(home: Home) -> list[str]:
 
 def test_the_same_settings_differ_by_nothing(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     assert differing(home) == []
-    monkeypatch.setenv("KG_WORKER__POLL_SECONDS", "2.0")  # the same, said otherwise
+    monkeypatch.setenv("KG_WORKER__GRACE_SECONDS", "2.0")  # the same, said otherwise
     monkeypatch.delenv("OPENAI_API_KEY")  # another terminal, which says nothing of it
     monkeypatch.setenv("KG_CONVERSION__IMAGES_WITHIN", "true")  # the default
     assert differing(home) == []
