@@ -41,7 +41,7 @@ def test_chunking_can_be_changed_again_and_again(kg: Kg, driver: neo4j.Driver) -
         found = status(kg.graph, "notes")
         assert (found.embedded, found.searchable, found.building) == (12, 12, False)
         assert "topic7" in matched(kg.search())
-    slots = read_embedding_state(kg.graph, "notes").configured
+    slots = read_embedding_state(kg.graph, "notes").configured.texts
     kept = {slots.target.key, slots.previous.key if slots.previous else ""}
     used = {row["space"] for row in rows(driver, "MATCH (c:Chunk) RETURN DISTINCT c.space AS space")}
     assert used <= kept, "no chunks but those of the two that are kept"

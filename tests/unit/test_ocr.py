@@ -75,7 +75,7 @@ def test_the_doctor_says_which_ocr_there_is(
     monkeypatch.setenv("KG_CONVERSION__OCR", setting)
     monkeypatch.setattr(ocr, "installed", lambda: there)
     monkeypatch.setattr(doctor, "installed", lambda: there)
-    (finding,) = doctor._ocr(Home(Path()), load_settings())
+    (finding,) = doctor.examine_ocr(Home(Path()), load_settings())
     assert (finding.state, told in finding.detail) == (state, True), finding
 
 

@@ -15,7 +15,7 @@ import neo4j
 import pytest
 
 from kg_api.graph.client import Graph
-from kg_api.graph.readiness import REMEMBERED_SECONDS
+from kg_api.graph.search import REMEMBERED_SECONDS
 from kg_api.graph.spaces import ensure_space, find_space
 from kg_api.local.processes import free_port
 from kg_api.schemas.spaces import SpaceIdentity

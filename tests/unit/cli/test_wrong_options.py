@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from kg_api.errors import InvalidInput
-from kg_api.jobs import backfill, embedding, extraction
+from kg_api.graph.targets import KINDS
+from kg_api.jobs import backfill, extraction
 from kg_api.schemas.folders import SCAN_KIND
 from kg_api.schemas.operations import JOB_KINDS
 from kg_cli.documents.folder_views import absolute, interval_of
@@ -56,11 +57,8 @@ def test_no_job_is_told_and_an_unknown_kind_names_those_there_are(capsys: pytest
 
 
 def test_the_kinds_of_jobs_are_those_that_there_are() -> None:
-    own = {embedding.KIND, extraction.KIND, backfill.KIND, SCAN_KIND}
+    own = {extraction.KIND, backfill.KIND, SCAN_KIND, *(each.job for each in KINDS.values())}
     assert own | {
-        "concept_embedding",
-        "edge_embedding",
-        "image_embedding",
         "space_cleanup",
         "link_proposal",
         "community_detection",
