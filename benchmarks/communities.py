@@ -42,7 +42,6 @@ from kg_api.discovery.communities import (
     associate,
     centrality,
     find_clusters,
-    modularity,
     read_concept_graph,
 )
 from kg_api.graph.client import Graph
@@ -57,6 +56,24 @@ LIMITS = {"max_size": SETTINGS.max_size, "min_size": SETTINGS.min_size}
 LEFT_OUT = 0.02
 FIRST = 5
 """Concepts of a community whose nearness is measured."""
+
+
+def modularity(weights: Matrix, labels: Places) -> float:
+    """Of the weight of all edges the share within clusters, less what chance would have there.
+
+    Newman: Modularity and community structure in networks, PNAS 2006.
+
+    Args:
+        weights: nodes by nodes, CSR, symmetric.
+        labels: of each node its cluster, from 0.
+    """
+    edges = weights.tocoo()
+    total = float(edges.data.sum())
+    if not total:
+        return 0.0
+    degrees = np.bincount(labels, weights=np.asarray(weights.sum(axis=1)).ravel())
+    inside = float(edges.data[labels[edges.row] == labels[edges.col]].sum())
+    return inside / total - float(((degrees / total) ** 2).sum())
 
 
 def main() -> None:

@@ -33,7 +33,7 @@ CALL (b) {
 }
 WITH pair, of_a, of_b
 WHERE none(each IN of_a WHERE each IN of_b)
-RETURN pair[0] AS first, pair[1] AS second, size(of_a) AS first_documents, size(of_b) AS second_documents
+RETURN pair[0] AS first, pair[1] AS second
 
 // name: configuration
 // How links are proposed in ontologies, as it was set; what all nodes of each were flagged for; when a search of all that was due ended; and how many proposals were dropped since all were flagged.

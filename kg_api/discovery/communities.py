@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
 from typing import Any, Final, cast
 
 import numpy as np
@@ -18,27 +17,19 @@ from pydantic import BaseModel
 
 from kg_api.graph.client import Graph, Row, Transaction, portions
 from kg_api.graph.communities import (
-    Generation,
-    Member,
-    NewCommunity,
-    NewMembership,
     OntologySize,
-    StoredState,
-    TiedConcept,
     begin_generation,
     discard_portion,
-    documents_of,
     fewest_ties,
     find_community,
-    members_of,
     page_of_communities,
-    passages_of,
     publish,
     read_carried,
+    read_details,
     read_size,
-    read_state,
     read_states,
     read_tied,
+    require_state,
     write_communities,
     write_members,
 )
@@ -177,22 +168,15 @@ def _strengths(weights: Matrix, members: Places) -> tuple[Floats, Floats]:
 
 def name_of(labels: Iterable[str]) -> str:
     """A name of the first labels, without those that say what another one says: "wheel", "variant wheels"."""
-    chosen: list[str] = []
+    chosen, said = list[str](), list[set[str]]()
     for label in labels:
-        if not any(_repeats(label, each) for each in chosen):
+        words = {word.removesuffix("s") for word in concept_name(label).replace("-", " ").split()}
+        if not any(words <= each or each <= words for each in said):
             chosen.append(label)
+            said.append(words)
         if len(chosen) == NAMED:
             break
     return ", ".join(chosen)
-
-
-def _repeats(label: str, other: str) -> bool:
-    one, two = _words(label), _words(other)
-    return one <= two or two <= one
-
-
-def _words(label: str) -> frozenset[str]:
-    return frozenset(word.removesuffix("s") for word in concept_name(label).replace("-", " ").split())
 
 
 # The concept graph of an ontology: which passages and relationships carry which concepts.
@@ -208,54 +192,41 @@ class ConceptGraph:
     """Rows by concepts: a row is a source, or a relationship or link, which counts as a source of two."""
 
 
-class _Rows:
-    """Rows of a matrix of ones, as they come: four bytes for each."""
-
-    def __init__(self, places: dict[str, int]) -> None:
-        self._places = places
-        self._columns = list[np.ndarray[tuple[int], np.dtype[np.int32]]]()
-        self._ends = list[np.ndarray[tuple[int], np.dtype[np.int64]]]()
-
-    def add(self, rows: Iterable[Iterable[str]]) -> None:
-        """Add rows; concepts that are not among the chosen are left out, and rows without any."""
-        known = ([self._places[each] for each in row if each in self._places] for row in rows)
-        kept = [row for row in known if row]
-        self._columns.append(np.array([place for row in kept for place in row], dtype=np.int32))
-        self._ends.append(np.array([len(row) for row in kept], dtype=np.int64))
-
-    def matrix(self) -> Matrix:
-        """All rows by all concepts, CSR."""
-        from scipy import sparse  # noqa: PLC0415 - only the job needs it
-
-        columns = np.concatenate([np.zeros(0, np.int32), *self._columns])
-        ends = np.concatenate([np.zeros(1, np.int64), *self._ends]).cumsum()
-        shape = (len(ends) - 1, len(self._places))
-        return sparse.csr_array((np.ones(len(columns), np.float32), columns, ends), shape=shape)
-
-
 def read_concept_graph(
     graph: Graph, ontology: str, *, most: int, between: Callable[[], None]
 ) -> ConceptGraph:
     """Read the concepts of an ontology that several sources or relationships tie, and what ties them.
 
     Args:
-        graph: where it is.
+        graph: the database.
         ontology: its name.
-        most: so many concepts at most, those of most ties.
-        between: called between portions; what it raises goes through.
+        most: concepts at most, those of most ties.
+        between: called between portions; it may raise.
     """
-    ids, related = list[str](), list[TiedConcept]()
+    from scipy import sparse  # noqa: PLC0415 - only the job needs it
+
+    ids, related = list[str](), list[Row]()
     for portion in read_tied(graph, ontology, fewest_ties(graph, ontology, most)):
         between()
-        ids += (each.concept_id for each in portion)
-        related += (each for each in portion if each.related)
-    rows = _Rows({each: place for place, each in enumerate(ids)})
+        ids += (row["concept_id"] for row in portion)
+        related += (row for row in portion if row["related"])
+    places = {each: place for place, each in enumerate(ids)}
+    columns, ends = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]  # four bytes for each one of the matrix
+
+    def add(rows: Iterable[Iterable[str]]) -> None:
+        known = ([places[each] for each in row if each in places] for row in rows)
+        kept = [row for row in known if row]
+        columns.append(np.array([place for row in kept for place in row], dtype=np.int32))
+        ends.append(np.array([len(row) for row in kept], dtype=np.int64))
+
     for carried in read_carried(graph, ontology):
         between()
-        rows.add(carried)
-    for each in related:
-        rows.add([(each.concept_id, other) for other, times in each.related for _ in range(times)])
-    return ConceptGraph(ids, rows.matrix())
+        add(carried)
+    for row in related:
+        add([(row["concept_id"], other) for other, times in row["related"] for _ in range(times)])
+    where, sums = np.concatenate(columns), np.concatenate(ends).cumsum()
+    ones = np.ones(len(where), np.float32)
+    return ConceptGraph(ids, sparse.csr_array((ones, where, sums), shape=(len(sums) - 1, len(ids))))
 
 
 # Communities of a weighted graph, level by level, by the Leiden algorithm. Pure, and the same each time.
@@ -295,34 +266,13 @@ def find_clusters(weights: Matrix, *, max_size: int, min_size: int) -> list[Clus
     found: list[Cluster] = []
     waiting = [Cluster(np.arange(weights.shape[0], dtype=np.int64), -1, None)]
     for place, whole in enumerate(waiting):
-        parts = _partition(weights, whole.members) if place == 0 or _is_too_large(whole, max_size) else []
+        is_too_large = len(whole.members) > max_size and whole.level + 1 < MAX_LEVELS
+        parts = _partition(weights, whole.members) if place == 0 or is_too_large else []
         if place == 0 or len(parts) > 1:
             level, parent = whole.level + 1, place - 1 if place else None
             found += [Cluster(each, level, parent) for each in parts if len(each) >= min_size]
         waiting += found[len(waiting) - 1 :]
     return found
-
-
-def modularity(weights: Matrix, labels: Places) -> float:
-    """Of the weight of all edges the share within clusters, less what chance would have there.
-
-    Newman: Modularity and community structure in networks, PNAS 2006.
-
-    Args:
-        weights: nodes by nodes, CSR, symmetric.
-        labels: of each node its cluster, from 0.
-    """
-    edges = weights.tocoo()
-    total = float(edges.data.sum())
-    if not total:
-        return 0.0
-    degrees = np.bincount(labels, weights=np.asarray(weights.sum(axis=1)).ravel())
-    inside = float(edges.data[labels[edges.row] == labels[edges.col]].sum())
-    return inside / total - float(((degrees / total) ** 2).sum())
-
-
-def _is_too_large(cluster: Cluster, max_size: int) -> bool:
-    return len(cluster.members) > max_size and cluster.level + 1 < MAX_LEVELS
 
 
 def _partition(weights: Matrix, members: Places) -> list[Places]:
@@ -353,15 +303,15 @@ def _partition(weights: Matrix, members: Places) -> list[Places]:
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """What was found."""
+    """The communities of a concept graph, as rows to be written."""
 
-    communities: list[NewCommunity]
-    members: list[Member]
+    communities: list[Row]
+    members: list[Row]
     """In the order of their ids."""
     levels: list[int]
     """How many communities each level has."""
     left_out: int
-    """Concepts that were looked at and are in none: what ties them is too small a group, or chance."""
+    """Concepts of the graph that are in none: what ties them is too small a group, or chance."""
 
 
 def detect_communities(read: ConceptGraph, ontology: str, *, max_size: int, min_size: int) -> Detected:
@@ -369,50 +319,37 @@ def detect_communities(read: ConceptGraph, ontology: str, *, max_size: int, min_
 
     Args:
         read: the concept graph.
-        ontology: whose.
+        ontology: its name.
         max_size: a community of more concepts is divided.
         min_size: one of fewer is left out.
     """
     weights = associate(read.incidence)
     clusters = find_clusters(weights, max_size=max_size, min_size=min_size)
-    ids = [_id_of(each, ontology, read.concept_ids) for each in clusters]
-    members = _members(weights, clusters, ids, read.concept_ids)
-    levels = Counter(each.level for each in clusters)
-    return Detected(
-        communities=_communities(weights, clusters, ids),
-        members=members,
-        levels=[levels[level] for level in sorted(levels)],
-        left_out=len(read.concept_ids) - len(members),
-    )
-
-
-def _id_of(cluster: Cluster, ontology: str, concept_ids: Sequence[str]) -> str:
-    return community_id(ontology, cluster.level, [concept_ids[int(each)] for each in cluster.members])
-
-
-def _communities(weights: Matrix, clusters: Sequence[Cluster], ids: Sequence[str]) -> list[NewCommunity]:
-    found = list[NewCommunity]()
-    places = Counter[int]()
+    ids = [
+        community_id(ontology, each.level, [read.concept_ids[int(node)] for node in each.members])
+        for each in clusters
+    ]
+    communities, places = list[Row](), Counter[int]()
+    own: dict[str, list[Row]] = {}
     for at in sorted(range(len(clusters)), key=lambda at: (-len(clusters[at].members), at)):
         cluster = clusters[at]
-        parent = None if cluster.parent is None else ids[cluster.parent]
-        inside = share_inside(weights, cluster.members)
-        found.append(NewCommunity(ids[at], cluster.level, places[cluster.level], parent, inside))
+        communities.append(
+            {
+                "community_id": ids[at],
+                "level": cluster.level,
+                "place": places[cluster.level],
+                "parent_id": None if cluster.parent is None else ids[cluster.parent],
+                "inside": share_inside(weights, cluster.members),
+            }
+        )
         places[cluster.level] += 1
-    return found
-
-
-def _members(
-    weights: Matrix, clusters: Sequence[Cluster], ids: Sequence[str], concept_ids: Sequence[str]
-) -> list[Member]:
-    own: dict[int, list[NewMembership]] = {}
-    for cluster, identity in zip(clusters, ids, strict=True):
         found = centrality(weights, cluster.members)
-        for place, at in enumerate(np.argsort(-found, kind="stable")):
-            membership = NewMembership(identity, place, float(found[at]))
-            own.setdefault(int(cluster.members[at]), []).append(membership)
-    members = [Member(concept_ids[node], tuple(each)) for node, each in own.items()]
-    return sorted(members, key=attrgetter("concept_id"))
+        for place, node in enumerate(np.argsort(-found, kind="stable")):
+            row: Row = {"community_id": ids[at], "place": place, "weight": float(found[node])}
+            own.setdefault(read.concept_ids[int(cluster.members[node])], []).append(row)
+    members: list[Row] = [{"concept_id": each, "communities": rows} for each, rows in sorted(own.items())]
+    levels = [places[level] for level in sorted(places)]
+    return Detected(communities, members, levels, len(read.concept_ids) - len(members))
 
 
 # What is known of a generation of communities without looking at it, and how far it is behind. Pure.
@@ -483,33 +420,27 @@ class CommunityDetection:
         """Find the communities of the job's ontology."""
         while True:
             if (ontology := run.job.ontology) is not None:
-                self._make(run, Generation(ontology, uuid.uuid4().hex))
+                self._make(run, ontology)
             if run.finish():
                 return
 
-    def _make(self, run: JobRun, made: Generation) -> None:
-        size = read_size(self._graph, made.ontology)
-        if not _commit(run, partial(begin_generation, made=made)):
-            return
-        while run.commit(partial(discard_portion, ontology=made.ontology), after=run.cursor, done=0):
-            run.require_running()
-        read = read_concept_graph(
-            self._graph, made.ontology, most=self._settings.max_concepts, between=run.require_running
-        )
-        limits = {"max_size": self._settings.max_size, "min_size": self._settings.min_size}
-        found = detect_communities(read, made.ontology, **limits)
-        run.expect(len(found.members))
-        if all(_commit(run, write, done) for write, done in self._writes(made, found, size)):
-            log.info("communities detected", ontology=made.ontology, levels=found.levels)
-        else:
-            log.info("communities discarded: another job makes them, or the ontology has gone")
+    def _make(self, run: JobRun, ontology: str) -> None:
+        made = {"ontology": ontology, "generation": uuid.uuid4().hex}
+        size = read_size(self._graph, ontology)
 
-    def _writes(self, made: Generation, found: Detected, size: OntologySize) -> Iterator[tuple[Write, int]]:
-        """What is to be written, in order, and how many concepts each stands for."""
-        for some in portions(found.communities, WRITTEN_AT_ONCE):
-            yield partial(write_communities, made=made, communities=some), 0
-        for several in portions(found.members, WRITTEN_AT_ONCE):
-            yield partial(write_members, made=made, members=several), len(several)
+        def commit(write: Write, done: int = 0) -> bool:
+            run.require_running()
+            return run.commit(write, after=run.cursor, done=done)
+
+        if not commit(partial(begin_generation, made=made)):
+            return
+        while run.commit(partial(discard_portion, ontology=ontology), after=run.cursor, done=0):
+            run.require_running()
+        most = self._settings.max_concepts
+        read = read_concept_graph(self._graph, ontology, most=most, between=run.require_running)
+        limits = {"max_size": self._settings.max_size, "min_size": self._settings.min_size}
+        found = detect_communities(read, ontology, **limits)
+        run.expect(len(found.members))
         summary = CommunitySummary(
             mark=mark_of(self._settings),
             levels=found.levels,
@@ -519,12 +450,17 @@ class CommunityDetection:
             relationships=size.relationships,
             sources=size.sources,
         )
-        yield partial(publish, made=made, summary=summary.model_dump_json(), at=size.at), 0
-
-
-def _commit(run: JobRun, write: Write, done: int = 0) -> bool:
-    run.require_running()
-    return run.commit(write, after=run.cursor, done=done)
+        communities = portions(found.communities, WRITTEN_AT_ONCE)
+        members = portions(found.members, WRITTEN_AT_ONCE)
+        shown = partial(publish, made=made, summary=summary.model_dump_json(), at=size.at)
+        if (
+            all(commit(partial(write_communities, made=made, communities=some)) for some in communities)
+            and all(commit(partial(write_members, made=made, members=some), len(some)) for some in members)
+            and commit(shown)
+        ):
+            log.info("communities detected", ontology=ontology, levels=found.levels)
+        else:
+            log.info("communities discarded: another job makes them, or the ontology has gone")
 
 
 # Asking for communities: because enough has changed, or by a person.
@@ -546,9 +482,17 @@ class CommunityRequests:
         if not (self._settings.enabled and is_installed("communities")):
             return
         for state in read_states(self._graph):
-            under_way = is_any_asked_for(self._graph, BEFORE, state.ontology)
-            if not under_way and (due := self._due(state)):
-                self._ensure(state.ontology, due)
+            if is_any_asked_for(self._graph, BEFORE, state.ontology):
+                continue
+            size = read_size(self._graph, state.ontology, state.at)
+            due = size.concepts
+            if state.summary is not None:
+                summary = CommunitySummary.model_validate_json(state.summary)
+                enough = summary.changed(size) >= self._settings.changed_share
+                due = max(due, 1) if enough or self.is_outdated(summary) else 0
+            uptime = time.monotonic() - self._begun
+            if due and not rests(self._graph, COMMUNITY_DETECTION, state.ontology, at_most=uptime):
+                ensure_job(self._graph, COMMUNITY_DETECTION, state.ontology, total=due)
 
     def begin(self, ontology: str) -> str:
         """Find communities now; the job that does.
@@ -560,7 +504,7 @@ class CommunityRequests:
         """
         if not is_installed("communities"):
             raise missing("communities")
-        read_state(self._graph, ontology)
+        require_state(self._graph, ontology)
         size = read_size(self._graph, ontology)
 
         def ask(tx: Transaction) -> str:
@@ -568,29 +512,9 @@ class CommunityRequests:
 
         return self._graph.transaction(ask)
 
-    def changed(self, state: StoredState) -> float:
-        """The share of what communities are of that has changed since, 0 to 1; 1 where none were made yet."""
-        if state.summary is None:
-            return 1.0
-        size = read_size(self._graph, state.ontology, state.at)
-        return CommunitySummary.model_validate_json(state.summary).changed(size)
-
     def is_outdated(self, summary: CommunitySummary) -> bool:
         """Whether other communities would be found in the same concepts, by the settings of now."""
         return summary.mark != mark_of(self._settings)
-
-    def _due(self, state: StoredState) -> int:
-        """How many concepts there are, if communities are to be found; 0 if not."""
-        size = read_size(self._graph, state.ontology, state.at)
-        if state.summary is None:
-            return size.concepts
-        summary = CommunitySummary.model_validate_json(state.summary)
-        enough = summary.changed(size) >= self._settings.changed_share or self.is_outdated(summary)
-        return max(size.concepts, 1) if enough else 0
-
-    def _ensure(self, ontology: str, due: int) -> None:
-        if not rests(self._graph, COMMUNITY_DETECTION, ontology, at_most=time.monotonic() - self._begun):
-            ensure_job(self._graph, COMMUNITY_DETECTION, ontology, total=due)
 
 
 # Communities as they are asked for.
@@ -635,7 +559,7 @@ class CommunityService:
             level=level,
             parent_id=parent_id,
             computed_at=state.at,
-            changed=self._requests.changed(state) if summary else 0.0,
+            changed=summary.changed(read_size(self._graph, ontology, state.at)) if summary else 0.0,
             total=total,
             offset=offset,
             limit=limit,
@@ -651,13 +575,10 @@ class CommunityService:
             Conflict: several ids begin so.
         """
         found = find_community(self._graph, ontology, called)
-        return CommunityDetails(
-            **_community(found).model_dump(),
-            ontology=ontology,
-            concepts=members_of(self._graph, found, offset=0, limit=concepts),
-            passages=passages_of(self._graph, found, passages),
-            documents=documents_of(self._graph, found, passages),
-            computed_at=found["computed_at"],
+        details = read_details(self._graph, found, concepts, passages)
+        computed_at = found["computed_at"]
+        return CommunityDetails.model_validate(
+            {**_community(found).model_dump(), "ontology": ontology, "computed_at": computed_at, **details}
         )
 
     def detect(self, ontology: str) -> CommunityRequest:

@@ -1,42 +1,52 @@
-"""Constructive queries: steps that build a subgraph."""
+"""Constructive queries: steps that build a subgraph, interpreted one after the other."""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
+from kg_api.concepts.network import ID
 from kg_api.concepts.relations import RelationshipSearcher
-from kg_api.concepts.search import ConceptService
-from kg_api.discovery.expansion import (
-    Expander,
-    Narrowed,
-    NodeFilter,
-    NodeRanker,
-    QueryProgress,
-    Seeder,
-    WorkingEdge,
-    WorkingNode,
-    WorkingSet,
-    keep_best,
+from kg_api.concepts.search import (
+    ConceptQuery,
+    ConceptService,
+    question,
+    reciprocal_rank_fusion,
+    start_embedding,
 )
-from kg_api.errors import TookTooLong
+from kg_api.discovery.subgraph import WorkingEdge, WorkingNode, WorkingSet, connections, pagerank
+from kg_api.errors import InvalidInput, NotFound, TookTooLong
 from kg_api.graph.client import SEARCH_SECONDS, Graph, limit_time
-from kg_api.graph.concepts import concepts_of
+from kg_api.graph.concepts import concepts_of, find_concept
 from kg_api.graph.filters import RememberedFilters
-from kg_api.graph.similar import places_of
-from kg_api.graph.traversal import documents_of, quotes_of, statements_of
-from kg_api.schemas.concepts import Concept
+from kg_api.graph.library import find_source
+from kg_api.graph.relation_search import resolve_types
+from kg_api.graph.search import Filters, nearness_of_concepts
+from kg_api.graph.similar import places_of, vectors_of
+from kg_api.graph.traversal import (
+    Following,
+    concepts_within,
+    documents_of,
+    follow,
+    quotes_of,
+    stated_within,
+    statements_of,
+)
+from kg_api.schemas.base import ID_DIGITS, concept_name
+from kg_api.schemas.concepts import Concept, RelationshipSearch, nearest_labels
 from kg_api.schemas.constructive import (
     AnyNode,
     ConstructiveQuery,
-    DocumentFacts,
-    EdgeQuote,
+    Cut,
     ExpandStep,
     FilterStep,
     LimitStep,
     RankStep,
+    Reached,
     SeedStep,
     Step,
     StepReport,
@@ -46,94 +56,146 @@ from kg_api.schemas.constructive import (
     SubgraphEdge,
     SubgraphSource,
 )
-from kg_api.schemas.search import DescribedPlace
+from kg_api.schemas.filters import Clause
+from kg_api.schemas.search import Degradation, Place, SourceSearch
+from kg_api.schemas.vocabulary import (
+    MAX_ONTOLOGIES,
+    MAX_SUBGRAPH_EDGES,
+    MAX_SUBGRAPH_NODES,
+    CutReason,
+    EdgeDirection,
+    EdgeKind,
+    NodeKind,
+)
 from kg_api.search.notes import Stopwatch
 from kg_api.search.scope import choose
 from kg_api.search.service import SearchService
 from kg_api.spaces.registry import SpaceRegistry
-from kg_api.spaces.snapshot import snapshots_of
+from kg_api.spaces.snapshot import OntologySnapshot, snapshots_of
 from kg_api.wording import pluralize
 
-# What a query has built, read for the answer.
-
-MAX_WAYS = 3
-
-Quotes = Mapping[tuple[str, str], Sequence[EdgeQuote]]
-
-
-@dataclass(frozen=True, slots=True)
-class ReadNodes:
-    """What nodes are, by id; one that has gone meanwhile is missing."""
-
-    concepts: Mapping[str, Concept]
-    sources: Mapping[str, DescribedPlace]
-    documents: Mapping[str, DocumentFacts]
-
-    def __contains__(self, identity: str) -> bool:
-        return identity in self.concepts or identity in self.sources or identity in self.documents
-
-
-def present(graph: Graph, built: WorkingSet) -> tuple[list[AnyNode], list[SubgraphEdge]]:
-    """Nodes, the best first, and the edges between them with what proves them."""
-    read = _read(graph, built)
-    there = [node for node in built.ranked() if node.id in read]
-    edges = [edge for edge in built.edges.values() if all(end in read for end in edge.ends)]
-    statements = statements_of(graph, [each for edge in edges for each in edge.relation_ids[:MAX_WAYS]])
-    quotes = quotes_of(graph, read.sources) if any(edge.kind == "appears_in" for edge in edges) else {}
-    nodes = [_node(node, rank, read) for rank, node in enumerate(there, start=1)]
-    return nodes, [_edge(edge, statements, quotes) for edge in edges]
-
-
-def _read(graph: Graph, built: WorkingSet) -> ReadNodes:
-    sources = [node.id for node in built.of("passage", "image")]
-    documents = [node.id for node in built.of("document")]
-    return ReadNodes(
-        concepts_of(graph, (node.id for node in built.of("concept"))),
-        {place.source_id: place for place in places_of(graph, sources)} if sources else {},
-        documents_of(graph, documents) if documents else {},
-    )
-
-
-def _node(node: WorkingNode, rank: int, read: ReadNodes) -> AnyNode:
-    ways = node.ways
-    shared: dict[str, Any] = {
-        "id": node.id,
-        "rank": rank,
-        "score": node.score,
-        "similarity": node.similarity,
-        "reached": ways[:MAX_WAYS],
-        "more_reached": max(0, len(ways) - MAX_WAYS),
-    }
-    if node.kind == "concept":
-        return SubgraphConcept(kind="concept", concept=read.concepts[node.id], **shared)
-    if node.kind == "document":
-        return SubgraphDocument(kind="document", document=read.documents[node.id], **shared)
-    return SubgraphSource(kind=node.kind, source=read.sources[node.id], **shared)
-
-
-def _edge(edge: WorkingEdge, statements: Mapping[str, EdgeQuote], quotes: Quotes) -> SubgraphEdge:
-    said = [statements[each] for each in edge.relation_ids[:MAX_WAYS] if each in statements]
-    return SubgraphEdge(
-        kind=edge.kind,
-        subject=edge.subject,
-        type=edge.type,
-        object=edge.object,
-        steps=edge.steps,
-        sources=edge.support,
-        verified=edge.verified,
-        quotes=[*quotes.get((edge.subject, edge.object), ())] if edge.kind == "appears_in" else said,
-    )
-
-
-# A constructive query: its steps one after the other, and what they have built.
+MAX_WAYS: Final = 3
+FRONTIER: Final = 200
+"""Nodes that a hop follows edges from, the best ones."""
+CANDIDATES: Final = 50
+"""Hits among which the concepts are looked for that a phrase may mean."""
+MAX_REASONS: Final = 3
+"""Reasons for a degraded search that are shown if it found nothing."""
+DIGITS: Final = re.compile(rf"[0-9a-f]{{8,{ID_DIGITS}}}")
+"""An id, or a beginning of one."""
+TYPES: Final[dict[EdgeKind, str]] = {
+    "related_to": "related to",
+    "appears_in": "appears in",
+    "part_of": "part of",
+    "next_to": "next to",
+}
+SOURCES: Final[tuple[NodeKind, ...]] = ("passage", "image")
+OUT: Final[Collection[EdgeDirection]] = ("out", "both")
+IN: Final[Collection[EdgeDirection]] = ("in", "both")
+WAYS: Final[Sequence[tuple[EdgeKind, Any, tuple[NodeKind, ...], Collection[EdgeDirection]]]] = (
+    ("related_to", "concept", ("concept",), (*OUT, *IN)),
+    ("appears_in", "concept", ("concept",), OUT),
+    ("appears_in", "source", SOURCES, IN),
+    ("part_of", "source", SOURCES, OUT),
+    ("part_of", "document", ("document",), IN),
+    ("next_to", "source", SOURCES, (*OUT, *IN)),
+)
+"""Edges of a kind, from which nodes, and in which directions of a step they are followed."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Changed:
-    """What a step did to the number of nodes."""
+class _Narrowed:
+    """Which documents are meant; see `kg_api.search.scope.Narrowing`."""
 
-    added: int = 0
-    removed: int = 0
+    ontologies: Sequence[str] | None
+    documents: Sequence[str] | None
+    where: Sequence[Clause] | None
+
+
+@dataclass(slots=True)
+class _Progress:
+    """One query: its scope, what its steps have built, and what they left out."""
+
+    query: ConstructiveQuery
+    known: OntologySnapshot
+    """All ontologies."""
+    ontologies: frozenset[str]
+    """Existing ones that the query sees."""
+    filters: Filters
+    until: float
+    """The end of searching, by the monotonic clock."""
+    document_ids: frozenset[str] | None = None
+    """Those of `filters`."""
+    number: int = 0
+    """Of the present step."""
+    built: WorkingSet = field(default_factory=WorkingSet)
+    cut: list[Cut] = field(default_factory=list[Cut])
+    """By the present step."""
+    degraded: list[Degradation] = field(default_factory=list[Degradation])
+    unseen: list[str] = field(default_factory=list[str])
+    """Why there is nothing to search, or nothing was found."""
+    unfitting: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
+    """By the number of a filter that no document fits, why."""
+
+    @property
+    def is_late(self) -> bool:
+        return time.monotonic() > self.until
+
+    @property
+    def named(self) -> list[str] | None:
+        """The existing ontologies that the query names; None: it sees all."""
+        return None if self.query.ontologies is None else sorted(self.ontologies)
+
+    def note_cut(self, by: CutReason, effect: str, left_out: int | None = None) -> None:
+        self.cut.append(Cut(by=by, left_out=left_out, effect=effect))
+
+    def note_late(self, effect: str, error: TookTooLong | None = None) -> None:
+        """Note work that was not done: the query's time was up, or a statement took too long."""
+        over = f"the query's {self.query.seconds:g} s were over"
+        self.note_cut("time", f"{effect}: {over if error is None or self.is_late else error}")
+
+    def note_degraded(self, degraded: Iterable[Degradation]) -> None:
+        self.degraded += [each for each in degraded if each not in self.degraded]
+
+    def sees(self, node: WorkingNode) -> bool:
+        """Whether a node's ontology and document are in the query's scope."""
+        ids = self.document_ids
+        in_scope = ids is None or node.document_id is None or node.document_id in ids
+        return node.ontology in self.ontologies and in_scope
+
+    def add(self, nodes: Sequence[WorkingNode], limit: int) -> int:
+        """Add nodes, new ones up to a limit and as many as a subgraph may have; return how many are new."""
+        room = MAX_SUBGRAPH_NODES - len(self.built.nodes)
+        new = list(dict.fromkeys(each.id for each in nodes if each.id not in self.built.nodes))
+        taken = {*new[: min(limit, room)]}
+        for each in nodes:
+            if each.id in taken or each.id in self.built.nodes:
+                self.built.add(each)
+        left_out = len(new) - min(limit, room)
+        what = pluralize(left_out, "node")
+        if left_out > 0 and room < limit:
+            at_most = f"a subgraph has at most {MAX_SUBGRAPH_NODES}; put a limit step before"
+            self.note_cut("nodes", f"{what} left out: {at_most}", left_out)
+        elif left_out > 0:
+            effect = f"{what} left out, the farthest and least sure: the step brings at most {limit}"
+            self.note_cut("limit", effect, left_out)
+        return len(taken)
+
+    def connect(self, edge: WorkingEdge) -> bool:
+        """Add an edge if both of its nodes are there; False: there are too many edges."""
+        if not {*edge.ends} <= self.built.nodes.keys():
+            return True
+        if edge.key not in self.built.edges and len(self.built.edges) >= MAX_SUBGRAPH_EDGES:
+            return False
+        self.built.connect(edge)
+        return True
+
+    def seed(self, ids: Iterable[tuple[str, NodeKind, str, str | None]]) -> list[WorkingNode]:
+        """Make seeds of ids, kinds, ontologies and documents, in the order of their ranks."""
+        return [
+            WorkingNode(*each, reached=[Reached(step=self.number, hops=0, rank=rank)])
+            for rank, each in enumerate(ids, start=1)
+        ]
 
 
 class ConstructiveService:
@@ -148,18 +210,32 @@ class ConstructiveService:
         relationships: RelationshipSearcher,
     ) -> None:
         self._graph = graph
+        self._spaces = spaces
+        self._search = search
+        self._concepts = concepts
+        self._relationships = relationships
         self._plans = snapshots_of(graph)
         self._remembered = RememberedFilters(graph)
-        self._seeder = Seeder(graph, search, concepts, relationships)
-        self._expander = Expander(graph)
-        self._filter = NodeFilter(graph, self._remembered)
-        self._ranker = NodeRanker(graph, spaces)
+        self._steps: dict[str, Callable[[Any, _Progress], None]] = {
+            "seed": self._seed,
+            "expand": self._expand,
+            "filter": self._filter,
+            "rank": self._rank,
+            "limit": self._limit,
+        }
+        self._seeds: dict[str, Callable[[SeedStep, _Progress], None]] = {
+            "text": self._seed_by_text,
+            "concept": self._seed_by_concept,
+            "relationship": self._seed_by_relationship,
+            "source": self._seed_by_source,
+            "image": self._seed_by_source,
+        }
 
     def query(self, query: ConstructiveQuery) -> Subgraph:
-        """Do the steps, and give what they built. What was left out is told of each step.
+        """Run the steps and return the subgraph that they built, with what each step left out.
 
         Raises:
-            NotFound: a concept, a source, a document or an ontology that the query names is not there.
+            NotFound: a concept, a source, a document or an ontology that the query names does not exist.
             Conflict: several are called like one that it names.
             InvalidInput: a seed is of an ontology or a document that the query leaves out, or a condition is
                 of a field that no document has, and another one is called nearly so.
@@ -168,88 +244,429 @@ class ConstructiveService:
         """
         until = time.monotonic() + query.seconds
         with limit_time(until + SEARCH_SECONDS):
-            return self._build(query, until)
-
-    def _build(self, query: ConstructiveQuery, until: float) -> Subgraph:
-        watch = Stopwatch("constructive")
-        with watch.stage("scope"):
-            progress = self._begin(query, until)
-        with watch.stage("steps"):
-            reports = [self._report(step, at, progress) for at, step in enumerate(query.steps, start=1)]
-        with watch.stage("present"):
-            nodes, edges = present(self._graph, progress.built)
+            watch = Stopwatch("constructive")
+            with watch.stage("scope"):
+                progress = self._begin(query, until)
+            with watch.stage("steps"):
+                reports = [self._run(step, at, progress) for at, step in enumerate(query.steps, start=1)]
+            with watch.stage("present"):
+                nodes, edges = _present(self._graph, progress.built)
         return Subgraph(
             nodes=nodes,
             edges=edges,
             steps=reports,
-            note=None if nodes else _why_nothing(reports, progress),
+            note=None if nodes else _explain_nothing(reports, progress),
             degraded=progress.degraded,
             timings_ms=watch.milliseconds(),
         )
 
-    def _begin(self, query: ConstructiveQuery, until: float) -> QueryProgress:
+    def _begin(self, query: ConstructiveQuery, until: float) -> _Progress:
         known = self._plans.known(query.ontologies or (), new_too=query.ontologies is None)
         known.require_known(query.ontologies)
         there = known.there(query.ontologies)
-        asked = Narrowed(query.ontologies, query.documents, query.where)
+        asked = _Narrowed(query.ontologies, query.documents, query.where)
         chosen = choose(self._graph, self._remembered, asked, there, whole_documents=True)
         ids = chosen.filters.document_ids
         within = None if ids is None else frozenset(ids)
-        progress = QueryProgress(query, known, frozenset(there), chosen.filters, until, within)
+        progress = _Progress(query, known, frozenset(there), chosen.filters, until, within)
         progress.note_degraded(chosen.notes)
         progress.unseen += [] if ids or ids is None else [each.effect for each in chosen.notes]
         return progress
 
-    def _report(self, step: Step, number: int, progress: QueryProgress) -> StepReport:
+    def _run(self, step: Step, number: int, progress: _Progress) -> StepReport:
         started = time.monotonic()
-        progress.cut = []
-        changed = self._do(step, number, progress)
+        progress.number, progress.cut = number, []
+        before = {*progress.built.nodes}
+        self._steps[step.step](step, progress)
+        after = progress.built.nodes.keys()
         return StepReport(
             number=number,
             step=step.step,
-            added=changed.added,
-            removed=changed.removed,
-            nodes=len(progress.built.nodes),
+            added=len(after - before),
+            removed=len(before - after),
+            nodes=len(after),
             edges=len(progress.built.edges),
             cut=progress.cut,
             milliseconds=1000 * (time.monotonic() - started),
         )
 
-    def _do(self, step: Step, number: int, progress: QueryProgress) -> _Changed:
-        match step:
-            case SeedStep() | ExpandStep():
-                # Search or follow, as long as there is time
-                if step.step == "seed" and number > 1 and progress.is_late:
-                    progress.note_late("not searched")
-                    return _Changed()
-                before = len(progress.built.nodes)
-                try:
-                    with limit_time(progress.until):
-                        if step.step == "seed":
-                            self._seeder.seed(step, number, progress)
-                        else:
-                            self._expander.expand(step, number, progress)
-                except TookTooLong as error:
-                    progress.note_late(
-                        "not searched to its end" if step.step == "seed" else "not followed", error
-                    )
-                return _Changed(added=len(progress.built.nodes) - before)
-            case FilterStep():
-                return _Changed(removed=self._filter.filter(step, number, progress))
-            case RankStep():
-                self._rank(step, progress)
-                return _Changed()
-            case LimitStep():
-                return _Changed(removed=keep_best(step, progress))
+    # Seeds: found by the searches there are.
 
-    def _rank(self, step: RankStep, progress: QueryProgress) -> None:
+    def _seed(self, step: SeedStep, progress: _Progress) -> None:
+        if progress.number > 1 and progress.is_late:
+            progress.note_late("not searched")
+            return
         try:
-            self._ranker.rank(step, progress)
+            with limit_time(progress.until):
+                self._seeds[step.by](step, progress)
+        except TookTooLong as error:
+            progress.note_late("not searched to its end", error)
+
+    def _seed_by_text(self, step: SeedStep, progress: _Progress) -> None:
+        query = progress.query
+        found = self._search.search(
+            SourceSearch(
+                query_text=step.value,
+                ontology=query.ontology,
+                documents=query.documents,
+                where=[*(query.where or ()), *(step.where or ())] or None,
+                kinds=step.kinds,
+                mode=step.mode,
+                limit=step.limit,
+            )
+        )
+        progress.note_degraded(found.degraded)
+        if found.note:
+            progress.note_degraded([Degradation(part="query", effect=found.note)])
+        if not found.sources:
+            progress.unseen += [each.effect for each in found.degraded if each.part == "query"]
+        progress.add(progress.seed(map(_identify, found.sources)), step.limit)
+
+    def _seed_by_concept(self, step: SeedStep, progress: _Progress) -> None:
+        found, is_phrase = self._find_concepts(step, progress)
+        ids = progress.filters.document_ids
+        within = None
+        if ids is not None:
+            within = self._appearing_in([each.concept_id for each in found], ids, progress)
+        seen = [each for each in found if within is None or each.concept_id in within]
+        taken = [each for each in seen if each.ontology in progress.ontologies]
+        if not taken:
+            raise _not_seen(step.value, found[0].ontology, progress)
+        if is_phrase:
+            some = taken[: step.limit]
+            what, labels = pluralize(len(some), "concept"), ", ".join(repr(each.label) for each in some)
+            effect = f"no concept is called {step.value!r}; taken for it: {what} that it fits, {labels}"
+            progress.note_degraded([Degradation(part="concepts", effect=effect)])
+        kind: NodeKind = "concept"
+        seeds = progress.seed((each.concept_id, kind, each.ontology, None) for each in taken)
+        progress.add(seeds, step.limit)
+
+    def _find_concepts(self, step: SeedStep, progress: _Progress) -> tuple[Sequence[Concept], bool]:
+        """Find the concept of an id, else those of the name, else those also called so, else fitting ones.
+
+        Returns:
+            The concepts, at least one, and whether they only fit.
+
+        Raises:
+            NotFound: no concept has the id, or none fits.
+            Conflict: several ids begin so.
+        """
+        if DIGITS.fullmatch(step.value):
+            try:
+                return [find_concept(self._graph, step.value)], False
+            except NotFound:
+                if ID.fullmatch(step.value):
+                    raise
+        found = self._concepts.search(step.value, progress.named, max(CANDIDATES, step.limit))
+        also_called = [each for each in found.concepts if each.fits == "name"]
+        name = concept_name(step.value)
+        called = [each for each in also_called if concept_name(each.label) == name] or also_called
+        taken = called or [each for each in found.concepts if each.fits]
+        if not taken:
+            why = "".join(f"; {each.effect}" for each in found.degraded[:MAX_REASONS])
+            raise NotFound(
+                f"no concept fits {step.value!r}{nearest_labels(found.concepts)}; begin with a seed by "
+                f"'text', or look for one with `kg concept search`{why}"
+            )
+        return taken, not called
+
+    def _seed_by_relationship(self, step: SeedStep, progress: _Progress) -> None:
+        within, ids = progress.named, progress.filters.document_ids
+        if within is not None and len(within) > MAX_ONTOLOGIES:
+            effect = (
+                f"relationships were looked for in the first {MAX_ONTOLOGIES} of {len(within)} ontologies"
+            )
+            progress.note_degraded([Degradation(part="concepts", effect=effect)])
+        asked = RelationshipSearch(
+            query_text=step.value,
+            ontologies=within and within[:MAX_ONTOLOGIES],
+            limit=step.limit,
+        )
+        found = self._relationships.search(asked, progress.document_ids)
+        progress.note_degraded(found.degraded)
+        ontologies = dict[str, str]()
+        edges = list[WorkingEdge]()
+        for hit in found.relationships:
+            subject, target = hit.subject.concept_id, hit.object.concept_id
+            ontologies |= {subject: hit.ontology, target: hit.ontology}
+            key, said = concept_name(hit.type), tuple(each.relation_id for each in hit.evidence)
+            own = [progress.number]
+            edges.append(
+                WorkingEdge("related_to", subject, target, hit.type, key, hit.sources, said, steps=own)
+            )
+        if ids is not None:
+            edges = self._stated_by(edges, ids, progress)
+        nodes = [
+            WorkingNode(
+                end, "concept", ontologies[end], None, [Reached(step=progress.number, hops=0, rank=rank)]
+            )
+            for rank, edge in enumerate(edges[: step.limit], start=1)
+            for end in edge.ends
+        ]
+        progress.add(nodes, 2 * step.limit)
+        for edge in edges[: step.limit]:
+            progress.connect(edge)
+
+    def _seed_by_source(self, step: SeedStep, progress: _Progress) -> None:
+        place = find_source(self._graph, step.value)
+        if step.by == "image" and place.kind != "image":
+            raise InvalidInput(
+                f"step {progress.number}: {step.value!r} is a passage, no picture: seed it by 'source'"
+            )
+        (node,) = progress.seed([_identify(place)])
+        if not progress.sees(node):
+            raise _not_seen(step.value, node.ontology, progress)
+        progress.add([node], 1)
+
+    # Expanding: edges are followed from all nodes, hop by hop.
+
+    def _expand(self, step: ExpandStep, progress: _Progress) -> None:
+        try:
+            with limit_time(progress.until):
+                self._follow_hops(step, progress)
+        except TookTooLong as error:
+            progress.note_late("not followed", error)
+
+    def _follow_hops(self, step: ExpandStep, progress: _Progress) -> None:
+        built, added = progress.built, 0
+        types = resolve_types(self._graph, sorted(progress.ontologies), step.types)
+        if types.unknown:
+            progress.note_degraded([Degradation(part="concepts", effect=types.unknown)])
+        ids = progress.filters.document_ids
+        keys = None if types.keys is None else list(types.keys)
+        how = Following(step.direction, step.fan_out, keys, None if ids is None else list(ids))
+        frontier = built.ranked()
+        for hop in range(step.hops):
+            if not frontier:
+                break
+            if progress.is_late:
+                progress.note_late(f"{hop} of {pluralize(step.hops, 'hop')} followed")
+                break
+            before, cuts = frozenset(built.nodes), len(progress.cut)
+            if further := len(frontier) - FRONTIER if len(frontier) > FRONTIER else 0:
+                only = f"edges were followed from the best {FRONTIER} nodes only"
+                progress.note_cut("frontier", f"{only}, not from {further} further ones", further)
+            added += self._follow_hop(step, how, frontier[:FRONTIER], step.limit - added, progress)
+            if step.hops > 1:
+                progress.cut[cuts:] = [
+                    each.model_copy(update={"effect": f"hop {hop + 1}: {each.effect}"})
+                    for each in progress.cut[cuts:]
+                ]
+            frontier = built.ranked(node for node in built.nodes.values() if node.id not in before)
+
+    def _follow_hop(  # noqa: C901 - one loop over edges
+        self,
+        step: ExpandStep,
+        how: Following,
+        frontier: Sequence[WorkingNode],
+        limit: int,
+        progress: _Progress,
+    ) -> int:
+        """Add the neighbours in turns, the first neighbour of each node first; return how many are new."""
+        found = list[tuple[int, WorkingNode, WorkingEdge]]()
+        left_out, hubs = 0, set[str]()
+        try:
+            for kind, start, kinds, directions in WAYS:
+                starts = {node.id: node for node in frontier if node.kind in kinds}
+                if kind not in step.along or step.direction not in directions or not starts:
+                    continue
+                for identity, around in follow(self._graph, kind, start, list(starts), how).items():
+                    left_out += around.left_out
+                    if around.hub:
+                        hubs.add(identity)
+                    hops = starts[identity].best.hops + 1
+                    for place, each in enumerate(around.found, start=1):
+                        way = Reached(step=progress.number, hops=hops, along=kind, via=identity, rank=place)
+                        node = WorkingNode(each.id, each.kind, each.ontology, each.document_id, [way])
+                        if progress.sees(node):
+                            ends = (identity, each.id) if each.outgoing else (each.id, identity)
+                            said = (each.type or TYPES[kind], each.type_key, each.support, each.relation_ids)
+                            edge = WorkingEdge(kind, *ends, *said, each.verified, [progress.number])
+                            found.append((place, node, edge))
+        except TookTooLong as error:
+            progress.note_late("not all edges followed", error)
+        if left_out:
+            what = f"{pluralize(left_out, 'edge')} not followed"
+            progress.note_cut(
+                "fan_out", f"{what}: from one node at most {step.fan_out} of a kind are", left_out
+            )
+        if hubs:
+            what = f"{pluralize(len(hubs), 'node')} with so many edges that not all were looked at"
+            progress.note_cut("hub", f"{what}: there may be better ones")
+        found.sort(key=lambda each: each[0])
+        nodes = [node for _, node, edge in found if edge.key not in progress.built.edges]
+        ranks = dict[str, int]()  # the same for each way to a node
+        for node in nodes:
+            rank = ranks.setdefault(node.id, len(ranks) + 1)
+            node.reached = [each.model_copy(update={"rank": rank}) for each in node.reached]
+        added = progress.add(nodes, limit)
+        too_many = sum(not progress.connect(edge) for _, _, edge in found)
+        if too_many:
+            what = f"{pluralize(too_many, 'edge')} left out"
+            progress.note_cut("edges", f"{what}: a subgraph has at most {MAX_SUBGRAPH_EDGES}", too_many)
+        return added
+
+    # Filters and limits.
+
+    def _filter(self, step: FilterStep, progress: _Progress) -> None:
+        """Keep nodes of some kinds and documents, and relationships that these documents state.
+
+        Raises:
+            InvalidInput: a condition is of a field that no document has, and another one is called nearly so.
+            Conflict: several documents' ids begin with digits that are named.
+        """
+        built, removed = progress.built, 0
+        ids: Sequence[str] | None = None
+        if step.where or step.documents is not None:
+            asked = _Narrowed(progress.query.ontologies, step.documents, step.where)
+            there = sorted(progress.ontologies)
+            chosen = choose(self._graph, self._remembered, asked, there, whole_documents=True)
+            progress.note_degraded(chosen.notes)
+            if not chosen.filters.document_ids:
+                progress.unfitting[progress.number] = [each.effect for each in chosen.notes]
+            seen = progress.document_ids
+            ids = [each for each in chosen.filters.document_ids or [] if seen is None or each in seen]
+        if step.kinds is not None:
+            removed += built.keep(lambda node: node.kind in (step.kinds or ()))
+        if ids is not None:
+            within = self._appearing_in([node.id for node in built.of("concept")], ids, progress)
+            wanted = {*ids}
+            removed += built.keep(
+                lambda node: node.id in within if node.kind == "concept" else node.document_id in wanted
+            )
+            stated = [edge for edge in built.edges.values() if edge.kind == "related_to"]
+            kept = {edge.key: edge for edge in self._stated_by(stated, ids, progress)}
+            built.edges = {
+                key: kept.get(key, edge)
+                for key, edge in built.edges.items()
+                if edge.kind != "related_to" or key in kept
+            }
+        if removed:
+            effect = f"{pluralize(removed, 'node')} left out that the filter does not fit"
+            progress.note_cut("filter", effect, removed)
+
+    def _limit(self, step: LimitStep, progress: _Progress) -> None:
+        built = progress.built
+        counted = built.of(*step.kinds) if step.kinds else built.ranked()
+        removed = built.remove({node.id for node in counted[step.nodes :]})
+        if removed:
+            what = pluralize(removed, "node")
+            progress.note_cut("limit", f"{what} left out behind the best {step.nodes}", removed)
+
+    def _appearing_in(
+        self, concept_ids: Sequence[str], ids: Sequence[str], progress: _Progress
+    ) -> Collection[str]:
+        """Return those of some concepts that appear in some documents."""
+        if not concept_ids or not ids:
+            return ()
+        found, unknown = concepts_within(self._graph, concept_ids, ids)
+        _note_unproven("concept", unknown, progress)
+        return found
+
+    def _stated_by(
+        self, edges: Sequence[WorkingEdge], ids: Sequence[str], progress: _Progress
+    ) -> list[WorkingEdge]:
+        """Return the relationships that some documents state, with what these state of them."""
+        if not edges or not ids:
+            return []
+        triples = [(edge.subject, edge.type_key, edge.object) for edge in edges]
+        within, unknown = stated_within(self._graph, triples, ids)
+        _note_unproven("relationship", unknown, progress)
+        kept = ((edge, within.get(each)) for edge, each in zip(edges, triples, strict=True))
+        return [replace(edge, support=each[0], relation_ids=each[1]) for edge, each in kept if each]
+
+    # Orders: by similarity to a text, by PageRank, by connections.
+
+    def _rank(self, step: RankStep, progress: _Progress) -> None:
+        built = progress.built
+        try:
+            if not built.nodes:
+                scores: Mapping[str, float] = {}
+            elif step.by == "text":
+                scores = self._score_by_text(step, progress)
+            else:
+                scores = pagerank(built) if step.by == "pagerank" else connections(built)
+            built.rank(scores)
         except TookTooLong as error:
             progress.note_late("not ranked, the order is the one before", error)
 
+    def _score_by_text(self, step: RankStep, progress: _Progress) -> Mapping[str, float]:
+        built = progress.built
+        text = step.text or progress.query.text or ""
+        asked = question(text, sorted(progress.ontologies), progress.known, self._spaces)
+        words = "concepts were searched by words only", "what is like it could not be told"
+        progress.note_degraded(
+            each.model_copy(update={"effect": each.effect.replace(*words)}) for each in asked.degraded
+        )
+        near = self._find_cosines(asked, progress)
+        for node in built.nodes.values():
+            node.similarity = near.get(node.id)
+        without = {node.ontology for node in built.of("concept") if node.id not in near}
+        if asked.meanings and without:
+            progress.note_degraded(start_embedding(self._graph, progress.known, sorted(without)))
+        # Cosines of two spaces or kinds cannot be compared, so that ranks within each count.
+        spaces = {name: each.space.slug for each in asked.meanings for name in each.ontologies}
+        groups: defaultdict[tuple[str, bool], list[WorkingNode]] = defaultdict(list)
+        for node in built.nodes.values():
+            if node.id in near:
+                groups[spaces[node.ontology], node.kind == "concept"].append(node)
+        scores = dict[str, float]()
+        for group in groups.values():
+            group.sort(key=lambda node: (-near[node.id], node.id))
+            scores |= reciprocal_rank_fusion([[node.id for node in group]])
+        best = dict[str, float]()  # a document is as near as its best source
+        for node in built.of("passage", "image"):
+            if node.document_id is not None and node.id in scores:
+                best[node.document_id] = max(scores[node.id], best.get(node.document_id, 0.0))
+        scores |= {node.id: best[node.id] for node in built.of("document") if node.id in best}
+        behind = len(built.nodes.keys() - scores.keys())
+        if behind:
+            what = pluralize(behind, "node")
+            effect = f"{what} without a vector, or a document without a source here, come behind all others"
+            progress.note_degraded([Degradation(part="vectors", effect=effect)])
+        return scores
 
-def _why_nothing(reports: list[StepReport], progress: QueryProgress) -> str:
+    def _find_cosines(self, asked: ConceptQuery, progress: _Progress) -> dict[str, float]:
+        """Return by id the cosine of text and node, for nodes with a vector."""
+        built = progress.built
+        concepts = [node.id for node in built.of("concept")]
+        near = dict(nearness_of_concepts(self._graph, concepts, asked.meanings)) if concepts else {}
+        sources = {node.id: node for node in built.of(*SOURCES)}
+        by_ontology = {name: each.vector for each in asked.meanings for name in each.ontologies}
+        found = vectors_of(self._graph, list(sources), progress.known.answering, progress.known.new)
+        for identity, parts in found.items():
+            vector = by_ontology.get(sources[identity].ontology)
+            if vector is not None and parts:
+                near[identity] = max(float(part.vector @ vector) for part in parts)
+        return near
+
+
+def _identify(place: Place) -> tuple[str, NodeKind, str, str]:
+    return place.source_id, place.kind, place.ontology, place.document_id
+
+
+def _note_unproven(what: str, number: int, progress: _Progress) -> None:
+    if number:
+        effect = (
+            f"{pluralize(number, what)} left out that may fit: they have so much evidence, and the documents "
+            "so many sources, that not all of it was looked at; name fewer documents"
+        )
+        progress.note_cut("hub", effect, number)
+
+
+def _not_seen(value: str, ontology: str, progress: _Progress) -> InvalidInput:
+    """The error that the query's own filters leave out a seed that it names."""
+    if ontology not in progress.ontologies:
+        told = f"is in the ontology {ontology!r}, which the query does not see: name it in ontology"
+    elif progress.cut:
+        told = f"was not found in the documents that the query sees: {progress.cut[-1].effect}"
+    else:
+        why = "; ".join(progress.unseen) or "change its documents or where"
+        told = f"is in no document that the query sees: {why}"
+    return InvalidInput(f"{value!r} {told}")
+
+
+def _explain_nothing(reports: list[StepReport], progress: _Progress) -> str:
     emptied = next((each for each in reports if each.removed and not each.nodes), None)
     if emptied is None and any(cut.by == "time" for each in reports for cut in each.cut):
         return "the time was up before a seed was found: give it more seconds, or ask for less"
@@ -259,3 +676,51 @@ def _why_nothing(reports: list[StepReport], progress: QueryProgress) -> str:
     before = pluralize(emptied.removed, "node")
     why = "; ".join(progress.unfitting.get(emptied.number, ())) or "ask it for less, or leave it out"
     return f"step {emptied.number} ({emptied.step}) left nothing of {before}: {why}"
+
+
+def _present(graph: Graph, built: WorkingSet) -> tuple[list[AnyNode], list[SubgraphEdge]]:
+    """Read the nodes, the best first, and the edges between them with their evidence."""
+    ids = [node.id for node in built.of(*SOURCES)]
+    documents = [node.id for node in built.of("document")]
+    concepts = concepts_of(graph, (node.id for node in built.of("concept")))
+    sources = {place.source_id: place for place in places_of(graph, ids)} if ids else {}
+    known = documents_of(graph, documents) if documents else {}
+    nodes = list[AnyNode]()
+    there = set[str]()
+    for node in built.ranked():
+        ways = node.ways
+        shared: dict[str, Any] = {
+            "id": node.id,
+            "rank": len(nodes) + 1,
+            "score": node.score,
+            "similarity": node.similarity,
+            "reached": ways[:MAX_WAYS],
+            "more_reached": max(0, len(ways) - MAX_WAYS),
+        }
+        if node.id in concepts:
+            nodes.append(SubgraphConcept(kind="concept", concept=concepts[node.id], **shared))
+        elif node.id in known:
+            nodes.append(SubgraphDocument(kind="document", document=known[node.id], **shared))
+        elif node.id in sources and node.kind in SOURCES:
+            nodes.append(SubgraphSource(kind=node.kind, source=sources[node.id], **shared))
+        else:
+            continue  # it was deleted during the query
+        there.add(node.id)
+    edges = [edge for edge in built.edges.values() if there.issuperset(edge.ends)]
+    statements = statements_of(graph, [each for edge in edges for each in edge.relation_ids[:MAX_WAYS]])
+    quotes = quotes_of(graph, sources) if any(edge.kind == "appears_in" for edge in edges) else {}
+    return nodes, [
+        SubgraphEdge(
+            kind=edge.kind,
+            subject=edge.subject,
+            type=edge.type,
+            object=edge.object,
+            steps=edge.steps,
+            sources=edge.support,
+            verified=edge.verified,
+            quotes=[*quotes.get(edge.ends, ())]
+            if edge.kind == "appears_in"
+            else [statements[each] for each in edge.relation_ids[:MAX_WAYS] if each in statements],
+        )
+        for edge in edges
+    ]

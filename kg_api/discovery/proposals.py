@@ -5,18 +5,16 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
 import regex
-import structlog
 
 from kg_api.errors import NotFound
 from kg_api.extraction.language import zipf
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_vectors import near_concepts
-from kg_api.graph.concepts import Text
 from kg_api.graph.jobs import (
     CONCEPT_EMBEDDING,
     EXTRACTION,
@@ -56,8 +54,8 @@ from kg_api.graph.proposals import (
     write_proposals,
 )
 from kg_api.graph.reach import reaches
-from kg_api.graph.search import chunk_texts
-from kg_api.graph.similar import NearSource, SimilarityQuery, VectorPart, nearest, places_of, vectors_of
+from kg_api.graph.search import ChunkText, chunk_texts
+from kg_api.graph.similar import SimilarityQuery, VectorPart, nearest, places_of, vectors_of
 from kg_api.graph.spaces import Space
 from kg_api.graph.vectors import BEGINNING
 from kg_api.jobs.runner import JobRun
@@ -289,99 +287,130 @@ def mark_of(used: UsedProposals, space: Space) -> str:
     return digest("proposals", str(VERSION), space.key, space.fingerprint, repr(sorted(judged.items())))
 
 
-# A link that is proposed, with its score and its reason. Pure.
+# Links of sources or concepts of different documents that are near to each other and not connected.
 
-
-def new_proposal(
-    kind: ProposalKind,
-    ends: tuple[LinkEnd, LinkEnd],
-    texts: tuple[str, str],
-    *,
-    similarity: float,
-    contrast: float,
-    space: Space,
-    used: UsedProposals,
-) -> NewProposal:
-    """Propose a link.
-
-    Args:
-        kind: of what is linked.
-        ends: both.
-        texts: what both say.
-        similarity: cosine of the two.
-        contrast: by how much that is over their cosines with what else is near.
-        space: whose vectors were compared.
-        used: how links are proposed.
-    """
-    shared = shared_words(*texts)
-    within, hops = used.neighbours, used.hops
-    reason = reason_of(kind, similarity, within=within, hops=hops, contrast=contrast, shared=shared)
-    return NewProposal(kind, *ends, score=score_of(contrast, space), similarity=similarity, reason=reason)
-
-
-# Links that may be between concepts of different documents.
-
+MAX_PARTS: Final = 4
+"""Chunks of one source that are compared, from its beginning."""
+PASSAGES: Final = KEPT + 2
+"""Asked of the index for each vector: several may be of one source."""
 ANY_COSINE: Final = -2.0
 """However far it is: what else is near tells what stands out."""
 
 
-@dataclass(slots=True)
-class _Seen:
-    texts: dict[str, Text] = field(default_factory=dict[str, Text])
-    hashes: dict[str, str] = field(default_factory=dict[str, str])
-    near: dict[str, list[Near]] = field(default_factory=dict[str, list[Near]])
+class LinkSearch:
+    """Looks for links of nodes of one kind in an ontology, by their vectors in one space."""
 
-
-class ConceptLinks:
-    """Looks for links of concepts of an ontology, as one space has their vectors."""
-
-    def __init__(self, graph: Graph, ontology: str, space: Space, used: UsedProposals) -> None:
+    def __init__(
+        self, graph: Graph, kind: ProposalKind, ontology: str, space: Space, used: UsedProposals
+    ) -> None:
         self._graph = graph
+        self._kind: ProposalKind = kind
         self._ontology = ontology
         self._space = space
         self._used = used
+        is_source = kind == "source"
+        self._least = used.min_similarity if is_source else used.min_concept_similarity
+        self._min_contrast = used.min_contrast if is_source else used.min_concept_contrast
 
     def propose(self, due: Sequence[DueNode]) -> list[NewProposal]:
-        """What may be linked to some concepts."""
-        asked, seen, least = [each.id for each in due], _Seen(), self._used.min_concept_similarity
-        self._look(asked, seen)
-        self._look(candidates(asked, seen.near, self._used.neighbours, least), seen)
-        pairs = [
-            (own, near)
-            for own, near in mutual_pairs(asked, seen.near, self._used.neighbours, least)
-            if contrast_of(own, near, seen.near) >= self._used.min_concept_contrast
-        ]
-        apart = self._apart([(own, near.id) for own, near in pairs])
-        return [self._proposal(own, near, seen) for own, near in pairs if (own, near.id) in apart]
+        """Return the links to propose for some nodes."""
+        self._near = dict[str, list[Near]]()
+        self._texts = dict[str, str]()
+        self._hashes = dict[str, str]()
+        self._places = dict[str, Place]()
+        self._parts = dict[str, list[VectorPart]]()
+        look = self._look_at_sources if self._kind == "source" else self._look_at_concepts
+        asked, within = [each.id for each in due], self._used.neighbours
+        look(asked)
+        if further := candidates(asked, self._near, within, self._least):
+            look(further)
+        contrasts = dict[Pair, float]()
+        found = dict[Pair, Near]()
+        for own, near in mutual_pairs(asked, self._near, within, self._least):
+            contrast = contrast_of(own, near, self._near)
+            if contrast >= self._min_contrast and self._is_worth_reading(own, near.id):
+                contrasts[own, near.id], found[own, near.id] = contrast, near
+        if not found:
+            return []
+        apart_of = sources_apart if self._kind == "source" else concepts_apart
+        apart = apart_of(self._graph, list(found), hops=self._used.hops, most_sources=MAX_SOURCES)
+        chosen = {pair: near for pair, near in found.items() if pair in apart}
+        chunks = [each for pair, near in chosen.items() for each in self._chunks(pair[0], near)]
+        texts = chunk_texts(self._graph, [each for each in chunks if each]) if any(chunks) else {}
+        proposals = list[NewProposal]()
+        for (own, other), near in chosen.items():
+            first, second = (
+                self._end(each, texts.get(chunk or ""))
+                for each, chunk in zip((own, other), self._chunks(own, near), strict=True)
+            )
+            contrast = contrasts[own, other]
+            reason = reason_of(
+                self._kind,
+                near.similarity,
+                within=within,
+                hops=self._used.hops,
+                contrast=contrast,
+                shared=shared_words(self._texts[own], self._texts[other]),
+            )
+            score = score_of(contrast, self._space)
+            proposals.append(NewProposal(self._kind, first, second, score, near.similarity, reason))
+        return proposals
 
-    def _look(self, ids: Sequence[str], seen: _Seen) -> None:
-        if not ids:
-            return
-        space, ontology = self._space, self._ontology
-        for each in near_concepts(self._graph, space, ontology, ids, KEPT, least=ANY_COSINE):
+    def _look_at_concepts(self, ids: Sequence[str]) -> None:
+        for each in near_concepts(self._graph, self._space, self._ontology, ids, KEPT, least=ANY_COSINE):
             own, other = each.ids
-            seen.texts |= zip(each.ids, each.texts, strict=True)
-            seen.hashes |= zip(each.ids, each.text_hashes, strict=True)
-            seen.near.setdefault(own, []).append(Near(other, each.cosine))
+            said = (" ".join((text.label, *text.terms)) for text in each.texts)
+            self._texts |= zip(each.ids, said, strict=True)
+            self._hashes |= zip(each.ids, each.text_hashes, strict=True)
+            self._near.setdefault(own, []).append(Near(other, each.cosine))
 
-    def _apart(self, pairs: Sequence[Pair]) -> dict[Pair, tuple[int, int]]:
-        if not pairs:
-            return {}
-        return concepts_apart(self._graph, pairs, hops=self._used.hops, most_sources=MAX_SOURCES)
+    def _look_at_sources(self, ids: Sequence[str]) -> None:
+        """Find the nearest sources; an image, or a source without a vector, has nothing near."""
+        places = {each.source_id: each for each in places_of(self._graph, ids) if each.kind == "passage"}
+        parts = vectors_of(self._graph, list(places), {self._ontology: self._space}, self._space)
+        known = [each for each in places if parts.get(each)]
+        asked = [SimilarityQuery(places[each], parts[each][:MAX_PARTS]) for each in known]
+        found = nearest(self._graph, asked, self._space, [self._ontology], PASSAGES)[0] if asked else []
+        self._parts |= parts
+        self._places |= {each.place.source_id: each.place for each in found} | places
+        self._texts |= {each: place.full_text for each, place in self._places.items()}
+        best: dict[str, dict[str, Near]] = {own: {} for own in known}
+        for each in sorted(found, key=lambda near: -near.similarity):  # the nearest passage of each source
+            near = Near(each.place.source_id, each.similarity, each.part, each.chunk_id)
+            best[known[each.asked]].setdefault(near.id, near)
+        self._near |= {own: list(near.values())[:KEPT] for own, near in best.items()}
 
-    def _proposal(self, own: str, near: Near, seen: _Seen) -> NewProposal:
-        ends, texts = (own, near.id), (seen.texts[own], seen.texts[near.id])
-        first, second = (LinkEnd(each, seen.hashes[each]) for each in ends)
-        one, other = (" ".join((text.label, *text.terms)) for text in texts)
-        return new_proposal(
-            "concept",
-            (first, second),
-            (one, other),
-            similarity=near.similarity,
-            contrast=contrast_of(own, near, seen.near),
-            space=self._space,
-            used=self._used,
+    def _is_worth_reading(self, own: str, other: str) -> bool:
+        """Whether two sources are prose, neither a copy of the other nor repeated by many documents."""
+        if self._kind == "concept":
+            return True
+        texts = self._texts[own], self._texts[other]
+        if not all(map(says_enough, texts)) or is_copy(*texts):
+            return False
+        around = (
+            (_place_text(self._places[end]), [_place_text(self._places[each.id]) for each in self._near[end]])
+            for end in (own, other)
         )
+        return not any(is_repeated(*each) for each in around)
+
+    def _chunks(self, own: str, near: Near) -> tuple[str | None, str | None]:
+        """Return the chunks of two sources that are nearest to each other."""
+        return (self._parts[own][near.part].chunk_id if own in self._parts else None), near.chunk_id
+
+    def _end(self, identity: str, chunk: ChunkText | None) -> LinkEnd:
+        place = self._places.get(identity)
+        if place is None:
+            return LinkEnd(identity, self._hashes[identity])
+        end = LinkEnd(identity, content_hash(place.full_text))
+        if chunk is None:
+            return end
+        # A chunk that reaches beyond its source is quoted as far as the source goes.
+        first, last = (min(max(at - place.start, 0), len(place.full_text)) for at in (chunk.start, chunk.end))
+        return replace(end, start=first, end=last) if first < last else end
+
+
+def _place_text(place: Place) -> PlacedText:
+    return PlacedText(place.document_id, place.heading, place.full_text)
 
 
 # Asking for links to be looked for: because something is due, or by a person.
@@ -658,145 +687,11 @@ def _left_out(dropped: int) -> str:
     )
 
 
-# Links that may be between sources of different documents.
-
-MAX_PARTS: Final = 4
-"""Chunks of one source that are compared, from its beginning."""
-PASSAGES: Final = KEPT + 2
-"""Asked of the index for each vector: several may be of one source."""
-
-
-@dataclass(slots=True)
-class _SourcesSeen:
-    """What is known of a batch and of what is near to it."""
-
-    places: dict[str, Place]
-    parts: dict[str, list[VectorPart]]
-    near: dict[str, list[Near]]
-
-
-class SourceLinks:
-    """Looks for links of sources of an ontology, as one space has their vectors."""
-
-    def __init__(self, graph: Graph, ontology: str, space: Space, used: UsedProposals) -> None:
-        self._graph = graph
-        self._ontology = ontology
-        self._space = space
-        self._used = used
-
-    def propose(self, due: Sequence[DueNode]) -> list[NewProposal]:
-        """What may be linked to some sources."""
-        asked = [each.id for each in due]
-        seen = _SourcesSeen({}, {}, {})
-        self._look(asked, seen)
-        self._look(candidates(asked, seen.near, self._used.neighbours, self._used.min_similarity), seen)
-        pairs = [
-            (own, near)
-            for own, near in mutual_pairs(asked, seen.near, self._used.neighbours, self._used.min_similarity)
-            if contrast_of(own, near, seen.near) >= self._used.min_contrast
-            and self._says_something(own, near.id, seen)
-        ]
-        apart = self._apart([(own, near.id) for own, near in pairs])
-        chosen = [(own, near) for own, near in pairs if (own, near.id) in apart]
-        chunks = {own: seen.parts[own][near.part].chunk_id for own, near in chosen}
-        wanted = [each for own, near in chosen for each in (chunks[own], near.chunk_id) if each]
-        texts = chunk_texts(self._graph, wanted) if wanted else {}
-        spans = {identity: (text.start, text.end) for identity, text in texts.items()}
-        return [self._proposal(own, near, chunks[own], spans, seen) for own, near in chosen]
-
-    def _look(self, ids: Sequence[str], seen: _SourcesSeen) -> None:
-        """Find what is nearest to some sources; a picture and what has no vector has nothing near."""
-        places = {each.source_id: each for each in places_of(self._graph, ids) if each.kind == "passage"}
-        parts = vectors_of(self._graph, list(places), {self._ontology: self._space}, self._space)
-        known = [each for each in places if parts.get(each)]
-        asked = [SimilarityQuery(places[each], parts[each][:MAX_PARTS]) for each in known]
-        found = nearest(self._graph, asked, self._space, [self._ontology], PASSAGES)[0] if asked else []
-        seen.parts |= parts
-        seen.places |= {each.place.source_id: each.place for each in found} | places
-        by_number = dict[int, list[NearSource]]()
-        for each in found:
-            by_number.setdefault(each.asked, []).append(each)
-        seen.near |= {own: _each_once(by_number.get(at, ())) for at, own in enumerate(known)}
-
-    def _says_something(self, own: str, other: str, seen: _SourcesSeen) -> bool:
-        texts = [seen.places[each].full_text for each in (own, other)]
-        return (
-            all(map(says_enough, texts))
-            and not is_copy(*texts)
-            and not any(self._is_repeated(each, seen) for each in (own, other))
-        )
-
-    def _is_repeated(self, own: str, seen: _SourcesSeen) -> bool:
-        return is_repeated(
-            _passage(seen.places[own]), (_passage(seen.places[each.id]) for each in seen.near[own])
-        )
-
-    def _apart(self, pairs: Sequence[Pair]) -> set[Pair]:
-        if not pairs:
-            return set()
-        return sources_apart(self._graph, pairs, hops=self._used.hops, most_sources=MAX_SOURCES)
-
-    def _proposal(
-        self,
-        own: str,
-        near: Near,
-        chunk: str | None,
-        spans: Mapping[str, tuple[int, int]],
-        seen: _SourcesSeen,
-    ) -> NewProposal:
-        first, second = seen.places[own], seen.places[near.id]
-        return new_proposal(
-            "source",
-            (_end(first, spans.get(chunk or "")), _end(second, spans.get(near.chunk_id or ""))),
-            (first.full_text, second.full_text),
-            similarity=near.similarity,
-            contrast=contrast_of(own, near, seen.near),
-            space=self._space,
-            used=self._used,
-        )
-
-
-def _passage(place: Place) -> PlacedText:
-    return PlacedText(place.document_id, place.heading, place.full_text)
-
-
-def _each_once(found: Iterable[NearSource]) -> list[Near]:
-    """The nearest passage of each source, the nearest first."""
-    best = dict[str, Near]()
-    for each in sorted(found, key=lambda near: -near.similarity):
-        near = Near(each.place.source_id, each.similarity, each.part, each.chunk_id)
-        best.setdefault(near.id, near)
-    return list(best.values())[:KEPT]
-
-
-def _end(place: Place, span: tuple[int, int] | None) -> LinkEnd:
-    """A chunk that reaches beyond its source is quoted as far as the source goes."""
-    text_hash = content_hash(place.full_text)
-    if span is None:
-        return LinkEnd(place.source_id, text_hash)
-    start, end = (min(max(at - place.start, 0), len(place.full_text)) for at in span)
-    if start >= end:
-        return LinkEnd(place.source_id, text_hash)
-    return LinkEnd(place.source_id, text_hash, start, end)
-
-
 # The job that proposes links of an ontology: flag all where that is due, then look at what is flagged.
 
-log = structlog.get_logger()
-
 KINDS: Final[tuple[ProposalKind, ...]] = ("source", "concept")
-Where = tuple[str, Space, UsedProposals]
-"""An ontology, the space that answers for it, and how links are proposed there."""
 BATCH = 32
 """Sources or concepts that are looked at in one round trip, and written in one transaction."""
-
-
-class LinkSearch(Protocol):
-    """What looks for links of one kind of nodes."""
-
-    def propose(self, due: Sequence[DueNode]) -> list[NewProposal]:
-        """What may be linked to some of them."""
-        ...
 
 
 class LinkProposal:
@@ -828,12 +723,27 @@ class LinkProposal:
         run.expect(min(count_due(self._graph, ontology), self._settings.nodes_a_run))
         left = self._settings.nodes_a_run
         for kind in KINDS:
-            left -= self._look(run, kind, (ontology, space, used), left)
+            search = LinkSearch(self._graph, kind, ontology, space, used)
+            while left > 0 and (due := read_due(self._graph, kind, ontology, space, min(BATCH, left))):
+                run.checkpoint()
+                proposed = search.propose(due)
+
+                def write(
+                    tx: Transaction,
+                    kind: ProposalKind = kind,
+                    due: Sequence[DueNode] = due,
+                    new: Sequence[NewProposal] = proposed,
+                ) -> None:
+                    write_proposals(tx, kind, ontology, due, new, most=used.max_open)
+                    note_seen(tx, kind, space, due)
+
+                run.commit(write, after=due[-1].id, done=len(due))
+                left -= len(due)
         if left > 0:
             run.commit(partial(note_searched, ontology=ontology), after=run.cursor, done=0)
 
     def _flag(self, run: JobRun, ontology: str, space: Space, mark: str) -> None:
-        """Have all of the ontology looked at; what is flagged stays so when this is broken off."""
+        """Flag all nodes of the ontology; they stay flagged if this is interrupted."""
         for kind in KINDS:
             flagged: FlaggedTo | None = BEGINNING
             while flagged:
@@ -841,34 +751,3 @@ class LinkProposal:
                 flagged = run.commit(flag, after=run.cursor, done=0)
                 run.checkpoint()
         run.commit(partial(note_flagged, ontology=ontology, mark=mark), after=run.cursor, done=0)
-
-    def _look(
-        self,
-        run: JobRun,
-        kind: ProposalKind,
-        where: Where,
-        most: int,
-    ) -> int:
-        """Look at so many of a kind at most; how many."""
-        ontology, space, used = where
-        search = _search(self._graph, kind, where)
-        looked = 0
-        while looked < most and (
-            due := read_due(self._graph, kind, ontology, space, min(BATCH, most - looked))
-        ):
-            run.checkpoint()
-            proposed = search.propose(due)
-
-            def write(
-                tx: Transaction, due: Sequence[DueNode] = due, new: Sequence[NewProposal] = proposed
-            ) -> None:
-                write_proposals(tx, kind, ontology, due, new, most=used.max_open)
-                note_seen(tx, kind, space, due)
-
-            run.commit(write, after=due[-1].id, done=len(due))
-            looked += len(due)
-        return looked
-
-
-def _search(graph: Graph, kind: ProposalKind, where: Where) -> LinkSearch:
-    return SourceLinks(graph, *where) if kind == "source" else ConceptLinks(graph, *where)

@@ -246,21 +246,12 @@ def sources_apart(graph: Graph, pairs: Sequence[Pair], *, hops: int, most_source
     return {(row["first"], row["second"]) for row in rows}
 
 
-def concepts_apart(
-    graph: Graph, pairs: Sequence[Pair], *, hops: int, most_sources: int
-) -> dict[Pair, tuple[int, int]]:
-    """Of pairs of concepts those that nothing connects, and in how many documents each is.
-
-    Args:
-        graph: where they are.
-        pairs: ids.
-        hops: steps, at most 3.
-        most_sources: a concept of more sources connects nothing.
-    """
+def concepts_apart(graph: Graph, pairs: Sequence[Pair], *, hops: int, most_sources: int) -> set[Pair]:
+    """Return the pairs of concepts that nothing connects; see `sources_apart`."""
     rows = graph.read(
         "proposals/concepts_apart", pairs=[list(each) for each in pairs], hops=hops, most_sources=most_sources
     )
-    return {(row["first"], row["second"]): (row["first_documents"], row["second_documents"]) for row in rows}
+    return {(row["first"], row["second"]) for row in rows}
 
 
 def links_among(graph: Graph, source_ids: Sequence[str]) -> list[Row]:

@@ -14,9 +14,6 @@ from kg_api.discovery.communities import CommunityDetection
 from kg_api.graph.client import Graph
 from kg_api.graph.communities import (
     Generation,
-    Member,
-    NewCommunity,
-    NewMembership,
     begin_generation,
     discard_portion,
     publish,
@@ -32,7 +29,7 @@ from tests.support.communities import BAKERY, HARBOUR, Detecting
 from tests.support.cypher import rows
 
 GENERATIONS = "MATCH (c:Community) RETURN DISTINCT c.generation AS generation"
-ONE, OTHER = Generation("notes", "one"), Generation("notes", "other")
+ONE, OTHER = ({"ontology": "notes", "generation": name} for name in ("one", "other"))
 NOW = datetime.now(UTC)
 SUMMARY = '{"mark":"m","levels":[1],"grouped":1,"left_out":0,"concepts":1,"relationships":0,"sources":1}'
 
@@ -45,14 +42,19 @@ def notes(graph: Graph) -> Detecting:
     return made
 
 
-def community(name: str, size: int = 0) -> NewCommunity:
-    return NewCommunity(name * 32, 0, size, None, 1.0)
+def community(name: str, place: int = 0) -> dict[str, Any]:
+    return {"community_id": name * 32, "level": 0, "place": place, "parent_id": None, "inside": 1.0}
+
+
+def member(concept_id: str, place: int) -> dict[str, Any]:
+    own = {"community_id": "c" * 32, "place": place, "weight": 1.0}
+    return {"concept_id": concept_id, "communities": [own]}
 
 
 def written(graph: Graph, made: Generation, driver: neo4j.Driver) -> list[bool]:
     """Whether a generation of all concepts in one community could be written, each step twice."""
     ids = sorted(row["id"] for row in rows(driver, "MATCH (c:Concept) RETURN c.concept_id AS id"))
-    members = [Member(each, (NewMembership("c" * 32, at, 1.0),)) for at, each in enumerate(ids)]
+    members = [member(each, at) for at, each in enumerate(ids)]
     steps: list[Callable[[Any], bool]] = [
         lambda tx: write_communities(tx, made, [community("c")]),
         lambda tx: write_members(tx, made, members),
@@ -101,7 +103,7 @@ def test_one_whose_ontology_was_deleted_meanwhile_is_never_shown(
 def test_what_was_broken_off_is_discarded_by_the_next(notes: Detecting, driver: neo4j.Driver) -> None:
     graph, before = notes.graph, notes.page()
     graph.transaction(lambda tx: begin_generation(tx, ONE))
-    written_by_then = [Member("gone", (NewMembership("c" * 32, 0, 1.0),))]
+    written_by_then = [member("gone", 0)]
     graph.transaction(lambda tx: write_communities(tx, ONE, [community("c"), community("d", 1)]))
     graph.transaction(lambda tx: write_members(tx, ONE, written_by_then))
     assert graph.transaction(lambda tx: discard_portion(tx, "notes")) == 0, "it is being made"

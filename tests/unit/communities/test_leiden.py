@@ -8,7 +8,8 @@ from itertools import combinations
 import numpy as np
 from scipy import sparse
 
-from kg_api.discovery.communities import MAX_LEVELS, Matrix, find_clusters, modularity
+from benchmarks.communities import modularity
+from kg_api.discovery.communities import MAX_LEVELS, Matrix, find_clusters
 
 Edge = tuple[int, int, float]
 

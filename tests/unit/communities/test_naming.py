@@ -77,11 +77,11 @@ def test_ids_and_order_come_from_the_members() -> None:
     read = ConceptGraph(list("abcdefg"), sparse.csr_array(np.array(rows * 3, dtype=np.float32)))
     found, again = (detect_communities(read, "notes", max_size=100, min_size=3) for _ in range(2))
     assert found == again
-    assert [(each.level, each.place) for each in found.communities] == [(0, 0), (0, 1)]
-    assert [each.concept_id for each in found.members] == list("abcdefg")
+    assert [(each["level"], each["place"]) for each in found.communities] == [(0, 0), (0, 1)]
+    assert [each["concept_id"] for each in found.members] == list("abcdefg")
     other = detect_communities(read, "other", max_size=100, min_size=3)
-    assert {each.community_id for each in other.communities}.isdisjoint(
-        each.community_id for each in found.communities
+    assert {each["community_id"] for each in other.communities}.isdisjoint(
+        each["community_id"] for each in found.communities
     )
     assert (found.levels, found.left_out) == ([2], 0)
-    assert all(each.inside == pytest.approx(1) for each in found.communities)
+    assert all(each["inside"] == pytest.approx(1) for each in found.communities)

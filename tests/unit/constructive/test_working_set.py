@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kg_api.discovery.expansion import WorkingEdge, WorkingNode, WorkingSet, connections, pagerank
+from kg_api.discovery.subgraph import WorkingEdge, WorkingNode, WorkingSet, connections, pagerank
 from kg_api.schemas.constructive import Reached
 
 

@@ -1,0 +1,151 @@
+"""The nodes and edges that the steps of a constructive query have built so far. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+from typing import Final
+
+import numpy as np
+
+from kg_api.schemas.constructive import Reached
+from kg_api.schemas.vocabulary import EdgeKind, NodeKind
+
+EdgeKey = tuple[EdgeKind, str, str, str]
+"""Kind, subject, key of the type, object."""
+
+
+@dataclass(slots=True)
+class WorkingNode:
+    """A node, once, however often it was reached."""
+
+    id: str
+    kind: NodeKind
+    ontology: str
+    document_id: str | None = None
+    """Of a source or a document."""
+    reached: list[Reached] = field(default_factory=list[Reached])
+    score: float | None = None
+    """By the last rank step."""
+    similarity: float | None = None
+
+    @property
+    def ways(self) -> list[Reached]:
+        """All ways to it, the nearest and best first."""
+        return sorted(self.reached, key=_nearest)
+
+    @property
+    def best(self) -> Reached:
+        return min(self.reached, key=_nearest)
+
+
+@dataclass(slots=True)
+class WorkingEdge:
+    """An edge, once."""
+
+    kind: EdgeKind
+    subject: str
+    object: str
+    type: str
+    type_key: str = ""
+    support: int = 1
+    relation_ids: Sequence[str] = ()
+    verified: bool = True
+    steps: list[int] = field(default_factory=list[int])
+
+    @property
+    def key(self) -> EdgeKey:
+        return self.kind, self.subject, self.type_key, self.object
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        return self.subject, self.object
+
+
+class WorkingSet:
+    """Grows by seeds and expanding, shrinks by filters and limits; always a whole graph."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, WorkingNode] = {}
+        self.edges: dict[EdgeKey, WorkingEdge] = {}
+
+    def add(self, node: WorkingNode) -> bool:
+        """Add a node, or further ways to a known one; return whether it is new."""
+        known = self.nodes.setdefault(node.id, node)
+        known.reached += [each for each in node.reached if each not in known.reached]
+        return known is node
+
+    def connect(self, edge: WorkingEdge) -> bool:
+        """Add an edge between known nodes; return whether it is new."""
+        known = self.edges.setdefault(edge.key, edge)
+        known.steps += [each for each in edge.steps if each not in known.steps]
+        known.verified = known.verified or edge.verified
+        return known is edge
+
+    def keep(self, fits: Callable[[WorkingNode], bool]) -> int:
+        """Remove nodes that do not fit, and their edges; return how many."""
+        return self.remove({node.id for node in self.nodes.values() if not fits(node)})
+
+    def remove(self, gone: Collection[str]) -> int:
+        """Remove some nodes and their edges; return how many."""
+        for each in gone:
+            del self.nodes[each]
+        self.edges = {key: edge for key, edge in self.edges.items() if not {*edge.ends} & {*gone}}
+        return len(gone)
+
+    def rank(self, scores: Mapping[str, float]) -> None:
+        """Order by scores, the highest first; nodes without one follow, the nearest to a seed first."""
+        for node in self.nodes.values():
+            node.score = scores.get(node.id)
+
+    def ranked(self, nodes: Iterable[WorkingNode] | None = None) -> list[WorkingNode]:
+        """Return all nodes, or some, the best first."""
+
+        def place(node: WorkingNode) -> tuple[float, int, int, int, str]:
+            first = float("inf") if node.score is None else -node.score
+            return first, *_nearest(node.best), node.id
+
+        return sorted(self.nodes.values() if nodes is None else nodes, key=place)
+
+    def of(self, *kinds: NodeKind) -> list[WorkingNode]:
+        """Return the nodes of some kinds, the best first."""
+        return self.ranked(node for node in self.nodes.values() if node.kind in kinds)
+
+
+def _nearest(way: Reached) -> tuple[int, int, int]:
+    return way.hops, way.rank, way.step
+
+
+DAMPING: Final = 0.85
+"""Page, Brin, Motwani, Winograd: The PageRank Citation Ranking, Stanford 1999; here the walk goes back to the
+seeds (Haveliwala: Topic-Sensitive PageRank, WWW 2002)."""
+ROUNDS: Final = 100
+ENOUGH: Final = 1e-9
+
+
+def pagerank(built: WorkingSet) -> dict[str, float]:
+    """Return by id the share of a random walk along the edges, both ways, that restarts at the seeds."""
+    ids = list(built.nodes)
+    at = {identity: number for number, identity in enumerate(ids)}
+    ends = {(at[one], at[other]) for edge in built.edges.values() for one, other in permutations(edge.ends)}
+    start, end = np.array(sorted(ends), dtype=np.intp).reshape(-1, 2).T
+    seeds = np.array([float(built.nodes[each].best.hops == 0) for each in ids])
+    restart = seeds / seeds.sum() if seeds.any() else np.full(len(ids), 1 / len(ids))
+    degrees = np.bincount(start, minlength=len(ids))
+    share = restart
+    for _ in range(ROUNDS):
+        handed_on = np.bincount(end, share[start] / degrees[start], len(ids))
+        stuck = share[degrees == 0].sum()
+        after = DAMPING * (handed_on + stuck * restart) + (1 - DAMPING) * restart
+        moved, share = np.abs(after - share).sum(), after
+        if moved < ENOUGH:
+            break
+    return dict(zip(ids, share.tolist(), strict=True))
+
+
+def connections(built: WorkingSet) -> dict[str, float]:
+    """Return by id the number of edges."""
+    counted = Counter(end for edge in built.edges.values() for end in edge.ends)
+    return {identity: float(counted[identity]) for identity in built.nodes}
