@@ -62,7 +62,7 @@ from kg_api.schemas.concepts import (
 from kg_api.schemas.search import Degradation, Place
 from kg_api.schemas.spaces import USUAL
 from kg_api.spaces.open_spaces import FAULTS
-from kg_api.spaces.plans import EmbeddingState, read_embedding_state
+from kg_api.spaces.plans import read_embedding_state
 from kg_api.spaces.registry import SpaceRegistry
 from kg_api.spaces.snapshot import OntologySnapshot, snapshots_of
 from kg_api.wording import pluralize
@@ -125,14 +125,12 @@ def under_way(progress: Mapping[str, Progress], ontologies: Collection[str], wha
         ontologies: those that are told of.
         what: waits, and what that means; the numbers go where it has braces.
     """
-    waiting = [(name, at) for name, at in progress.items() if name in ontologies][:MAX_SHOWN]
-    counts = [
-        f" ({at.done} of the {at.total} that were due are done)" if at.total else "" for _, at in waiting
-    ]
-    return [
-        Degradation(part="concepts", effect=f"{name}: {what.format(count)}")
-        for (name, _), count in zip(waiting, counts, strict=True)
-    ]
+    told = list[Degradation]()
+    for name, at in progress.items():
+        if name in ontologies and len(told) < MAX_SHOWN:
+            count = f" ({at.done} of the {at.total} that were due are done)" if at.total else ""
+            told.append(Degradation(part="concepts", effect=f"{name}: {what.format(count)}"))
+    return told
 
 
 def none_yet(graph: Graph, ontologies: Sequence[str]) -> list[Degradation]:
@@ -188,7 +186,8 @@ def with_fits(
     unsure = {hit.ontology for hit in hits if hit.concept_id not in {*called, *near}}
     queries = lucene_queries(words, sorted(unsure), fields=NAME_FIELDS, variants=variants) if unsure else []
     worded = {each.concept.concept_id for each in concepts_by_text(graph, queries, (), DEPTH)}
-    return [_annotate(hit, called, worded, near) for hit in hits]
+    fits = dict.fromkeys(near, "meaning") | dict.fromkeys(worded, "words") | dict.fromkeys(called, "name")
+    return [hit.model_copy(update={"fits": fits.get(hit.concept_id, hit.fits)}) for hit in hits]
 
 
 def min_similarity_of(space: Space) -> float:
@@ -198,26 +197,7 @@ def min_similarity_of(space: Space) -> float:
     return (space.calibration or USUAL).toward_equal(UNMEASURED_SHARE)
 
 
-def _annotate(
-    hit: ConceptHit, called: Collection[str], worded: Collection[str], near: Collection[str]
-) -> ConceptHit:
-    if hit.concept_id in called:
-        return hit.model_copy(update={"fits": "name"})
-    if hit.concept_id in worded:
-        return hit.model_copy(update={"fits": "words"})
-    return hit.model_copy(update={"fits": "meaning"}) if hit.concept_id in near else hit
-
-
 # Where a concept stands: its sources among their neighbours, windows that touch merged. Pure.
-
-
-@dataclass(slots=True)
-class _Window:
-    """Places of one document in reading order, and what appears in them."""
-
-    places: list[Place]
-    carrying: list[tuple[int, Appearance]]
-    """With the rank of each."""
 
 
 def merge_passages(
@@ -233,42 +213,39 @@ def merge_passages(
         Passages that have no source in common and do not follow each other, that of the best source first.
     """
     ranked = [(rank, each) for rank, each in enumerate(found) if around.get(each.place.source_id)]
-    in_order = sorted(ranked, key=lambda each: (each[1].place.document_id, each[1].place.paragraph))
-    windows: list[_Window] = []
-    for rank, each in in_order:
+    ranked.sort(key=lambda each: (each[1].place.document_id, each[1].place.paragraph))
+    windows: list[tuple[list[Place], list[tuple[int, Appearance]]]] = []
+    for rank, each in ranked:
         places = around[each.place.source_id]
-        if windows and _touch(windows[-1].places[-1], places[0]):
-            last = windows[-1].places[-1].paragraph
-            windows[-1].places += [place for place in places if place.paragraph > last]
-            windows[-1].carrying.append((rank, each))
+        last = windows[-1][0][-1] if windows else None
+        touches = last is not None and last.document_id == places[0].document_id
+        if last is not None and touches and places[0].paragraph <= last.paragraph + 1:
+            windows[-1][0].extend(place for place in places if place.paragraph > last.paragraph)
+            windows[-1][1].append((rank, each))
         else:
-            windows.append(_Window(list(places), [(rank, each)]))
-    return [_passage(window) for window in sorted(windows, key=lambda each: min(each.carrying)[0])]
-
-
-def _touch(before: Place, behind: Place) -> bool:
-    return before.document_id == behind.document_id and behind.paragraph <= before.paragraph + 1
-
-
-def _passage(window: _Window) -> ConceptPassage:
-    best = min(window.carrying, key=lambda each: each[0])[1]
-    return ConceptPassage(
-        source_id=best.place.source_id,
-        carried_by=[each.place.source_id for _, each in window.carrying],
-        quotes=[quote for _, each in window.carrying for quote in each.quotes],
-        unverified=[quote for _, each in window.carrying for quote in _to_unverified(each)],
-        sources=window.places,
-    )
-
-
-def _to_unverified(each: Appearance) -> list[UnverifiedQuote]:
-    place = each.place
-    return [
-        UnverifiedQuote(
-            quote=quote, source_id=place.source_id, document=place.document, paragraph=place.paragraph
+            windows.append(([*places], [(rank, each)]))
+    passages = list[tuple[int, ConceptPassage]]()
+    for places, carrying in windows:
+        best, first = min(carrying, key=lambda each: each[0])
+        unverified = [
+            UnverifiedQuote(
+                quote=quote,
+                source_id=each.place.source_id,
+                document=each.place.document,
+                paragraph=each.place.paragraph,
+            )
+            for _, each in carrying
+            for quote in each.unverified
+        ]
+        passage = ConceptPassage(
+            source_id=first.place.source_id,
+            carried_by=[each.place.source_id for _, each in carrying],
+            quotes=[quote for _, each in carrying for quote in each.quotes],
+            unverified=unverified,
+            sources=places,
         )
-        for quote in each.unverified
-    ]
+        passages.append((best, passage))
+    return [passage for _, passage in sorted(passages, key=lambda each: each[0])]
 
 
 # Reciprocal rank fusion: what stands high in several lists stands high in all. Pure.
@@ -334,37 +311,22 @@ def find_concepts(
     variants = find_variants(query_text)
     queries = lucene_queries(asked, ontologies, fields=CONCEPT_FIELDS, variants=variants)
     names = [name_id(ontology, query_text) for ontology in ontologies] if query_text.strip() else []
-    *lanes, named = _ask(graph, usable, queries, names, depth)
-    lanes.append([*named, *_also_called(query_text, chain(*lanes), named)])
-    called = {each.concept.concept_id for each in lanes[-1]}
+    lookups = [
+        *(lookup_by_vector(each, depth) for each in usable),
+        *(lookup_by_text(each, usable, depth) for each in queries),
+        by_name(names, usable, depth),
+    ]
+    *found, named = look_up_concepts(graph, lookups)
+    lanes = [*found[: len(usable)], best_of(found[len(usable) :], depth)]
+    # Concepts with the question among their search terms go by its name as well.
+    name, called = concept_name(query_text), {each.concept.concept_id: each for each in named}
+    for each in chain(*lanes):
+        if name in map(concept_name, each.concept.search_terms):
+            called.setdefault(each.concept.concept_id, each)
+    lanes.append(list(called.values()))
     hits = with_fits(graph, _fuse(lanes, usable)[:limit], called, asked, usable, variants=variants)
     told = list(_describe_degradation(meanings, words, lanes, hits, populating))
     return FoundConcepts(hits, told if hits else [*told, *none_yet(graph, ontologies)])
-
-
-def _ask(
-    graph: Graph, meanings: Sequence[Meaning], queries: Sequence[str], names: Sequence[str], depth: int
-) -> list[list[ConceptLaneHit]]:
-    """What meaning finds in each space, what words find, and last what goes by one of the names."""
-    lookups = [
-        *(lookup_by_vector(each, depth) for each in meanings),
-        *(lookup_by_text(each, meanings, depth) for each in queries),
-        by_name(names, meanings, depth),
-    ]
-    *found, named = look_up_concepts(graph, lookups)
-    return [*found[: len(meanings)], best_of(found[len(meanings) :], depth), named]
-
-
-def _also_called(
-    query_text: str, found: Iterable[ConceptLaneHit], named: Iterable[ConceptLaneHit]
-) -> Iterator[ConceptLaneHit]:
-    """Those of what was found that have the question among their search terms, each once."""
-    name = concept_name(query_text)
-    seen = {each.concept.concept_id for each in named}
-    for each in found:
-        if each.concept.concept_id not in seen and name in map(concept_name, each.concept.search_terms):
-            seen.add(each.concept.concept_id)
-            yield each
 
 
 def _fuse(lanes: Sequence[Sequence[ConceptLaneHit]], meanings: Sequence[Meaning]) -> list[ConceptHit]:
@@ -438,7 +400,14 @@ def start_embedding(graph: Graph, known: OntologySnapshot, ontologies: Collectio
     new = [each for each in asked if not each.configured.wants_concepts]
     told = list[str]()
     try:
-        told += [effect for each in new[:MAX_STARTED] if (effect := _start(graph, each))]
+        for each in new[:MAX_STARTED]:
+            waits = each.configured.paused or not each.configured.embed_on_ingest
+            # Nothing is counted, as the search waits for this. The job counts its work. If another search
+            # has started it, the job's progress is shown.
+            if graph.transaction(partial(_start, name=each.ontology, waits=waits)):
+                command = f"kg admin regenerate-embeddings --type concept --ontology {each.ontology!r}"
+                how = f"start that by: {command}" if waits else "that was started now"
+                told.append(f"{each.ontology}: {FOUND_BY_WORDS}; {how}")
     except (TooBusy, DatabaseUnavailable) as error:  # a full disk, say: what only reads goes on
         log.info("concepts are embedded later", reason=str(error))
         told.append(f"{FOUND_BY_WORDS}; that could not be started: {error}")
@@ -449,22 +418,11 @@ def start_embedding(graph: Graph, known: OntologySnapshot, ontologies: Collectio
     return [Degradation(part="concepts", effect=effect) for effect in told]
 
 
-def _start(graph: Graph, embedding_state: EmbeddingState) -> str | None:
-    """What was begun; nothing is counted, as the search waits for this: the job counts what it has to do."""
-    name = embedding_state.ontology
-    waits = embedding_state.configured.paused or not embedding_state.configured.embed_on_ingest
-
-    def start(tx: Transaction) -> bool:
-        begun = want_concepts(tx, name) and has_concepts_vectors(tx, name)
-        if begun and not waits:
-            request_job(tx, CONCEPT_EMBEDDING, name, added=0)
-        return begun
-
-    if not graph.transaction(start):  # of what another search has started, its progress tells
-        return None
-    command = f"kg admin regenerate-embeddings --type concept --ontology {name!r}"
-    how = f"start that by: {command}" if waits else "that was started now"
-    return f"{name}: {FOUND_BY_WORDS}; {how}"
+def _start(tx: Transaction, name: str, *, waits: bool) -> bool:
+    begun = want_concepts(tx, name) and has_concepts_vectors(tx, name)
+    if begun and not waits:
+        request_job(tx, CONCEPT_EMBEDDING, name, added=0)
+    return begun
 
 
 # The tools of concepts: finding them, what proves them, where they stand, and how they hang together.
@@ -501,10 +459,14 @@ class ConceptService:
             populating=self._indexes.populating(WORDS_INDEX, *names),
         )
         started = start_embedding(self._graph, known, asked.ontologies) if asked.meanings else []
+        extraction = under_way(self._extraction.read(), asked.ontologies, EXTRACTION)
+        embedding = started or under_way(self._embedding.read(), asked.ontologies, EMBEDDING)
+        # Of missing vectors one note: that embedding was started, or that it continues, or how many.
+        others = [each for each in found.degraded if not (embedding and each.part == "vectors")]
         return ConceptHits(
             query_text=query_text,
             concepts=found.concepts,
-            degraded=[*asked.degraded, *self._degradations(found.degraded, asked.ontologies, started)],
+            degraded=[*asked.degraded, *others, *extraction, *embedding],
             note=none_fits(query_text, found.concepts),
         )
 
@@ -576,7 +538,11 @@ class ConceptService:
             NotFound: no concept fits one of them, or has its id.
             InvalidInput: they are of two ontologies.
         """
-        ends = both_ends(start, end, ontologies, partial(find_concept, self._graph), self._candidates)
+
+        def search(text: str, ontologies: Sequence[str] | None) -> Sequence[ConceptHit]:
+            return self.search(text, ontologies, CANDIDATES).concepts
+
+        ends = both_ends(start, end, ontologies, partial(find_concept, self._graph), search)
         finder = PathFinder(self._graph, hops, limit)
         paths = finder.paths(ends.start, ends.end)
         return ConceptPaths(
@@ -601,15 +567,3 @@ class ConceptService:
         ]
         notes = [each.effect for each in due]
         return ConceptList(concepts=concepts, total=total, offset=offset, limit=limit, notes=notes)
-
-    def _degradations(
-        self, found: Sequence[Degradation], ontologies: Sequence[str], started: Sequence[Degradation]
-    ) -> list[Degradation]:
-        """Of vectors that are missing one note: that it was started, else that it goes on, else how many."""
-        extraction = under_way(self._extraction.recent(), ontologies, EXTRACTION)
-        embedding = started or under_way(self._embedding.recent(), ontologies, EMBEDDING)
-        others = [each for each in found if not (embedding and each.part == "vectors")]
-        return [*others, *extraction, *embedding]
-
-    def _candidates(self, text: str, ontologies: Sequence[str] | None) -> Sequence[ConceptHit]:
-        return self.search(text, ontologies, CANDIDATES).concepts
