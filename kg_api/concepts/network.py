@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise, product
-from typing import Protocol
 
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.concepts import (
-    Pair,
     ReachedConcept,
-    Relation,
-    StatedRelation,
     appearing_with,
     concepts_of,
     expand_appearing,
@@ -58,13 +54,13 @@ class Ends:
     start: Concept
     end: Concept
     degraded: list[Degradation]
-    """What was taken for a phrase."""
+    """Concepts that were taken for a phrase."""
 
 
 def both_ends(start: str, end: str, ontologies: Sequence[str] | None, find: Find, search: Search) -> Ends:
-    """Work out which concepts are meant.
+    """Find the concepts that the ends of a path mean.
 
-    An id or a name means what it says, in whatever ontologies that is; a phrase is looked for beside it.
+    An id or a name is taken literally, in whatever ontologies it is. A phrase is searched for next to it.
 
     Args:
         start: an id, a name or a phrase, as `end`.
@@ -77,58 +73,46 @@ def both_ends(start: str, end: str, ontologies: Sequence[str] | None, find: Find
         NotFound: no concept fits, or has the id.
         InvalidInput: they are of two ontologies, which have no concept in common.
     """
-    sure = [_sure(text, ontologies, find, search) for text in (start, end)]
-    first = sure[0] or _fitting(start, _ontologies_of(sure[1]) or ontologies, search)
-    last = sure[1] or _fitting(end, _ontologies_of(sure[0]) or ontologies, search)
-    pairs = [(a, b) for a, b in product(first, last) if a.ontology == b.ontology]
+    texts = (start, end)
+    sure: list[Sequence[Concept]] = [
+        [find(text)]
+        if ID.fullmatch(text)
+        else [each for each in search(text, ontologies) if each.fits == "name"]
+        for text in texts
+    ]
+    found = list[Sequence[Concept]]()
+    for text, own, other in zip(texts, sure, reversed(sure), strict=True):
+        if own:
+            found.append(own)
+            continue
+        hits = search(text, list(dict.fromkeys(each.ontology for each in other)) or ontologies)
+        found.append([each for each in hits if each.fits])
+        if not found[-1]:
+            raise NotFound(
+                f"no concept fits {text!r}{nearest_labels(hits)}; "
+                "`kg concept search` and `kg concept list` show the existing ones"
+            )
+    pairs = [(a, b) for a, b in product(*found) if a.ontology == b.ontology]
     if not pairs:
+        where = list[str]()
+        for text, concepts in zip(texts, found, strict=True):
+            label = text if not ID.fullmatch(text) else concepts[0].label
+            names = list(dict.fromkeys(each.ontology for each in concepts))[:MAX_SHOWN]
+            where.append(f"{label!r} is in {', '.join(map(repr, names))}")
         raise InvalidInput(
-            f"{_where(start, first)} and {_where(end, last)}: concepts of two ontologies are not connected; "
+            f"{' and '.join(where)}: concepts of two ontologies are not connected; "
             "both ends must be of one ontology"
         )
-    first_taken, last_taken = max(pairs, key=_score)
-    return Ends(
-        first_taken, last_taken, [*_describe_match(start, first_taken), *_describe_match(end, last_taken)]
-    )
-
-
-def _sure(text: str, ontologies: Sequence[str] | None, find: Find, search: Search) -> list[Concept]:
-    """What has the id, or goes by the very name."""
-    if ID.fullmatch(text):
-        return [find(text)]
-    return [each for each in search(text, ontologies) if each.fits == "name"]
-
-
-def _fitting(text: str, within: Sequence[str] | None, search: Search) -> list[Concept]:
-    found = search(text, within)
-    fitting: list[Concept] = [each for each in found if each.fits]
-    if not fitting:
-        raise NotFound(
-            f"no concept fits {text!r}{nearest_labels(found)}; "
-            "`kg concept search` and `kg concept list` show the existing ones"
+    taken = max(pairs, key=lambda pair: sum(each.score for each in pair if isinstance(each, ConceptHit)))
+    degraded = [
+        Degradation(
+            part="concepts",
+            effect=f"no concept is called {text!r}: {concept.label!r} was taken, which fits best",
         )
-    return fitting
-
-
-def _ontologies_of(concepts: Sequence[Concept]) -> list[str]:
-    return list(dict.fromkeys(each.ontology for each in concepts))
-
-
-def _where(text: str, concepts: Sequence[Concept]) -> str:
-    label = text if not ID.fullmatch(text) else concepts[0].label
-    return f"{label!r} is in {', '.join(map(repr, _ontologies_of(concepts)[:MAX_SHOWN]))}"
-
-
-def _score(pair: tuple[Concept, Concept]) -> float:
-    return sum(concept.score for concept in pair if isinstance(concept, ConceptHit))
-
-
-def _describe_match(text: str, concept: Concept) -> list[Degradation]:
-    """Nothing where it was called by its name or id."""
-    if not isinstance(concept, ConceptHit) or concept.fits == "name":
-        return []
-    effect = f"no concept is called {text!r}: {concept.label!r} was taken, which fits best"
-    return [Degradation(part="concepts", effect=effect)]
+        for text, concept in zip(texts, taken, strict=True)
+        if isinstance(concept, ConceptHit) and concept.fits != "name"
+    ]
+    return Ends(*taken, degraded)
 
 
 # What is around a concept: those related to it, hop by hop, and a picture of them.
@@ -144,12 +128,11 @@ NOTHING_STATED = (
 
 
 def find_related(graph: Graph, concept: Concept, hops: int, limit: int) -> RelatedConcepts:
-    """What a concept is related to within some hops; where nothing is stated, what is in the same sources."""
-    found = _hops(graph, concept.concept_id, hops, limit)
+    """Find the concepts related to one within some hops, or in the same sources where nothing is stated."""
+    found = _follow_hops(graph, concept.concept_id, hops, limit)
     degraded: list[Degradation] = []
     if not found:
-        shared = appearing_with(graph, concept.concept_id, APPEARS_WITH, SURROUNDINGS_FAN_OUT)
-        found = [_to_related(each, 1) for each in shared]
+        found = appearing_with(graph, concept.concept_id, SURROUNDINGS_FAN_OUT)
         degraded = [Degradation(part="concepts", effect=NOTHING_STATED)] if found else []
     return RelatedConcepts(
         concept=concept,
@@ -161,118 +144,65 @@ def find_related(graph: Graph, concept: Concept, hops: int, limit: int) -> Relat
 
 
 def neighbourhood(graph: Graph, concept: Concept, limit: int) -> Neighbourhood:
-    """A concept and those around it as nodes and edges: first what is stated, then what is in its sources."""
+    """Return a concept and those around it as nodes and edges: stated ones, then those in its sources."""
     own = concept.concept_id
-    near = _hops(graph, own, 2, limit)
-    shared = appearing_with(graph, own, APPEARS_WITH, SURROUNDINGS_FAN_OUT)
-    every = {each.concept.concept_id: each.concept for each in near}
-    every |= {
-        each.concept.concept_id: each.concept for each in shared if each.concept.concept_id not in every
-    }
+    near = _follow_hops(graph, own, 2, limit)
+    shared = appearing_with(graph, own, SURROUNDINGS_FAN_OUT)
+    every = dict[str, Concept]()
+    for each in [*near, *shared]:
+        every.setdefault(each.concept.concept_id, each.concept)
     taken = dict(list(every.items())[:limit])
     stated, cut = statements_among(graph, [own, *taken], MAX_STEPS)
     linked = {each.concept.concept_id for each in near if each.hops == 1}
-    beside = [
-        each for each in shared if each.concept.concept_id in taken and each.concept.concept_id not in linked
-    ]
+    steps = list[PathStep]()
+    for each in near:  # how each was reached, so that the picture is connected whatever else is left out
+        ends = (each.via or own, each.concept.concept_id)
+        if ends[1] in taken and (each.via is None or each.via in taken):
+            subject, target = ends if each.outgoing else ends[::-1]
+            steps.append(PathStep(subject=subject, type=each.type, object=target, sources=each.sources))
+    steps += stated
+    steps += (
+        PathStep(subject=own, type=APPEARS_WITH, object=each.concept.concept_id, sources=each.sources)
+        for each in shared
+        if each.concept.concept_id in taken and each.concept.concept_id not in linked
+    )
+    once = dict[tuple[str, str, str], PathStep]()
+    for each in steps:
+        once.setdefault((each.subject, each.type.lower(), each.object), each)
+    effects = [*([NOTHING_STATED] if shared and not near else []), *([NOT_ALL] if cut else [])]
     return Neighbourhood(
         centre=own,
         concepts=[concept, *taken.values()],
-        steps=_once_each([*_near_steps(own, near, taken), *_steps(stated), *_shared_steps(own, beside)]),
+        steps=list(once.values()),
         left_out=len(every) - len(taken),
-        degraded=_describe_degradation(nothing=bool(shared and not near), cut=cut),
+        degraded=[Degradation(part="concepts", effect=effect) for effect in effects],
     )
 
 
-def _hops(graph: Graph, own: str, hops: int, limit: int) -> list[RelatedConcept]:
-    """One more than asked for at least, where there are so many; each concept at its nearest hop only."""
+def _follow_hops(graph: Graph, own: str, hops: int, limit: int) -> list[RelatedConcept]:
+    """Return one more than `limit` at least, if there are so many; each concept at its nearest hop only."""
     found: list[RelatedConcept] = []
     seen, frontier = {own}, [own]
     for hop in range(1, hops + 1):
-        relations = relations_of(graph, frontier, SURROUNDINGS_FAN_OUT)
-        new = [each for each in relations if each.concept.concept_id not in seen]
-        new = new if hop == 1 else _once(new)
-        found += [_to_related(each, hop) for each in new]
+        new = list[RelatedConcept]()
+        reached = set[str]()
+        for each in relations_of(graph, frontier, SURROUNDINGS_FAN_OUT, hop):
+            identity = each.concept.concept_id
+            if identity not in seen and (hop == 1 or identity not in reached):
+                new.append(each)
+                reached.add(identity)
+        found += new
         frontier = list(dict.fromkeys(each.concept.concept_id for each in new))[:limit]
-        seen |= {each.concept.concept_id for each in new}
+        seen |= reached
         if len(found) > limit or not frontier:
             break
     return found
 
 
-def _describe_degradation(*, nothing: bool, cut: bool) -> list[Degradation]:
-    effects = [NOTHING_STATED] if nothing else []
-    effects += [NOT_ALL] if cut else []
-    return [Degradation(part="concepts", effect=effect) for effect in effects]
-
-
-def _once(relations: Iterable[Relation]) -> list[Relation]:
-    first: dict[str, Relation] = {}
-    for each in relations:
-        first.setdefault(each.concept.concept_id, each)
-    return list(first.values())
-
-
-def _to_related(each: Relation, hop: int) -> RelatedConcept:
-    return RelatedConcept(
-        concept=each.concept,
-        type=each.type,
-        outgoing=each.outgoing,
-        confidence=each.confidence,
-        sources=each.sources,
-        hops=hop,
-        via=each.of if hop > 1 else None,
-    )
-
-
-def _near_steps(own: str, near: Sequence[RelatedConcept], taken: Container[str]) -> list[PathStep]:
-    """How each concept was reached: so the picture hangs together whatever else is left out."""
-    steps: list[PathStep] = []
-    for each in near:
-        ends = (each.via or own, each.concept.concept_id)
-        if ends[1] in taken and (each.via is None or each.via in taken):
-            subject, target = ends if each.outgoing else ends[::-1]
-            steps.append(PathStep(subject=subject, type=each.type, object=target, sources=each.sources))
-    return steps
-
-
-def _once_each(steps: Iterable[PathStep]) -> list[PathStep]:
-    first: dict[tuple[str, str, str], PathStep] = {}
-    for each in steps:
-        first.setdefault((each.subject, each.type.lower(), each.object), each)
-    return list(first.values())
-
-
-def _steps(stated: Sequence[StatedRelation]) -> list[PathStep]:
-    return [
-        PathStep(subject=each.subject, type=each.type, object=each.object, sources=each.sources)
-        for each in stated
-    ]
-
-
-def _shared_steps(own: str, relations: Sequence[Relation]) -> list[PathStep]:
-    return [
-        PathStep(subject=own, type=APPEARS_WITH, object=each.concept.concept_id, sources=each.sources)
-        for each in relations
-    ]
-
-
 # The shortest ways between two nodes of a graph that is only known step by step. Pure.
 
 
-class Neighbours(Protocol):
-    """The neighbours of a node, as far as they are given."""
-
-    @property
-    def neighbours(self) -> Sequence[str]:
-        """The nearest first."""
-        ...
-
-    @property
-    def cut(self) -> bool: ...
-
-
-Expand = Callable[[Sequence[str]], Mapping[str, Neighbours]]
+Expand = Callable[[Sequence[str]], Mapping[str, ReachedConcept]]
 """Gives the neighbours of nodes; a node that is missing was not looked at."""
 
 
@@ -287,11 +217,6 @@ class _Side:
     depth: int = 0
     cut: bool = False
     """Something was left out, so what is not reached may be there all the same."""
-
-    @classmethod
-    def at(cls, end: str) -> _Side:
-        """Nothing but the end itself."""
-        return cls({end: []}, {end: 0}, [end])
 
     def step(self, expand: Expand) -> None:
         self.depth += 1
@@ -330,39 +255,35 @@ def shortest_ways(start: str, end: str, expand: Expand, hops: int, most: int) ->
     Returns:
         Nodes in order, all ways of the same, smallest length; none when there is no way within so many steps.
     """
-    sides = _Side.at(start), _Side.at(end)
     if start == end:
         return [[start]]
-    while near := _next(sides, hops):
+    a, b = (_Side({each: []}, {each: 0}, [each]) for each in (start, end))
+    while True:
+        is_cut = a.cut or b.cut
+        if a.depth + b.depth >= hops + 2 * is_cut or any(
+            not each.frontier and not each.cut for each in (a, b)
+        ):
+            return []  # all was seen that could matter
+        near = min(
+            (each for each in (a, b) if each.frontier),
+            key=lambda each: (len(each.frontier), each.depth),
+            default=None,
+        )
+        if near is None:
+            return []
         near.step(expand)
-        if meets := _meets(*sides, near.frontier, hops):
-            return list(islice(_join(*sides, meets), most))
-    return []
-
-
-def _next(sides: tuple[_Side, _Side], hops: int) -> _Side | None:
-    """The side that has fewer nodes to go on from; none when all was seen that could matter."""
-    depth = sum(side.depth for side in sides)
-    if depth >= hops + 2 * any(side.cut for side in sides):
-        return None
-    if any(not side.frontier and not side.cut for side in sides):
-        return None
-    open_sides = [side for side in sides if side.frontier]
-    return min(open_sides, key=lambda side: (len(side.frontier), side.depth), default=None)
-
-
-def _meets(a: _Side, b: _Side, reached: Sequence[str], hops: int) -> list[str]:
-    """The nodes in which the shortest ways of both sides meet."""
-    lengths = {node: a.level[node] + b.level[node] for node in reached if node in a.level and node in b.level}
-    shortest = min((length for length in lengths.values() if length <= hops), default=None)
-    return [node for node, length in lengths.items() if length == shortest]
-
-
-def _join(a: _Side, b: _Side, meets: Sequence[str]) -> Iterator[list[str]]:
-    for node in meets:
-        behind = list(b.ways(node))
-        for way in a.ways(node):
-            yield from ([*way, *reversed(rest[:-1])] for rest in behind)
+        met = [node for node in near.frontier if node in a.level and node in b.level]
+        lengths = {node: a.level[node] + b.level[node] for node in met}
+        shortest = min((length for length in lengths.values() if length <= hops), default=None)
+        if shortest is not None:
+            ways = (
+                [*way, *reversed(rest[:-1])]
+                for node, length in lengths.items()
+                if length == shortest
+                for way in a.ways(node)
+                for rest in b.ways(node)
+            )
+            return list(islice(ways, most))
 
 
 # The shortest ways between two concepts: over what texts state, else over sources that they share.
@@ -397,8 +318,11 @@ class PathFinder:
         if ends[0] == ends[1]:
             self._same = start.label
             return []
-        ways = self._direct(ends) or self._shortest(ends, self._find_related)
-        return self._present(ways or self._shortest(ends, self._either))
+        # A hub may have more neighbours than are followed. A statement between the ends is always seen.
+        ways = [list(ends)] if statements_between(self._graph, [ends]) else []
+        for expand in (self._expand_related, self._expand_either):
+            ways = ways or shortest_ways(*ends, expand, self._hops, self._most)
+        return self._present(ways)
 
     @property
     def degraded(self) -> list[Degradation]:
@@ -416,38 +340,24 @@ class PathFinder:
             told.append(f"the search was ended after {SECONDS:.0f} seconds: there may be further ways")
         return [Degradation(part="concepts", effect=effect) for effect in told]
 
-    def _direct(self, ends: Pair) -> list[list[str]]:
-        """A hub may have more neighbours than are followed; two ends are looked at whatever they are."""
-        return [list(ends)] if statements_between(self._graph, [ends]) else []
+    def _expand_related(self, nodes: Sequence[str]) -> dict[str, ReachedConcept]:
+        if self._is_late():
+            return {}
+        self._narrowed = self._narrowed or len(nodes) > FRONTIER
+        return self._note_hubs(expand_related(self._graph, nodes[:FRONTIER], FAN_OUT))
 
-    def _shortest(self, ends: Pair, expand: Expand) -> list[list[str]]:
-        return shortest_ways(*ends, expand, self._hops, self._most)
-
-    def _find_related(self, nodes: Sequence[str]) -> dict[str, ReachedConcept]:
-        return (
-            {}
-            if self._is_late()
-            else self._note_seen(expand_related(self._graph, self._first(nodes), FAN_OUT))
-        )
-
-    def _either(self, nodes: Sequence[str]) -> dict[str, ReachedConcept]:
-        stated = self._find_related(nodes)
+    def _expand_either(self, nodes: Sequence[str]) -> dict[str, ReachedConcept]:
+        stated = self._expand_related(nodes)
         if self._is_late():
             return stated
-        shared = self._note_seen(expand_appearing(self._graph, list(stated), FAN_OUT))
+        shared = self._note_hubs(expand_appearing(self._graph, list(stated), FAN_OUT))
         return {
-            node: ReachedConcept(
-                [*each.neighbours, *shared[node].neighbours], cut=each.cut or shared[node].cut
-            )
+            node: ReachedConcept([*each.neighbours, *shared[node].neighbours], each.cut or shared[node].cut)
             for node, each in stated.items()
             if node in shared
         }
 
-    def _first(self, nodes: Sequence[str]) -> Sequence[str]:
-        self._narrowed = self._narrowed or len(nodes) > FRONTIER
-        return nodes[:FRONTIER]
-
-    def _note_seen(self, reached: dict[str, ReachedConcept]) -> dict[str, ReachedConcept]:
+    def _note_hubs(self, reached: dict[str, ReachedConcept]) -> dict[str, ReachedConcept]:
         self._hubs |= {node for node, each in reached.items() if each.cut}
         return reached
 
@@ -457,7 +367,11 @@ class PathFinder:
 
     def _present(self, ways: Sequence[Sequence[str]]) -> list[ConceptPath]:
         concepts = concepts_of(self._graph, (node for way in ways for node in way))
-        steps = self._steps({pair for way in ways for pair in pairwise(way)})
+        pairs = {pair for way in ways for pair in pairwise(way)}
+        steps = statements_between(self._graph, sorted(pairs))
+        for (one, other), sources in sources_shared(self._graph, sorted(pairs - steps.keys())).items():
+            if sources:
+                steps[one, other] = PathStep(subject=one, type=APPEARS_WITH, object=other, sources=sources)
         paths = [
             ConceptPath(
                 concepts=[concepts[node] for node in way], steps=[steps[pair] for pair in pairwise(way)]
@@ -466,21 +380,10 @@ class PathFinder:
             if concepts.keys() >= set(way)
             and steps.keys() >= set(pairwise(way))  # or it has changed meanwhile
         ]
-        return sorted(paths, key=_most_support)
 
-    def _steps(self, pairs: set[Pair]) -> dict[Pair, PathStep]:
-        stated = statements_between(self._graph, sorted(pairs))
-        steps = {
-            pair: PathStep(subject=each.subject, type=each.type, object=each.object, sources=each.sources)
-            for pair, each in stated.items()
-        }
-        for pair, sources in sources_shared(self._graph, sorted(pairs - stated.keys())).items():
-            if sources:
-                steps[pair] = PathStep(subject=pair[0], type=APPEARS_WITH, object=pair[1], sources=sources)
-        return steps
+        def support(path: ConceptPath) -> tuple[int, int, list[str]]:
+            """The weakest step decides, then all together, then the labels, so that the order is stable."""
+            counts = [len(step.sources) for step in path.steps]
+            return -min(counts), -sum(counts), [concept.label for concept in path.concepts]
 
-
-def _most_support(path: ConceptPath) -> tuple[int, int, list[str]]:
-    """The weakest step decides; then all together; then the labels, so that answers do not flicker."""
-    counts = [len(step.sources) for step in path.steps]
-    return -min(counts), -sum(counts), [concept.label for concept in path.concepts]
+        return sorted(paths, key=support)

@@ -28,12 +28,15 @@ from kg_api.schemas.base import (
     relation_id,
 )
 from kg_api.schemas.concepts import (
+    APPEARS_WITH,
     Concept,
     Evidence,
     ExtractedConcept,
     ExtractedRelation,
     Extraction,
+    PathStep,
     Quote,
+    RelatedConcept,
     UnverifiedQuote,
 )
 from kg_api.schemas.search import Place
@@ -464,31 +467,6 @@ class Appearance:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
-    """A concept that another is related to."""
-
-    of: str
-    """The id of the concept that was asked about."""
-    concept: Concept
-    type: str
-    outgoing: bool
-    confidence: float
-    sources: list[str]
-    support: int
-    """How many sources state it, also where not all are named."""
-
-
-@dataclass(frozen=True, slots=True)
-class StatedRelation:
-    """What is stated of two concepts."""
-
-    subject: str
-    type: str
-    object: str
-    sources: list[str]
-
-
-@dataclass(frozen=True, slots=True)
 class ReachedConcept:
     """The neighbours of a concept, the nearest first."""
 
@@ -550,11 +528,16 @@ def read_unverified(graph: Graph, concept_id: str, limit: int) -> tuple[list[Unv
 def appearances(graph: Graph, concept_id: str, limit: int) -> list[Appearance]:
     """The sources that carry a concept, those with a true quote first."""
     rows = graph.read("concepts/appearances", concept_id=concept_id, limit=limit)
-    return [_appearance(row) for row in rows]
+    found = list[Appearance]()
+    for row in rows:
+        place = Place.model_validate(row)
+        quotes = [_evidence(place, each, each["start"], each["end"]) for each in row["quotes"]]
+        found.append(Appearance(place, quotes, row["unverified"]))
+    return found
 
 
-def relations_of(graph: Graph, concept_ids: Sequence[str], limit: int) -> list[Relation]:
-    """What some concepts are stated to be related to, at most so many of each; what most state first."""
+def relations_of(graph: Graph, concept_ids: Sequence[str], limit: int, hop: int) -> list[RelatedConcept]:
+    """Return the concepts stated to be related to some, `limit` of each; what most sources state first."""
     rows = graph.read(
         "concepts/related",
         concept_ids=list(concept_ids),
@@ -562,11 +545,22 @@ def relations_of(graph: Graph, concept_ids: Sequence[str], limit: int) -> list[R
         limit=limit,
         most_sources=MAX_SOURCES,
     )
-    return [_relation(row, row["of"]) for row in rows]
+    return [
+        RelatedConcept(
+            concept=Concept.model_validate(row),
+            type=row["type"],
+            outgoing=row["outgoing"],
+            confidence=row["confidence"],
+            sources=row["stated"],
+            hops=hop,
+            via=row["of"] if hop > 1 else None,
+        )
+        for row in rows
+    ]
 
 
-def appearing_with(graph: Graph, concept_id: str, kind: str, limit: int) -> list[Relation]:
-    """The concepts that appear in the same sources as one, as relations of some type."""
+def appearing_with(graph: Graph, concept_id: str, limit: int) -> list[RelatedConcept]:
+    """Return the concepts that appear in the same sources as one."""
     rows = graph.read(
         "concepts/appearing_with",
         concept_id=concept_id,
@@ -574,8 +568,16 @@ def appearing_with(graph: Graph, concept_id: str, kind: str, limit: int) -> list
         limit=limit,
         most_sources=MAX_SOURCES,
     )
-    usual = {"type": kind, "outgoing": True, "confidence": 1.0}
-    return [_relation({**row, **usual}, concept_id) for row in rows]
+    return [
+        RelatedConcept(
+            concept=Concept.model_validate(row),
+            type=APPEARS_WITH,
+            outgoing=True,
+            confidence=1.0,
+            sources=row["stated"],
+        )
+        for row in rows
+    ]
 
 
 def expand_related(graph: Graph, concept_ids: Sequence[str], fan_out: int) -> dict[str, ReachedConcept]:
@@ -600,18 +602,24 @@ def expand_appearing(graph: Graph, concept_ids: Sequence[str], fan_out: int) -> 
     return _to_reached(rows)
 
 
-def statements_between(graph: Graph, pairs: Sequence[Pair]) -> dict[Pair, StatedRelation]:
-    """By pair of concepts what most sources state of them; a pair of which nothing is stated is missing."""
+def statements_between(graph: Graph, pairs: Sequence[Pair]) -> dict[Pair, PathStep]:
+    """Return by pair of concepts the statement of most sources; a pair without one is missing."""
     rows = graph.read(
-        "concepts/statements_between", pairs=_lists(pairs), scanned=SCANNED, most_sources=MAX_SOURCES
+        "concepts/statements_between",
+        pairs=[[*pair] for pair in pairs],
+        scanned=SCANNED,
+        most_sources=MAX_SOURCES,
     )
-    return {(row["first"], row["second"]): _between(row) for row in rows}
+    steps = dict[Pair, PathStep]()
+    for row in rows:
+        pair = row["first"], row["second"]
+        subject, target = pair if row["forward"] else pair[::-1]
+        steps[pair] = PathStep(subject=subject, type=row["type"], object=target, sources=row["stated"])
+    return steps
 
 
-def statements_among(
-    graph: Graph, concept_ids: Sequence[str], limit: int
-) -> tuple[list[StatedRelation], bool]:
-    """What is stated of some concepts among themselves, by most sources first; and whether it is not all."""
+def statements_among(graph: Graph, concept_ids: Sequence[str], limit: int) -> tuple[list[PathStep], bool]:
+    """Return the statements between some concepts, of most sources first, and whether some are left out."""
     rows = graph.read(
         "concepts/statements_among",
         concept_ids=list(concept_ids),
@@ -619,25 +627,22 @@ def statements_among(
         most_sources=MAX_SOURCES,
         limit=limit,
     )
-    stated = [StatedRelation(row["subject"], row["type"], row["object"], row["stated"]) for row in rows]
-    return stated, len(rows) >= limit or any(row["cut"] for row in rows)
+    steps = [
+        PathStep(subject=row["subject"], type=row["type"], object=row["object"], sources=row["stated"])
+        for row in rows
+    ]
+    return steps, len(rows) >= limit or any(row["cut"] for row in rows)
 
 
 def sources_shared(graph: Graph, pairs: Sequence[Pair]) -> dict[Pair, list[str]]:
     """By pair of concepts the sources in which both appear."""
-    rows = graph.read("concepts/sources_shared", pairs=_lists(pairs), most_sources=MAX_SOURCES)
+    rows = graph.read("concepts/sources_shared", pairs=[[*pair] for pair in pairs], most_sources=MAX_SOURCES)
     return {(row["first"], row["second"]): sorted(row["shared"]) for row in rows}
 
 
 def _share_reads(concept_ids: Sequence[str]) -> int:
     """How many relationships of each are looked at."""
     return max(1, min(SCANNED, SCANNED_IN_ALL // max(1, len(concept_ids))))
-
-
-def _appearance(row: Row) -> Appearance:
-    place = Place.model_validate(row)
-    quotes = [_evidence(place, each, each["start"], each["end"]) for each in row["quotes"]]
-    return Appearance(place, quotes, row["unverified"])
 
 
 def _evidence(place: Place, quote: Mapping[str, Any], start: int, end: int) -> Evidence:
@@ -652,21 +657,5 @@ def _evidence(place: Place, quote: Mapping[str, Any], start: int, end: int) -> E
     )
 
 
-def _relation(row: Mapping[str, Any], of: str) -> Relation:
-    told = {name: row[name] for name in ("type", "outgoing", "confidence", "support")}
-    return Relation(of=of, concept=Concept.model_validate(row), sources=row["stated"], **told)
-
-
 def _to_reached(rows: Iterable[Row]) -> dict[str, ReachedConcept]:
     return {row["concept_id"]: ReachedConcept(row["neighbours"], row["cut"]) for row in rows}
-
-
-def _between(row: Row) -> StatedRelation:
-    subject, target = row["first"], row["second"]
-    if not row["forward"]:
-        subject, target = target, subject
-    return StatedRelation(subject, row["type"], target, row["stated"])
-
-
-def _lists(pairs: Sequence[Pair]) -> list[list[str]]:
-    return [list(pair) for pair in pairs]
