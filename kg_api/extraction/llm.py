@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -17,7 +19,7 @@ import structlog
 
 from kg_api.errors import ConfigurationError, InvalidInput
 from kg_api.extraction.keyphrases import KeyphraseExtractor
-from kg_api.extraction.replies import READING, Entry, LlmBudget, Unusable, extraction_of, serialize
+from kg_api.extraction.replies import READING, LlmBudget, Unusable, extraction_of, serialize
 from kg_api.graph.cache import read_contexts
 from kg_api.graph.client import Graph, Reader, Transaction
 from kg_api.graph.concept_writes import (
@@ -89,29 +91,18 @@ SCHEMA = object_of(
 
 @dataclass(frozen=True, slots=True)
 class ExtractionPassage:
-    """A source to be read, and what stands before and behind it."""
+    """A source to be read, and the text before and behind it."""
 
     source: SourceText
     before: str
     after: str
     at: int
-    """Which of its document's sources it is, from 0."""
-
-    @property
-    def chunk(self) -> Chunk:
-        """As names are made for it."""
-        return Chunk(self.source.full_text, self.source.heading)
+    """Its place among its document's sources, from 0."""
 
     @property
     def size(self) -> int:
         """In bytes."""
         return len(self.source.full_text.encode(errors="replace"))
-
-    @property
-    def words(self) -> int:
-        """How many it has; a tenth of its characters at least, where words are written together."""
-        text = self.source.full_text
-        return max(len(text.split()), len(text) // 10)
 
 
 @cache
@@ -124,7 +115,13 @@ def instruction(per_source: int) -> str:
 def passages_of(due: Sequence[SourceText], document: Sequence[SourceText]) -> list[ExtractionPassage]:
     """The sources that are due, among their neighbours; one that its document has no more stands alone."""
     places = {source.source_id: at for at, source in enumerate(document)}
-    return [_passage(source, document, places.get(source.source_id)) for source in due]
+    passages = list[ExtractionPassage]()
+    for source in due:
+        at = places.get(source.source_id, -1)
+        before = document[at - 1].full_text[-BESIDE:] if at > 0 else ""
+        after = document[at + 1].full_text[:BESIDE] if 0 <= at < len(document) - 1 else ""
+        passages.append(ExtractionPassage(source, before, after, at))
+    return passages
 
 
 def key_of(model: str, per_source: int, about: DocumentAbout, passage: ExtractionPassage) -> str:
@@ -167,21 +164,17 @@ def question(about: DocumentAbout, batch: Sequence[ExtractionPassage], per_sourc
 
 def names(batch: Sequence[ExtractionPassage]) -> list[str]:
     """The ids of passages in a question."""
-    return names_of([each.chunk for each in batch])
+    return names_of([Chunk(each.source.full_text, each.source.heading) for each in batch])
 
 
 def answer_tokens(passages: Iterable[ExtractionPassage], per_source: int) -> int:
     """About how much will be written of some passages."""
-    concepts = (min(per_source, 1 + each.words // WORDS_A_CONCEPT) for each in passages)
-    return sum(PASSAGE_TOKENS + CONCEPT_TOKENS * count for count in concepts)
-
-
-def _passage(source: SourceText, document: Sequence[SourceText], at: int | None) -> ExtractionPassage:
-    if at is None:
-        return ExtractionPassage(source, "", "", -1)
-    before = document[at - 1].full_text[-BESIDE:] if at else ""
-    after = document[at + 1].full_text[:BESIDE] if at + 1 < len(document) else ""
-    return ExtractionPassage(source, before, after, at)
+    total = 0
+    for each in passages:
+        text = each.source.full_text
+        words = max(len(text.split()), len(text) // 10)  # where words are written together
+        total += PASSAGE_TOKENS + CONCEPT_TOKENS * min(per_source, 1 + words // WORDS_A_CONCEPT)
+    return total
 
 
 # What extraction will take, before anything is asked.
@@ -190,70 +183,52 @@ SAMPLED_DOCUMENTS = 20
 SAMPLED_SOURCES = 400
 
 
-@dataclass
-class _Counted:
-    sources: int = 0
-    remembered: int = 0
-    requests: int = 0
-    read: int = 0
-    written: int = 0
-
-
 def extraction_cost(
     graph: Graph, ontology: str, config: UsedExtraction, settings: LlmSettings, due: int
 ) -> ExtractionCost:
-    """Count what reading the sources that are due takes, from a sample of the ontology's documents."""
+    """Estimate the cost of reading the pending sources, from a sample of the ontology's documents."""
     if config.extractor != "llm" or not due:
         return ExtractionCost(sources=due)
     row = graph.read("ontologies/sample", ontology=ontology, limit=SAMPLED_DOCUMENTS)[0]
-    counted, sampled = _Counted(), 0
+    counts = Counter[str]()
     for document_id in row["sample"]:
-        _count(graph, document_id, config.per_source, settings, counted)
-        sampled += 1
-        if counted.sources >= SAMPLED_SOURCES:
+        counts["documents"] += 1
+        document = sources_of_document(graph, document_id)
+        about = about_documents(graph, [document_id]).get(document_id)
+        if about is None:
+            continue
+        passages = passages_of(document[:SAMPLED_SOURCES], document)
+        keys = {key_of(settings.model or "", config.per_source, about, each): each for each in passages}
+        # Others may have had the same text, so that the cache is only read for somebody who sees all.
+        known = read_contexts(graph, list(keys)) if reach() is None else {}
+        missing = [each for key, each in keys.items() if key not in known]
+        questions = [question(about, batch, config.per_source) for batch in batches(missing)]
+        counts["sources"] += len(passages)
+        counts["remembered"] += len(passages) - len(missing)
+        counts["requests"] += len(questions)
+        counts["read"] += sum(tokens_of(each.instruction) + tokens_of(each.data) for each in questions)
+        counts["written"] += answer_tokens(missing, config.per_source)
+        if counts["sources"] >= SAMPLED_SOURCES:
             break
-    factor = due / counted.sources if counted.sources else 0.0
-    read, written = math.ceil(counted.read * factor), math.ceil(counted.written * factor)
+    factor = due / counts["sources"] if counts["sources"] else 0.0
+    estimated = {name: math.ceil(count * factor) for name, count in counts.items()}
+    read, written = estimated.get("read", 0), estimated.get("written", 0)
     price = price_of(settings, read, written)
+    notes = ["what the language model will write is a guess by the length of the texts"]
+    if counts["documents"] < row["documents"]:
+        notes.append(f"estimated from {counts['documents']} of {row['documents']} documents")
+    if remembered := estimated.get("remembered", 0):
+        notes.append(f"about {remembered} sources were read before: their answers are kept and cost nothing")
+    if price is None:
+        notes.append("the model's price is not known; set KG_LLM__PRICE_INPUT and KG_LLM__PRICE_OUTPUT")
     return ExtractionCost(
         sources=due,
-        requests=math.ceil(counted.requests * factor),
+        requests=estimated.get("requests", 0),
         tokens_read=read,
         tokens_written=written,
         price=None if price is None else round(price, 6),
-        notes=_notes(
-            sampled, row["documents"], math.ceil(counted.remembered * factor), priced=price is not None
-        ),
+        notes=notes,
     )
-
-
-def _count(graph: Graph, document_id: str, per_source: int, settings: LlmSettings, counted: _Counted) -> None:
-    document = sources_of_document(graph, document_id)
-    about = about_documents(graph, [document_id]).get(document_id)
-    sources: Sequence[SourceText] = document[:SAMPLED_SOURCES]
-    if about is None:
-        return
-    passages = passages_of(sources, document)
-    keys = {key_of(settings.model or "", per_source, about, each): each for each in passages}
-    known = read_contexts(graph, list(keys)) if reach() is None else {}  # others may have had the same text
-    missing = [each for key, each in keys.items() if key not in known]
-    questions = [question(about, batch, per_source) for batch in batches(missing)]
-    counted.sources += len(sources)
-    counted.remembered += len(sources) - len(missing)
-    counted.requests += len(questions)
-    counted.read += sum(tokens_of(each.instruction) + tokens_of(each.data) for each in questions)
-    counted.written += answer_tokens(missing, per_source)
-
-
-def _notes(sampled: int, documents: int, remembered: int, *, priced: bool) -> list[str]:
-    notes = ["what the language model will write is a guess by the length of the texts"]
-    if sampled < documents:
-        notes.append(f"estimated from {sampled} of {documents} documents")
-    if remembered:
-        notes.append(f"about {remembered} sources were read before: their answers are kept and cost nothing")
-    if not priced:
-        notes.append("the model's price is not known; set KG_LLM__PRICE_INPUT and KG_LLM__PRICE_OUTPUT")
-    return notes
 
 
 # Concepts by a language model: asked in batches, read with suspicion, each answer paid for once.
@@ -262,6 +237,8 @@ AskCounted = Callable[[Prompt], Reply]
 """`Chat.ask_counted`."""
 AT_ONCE = 4
 """Questions that are asked at the same time."""
+Batch = Mapping[str, ExtractionPassage]
+"""Passages that follow each other, by the keys of their answers."""
 
 
 class LlmExtractor:
@@ -304,82 +281,69 @@ class LlmExtractor:
         passages = passages_of(due, document)
         keys = [key_of(self._model, self._per_source, about, each) for each in passages]
         wanted = dict(zip(keys, passages, strict=True))
-        found = self._recall(wanted)
-        found |= self._extract_missing(about, {key: each for key, each in wanted.items() if key not in found})
+        found = dict[str, Extraction]()
+        for key, text in read_contexts(self._graph, list(wanted)).items():
+            with contextlib.suppress(Unusable):
+                found[key] = extraction_of(wanted[key].source, json.loads(text), self._per_source)
+        by_source = {id(passage): key for key, passage in wanted.items() if key not in found}
+        asked = [
+            partial(self._ask_twice, about, {by_source[id(each)]: each for each in batch})
+            for batch in batches([each for key, each in wanted.items() if key not in found])
+        ]
+        for answered in ask_at_once(asked, AT_ONCE):
+            found |= answered
         return [  # a text may be that of several sources
             replace(found[key], source_id=each.source.source_id, content_hash=each.source.content_hash)
             for key, each in zip(keys, passages, strict=True)
         ]
 
-    def _recall(self, wanted: Mapping[str, ExtractionPassage]) -> dict[str, Extraction]:
-        known = read_contexts(self._graph, list(wanted))
-        found = {key: self._read(wanted[key], json.loads(text))[0] for key, text in known.items()}
-        return {key: each for key, each in found.items() if isinstance(each, Extraction)}
-
-    def _extract_missing(
-        self, about: DocumentAbout, missing: Mapping[str, ExtractionPassage]
-    ) -> dict[str, Extraction]:
-        keys = {id(passage): key for key, passage in missing.items()}
-        questions = [
-            partial(self._batch, about, [(keys[id(each)], each) for each in batch])
-            for batch in batches(list(missing.values()))
-        ]
-        found = ask_at_once(questions, AT_ONCE)
-        return {key: extraction for each in found for key, extraction in each.items()}
-
-    def _batch(
-        self, about: DocumentAbout, batch: Sequence[tuple[str, ExtractionPassage]]
-    ) -> dict[str, Extraction]:
-        """Ask for some passages together, and once more, alone, for each that the answer is of no use for."""
-        found = self._once(about, batch)
-        for key, passage in batch:
+    def _ask_twice(self, about: DocumentAbout, batch: Batch) -> dict[str, Extraction]:
+        """Ask for some passages together, and again, alone, for each whose answer cannot be used."""
+        found = self._ask_once(about, batch)
+        for key, passage in batch.items():
             if isinstance(found[key], str):
-                found |= self._once(about, [(key, passage)])
-        return {key: _result(passage, found[key]) for key, passage in batch}
+                found |= self._ask_once(about, {key: passage})
+        extractions = dict[str, Extraction]()
+        for key, passage in batch.items():
+            result = found[key]
+            if isinstance(result, str):
+                reason = f"the language model's answer cannot be used, asked twice: {result}"
+                source = passage.source
+                result = Extraction(source.source_id, source.content_hash, refused=reason)
+            extractions[key] = result
+        return extractions
 
-    def _once(
-        self, about: DocumentAbout, batch: Sequence[tuple[str, ExtractionPassage]]
-    ) -> dict[str, Extraction | str]:
-        """What is found in passages by one question, or why nothing is."""
-        passages = [passage for _, passage in batch]
+    def _ask_once(self, about: DocumentAbout, batch: Batch) -> dict[str, Extraction | str]:
+        """Return the concepts of each passage, or why its answer cannot be used."""
+        passages = list(batch.values())
         asked = question(about, passages, self._per_source)
         reserved = self._budget.reserve(asked, answer_tokens(passages, self._per_source))
+        found, answers = dict[str, Extraction | str](), dict[str, str]()
         try:
             with self._asking:
                 wait(0)
                 reply = self._ask(asked)
             said = parse_entries(reply.text, "passages")
-            read = {
-                key: self._read(passage, said.get(name))
-                for name, (key, passage) in zip(names(passages), batch, strict=True)
-            }
-            answers = {key: text for key, (_, text) in read.items() if text is not None}
+            for name, (key, passage) in zip(names(passages), batch.items(), strict=True):
+                entry = said.get(name)
+                if entry is None:
+                    found[key] = "its answer leaves it out"
+                    continue
+                try:
+                    found[key] = extraction_of(passage.source, entry, self._per_source)
+                    answers[key] = serialize(entry)
+                except Unusable as error:
+                    found[key] = str(error)
             self._budget.keep(answers, asked, reply)
         except InvalidInput as error:  # the server does not take the text
-            return {key: str(error) for key, _ in batch}
+            return dict.fromkeys(batch, str(error))
         finally:
             self._budget.release(reserved)
-        return {key: result for key, (result, _) in read.items()}
-
-    def _read(self, passage: ExtractionPassage, entry: Entry | None) -> tuple[Extraction | str, str | None]:
-        """What is found, or why nothing is; and what is to be remembered."""
-        if entry is None:
-            return "its answer leaves it out", None
-        try:
-            return extraction_of(passage.source, entry, self._per_source), serialize(entry)
-        except Unusable as error:
-            return str(error), None
+        return found
 
 
 def mark_of(model: str, per_source: int) -> str:
     return digest("llm", VERSION, READING, model, instruction(per_source))[:16]
-
-
-def _result(passage: ExtractionPassage, found: Extraction | str) -> Extraction:
-    if isinstance(found, Extraction):
-        return found
-    reason = f"the language model's answer cannot be used, asked twice: {found}"
-    return Extraction(passage.source.source_id, passage.source.content_hash, refused=reason)
 
 
 # What every extractor of concepts can do.
@@ -458,19 +422,10 @@ class Extractors:
         Raises:
             ConfigurationError: there is no language model to ask, or it has a budget and no known price.
         """
-        match config.extractor:
-            case "none":
-                return None
-            case "keyphrase":
-                return KeyphraseExtractor(config.per_source)
-            case "llm":
-                return self._open_llm(ontology, config, job_id)
-
-    def close(self) -> None:
-        """Close the connections to the language model."""
-        self._llm.close()
-
-    def _open_llm(self, ontology: str, config: UsedExtraction, job_id: str | None) -> Extractor:
+        if config.extractor == "none":
+            return None
+        if config.extractor == "keyphrase":
+            return KeyphraseExtractor(config.per_source)
         try:
             model = self._llm.name
         except ConfigurationError as error:
@@ -480,6 +435,10 @@ class Extractors:
             ) from error
         budget = LlmBudget(self._graph, ontology, self.settings.llm, config.budget, job_id)
         return LlmExtractor(self._graph, model, self._llm.ask_counted, budget, config.per_source)
+
+    def close(self) -> None:
+        """Close the connections to the language model."""
+        self._llm.close()
 
 
 # Asking for extraction: by a person, with text that comes in, or because some is due.

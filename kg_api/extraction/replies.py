@@ -104,7 +104,12 @@ class LlmBudget:
                 self._reserved
             ) + cost > self._budget:
                 if not self._reserved:
-                    raise BudgetSpent(self._describe_spending(spent, cost))
+                    raise BudgetSpent(
+                        f"the budget for extracting concepts from {self._ontology!r} is used up: of "
+                        f"${self._budget:g}, ${spent:.4g} are spent, and the next request may cost "
+                        f"${cost:.2g}; raise it by `kg admin concepts config --ontology {self._ontology!r} "
+                        "--budget DOLLARS`, and it goes on"
+                    )
                 self._settled.wait()
             self._reserved.append(cost)
         return cost
@@ -118,26 +123,17 @@ class LlmBudget:
 
     def keep(self, answers: Mapping[str, str], question: Prompt, reply: Reply) -> None:
         """Keep answers and what they cost, in one transaction."""
-        receipt, cost = uuid.uuid4().hex, self._cost(question, reply)
+        receipt = uuid.uuid4().hex
+        guessed = tokens_of(question.instruction) + tokens_of(question.data)
+        read = guessed if reply.read is None else reply.read
+        written = tokens_of(reply.text) if reply.written is None else reply.written
+        cost = price_of(self._settings, read, written) or 0.0
 
         def write(tx: Transaction) -> None:
             add_spent(tx, self._ontology, cost, receipt, self._job_id)
             write_contexts(tx, answers)
 
         self._graph.transaction(write)
-
-    def _cost(self, question: Prompt, reply: Reply) -> float:
-        guessed = tokens_of(question.instruction) + tokens_of(question.data)
-        read = guessed if reply.read is None else reply.read
-        written = tokens_of(reply.text) if reply.written is None else reply.written
-        return price_of(self._settings, read, written) or 0.0
-
-    def _describe_spending(self, spent: float, cost: float) -> str:
-        return (
-            f"the budget for extracting concepts from {self._ontology!r} is used up: of ${self._budget:g}, "
-            f"${spent:.4g} are spent, and the next request may cost ${cost:.2g}; raise it by "
-            f"`kg admin concepts config --ontology {self._ontology!r} --budget DOLLARS`, and it goes on"
-        )
 
 
 # Quotes: looked for in the text they are said to be of, for a model's word is no proof.
@@ -227,38 +223,40 @@ class QuoteSearch:
         return None if at is None else _quote(self.text, at, at + len(quote.wanted), 1.0, quote.said)
 
     def but_for_form(self, quote: QuotedText) -> Quote | None:
-        """But for white space, quotation marks, dashes and case."""
-        return _but_for_form(self.text, self.folded, quote.folded, quote.said) if quote.folded else None
+        """Find it but for white space, quotation marks, dashes and case."""
+        sought = quote.folded
+        at = at_words(self.folded.text, sought, 0) if sought else None
+        if at is None:
+            return None
+        start, end = self.folded.span(at, at + len(sought))
+        same_case = fold(self.text[start:end], case=True).text == fold(quote.said, case=True).text.strip()
+        return _quote(self.text, start, end, 1.0 if same_case else CASE_ONLY, quote.said)
 
     def alike(self, quote: QuotedText) -> Quote | None:
-        """By likeness. It takes long."""
-        return _by_likeness(self.text, self.folded, quote.folded, quote.said) if quote.folded else None
-
-
-def _but_for_form(text: str, folded: FoldedText, sought: str, said: str) -> Quote | None:
-    at = at_words(folded.text, sought, 0)
-    if at is None:
-        return None
-    start, end = folded.span(at, at + len(sought))
-    same_case = fold(text[start:end], case=True).text == fold(said, case=True).text.strip()
-    return _quote(text, start, end, 1.0 if same_case else CASE_ONLY, said)
-
-
-def _by_likeness(text: str, folded: FoldedText, sought: str, said: str) -> Quote | None:
-    sought = _longest_piece(folded.text, sought)
-    if len(sought) < MIN_SIMILAR_LENGTH:
-        return None
-    found = fuzz.partial_ratio_alignment(
-        sought, folded.text[:_MAX_TEXT_LENGTH], score_cutoff=100 * MIN_SCORE - 10
-    )
-    if found is None or found.dest_start == found.dest_end:
-        return None
-    start, end = _whole_words(folded.text, found.dest_start, found.dest_end)
-    passage = folded.text[start:end]
-    score = round(min(fuzz.ratio(sought, passage) / 100, CASE_ONLY), 4)
-    if score < MIN_SCORE or _says(sought) != _says(passage):
-        return None
-    return _quote(text, *folded.span(start, end), score, said)
+        """Find it by likeness, which takes long."""
+        folded = self.folded.text
+        sought = _longest_piece(folded, quote.folded)
+        if len(sought) < MIN_SIMILAR_LENGTH:
+            return None
+        found = fuzz.partial_ratio_alignment(
+            sought, folded[:_MAX_TEXT_LENGTH], score_cutoff=100 * MIN_SCORE - 10
+        )
+        if found is None or found.dest_start == found.dest_end:
+            return None
+        start, end = found.dest_start, found.dest_end
+        while is_cut(folded, start):
+            start -= 1
+        while is_cut(folded, end):
+            end += 1
+        while start < end and (folded[start].isspace() or folded[start] in _ENDS):
+            start += 1
+        while end > start and folded[end - 1].isspace():
+            end -= 1
+        passage = folded[start:end]
+        score = round(min(fuzz.ratio(sought, passage) / 100, CASE_ONLY), 4)
+        if score < MIN_SCORE or _says(sought) != _says(passage):
+            return None
+        return _quote(self.text, *self.folded.span(start, end), score, quote.said)
 
 
 def _longest_piece(text: str, sought: str) -> str:
@@ -276,19 +274,6 @@ def _quote(text: str, start: int, end: int, score: float, said: str) -> Quote:
     end = min(end, start + MAX_QUOTE_LENGTH)
     found, said = text[start:end], _UNSTORABLE.sub(" ", said).strip()[:MAX_QUOTE_LENGTH]
     return Quote(found, start, end, score, None if said == found else said)
-
-
-def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
-    """Move borders that are within words out of them."""
-    while is_cut(text, start):
-        start -= 1
-    while is_cut(text, end):
-        end += 1
-    while start < end and (text[start].isspace() or text[start] in _ENDS):
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return start, end
 
 
 def _says(passage: str) -> tuple[Counter[str], int]:
@@ -347,7 +332,9 @@ def extraction_of(source: SourceText, entry: Entry, per_source: int) -> Extracti
     concepts = _merge([concept for concept, _ in found if concept is not None])
     if found and not concepts:
         raise Unusable("none of its quotes is in the text")
-    chosen = _most_sure(concepts, per_source)
+    # In their order, those first that a quote proves.
+    best = sorted(concepts, key=lambda each: (not each.quotes, -each.confidence))[:per_source]
+    chosen = [each for each in concepts if each in best]
     return Extraction(
         source.source_id,
         source.content_hash,
@@ -369,39 +356,28 @@ def _concept(text: str, said: object) -> tuple[ExtractedConcept | None, int]:
     entry = cast("Entry", said)
     label, confidence = clean(entry.get("label"), LABEL), _confidence(entry.get("confidence"))
     quoted = [each for each in as_list(entry.get("quotes")) if isinstance(each, str)][:MAX_QUOTES]
-    terms = _terms(entry, label)
-    found = [_proof(text, each, (label, *terms)) for each in quoted]
-    proof = [quote for quote in found if quote and not _is_name(quote, text, (label, *terms))]
-    known = any(found) or _find_name(text, label) is not None
+    cleaned = (clean(each, TERM) for each in as_list(entry.get("search_terms")))
+    known = dict.fromkeys(term for term in cleaned if term and concept_name(term) != concept_name(label))
+    terms = tuple(known)[:MAX_TERMS]
+    names = {concept_name(each) for each in (label, *terms)}
+    proof, others, is_there = list[Quote](), list[str](), False
+    for each in quoted:
+        quote = find_quote(text, each)
+        # A quote counts if it says enough or names the concept: any word is in some text.
+        if quote and not says_enough(quote.text, text):
+            quote = quote if any(_find_name(quote.text, name) for name in (label, *terms)) else None
+        is_there = is_there or quote is not None
+        # A name alone is in the text, but says nothing of what it names.
+        if quote and (concept_name(quote.text) not in names or quote.text.strip() == text.strip()):
+            proof.append(quote)
+        elif other := clean(each, MAX_QUOTE_LENGTH):
+            others.append(other)
     lost = len(quoted) - len(proof)
-    if confidence is None or not concept_name(label) or not known:
+    is_there = is_there or _find_name(text, label) is not None
+    if confidence is None or not concept_name(label) or not is_there:
         return None, lost
-    others = (
-        clean(each, MAX_QUOTE_LENGTH) for each, quote in zip(quoted, found, strict=True) if quote not in proof
-    )
-    unverified = tuple(dict.fromkeys(each for each in others if each))
-    description = clean(entry.get("description"), DESCRIPTION)
+    description, unverified = clean(entry.get("description"), DESCRIPTION), tuple(dict.fromkeys(others))
     return ExtractedConcept(label, _distinct(proof), description, terms, confidence, unverified), lost
-
-
-def _terms(entry: Entry, label: str) -> tuple[str, ...]:
-    terms = (clean(each, TERM) for each in as_list(entry.get("search_terms")))
-    known = dict.fromkeys(term for term in terms if term and concept_name(term) != concept_name(label))
-    return tuple(known)[:MAX_TERMS]
-
-
-def _proof(text: str, quoted: str, names: Sequence[str]) -> Quote | None:
-    """What was quoted, if it says enough, or names the concept: any word is in some text."""
-    quote = find_quote(text, quoted)
-    if quote is None or says_enough(quote.text, text) or any(_find_name(quote.text, each) for each in names):
-        return quote
-    return None
-
-
-def _is_name(quote: Quote, text: str, names: Sequence[str]) -> bool:
-    """Whether a quote is a name alone: it is in the text, but says nothing of what it names."""
-    alone = concept_name(quote.text) in {concept_name(each) for each in names}
-    return alone and quote.text.strip() != text.strip()
 
 
 def _find_name(text: str, name: str) -> Quote | None:
@@ -413,22 +389,18 @@ def _find_name(text: str, name: str) -> Quote | None:
 
 def _relations(said: object, concepts: Sequence[ExtractedConcept]) -> list[ExtractedRelation]:
     labels = {concept_name(each.label): each.label for each in concepts}
-    found = dict.fromkeys(
-        relation for each in as_list(said) if (relation := _relation(each, labels)) is not None
-    )
+    found = dict[ExtractedRelation, None]()
+    for each in as_list(said):
+        if not isinstance(each, dict):
+            continue
+        entry = cast("Entry", each)
+        subject, target = (
+            labels.get(concept_name(clean(entry.get(name), LABEL))) for name in ("subject", "object")
+        )
+        kind, confidence = clean(entry.get("type"), TYPE), _confidence(entry.get("confidence"))
+        if subject and target and subject != target and concept_name(kind) and confidence is not None:
+            found[ExtractedRelation(subject, kind, target, confidence)] = None
     return list(found)[: RELATIONS_A_CONCEPT * len(concepts)]
-
-
-def _relation(said: object, labels: Mapping[str, str]) -> ExtractedRelation | None:
-    if not isinstance(said, dict):
-        return None
-    entry = cast("Entry", said)
-    ends = [labels.get(concept_name(clean(entry.get(name), LABEL))) for name in ("subject", "object")]
-    kind, confidence = clean(entry.get("type"), TYPE), _confidence(entry.get("confidence"))
-    subject, target = ends
-    if subject is None or target is None or subject == target or not concept_name(kind) or confidence is None:
-        return None
-    return ExtractedRelation(subject, kind, target, confidence)
 
 
 def _confidence(said: object) -> float | None:
@@ -442,30 +414,19 @@ def _merge(found: Sequence[ExtractedConcept]) -> list[ExtractedConcept]:
     """One for each name."""
     by_name: dict[str, ExtractedConcept] = {}
     for each in found:
-        name = concept_name(each.label)
-        known = by_name.get(name)
-        by_name[name] = each if known is None else _join(known, each)
+        one = by_name.setdefault(concept_name(each.label), each)
+        if one is not each:
+            by_name[concept_name(each.label)] = replace(
+                one,
+                quotes=_distinct((*one.quotes, *each.quotes)),
+                unverified=tuple(dict.fromkeys((*one.unverified, *each.unverified))),
+                description=one.description or each.description,
+                search_terms=tuple(dict.fromkeys((*one.search_terms, *each.search_terms)))[:MAX_TERMS],
+                confidence=max(one.confidence, each.confidence),
+            )
     return list(by_name.values())
-
-
-def _join(one: ExtractedConcept, other: ExtractedConcept) -> ExtractedConcept:
-    terms = tuple(dict.fromkeys((*one.search_terms, *other.search_terms)))[:MAX_TERMS]
-    return replace(
-        one,
-        quotes=_distinct((*one.quotes, *other.quotes)),
-        unverified=tuple(dict.fromkeys((*one.unverified, *other.unverified))),
-        description=one.description or other.description,
-        search_terms=terms,
-        confidence=max(one.confidence, other.confidence),
-    )
 
 
 def _distinct(quotes: Sequence[Quote]) -> tuple[Quote, ...]:
     places = {(quote.start, quote.end): quote for quote in reversed(quotes)}
     return tuple(places[place] for place in sorted(places))
-
-
-def _most_sure(concepts: Sequence[ExtractedConcept], most: int) -> list[ExtractedConcept]:
-    """In their order; those that a quote proves come before others."""
-    chosen = sorted(concepts, key=lambda each: (not each.quotes, -each.confidence))[:most]
-    return [each for each in concepts if each in chosen]
