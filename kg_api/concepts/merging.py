@@ -44,16 +44,12 @@ class ConceptMergeRecords:
         read_embedding_state(self._graph, ontology)
         merges, total = read_concept_merges(self._graph, ontology, offset, limit, concept_id=concept_id)
         if concept_id is not None and not total:
-            known = self._known(ontology, concept_id)
-            merges, total = read_concept_merges(self._graph, ontology, offset, limit, concept_id=known)
+            found = find_concept(self._graph, concept_id)  # by the beginning of its id
+            if found.ontology != ontology:
+                raise NotFound(f"the concept {concept_id!r} is of {found.ontology}, not of {ontology}")
+            whole = found.concept_id
+            merges, total = read_concept_merges(self._graph, ontology, offset, limit, concept_id=whole)
         return ConceptMerges(ontology=ontology, merges=merges, total=total, offset=offset, limit=limit)
-
-    def _known(self, ontology: str, concept_id: str) -> str:
-        """The whole id of a concept of the ontology."""
-        found = find_concept(self._graph, concept_id)
-        if found.ontology != ontology:
-            raise NotFound(f"the concept {concept_id!r} is of {found.ontology}, not of {ontology}")
-        return found.concept_id
 
     def undo(self, ontology: str, merge_id: str, by: str | None) -> ConceptMerge:
         """Part two concepts for good.
@@ -115,68 +111,75 @@ _BRITISH = (
 
 
 @lru_cache(LABELS)
+def _normalise(label: str) -> str:
+    text = unicodedata.normalize("NFKC", label).replace("\u2019", "'")
+    return re.sub(r"[\u2010-\u2015]", "-", text)
+
+
+@lru_cache(LABELS)
 def words(label: str) -> tuple[str, ...]:
     """The words of a label: abbreviations without their points; 3.10 is one word, and so is "non-zero"."""
-    text = unicodedata.normalize("NFKC", label).replace("\u2019", "'").replace("&", " and ")
-    text = re.sub(r"[\u2010-\u2015]", "-", text)
+    text = _normalise(label).replace("&", " and ")
     return tuple(_WORD.findall(_POINTS.sub(lambda found: found[0].replace(".", ""), text)))
 
 
 def alike(one: str, other: str) -> Spelling | None:
     """How two labels differ, if they are spellings of one name."""
-    if _symbols(one) != _symbols(other):
+    symbols, others = (
+        Counter(each for each in _normalise(label) if not each.isalnum() and each not in _QUIET)
+        for label in (one, other)
+    )
+    if symbols != others:
         return None
     a, b = words(one), words(other)
-    split = _parts(a), _parts(b)
+    parts, more = ([part for word in whole for part in word.split("-")] for whole in (a, b))
     return (
-        _align(*split) or _dates(*split) or _match_turned(a, b) or _match_turned(b, a) or _match_joined(a, b)
-    ) or _acronym(*split)
-
-
-@lru_cache(LABELS)
-def _symbols(label: str) -> Counter[str]:
-    folded = unicodedata.normalize("NFKC", label).replace("\u2019", "'")
-    folded = re.sub(r"[\u2010-\u2015]", "-", folded)
-    return Counter(each for each in folded if not each.isalnum() and each not in _QUIET)
-
-
-@lru_cache(LABELS)
-def _parts(whole: tuple[str, ...]) -> tuple[str, ...]:
-    """Words with hyphens as several."""
-    return tuple(part for word in whole for part in word.split("-"))
+        _align(parts, more)
+        or _match_dates(parts, more)
+        or _match_turned(a, b)
+        or _match_turned(b, a)
+        or _match_joined(a, b)
+        or _match_acronym(parts, more)
+    )
 
 
 def _align(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
     """Word for word; articles may be missing where what follows is written alike."""
-    bare = _bare(a), _bare(b)
-    if len(bare[0]) != len(bare[1]) or not bare[0]:
+    bare, other = _bare(a), _bare(b)
+    if len(bare) != len(other) or not bare:
         return None
-    kinds = {_pair(*pair) for pair in zip(*bare, strict=True)}
-    if None in kinds or not _articles_fit(a, b):
+    pairs = [(p, q, _pair(p, q)) for p, q in zip(bare, other, strict=True)]
+    # A name of one word and an article, such as "The Doors", is not the word without it.
+    if any(kind is None for _, _, kind in pairs) or (len(a) != len(b) and len(bare) == 1):
         return None
-    if "plural" not in kinds:
+    plurals = [(p, q) for p, q, kind in pairs if kind == "plural"]
+    if not plurals:
         return "mark"
-    return _plural(*bare)
+    # Names have no plural: "Peters" is not "Peter", nor is the "Windows API" one of windows.
+    if len(bare) == 1:
+        return "plural of one word" if (bare[0] + other[0]).islower() else None
+    titles = sum(p[0].isupper() != q[0].isupper() for p, q, _ in pairs)
+    if titles <= 1 and any(p[0].isupper() or q[0].isupper() for p, q in plurals):
+        return None
+    return None if any(p[0].isupper() and q[0].isupper() for p, q in plurals) else "plural"
 
 
 def _bare(whole: Sequence[str]) -> list[str]:
     return [word for word in whole if word.casefold() != _ARTICLE]
 
 
-def _articles_fit(a: Sequence[str], b: Sequence[str]) -> bool:
-    """A name of one word and an article, such as "The Doors", is not the word without it."""
-    return len(a) == len(b) or len(_bare(a)) > 1
-
-
 def _pair(p: str, q: str) -> Literal["same", "mark", "plural"] | None:
     one, other = p.casefold(), q.casefold()
     if one == other:
         return "same"
-    if _number(one) == _number(other) or _apostrophe(p, q) or _accents(p, q):
+    if _number(one) == _number(other) or _differ_in_apostrophe(p, q) or _differ_in_accents(p, q):
         return "mark"
     if not (_is_plain(p) and _is_plain(q)):
         return None
-    if _american(one) == _american(other):
+    american, less = one, other
+    for british, spelt in _BRITISH:
+        american, less = british.sub(spelt, american), british.sub(spelt, less)
+    if american == less:
         return "mark"
     return "plural" if other in _singulars(one) or one in _singulars(other) else None
 
@@ -194,32 +197,24 @@ def _number(word: str) -> str:
     return re.sub(r"(?<=\d)(?:st|nd|rd|th)$", "th", word)
 
 
-def _apostrophe(p: str, q: str) -> bool:
+def _differ_in_apostrophe(p: str, q: str) -> bool:
     """A possessive, or the apostrophe alone; the 80's are not 80, nor is "here's" here."""
     one, other = p.casefold(), q.casefold()
-    bare = one.replace("'", ""), other.replace("'", "")
-    if "'" not in one + other or not all(map(str.isalpha, bare)) or {one, other} & _SHORT_FOR_IS:
+    bare, more = one.replace("'", ""), other.replace("'", "")
+    if "'" not in one + other or not (bare.isalpha() and more.isalpha()) or {one, other} & _SHORT_FOR_IS:
         return False
-    return (bare[0] == bare[1] and p[0].isupper() == q[0].isupper()) or _owner(one) == _owner(other)
+    owner, owned = (each.removesuffix("'s").removesuffix("'") for each in (one, other))
+    return (bare == more and p[0].isupper() == q[0].isupper()) or owner == owned
 
 
-def _owner(word: str) -> str:
-    return word.removesuffix("'s").removesuffix("'")
-
-
-def _accents(p: str, q: str) -> bool:
+def _differ_in_accents(p: str, q: str) -> bool:
     """A name that was written without its accents; in other words than names they change what is meant."""
     one, other = (unicodedata.normalize("NFD", each.casefold()) for each in (p, q))
-    bare = [re.sub(r"[\u0300-\u036f]", "", each) for each in (one, other)]
+    bare, more = (re.sub(r"[\u0300-\u036f]", "", each) for each in (one, other))
     named = p[:1].isupper() and q[:1].isupper()
-    one_is_bare = bare[0] in (one, other) and _DIAERESIS not in one + other
-    return named and bare[0] == bare[1] and bare[0].isascii() and one_is_bare
-
-
-def _american(word: str) -> str:
-    for british, american in _BRITISH:
-        word = british.sub(american, word)
-    return word
+    return (
+        named and bare == more and bare.isascii() and bare in (one, other) and _DIAERESIS not in one + other
+    )
 
 
 def _singulars(word: str) -> Iterator[str]:
@@ -234,17 +229,7 @@ def _singulars(word: str) -> Iterator[str]:
         yield word[:-1]
 
 
-def _plural(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
-    """Names have no plural: "Peters" is not "Peter", nor is the "Windows API" one of windows."""
-    if len(a) == 1:
-        return "plural of one word" if (a[0] + b[0]).islower() else None
-    pairs = [pair for pair in zip(a, b, strict=True) if _pair(*pair) == "plural"]
-    titles = [p for p, q in zip(a, b, strict=True) if p[0].isupper() != q[0].isupper()]
-    common = len(titles) > 1 or all(p[0].islower() and q[0].islower() for p, q in pairs)
-    return "plural" if common and not any(p[0].isupper() and q[0].isupper() for p, q in pairs) else None
-
-
-def _dates(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
+def _match_dates(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
     """The parts of a date may stand in any order."""
     one, other = ([_number(word.casefold()).removesuffix("th") for word in each] for each in (a, b))
     is_date = all(word in _MONTHS or word.isdecimal() for word in one) and any(map(_MONTHS.__contains__, one))
@@ -270,24 +255,20 @@ def _match_joined(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
     return "hyphen" if differ and one == other and plain else None
 
 
-def _acronym(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
+def _match_acronym(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
     """One has the initials in capitals of what the other spells out, and the rest is the same."""
-    one, other = list(a), list(b)
+    one, other = [*a], [*b]
     for end in (0, -1):
         while one and other and one[end].casefold() == other[end].casefold():
             one.pop(end)
             other.pop(end)
-    alone = len(one) == len(a) and len(other) == len(b)
-    if _abbreviates(one, other) or _abbreviates(other, one):
-        return "acronym alone" if alone else "acronym"
+    for short, spelt in ((one, other), (other, one)):
+        named = [word for word in spelt if word.casefold() not in _PASSED_OVER]
+        initials = "".join(word[0] for word in named).casefold()
+        is_acronym = len(short) == 1 and len(short[0]) > 1 and short[0].isupper() and short[0].isalpha()
+        if is_acronym and len(named) > 1 and initials == short[0].casefold():
+            return "acronym alone" if len(one) == len(a) and len(other) == len(b) else "acronym"
     return None
-
-
-def _abbreviates(short: Sequence[str], spelt: Sequence[str]) -> bool:
-    if len(short) != 1 or not (len(short[0]) > 1 and short[0].isupper() and short[0].isalpha()):
-        return False
-    named = [word for word in spelt if word.casefold() not in _PASSED_OVER]
-    return len(named) > 1 and "".join(word[0] for word in named).casefold() == short[0].casefold()
 
 
 # Whether two concepts are one: by how they are called, and how near their vectors are. Pure.
@@ -336,7 +317,7 @@ _OTHERS = (
 
 def least_cosine(calibration: SimilarityCalibration | None) -> float:
     """Concepts whose vectors are farther from each other than that are two, however they are called."""
-    unrelated = _unrelated(calibration)
+    unrelated = UNKNOWN if calibration is None else calibration.unrelated
     return unrelated + min(MIN_LIKENESS.values()) * (1 - unrelated) - _ROUNDING
 
 
@@ -347,12 +328,8 @@ def likeness(cosine: float, calibration: SimilarityCalibration | None) -> float:
         cosine: of two concepts in one space.
         calibration: what the cosines of that space mean; None when it was not measured.
     """
-    unrelated = _unrelated(calibration)
+    unrelated = UNKNOWN if calibration is None else calibration.unrelated
     return (cosine - unrelated) / (1 - unrelated)
-
-
-def _unrelated(calibration: SimilarityCalibration | None) -> float:
-    return UNKNOWN if calibration is None else calibration.unrelated
 
 
 def same(a: Text, b: Text, alikeness: float) -> Reason | None:
@@ -362,49 +339,40 @@ def same(a: Text, b: Text, alikeness: float) -> Reason | None:
     alias. And none of their names may be counterparts, such as "Article 5" and "Article 6".
 
     Args:
-        a: how one is called.
-        b: how the other is.
+        a: the names of one.
+        b: the names of the other.
         alikeness: of their vectors, as `likeness` gives it.
     """
-    for reason in (alike(a.label, b.label), _alias(a, b)):
+    said = [
+        concept_name(b.label) in map(concept_name, a.terms),
+        concept_name(a.label) in map(concept_name, b.terms),
+    ]
+    alias: Reason | None = None
+    if any(said) and not _is_contrary(a.label, b.label):
+        alias = "mutual alias" if all(said) else "alias"
+    for reason in (alike(a.label, b.label), alias):
         if reason is not None and alikeness >= MIN_LIKENESS[reason]:
-            return None if _have_counterparts(a, b) else reason
+            pairs = chain(product(a.terms, (b.label, *b.terms)), product((a.label,), b.terms))
+            return None if any(_are_counterparts(p, q) for p, q in pairs) else reason
     return None
 
 
-def _alias(a: Text, b: Text) -> Reason | None:
-    """Whether the label of one is said to be a name of the other."""
-    said = [_has(a.terms, b.label), _has(b.terms, a.label)]
-    if not any(said) or _contrary(a.label, b.label):
-        return None
-    return "mutual alias" if all(said) else "alias"
-
-
-def _has(terms: Sequence[str], label: str) -> bool:
-    return concept_name(label) in map(concept_name, terms)
-
-
-def _contrary(one: str, other: str) -> bool:
+def _is_contrary(one: str, other: str) -> bool:
     """Whether labels differ by a number, a negation or an opposite: then they are two, whatever is said."""
     more, less = _differences(one, other)
-    numbers = [{word for word in words(label) if _is_number(word)} for label in (one, other)]
-    if all(numbers) and numbers[0] != numbers[1]:
+    numbers, others = ({word for word in words(label) if _NUMBER.search(word)} for label in (one, other))
+    if numbers and others and numbers != others:
         return True
     return any(_are_opposed(p, q) for p, q in product(more or {""}, less or {""}))
 
 
-def _have_counterparts(a: Text, b: Text) -> bool:
-    """Whether a name of one is a name of the other but for a number, a negation or an opposite."""
-    pairs = product(a.terms, (b.label, *b.terms)), product((a.label,), b.terms)
-    return any(_are_counterparts(p, q) for p, q in chain(*pairs))
-
-
 def _are_counterparts(one: str, other: str) -> bool:
+    """Whether two names differ only by a number, a negation or an opposite."""
     more, less = _differences(one, other)
     if not (more or less) or max(len(more), len(less)) > 1:
         return False
     p, q = (next(iter(each), "") for each in (more, less))
-    return (_is_number(p) and _is_number(q)) or _are_opposed(p, q)
+    return (_NUMBER.search(p) is not None and _NUMBER.search(q) is not None) or _are_opposed(p, q)
 
 
 def _differences(one: str, other: str) -> tuple[set[str], set[str]]:
@@ -413,18 +381,13 @@ def _differences(one: str, other: str) -> tuple[set[str], set[str]]:
     return a - b, b - a
 
 
-def _is_number(word: str) -> bool:
-    return _NUMBER.search(word) is not None
-
-
 def _are_opposed(p: str, q: str) -> bool:
-    if any({p, q} & group and {p, q} <= group | {""} for group in _OPPOSITES):
+    pair = {p, q}
+    if any(pair & group and pair <= group | {""} for group in _OPPOSITES):
         return True
-    return bool(p and q) and (any({p, q} <= group for group in _OTHERS) or _denies(p, q) or _denies(q, p))
-
-
-def _denies(p: str, q: str) -> bool:
-    return any(p.replace("-", "") == f"{each}{q}" for each in _NOT)
+    bare = p.replace("-", ""), q.replace("-", "")
+    denies = any(bare[0] == f"{each}{q}" or bare[1] == f"{each}{p}" for each in _NOT)
+    return bool(p and q) and (denies or any(pair <= group for group in _OTHERS))
 
 
 # Concepts are linked with what is near to them in meaning, and those that are one become one.
@@ -458,8 +421,12 @@ def merge_near(graph: Graph, space: Space, ontology: str, concept_ids: Iterable[
     merged = 0
     while waiting:
         ids = [waiting.popleft() for _ in range(min(PORTION, len(waiting)))]
-        near = _link(graph, space, ontology, ids)
-        left = [kept for pair in _pairs(near, space) if (kept := _merge_pair(graph, pair, space))]
+        seen, left = set[frozenset[str]](), list[str]()
+        for pair in _link(graph, space, ontology, ids):
+            both = frozenset(pair.ids)
+            if both not in seen and (kept := _merge_pair(graph, pair, space)):
+                left.append(kept)
+            seen.add(both)
         merged += len(left)
         waiting.extend(dict.fromkeys(left))
     return merged
@@ -490,49 +457,31 @@ def link_embedded(graph: Graph, plan: Plan, concept_ids: Iterable[str]) -> None:
 
 
 def _link(graph: Graph, space: Space, ontology: str, ids: Sequence[str]) -> list[NearConcepts]:
-    """Link some with what is near; that, the nearest pairs first."""
-    near = _near(graph, space, ontology, ids)
-    of = {each: list[NearConcepts]() for each in ids}
-    for pair in near:
-        of[pair.ids[0]].append(pair)
-    link_concepts(graph, space, of)
-    return near
-
-
-def _near(graph: Graph, space: Space, ontology: str, ids: Sequence[str]) -> list[NearConcepts]:
-    """What is near to some, the nearest pairs first; looked up beside each other, for that takes its time."""
+    """Link some with those near to them; return the pairs, the nearest first."""
     least = min(least_cosine(space.calibration), least_near(space))
 
     def look(some: Sequence[str]) -> list[NearConcepts]:
         return near_concepts(graph, space, ontology, some, NEIGHBOURS, least=least)
 
     parts = [*portions(ids, ASKED_AT_ONCE)]
-    with ThreadPoolExecutor(len(parts)) as pool:
+    with ThreadPoolExecutor(len(parts)) as pool:  # looking up takes its time
         found = chain.from_iterable(pool.map(look, parts))
-        return sorted(found, key=lambda each: (-each.cosine, each.ids))
-
-
-def _pairs(near: Iterable[NearConcepts], space: Space) -> Iterator[NearConcepts]:
-    """Those that are the same, each pair once."""
-    seen = set[frozenset[str]]()
-    for each in near:
-        both = frozenset(each.ids)
-        if both in seen:
-            continue
-        seen.add(both)
-        if _same(each, *each.texts, space) is not None:
-            yield each
-
-
-def _same(pair: NearConcepts, one: Text, other: Text, space: Space) -> Reason | None:
-    return same(one, other, likeness(pair.cosine, space.calibration))
+        near = sorted(found, key=lambda each: (-each.cosine, each.ids))
+    link_concepts(graph, space, {own: [pair for pair in near if pair.ids[0] == own] for own in ids})
+    return near
 
 
 def _merge_pair(graph: Graph, pair: NearConcepts, space: Space) -> str | None:
-    def still(one: Text, other: Text) -> bool:
-        return _same(pair, one, other, space) is not None
+    """Merge two concepts if they are the same; return the id of the one that stays, if they were merged."""
 
-    why = Why(_same(pair, *pair.texts, space), round(pair.cosine, 4))
+    near = likeness(pair.cosine, space.calibration)
+    why = Why(same(*pair.texts, near), round(pair.cosine, 4))
+    if why.reason is None:
+        return None
+
+    def still(one: Text, other: Text) -> bool:
+        return same(one, other, near) is not None
+
     try:
         kept = merge_concepts(graph, pair.ids, still, why)
     except TooMuchAtOnce as error:  # two of very many sources stay two; the rest goes on
