@@ -473,7 +473,6 @@ def _link(graph: Graph, space: Space, ontology: str, ids: Sequence[str]) -> list
 
 def _merge_pair(graph: Graph, pair: NearConcepts, space: Space) -> str | None:
     """Merge two concepts if they are the same; return the id of the one that stays, if they were merged."""
-
     near = likeness(pair.cosine, space.calibration)
     why = Why(same(*pair.texts, near), round(pair.cosine, 4))
     if why.reason is None:
