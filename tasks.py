@@ -8,7 +8,6 @@ python3 tasks.py check                   formatting, lint, types, imports, docke
 python3 tasks.py full [PYTEST ...]       the full-size suites too
 python3 tasks.py coverage [PYTEST ...]   the usual tests, and how much of the code they run
 python3 tasks.py docs                    write the reference pages of docs/ anew
-python3 tasks.py client                  write kg_api/client/sync anew from kg_api/client/asynchronous
 python3 tasks.py lock                    write requirements/*.txt anew from pyproject.toml
 """
 
@@ -37,7 +36,7 @@ AGAIN = ("--reruns", "2", "-rfEsxXR")
 
 def main(arguments: list[str]) -> int:
     """Run one task; give its exit code."""
-    tasks = {task.__name__: task for task in (run, test, check, full, coverage, docs, client, lock)}
+    tasks = {task.__name__: task for task in (run, test, check, full, coverage, docs, lock)}
     name, *rest = arguments or ["help"]
     if sys.version_info < (3, 11):
         print(f"kg needs Python 3.11 or later; this is {sys.version.split()[0]}", file=sys.stderr)
@@ -108,7 +107,6 @@ def check(_: list[str]) -> None:
     _tool("basedpyright")
     _tool("lint-imports")
     _tool("python", "docs/generate.py", "--check")
-    _tool("python", "scripts/unasync.py", "--check")
     _tool("check-jsonschema", "--builtin-schema", "vendor.compose-spec", "docker-compose.yml")
 
 
@@ -116,12 +114,6 @@ def docs(_: list[str]) -> None:
     """Write the reference pages from the code."""
     _prepare("dev")
     _tool("python", "docs/generate.py")
-
-
-def client(_: list[str]) -> None:
-    """Write the synchronous client from the asynchronous one."""
-    _prepare("dev")
-    _tool("python", "scripts/unasync.py")
 
 
 def lock(_: list[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from mcp_types import CallToolResult, JSONRPCResponse
 
 from kg_api.client import KgClient
-from kg_api.client.transport.call import post
+from kg_api.client.call import post
 from kg_api.errors import KgError, ServiceUnreachable
 from kg_api.mcp.server import to_error
 from kg_api.mcp.tool import Tool

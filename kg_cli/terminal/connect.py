@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from kg_api.client import KgClient
-    from kg_api.client.transport.connection import ExpectedHome, KeySource
+    from kg_api.client.connection import ExpectedHome, KeySource
     from kg_api.local.processes import Home
     from kg_api.settings import Settings
 
@@ -96,7 +96,7 @@ def client_of(url: str, settings: Settings, **options: Any) -> KgClient:
 
 
 def _expected_home(url: str, settings: Settings) -> ExpectedHome | None:
-    from kg_api.client.transport.connection import ExpectedHome
+    from kg_api.client.connection import ExpectedHome
     from kg_api.local.processes import Home
 
     home = Home(settings.home)

@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from kg_api.client.transport import connection
-from kg_api.client.transport.call import post
+from kg_api.client import connection
+from kg_api.client.call import post
 from kg_api.convert.shared import ocr
 from kg_api.ingest.records import DocumentPages
 from kg_api.local.processes import Home

@@ -21,7 +21,7 @@ class Searching(KgClient):
         hit = {**HIT, "concept_id": "c" * 32, "label": label, "similarity": 0.5, "fits": fits}
         self.found = ConceptHits.model_validate({"query_text": "q", "concepts": [hit], "degraded": []})
 
-    def search_concepts(self, *_: Any, **__: Any) -> ConceptHits:
+    def search_concepts(self, *_: Any, **__: Any) -> ConceptHits:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The one."""
         return self.found
 

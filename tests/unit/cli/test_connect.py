@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.client.transport.connection import ExpectedHome
+from kg_api.client.connection import ExpectedHome
 from kg_api.errors import ServiceUnreachable
 from kg_api.local import processes
 from kg_api.local.processes import Home

@@ -6,10 +6,8 @@ import contextlib
 from collections.abc import Callable, Generator
 from typing import Any, cast
 
-import httpx
-
 from kg_api.client import KgClient
-from kg_api.client.transport.call import Call
+from kg_api.client.call import Call
 from kg_api.errors import ServiceUnreachable
 from kg_api.schemas.search import SourceHits
 from tests.support.bundles import configuration
@@ -25,10 +23,6 @@ class Recorder(KgClient):
     def _send(self, call: Call[Any]) -> Any:
         self.calls.append(call)
         return SourceHits.model_construct(sources=[]) if call.answer is SourceHits else None  # the last page
-
-    def _fetch(self, call: Call[Any]) -> httpx.Response:
-        self.calls.append(call)
-        return httpx.Response(200)
 
     def _follow(self, call: Call[Any], silence: float = 0.0) -> Generator[Any]:  # noqa: ARG002 - it waits for nothing
         self.calls.append(call)

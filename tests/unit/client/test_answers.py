@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from kg_api import errors
-from kg_api.client.transport.answers import parse_problem, read
-from kg_api.client.transport.call import Call
+from kg_api.client.answers import parse_problem, read
+from kg_api.client.call import Call
 from kg_api.errors import KgError, NotFound, ServiceUnreachable
 from kg_api.schemas.operations import Health, Job, Readiness
 from kg_api.web.shared.problems import of_bug, of_error, problem

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.client import KgClient
-from kg_api.client.transport.call import Call, body_of
+from kg_api.client.call import Call, body_of
 from kg_api.errors import InvalidInput
 from kg_api.schemas.documents import Message
 from kg_api.schemas.search import SourceSearch

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from kg_api.client.transport.connection import ClientAuth, ExpectedHome
+from kg_api.client.connection import ClientAuth, ExpectedHome
 from kg_api.errors import ServiceUnreachable
 from kg_api.web.middleware import RequestLog
 

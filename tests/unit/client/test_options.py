@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 from kg_api.client import AsyncKgClient
-from kg_api.client.transport.call import UNSET, Unset
+from kg_api.client.call import UNSET, Unset
 from kg_api.schemas.answers import AnswerRequest, AugmentRequest, HybridSearch
 from kg_api.schemas.concepts import (
     ConceptImport,

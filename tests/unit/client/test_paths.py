@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.client.transport.call import path_of
+from kg_api.client.call import path_of
 from kg_api.errors import InvalidInput
 
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from kg_api.blobs.images import LookingKeeper
-from kg_api.client.transport.call import files_of
+from kg_api.client.call import files_of
 from kg_api.convert.html.page import convert as convert_page
 from kg_api.convert.image.embedded import convert_markdown
 from kg_api.ingest.reader import DocumentReader, place_images

@@ -1,15 +1,14 @@
-# Written by scripts/unasync.py from ../asynchronous/answering.py; change that, not this.
 """Answers to questions with citations, the passages that go with a text; and how good answers are."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
-from kg_api.client.sync.sending import Sending
-from kg_api.client.transport.answers import unwrap_event, whole_answer
-from kg_api.client.transport.call import body_of, delete, get, post
-from kg_api.client.transport.connection import MAX_THINKING_SECONDS
+from kg_api.client.answers import unwrap_event
+from kg_api.client.call import MAX_THINKING_SECONDS, Call, Events, body_of, delete, get, post
+from kg_api.client.sending import request, stream
 from kg_api.schemas.answers import Answered, AnswerEvent, AnswerRequest, Augmented, AugmentRequest, Statement
 from kg_api.schemas.documents import Message
 from kg_api.schemas.evaluation import Comparison, EvalResult, EvalSummaries, ResultDeleted
@@ -17,9 +16,15 @@ from kg_api.schemas.filters import AnyOf, Condition
 from kg_api.schemas.vocabulary import SearchMode
 
 
-class AnsweringMethods(Sending):
+def _answer_events(options: Mapping[str, Any]) -> Events[Statement | Answered]:
+    call = post(AnswerEvent, "queries", "answer", json=body_of(AnswerRequest, options, stream=True))
+    return Events(call, unwrap_event, silence=MAX_THINKING_SECONDS)
+
+
+class AnsweringMethods:
     """What is built on searches."""
 
+    @request
     def augment(
         self,
         text: str | None = None,
@@ -41,13 +46,14 @@ class AnsweringMethods(Sending):
         deduplicate: bool = False,
         exact: bool = False,
         token_budget: int | None = None,
-    ) -> Augmented:
+    ) -> Call[Augmented]:
         """Find the passages that go with a text or a conversation, as records and as a context block.
 
         The options are those of AugmentRequest. Messages have author, text and, if known, timestamp.
         """
-        return self._send(post(Augmented, "queries", "augment", json=body_of(AugmentRequest, locals())))
+        return post(Augmented, "queries", "augment", json=body_of(AugmentRequest, locals()))
 
+    @request
     def answer(
         self,
         question: str,
@@ -63,17 +69,15 @@ class AnsweringMethods(Sending):
         concepts: bool = False,
         window_size: int = 1,
         token_budget: int = 6000,
-    ) -> Answered:
+    ) -> Call[Answered]:
         """Answer a question from passages, with citations, or say why not.
 
         The options are those of AnswerRequest.
         """
-        call = post(AnswerEvent, "queries", "answer", json=body_of(AnswerRequest, locals(), stream=True))
-        last: Statement | Answered | None = None
-        for event in self._follow(call, MAX_THINKING_SECONDS):
-            last = unwrap_event(event)
-        return whole_answer(last)
+        events = _answer_events(locals())
+        return replace(events.call, answer=Answered, events=events)
 
+    @stream
     def stream_answer(
         self,
         question: str,
@@ -89,40 +93,42 @@ class AnsweringMethods(Sending):
         concepts: bool = False,
         window_size: int = 1,
         token_budget: int = 6000,
-    ) -> Generator[Statement | Answered]:
+    ) -> Events[Statement | Answered]:
         """Give the statements of an answer as they are written, at last the whole answer."""
-        call = post(AnswerEvent, "queries", "answer", json=body_of(AnswerRequest, locals(), stream=True))
-        for event in self._follow(call, MAX_THINKING_SECONDS):
-            yield unwrap_event(event)
+        return _answer_events(locals())
 
 
-class EvaluationMethods(Sending):
+class EvaluationMethods:
     """Saved results of evaluations."""
 
-    def evaluations(self, ontology: str | None = None, *, offset: int = 0, limit: int = 50) -> EvalSummaries:
+    @request
+    def evaluations(
+        self, ontology: str | None = None, *, offset: int = 0, limit: int = 50
+    ) -> Call[EvalSummaries]:
         """List what `kg eval run` has saved in the home of the service, the newest first."""
-        call = get(EvalSummaries, "evaluations", ontology=ontology, offset=offset, limit=limit)
-        return self._send(call)
+        return get(EvalSummaries, "evaluations", ontology=ontology, offset=offset, limit=limit)
 
-    def evaluation(self, name: str) -> EvalResult:
+    @request
+    def evaluation(self, name: str) -> Call[EvalResult]:
         """Read a saved result with the scores of each question."""
-        return self._send(get(EvalResult, "evaluations", name))
+        return get(EvalResult, "evaluations", name)
 
-    def delete_evaluation(self, name: str) -> ResultDeleted:
+    @request
+    def delete_evaluation(self, name: str) -> Call[ResultDeleted]:
         """Delete a saved result with its answers and its picture.
 
         Raises:
             NotFound: naming the nearest, where there is none of that name.
         """
-        return self._send(delete(ResultDeleted, "evaluations", name))
+        return delete(ResultDeleted, "evaluations", name)
 
+    @request
     def compare_evaluations(
         self, names: Sequence[str], *, metrics: Sequence[str] | None = None, against: str = "first"
-    ) -> Comparison:
+    ) -> Call[Comparison]:
         """Compare saved results on the same questions, with paired significance tests.
 
         `against` is what others are compared with: `first`, `best` in the first measure, or a label.
         """
         chosen = None if metrics is None else [*metrics]
-        call = get(Comparison, "evaluations", "compare", name=[*names], metric=chosen, against=against)
-        return self._send(call)
+        return get(Comparison, "evaluations", "compare", name=[*names], metric=chosen, against=against)

@@ -10,16 +10,11 @@ from typing import Any
 
 import httpx
 
-from kg_api.client.transport.call import Call
+from kg_api.client.call import Call
 from kg_api.errors import ConfigurationError, ServiceUnreachable
 from kg_api.wording import HOME_HEADER, is_loopback
 
 DEFAULT_TIMEOUT_SECONDS = 60.0
-MAX_SILENCE_SECONDS = 45.0
-"""After so long without a sign a stream counts as broken; the service gives one every ten."""
-MAX_THINKING_SECONDS = 120.0
-"""The same of an answer: before its first event a language model may be asked for what to search by."""
-
 MAX_READING_SECONDS = 900.0
 """The same of a file that is sent: its pages may be pictures, and others may be read before it."""
 
@@ -113,15 +108,24 @@ def _auth(api_key: KeySource, expected_home: ExpectedHome | None) -> httpx.Auth 
     return ClientAuth(lambda _method, _path: api_key, expected_home)
 
 
-def patience(usual: httpx.Timeout, call: Call[Any]) -> dict[str, Any]:
-    """What a call may wait for its answer: to read a file's pages by OCR takes minutes.
+def parts(client: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> dict[str, Any]:
+    """Return what httpx is given besides method and path.
 
-    So may what is imported or exported at once.
+    To read a file's pages by OCR takes minutes, and so may what is imported or exported at once.
     """
-    if call.files is None and not call.path.startswith(("/import/", "/export")):
-        return {}
-    read = max(usual.read or MAX_READING_SECONDS, MAX_READING_SECONDS)
-    return {"timeout": httpx.Timeout(connect=usual.connect, read=read, write=usual.write, pool=usual.pool)}
+    told = {
+        "params": call.params,
+        "json": call.json,
+        "content": call.content,
+        "data": call.data,
+        "files": call.files,
+        "headers": traced(call.headers),
+    }
+    if call.files is not None or call.path.startswith(("/import/", "/export")):
+        usual = client.timeout
+        read = max(usual.read or MAX_READING_SECONDS, MAX_READING_SECONDS)
+        told["timeout"] = httpx.Timeout(connect=usual.connect, read=read, write=usual.write, pool=usual.pool)
+    return told
 
 
 def _verification(url: httpx.URL) -> ssl.SSLContext | bool:

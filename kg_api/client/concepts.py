@@ -1,4 +1,3 @@
-# Written by scripts/unasync.py from ../asynchronous/concepts.py; change that, not this.
 """Concepts: found, proved, read in their places, brought along, and how they hang together."""
 
 from __future__ import annotations
@@ -6,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kg_api.client.sync.sending import Sending
-from kg_api.client.transport.call import body_of, get, post, put
+from kg_api.client.call import Call, body_of, get, post, put
+from kg_api.client.sending import request
 from kg_api.errors import InvalidInput
 from kg_api.schemas.concepts import (
     ConceptContext,
@@ -46,9 +45,10 @@ from kg_api.schemas.filters import AnyOf, Condition
 from kg_api.schemas.vocabulary import ALIKE, Stance
 
 
-class ConceptMethods(Sending):
+class ConceptMethods:
     """Concepts."""
 
+    @request
     def search_concepts(
         self,
         query_text: str,
@@ -56,60 +56,67 @@ class ConceptMethods(Sending):
         ontology: str | None = None,
         ontologies: Sequence[str] | None = None,
         limit: int = 10,
-    ) -> ConceptHits:
+    ) -> Call[ConceptHits]:
         """Find concepts by meaning, by words and by name; one without `fits` is only the nearest there is."""
         several = None if ontologies is None else list(ontologies)
         if several == []:
             raise InvalidInput("ontologies is empty: leave it out to search in all")
         params = {"query_text": query_text, "ontology": ontology, "ontologies": several, "limit": limit}
-        return self._send(get(ConceptHits, "concepts", "search", **params))
+        return get(ConceptHits, "concepts", "search", **params)
 
-    def concept(self, concept_id: str, *, limit: int = 20) -> ConceptDetails:
+    @request
+    def concept(self, concept_id: str, *, limit: int = 20) -> Call[ConceptDetails]:
         """Read a concept with so many of the quotes that prove it, and of what it is related to."""
-        return self._send(get(ConceptDetails, "concepts", concept_id, limit=limit))
+        return get(ConceptDetails, "concepts", concept_id, limit=limit)
 
+    @request
     def get_concept_context(
         self, concept_id: str, *, window_size: int = 2, limit: int = 10
-    ) -> ConceptContext:
+    ) -> Call[ConceptContext]:
         """Read the sources that carry a concept, each among its neighbours of the same document."""
-        call = get(ConceptContext, "concepts", concept_id, "context", window_size=window_size, limit=limit)
-        return self._send(call)
+        return get(ConceptContext, "concepts", concept_id, "context", window_size=window_size, limit=limit)
 
-    def related_concepts(self, concept_id: str, *, hops: int = 1, limit: int = 50) -> RelatedConcepts:
+    @request
+    def related_concepts(self, concept_id: str, *, hops: int = 1, limit: int = 50) -> Call[RelatedConcepts]:
         """Find what a concept is related to within some hops."""
-        call = get(RelatedConcepts, "concepts", concept_id, "related", hops=hops, limit=limit)
-        return self._send(call)
+        return get(RelatedConcepts, "concepts", concept_id, "related", hops=hops, limit=limit)
 
-    def neighbourhood(self, concept_id: str, *, limit: int = 50) -> Neighbourhood:
+    @request
+    def neighbourhood(self, concept_id: str, *, limit: int = 50) -> Call[Neighbourhood]:
         """Give the concepts around one as nodes and edges."""
-        return self._send(get(Neighbourhood, "concepts", concept_id, "neighbourhood", limit=limit))
+        return get(Neighbourhood, "concepts", concept_id, "neighbourhood", limit=limit)
 
+    @request
     def concept_paths(
         self, start: str, end: str, *, ontology: str | None = None, hops: int = 4, limit: int = 5
-    ) -> ConceptPaths:
+    ) -> Call[ConceptPaths]:
         """Find the shortest ways between two concepts, each given by id, name or phrase."""
         ends = {"from": start, "to": end}
-        call = get(ConceptPaths, "concepts", "paths", **ends, ontology=ontology, hops=hops, limit=limit)
-        return self._send(call)
+        return get(ConceptPaths, "concepts", "paths", **ends, ontology=ontology, hops=hops, limit=limit)
 
-    def concepts(self, ontology: str, *, offset: int = 0, limit: int = 100) -> ConceptList:
+    @request
+    def concepts(self, ontology: str, *, offset: int = 0, limit: int = 100) -> Call[ConceptList]:
         """List an ontology's concepts, those of most sources first, one page at a time."""
-        call = get(ConceptList, "ontologies", ontology, "concepts", offset=offset, limit=limit)
-        return self._send(call)
+        return get(ConceptList, "ontologies", ontology, "concepts", offset=offset, limit=limit)
 
+    @request
     def concept_merges(
         self, ontology: str, *, concept_id: str | None = None, offset: int = 0, limit: int = 100
-    ) -> ConceptMerges:
+    ) -> Call[ConceptMerges]:
         """List what became one and why, the last first; or only what became part of one concept."""
         asked = {"concept_id": concept_id, "offset": offset, "limit": limit}
-        return self._send(get(ConceptMerges, "ontologies", ontology, "concept-merges", **asked))
+        return get(ConceptMerges, "ontologies", ontology, "concept-merges", **asked)
 
-    def undo_concept_merge(self, ontology: str, merge_id: str, *, by: str | None = None) -> ConceptMerge:
+    @request
+    def undo_concept_merge(
+        self, ontology: str, merge_id: str, *, by: str | None = None
+    ) -> Call[ConceptMerge]:
         """Part two concepts for good; the merged one gets back what it had."""
         body = body_of(ConceptMergeUndoing, locals())
         path = ("ontologies", ontology, "concept-merges", merge_id, "undo")
-        return self._send(post(ConceptMerge, *path, json=body))
+        return post(ConceptMerge, *path, json=body)
 
+    @request
     def search_relationships(
         self,
         query_text: str,
@@ -118,11 +125,12 @@ class ConceptMethods(Sending):
         types: Sequence[str] | None = None,
         limit: int = 10,
         min_similarity: float | None = None,
-    ) -> RelationshipHits:
+    ) -> Call[RelationshipHits]:
         """Find what sources state of concepts, by meaning."""
         body = body_of(RelationshipSearch, locals())
-        return self._send(post(RelationshipHits, "relationships", "search", json=body))
+        return post(RelationshipHits, "relationships", "search", json=body)
 
+    @request
     def constructive_query(
         self,
         steps: Sequence[SeedStep | ExpandStep | FilterStep | RankStep | LimitStep | dict[str, Any]],
@@ -131,58 +139,70 @@ class ConceptMethods(Sending):
         documents: Sequence[str] | None = None,
         where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         seconds: float = 10,
-    ) -> Subgraph:
+    ) -> Call[Subgraph]:
         """Build a subgraph by steps: seed, expand, filter, rank, limit; see ConstructiveQuery."""
         body = body_of(ConstructiveQuery, locals())
-        return self._send(post(Subgraph, "queries", "constructive", json=body))
+        return post(Subgraph, "queries", "constructive", json=body)
 
-    def relationship_types(self, ontology: str, *, offset: int = 0, limit: int = 100) -> RelationshipTypes:
+    @request
+    def relationship_types(
+        self, ontology: str, *, offset: int = 0, limit: int = 100
+    ) -> Call[RelationshipTypes]:
         """List the types of an ontology's relationships, the most frequent first."""
-        call = get(
+        return get(
             RelationshipTypes, "ontologies", ontology, "relationship-types", offset=offset, limit=limit
         )
-        return self._send(call)
 
+    @request
     def propose_relationship_types(
         self, ontology: str, *, min_similarity: float = ALIKE, limit: int = 20
-    ) -> TypeProposals:
+    ) -> Call[TypeProposals]:
         """Find types that may say the same; nothing is changed."""
         asked = {"min_similarity": min_similarity, "limit": limit}
         path = ("ontologies", ontology, "relationship-types", "proposals")
-        return self._send(get(TypeProposals, *path, **asked))
+        return get(TypeProposals, *path, **asked)
 
+    @request
     def merge_relationship_types(
         self, ontology: str, *, into: str, merged: Sequence[str], by: str | None = None, dry_run: bool = False
-    ) -> TypeMerge:
+    ) -> Call[TypeMerge]:
         """Let types be read as another one."""
         body = body_of(TypeMerging, locals())
         path = ("ontologies", ontology, "relationship-types", "merges")
-        return self._send(post(TypeMerge, *path, json=body))
+        return post(TypeMerge, *path, json=body)
 
-    def relationship_type_merges(self, ontology: str, *, offset: int = 0, limit: int = 100) -> TypeMerges:
+    @request
+    def relationship_type_merges(
+        self, ontology: str, *, offset: int = 0, limit: int = 100
+    ) -> Call[TypeMerges]:
         """List what was merged, by whom and when, the last first."""
         path = ("ontologies", ontology, "relationship-types", "merges")
-        return self._send(get(TypeMerges, *path, offset=offset, limit=limit))
+        return get(TypeMerges, *path, offset=offset, limit=limit)
 
-    def undo_type_merge(self, ontology: str, merge_id: str, *, by: str | None = None) -> TypeMerge:
+    @request
+    def undo_type_merge(self, ontology: str, merge_id: str, *, by: str | None = None) -> Call[TypeMerge]:
         """Let the types of a merge be on their own again."""
         body = body_of(TypeMergeUndoing, locals())
         path = ("ontologies", ontology, "relationship-types", "merges", merge_id, "undo")
-        return self._send(post(TypeMerge, *path, json=body))
+        return post(TypeMerge, *path, json=body)
 
-    def set_relationship_stance(self, ontology: str, kind: str, stance: Stance | None) -> RelationshipType:
+    @request
+    def set_relationship_stance(
+        self, ontology: str, kind: str, stance: Stance | None
+    ) -> Call[RelationshipType]:
         """Say whether a type supports or contradicts; None: by its name again."""
         body = {"type": kind, "stance": stance}
         path = ("ontologies", ontology, "relationship-types", "stance")
-        return self._send(put(RelationshipType, *path, json=body, dry_run=False))
+        return put(RelationshipType, *path, json=body, dry_run=False)
 
+    @request
     def import_concepts(
         self, rows: Sequence[ConceptRow | dict[str, Any]], *, ontology: str
-    ) -> ConceptsImported:
+    ) -> Call[ConceptsImported]:
         """Tie concepts to the stored sources that say them, at most 500 rows at once.
 
         All rows of a document go into one call: what was imported for its sources before is replaced. More
         rows are cut so by `kg_api.schemas.concepts.portions`.
         """
         body = body_of(ConceptImport, locals())
-        return self._send(post(ConceptsImported, "ontologies", ontology, "concepts", json=body))
+        return post(ConceptsImported, "ontologies", ontology, "concepts", json=body)

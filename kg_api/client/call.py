@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import NoneType
 from typing import Any, Generic, TypeVar, cast, get_args
 from urllib.parse import quote
 
+import httpx
 from pydantic import BaseModel
 
 from kg_api.errors import InvalidInput
 from kg_api.schemas.documents import DocumentText, DocumentUpload
 from kg_api.schemas.problems import valid
 
-T = TypeVar("T", bound=BaseModel)
+T = TypeVar("T")
+
+MAX_SILENCE_SECONDS = 45.0
+"""After so long without a sign a stream counts as broken; the service gives one every ten."""
+MAX_THINKING_SECONDS = 120.0
+"""The same of an answer: before its first event a language model may be asked for what to search by."""
 
 
 class Unset(Enum):
@@ -46,18 +52,20 @@ class Call(Generic[T]):
     headers: dict[str, str] = field(default_factory=dict[str, str])
     accepted: frozenset[int] = frozenset()
     """Error statuses whose body is the answer all the same."""
+    convert: Callable[[httpx.Response], T] | None = None
+    """Makes the answer, where that is a file; None: it is JSON."""
+    events: Events[Any] | None = None
+    """Where the answer is the last of these."""
 
-    @property
-    def parts(self) -> dict[str, Any]:
-        """What httpx is given besides method and path."""
-        return {
-            "params": self.params,
-            "json": self.json,
-            "content": self.content,
-            "data": self.data,
-            "files": self.files,
-            "headers": self.headers,
-        }
+
+@dataclass(frozen=True, slots=True)
+class Events(Generic[T]):
+    """A request whose answer comes bit by bit."""
+
+    call: Call[Any]
+    convert: Callable[[Any], T] = lambda event: event
+    is_last: Callable[[T], bool] = lambda _: False
+    silence: float = MAX_SILENCE_SECONDS
 
 
 def path_of(*parts: str) -> str:
@@ -83,6 +91,11 @@ def _quote(part: str) -> str:
 def get(answer: type[T], *path: str, **params: Any) -> Call[T]:
     """Read what is at a path of these parts; a parameter that is None is left to the service."""
     return Call("GET", path_of(*path), answer, params=params_of(**params))
+
+
+def get_file(*path: str, **params: Any) -> Call[bytes]:
+    """Read the file at a path of these parts."""
+    return Call("GET", path_of(*path), bytes, params=params_of(**params), convert=lambda file: file.content)
 
 
 def delete(answer: type[T], *path: str, **params: Any) -> Call[T]:

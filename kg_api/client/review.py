@@ -1,12 +1,11 @@
-# Written by scripts/unasync.py from ../asynchronous/review.py; change that, not this.
 """What people decide: documents that wait for approval, proposed links, and what answers a question."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kg_api.client.sync.sending import Sending
-from kg_api.client.transport.call import UNSET, Unset, body_of, change_of, delete, get, params_of, post, put
+from kg_api.client.call import UNSET, Call, Unset, body_of, change_of, delete, get, params_of, post, put
+from kg_api.client.sending import request
 from kg_api.schemas.documents import Approval, Approved, Rejected, Review, WaitingDocuments
 from kg_api.schemas.evaluation import (
     JudgedQuestions,
@@ -26,13 +25,17 @@ from kg_api.schemas.proposals import (
 from kg_api.schemas.vocabulary import ProposalKind, ProposalState
 
 
-class ReviewMethods(Sending):
+class ReviewMethods:
     """What waits for approval."""
 
-    def waiting(self, ontology: str | None = None, *, offset: int = 0, limit: int = 100) -> WaitingDocuments:
+    @request
+    def waiting(
+        self, ontology: str | None = None, *, offset: int = 0, limit: int = 100
+    ) -> Call[WaitingDocuments]:
         """List documents that were sent with `review` and wait for approval, one page at a time."""
-        return self._send(get(WaitingDocuments, "waiting", ontology=ontology, offset=offset, limit=limit))
+        return get(WaitingDocuments, "waiting", ontology=ontology, offset=offset, limit=limit)
 
+    @request
     def approve(
         self,
         *,
@@ -40,24 +43,30 @@ class ReviewMethods(Sending):
         documents: Sequence[str] | None = None,
         all: bool = False,  # noqa: A002 - the field's name
         after: str | None = None,
-    ) -> Approved:
+    ) -> Call[Approved]:
         """Store documents that wait, by their names; with `all` a portion: `next` is the next `after`."""
-        return self._send(post(Approved, "waiting", "approve", json=body_of(Approval, locals())))
+        return post(Approved, "waiting", "approve", json=body_of(Approval, locals()))
 
+    @request
     def reject(
         self,
         *,
         ontology: str,
         documents: Sequence[str] | None = None,
         all: bool = False,  # noqa: A002 - the field's name
-    ) -> Rejected:
+    ) -> Call[Rejected]:
         """Let documents wait no more, by their names or, with `all`, up to 1,000 a request."""
-        return self._send(post(Rejected, "waiting", "reject", json=body_of(Review, locals())))
+        return post(Rejected, "waiting", "reject", json=body_of(Review, locals()))
 
 
-class ProposalMethods(Sending):
+def _decide(proposal_id: str, what: str, by: str | None) -> Call[Proposal]:
+    return post(Proposal, "proposals", proposal_id, what, json=body_of(ProposalDecision, {"by": by}))
+
+
+class ProposalMethods:
     """Links between sources, and between concepts, of different documents."""
 
+    @request
     def proposals(
         self,
         ontology: str | None = None,
@@ -66,31 +75,37 @@ class ProposalMethods(Sending):
         state: ProposalState | None = None,
         offset: int = 0,
         limit: int = 100,
-    ) -> Proposals:
+    ) -> Call[Proposals]:
         """List proposed links, the best first, with the reason and the texts of both ends of each."""
         chosen = {"ontology": ontology, "kind": kind, "state": state, "offset": offset, "limit": limit}
-        return self._send(get(Proposals, "proposals", **chosen))
+        return get(Proposals, "proposals", **chosen)
 
-    def proposal(self, proposal_id: str) -> Proposal:
+    @request
+    def proposal(self, proposal_id: str) -> Call[Proposal]:
         """Read one proposed link."""
-        return self._send(get(Proposal, "proposals", proposal_id))
+        return get(Proposal, "proposals", proposal_id)
 
-    def accept_proposal(self, proposal_id: str, *, by: str | None = None) -> Proposal:
+    @request
+    def accept_proposal(self, proposal_id: str, *, by: str | None = None) -> Call[Proposal]:
         """Make the link: related concepts, paths and the source graph show it."""
-        return self._decide(proposal_id, "accept", by)
+        return _decide(proposal_id, "accept", by)
 
-    def reject_proposal(self, proposal_id: str, *, by: str | None = None) -> Proposal:
+    @request
+    def reject_proposal(self, proposal_id: str, *, by: str | None = None) -> Call[Proposal]:
         """Have the two never proposed again."""
-        return self._decide(proposal_id, "reject", by)
+        return _decide(proposal_id, "reject", by)
 
-    def undo_proposal(self, proposal_id: str, *, by: str | None = None) -> Proposal:
+    @request
+    def undo_proposal(self, proposal_id: str, *, by: str | None = None) -> Call[Proposal]:
         """Open a proposal again that was accepted or rejected; its link goes."""
-        return self._decide(proposal_id, "undo", by)
+        return _decide(proposal_id, "undo", by)
 
-    def proposals_config(self, ontology: str) -> ProposalStatus:
+    @request
+    def proposals_config(self, ontology: str) -> Call[ProposalStatus]:
         """Read how links are proposed in an ontology, and how far that is."""
-        return self._send(get(ProposalStatus, "ontologies", ontology, "proposals-config"))
+        return get(ProposalStatus, "ontologies", ontology, "proposals-config")
 
+    @request
     def set_proposals_config(
         self,
         ontology: str,
@@ -104,48 +119,47 @@ class ProposalMethods(Sending):
         hops: int | Unset | None = UNSET,
         max_open: int | Unset | None = UNSET,
         dry_run: bool = False,
-    ) -> ProposalStatus:
+    ) -> Call[ProposalStatus]:
         """Change what is given of how links are proposed; None is the service's own setting."""
         body = change_of(ProposalConfig, locals())
         path = ("ontologies", ontology, "proposals-config")
-        return self._send(put(ProposalStatus, *path, json=body, dry_run=dry_run))
+        return put(ProposalStatus, *path, json=body, dry_run=dry_run)
 
-    def search_proposals(self, ontology: str, *, anew: bool = False) -> ProposalSearch:
+    @request
+    def search_proposals(self, ontology: str, *, anew: bool = False) -> Call[ProposalSearch]:
         """Look for links now, instead of when something has changed; with `anew` at everything again."""
-        call = post(ProposalSearch, "ontologies", ontology, "proposals", params=params_of(anew=anew or None))
-        return self._send(call)
-
-    def _decide(self, proposal_id: str, what: str, by: str | None) -> Proposal:
-        body = body_of(ProposalDecision, {"by": by})
-        return self._send(post(Proposal, "proposals", proposal_id, what, json=body))
+        return post(ProposalSearch, "ontologies", ontology, "proposals", params=params_of(anew=anew or None))
 
 
-class JudgementMethods(Sending):
+class JudgementMethods:
     """Which passages answer a question, as people say."""
 
+    @request
     def judge(
         self, ontology: str, *, question: str, source_id: str, relevance: int, by: str | None = None
-    ) -> Judgement:
+    ) -> Call[Judgement]:
         """Keep how relevant a passage is for a question: 2 it answers, 1 it helps to, 0 it does neither."""
         body = body_of(JudgementRequest, locals())
-        call = put(Judgement, "ontologies", ontology, "judgements", json=body, dry_run=False)
-        return self._send(call)
+        return put(Judgement, "ontologies", ontology, "judgements", json=body, dry_run=False)
 
+    @request
     def judgements(
         self, ontology: str, question: str | None = None, *, offset: int = 0, limit: int = 100
-    ) -> Judgements:
+    ) -> Call[Judgements]:
         """List judgements question by question, or those for one; with the passages as they are now."""
         chosen = {"question": question, "offset": offset, "limit": limit}
-        return self._send(get(Judgements, "ontologies", ontology, "judgements", **chosen))
+        return get(Judgements, "ontologies", ontology, "judgements", **chosen)
 
-    def judged_questions(self, ontology: str, *, offset: int = 0, limit: int = 100) -> JudgedQuestions:
+    @request
+    def judged_questions(self, ontology: str, *, offset: int = 0, limit: int = 100) -> Call[JudgedQuestions]:
         """List the questions that passages were judged for, those that were judged last first."""
         path = ("ontologies", ontology, "judgements", "questions")
-        return self._send(get(JudgedQuestions, *path, offset=offset, limit=limit))
+        return get(JudgedQuestions, *path, offset=offset, limit=limit)
 
+    @request
     def delete_judgements(
         self, ontology: str, question: str, source_id: str | None = None
-    ) -> JudgementsDeleted:
+    ) -> Call[JudgementsDeleted]:
         """Take back what was judged for a question, of one passage (by its whole id) or of all."""
         chosen = {"question": question, "source_id": source_id}
-        return self._send(delete(JudgementsDeleted, "ontologies", ontology, "judgements", **chosen))
+        return delete(JudgementsDeleted, "ontologies", ontology, "judgements", **chosen)

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
-from typing import TypeVar
+from typing import TypeVar, cast
 from urllib.parse import unquote
 
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from kg_api.client.transport.call import Call
-from kg_api.client.transport.connection import redact_url
+from kg_api.client.call import Call
+from kg_api.client.connection import redact_url
 from kg_api.errors import KgError, NotFound, ServiceUnreachable
 from kg_api.schemas.answers import Answered, AnswerEvent, Statement
 from kg_api.schemas.images import PageImage
 
-T = TypeVar("T", bound=BaseModel)
+T = TypeVar("T")
 
 _NOWHERE = "there is nothing at "
 """How kg says that no route has the address (kg_api/web/shared/problems.py)."""
 _SLASHED = frozenset({"documents", "images", "reading", "sources"})
 """What stands before a name that may have slashes."""
 _BROKEN = "the answer broke off before its end; ask again"
+
+
+FILES = ("image/", "application/x-ndjson", "application/octet-stream")
+"""What answers are that are no JSON."""
 
 
 def read(call: Call[T], response: httpx.Response) -> T:
@@ -34,25 +38,11 @@ def read(call: Call[T], response: httpx.Response) -> T:
     """
     if response.is_error and response.status_code not in call.accepted:
         raise _problem_of(response)
-    return parse_reply(call, response.content, response.url)
-
-
-FILES = ("image/", "application/x-ndjson", "application/octet-stream")
-"""What answers are that are no JSON."""
-
-
-def check_file(response: httpx.Response) -> httpx.Response:
-    """Give an answer that is a file.
-
-    Raises:
-        KgError: the subclass that the service named, with its message.
-        ServiceUnreachable: what answers there is not kg.
-    """
-    if response.is_error:
-        raise _problem_of(response)
+    if call.convert is None:
+        return parse_reply(call, response.content, response.url)
     if not response.headers.get("content-type", "").startswith(FILES):
         raise not_kg(response.url)
-    return response
+    return call.convert(response)
 
 
 def page_of(page: int, response: httpx.Response) -> PageImage:
@@ -86,7 +76,7 @@ def parse_reply(call: Call[T], content: str | bytes, url: httpx.URL) -> T:
         ServiceUnreachable: what answers there is not kg.
     """
     try:
-        return call.answer.model_validate_json(content)
+        return cast("T", cast("type[BaseModel]", call.answer).model_validate_json(content))
     except ValidationError:
         raise not_kg(url) from None
 
@@ -126,12 +116,12 @@ def unwrap_event(event: AnswerEvent) -> Statement | Answered:
     return told
 
 
-def whole_answer(last: Statement | Answered | None) -> Answered:
-    """The last of a streamed answer.
+def read_last(call: Call[T], last: object) -> T:
+    """Return the last of a stream as the call's answer.
 
     Raises:
         ServiceUnreachable: it is not the whole answer.
     """
-    if not isinstance(last, Answered):
+    if not isinstance(last, call.answer):
         raise ServiceUnreachable(_BROKEN)
     return last

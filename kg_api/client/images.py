@@ -1,15 +1,14 @@
-# Written by scripts/unasync.py from ../asynchronous/images.py; change that, not this.
 """Pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from kg_api.client.sync.sending import Sending
-from kg_api.client.transport.answers import page_of
-from kg_api.client.transport.call import body_of, fields_of, get, post
-from kg_api.schemas.base import Answer
+from kg_api.client.answers import page_of
+from kg_api.client.call import Call, body_of, fields_of, get, get_file, params_of, path_of, post
+from kg_api.client.sending import request
 from kg_api.schemas.filters import AnyOf, Condition
 from kg_api.schemas.image_search import ImageHits, ImageScope, ImageSearch, RelatedSearch, RelatedSources
 from kg_api.schemas.images import PageImage
@@ -17,21 +16,25 @@ from kg_api.schemas.search import ImagePage
 from kg_api.schemas.vocabulary import SourceKind
 
 
-class ImageMethods(Sending):
+class ImageMethods:
     """Pictures, which are sources of their own."""
 
-    def images(self, ontology: str | None = None, *, offset: int = 0, limit: int = 100) -> ImagePage:
+    @request
+    def images(self, ontology: str | None = None, *, offset: int = 0, limit: int = 100) -> Call[ImagePage]:
         """List pictures by ontology and document, with the words that stand for them."""
-        return self._send(get(ImagePage, "images", ontology=ontology, offset=offset, limit=limit))
+        return get(ImagePage, "images", ontology=ontology, offset=offset, limit=limit)
 
-    def image(self, source_id: str) -> bytes:
+    @request
+    def image(self, source_id: str) -> Call[bytes]:
         """Get the file of a picture, by the id of its source."""
-        return self._read_file(get(Answer, "images", source_id))
+        return get_file("images", source_id)
 
-    def thumbnail(self, source_id: str) -> bytes:
+    @request
+    def thumbnail(self, source_id: str) -> Call[bytes]:
         """Get a picture as WebP of at most 256 pixels a side."""
-        return self._read_file(get(Answer, "images", source_id, "thumbnail"))
+        return get_file("images", source_id, "thumbnail")
 
+    @request
     def page_image(
         self,
         document: str,
@@ -41,7 +44,7 @@ class ImageMethods(Sending):
         query: str | None = None,
         width: int | None = None,
         ontology: str | None = None,
-    ) -> PageImage:
+    ) -> Call[PageImage]:
         """Get a page of a document that was ingested as a PDF, as a picture (PNG).
 
         Args:
@@ -53,8 +56,10 @@ class ImageMethods(Sending):
             ontology: which it is in; None: any.
         """
         asked = {"source_id": source_id, "query": query, "width": width, "ontology": ontology}
-        return page_of(page, self._fetch(get(Answer, "documents", document, "pages", f"{page}.png", **asked)))
+        path, params = path_of("documents", document, "pages", f"{page}.png"), params_of(**asked)
+        return Call("GET", path, PageImage, params=params, convert=partial(page_of, page))
 
+    @request
     def related_sources(
         self,
         source_id: str,
@@ -64,14 +69,15 @@ class ImageMethods(Sending):
         where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         same_document: bool = False,
         limit: int = 10,
-    ) -> RelatedSources:
+    ) -> Call[RelatedSources]:
         """Find passages that go with a picture, or pictures that go with a passage.
 
         The options are those of RelatedSearch.
         """
         body = body_of(RelatedSearch, locals())
-        return self._send(post(RelatedSources, "queries", "sources", source_id, "related", json=body))
+        return post(RelatedSources, "queries", "sources", source_id, "related", json=body)
 
+    @request
     def search_images(
         self,
         query_text: str | None = None,
@@ -82,11 +88,12 @@ class ImageMethods(Sending):
         where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         limit: int = 10,
         min_similarity: float | None = None,
-    ) -> ImageHits:
+    ) -> Call[ImageHits]:
         """Find pictures by words, or those like a stored one; the options are those of ImageSearch."""
         body = body_of(ImageSearch, locals())
-        return self._send(post(ImageHits, "queries", "images", "search", json=body))
+        return post(ImageHits, "queries", "images", "search", json=body)
 
+    @request
     def search_by_image(
         self,
         file: bytes,
@@ -96,11 +103,11 @@ class ImageMethods(Sending):
         where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         limit: int = 10,
         min_similarity: float | None = None,
-    ) -> ImageHits:
+    ) -> Call[ImageHits]:
         """Find pictures that are like one, given as the content of its file; it is not kept.
 
         The options are those of ImageScope.
         """
         fields = fields_of(ImageScope, locals())
         files = {"file": ("picture", file)}
-        return self._send(post(ImageHits, "queries", "images", "search", data=fields, files=files))
+        return post(ImageHits, "queries", "images", "search", data=fields, files=files)

@@ -1,4 +1,3 @@
-# Written by scripts/unasync.py from ../asynchronous/ontologies.py; change that, not this.
 """Ontologies, what they are about, how they are embedded, and how concepts are extracted from them."""
 
 from __future__ import annotations
@@ -6,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from kg_api.client.sync.sending import Sending
-from kg_api.client.transport.call import UNSET, Unset, body_of, change_of, delete, get, post, put
+from kg_api.client.call import UNSET, Call, Unset, body_of, change_of, delete, get, post, put
+from kg_api.client.sending import request
 from kg_api.schemas.communities import Communities, CommunityDetails, CommunityRequest
 from kg_api.schemas.concepts import ExtractionConfig, ExtractionStarted, ExtractionStatus, UnreadSources
 from kg_api.schemas.documents import Deleted, EmbeddingStatus, OntologyList
@@ -33,67 +32,79 @@ from kg_api.schemas.vocabulary import (
 )
 
 
-class OntologyMethods(Sending):
+class OntologyMethods:
     """Ontologies."""
 
-    def ontologies(self) -> OntologyList:
+    @request
+    def ontologies(self) -> Call[OntologyList]:
         """List ontologies with their counts."""
-        return self._send(get(OntologyList, "ontologies"))
+        return get(OntologyList, "ontologies")
 
-    def delete_ontology(self, ontology: str) -> Deleted:
+    @request
+    def delete_ontology(self, ontology: str) -> Call[Deleted]:
         """Delete an ontology with its documents."""
-        return self._send(delete(Deleted, "ontologies", ontology))
+        return delete(Deleted, "ontologies", ontology)
 
+    @request
     def communities(
         self, ontology: str, *, level: int = 0, parent: str | None = None, offset: int = 0, limit: int = 100
-    ) -> Communities:
+    ) -> Call[Communities]:
         """List what an ontology is about: communities of its concepts, the largest first; or parts of one."""
         asked = {"level": level, "parent": parent, "offset": offset, "limit": limit}
-        return self._send(get(Communities, "ontologies", ontology, "communities", **asked))
+        return get(Communities, "ontologies", ontology, "communities", **asked)
 
+    @request
     def community(
         self, ontology: str, community_id: str, *, concepts: int = 20, passages: int = 5
-    ) -> CommunityDetails:
+    ) -> Call[CommunityDetails]:
         """Read a community with its first concepts, and the passages and documents that say most of it."""
         path = ("ontologies", ontology, "communities", community_id)
-        return self._send(get(CommunityDetails, *path, concepts=concepts, passages=passages))
+        return get(CommunityDetails, *path, concepts=concepts, passages=passages)
 
-    def detect_communities(self, ontology: str) -> CommunityRequest:
+    @request
+    def detect_communities(self, ontology: str) -> Call[CommunityRequest]:
         """Have communities detected now; else a worker does it when enough has changed."""
-        return self._send(post(CommunityRequest, "ontologies", ontology, "communities"))
+        return post(CommunityRequest, "ontologies", ontology, "communities")
 
-    def passage_map(self, ontology: str, *, limit: int = USUAL_MAP_POINTS) -> PassageMap:
+    @request
+    def passage_map(self, ontology: str, *, limit: int = USUAL_MAP_POINTS) -> Call[PassageMap]:
         """Read the passages of an ontology as points in two dimensions, column by column."""
-        return self._send(get(PassageMap, "ontologies", ontology, "map", limit=limit))
+        return get(PassageMap, "ontologies", ontology, "map", limit=limit)
 
-    def synonyms(self, ontology: str) -> Synonyms:
+    @request
+    def synonyms(self, ontology: str) -> Call[Synonyms]:
         """Read the words that searches of an ontology take for each other."""
-        return self._send(get(Synonyms, "ontologies", ontology, "synonyms"))
+        return get(Synonyms, "ontologies", ontology, "synonyms")
 
-    def set_synonyms(self, ontology: str, groups: Sequence[Sequence[str]]) -> Synonyms:
+    @request
+    def set_synonyms(self, ontology: str, groups: Sequence[Sequence[str]]) -> Call[Synonyms]:
         """Replace them: groups such as `["k8s", "kubernetes"]`; none takes all away."""
         body = {"groups": [[*group] for group in groups]}
-        return self._send(put(Synonyms, "ontologies", ontology, "synonyms", json=body, dry_run=False))
+        return put(Synonyms, "ontologies", ontology, "synonyms", json=body, dry_run=False)
 
-    def language(self, ontology: str) -> OntologyLanguage:
+    @request
+    def language(self, ontology: str) -> Call[OntologyLanguage]:
         """Read in which language the sources of an ontology are indexed."""
-        return self._send(get(OntologyLanguage, "ontologies", ontology, "language"))
+        return get(OntologyLanguage, "ontologies", ontology, "language")
 
-    def set_language(self, ontology: str, language: TextLanguage) -> OntologyLanguage:
+    @request
+    def set_language(self, ontology: str, language: TextLanguage) -> Call[OntologyLanguage]:
         """Index them in another, for some seconds; while it is not `complete`, the same call goes on."""
         body = {"language": language}
-        call = put(OntologyLanguage, "ontologies", ontology, "language", json=body, dry_run=False)
-        return self._send(call)
+        return put(OntologyLanguage, "ontologies", ontology, "language", json=body, dry_run=False)
 
-    def embedding_status(self, ontology: str | None = None) -> EmbeddingStatus:
+    @request
+    def embedding_status(self, ontology: str | None = None) -> Call[EmbeddingStatus]:
         """Count what is embedded and what is not."""
         of = () if ontology is None else ("ontologies", ontology)
-        return self._send(get(EmbeddingStatus, *of, "embedding-status"))
+        return get(EmbeddingStatus, *of, "embedding-status")
 
-    def embedding_config(self, ontology: str) -> EmbeddingConfiguration:
+    @request
+    def embedding_config(self, ontology: str) -> Call[EmbeddingConfiguration]:
         """Read how an ontology is embedded, what is stale, and what making it anew takes."""
-        return self._send(get(EmbeddingConfiguration, "ontologies", ontology, "embedding-config"))
+        return get(EmbeddingConfiguration, "ontologies", ontology, "embedding-config")
 
+    @request
     def set_embedding_config(
         self,
         ontology: str,
@@ -107,18 +118,20 @@ class OntologyMethods(Sending):
         context_template: str | Unset | None = UNSET,
         space: str | Unset | None = UNSET,
         embed_on_ingest: bool | Unset | None = UNSET,
-    ) -> EmbeddingConfiguration:
+    ) -> Call[EmbeddingConfiguration]:
         """Change how an ontology is embedded, as EmbeddingConfigChange has it.
 
         What is left out stays as it is; None is the default.
         """
         body, path = change_of(EmbeddingConfigChange, locals()), ("ontologies", ontology, "embedding-config")
-        return self._send(put(EmbeddingConfiguration, *path, json=body, dry_run=dry_run))
+        return put(EmbeddingConfiguration, *path, json=body, dry_run=dry_run)
 
-    def embed_ontology(self, ontology: str) -> EmbeddingStarted:
+    @request
+    def embed_ontology(self, ontology: str) -> Call[EmbeddingStarted]:
         """Have embedded what is missing or stale, now."""
-        return self._send(post(EmbeddingStarted, "ontologies", ontology, "embeddings"))
+        return post(EmbeddingStarted, "ontologies", ontology, "embeddings")
 
+    @request
     def regenerate_embeddings(
         self,
         ontology: str | None = None,
@@ -129,25 +142,26 @@ class OntologyMethods(Sending):
         where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         dry_run: bool = False,
         idempotency_key: str | None = None,
-    ) -> RegenerationStarted:
+    ) -> Call[RegenerationStarted]:
         """Make embeddings of one ontology, or of all: what is missing or stale; with `force` all.
 
         With `force` and `where`, those of the documents that fit.
         """
         body = body_of(Regeneration, locals(), type=kind)
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
-        call = post(RegenerationStarted, "embeddings", "regenerate", json=body, headers=headers)
-        return self._send(call)
+        return post(RegenerationStarted, "embeddings", "regenerate", json=body, headers=headers)
 
-    def refused(self, ontology: str) -> RefusedSources:
+    @request
+    def refused(self, ontology: str) -> Call[RefusedSources]:
         """Read which sources the model does not take, and why."""
-        return self._send(get(RefusedSources, "ontologies", ontology, "refused"))
+        return get(RefusedSources, "ontologies", ontology, "refused")
 
-    def extraction_config(self, ontology: str, *, with_cost: bool = False) -> ExtractionStatus:
+    @request
+    def extraction_config(self, ontology: str, *, with_cost: bool = False) -> Call[ExtractionStatus]:
         """Read how concepts are extracted and how far that is; with what the rest takes, if asked for."""
-        call = get(ExtractionStatus, "ontologies", ontology, "extraction-config", with_cost=with_cost or None)
-        return self._send(call)
+        return get(ExtractionStatus, "ontologies", ontology, "extraction-config", with_cost=with_cost or None)
 
+    @request
     def set_extraction_config(
         self,
         ontology: str,
@@ -156,24 +170,24 @@ class OntologyMethods(Sending):
         extractor: ExtractorName | Unset | None = UNSET,
         per_source: int | Unset | None = UNSET,
         budget: float | Unset | None = UNSET,
-    ) -> ExtractionStatus:
+    ) -> Call[ExtractionStatus]:
         """Set how concepts are extracted, as ExtractionConfig has it.
 
         What is left out stays as it is; None is the service's own setting.
         """
         body = change_of(ExtractionConfig, locals())
-        call = put(ExtractionStatus, "ontologies", ontology, "extraction-config", json=body, dry_run=dry_run)
-        return self._send(call)
+        return put(ExtractionStatus, "ontologies", ontology, "extraction-config", json=body, dry_run=dry_run)
 
-    def extract_concepts(self, ontology: str, *, stale: bool = False) -> ExtractionStarted:
+    @request
+    def extract_concepts(self, ontology: str, *, stale: bool = False) -> Call[ExtractionStarted]:
         """Have concepts extracted from what is due, now; what was set aside is tried again.
 
         With `stale` also from what another model or prompt has read, which may cost.
         """
         params = {"stale": True} if stale else {}
-        call = post(ExtractionStarted, "ontologies", ontology, "extraction", params=params)
-        return self._send(call)
+        return post(ExtractionStarted, "ontologies", ontology, "extraction", params=params)
 
-    def extraction_refused(self, ontology: str) -> UnreadSources:
+    @request
+    def extraction_refused(self, ontology: str) -> Call[UnreadSources]:
         """List the sources that no concepts came of, with the reasons."""
-        return self._send(get(UnreadSources, "ontologies", ontology, "extraction-refused"))
+        return get(UnreadSources, "ontologies", ontology, "extraction-refused")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
-from kg_api.client.asynchronous.sending import AsyncSending
-from kg_api.client.transport.call import body_of, get, post
+from kg_api.client.call import Call, body_of, get, post
+from kg_api.client.sending import request
 from kg_api.schemas.answers import HybridHits, HybridSearch
 from kg_api.schemas.filters import AnyOf, Condition
-from kg_api.schemas.search import DocumentReading, Place, SourceHit, SourceHits, SourceSearch, SourceWindow
+from kg_api.schemas.search import DocumentReading, Place, SourceHits, SourceSearch, SourceWindow
 from kg_api.schemas.similarity import (
     GraphRequest,
     SimilarDocuments,
@@ -21,10 +21,17 @@ from kg_api.schemas.similarity import (
 from kg_api.schemas.vocabulary import USUAL_READ, Fusion, GroupBy, HybridMode, SearchMode, SourceKind
 
 
-class AsyncSearchMethods(AsyncSending):
+def get_page(search: SourceSearch) -> Call[SourceHits]:
+    """Describe the request for a page of a search."""
+    body = search.model_dump(mode="json", exclude_unset=True)
+    return post(SourceHits, "queries", "sources", "search", json=body)
+
+
+class SearchMethods:
     """Searches."""
 
-    async def search_sources(
+    @request
+    def search_sources(
         self,
         query_text: str | None = None,
         *,
@@ -56,45 +63,13 @@ class AsyncSearchMethods(AsyncSending):
         expand_context: bool = False,
         window_size: int = 2,
         token_budget: int | None = None,
-    ) -> SourceHits:
+    ) -> Call[SourceHits]:
         """Find sources by meaning, by words, or both; the options are those of SourceSearch."""
         body = body_of(SourceSearch, locals())
-        return await self._send(post(SourceHits, "queries", "sources", "search", json=body))
+        return post(SourceHits, "queries", "sources", "search", json=body)
 
-    async def source_pages(self, search: SourceSearch | str) -> AsyncGenerator[SourceHits]:
-        """Give the answers to a search page by page, until there are no more; `limit` is the hits of one.
-
-        Options go into a `SourceSearch`, which `kg_api.client` has too.
-
-        Raises:
-            InvalidInput: there are more than 1,000 hits, and so many have been given.
-        """
-        asked = SourceSearch(query_text=search) if isinstance(search, str) else search
-        while True:
-            body = asked.model_dump(mode="json", exclude_unset=True)
-            page = await self._send(post(SourceHits, "queries", "sources", "search", json=body))
-            yield page
-            if page.next_cursor is None:
-                return
-            asked = asked.model_copy(update={"cursor": page.next_cursor})
-
-    async def iter_sources(
-        self, search: SourceSearch | str, *, most: int | None = None
-    ) -> AsyncGenerator[SourceHit]:
-        """Give the hits of a search one by one, all or so many; `source_pages` says what could not be done.
-
-        Raises:
-            InvalidInput: there are more than 1,000 hits, and so many have been given.
-        """
-        given = 0
-        async for page in self.source_pages(search):
-            for hit in page.sources:
-                yield hit
-                given += 1
-                if given == most:
-                    return
-
-    async def hybrid_search(
+    @request
+    def hybrid_search(
         self,
         query_text: str,
         *,
@@ -113,34 +88,38 @@ class AsyncSearchMethods(AsyncSending):
         expand_context: bool = False,
         window_size: int = 2,
         token_budget: int | None = None,
-    ) -> HybridHits:
+    ) -> Call[HybridHits]:
         """Find concepts, and sources also through concepts; the options are those of HybridSearch."""
-        return await self._send(post(HybridHits, "queries", "hybrid", json=body_of(HybridSearch, locals())))
+        return post(HybridHits, "queries", "hybrid", json=body_of(HybridSearch, locals()))
 
-    async def source(self, source_id: str) -> Place:
+    @request
+    def source(self, source_id: str) -> Call[Place]:
         """Read a source."""
-        return await self._send(get(Place, "sources", source_id))
+        return get(Place, "sources", source_id)
 
-    async def source_context(
+    @request
+    def source_context(
         self, source_id: str, *, window_size: int = 2, token_budget: int | None = None
-    ) -> SourceWindow:
+    ) -> Call[SourceWindow]:
         """Read a source among its neighbours, as many of them as a budget of tokens allows."""
         params = {"window_size": window_size, "token_budget": token_budget}
-        return await self._send(get(SourceWindow, "sources", source_id, "context", **params))
+        return get(SourceWindow, "sources", source_id, "context", **params)
 
-    async def read_document(
+    @request
+    def read_document(
         self,
         document_id: str,
         *,
         ontology: str | None = None,
         start: int | None = None,
         token_budget: int = USUAL_READ,
-    ) -> DocumentReading:
+    ) -> Call[DocumentReading]:
         """Read a document from a paragraph on, as much as the budget allows; go on with `next` as `start`."""
         params = {"ontology": ontology, "start": start, "token_budget": token_budget}
-        return await self._send(get(DocumentReading, "reading", document_id, **params))
+        return get(DocumentReading, "reading", document_id, **params)
 
-    async def similar_sources(
+    @request
+    def similar_sources(
         self,
         source_id: str,
         *,
@@ -151,18 +130,21 @@ class AsyncSearchMethods(AsyncSending):
         same_document: bool = False,
         group_duplicates: bool = True,
         exact: bool = False,
-    ) -> SimilarSources:
+    ) -> Call[SimilarSources]:
         """Find passages of other documents that are like a source; the options are those of SimilarSearch."""
         body = body_of(SimilarSearch, locals())
-        return await self._send(post(SimilarSources, "queries", "sources", source_id, "similar", json=body))
+        return post(SimilarSources, "queries", "sources", source_id, "similar", json=body)
 
-    async def cross_document_similarity(
+    @request
+    def cross_document_similarity(
         self, source_id: str, *, limit: int = 10, min_similarity: float | None = None
-    ) -> SimilarSources:
+    ) -> Call[SimilarSources]:
         """Find passages that are like a source, in other documents of all ontologies."""
-        return await self.similar_sources(source_id, limit=limit, min_similarity=min_similarity)
+        body = body_of(SimilarSearch, {"limit": limit, "min_similarity": min_similarity})
+        return post(SimilarSources, "queries", "sources", source_id, "similar", json=body)
 
-    async def similar_documents(
+    @request
+    def similar_documents(
         self,
         document_id: str,
         *,
@@ -172,13 +154,13 @@ class AsyncSearchMethods(AsyncSending):
         limit: int = 10,
         pairs: int = 3,
         repeated: bool = False,
-    ) -> SimilarDocuments:
+    ) -> Call[SimilarDocuments]:
         """Find documents that are like a document; the options are those of SimilarDocumentSearch."""
         body = body_of(SimilarDocumentSearch, locals())
-        call = post(SimilarDocuments, "queries", "documents", document_id, "similar", json=body)
-        return await self._send(call)
+        return post(SimilarDocuments, "queries", "documents", document_id, "similar", json=body)
 
-    async def source_graph(
+    @request
+    def source_graph(
         self,
         source_ids: Sequence[str] | None = None,
         *,
@@ -190,7 +172,7 @@ class AsyncSearchMethods(AsyncSending):
         max_nodes: int = 1000,
         across_documents_only: bool = True,
         repeated: bool = False,
-    ) -> SourceGraph:
+    ) -> Call[SourceGraph]:
         """Connect sources with those most similar to them; the options are those of GraphRequest."""
         body = body_of(GraphRequest, locals())
-        return await self._send(post(SourceGraph, "queries", "sources", "graph", json=body))
+        return post(SourceGraph, "queries", "sources", "graph", json=body)
