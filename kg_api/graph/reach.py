@@ -1,7 +1,8 @@
 """Which ontologies whoever asks may see: to them there are no others.
 
-It goes with the request, as its id in the log does, into every thread that handles it. What nobody asked for,
-such as a worker's jobs, sees all.
+It goes with the request, as its id in the log does, into every thread that handles it. The worker and
+commands act for nobody and see all. The service calls `fail_without_caller` when it starts: from then on a
+thread that has lost its request fails, where it would have seen all.
 """
 
 from __future__ import annotations
@@ -14,27 +15,44 @@ from typing import Final
 from kg_api.errors import Forbidden
 
 MAX_TOLD = 5
-_REACH: Final[ContextVar[tuple[str, ...] | None]] = ContextVar("reach", default=None)
+_REACH: Final[ContextVar[tuple[str, ...] | None]] = ContextVar("reach")
+_needs_caller = False
+
+
+def fail_without_caller() -> None:
+    """From now on, let only what is done within `reaching` read what a key may hide."""
+    global _needs_caller  # noqa: PLW0603 - of the process, which serves requests from now on
+    _needs_caller = True
 
 
 @contextmanager
 def reaching(ontologies: Iterable[str] | None) -> Generator[None]:
     """Let what is done within see some ontologies only; None: all."""
-    before = _REACH.set(None if ontologies is None else tuple(sorted(ontologies)))
+    token = _REACH.set(None if ontologies is None else tuple(sorted(ontologies)))
     try:
         yield
     finally:
-        _REACH.reset(before)
+        _REACH.reset(token)
 
 
 def reach() -> list[str] | None:
-    """The ontologies that can be seen, by name; None: all."""
-    return None if (found := _REACH.get()) is None else list(found)
+    """The ontologies that can be seen, by name; None: all.
+
+    Raises:
+        RuntimeError: this thread of the service has lost the request that it works for.
+    """
+    try:
+        found = _REACH.get()
+    except LookupError:
+        if _needs_caller:
+            raise RuntimeError("for whom? run this within `reaching`, or in a copy of its context") from None
+        return None
+    return None if found is None else list(found)
 
 
 def reaches(ontology: str | None) -> bool:
     """Whether an ontology can be seen; None: what concerns all is seen by whoever sees all."""
-    return (found := _REACH.get()) is None or ontology in found
+    return (found := reach()) is None or ontology in found
 
 
 def within(ontology: str | None) -> list[str] | None:

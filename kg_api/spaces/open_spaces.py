@@ -25,6 +25,7 @@ from kg_api.errors import (
     OtherModel,
 )
 from kg_api.graph.client import Graph
+from kg_api.graph.reach import reaching
 from kg_api.graph.spaces import (
     Space,
     all_spaces,
@@ -612,8 +613,13 @@ class OpenSpace(WatchedModel[Embedder]):
 
     def _begin(self, work: Callable[[], None]) -> None:
         """Have something done beside all else, unless the space is closed, as one that was made anew is."""
+
+        def for_all() -> None:
+            with reaching(None):
+                work()
+
         with contextlib.suppress(RuntimeError):
-            self._asking.submit(work)
+            self._asking.submit(for_all)
 
     def _look(self) -> None:
         try:

@@ -23,6 +23,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from kg_api.errors import ConfigurationError, KgError
+from kg_api.graph.reach import fail_without_caller
 from kg_api.local import processes
 from kg_api.local.processes import Home, free_port, holder, is_free, is_held_by_kg_of, listen_on, near_host
 from kg_api.logs import configure_logs
@@ -218,6 +219,7 @@ class _Server(uvicorn.Server):
 
 
 def _server(settings: Settings, app: FastAPI) -> _Server:
+    fail_without_caller()
     connections, backlog = connections_and_backlog(settings.api)
     config = uvicorn.Config(
         app,

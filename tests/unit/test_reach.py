@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kg_api.errors import Forbidden
+from kg_api.graph import reach as module
 from kg_api.graph.reach import looked_into, reach, reaches, reaching, require, within
 
 ROOT = Path(__file__).parents[2] / "kg_api"
@@ -27,6 +28,15 @@ def test_all_is_seen_where_nothing_is_said() -> None:
     assert within(None) is None
     assert within("any") == ["any"]
     require("any")
+
+
+def test_service_thread_that_lost_its_request_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_needs_caller", True)
+    with reaching(None), ThreadPoolExecutor(1) as pool:
+        assert reach() is None
+        assert pool.submit(copy_context().run, reach).result() is None
+        with pytest.raises(RuntimeError, match="for whom"):
+            pool.submit(reaches, "any").result()
 
 
 def test_some_are_seen_and_others_are_refused() -> None:

@@ -10,6 +10,7 @@ import structlog
 
 from kg_api.container import Container, open_container
 from kg_api.errors import KgError, Unavailable
+from kg_api.graph.reach import reaching
 from kg_api.settings import Settings
 
 log = structlog.get_logger()
@@ -73,7 +74,8 @@ class Opening:
     def _open(self) -> None:
         while not self._closing.is_set():
             try:
-                self._container = open_container(self._settings, needs_embedder=False)
+                with reaching(None):
+                    self._container = open_container(self._settings, needs_embedder=False)
             except Unavailable as error:
                 self._reason = str(error)
                 self._closing.wait(RETRY_SECONDS)
