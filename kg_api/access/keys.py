@@ -25,7 +25,6 @@ from kg_api.errors import Conflict, NotFound, Unavailable
 from kg_api.graph.client import Graph, Reader, Transaction
 from kg_api.graph.keys import (
     StoredKey,
-    UsableKey,
     expire_key,
     find_session,
     find_usable,
@@ -165,11 +164,6 @@ def parse_token(text: str) -> KeyToken | None:
     return KeyToken(text, found["key_id"]) if found else None
 
 
-def make_session_token() -> SessionToken:
-    """A new one."""
-    return SessionToken(secrets.token_urlsafe(SECRET_BYTES))
-
-
 def parse_session_token(text: str) -> SessionToken | None:
     """One as a browser sent it; None where it cannot be one."""
     return SessionToken(text) if _SESSION.fullmatch(text) else None
@@ -242,7 +236,10 @@ class KeyCheck:
     def __init__(self, graph: Callable[[], Graph], clock: Callable[[], float] = time.monotonic) -> None:
         self._graph = graph
         self._clock = clock
-        self._good, self._bad = (_remembering(clock) for _ in range(2))
+        self._good, self._bad = (
+            TLRUCache[str, KnownKey](MAX_KNOWN, ttu=lambda _, finding, __: finding.until, timer=clock)
+            for _ in range(2)
+        )
         self._once_good: LRUCache[str, bool] = LRUCache(MAX_KNOWN)
         self._lock = threading.Lock()
 
@@ -263,7 +260,10 @@ class KeyCheck:
             Unavailable: the database does not answer.
         """
         begun, graph = self._clock(), self._graph()
-        key = _find(graph, token)
+        if isinstance(token, KeyToken):
+            key = find_usable(graph, token.key_id)
+        else:
+            key = find_session(graph, token.secret_hash)
         if key is None or not token.has_hash(key.secret_hash):
             self._remember(token, KnownKey(None, begun + KNOWN_SECONDS))
             return None
@@ -281,31 +281,18 @@ class KeyCheck:
     def forget(self, token: Token) -> None:
         """Look one up again when it is sent next, as it was ended here."""
         with self._lock:
-            self._drop(token)
-
-    def _drop(self, token: Token) -> None:
-        self._good.pop(token.secret_hash, None)
-        self._bad.pop(token.secret_hash, None)
+            self._good.pop(token.secret_hash, None)
+            self._bad.pop(token.secret_hash, None)
 
     def _remember(self, token: Token, finding: KnownKey) -> None:
+        self.forget(token)
         with self._lock:
-            self._drop(token)
-            kept = self._good if finding.access else self._bad
-            kept[token.secret_hash] = finding
             if finding.access:
+                self._good[token.secret_hash] = finding
                 self._once_good[token.secret_hash] = True
             else:
+                self._bad[token.secret_hash] = finding
                 self._once_good.pop(token.secret_hash, None)
-
-
-def _remembering(clock: Callable[[], float]) -> TLRUCache[str, KnownKey]:
-    return TLRUCache(MAX_KNOWN, ttu=lambda _, finding, __: finding.until, timer=clock)
-
-
-def _find(graph: Graph, token: Token) -> UsableKey | None:
-    if isinstance(token, KeyToken):
-        return find_usable(graph, token.key_id)
-    return find_session(graph, token.secret_hash)
 
 
 # Making, replacing and revoking keys.
@@ -334,9 +321,16 @@ def create_key(graph: Graph, asked: NewKey, created_by: str) -> CreatedKey:
     def work(tx: Transaction) -> ApiKey:
         lock_keys(tx)
         keys = read_keys(tx)
-        return _by_id(keys, new.key_id) or _put_first(tx, keys, new)
+        if made := _by_id(keys, new.key_id):  # the answer of the commit was lost
+            return made
+        if _usable(keys, new.name):
+            raise Conflict(
+                f"a key that can be used is called {new.name!r} already: take another name, or "
+                "`kg admin keys rotate` or `revoke` that one first"
+            )
+        return _put(tx, new)
 
-    return _with_secret(graph.transaction(work), token.text)
+    return CreatedKey(**graph.transaction(work).model_dump(), key=token.text)
 
 
 def rotate_key(graph: Graph, called: str, asked: KeyRotation, created_by: str) -> CreatedKey:
@@ -353,13 +347,18 @@ def rotate_key(graph: Graph, called: str, asked: KeyRotation, created_by: str) -
         keys = read_keys(tx)
         if made := _by_id(keys, token.key_id):  # the answer of the commit was lost
             return made
-        old = _rotatable(keys, called)
+        old = find_called(keys, called)
+        if old.state != "active":
+            raise Conflict(f"the key {old.key_id} is {old.state}: make a new one with `kg admin keys create`")
+        heirs = [each.key_id for each in keys if each.replaces == old.key_id and each.state == "active"]
+        if heirs:
+            raise Conflict(f"the key {old.key_id} was replaced by {heirs[0]} already: rotate that one")
         life = life_of(tx, old.key_id) if asked.valid_days is None else _life(asked)
         heir = (token.key_id, token.secret_hash, old.name, old.scope, old.ontologies, created_by, life)
         expire_key(tx, old.key_id, round(asked.overlap_hours * _HOUR))
         return _put(tx, StoredKey(*heir, replaces=old.key_id))
 
-    return _with_secret(graph.transaction(work), token.text)
+    return CreatedKey(**graph.transaction(work).model_dump(), key=token.text)
 
 
 def revoke_key(graph: Graph, called: str, *, but_the_last: bool = False) -> ApiKey:
@@ -379,18 +378,13 @@ def revoke_key(graph: Graph, called: str, *, but_the_last: bool = False) -> ApiK
         lock_keys(tx)
         keys = read_keys(tx)
         key = find_called(keys, called)
-        if but_the_last and _administrators(keys) == [key.key_id]:
+        usable = [each for each in keys if each.state == "active" and each.ontologies is None]
+        if but_the_last and [each.key_id for each in usable if each.scope == "admin"] == [key.key_id]:
             raise Conflict(LAST)
         revoke_stored(tx, key.key_id)
         return _by_id(read_keys(tx), key.key_id) or key
 
     return graph.transaction(work)
-
-
-def _administrators(keys: Sequence[ApiKey]) -> list[str]:
-    """Ids of the keys that can be used and are good for everything."""
-    usable = (each for each in keys if each.state == "active" and each.ontologies is None)
-    return [each.key_id for each in usable if each.scope == "admin"]
 
 
 def find_called(keys: Sequence[ApiKey], called: str) -> ApiKey:
@@ -430,15 +424,6 @@ def _unknown(called: str) -> NotFound:
     return NotFound(f"there is no key {called!r}; `kg admin keys list` shows them")
 
 
-def _put_first(tx: Transaction, keys: Sequence[ApiKey], new: StoredKey) -> ApiKey:
-    if _usable(keys, new.name):
-        raise Conflict(
-            f"a key that can be used is called {new.name!r} already: take another name, or "
-            "`kg admin keys rotate` or `revoke` that one first"
-        )
-    return _put(tx, new)
-
-
 def _put(tx: Transaction, new: StoredKey) -> ApiKey:
     put_key(tx, new)
     return next(each for each in read_keys(tx) if each.key_id == new.key_id)
@@ -455,15 +440,6 @@ def _usable(keys: Sequence[ApiKey], name: str) -> list[ApiKey]:
     return [each for each in keys if each.name == name and each.state == "active"]
 
 
-def _rotatable(keys: Sequence[ApiKey], called: str) -> ApiKey:
-    found = find_called(keys, called)
-    if found.state != "active":
-        raise Conflict(f"the key {found.key_id} is {found.state}: make a new one with `kg admin keys create`")
-    if heirs := [each.key_id for each in keys if each.replaces == found.key_id and each.state == "active"]:
-        raise Conflict(f"the key {found.key_id} was replaced by {heirs[0]} already: rotate that one")
-    return found
-
-
 def _life(asked: NewKey | KeyRotation) -> int | None:
     """In seconds; None: for ever."""
     return None if asked.valid_days is None else asked.valid_days * _DAY
@@ -471,10 +447,6 @@ def _life(asked: NewKey | KeyRotation) -> int | None:
 
 def _by_id(keys: Sequence[ApiKey], key_id: str) -> ApiKey | None:
     return next((each for each in keys if each.key_id == key_id), None)
-
-
-def _with_secret(key: ApiKey, text: str) -> CreatedKey:
-    return CreatedKey(**key.model_dump(), key=text)
 
 
 # Sessions: a browser has a token of its own instead of the key that somebody signed in with.
@@ -487,7 +459,7 @@ MAX_SESSIONS: Final = 100
 
 def open_session(graph: Graph, key_id: str) -> SessionToken | None:
     """Sign in with a key; None where it was revoked or has expired meanwhile."""
-    token = make_session_token()
+    token = SessionToken(secrets.token_urlsafe(SECRET_BYTES))
     life = {"valid_seconds": SESSION_SECONDS, "most": MAX_SESSIONS}
     return token if put_session(graph, token.secret_hash, key_id, **life) else None
 

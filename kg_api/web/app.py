@@ -37,7 +37,7 @@ from kg_api.web.shared.security import (
     request_limit,
     sign_in_limit,
 )
-from kg_api.web.shared.streams import Streams
+from kg_api.web.shared.streams import JobStreams
 from kg_api.web.ui import rendering
 from kg_api.web.ui.links import DOCUMENTS
 from kg_api.web.ui.routes.embedding import BuildCounts
@@ -164,6 +164,6 @@ def _set_state(app: FastAPI, settings: Settings, opening: Opening, home: Home) -
     app.state.measuring = Measuring(home.evaluations)
     app.state.surroundings = Surroundings(settings)
     app.state.large_bodies = CapacityLimiter(LARGE_AT_ONCE)
-    app.state.streams = Streams(settings.api.share(settings.api.event_streams))
+    app.state.streams = JobStreams(settings.api.share(settings.api.event_streams))
     app.state.build_counts = BuildCounts()
     app.state.keys_required = keys_required(settings.api)

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kg_api.web.shared.openapi import MEDIA_TYPE
 from kg_api.web.shared.scopes import is_page
-from kg_api.web.shared.security import as_signed_in, check_csrf
+from kg_api.web.shared.security import caller_of, check_csrf, viewed_by
 from kg_api.web.ui import rendering
 from kg_api.web.ui.rendering import render, wants_part
 from kg_api.web.ui.routes import embedding, evaluation, knowledge, library, operation, queries
@@ -112,7 +112,7 @@ class _Problem:
         problem: dict[str, Any] = json.loads(self._body)
         shown = {"problem": problem, "phrase": HTTPStatus(status).phrase, "back": page_before(request)}
         template = "problem/part.html" if wants_part(request) else "problem/page.html"
-        with as_signed_in(self._scope):
+        with viewed_by(caller_of(self._scope)):
             return render(template, shown, status)
 
 

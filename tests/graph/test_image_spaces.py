@@ -18,7 +18,7 @@ from kg_api.schemas.base import document_id
 from kg_api.schemas.documents import ImageCounts
 from kg_api.schemas.embedding import Regeneration, SpaceBuild
 from kg_api.schemas.vocabulary import JobState
-from kg_api.web.api.operations import seeing_checks
+from kg_api.web.shared.health import seeing_checks
 from tests.support.album import Album
 from tests.support.colour_grid import open_image_spaces, plain
 from tests.support.cypher import rows

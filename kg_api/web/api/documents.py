@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
-from typing import Annotated, Any, TypeVar, cast, get_args
+from typing import Annotated, Any, Final, TypeVar, get_args
 from urllib.parse import quote
 
 from fastapi import APIRouter, Body, Header, HTTPException, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.openapi.models import Example
-from pydantic import BaseModel, StringConstraints
-from starlette.datastructures import FormData, UploadFile
+from pydantic import StringConstraints
+from starlette.datastructures import UploadFile
 from starlette.routing import Match
 from starlette.types import Scope
 
@@ -52,7 +52,7 @@ from kg_api.schemas.documents import (
 from kg_api.schemas.embedding import DocumentPreview
 from kg_api.schemas.filters import DeletedMatching, DocumentDeletion, DocumentFilter, FacetRequest, Facets
 from kg_api.schemas.folders import Folder, FolderList, FolderRemoved, NewFolder, ScanRequest
-from kg_api.schemas.images import DrawnPage, ImageType
+from kg_api.schemas.images import ImageType
 from kg_api.schemas.languages import LanguageChoice, OntologyLanguage, SynonymList, Synonyms
 from kg_api.schemas.search import ImagePage
 from kg_api.schemas.vocabulary import DEFAULT_PAGE_WIDTH, MAX_PAGE_WIDTH, MAX_QUERY_CHARACTERS, MIN_PAGE_WIDTH
@@ -69,7 +69,8 @@ from kg_api.web.shared.dependencies import (
     SourceId,
     WhereFilter,
 )
-from kg_api.web.shared.limits import media_type, parse, read_model, require_type, valid
+from kg_api.web.shared.limits import media_type, parse_text, read_model, require_type, valid
+from kg_api.web.shared.openapi import BINARY, request_body, schema_of
 from kg_api.web.shared.routes import ApiRoute
 from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.security import CSRF_FIELD, OWN
@@ -320,7 +321,7 @@ def list_images(
 @requires("read", filtered=True)
 def get_thumbnail(container: Open, source_id: SourceId, known: IfNoneMatch = None) -> Response:
     """Give a picture as WebP, of at most 256 pixels a side, upright, without what its file says of itself."""
-    return _answer(container.images.thumbnail(source_id), known)
+    return _picture(container.images.thumbnail(source_id), known)
 
 
 @library_router.head("/images/{source_id:path}", include_in_schema=False)
@@ -337,17 +338,22 @@ def get_image(container: Open, source_id: SourceId, known: IfNoneMatch = None) -
     The content type is that of its content. It comes as an attachment, for browsers to save and not to run.
     404: there is no such picture; a passage of text is none.
     """
-    return _answer(container.images.file(source_id), known)
+    return _picture(container.images.file(source_id), known)
 
 
-def _answer(file: ImageFile, known: str | None) -> Response:
-    tag = f'"{file.key}"'
-    headers = {**HEADERS, "ETag": tag}
-    if known is not None and tag in known:
-        return Response(status_code=304, headers=headers)
+def _picture(file: ImageFile, known: str | None) -> Response:
+    if known is not None and f'"{file.key}"' in known:
+        return _file(None, file.content_type, file.key)
     name = file_name(file.name, SUFFIXES[file.content_type])
-    headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{name}"
-    return Response(file.content, media_type=file.content_type, headers=headers)
+    return _file(file.content, file.content_type, file.key, f"attachment; filename*=UTF-8''{name}")
+
+
+def _file(content: bytes | None, kind: str, key: str, disposition: str = "", **more: str) -> Response:
+    """A file with its ETag; None: the client has it."""
+    headers = {**HEADERS, "ETag": f'"{key}"'}
+    if content is None:
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=kind, headers={**headers, "Content-Disposition": disposition} | more)
 
 
 def file_name(document: str, suffix: str) -> str:
@@ -375,86 +381,36 @@ NOT_OF_A_DOCUMENT = frozenset({"file", IMAGES, CSRF_FIELD})
 MAX_FIELD_BYTES = 64 * 1024
 
 
-def _reference(model: type[BaseModel]) -> dict[str, Any]:
-    return model.model_json_schema(ref_template="#/components/schemas/{model}")
-
-
-BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {
-                "schema": _reference(DocumentText),
-                "example": {
-                    "ontology": "handbook",
-                    "document": "notes/leases.md",
-                    "text": "# Leases\n\nA worker renews its lease every ten seconds.\n",
-                },
-            },
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["file", "ontology"],
-                    "properties": {
-                        "file": {
-                            "type": "string",
-                            "format": "binary",
-                            "description": "The document's file; its name says what it is called.",
-                        },
-                        "images": {
-                            "type": "array",
-                            "maxItems": MAX_REFERENCES,
-                            "items": {"type": "string", "format": "binary"},
-                            "description": (
-                                "Pictures that a Markdown file or a page names by relative references; the "
-                                "file name of each part is the reference as the document has it."
-                            ),
-                        },
-                        **_reference(DocumentUpload)["properties"],
-                    },
-                }
-            },
-        },
-    }
+DOCUMENT: Final = {
+    "ontology": "handbook",
+    "document": "notes/leases.md",
+    "text": "# Leases\n\nA worker renews its lease every ten seconds.\n",
 }
-
-
-CONVERSATION = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {
-                "schema": {
-                    name: value for name, value in _reference(Conversation).items() if name != "$defs"
-                },
-                "example": {
-                    "ontology": "talks",
-                    "title": "Standup of 1 March",
-                    "messages": [
-                        {
-                            "author": "Ada",
-                            "timestamp": "2026-03-01T09:30:00+01:00",
-                            "text": "The lease is renewed every ten seconds now.",
-                        }
-                    ],
-                },
-            }
-        },
-    }
+PICTURES = (
+    "Pictures that a Markdown file or a page names by relative references; the file name of each part is the "
+    "reference as the document has it."
+)
+BODY = request_body(
+    DocumentText,
+    DOCUMENT,
+    form=DocumentUpload,
+    required=("file", "ontology"),
+    parts={
+        "file": {**BINARY, "description": "The document's file; its name says what it is called."},
+        "images": {"type": "array", "maxItems": MAX_REFERENCES, "items": BINARY, "description": PICTURES},
+    },
+)
+MESSAGE: Final = {
+    "author": "Ada",
+    "timestamp": "2026-03-01T09:30:00+01:00",
+    "text": "The lease is renewed every ten seconds now.",
 }
-
-
-def _batch() -> dict[str, Any]:
-    schema = {name: value for name, value in _reference(DocumentBatch).items() if name != "$defs"}
-    documents = {**schema["properties"]["documents"], "items": _reference(DocumentText)}
-    example = BODY["requestBody"]["content"]["application/json"]["example"]
-    return {
-        "schema": {**schema, "properties": {"documents": documents}},
-        "example": {"documents": [example, {**example, "document": "notes/workers.md"}]},
-    }
-
-
-BATCH = {"requestBody": {"required": True, "content": {"application/json": _batch()}}}
+CONVERSATION = request_body(
+    Conversation, {"ontology": "talks", "title": "Standup of 1 March", "messages": [MESSAGE]}
+)
+BATCH = request_body(DocumentBatch, {"documents": [DOCUMENT, {**DOCUMENT, "document": "notes/workers.md"}]})
+_BATCHED = BATCH["requestBody"]["content"]["application/json"]["schema"]
+_BATCHED["properties"]["documents"]["items"] = schema_of(DocumentText)
 
 UNCHANGED_BATCH: dict[int | str, dict[str, Any]] = {
     200: {"model": IngestedBatch, "description": "There is nothing new to embed."}
@@ -570,43 +526,29 @@ async def _take(request: Request, text: Callable[[Incoming], Taken], content: Ta
 async def _from_upload(request: Request, taken: TakeFile[Taken]) -> Taken:
     bounds = {"max_files": 1 + MAX_REFERENCES, "max_fields": MAX_FIELDS, "max_part_size": MAX_FIELD_BYTES}
     async with request.form(**bounds) as form:
-        files = form.getlist("file")
+        files, images = form.getlist("file"), form.getlist(IMAGES)
         file = files[0] if len(files) == 1 else None
         if not isinstance(file, UploadFile):
             raise HTTPException(422, "file: the part with the document is missing, or there are several")
-        upload = valid(DocumentUpload, _fields(form, file.filename))
-        beside = {_reference_of(each): await each.read() for each in _images(form)}
+        given = [(name, value) for name, value in form.multi_items() if name not in NOT_OF_A_DOCUMENT]
+        fields: dict[str, Any] = dict(given)
+        if len(fields) < len(given):
+            raise InvalidInput(f"duplicate field in the form: {', '.join(name[:100] for name, _ in given)}")
+        fields.setdefault("document", file.filename)
+        if isinstance(fields.get("metadata"), str):
+            fields["metadata"] = parse_text(fields["metadata"])
+        upload = valid(DocumentUpload, fields)
+        beside: dict[str, bytes] = {}
+        for image in images:
+            if not isinstance(image, UploadFile):
+                told = "each part is a file, whose name is the document's reference to it"
+                raise HTTPException(422, f"{IMAGES}: {told}")
+            if (key := key_of(image.filename or "")) is None:
+                told = f"{(image.filename or '')[:100]!r} is no relative reference, such as img/boat.png"
+                raise HTTPException(422, f"{IMAGES}: {told}")
+            beside[key] = await image.read()
         content = await file.read()
     return await run_in_threadpool(taken, content, incoming_of(upload, ""), beside)
-
-
-def _images(form: FormData) -> list[UploadFile]:
-    images = form.getlist(IMAGES)
-    if not all(isinstance(each, UploadFile) for each in images):
-        raise HTTPException(
-            422, f"{IMAGES}: each part is a file, whose name is the document's reference to it"
-        )
-    return cast("list[UploadFile]", images)
-
-
-def _reference_of(image: UploadFile) -> str:
-    key = key_of(image.filename or "")
-    if key is None:
-        raise HTTPException(
-            422, f"{IMAGES}: {(image.filename or '')[:100]!r} is no relative reference, such as img/boat.png"
-        )
-    return key
-
-
-def _fields(form: FormData, filename: str | None) -> dict[str, Any]:
-    given = [(name, value) for name, value in form.multi_items() if name not in NOT_OF_A_DOCUMENT]
-    fields: dict[str, Any] = dict(given)
-    if len(fields) < len(given):
-        raise InvalidInput(f"duplicate field in the form: {', '.join(name[:100] for name, _ in given)}")
-    fields.setdefault("document", filename)
-    if isinstance(fields.get("metadata"), str):
-        fields["metadata"] = parse(fields["metadata"].encode("utf-8", "surrogatepass"))
-    return fields
 
 
 # The language of an ontology's texts, for full text.
@@ -706,16 +648,11 @@ def get_page(
     """
     request = PageRequest(document_id, page, width, ontology, source_id, query)
     picture = container.pages.picture(request, known or "")
-    headers = {**HEADERS, "ETag": f'"{picture.key}"'}
     if picture.drawn is None:
-        return Response(status_code=304, headers=headers)
-    name = file_name(picture.document, f"-{request.page}.png")
-    headers |= {"Content-Disposition": f"inline; filename*=UTF-8''{name}", **_describe(picture.drawn)}
-    return Response(picture.drawn.content, media_type="image/png", headers=headers)
-
-
-def _describe(drawn: DrawnPage) -> dict[str, str]:
-    return {PAGES: str(drawn.pages), BOXED: str(drawn.boxed)}
+        return _file(None, "image/png", picture.key)
+    drawn, name = picture.drawn, file_name(picture.document, f"-{request.page}.png")
+    counts = {PAGES: str(drawn.pages), BOXED: str(drawn.boxed)}
+    return _file(drawn.content, "image/png", picture.key, f"inline; filename*=UTF-8''{name}", **counts)
 
 
 # Documents that wait until somebody approves them.

@@ -17,16 +17,10 @@ from fastapi.responses import FileResponse, JSONResponse, RedirectResponse
 from kg_api import __version__
 from kg_api.access import keys
 from kg_api.access.keys import ids_called
-from kg_api.container import Container
-from kg_api.errors import KgError
-from kg_api.graph.client import Graph
 from kg_api.graph.jobs import cancel_job, find_job, page_of_jobs, queue_status
 from kg_api.graph.keys import page_of_audit, read_keys
 from kg_api.graph.names import identify_job, require_ontologies
 from kg_api.graph.reach import reaching
-from kg_api.graph.schema import index_states
-from kg_api.graph.search import TEXT_INDEX
-from kg_api.graph.spaces import Space, all_spaces
 from kg_api.metrics import CONTENT_TYPE, BackupGauges, QueueGauges, exposition
 from kg_api.schemas.base import Text
 from kg_api.schemas.operations import (
@@ -45,19 +39,14 @@ from kg_api.schemas.operations import (
     Start,
 )
 from kg_api.schemas.vocabulary import MAX_KEY_NAME, JobState
-from kg_api.spaces.images import OpenImageSpace
-from kg_api.spaces.open_spaces import OpenSpace
-from kg_api.spaces.plans import EmbeddingState, read_embedding_states
-from kg_api.spaces.registry import space_of_new
 from kg_api.web.shared.dependencies import JobId, Offset, OntologyFilter, Open, PageSize
 from kg_api.web.shared.forwarded import below_prefix
-from kg_api.web.shared.health import QueueWatch, Surroundings
+from kg_api.web.shared.health import QueueWatch, Surroundings, readiness_of, without_names
 from kg_api.web.shared.openapi import event_stream
-from kg_api.web.shared.opening import Opening
 from kg_api.web.shared.routes import ApiRoute, GuardedRoute
 from kg_api.web.shared.scopes import public, requires
 from kg_api.web.shared.security import asking
-from kg_api.web.shared.streams import Streams
+from kg_api.web.shared.streams import JobStreams
 from kg_api.web.ui.links import SEARCH
 
 keys_router = APIRouter(tags=["keys"], route_class=ApiRoute)
@@ -91,9 +80,6 @@ def list_audit(
 
 
 # Whether the service lives, and whether it can do its work.
-
-DEGRADING = frozenset({"model", "disk"})
-"""Checks that may fail while searches are answered all the same."""
 
 health_router = APIRouter(tags=["health"], route_class=GuardedRoute)
 
@@ -129,91 +115,6 @@ def shown_readiness(request: Request, around: Sequence[Check] = ()) -> Readiness
     with reaching(None):  # whether the service is ready does not depend on the key
         readiness = readiness_of(request.app.state.opening, request.app.state.queue, around)
     return readiness if asking(request).ontologies is None else without_names(readiness)
-
-
-def without_names(readiness: Readiness) -> Readiness:
-    blocking = next((each.name for each in readiness.checks if _blocks(each)), None)
-    part = {None: "the service to open", "worker": "a worker", "processes": "a process that keeps dying"}
-    waiting_for = None if readiness.ready else part.get(blocking, "an index")
-    return Readiness(ready=readiness.ready, waiting_for=waiting_for)
-
-
-def _blocks(check: Check) -> bool:
-    return not check.ok and check.name not in DEGRADING
-
-
-def readiness_of(opening: Opening, queue: QueueWatch, around: Sequence[Check] = ()) -> Readiness:
-    """Check all parts.
-
-    A missing model leaves the service ready, for it searches by full text then; so does a full disk.
-    """
-    if reason := opening.waiting_for():
-        return Readiness(ready=False, waiting_for=reason, checks=[*around])
-    try:
-        container = opening.container()
-        graph = container.graph
-        states, new = [*read_embedding_states(graph).values()], space_of_new(all_spaces(graph))
-        checks = [*_index_checks(graph, states, new), *_model_checks(container, states, new)]
-        checks += [queue.check(), *around]
-    except KgError as error:
-        return Readiness(ready=False, waiting_for=str(error), checks=[*around])
-    blocking = [*filter(_blocks, checks)]
-    waiting_for = blocking[0].detail if blocking else None
-    return Readiness(ready=not blocking, waiting_for=waiting_for, checks=checks)
-
-
-def _index_checks(graph: Graph, states: Sequence[EmbeddingState], new: Space) -> list[Check]:
-    """The indexes that searches use now; one that is being built beside is nobody's concern yet."""
-    wanted = {TEXT_INDEX, new.index_name, *(each.answering.space.index_name for each in states)}
-    wanted |= {plan.space.image_index_name for each in states for plan in each.images[:1]}
-    there = index_states(graph)
-    checks: list[Check] = []
-    for name in sorted(wanted):
-        if state := there.get(name):
-            told = f"index {name} is {state.state.lower()}, {state.percent:.0f} % populated"
-            checks.append(Check(name=name, ok=state.online, detail=told))
-        else:
-            checks.append(Check(name=name, ok=False, detail=f"index {name} is not there"))
-    return checks
-
-
-def _model_checks(container: Container, states: Sequence[EmbeddingState], new: Space) -> list[Check]:
-    """The model of new ontologies, and what is known of others that searches use: none is loaded for it."""
-    first = container.spaces.of(new)
-    used = {each.answering.space.slug: each.answering.space for each in states}
-    others = [container.spaces.of(used[slug]) for slug in sorted(used) if slug != first.space.slug]
-    seeing = {plan.space.slug: plan.space for each in states for plan in each.images}
-    images = [container.image_spaces.of(seeing[slug]) for slug in sorted(seeing)]
-    return [
-        *seeing_checks(images),
-        _model_check(first.problem(), "full text only", first.space.identity.model),
-        *_troubles(others, "full text only"),
-    ]
-
-
-def _troubles(opened: Sequence[OpenSpace | OpenImageSpace], effect: str) -> list[Check]:
-    told = ((each.space.slug, each.trouble()) for each in opened)
-    return [
-        _model_check(trouble, f"{effect} in the space {slug!r}", "")
-        for slug, trouble in told
-        if trouble is not None
-    ]
-
-
-def seeing_checks(images: Sequence[OpenImageSpace]) -> list[Check]:
-    """The models that see, in the spaces of pictures that are used: which they are, or what is wrong."""
-    well = (each.space for each in images if each.trouble() is None)
-    told = [f"{space.identity.model}, of pictures in the space {space.slug!r}" for space in well]
-    return [
-        *_troubles(images, "pictures by their words only"),
-        *(Check(name="model", ok=True, detail=each) for each in told),
-    ]
-
-
-def _model_check(problem: str | None, effect: str, model: str) -> Check:
-    if problem is not None:
-        return Check(name="model", ok=False, detail=f"{effect}: {problem}")
-    return Check(name="model", ok=True, detail=model)
 
 
 # Jobs, watched, cancelled and tried again; and the queue as a whole.
@@ -262,7 +163,8 @@ async def follow_jobs(request: Request, container: Open, ontology: OntologyFilte
     It begins with all unfinished jobs and those that ended within the last half minute, and goes on until
     you hang up. A comment comes every 10 s. 429: so many follow already; ask for the jobs now and then.
     """
-    return _streams(request).of_all(container.graph, ontology)
+    streams: JobStreams = request.app.state.streams
+    return streams.of_all(container.graph, ontology)
 
 
 @jobs_router.get("/jobs/{job_id}", summary="Get a job")
@@ -284,7 +186,8 @@ async def follow_job(request: Request, container: Open, job_id: JobId) -> Respon
     """
     identity = await run_in_threadpool(identify_job, container.graph, job_id)
     await run_in_threadpool(find_job, container.graph, identity)  # 404 before anything is streamed
-    return _streams(request).of_job(container.graph, identity)
+    streams: JobStreams = request.app.state.streams
+    return streams.of_job(container.graph, identity)
 
 
 @jobs_router.post("/jobs/{job_id}/cancel", summary="Cancel a job")
@@ -314,10 +217,6 @@ def retry(container: Open, job_id: JobId) -> Job:
 def get_queue(container: Open) -> QueueStatus:
     """Count jobs that wait, run, are stalled or dead; say for how long work has waited; list the workers."""
     return queue_status(container.graph)
-
-
-def _streams(request: Request) -> Streams:
-    return request.app.state.streams
 
 
 # API keys: made, listed, replaced and revoked.

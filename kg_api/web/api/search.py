@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Annotated, Any, Final
 
 import anyio
@@ -12,13 +13,10 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Body, HTTPException, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.openapi.models import Example
-from pydantic import BaseModel
-from sse_starlette import EventSourceResponse, ServerSentEvent
+from sse_starlette import ServerSentEvent
 from starlette.datastructures import FormData, UploadFile
-from starlette.types import Receive, Scope, Send
 
 from kg_api.access.keys import narrowed
-from kg_api.container import Container
 from kg_api.errors import InvalidInput, KgError
 from kg_api.graph.library import find_source
 from kg_api.schemas.answers import (
@@ -61,34 +59,14 @@ from kg_api.web.shared.dependencies import (
     Open,
     SourceId,
 )
-from kg_api.web.shared.limits import media_type, parse, read_model, valid
-from kg_api.web.shared.openapi import event_stream
+from kg_api.web.shared.limits import media_type, parse_text, read_model, valid
+from kg_api.web.shared.openapi import BINARY, event_stream, request_body
 from kg_api.web.shared.problems import of_error
 from kg_api.web.shared.routes import ApiRoute
 from kg_api.web.shared.scopes import requires
-from kg_api.web.shared.streams import CLOSING_SECONDS, PING_SECONDS, STUCK_SECONDS
+from kg_api.web.shared.streams import EventStream
 
 log = structlog.get_logger()
-
-
-class AnswerStream(EventSourceResponse):
-    """One answer; whoever hangs up ends it."""
-
-    def __init__(self, writing: Writing) -> None:
-        closing = anyio.Event()
-        super().__init__(
-            _events(writing, closing),
-            ping=PING_SECONDS,
-            send_timeout=STUCK_SECONDS,
-            shutdown_event=closing,
-            shutdown_grace_period=CLOSING_SECONDS,
-        )
-        self._writing = writing
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it (ASGI)."""
-        async with closed_after(self._writing):
-            await super().__call__(scope, receive, send)
 
 
 @asynccontextmanager
@@ -195,7 +173,8 @@ def answer(
     """
     request = narrowed(container.graph, request)
     if request.stream:
-        return AnswerStream(container.answer.begin(request))
+        writing = container.answer.begin(request)
+        return EventStream(partial(_events, writing), closed_after(writing))
     return container.answer.answer(request)
 
 
@@ -210,36 +189,13 @@ LISTS: Final = frozenset({"ontology", "documents", "where"})
 NUMBERS: Final = frozenset({"limit", "min_similarity"})
 
 
-def _schema(model: type[BaseModel]) -> dict[str, Any]:
-    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
-    return {name: value for name, value in schema.items() if name != "$defs"}
-
-
-BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {
-                "schema": _schema(ImageSearch),
-                "example": {"query_text": "a red boat", "ontology": "holidays", "limit": 5},
-            },
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["file"],
-                    "properties": {
-                        "file": {
-                            "type": "string",
-                            "format": "binary",
-                            "description": "The picture whose like is looked for.",
-                        },
-                        **_schema(ImageScope)["properties"],
-                    },
-                }
-            },
-        },
-    }
-}
+BODY = request_body(
+    ImageSearch,
+    {"query_text": "a red boat", "ontology": "holidays", "limit": 5},
+    form=ImageScope,
+    required=("file",),
+    parts={"file": {**BINARY, "description": "The picture whose like is looked for."}},
+)
 
 
 @router.post(PATH, summary="Search pictures by words or by a picture", openapi_extra=BODY)
@@ -250,56 +206,38 @@ async def search_images(container: Open, request: Request) -> ImageHits:
     A picture is compared in the space of pictures of each ontology; what has no vector there by its looks and
     words, which `degraded` says. A file is read as one that is ingested: 422 says why it is refused.
     """
-    kind = media_type(request)
+    kind, service = media_type(request), container.image_search
     if kind == "application/json":
         asked = await read_model(request, ImageSearch)
-        return await run_in_threadpool(_search, container, asked)
-    if kind == "multipart/form-data":
-        content, scope = await _read_form(request)
-        return await run_in_threadpool(_search_like, container, content, scope)
-    raise HTTPException(415, "send application/json, or a picture as multipart/form-data")
-
-
-def _search(container: Container, asked: ImageSearch) -> ImageHits:
-    return container.image_search.search(narrowed(container.graph, asked))
-
-
-def _search_like(container: Container, content: bytes, scope: ImageScope) -> ImageHits:
-    return container.image_search.search_like(content, narrowed(container.graph, scope))
-
-
-async def _read_form(request: Request) -> tuple[bytes, ImageScope]:
+        return await run_in_threadpool(lambda: service.search(narrowed(container.graph, asked)))
+    if kind != "multipart/form-data":
+        raise HTTPException(415, "send application/json, or a picture as multipart/form-data")
     async with request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES) as form:
         file = form.get("file")
         if not isinstance(file, UploadFile):
             raise HTTPException(422, "file: the part with the picture is missing")
-        return await file.read(), valid(ImageScope, _fields(form))
+        content, scope = await file.read(), valid(ImageScope, _fields(form))
+    return await run_in_threadpool(lambda: service.search_like(content, narrowed(container.graph, scope)))
 
 
 def _fields(form: FormData) -> dict[str, Any]:
     """What stands beside the file; lists are fields that stand several times."""
     fields: dict[str, Any] = {}
     for name, value in form.multi_items():
+        text = str(value)
         if name in LISTS:
-            fields.setdefault(name, []).append(_condition(value) if name == "where" else value)
+            is_json = name == "where" and text.startswith("{")
+            fields.setdefault(name, []).append(parse_text(text) if is_json else value)
         elif name in fields:
             raise InvalidInput(f"duplicate field in the form: {name[:100]}")
+        elif name in NUMBERS:
+            try:
+                fields[name] = parse_text(text)
+            except HTTPException:
+                raise InvalidInput(f"{name}: {text[:100]!r} is not a number") from None
         elif name != "file":
-            fields[name] = _number(name, value) if name in NUMBERS else value
+            fields[name] = value
     return fields
-
-
-def _condition(value: object) -> Any:
-    """A condition as a text, or as JSON."""
-    text = str(value)
-    return parse(text.encode("utf-8", "surrogatepass")) if text.startswith("{") else text
-
-
-def _number(name: str, value: object) -> Any:
-    try:
-        return parse(str(value).encode("utf-8", "surrogatepass"))
-    except HTTPException:
-        raise InvalidInput(f"{name}: {str(value)[:100]!r} is not a number") from None
 
 
 # The map of an ontology's passages.

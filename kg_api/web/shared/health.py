@@ -1,20 +1,28 @@
-"""Whether the models answered a few seconds ago: asking one costs money, and a GET should not."""
+"""What the service knows of its health: models, queue, processes, disk and indexes."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator, Sequence
 
+from kg_api.container import Container
 from kg_api.errors import KgError
+from kg_api.graph.client import Graph
 from kg_api.graph.jobs import is_touched, queue_status
-from kg_api.graph.search import SharedReading
+from kg_api.graph.schema import index_states
+from kg_api.graph.search import TEXT_INDEX, SharedReading
+from kg_api.graph.spaces import Space, all_spaces
 from kg_api.local import processes, supervisor
 from kg_api.local.neo4j import disk_room
 from kg_api.local.processes import Home
-from kg_api.schemas.operations import Check, QueueStatus
+from kg_api.schemas.operations import Check, QueueStatus, Readiness
 from kg_api.schemas.spaces import EmbeddingHealth
 from kg_api.settings import Settings
 from kg_api.spaces.estimate import ModelService
+from kg_api.spaces.images import OpenImageSpace
+from kg_api.spaces.plans import EmbeddingState, read_embedding_states
+from kg_api.spaces.registry import space_of_new
 from kg_api.transfer import backup
 from kg_api.transfer.backup import BackupRecord
 from kg_api.web.shared.opening import Opening
@@ -152,3 +160,75 @@ class Surroundings:
         little = ", which is little" if room.is_little() else ""
         detail = shortage or f"{free / GIB:.1f} GiB left for the database{little}"
         return Check(name="disk", ok=shortage is None, detail=detail)
+
+
+# Whether the service can do its work.
+
+DEGRADING = frozenset({"model", "disk"})
+"""Checks that may fail while searches are answered all the same."""
+
+
+def readiness_of(opening: Opening, queue: QueueWatch, around: Sequence[Check] = ()) -> Readiness:
+    """Check all parts.
+
+    A missing model leaves the service ready, for it searches by full text then; so does a full disk.
+    """
+    if reason := opening.waiting_for():
+        return Readiness(ready=False, waiting_for=reason, checks=[*around])
+    try:
+        container = opening.container()
+        graph = container.graph
+        states, new = [*read_embedding_states(graph).values()], space_of_new(all_spaces(graph))
+        checks = [*_index_checks(graph, states, new), *_model_checks(container, states, new)]
+        checks += [queue.check(), *around]
+    except KgError as error:
+        return Readiness(ready=False, waiting_for=str(error), checks=[*around])
+    blocking = next((each for each in checks if _blocks(each)), None)
+    return Readiness(ready=blocking is None, waiting_for=blocking and blocking.detail, checks=checks)
+
+
+def without_names(readiness: Readiness) -> Readiness:
+    """The same without the names of spaces and models."""
+    blocking = next((each.name for each in readiness.checks if _blocks(each)), None)
+    part = {None: "the service to open", "worker": "a worker", "processes": "a process that keeps dying"}
+    waiting_for = None if readiness.ready else part.get(blocking, "an index")
+    return Readiness(ready=readiness.ready, waiting_for=waiting_for)
+
+
+def _blocks(check: Check) -> bool:
+    return not check.ok and check.name not in DEGRADING
+
+
+def _index_checks(graph: Graph, states: Sequence[EmbeddingState], new: Space) -> Iterator[Check]:
+    """The indexes that searches use now; one that is being built beside is nobody's concern yet."""
+    wanted = {TEXT_INDEX, new.index_name, *(each.answering.space.index_name for each in states)}
+    wanted |= {plan.space.image_index_name for each in states for plan in each.images[:1]}
+    there = index_states(graph)
+    for name in sorted(wanted):
+        state = there.get(name)
+        told = f"{state.state.lower()}, {state.percent:.0f} % populated" if state else "not there"
+        yield Check(name=name, ok=state is not None and state.online, detail=f"index {name} is {told}")
+
+
+def _model_checks(container: Container, states: Sequence[EmbeddingState], new: Space) -> Iterator[Check]:
+    """The model of new ontologies, and what is known of others that searches use: none is loaded for it."""
+    first = container.spaces.of(new)
+    used = {each.answering.space.slug: each.answering.space for each in states}
+    seeing = {plan.space.slug: plan.space for each in states for plan in each.images}
+    yield from seeing_checks([container.image_spaces.of(seeing[slug]) for slug in sorted(seeing)])
+    trouble = first.problem()
+    detail = f"full text only: {trouble}" if trouble else first.space.identity.model
+    yield Check(name="model", ok=trouble is None, detail=detail)
+    for slug in sorted(used.keys() - {first.space.slug}):
+        if (trouble := container.spaces.of(used[slug]).trouble()) is not None:
+            yield Check(name="model", ok=False, detail=f"full text only in the space {slug!r}: {trouble}")
+
+
+def seeing_checks(images: Sequence[OpenImageSpace]) -> Iterator[Check]:
+    """The models that see, in the spaces of pictures that are used: which they are, or what is wrong."""
+    for each in images:
+        slug, trouble = each.space.slug, each.trouble()
+        detail = f"{each.space.identity.model}, of pictures in the space {slug!r}"
+        if trouble is not None:
+            detail = f"pictures by their words only in the space {slug!r}: {trouble}"
+        yield Check(name="model", ok=trouble is None, detail=detail)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
@@ -46,6 +46,39 @@ def _describe_keys(document: dict[str, Any], routes: Iterable[APIRoute]) -> None
             operation = document["paths"][route.path_format][method.lower()]
             operation["security"] = [{"key": [rule.scope]}, {}]
             operation["x-key-of-some-ontologies"] = rule.admits_some(route.path_format)
+
+
+BINARY: Final = {"type": "string", "format": "binary"}
+
+
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    schema = model.model_json_schema(ref_template=_SCHEMAS + "{model}")
+    return {name: value for name, value in schema.items() if name != "$defs"}
+
+
+def request_body(
+    model: type[BaseModel],
+    example: object,
+    *,
+    form: type[BaseModel] | None = None,
+    required: Sequence[str] = (),
+    parts: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Describe a body that a route reads by hand.
+
+    Args:
+        model: of the JSON.
+        example: of it.
+        form: fields that may come with files, as `multipart/form-data`.
+        required: parts of the form that must be there.
+        parts: schemas of the files of the form.
+    """
+    content: dict[str, Any] = {"application/json": {"schema": schema_of(model), "example": example}}
+    if form is not None:
+        properties = {**(parts or {}), **schema_of(form)["properties"]}
+        of_form = {"type": "object", "required": [*required], "properties": properties}
+        content["multipart/form-data"] = {"schema": of_form}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def event_stream(events: Mapping[str, type[BaseModel]]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -259,26 +259,50 @@ CSRF_FIELD: Final = "csrf_token"
 MAX_FILES, MAX_FIELDS, MAX_FIELD_BYTES = 2, 20, 64 * 1024
 """Of forms that are sent without a script, which sends the token as a header."""
 READING: Final = frozenset({"GET", "HEAD"})
-_SESSION: Final = "kg_session"
-"""Where a request's state has it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Viewer:
-    """Who is signed in and looks at a page."""
+@dataclass(slots=True)
+class Caller:
+    """Who sends a request, and what is noted of that on its way."""
 
-    key_id: str
-    name: str
-    """Of the key."""
-    csrf_token: str
-    access: Access
+    known: Access | None = None
+    """None: it is not known yet, or the request was refused."""
+    session: SessionToken | None = None
+    """Of a browser, if it is good."""
+    claimed_key: str = ""
+    outcome: dict[str, str | int | bool] | None = None
+    """What a page says was changed."""
+
+    @property
+    def access(self) -> Access:
+        if self.known is None:
+            raise RuntimeError("the guard lets nobody through whom it does not know")
+        return self.known
+
+    @property
+    def key_id(self) -> str:
+        return self.access.key_id
+
+    @property
+    def name(self) -> str:
+        return self.access.name
+
+    @property
+    def csrf_token(self) -> str:
+        return self.session.csrf_token if self.session else ""
 
 
-_VIEWER: Final[ContextVar[Viewer | None]] = ContextVar("viewer", default=None)
+_STATE: Final = "kg_caller"
+_VIEWER: Final[ContextVar[Caller | None]] = ContextVar("viewer", default=None)
 
 
-def viewer() -> Viewer | None:
-    """Who looks at the page that is made; None: nobody is signed in."""
+def caller_of(scope: Scope) -> Caller:
+    """Whose request it is, as far as that is known."""
+    return scope.setdefault("state", {}).setdefault(_STATE, Caller())
+
+
+def viewer() -> Caller | None:
+    """Who is signed in and looks at the page that is made; None: nobody."""
     return _VIEWER.get()
 
 
@@ -297,15 +321,13 @@ def may(scope: KeyScope, ontology: str | None = None) -> bool:
 
 
 @contextmanager
-def in_session(scope: Scope, access: Access) -> Generator[None]:
+def viewed_by(caller: Caller) -> Generator[None]:
     """Let pages that are made within know who is signed in."""
-    token = session_of(scope)
-    shown = None if token is None else Viewer(access.key_id, access.name, token.csrf_token, access)
-    before = _VIEWER.set(shown)
+    token = _VIEWER.set(caller if caller.session and caller.known else None)
     try:
         yield
     finally:
-        _VIEWER.reset(before)
+        _VIEWER.reset(token)
 
 
 def sent_session(scope: Scope) -> SessionToken | None:
@@ -322,23 +344,13 @@ def usable_session(scope: Scope) -> SessionToken | None:
     return sent_session(scope) if counts else None
 
 
-def note_session(scope: Scope, token: SessionToken) -> None:
-    """A request is of a session that is good."""
-    scope["state"][_SESSION] = token
-
-
-def session_of(scope: Scope) -> SessionToken | None:
-    """The good session that a request is of; None: it is of none."""
-    return scope["state"].get(_SESSION)
-
-
 async def check_csrf(request: Request) -> None:
     """Refuse what is sent with a session's cookie alone: a foreign page may have made the browser send it.
 
     Raises:
         Forbidden: the token of a page is missing or of another session.
     """
-    token = session_of(request.scope)
+    token = caller_of(request.scope).session
     if token is None or request.method in READING:
         return
     sent = request.headers.get(CSRF_HEADER) or await _sent_by_form(request)
@@ -396,8 +408,6 @@ def _is_https(request: Request) -> bool:
 
 ONTOLOGY_PARAMETERS = frozenset({"ontology", "ontologies"})
 """Of queries."""
-_ACCESS, _CLAIMED = "kg_access", "kg_claimed_key"
-"""Where a request's state has them."""
 LOOKUPS_AT_ONCE = 4
 """With threads of their own: whoever sends keys that are none holds up no request of others."""
 NO_KEY: Final = (
@@ -465,7 +475,7 @@ class Doorkeeper:
         """
         if (token := parse_token(key)) is None:
             return None
-        scope["state"][_CLAIMED] = token.key_id
+        caller_of(scope).claimed_key = token.key_id
         return await self._owner(token)
 
     def forget(self, session: SessionToken) -> None:
@@ -476,7 +486,7 @@ class Doorkeeper:
         if (token := usable_session(scope)) is None:
             return None
         if access := await self._owner(token):
-            note_session(scope, token)
+            caller_of(scope).session = token
         return access
 
     async def _owner(self, token: Token) -> Access | None:
@@ -527,9 +537,9 @@ class Guard:
         path = scope["path"]
         if path not in self._public or path in self._public.identified:
             send = _to_sender_alone(send)
-        scope.setdefault("state", {})
+        caller = caller_of(scope)
         try:
-            access = await self._access_of(scope)
+            access = caller.known = await self._access_of(scope)
             self._bodies.check_announced(scope)
         except KgError as error:
             response = of_error(error)
@@ -537,14 +547,13 @@ class Guard:
                 response.headers["WWW-Authenticate"] = 'Bearer realm="kg"'
             await response(scope, receive, send)
             return
-        scope["state"][_ACCESS] = access
         answer = _Answer(scope, send)
         with (
             self._bodies.limited(scope, receive) as limited,
             structlog.contextvars.bound_contextvars(key=access.key_id),
             reaching(access.ontologies),
             within_budget(self._tokens.budget_of(access)),
-            in_session(scope, access),
+            viewed_by(caller),
         ):
             await self.app(scope, limited, answer.send if answer.may_change else send)
         if answer.may_have_changed:
@@ -569,32 +578,15 @@ class Guard:
 
 def asking(request: Request) -> Access:
     """Who sends a request that a route handles."""
-    return access_of(request.scope)
+    return caller_of(request.scope).access
 
 
-def access_of(scope: Scope) -> Access:
-    """Who sends a request, once the door has let it in."""
-    return scope["state"][_ACCESS]
-
-
-def as_signed_in(scope: Scope) -> AbstractContextManager[None]:
-    """Let a page that takes the place of an answer know who is signed in."""
-    access: Access | None = scope.get("state", {}).get(_ACCESS)
-    return nullcontext() if access is None else in_session(scope, access)
-
-
-def note_access(scope: Scope, access: Access) -> None:
-    """Somebody signs in with a request: the logs tell whose it was."""
-    scope["state"][_ACCESS] = access
-
-
-def key_of(scope: Scope) -> dict[str, Any]:
+def key_of(scope: Scope) -> dict[str, str]:
     """What the log tells of who sent a request: the id of a key; of a refused one as it claimed."""
-    state = scope.get("state", {})
-    access: Access | None = state.get(_ACCESS)
-    if _CLAIMED in state and (access is None or not access.is_key):
-        return {"claimed_key": state[_CLAIMED]}
-    return {} if access is None else {"key": access.key_id}
+    caller = caller_of(scope)
+    if caller.claimed_key and not (caller.known and caller.known.is_key):
+        return {"claimed_key": caller.claimed_key}
+    return {"key": caller.known.key_id} if caller.known else {}
 
 
 def check_access(request: Request, rule: Rule, path_format: str) -> None:
@@ -640,8 +632,6 @@ MAX_READ = 1_000_000
 MAX_VALUE = 200
 SEE_OTHER = 303
 """What a page answers when a form was carried out."""
-_TOLD = "kg_outcome"
-"""Where a request's state has what a page says was changed."""
 OUTCOMES: Final = frozenset(
     {
         *("ontology", "document", "document_id", "change", "job_id", "documents", "sources", "concepts"),
@@ -691,7 +681,7 @@ class _Answer:
 
 def note_outcome(request: Request, answer: BaseModel) -> None:
     """Say what a request changed, where its answer is a page."""
-    request.scope["state"][_TOLD] = present_outcome(answer.model_dump(mode="json"))
+    caller_of(request.scope).outcome = present_outcome(answer.model_dump(mode="json"))
 
 
 def present_outcome(answer: Mapping[str, Any]) -> dict[str, str | int | bool]:
@@ -713,10 +703,10 @@ def _is_short(value: Any) -> bool:
 
 def _record(scope: Scope, answer: _Answer) -> AuditRecord:
     return AuditRecord(
-        key_id=access_of(scope).key_id,
+        key_id=caller_of(scope).key_id,
         method=scope["method"],
         path=without_secrets(scope["path"][:500]),
         status=answer.status,
         request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
-        outcome=scope["state"].get(_TOLD) or answer.outcome(),
+        outcome=caller_of(scope).outcome or answer.outcome(),
     )

@@ -1,9 +1,10 @@
-"""Jobs followed by Server-Sent Events."""
+"""Server-Sent Events: a stream ends with its client or with the service, and never keeps a thread."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Final
 
 import anyio
@@ -21,6 +22,8 @@ from kg_api.schemas.operations import FINISHED, Job
 log = structlog.get_logger()
 
 Look = Callable[[], Sequence[Job]]
+Events = Callable[[anyio.Event], AsyncGenerator[ServerSentEvent]]
+"""Gives events until it is told that the service closes."""
 
 POLL_SECONDS = 0.5
 PING_SECONDS = 10
@@ -29,14 +32,33 @@ STUCK_SECONDS = 30
 CLOSING_SECONDS = 2
 """When the service ends, a stream has so long to end well."""
 READING_THREADS = 4
-"""For all streams together, so that they never stand in the way of other requests."""
+"""For all who follow jobs together, so that they never stand in the way of other requests."""
 RATE: Final[IncEx] = {"rate", "eta_seconds"}
 """Of a job, that changes with time alone."""
 NO_NEWS: Final[IncEx] = {"rate": True, "eta_seconds": True, "waits_for": {"done", "total", *RATE}}
 """How far the job is that others wait for, either, where many are followed."""
 
 
-class Streams:
+class EventStream(EventSourceResponse):
+    """One stream, sent within a context: that begins with its first byte and ends with its last."""
+
+    def __init__(self, events: Events, within: AbstractAsyncContextManager[None]) -> None:
+        closing = anyio.Event()
+        super().__init__(
+            events(closing),
+            ping=PING_SECONDS,
+            send_timeout=STUCK_SECONDS,
+            shutdown_event=closing,
+            shutdown_grace_period=CLOSING_SECONDS,
+        )
+        self._within = within
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._within:
+            await super().__call__(scope, receive, send)
+
+
+class JobStreams:
     """All who follow jobs at this moment: at most so many, and none holds a connection between two looks."""
 
     def __init__(self, most: int) -> None:
@@ -44,13 +66,18 @@ class Streams:
         self._open = 0
         self._threads = anyio.CapacityLimiter(READING_THREADS)
 
-    @contextmanager
-    def one_more(self) -> Generator[None]:
-        """Count a stream as long as it is open.
+    def of_job(self, graph: Graph, job_id: str) -> EventStream:
+        """Tell of one job until it has ended."""
+        look = partial(find_job, graph, job_id)
+        return EventStream(partial(self._events, lambda: [look()], until_ended=True), self._one_more())
 
-        Raises:
-            TooBusy: there are too many.
-        """
+    def of_all(self, graph: Graph, ontology: str | None) -> EventStream:
+        """Tell of all jobs, or those of one ontology, until nobody listens."""
+        look = partial(lately, graph, ontology)
+        return EventStream(partial(self._events, look, until_ended=False), self._one_more())
+
+    @asynccontextmanager
+    async def _one_more(self) -> AsyncGenerator[None]:
         if self._open >= self._most:
             raise TooBusy(f"{self._open} event streams are open, the maximum: poll the job instead")
         self._open += 1
@@ -59,19 +86,12 @@ class Streams:
         finally:
             self._open -= 1
 
-    def of_job(self, graph: Graph, job_id: str) -> EventStream:
-        """Tell of one job until it has ended."""
-        return EventStream(self, lambda: [find_job(graph, job_id)], until_ended=True)
-
-    def of_all(self, graph: Graph, ontology: str | None) -> EventStream:
-        """Tell of all jobs, or those of one ontology, until nobody listens."""
-        return EventStream(self, lambda: lately(graph, ontology), until_ended=False)
-
-    async def events(
+    async def _events(
         self, look: Look, closing: anyio.Event, *, until_ended: bool
     ) -> AsyncGenerator[ServerSentEvent]:
         """Look at jobs again and again and tell what has changed, until the service closes."""
         told: dict[str, Job] = {}
+        unchanging = RATE if until_ended else NO_NEWS
         while not closing.is_set():
             try:
                 jobs = await run_sync(look, limiter=self._threads)
@@ -79,38 +99,12 @@ class Streams:
                 log.info("a stream of events ends", reason=str(error))
                 return
             for job in jobs:
-                if _is_news(job, told.get(job.job_id), RATE if until_ended else NO_NEWS):
-                    yield _event(job)
+                before = told.get(job.job_id)
+                if not before or job.model_dump(exclude=unchanging) != before.model_dump(exclude=unchanging):
+                    ended = job.state in FINISHED
+                    yield ServerSentEvent(job.model_dump_json(), event="end" if ended else "progress")
             if until_ended and all(job.state in FINISHED for job in jobs):
                 return
             told = {job.job_id: job for job in jobs}
             with anyio.move_on_after(POLL_SECONDS):
                 await closing.wait()
-
-
-class EventStream(EventSourceResponse):
-    """One stream; it is counted from its first byte to its last."""
-
-    def __init__(self, streams: Streams, look: Look, *, until_ended: bool) -> None:
-        closing = anyio.Event()
-        super().__init__(
-            streams.events(look, closing, until_ended=until_ended),
-            ping=PING_SECONDS,
-            send_timeout=STUCK_SECONDS,
-            shutdown_event=closing,
-            shutdown_grace_period=CLOSING_SECONDS,
-        )
-        self._streams = streams
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._streams.one_more():
-            await super().__call__(scope, receive, send)
-
-
-def _event(job: Job) -> ServerSentEvent:
-    return ServerSentEvent(job.model_dump_json(), event="end" if job.state in FINISHED else "progress")
-
-
-def _is_news(job: Job, told: Job | None, but: IncEx) -> bool:
-    """Whether anything has changed but what is left out."""
-    return told is None or job.model_dump(exclude=but) != told.model_dump(exclude=but)

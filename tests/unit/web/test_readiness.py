@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kg_api.schemas.operations import Check, Readiness
-from kg_api.web.api.operations import without_names
+from kg_api.web.shared.health import without_names
 
 
 @pytest.mark.parametrize(
