@@ -130,8 +130,6 @@ class _Secret:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class KeyToken(_Secret):
-    """A key as its owner has it."""
-
     key_id: str
 
     def __repr__(self) -> str:
@@ -153,7 +151,6 @@ class SessionToken(_Secret):
 
 
 def make_token() -> KeyToken:
-    """A new one."""
     key_id = secrets.token_hex(ID_BYTES)
     return KeyToken(f"kg_{key_id}_{secrets.token_urlsafe(SECRET_BYTES)}", key_id)
 
@@ -182,15 +179,12 @@ _SCOPES = get_args(KeyScope)
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who asks."""
-
     key_id: str
     """Of a key; else `local` or `anyone`."""
     scope: KeyScope
     ontologies: frozenset[str] | None = None
     """Those that there are to them; None: all."""
     name: str = ""
-    """Of a key."""
 
     @property
     def is_key(self) -> bool:

@@ -43,7 +43,6 @@ from kg_api.web.ui.links import DOCUMENTS
 from kg_api.web.ui.routes.embedding import BuildCounts
 
 WITH_FILES = ("/documents", search.PATH, transfer.IMPORT_PATH)
-"""Paths that take a file."""
 DESCRIPTION = (
     "Documents go in; passages come back with their exact place. Errors are problem+json (RFC 9457)."
 )

@@ -43,7 +43,6 @@ class McpMount:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Serve within the context."""
         self._manager = StreamableHTTPSessionManager(
             make_server(self._library.call),
             json_response=True,

@@ -48,7 +48,6 @@ PAGES = (
 
 
 def mount(app: FastAPI) -> None:
-    """Give a service its pages."""
     app.include_router(rendering.router)
     for router in PAGES:
         app.include_router(router, dependencies=[Depends(check_csrf)])
@@ -87,7 +86,6 @@ class _Problem:
         self._body = b""
 
     async def send(self, message: Message) -> None:
-        """Send a part of it (ASGI)."""
         if message["type"] == "http.response.start" and _is_problem(message):
             self._start = message
         elif self._start is None:

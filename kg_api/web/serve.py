@@ -148,7 +148,6 @@ PORTS_TRIED = 10
 EARLIER_POLL_SECONDS = 0.5
 END_POLL_SECONDS = 0.05
 SERVICE = "kg-api"
-"""What traces call it."""
 
 
 def serve(settings: Settings, *, managed: bool = False) -> None:
@@ -213,7 +212,6 @@ class _Server(uvicorn.Server):
     end_others: Callable[[], None] = staticmethod(lambda: None)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to end (signal handler)."""
         super().handle_exit(sig, frame)
         self.end_others()
 

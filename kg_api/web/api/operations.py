@@ -367,7 +367,6 @@ async def docs_script() -> Response:
 @health_router.get("/docs/{name}", include_in_schema=False)
 @public()
 async def docs_file(name: Literal["swagger-ui.css", "swagger-ui-bundle.js"]) -> Response:
-    """Give a file of Swagger UI."""
     return FileResponse(_swagger_ui() / name, headers={**HEADERS, "Cache-Control": "max-age=3600"})
 
 

@@ -35,9 +35,7 @@ async def _measuring(request: Request) -> Measuring:
 Open = Annotated[Container, Depends(_container)]
 """The container; 503 while it is not open."""
 Results = Annotated[SavedResults, Depends(_results)]
-"""Saved results of evaluations."""
 Measures = Annotated[Measuring, Depends(_measuring)]
-"""What adds to them."""
 
 CalledDocument = Annotated[
     Called,

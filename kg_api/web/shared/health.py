@@ -32,8 +32,6 @@ REMEMBERED_SECONDS = 30.0
 
 
 class ModelHealth:
-    """Remembers what the models answered."""
-
     def __init__(self) -> None:
         self._health: EmbeddingHealth | None = None
         self._checked_at = float("-inf")
@@ -48,7 +46,6 @@ class ModelHealth:
             return self._health.model_copy(update={"age_seconds": round(age, 1)})
 
     def check(self, models: ModelService) -> EmbeddingHealth:
-        """What they answer now."""
         with self._checking:
             return self._check(models)
 

@@ -134,8 +134,6 @@ def _behind_string(content: bytes, at: int) -> int:
 
 
 class _Counting:
-    """Counts what stands outside of strings."""
-
     def __init__(self) -> None:
         self._depth = 0
         self._values = 1
@@ -250,7 +248,6 @@ LARGE_BYTES = 64 * 1024
 """A longer body is read in a thread, for a short one that would cost more than reading it."""
 LARGE_AT_ONCE = 2
 MAX_KEYS = 1000
-"""Keys in one object."""
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 ReadT = TypeVar("ReadT")

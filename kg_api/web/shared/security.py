@@ -186,8 +186,6 @@ class TokenRate:
 
 @dataclass(frozen=True, slots=True)
 class KeyBudget:
-    """What one key may spend."""
-
     rate: TokenRate
     key: str
 
@@ -407,7 +405,6 @@ def _is_https(request: Request) -> bool:
 # The door: who sends no key, or one that is no good, gets no further than this.
 
 ONTOLOGY_PARAMETERS = frozenset({"ontology", "ontologies"})
-"""Of queries."""
 LOOKUPS_AT_ONCE = 4
 """With threads of their own: whoever sends keys that are none holds up no request of others."""
 NO_KEY: Final = (
@@ -640,7 +637,6 @@ OUTCOMES: Final = frozenset(
         *("stored", "replaced", "unchanged", "vectors", "relevance", "judgements", "judgement_id"),
     }
 )
-"""Fields of answers that say what was changed."""
 
 
 class _Answer:
