@@ -161,6 +161,10 @@ def parse_token(text: str) -> KeyToken | None:
     return KeyToken(text, found["key_id"]) if found else None
 
 
+def make_session_token() -> SessionToken:
+    return SessionToken(secrets.token_urlsafe(SECRET_BYTES))
+
+
 def parse_session_token(text: str) -> SessionToken | None:
     """One as a browser sent it; None where it cannot be one."""
     return SessionToken(text) if _SESSION.fullmatch(text) else None
@@ -453,7 +457,7 @@ MAX_SESSIONS: Final = 100
 
 def open_session(graph: Graph, key_id: str) -> SessionToken | None:
     """Sign in with a key; None where it was revoked or has expired meanwhile."""
-    token = SessionToken(secrets.token_urlsafe(SECRET_BYTES))
+    token = make_session_token()
     life = {"valid_seconds": SESSION_SECONDS, "most": MAX_SESSIONS}
     return token if put_session(graph, token.secret_hash, key_id, **life) else None
 
