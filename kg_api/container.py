@@ -8,7 +8,7 @@ from typing import Self
 
 import structlog
 
-from kg_api.blobs.images import ImageService, StoredFiles, StoringKeeper
+from kg_api.blobs.images import ImageKeeper, ImageService, StoredFiles
 from kg_api.blobs.pages import PageService
 from kg_api.blobs.store import open_blobs
 from kg_api.concepts.merging import ConceptMergeRecords, link_embedded
@@ -226,7 +226,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
     prices, batch_sizes = partial(price_of_space, settings), partial(batch_size_of_space, settings)
     contexts = Contexts(graph, settings)
     files = StoredFiles(graph, open_blobs(settings.blobs, Home(settings.home).blobs))
-    reader = DocumentReader(converters, StoringKeeper(files), settings.blobs.keep_pdfs)
+    reader = DocumentReader(converters, ImageKeeper(files), settings.blobs.keep_pdfs)
     estimator = Estimator(graph, spaces, contexts, lambda plan: price_of_space(settings, plan.space))
     embeddings = EmbeddingRequests(graph, estimator)
     extractors = Extractors(graph, settings)

@@ -1,25 +1,21 @@
-"""What is to be marked on a page: a passage, and the words of a question. Pure."""
+"""Files of pictures and documents: the graph says which there are and are used, a store has their bytes."""
 
 from __future__ import annotations
 
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
 import structlog
 
 from kg_api.blobs.store import MARKER, BlobStore, gone, key_of, marker_of, name_of
-from kg_api.errors import FileLost, KgError, TooBusy, Unavailable
+from kg_api.errors import FileLost, KgError, Unavailable
 from kg_api.graph.client import Graph
-from kg_api.graph.fulltext import QuestionWords
 from kg_api.graph.images import (
     Blob,
-    SampledBlob,
-    SourceOnPage,
     bury_unused,
     dead_blobs,
     find_blob,
@@ -36,83 +32,32 @@ from kg_api.graph.images import (
     remember_store,
     some_blobs,
 )
-from kg_api.schemas.documents import WordBox
-from kg_api.schemas.images import ImageType, PageBox, PageToDraw, ReadImage, StoredImage
+from kg_api.schemas.images import ImageType, ReadImage, StoredImage
 from kg_api.schemas.search import ImagePage
 
-
-def page_to_draw(
-    page: int, width: int, sources: Sequence[SourceOnPage], passage: SourceOnPage | None, query: str | None
-) -> PageToDraw:
-    """A page with all that is to be marked.
-
-    Args:
-        page: from 1.
-        width: in pixels.
-        sources: what stands on it.
-        passage: the one of these that is to be marked.
-        query: words that are to be marked wherever they stand, as full text finds them.
-    """
-    read = [] if passage is None else passage.words(page)
-    words, boxes = list[str](), list[PageBox]()
-    for source, said in _matches(sources, query):
-        on_page = source.words(page)
-        hit = [each for each in on_page if _shares(each, source.start + said[0], source.start + said[1])]
-        boxes += map(_box, hit)
-        words += [] if on_page else [source.full_text[said[0] : said[1]]]
-    return PageToDraw(
-        page,
-        width,
-        passage="" if passage is None or read else passage.full_text,
-        words=tuple(dict.fromkeys(words)),
-        passage_boxes=tuple(map(_box, read)),
-        word_boxes=tuple(boxes),
-    )
-
-
-def _matches(
-    sources: Sequence[SourceOnPage], query: str | None
-) -> Iterator[tuple[SourceOnPage, tuple[int, int]]]:
-    if query:
-        question = QuestionWords(query)
-        for source in sources:
-            for said in question.find(source.full_text):
-                yield source, said
-
-
-def _shares(word: WordBox, start: int, end: int) -> bool:
-    return word.start < end and start < word.end
-
-
-def _box(word: WordBox) -> PageBox:
-    return PageBox(word.left, word.top, word.right, word.bottom)
-
-
-# Whether the store of files is the right one: a folder may not be mounted, a bucket may be another.
+log = structlog.get_logger()
 
 LOOKED_FOR = 100
 """Blobs, and as many that have gone, whose files the store may have still."""
 REFUSED_SECONDS = 5.0
 """For so long a store that was looked through is not looked through again."""
-
-
-class _Refusal(NamedTuple):
-    marked: str | None
-    until: float
-    reason: str
-
-    def holds(self, marked: str | None) -> bool:
-        return self.marked == marked and time.monotonic() < self.until
+LOOKED_AT_A_REQUEST = 100
+"""Files, after documents were deleted: a bucket deletes one after the other."""
+THUMBNAIL_TYPE = "image/webp"
 
 
 class RightStore:
-    """A store says which one it is, by a marker; the graph remembers which one it uses. Thread-safe."""
+    """Tells whether the store is the right one: a folder may not be mounted, a bucket may be another.
+
+    A store says which one it is, by a marker; the graph remembers which one it uses. Thread-safe.
+    """
 
     def __init__(self, graph: Graph, store: BlobStore) -> None:
         self._graph = graph
         self._store = store
         self._looking = threading.Lock()
-        self._refused: _Refusal | None = None
+        self._refused: tuple[str | None, float, str] = (None, 0, "")
+        """Marker of the store that was refused last, until when that holds, and the reason."""
 
     def require(self) -> None:
         """See that the store is the one; that it is, is never remembered, for it may go at any time.
@@ -123,31 +68,35 @@ class RightStore:
         Raises:
             Unavailable: it is another one or is not there, or nobody can tell.
         """
-        if not self._is_known():
-            with self._looking:
-                self._look()
-
-    def _is_known(self) -> bool:
         known = known_store(self._graph)
-        return known is not None and self._store.identity() == known
-
-    def _look(self) -> None:
-        """Look through the store, unless that was just done, and in vain.
-
-        Remembered is only that it is another one: what did not answer may do so the next time.
-        """
-        marked = self._store.identity()
-        if self._refused and self._refused.holds(marked):
-            raise Unavailable(self._refused.reason)
-        if expected := self._take(marked):
-            reason = self._another(expected)
-            self._refused = _Refusal(marked, time.monotonic() + REFUSED_SECONDS, reason)
-            raise Unavailable(reason)
+        if known is not None and self._store.identity() == known:
+            return
+        with self._looking:
+            marked = self._store.identity()
+            refused, until, reason = self._refused
+            if reason and refused == marked and time.monotonic() < until:
+                raise Unavailable(reason)
+            if expected := self._take(marked):
+                reason = (
+                    f"{self._store.place} is not there, or is not the one that has the files of this "
+                    "database: mount it, or correct the setting. If it is the right one all the same, for "
+                    f"its files are lost, put {marker_of(expected)} there as {MARKER}"
+                )
+                # Remembered is only that it is another one: what did not answer may do so the next time
+                self._refused = (marked, time.monotonic() + REFUSED_SECONDS, reason)
+                raise Unavailable(reason)
 
     def _take(self, marked: str | None) -> str | None:
-        """Let the store be the one that the graph uses, where it may be; gives the marker that it lacks."""
+        """Let the store be the one that the graph uses, where it may be; return the marker that it lacks."""
         known = known_store(self._graph)
-        if self._is_theirs(some_blobs(self._graph, LOOKED_FOR)):
+        sample = some_blobs(self._graph, LOOKED_FOR)
+        there = [each for each in sample if self._store.has(name_of(*each.blob))]
+        # A file with a generation in its name is theirs for sure. One that is called by its hash alone may be
+        # in any store, as any picture may: of these most have to be there. One that has gone says nothing
+        # where its file has, too.
+        left = sum(not each.dead for each in sample)
+        some_are_theirs = any(each.blob.generation for each in there)
+        if not sample or some_are_theirs or 2 * sum(not each.dead for each in there) > left:
             known = known or remember_store(self._graph, marked or uuid.uuid4().hex)
             if marked is None:
                 self._store.mark(known)
@@ -156,29 +105,6 @@ class RightStore:
             marked = self._store.identity()  # whoever made the first blobs has marked it before
             known = known or remember_store(self._graph, uuid.uuid4().hex)
         return None if marked == known else known
-
-    def _is_theirs(self, sample: Sequence[SampledBlob]) -> bool:
-        """Whether the store has the files of some blobs, or nobody knows of any.
-
-        A file with a generation in its name is theirs for sure. One that is called by its hash alone may be
-        in any store, as any picture may: of these most have to be there. One that has gone says nothing where
-        its file has, too.
-        """
-        there = [each for each in sample if self._store.has(name_of(*each.blob))]
-        if not sample or any(each.blob.generation for each in there):
-            return True
-        left = sum(not each.dead for each in sample)
-        return 2 * sum(not each.dead for each in there) > left
-
-    def _another(self, known: str) -> str:
-        return (
-            f"{self._store.place} is not there, or is not the one that has the files of this database: mount "
-            "it, or correct the setting. If it is the right one all the same, for its files are lost, put "
-            f"{marker_of(known)} there as {MARKER}"
-        )
-
-
-# Files of pictures and documents: the graph says which there are and are used, a store has their bytes.
 
 
 class StoredFiles:
@@ -273,9 +199,6 @@ class StoredFiles:
         return forget_dead(self._graph, dead)
 
 
-# Putting the files of a document where they are kept, before the document itself is stored.
-
-
 @dataclass(frozen=True, slots=True)
 class KeptImages:
     """Pictures in the order in which they were given."""
@@ -287,63 +210,34 @@ class KeptImages:
     """What keeps all of these files until their document is stored."""
 
 
-class ImageKeeper(Protocol):
-    def keep(self, images: Sequence[ReadImage], original: bytes | None = None) -> KeptImages:
-        """Keep the files of some pictures, and the one that they were found in if it is given."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class StoringKeeper:
-    """Writes the files into the store, where they stay as long as somebody uses them."""
+class ImageKeeper:
+    """Writes files into the store before their document is stored; without `files` it only looks."""
 
-    files: StoredFiles
+    files: StoredFiles | None = None
 
     def keep(self, images: Sequence[ReadImage], original: bytes | None = None) -> KeptImages:
-        """See `StoredFiles.keep`.
+        """Keep the files of some pictures, and the one that they were found in if it is given.
 
         Raises:
             Unavailable: the database or the store does not answer; nothing is stored.
         """
         contents = [content for each in images for content in (each.content, each.thumbnail)]
         contents += [] if original is None else [original]
-        if not contents:
-            return KeptImages([], None, None)
-        return _kept(images, original, self.files.keep(contents))
-
-
-class LookingKeeper:
-    """Keeps nothing: for looking at what a document would be."""
-
-    def keep(self, images: Sequence[ReadImage], original: bytes | None = None) -> KeptImages:
-        """What they would be stored as."""
-        return _kept(images, original, None)
-
-
-def _kept(images: Sequence[ReadImage], original: bytes | None, hold: str | None) -> KeptImages:
-    key = None if original is None else key_of(original)
-    return KeptImages([_stored(each) for each in images], key, hold)
-
-
-def _stored(image: ReadImage) -> StoredImage:
-    return StoredImage(
-        storage_key=key_of(image.content),
-        thumbnail_key=key_of(image.thumbnail),
-        content_type=image.content_type,
-        width=image.width,
-        height=image.height,
-        bytes=len(image.content),
-        perceptual_hash=image.perceptual_hash,
-    )
-
-
-# Stored pictures: listed, given out, and collected when nothing uses them any more.
-
-log = structlog.get_logger()
-
-LOOKED_AT_A_REQUEST = 100
-"""Files, after documents were deleted: a bucket deletes one after the other."""
-THUMBNAIL_TYPE = "image/webp"
+        stored = [
+            StoredImage(
+                storage_key=key_of(each.content),
+                thumbnail_key=key_of(each.thumbnail),
+                content_type=each.content_type,
+                width=each.width,
+                height=each.height,
+                bytes=len(each.content),
+                perceptual_hash=each.perceptual_hash,
+            )
+            for each in images
+        ]
+        hold = self.files.keep(contents) if self.files and contents else None
+        return KeptImages(stored, None if original is None else key_of(original), hold)
 
 
 class ImageFile(NamedTuple):
@@ -415,55 +309,3 @@ class ImageService:
             self._files.collect_some(LOOKED_AT_A_REQUEST)
         except KgError as error:
             log.warning("unused pictures stay until the next clean-up", reason=str(error))
-
-
-# What several ask for at once is done by the first of them, and the others get what came of it.
-
-Result = TypeVar("Result")
-MAX_WAITING = 20
-"""Each of them holds a thread, and a process of the service has forty for all that it does."""
-
-
-class SingleFlight(Generic[Result]):
-    """Does what is asked for by a key once at a time. Thread-safe."""
-
-    def __init__(self, max_waiting: int = MAX_WAITING) -> None:
-        self._lock = threading.Lock()
-        self._flights: dict[str, Future[Result]] = {}
-        self._waiting = threading.BoundedSemaphore(max_waiting)
-
-    def do(self, key: str, work: Callable[[], Result]) -> Result:
-        """What the work gives, or raises, whoever does it.
-
-        Raises:
-            TooBusy: too many wait for others already.
-        """
-        with self._lock:
-            flight = self._flights.get(key)
-            mine = flight is None
-            if flight is None:
-                flight = self._flights[key] = Future[Result]()
-        return self._work(key, flight, work) if mine else self._result(flight)
-
-    def _work(self, key: str, flight: Future[Result], work: Callable[[], Result]) -> Result:
-        try:
-            result = work()
-        except BaseException as error:
-            self._end(key)
-            flight.set_exception(error)
-            raise
-        self._end(key)
-        flight.set_result(result)
-        return result
-
-    def _end(self, key: str) -> None:
-        with self._lock:
-            del self._flights[key]
-
-    def _result(self, flight: Future[Result]) -> Result:
-        if not self._waiting.acquire(blocking=False):
-            raise TooBusy("too many wait for this page; try again in a few seconds")
-        try:
-            return flight.result()
-        finally:
-            self._waiting.release()

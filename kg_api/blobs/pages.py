@@ -1,57 +1,30 @@
-"""Pages that were drawn lately, in memory: a page is asked for again while somebody reads it."""
+"""Pages of PDFs as pictures, with a hit's words marked; those that were drawn lately stay in memory."""
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import astuple, dataclass
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from kg_api.blobs.images import SingleFlight, StoredFiles, page_to_draw
-from kg_api.errors import InvalidInput, NotFound
+from cachetools import LRUCache
+
+from kg_api.blobs.images import StoredFiles
+from kg_api.errors import InvalidInput, NotFound, TooBusy
 from kg_api.graph.client import Graph
+from kg_api.graph.fulltext import QuestionWords
 from kg_api.graph.images import Original, SourceOnPage, find_original, sources_of_page
 from kg_api.graph.library import find_source
 from kg_api.graph.names import identify_document
 from kg_api.schemas.base import digest
-from kg_api.schemas.images import DrawnPage, PageImage, PageToDraw
+from kg_api.schemas.documents import WordBox
+from kg_api.schemas.images import DrawnPage, PageBox, PageImage, PageToDraw
 from kg_api.wording import pluralize
 
 MAX_BYTES = 32 * 1024 * 1024
 """Of each process of the service: about a hundred pages of text."""
-
-
-class PageCache:
-    """Keeps the latest, no more than so many bytes of them. Thread-safe."""
-
-    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
-        self._max_bytes = max_bytes
-        self._lock = threading.Lock()
-        self._pages: OrderedDict[str, DrawnPage] = OrderedDict()
-        self._bytes = 0
-
-    def get(self, key: str) -> DrawnPage | None:
-        """A page that was put, if it is still there."""
-        with self._lock:
-            if key in self._pages:
-                self._pages.move_to_end(key)
-            return self._pages.get(key)
-
-    def put(self, key: str, page: DrawnPage) -> None:
-        """Keep a page; those that were not asked for longest go for it. One that is too large is not kept."""
-        with self._lock:
-            if key in self._pages or len(page.content) > self._max_bytes:
-                return
-            self._pages[key] = page
-            self._bytes += len(page.content)
-            while self._bytes > self._max_bytes:
-                self._bytes -= len(self._pages.popitem(last=False)[1].content)
-
-
-# Pages of PDFs as pictures, with a hit's words marked.
-
 DRAWN_BY = "1"
 """Another one, when pages are drawn otherwise: what others have kept is asked for again then."""
 
@@ -105,7 +78,8 @@ class PageService:
         self._graph = graph
         self._files = files
         self._drawer = drawer
-        self._cache = PageCache()
+        self._lock = threading.Lock()
+        self._cache = LRUCache[str, DrawnPage](MAX_BYTES, getsizeof=lambda page: len(page.content))
         self._flights = SingleFlight[DrawnPage]()
 
     def close(self) -> None:
@@ -159,20 +133,108 @@ class PageService:
         return next((each for each in sources if each.source_id == found.source_id), None)
 
     def _drawn(self, key: str, original: Original, wanted: PageToDraw) -> DrawnPage:
-        drawn = self._cache.get(key) or self._flights.do(key, partial(self._draw, key, original, wanted))
+        drawn = self._get_cached(key) or self._flights.do(key, partial(self._draw, key, original, wanted))
         if not drawn.content:
             pages = pluralize(drawn.pages, "page")
             raise NotFound(f"{original.document!r} has {pages}: there is no page {wanted.page}")
         return drawn
 
     def _draw(self, key: str, original: Original, wanted: PageToDraw) -> DrawnPage:
-        if drawn := self._cache.get(key):  # by who ended after it was looked for
+        if drawn := self._get_cached(key):  # by who ended after it was looked for
             return drawn
         drawn = self._drawer.draw_page(partial(self._files.read, original.key), wanted)
-        if drawn.content:
-            self._cache.put(key, drawn)
+        if 0 < len(drawn.content) <= MAX_BYTES:
+            with self._lock:
+                self._cache[key] = drawn
         return drawn
+
+    def _get_cached(self, key: str) -> DrawnPage | None:
+        with self._lock:
+            return self._cache.get(key)
 
 
 def _key(original: Original, wanted: PageToDraw) -> str:
     return digest("page", DRAWN_BY, original.key, repr(astuple(wanted)))
+
+
+def page_to_draw(
+    page: int, width: int, sources: Sequence[SourceOnPage], passage: SourceOnPage | None, query: str | None
+) -> PageToDraw:
+    """Return a page with all that is to be marked.
+
+    Args:
+        page: from 1.
+        width: in pixels.
+        sources: what stands on it.
+        passage: the one of these that is to be marked.
+        query: words that are to be marked wherever they stand, as full text finds them.
+    """
+    read = [] if passage is None else passage.words(page)
+    words, hits = list[str](), list[WordBox]()
+    question = QuestionWords(query) if query else None
+    for source in sources if question else ():
+        on_page = source.words(page)
+        for start, end in question.find(source.full_text) if question else ():
+            begin, stop = source.start + start, source.start + end
+            hits += [each for each in on_page if each.start < stop and begin < each.end]
+            words += [] if on_page else [source.full_text[start:end]]
+    passage_boxes, word_boxes = (
+        tuple(PageBox(each.left, each.top, each.right, each.bottom) for each in boxes)
+        for boxes in (read, hits)
+    )
+    return PageToDraw(
+        page,
+        width,
+        passage="" if passage is None or read else passage.full_text,
+        words=tuple(dict.fromkeys(words)),
+        passage_boxes=passage_boxes,
+        word_boxes=word_boxes,
+    )
+
+
+Result = TypeVar("Result")
+MAX_WAITING = 20
+"""Each of them holds a thread, and a process of the service has forty for all that it does."""
+
+
+class SingleFlight(Generic[Result]):
+    """Does what is asked for by a key once at a time. Thread-safe.
+
+    What several ask for at once is done by the first of them, and the others get what came of it.
+    """
+
+    def __init__(self, max_waiting: int = MAX_WAITING) -> None:
+        self._lock = threading.Lock()
+        self._flights: dict[str, Future[Result]] = {}
+        self._waiting = threading.BoundedSemaphore(max_waiting)
+
+    def do(self, key: str, work: Callable[[], Result]) -> Result:
+        """Return what the work gives, or raise what it raises, whoever does it.
+
+        Raises:
+            TooBusy: too many wait for others already.
+        """
+        with self._lock:
+            flight, mine = self._flights.get(key), Future[Result]()
+            if flight is None:
+                self._flights[key] = mine
+        if flight is not None:
+            if not self._waiting.acquire(blocking=False):
+                raise TooBusy("too many wait for this page; try again in a few seconds")
+            try:
+                return flight.result()
+            finally:
+                self._waiting.release()
+        try:
+            result = work()
+        except BaseException as error:
+            self._end(key)
+            mine.set_exception(error)
+            raise
+        self._end(key)
+        mine.set_result(result)
+        return result
+
+    def _end(self, key: str) -> None:
+        with self._lock:
+            del self._flights[key]

@@ -14,7 +14,7 @@ from kg_api.settings import S3Settings
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig, S3Config
-from kg_api.blobs.store import MARKER, gone, identity_in, marker_of, require_name, require_whole
+from kg_api.blobs.store import BlobStore
 
 try:
     import obstore
@@ -29,104 +29,57 @@ _S3_NO_ROOM = re.compile(r"\b507\b|StorageFull|QuotaExceeded")
 _KEYS = "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the rights of these keys"
 
 
-class S3BlobStore:
+class S3BlobStore(BlobStore):
     """Keeps blobs in a bucket: each is one object, put by one request, so that no half of one is there."""
 
     def __init__(self, bucket: S3Store, prefix: str, name: str) -> None:
-        """Use a bucket.
-
-        Args:
-            bucket: open.
-            prefix: what the keys of its objects begin with.
-            name: what people call it.
-        """
+        """Use an open bucket, whose objects begin with a prefix, under the name that people know."""
         self._bucket = bucket
         self._prefix = f"{prefix.rstrip('/')}/" if prefix else ""
         self._name = name
         self.place = f"{name} (KG_BLOBS__S3__*)"
 
-    def identity(self) -> str | None:
-        """Which store it is; see `BlobStore`."""
-        with self._translated("read"), contextlib.suppress(FileNotFoundError):
-            return identity_in(obstore.get(self._bucket, self._prefix + MARKER).bytes().to_bytes())
-        return None
-
-    def mark(self, identity: str) -> None:
-        """Let it be that store; see `BlobStore`."""
-        content = marker_of(identity).encode()
-        with self._translated("kept"):
-            obstore.put(self._bucket, self._prefix + MARKER, content, use_multipart=False)
-
-    def put(self, name: str, content: bytes) -> bool:
-        """Keep bytes; see `BlobStore`."""
-        path = self._path(name)
-        with self._translated("kept"):
-            if self._holds(path, content):
-                return False
-            obstore.put(self._bucket, path, content, use_multipart=False)
-            return True
-
-    def read(self, name: str) -> bytes:
-        """Give the bytes of a name; see `BlobStore`."""
-        path = self._path(name)
-        with self._translated("read"):
-            try:
-                content = obstore.get(self._bucket, path).bytes().to_bytes()
-            except FileNotFoundError:
-                raise gone(name) from None
-        return require_whole(name, content)
-
-    def has(self, name: str) -> bool:
-        """Whether there is such an object; see `BlobStore`."""
-        path = self._path(name)
-        with self._translated("read"), contextlib.suppress(FileNotFoundError):
-            obstore.head(self._bucket, path)
-            return True
-        return False
-
-    def delete(self, name: str) -> None:
-        """Forget a name; see `BlobStore`."""
-        path = self._path(name)
-        with self._translated("deleted"), contextlib.suppress(FileNotFoundError):
-            obstore.delete(self._bucket, path)
-
     def sweep(self) -> int:
-        """Nothing is left of a put that was broken off."""
-        return 0
+        return 0  # nothing is left of a put that was broken off
 
-    def _path(self, name: str) -> str:
-        return f"{self._prefix}{require_name(name)}"
+    def _read(self, name: str) -> bytes:
+        return obstore.get(self._bucket, self._prefix + name).bytes().to_bytes()
 
-    def _holds(self, path: str, content: bytes) -> bool:
-        """Whether it is there whole. An ETag does not tell: it is the hash of the bytes in some stores."""
+    def _holds(self, name: str, content: bytes) -> bool:
+        # An ETag does not tell: it is the hash of the bytes in some stores only
         try:
-            found = obstore.get(self._bucket, path)
+            found = obstore.get(self._bucket, self._prefix + name)
         except FileNotFoundError:
             return False
         return found.meta["size"] == len(content) and found.bytes().to_bytes() == content
 
+    def _has(self, name: str) -> bool:
+        with contextlib.suppress(FileNotFoundError):
+            obstore.head(self._bucket, self._prefix + name)
+            return True
+        return False
+
+    def _write(self, name: str, content: bytes) -> None:
+        obstore.put(self._bucket, self._prefix + name, content, use_multipart=False)
+
+    def _remove(self, name: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            obstore.delete(self._bucket, self._prefix + name)
+
     @contextlib.contextmanager
     def _translated(self, done: str) -> Generator[None]:
-        """Turn the library's errors into ours; their own words may hold keys, and are told to nobody.
-
-        Raises:
-            FileStoreFull: there is no room.
-            Unavailable: all else.
-        """
+        # The library's own words may hold keys, and are told to nobody
         try:
             yield
         except (BaseError, OSError, ValueError) as error:
             if _S3_NO_ROOM.search(str(error)):
                 raise FileStoreFull(f"{self._name} is full: free some space, and try again") from None
-            raise Unavailable(f"a stored file cannot be {done} in {self._name}: {_reason(error)}") from None
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "there is no such bucket (KG_BLOBS__S3__BUCKET)"
-    if isinstance(error, PermissionDeniedError | UnauthenticatedError):
-        return f"it refuses: look at {_KEYS}"
-    return "it does not answer, or not as it should (KG_BLOBS__S3__ENDPOINT)"
+            reason = "it does not answer, or not as it should (KG_BLOBS__S3__ENDPOINT)"
+            if isinstance(error, FileNotFoundError):
+                reason = "there is no such bucket (KG_BLOBS__S3__BUCKET)"
+            elif isinstance(error, PermissionDeniedError | UnauthenticatedError):
+                reason = f"it refuses: look at {_KEYS}"
+            raise Unavailable(f"a stored file cannot be {done} in {self._name}: {reason}") from None
 
 
 def open_bucket(settings: S3Settings) -> S3BlobStore:

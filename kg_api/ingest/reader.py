@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Final, Literal, Protocol, cast
 
-from kg_api.blobs.images import ImageKeeper, LookingKeeper
+from kg_api.blobs.images import ImageKeeper
 from kg_api.convert.program import SUFFIXES
 from kg_api.errors import UnreadableDocument
 from kg_api.ingest.records import Incoming
@@ -58,7 +58,7 @@ class DocumentReader:
     """Reads plain text and converts all other formats."""
 
     converters: Converters
-    images: ImageKeeper = field(default_factory=LookingKeeper)
+    images: ImageKeeper = field(default_factory=ImageKeeper)
     """Stores the images of documents."""
     keep_pdfs: bool = False
     """Whether to store original PDFs, so that their pages can be shown."""
@@ -69,7 +69,7 @@ class DocumentReader:
 
     def looking(self) -> DocumentReader:
         """Return a reader that stores nothing."""
-        return replace(self, images=LookingKeeper())
+        return replace(self, images=ImageKeeper())
 
     def from_bytes(
         self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes] | None = None

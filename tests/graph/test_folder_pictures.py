@@ -12,7 +12,7 @@ import neo4j
 import pytest
 
 from kg_api.blobs import store
-from kg_api.blobs.images import ImageService, StoredFiles, StoringKeeper
+from kg_api.blobs.images import ImageKeeper, ImageService, StoredFiles
 from kg_api.blobs.store import FileBlobStore
 from kg_api.graph.client import Graph
 from kg_api.graph.folders import find_folder, request_scan
@@ -49,7 +49,7 @@ class Followed:
         self.graph, self.folder, self.blobs = graph, folder, blobs
         files = StoredFiles(graph, FileBlobStore(blobs))
         self.images = ImageService(graph, files)
-        reader = DocumentReader(READER.converters, StoringKeeper(files))
+        reader = DocumentReader(READER.converters, ImageKeeper(files))
         self.handler = FolderSync(graph, EVERYWHERE, LARGEST, reader)
         self.id = follow(graph, folder)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from kg_api.blobs.images import ImageService, StoredFiles, StoringKeeper
+from kg_api.blobs.images import ImageKeeper, ImageService, StoredFiles
 from kg_api.blobs.store import FileBlobStore, key_of
 from kg_api.errors import Conflict, FileLost, NotFound
 from kg_api.graph.client import Graph
@@ -69,7 +69,7 @@ def test_the_same_picture_is_a_duplicate_whatever_its_name_and_others_are_none(
 
 
 def test_a_picture_is_found_by_what_is_said_of_it(pictures: Pictures, graph: Graph) -> None:
-    reader = DocumentReader(InThisProcess(), StoringKeeper(pictures.stored))
+    reader = DocumentReader(InThisProcess(), ImageKeeper(pictures.stored))
     said = {"description": "Pebbles at\nthe seaside", "caption": "Pebbles", "camera": "A7"}
     given = Incoming("notes", "IMG_9.jpg", "", title="Pebbles", metadata={**said})
     store_document(graph, to_record(reader.from_bytes(BOAT, given)[0])[0])
@@ -172,7 +172,7 @@ def test_pictures_of_a_followed_folder_come_and_go(pictures: Pictures, graph: Gr
     (folder / "boat.jpg").write_bytes(BOAT)
     (folder / "broken.jpg").write_bytes(BOAT[:300])
     followed = follow(graph, folder, "photos")
-    reader = DocumentReader(InThisProcess(), StoringKeeper(pictures.stored))
+    reader = DocumentReader(InThisProcess(), ImageKeeper(pictures.stored))
 
     def look(*, allow_empty: bool = False) -> None:
         request_scan(graph, followed, allow_empty=allow_empty)
@@ -203,7 +203,7 @@ def test_a_followed_folder_brings_a_lost_file_again(pictures: Pictures, graph: G
     settle(folder)
     followed = follow(graph, folder, "photos")
     handler = FolderSync(
-        graph, EVERYWHERE, LARGEST, DocumentReader(InThisProcess(), StoringKeeper(pictures.stored)), None
+        graph, EVERYWHERE, LARGEST, DocumentReader(InThisProcess(), ImageKeeper(pictures.stored)), None
     )
     assert counts(scan(graph, followed, handler=handler)) == {"added": 1}
     pictures.damage(BOAT)

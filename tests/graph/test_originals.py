@@ -9,7 +9,7 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from kg_api.blobs.images import StoredFiles, StoringKeeper
+from kg_api.blobs.images import ImageKeeper, StoredFiles
 from kg_api.blobs.store import FileBlobStore, key_of
 from kg_api.convert.pdf import convert
 from kg_api.errors import Conflict
@@ -62,7 +62,7 @@ class Library:
         return StoredFiles(self.graph, FileBlobStore(self.folder))
 
     def reader(self, *, keep: bool = True) -> DocumentReader:
-        return DocumentReader(InThisProcess(), StoringKeeper(self.stored), keep_pdfs=keep)
+        return DocumentReader(InThisProcess(), ImageKeeper(self.stored), keep_pdfs=keep)
 
     def record(self, content: bytes, name: str, *, keep: bool = True, review: bool = False) -> DocumentRecord:
         given = Incoming("notes", name, "", review=review)

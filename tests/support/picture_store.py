@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kg_api.blobs.images import StoredFiles, StoringKeeper
+from kg_api.blobs.images import ImageKeeper, StoredFiles
 from kg_api.blobs.store import FileBlobStore, key_of
 from kg_api.convert.image.embedded import convert
 from kg_api.convert.kinds import convert_with
@@ -67,7 +67,7 @@ class Pictures:
     def record(
         self, content: bytes, name: str, *, review: bool = False, ontology: str = "notes"
     ) -> DocumentRecord:
-        reader = DocumentReader(InThisProcess(), StoringKeeper(self.stored))
+        reader = DocumentReader(InThisProcess(), ImageKeeper(self.stored))
         incoming, _ = reader.from_bytes(content, Incoming(ontology, name, "", review=review))
         return to_record(incoming)[0]
 

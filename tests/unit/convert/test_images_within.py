@@ -13,7 +13,7 @@ import pytest
 from docx.shared import Inches
 from pptx.util import Inches as SlideInches
 
-from kg_api.blobs.images import LookingKeeper
+from kg_api.blobs.images import ImageKeeper
 from kg_api.convert.docx import convert as convert_docx
 from kg_api.convert.epub import convert as convert_epub
 from kg_api.convert.html.page import convert as convert_html
@@ -30,7 +30,7 @@ BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(40, 90))
 
 def sources(made: Converted, form: str = "html") -> list[SourceRecord]:
     """As it would be stored."""
-    kept = LookingKeeper().keep([each.image for each in made.images])
+    kept = ImageKeeper().keep([each.image for each in made.images])
     placed = place_images(made.images, kept.images)
     incoming = Incoming("notes", "x", made.text, format=form, images=placed)  # pyright: ignore[reportArgumentType]
     return list(to_record(incoming)[0].sources)

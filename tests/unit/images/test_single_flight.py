@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from kg_api.blobs.images import SingleFlight
+from kg_api.blobs.pages import SingleFlight
 from kg_api.errors import TooBusy
 
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from kg_api.blobs.images import LookingKeeper
+from kg_api.blobs.images import ImageKeeper
 from kg_api.client.call import files_of
 from kg_api.convert.html.page import convert as convert_page
 from kg_api.convert.image.embedded import convert_markdown
@@ -218,7 +218,7 @@ def taken(text: str, **beside: bytes) -> list[tuple[str, bool]]:
     """Each source of a text, and whether it is a picture."""
     made = convert_markdown(text.encode(), beside={"boat.jpg": BOAT, "plan.png": PLAN, **beside})
     assert made.text == text
-    kept = LookingKeeper().keep([each.image for each in made.images])
+    kept = ImageKeeper().keep([each.image for each in made.images])
     images = place_images(made.images, kept.images)
     record, _ = to_record(Incoming("notes", "a.md", text, format="markdown", images=images))
     joined = "".join(each.full_text for each in record.sources)
