@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import repeat
 from typing import Any, NamedTuple
 
+from kg_api.convert.ooxml.text import Script, strike_text
 from kg_api.convert.shared.containers import read_entry, read_xml
 from kg_api.convert.shared.markdown_text import one_line
 from kg_api.convert.shared.number_format import (
@@ -17,14 +18,10 @@ from kg_api.convert.shared.number_format import (
     write_digits,
 )
 from kg_api.convert.sheets import (
-    GridBuilder,
     Range,
     Sheet,
     SheetNotes,
     join_runs,
-    name_column,
-    name_ranges,
-    strike_text,
     too_large,
 )
 from kg_api.errors import UnreadableDocument
@@ -39,12 +36,11 @@ _HIDDEN = frozenset({"collapse", "filter"})
 _DURATION = re.compile(r"(-?)P(?:(\d+)D)?T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?")
 _QUOTED_OR_CELLS = re.compile(r'"[^"]*"|\[([^\]]*)\]')
 
-Run = tuple[str, str, bool]
+Run = tuple[str, Script, bool]
 
 
 class _Style(NamedTuple):
-    script: str = ""
-    """`super`, `sub`, or nothing."""
+    script: Script = ""
     is_struck: bool = False
     is_bold: bool = False
     is_hidden: bool = False
@@ -96,8 +92,8 @@ def _read_styles(roots: list[Any]) -> dict[str, _Style]:
         said = {key.rpartition("}")[2]: value for part in found[name] for key, value in part.attrib.items()}
         if (position := said.get("text-position")) is not None:
             raised = position.split()[0]
-            script = "super" if raised == "super" or re.match(r"[1-9]", raised) else ""
-            style = style._replace(script="sub" if raised.startswith(("sub", "-")) else script)
+            script = "raised" if raised == "super" or re.match(r"[1-9]", raised) else ""
+            style = style._replace(script="lowered" if raised.startswith(("sub", "-")) else script)
         line = said.get("text-line-through-style", said.get("text-line-through-type"))
         if line is not None:
             style = style._replace(is_struck=line != "none")
@@ -116,27 +112,24 @@ class _SheetReader:
         self._table, self._styles, self._notes = table, styles, notes
         hidden = styles.get(_attribute(table, "style-name") or "", _PLAIN).is_hidden
         self._sheet = Sheet(_attribute(table, "name") or "", hidden=hidden)
-        self._grid = GridBuilder(self._sheet.name)
-        self._columns: list[tuple[str, bool]] = []
-        """The style of each column's cells, and whether the column is hidden."""
-        self._hides = False
-        """Whether any column is."""
+        self._columns: list[str] = []
+        """The style of each column's cells."""
         self._merges: list[Range] = []
 
     def read(self) -> Sheet:
-        hidden, bold, number = list[int](), list[int](), 1
+        hidden, hidden_columns, bold, number = list[int](), list[range](), list[int](), 1
         for each in _iterate_rows(self._table):
             kind, times = _name(each), _count(each, "number-rows-repeated")
             if kind == "table-column":
                 style = _attribute(each, "default-cell-style-name") or ""
-                is_hidden = _attribute(each, "visibility") in _HIDDEN
                 columns = min(_count(each, "number-columns-repeated"), _MAX_COLUMNS - len(self._columns))
-                self._columns += repeat((style, is_hidden), columns)
-                self._hides = self._hides or is_hidden
+                if _attribute(each, "visibility") in _HIDDEN:
+                    hidden_columns.append(range(len(self._columns), len(self._columns) + columns))
+                self._columns += repeat(style, columns)
             elif kind == "table-row":
                 cells, is_bold = self._read_row(each, number)
                 if cells:
-                    self._grid.add_row(number, cells, times)
+                    self._sheet.add_row(number, cells, times)
                     rows = range(number, number + times)
                     hidden += rows if _attribute(each, "visibility") in _HIDDEN else ()
                     bold += rows if is_bold else ()
@@ -144,22 +137,8 @@ class _SheetReader:
             elif kind == "shapes":
                 for shape in each:
                     self._read_shape(shape)
-        sheet, top, left = self._sheet, self._grid.top, self._grid.left
-        sheet.rows = self._grid.build()
-        sheet.bold = {row - top for row in bold}
-        sheet.merges = [
-            (upper - top, first - left, lower - top, last - left)
-            for upper, first, lower, last in self._merges
-        ]
-        sheet.hidden_rows = name_ranges(hidden)
-        filled = (
-            {left + at for row in sheet.rows for at, cell in enumerate(row) if cell}
-            if self._hides
-            else set[int]()
-        )
-        columns = [at for at in filled if at < len(self._columns) and self._columns[at][1]]
-        sheet.hidden_columns = name_ranges(columns, name_column)
-        return sheet
+        self._sheet.place(self._merges, bold, hidden, hidden_columns)
+        return self._sheet
 
     def _read_row(self, row: Any, number: int) -> tuple[dict[int, str], bool]:
         """Return the filled cells of a row by their columns, and whether all of them are bold."""
@@ -170,7 +149,7 @@ class _SheetReader:
                 continue
             times = _count(each, "number-columns-repeated")
             name = _attribute(each, "style-name") or (
-                self._columns[column][0] if column < len(self._columns) else ""
+                self._columns[column] if column < len(self._columns) else ""
             )
             style = self._styles.get(name, _PLAIN)
             if text := self._read_cell(each, style):

@@ -6,16 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from itertools import groupby, pairwise, zip_longest
+from itertools import pairwise, zip_longest
 
-from kg_api.convert.shared.markdown_text import (
-    MarkdownWriter,
-    lower_text,
-    one_line,
-    paragraph,
-    raise_text,
-    table,
-)
+from kg_api.convert.ooxml.text import InlineText, Script
+from kg_api.convert.shared.markdown_text import MarkdownWriter, one_line, paragraph, table
 from kg_api.errors import UnreadableDocument
 
 MAX_CELLS = 2_000_000
@@ -45,17 +39,11 @@ class Sheet:
     hidden_rows: str = ""
     """Those that have cells, such as `4-6, 9`."""
     hidden_columns: str = ""
-
-
-class GridBuilder:
-    """Collects filled rows of a sheet and places them as the sheet has them."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._rows = list[tuple[int, int, list[str]]]()
-        self._left, self._right = 1 << 30, 0
-        self.top = 0
-        """The first filled row, from 1; 0 if there is none."""
+    _filled: list[tuple[int, int, list[str]]] = field(default_factory=list[tuple[int, int, list[str]]])
+    _top: int = 0
+    """The first filled row, from 1; 0 if there is none."""
+    _left: int = 1 << 30
+    _right: int = 0
 
     def add_row(self, number: int, cells: Mapping[int, str], times: int = 1) -> None:
         """Add the filled cells of a row below those before, by their columns from 0.
@@ -70,26 +58,44 @@ class GridBuilder:
         """
         left, right = min(cells), max(cells) + 1
         self._left, self._right = min(self._left, left), max(self._right, right)
-        self.top = self.top or number
-        if (number + times - self.top) * (self._right - self._left) > MAX_CELLS:
-            raise too_large(self._name)
+        self._top = self._top or number
+        if (number + times - self._top) * (self._right - self._left) > MAX_CELLS:
+            raise too_large(self.name)
         row = [""] * (right - left)
         for column, text in cells.items():
             row[column - left] = text
-        self._rows += [(each, left, row) for each in range(number, number + times)]
+        self._filled += [(each, left, row) for each in range(number, number + times)]
 
-    def build(self) -> list[list[str]]:
-        """Return all rows from the first filled place, with blank ones between."""
-        rows = list[list[str]]()
-        for number, left, row in self._rows:
-            rows += [[] for _ in range(number - self.top - len(rows))]
-            rows.append([*[""] * (left - self._left), *row])
-        return rows
+    def place(
+        self,
+        merges: Iterable[Range],
+        bold: Iterable[int],
+        hidden_rows: Iterable[int],
+        hidden_columns: Sequence[range],
+    ) -> None:
+        """Place the rows as the sheet has them, with blank ones between, and all that belongs to them.
 
-    @property
-    def left(self) -> int:
-        """The first filled column."""
-        return self._left if self._rows else 0
+        Args:
+            merges: cells that span several places, by rows from 1 and columns from 0.
+            bold: rows whose cells are all bold.
+            hidden_rows: those with cells.
+            hidden_columns: also those without.
+        """
+        top, first = self._top, self._left if self._filled else 0
+        for number, left, row in self._filled:
+            self.rows += [[] for _ in range(number - top - len(self.rows))]
+            self.rows.append([*[""] * (left - first), *row])
+        self.bold = {row - top for row in bold}
+        self.merges = [
+            (upper - top, left - first, lower - top, right - first)
+            for upper, left, lower, right in merges
+            if upper >= top and left >= first
+        ]
+        self.hidden_rows = name_ranges(hidden_rows)
+        if hidden_columns:
+            filled = {first + at for row in self.rows for at, cell in enumerate(row) if cell}
+            hidden = [column for column in filled if any(column in columns for columns in hidden_columns)]
+            self.hidden_columns = name_ranges(hidden, name_column)
 
 
 def too_large(name: str) -> UnreadableDocument:
@@ -130,24 +136,12 @@ class SheetNotes:
             yield f"left out: {what} ({count:,})" + (f', e.g. "{short}"' if short else "")
 
 
-def strike_text(text: str) -> str:
-    """Mark text as struck out, as Markdown files do."""
-    inner = text.strip()
-    if not inner:
-        return text
-    before = text[: len(text) - len(text.lstrip())]
-    return f"{before}~~{inner}~~{text[len(text.rstrip()) :]}"
-
-
-def join_runs(runs: Iterable[tuple[str, str, bool]]) -> str:
-    """Join runs of one text: each with `super`, `sub` or nothing, and whether it is struck out."""
-    joined = list[str]()
-    for (script, is_struck), group in groupby(runs, key=lambda run: run[1:]):
-        text = "".join(run[0] for run in group)
-        if script:
-            text = raise_text(text) if script == "super" else lower_text(text)
-        joined.append(strike_text(text) if is_struck else text)
-    return "".join(joined)
+def join_runs(runs: Iterable[tuple[str, Script, bool]]) -> str:
+    """Join runs of one text: each with its script, and whether it is struck out."""
+    text = InlineText()
+    for words, script, is_struck in runs:
+        text.add(words, script, struck=is_struck)
+    return text.render()
 
 
 def name_ranges(numbers: Iterable[int], name: Callable[[int], str] = str) -> str:

@@ -6,15 +6,17 @@ tells a formula without a stored result from an empty cell. The format is plain 
 
 from __future__ import annotations
 
-import posixpath
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from kg_api.convert.shared.containers import read_entry, read_xml
+from kg_api.convert.ooxml.drawings import read_lines
+from kg_api.convert.ooxml.package import Package, q
+from kg_api.convert.ooxml.text import Script, strike_text
+from kg_api.convert.shared.containers import read_xml
 from kg_api.convert.shared.markdown_text import one_line
 from kg_api.convert.shared.number_format import (
     GENERAL,
@@ -27,13 +29,10 @@ from kg_api.convert.shared.number_format import (
 )
 from kg_api.convert.sheet_xml import TRUE, Cell, SheetXml, read_attributes, read_strings
 from kg_api.convert.sheets import (
-    GridBuilder,
     Sheet,
     SheetNotes,
     join_runs,
     name_column,
-    name_ranges,
-    strike_text,
 )
 from kg_api.errors import UnreadableDocument
 
@@ -47,8 +46,8 @@ _NEWER = re.compile(r"_xl(?:fn|ws|pm|udf)\.")
 _PAGE_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|(?![PN])[A-Za-z+-])')
 _PAGE_TEXTS = frozenset({"oddHeader", "oddFooter", "evenHeader", "evenFooter", "firstHeader", "firstFooter"})
 
-Run = tuple[str, str, bool | None]
-"""Text, `super` or `sub` or nothing, and whether it is struck; none: as its cell is."""
+Run = tuple[str, Script, bool | None]
+"""Text, its script, and whether it is struck; none: as its cell is."""
 
 
 class _Style(NamedTuple):
@@ -58,13 +57,13 @@ class _Style(NamedTuple):
 
 
 _PLAIN = _Style()
+_SCRIPTS: dict[str, Script] = {"superscript": "raised", "subscript": "lowered"}
 
 
 @dataclass(slots=True)
 class _Book:
-    archive: zipfile.ZipFile
     notes: SheetNotes
-    names: frozenset[str]
+    package: Package
     strings: list[str | list[Run]] = field(default_factory=list[str | list[Run]])
     styles: list[_Style] = field(default_factory=list[_Style])
     since_1904: bool = False
@@ -78,52 +77,33 @@ def read_xlsx_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[Sh
     Raises:
         UnreadableDocument: it is another kind of file, a part is damaged, or a sheet has too many cells.
     """
-    names = frozenset(archive.namelist())
-    main = dict(_read_links(archive, names, "").values()).get("officeDocument") or "xl/workbook.xml"
-    if main not in names or not main.endswith(".xml"):
+    package = Package(archive)
+    main = package.find_related("", "officeDocument") or "xl/workbook.xml"
+    if not (package.has(main) and main.endswith(".xml")):
         raise UnreadableDocument(f"it is a ZIP archive but not a spreadsheet: it has no {main}")
-    root = read_xml(read_entry(archive, main), main)
+    root = read_xml(package.read(main), main)
     if _name(root) != "workbook":
         raise UnreadableDocument(f"it is not a spreadsheet: {main} in it is no workbook")
-    links = _read_links(archive, names, main)
-    book = _Book(archive, notes, names)
-    parts = {"styles": "xl/styles.xml", "sharedStrings": "xl/sharedStrings.xml", **dict(links.values())}
-    if (part := parts["styles"]) in names:
-        book.styles = _read_styles(read_xml(read_entry(archive, part), part))
-    if (part := parts["sharedStrings"]) in names:
-        book.strings = list(_read_strings(archive, part))
+    links = package.get_relationships(main)
+    book = _Book(notes, package)
+    if package.has(part := package.find_related(main, "styles") or "xl/styles.xml"):
+        book.styles = _read_styles(read_xml(package.read(part), part))
+    if package.has(part := package.find_related(main, "sharedStrings") or "xl/sharedStrings.xml"):
+        for each in read_strings(package.read(part), part):
+            text = _unescape(each) if isinstance(each, str) else _read_runs(each)
+            book.strings.append(one_line(text) if isinstance(text, str) else text)
     said = {_name(each): each.attrib for each in root.iter()}
     book.since_1904 = said.get("workbookPr", {}).get("date1904") in TRUE
     book.is_recomputed = said.get("calcPr", {}).get("fullCalcOnLoad") in TRUE
     for each in [each for each in root.iter() if _name(each) == "sheet"]:
         name = str(each.get("name") or "")
-        kind, part = links.get(_attribute(each, "id"), ("", ""))
-        if kind == "worksheet":
+        link = links.get(next((value for key, value in each.attrib.items() if key.endswith("}id")), ""))
+        if link and link.kind == "worksheet" and not link.external:
             sheet = Sheet(name, hidden=each.get("state") in {"hidden", "veryHidden"})
-            _SheetReader(book, sheet, part).read()
+            _SheetReader(book, sheet, link.target).read()
             yield sheet
         else:
             notes.leave_out("sheets without cells", name)
-
-
-def _read_strings(archive: zipfile.ZipFile, part: str) -> Iterator[str | list[Run]]:
-    for each in read_strings(read_entry(archive, part), part):
-        text = _unescape(each) if isinstance(each, str) else _read_runs(each)
-        yield one_line(text) if isinstance(text, str) else text
-
-
-def _read_links(archive: zipfile.ZipFile, names: frozenset[str], part: str) -> dict[str, tuple[str, str]]:
-    """Return kind and path of the parts that a part refers to, by their ids."""
-    folder, name = posixpath.split(part)
-    place = posixpath.join(folder, "_rels", f"{name}.rels")
-    if place not in names:
-        return {}
-    found: dict[str, tuple[str, str]] = {}
-    for each in read_xml(read_entry(archive, place), place):
-        if each.get("TargetMode") != "External":
-            target = posixpath.normpath(posixpath.join("/", folder, str(each.get("Target") or "")))
-            found[str(each.get("Id"))] = str(each.get("Type") or "").rpartition("/")[2], target.lstrip("/")
-    return found
 
 
 def _read_styles(root: Any) -> list[_Style]:
@@ -164,8 +144,7 @@ def _read_runs(element: Any) -> str | list[Run]:
             marks = next((part for part in each if _name(part) == "rPr"), None)
             text = "".join(_unescape(part.text) for part in each if _name(part) == "t")
             script = next((str(mark.get("val")) for mark in marks or () if _name(mark) == "vertAlign"), "")
-            script = {"superscript": "super", "subscript": "sub"}.get(script, "")
-            runs.append((text, script, None if marks is None else _is_on(marks, "strike")))
+            runs.append((text, _SCRIPTS.get(script, ""), None if marks is None else _is_on(marks, "strike")))
     if any(script or is_struck is not None for _, script, is_struck in runs):
         return runs
     return "".join(text for text, _, _ in runs)
@@ -180,15 +159,15 @@ def _unescape(text: str | None) -> str:
 class _SheetReader:
     def __init__(self, book: _Book, sheet: Sheet, part: str) -> None:
         self._book, self._sheet, self._part = book, sheet, part
-        self._grid = GridBuilder(sheet.name)
         self._formulas: dict[str, tuple[str, int, int]] = {}
         """Formulas that several cells share, each with the row and column that it is written for."""
         self._columns: dict[str, int] = {}
         """Columns by their letters."""
         self._looks: dict[str, tuple[str, _Style]] = {}
         """Kinds and styles of cells by their attributes."""
-        data = read_entry(book.archive, part)
-        self._xml = SheetXml(data, part, has_results=not book.is_recomputed)
+        if not book.package.has(part):
+            raise UnreadableDocument(f"{part[:200]!r} in it is missing; save the file anew")
+        self._xml = SheetXml(book.package.read(part), part, has_results=not book.is_recomputed)
 
     def read(self) -> None:
         hidden_columns, hidden_rows, bold = list[range](), list[int](), list[int]()
@@ -198,7 +177,7 @@ class _SheetReader:
             row = max(number, row + 1)  # rows that go back would overwrite others
             texts, is_bold = self._read_row(cells, row)
             if texts:
-                self._grid.add_row(row, texts)
+                self._sheet.add_row(row, texts)
                 if is_bold:
                     bold.append(row)
                 if is_hidden:
@@ -212,28 +191,7 @@ class _SheetReader:
                 merges.append((int(top), self._find_column(left), int(bottom), self._find_column(right)))
             elif name in _PAGE_TEXTS:
                 self._book.notes.add_page_text(_PAGE_CODE.sub(" ", str(each.text or "")).replace("&&", "&"))
-        self._finish(hidden_columns, hidden_rows, bold, merges)
-
-    def _finish(
-        self,
-        hidden_columns: Sequence[range],
-        hidden_rows: Sequence[int],
-        bold: Sequence[int],
-        merges: Sequence[tuple[int, int, int, int]],
-    ) -> None:
-        sheet, top, first = self._sheet, self._grid.top, self._grid.left
-        sheet.rows = self._grid.build()
-        sheet.bold = {row - top for row in bold}
-        sheet.merges = [
-            (upper - top, left - first, lower - top, right - first)
-            for upper, left, lower, right in merges
-            if upper >= top and left >= first
-        ]
-        sheet.hidden_rows = name_ranges(hidden_rows)
-        if hidden_columns:
-            filled = {first + at for row in sheet.rows for at, cell in enumerate(row) if cell}
-            hidden = [column for column in filled if any(column in columns for columns in hidden_columns)]
-            sheet.hidden_columns = name_ranges(hidden, name_column)
+        self._sheet.place(merges, bold, hidden_rows, hidden_columns)
         self._read_links()
 
     def _read_row(self, row: list[Cell], number: int) -> tuple[dict[int, str], bool]:
@@ -330,40 +288,33 @@ class _SheetReader:
 
     def _read_links(self) -> None:
         """Read text boxes, and count what else lies on the sheet."""
-        links = [*_read_links(self._book.archive, self._book.names, self._part).values()]
-        threaded = any(kind == "threadedComment" for kind, _ in links)
-        for kind, part in links:
-            if part not in self._book.names:
-                continue
+        package, notes = self._book.package, self._book.notes
+        links = [each for each in package.get_relationships(self._part).values() if package.has(each.target)]
+        threaded = any(each.kind == "threadedComment" for each in links)
+        for kind, part, _ in links:
             if kind == "drawing":
                 self._read_drawing(part)
             elif kind == "threadedComment" or (kind == "comments" and not threaded):
-                for each in self._read_part(part).iter():
+                for each in package.parse(part).iter():
                     if _name(each) in {"threadedComment", "comment"}:
-                        words = "".join(
-                            str(part.text or "") for part in each.iter() if _name(part) in {"t", "text"}
-                        )
-                        self._book.notes.leave_out("comments on cells", words)
-
-    def _read_part(self, part: str) -> Any:
-        return read_xml(read_entry(self._book.archive, part), part)
+                        words = (str(word.text or "") for word in each.iter() if _name(word) in {"t", "text"})
+                        notes.leave_out("comments on cells", "".join(words))
 
     def _read_drawing(self, part: str) -> None:
-        links = _read_links(self._book.archive, self._book.names, part)
-        for each in _walk(self._read_part(part)):
+        package, notes = self._book.package, self._book.notes
+        for each in package.parse(part).iter():
             name = _name(each)
             if name == "txBody":
-                self._sheet.texts += _read_paragraphs(each)
+                self._sheet.texts += read_lines(each)
             elif name == "pic":
-                self._book.notes.leave_out("pictures")
-            elif name == "graphicData":
-                if str(each.get("uri") or "").endswith("/diagram"):
-                    self._book.notes.leave_out("diagrams")
+                notes.leave_out("pictures")
+            elif name == "graphicData" and each.get("uri", "").endswith("/diagram"):
+                notes.leave_out("diagrams")
             elif name == "chart":
-                chart = links.get(_attribute(each, "id"), ("", ""))[1]
-                root = self._read_part(chart) if chart in self._book.names else ()
-                title = next((title for title in _iterate(root) if _name(title) == "title"), ())
-                self._book.notes.leave_out("charts", " ".join(_read_paragraphs(title)))
+                chart = package.get_target(part, each.get(q("r:id"), ""))
+                root = package.parse(chart) if chart else None
+                title = None if root is None else next(root.iter(q("c:title")), None)
+                notes.leave_out("charts", "" if title is None else " ".join(read_lines(title)))
 
 
 def move_formula(text: str, down: int, right: int) -> str:
@@ -389,52 +340,8 @@ def _show_date(value: str) -> str:
         return value
 
 
-def _read_paragraphs(element: Any) -> list[str]:
-    paragraphs = list[str]()
-    for each in _iterate(element):
-        if _name(each) != "p":
-            continue
-        runs = list[Run]()
-        for run in each:
-            marks = {
-                str(key): str(value)
-                for part in run
-                if _name(part) == "rPr"
-                for key, value in part.attrib.items()
-            }
-            raised = _number(marks.get("baseline", "0").rstrip("%"))
-            script = "super" if raised > 0 else "sub" if raised < 0 else ""
-            is_struck = marks.get("strike", "noStrike") != "noStrike"
-            text = (
-                " "
-                if _name(run) == "br"
-                else "".join(str(part.text or "") for part in run if _name(part) == "t")
-            )
-            runs.append((text, script, is_struck))
-        if words := one_line(join_runs((text, script, bool(is_struck)) for text, script, is_struck in runs)):
-            paragraphs.append(words)
-    return paragraphs
-
-
-def _walk(element: Any) -> Iterator[Any]:
-    """Return the elements of a drawing; of what is there in two forms only the first."""
-    yield element
-    for each in element:
-        if _name(each) != "Fallback":
-            yield from _walk(each)
-
-
-def _iterate(element: Any) -> Iterator[Any]:
-    return element.iter() if hasattr(element, "iter") else iter(())
-
-
 def _name(element: Any) -> str:
     return str(element.tag).rpartition("}")[2]
-
-
-def _attribute(element: Any, name: str) -> str:
-    """Return an attribute of another namespace, which differs between the two forms of the standard."""
-    return next((str(value) for key, value in element.attrib.items() if key.endswith(f"}}{name}")), "")
 
 
 def _number(text: str | None) -> int:

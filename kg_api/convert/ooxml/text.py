@@ -31,7 +31,7 @@ class InlineText:
     def render(self) -> str:
         """Return Markdown: `10⁶`, `~~499~~ 399`; line breaks stay."""
         return "".join(
-            _strike(_render_scripts(runs)) if struck else _render_scripts(runs)
+            strike_text(_render_scripts(runs)) if struck else _render_scripts(runs)
             for struck, runs in (
                 (key, list(runs)) for key, runs in groupby(self._runs, key=lambda run: run[2])
             )
@@ -46,7 +46,8 @@ def _render_scripts(runs: list[tuple[str, Script, bool]]) -> str:
     return "".join(shown[script](text) if script and text.strip() else text for script, text in parts)
 
 
-def _strike(text: str) -> str:
+def strike_text(text: str) -> str:
+    """Mark text as struck out."""
     words = text.strip()
     if not words:
         return text

@@ -157,6 +157,8 @@ def test_cells_of_ods_are_as_the_file_shows_them() -> None:
 
 WORKBOOK = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+CHART = "http://schemas.openxmlformats.org/drawingml/2006/chart"
+COMPATIBILITY = "http://schemas.openxmlformats.org/markup-compatibility/2006"
 DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
 STYLES = f"""<styleSheet xmlns="{WORKBOOK}">
 <numFmts><numFmt numFmtId="164" formatCode="00000"/>
@@ -439,16 +441,17 @@ def test_text_boxes_are_read_and_the_rest_of_a_sheet_is_noted() -> None:
         '<a:r><a:rPr baseline="30000"/><a:t>6</a:t></a:r></a:p></xdr:txBody></xdr:sp>'
     )
     chart = (
-        '<xdr:graphicFrame><a:graphic><a:graphicData uri="c"><c:chart xmlns:c="c" r:id="r1"/>'
+        '<xdr:graphicFrame><a:graphic><a:graphicData uri="c"><c:chart r:id="r1"/>'
         "</a:graphicData></a:graphic></xdr:graphicFrame>"
     )
     drawing = (
-        f'<xdr:wsDr xmlns:xdr="x" xmlns:a="{DRAWING}" xmlns:r="{RELATIONS}" xmlns:mc="m"><xdr:twoCellAnchor>'
+        f'<xdr:wsDr xmlns:xdr="x" xmlns:a="{DRAWING}" xmlns:c="{CHART}" xmlns:r="{RELATIONS}" '
+        f'xmlns:mc="{COMPATIBILITY}"><xdr:twoCellAnchor>'
         f"<mc:AlternateContent><mc:Choice>{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback></mc:AlternateContent>"
         f"{chart}<xdr:pic/></xdr:twoCellAnchor></xdr:wsDr>"
     )
     words = "<a:p><a:r><a:t>Loads</a:t></a:r></a:p>"
-    title = f'<c:chart xmlns:c="c" xmlns:a="{DRAWING}"><c:title>{words}</c:title></c:chart>'
+    title = f'<c:chart xmlns:c="{CHART}" xmlns:a="{DRAWING}"><c:title>{words}</c:title></c:chart>'
     comment = '<comment ref="A1"><text><r><t>Ask Ann</t></r></text></comment>'
     comments = f'<comments xmlns="{WORKBOOK}">{comment}</comments>'
     got = convert(
