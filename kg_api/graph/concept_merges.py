@@ -20,7 +20,6 @@ from kg_api.graph.concept_vectors import (
     delete_orphans,
     hold_concepts,
     retell,
-    text_of,
     write_texts,
 )
 from kg_api.graph.concepts import (
@@ -82,27 +81,28 @@ def merge_concepts(graph: Graph, pair: tuple[str, str], still: Still, why: Why =
 
 def doubles(quotes: Iterable[Row], kept: str) -> list[str]:
     """Which quotes stand twice: of two on one place, what was imported stays, else the better one."""
+
+    def worth(quote: Row) -> tuple[Any, ...]:
+        imported = quote["extracted_with"].startswith(IMPORTED)
+        return imported, quote["score"], quote["concept_id"] == kept, quote["instance_id"]
+
     best = dict[tuple[Any, ...], Row]()
-    gone = list[str]()
-    for quote in sorted(quotes, key=lambda each: _worth(each, kept), reverse=True):
-        place = (quote["source_id"], quote["start"], quote["end"])
-        if best.setdefault(place, quote) is not quote:
-            gone.append(quote["instance_id"])
-    return gone
-
-
-def _worth(quote: Row, kept: str) -> tuple[Any, ...]:
-    imported = quote["extracted_with"].startswith(IMPORTED)
-    return imported, quote["score"], quote["concept_id"] == kept, quote["instance_id"]
+    for quote in sorted(quotes, key=worth, reverse=True):
+        best.setdefault((quote["source_id"], quote["start"], quote["end"]), quote)
+    stay = {quote["instance_id"] for quote in best.values()}
+    return [quote["instance_id"] for quote in quotes if quote["instance_id"] not in stay]
 
 
 def _merge(tx: Transaction, pair: tuple[str, str], still: Still, why: Why) -> str | None:
-    known = _rank(tx, pair)
+    ids = sorted({*pair})
+    known = tx.run("concepts/merge_ranks", ids=ids)
     if len(known) < len(pair) or known[0]["ontology"] != known[1]["ontology"]:
         return None
     ontology = known[0]["ontology"]
-    texts = _hold(tx, ontology, pair, known[1]["concept_id"])
-    ranks = _rank(tx, pair)  # they may have changed before the lock
+    # Locks: the sources of the one that will go, both, and what it is related to.
+    held = tx.run("concepts/merge_hold_sources", ontology=ontology, gone=known[1]["concept_id"])
+    texts = hold_concepts(tx, ontology, {*pair, *(each for row in held for each in row["related"])})
+    ranks = tx.run("concepts/merge_ranks", ids=ids)  # they may have changed before the lock
     if len(ranks) < len(pair):
         return None
     kept, gone = (row["concept_id"] for row in ranks)
@@ -122,20 +122,10 @@ def _merge(tx: Transaction, pair: tuple[str, str], still: Still, why: Why) -> st
     tx.run("concepts/merge_move_quotes", kept=kept, gone=gone)
     tx.run("concepts/merge_relations", kept=kept, gone=gone)
     tx.run("concepts/merge_names", kept=kept, gone=gone)
-    _call(tx, kept, ontology, texts[kept], texts[gone])
+    other = texts[gone]
+    more = NamedConcept(other.label, other.description, other.terms)
+    write_texts(tx, ontology, {kept: texts[kept].with_more(more)})
     return kept
-
-
-def _rank(tx: Transaction, pair: tuple[str, str]) -> list[Row]:
-    return tx.run("concepts/merge_ranks", ids=sorted({*pair}))
-
-
-def _hold(tx: Transaction, ontology: str, pair: tuple[str, str], gone: str) -> dict[str, Text]:
-    """Lock what merging touches: the sources of the one that will go, both, and what it is related to."""
-    held = tx.run("concepts/merge_hold_sources", ontology=ontology, gone=gone)
-    related = [each for row in held for each in row["related"]]
-    rows = tx.run("concepts/hold", ontology=ontology, ids=sorted({*pair, *related}))
-    return {row["concept_id"]: text_of(row) for row in rows}
 
 
 def _record(
@@ -147,12 +137,26 @@ def _record(
     """
     kept, gone = pair
     merge_id = uuid.uuid4().hex
-    carried = tx.run("concept_merges/carriers", concept_id=gone)[0]
+    (carried,) = tx.run("concept_merges/carriers", concept_id=gone)
+    source_ids: list[str] = carried["source_ids"]
     links = move_links(tx, ontology, gone, kept)
-    undoable = len(carried["source_ids"]) <= MAX_RECORDED
-    rows = _moved(tx, pair, carried["source_ids"]) if undoable else {}
+    undoable = len(source_ids) <= MAX_RECORDED
+    rows = dict[str, Row]()  # by source the evidence of both there, and relationships of the one that goes
+    for ids in portions(source_ids if undoable else [], RECORDED):
+        for row in tx.run("concept_merges/moved", source_ids=ids, ids=[*pair]):
+            rows[row["source_id"]] = {**row, "relations": []}
+    for row in tx.run("concept_merges/moved_relations", kept=kept, gone=gone) if undoable else ():
+        empty: Row = {"appearances": [], "quotes": [], "relations": []}
+        rows.setdefault(row.pop("source_id"), empty)["relations"].append(row)
     text = texts[gone]
-    said = {"label": text.label, "terms": list(text.terms), "described_by": _described_by(rows, gone, text)}
+    described = (
+        source_id
+        for source_id, row in rows.items()
+        for each in row["appearances"]
+        if each["concept_id"] == gone and each["description"] == text.description
+    )
+    said = {"label": text.label, "terms": list(text.terms), "described_by": next(described, None)}
+    moved = {"names": carried["names"], "text": said, "links": links}
     tx.run(
         "concept_merges/record",
         merge_id=merge_id,
@@ -162,40 +166,15 @@ def _record(
         gone=gone,
         into=texts[kept].label,
         merged=text.label,
-        sources=len(carried["source_ids"]),
+        sources=len(source_ids),
         reason=why.reason,
         similarity=why.similarity,
-        moved=_json({"names": carried["names"], "text": said, "links": links}) if undoable else None,
+        moved=json.dumps(moved, ensure_ascii=False) if undoable else None,
         linked=[link["other"] for link in links],
     )
-    for part in portions([{"source_id": id_, "row": _json(row)} for id_, row in rows.items()], RECORDED):
+    recorded = [{"source_id": id_, "row": json.dumps(row, ensure_ascii=False)} for id_, row in rows.items()]
+    for part in portions(recorded, RECORDED):
         tx.run("concept_merges/record_rows", merge_id=merge_id, rows=part)
-
-
-def _moved(tx: Transaction, pair: tuple[str, str], source_ids: Sequence[str]) -> dict[str, Row]:
-    """By source what both have there, and what is stated there of the one that goes."""
-    kept, gone = pair
-    rows = dict[str, Row]()
-    for ids in portions(source_ids, RECORDED):
-        for row in tx.run("concept_merges/moved", source_ids=ids, ids=[*pair]):
-            rows[row["source_id"]] = {**row, "relations": []}
-    for row in tx.run("concept_merges/moved_relations", kept=kept, gone=gone):
-        empty: Row = {"appearances": [], "quotes": [], "relations": []}
-        rows.setdefault(row.pop("source_id"), empty)["relations"].append(row)
-    return rows
-
-
-def _described_by(rows: Mapping[str, Row], gone: str, text: Text) -> str | None:
-    """The source that gave a concept its description."""
-    for source_id, row in rows.items():
-        for each in row["appearances"]:
-            if each["concept_id"] == gone and each["description"] == text.description:
-                return source_id
-    return None
-
-
-def _json(row: Row) -> str:
-    return json.dumps(row, ensure_ascii=False)
 
 
 def _are_parted(tx: Transaction, ontology: str, pair: tuple[str, str]) -> bool:
@@ -203,23 +182,14 @@ def _are_parted(tx: Transaction, ontology: str, pair: tuple[str, str]) -> bool:
     parted = [row["pair"].split() for row in tx.run("concept_merges/parted", ontology=ontology)]
     if not parted:
         return False
-    one, other = (_made_of(tx, ontology, each) for each in pair)
+    one, other = ({each} for each in pair)
+    for found in (one, other):
+        new = {*found}
+        while new:  # with all that became part of it
+            rows = tx.run("concept_merges/made_of", ontology=ontology, ids=sorted(new))
+            new = {row["gone"] for row in rows} - found
+            found.update(new)
     return any((a in one and b in other) or (b in one and a in other) for a, b in parted)
-
-
-def _made_of(tx: Transaction, ontology: str, concept_id: str) -> set[str]:
-    found = new = {concept_id}
-    while new:
-        rows = tx.run("concept_merges/made_of", ontology=ontology, ids=sorted(new))
-        new = {row["gone"] for row in rows} - found
-        found = found | new
-    return found
-
-
-def _call(tx: Transaction, kept: str, ontology: str, own: Text, other: Text) -> None:
-    """Add the other's names and description."""
-    text = own.with_more(NamedConcept(other.label, other.description, other.terms))
-    write_texts(tx, ontology, {kept: text})
 
 
 # Concepts that became one are parted again: what one had before goes back to it.
