@@ -202,7 +202,14 @@ class RelationshipSearcher:
         types = resolve_types(self._graph, query.ontologies, asked.types)
         looking = _Looking(asked, query, missing, types.keys, document_ids)
         hits = self._hits(looking)[: asked.limit]
-        degraded = [*map(_describe, query.degraded), *self._describe_degradation(query, looking.unsearched)]
+        words = "concepts were searched by words only", "its relationships were not searched"
+        degraded = [
+            each.model_copy(update={"effect": each.effect.replace(*words)}) for each in query.degraded
+        ]
+        for name, state in looking.unsearched.items():
+            effect = f"the vector index {name} is {state}: relationships in it were not searched"
+            degraded.append(Degradation(part="vector_index", effect=effect))
+        degraded += under_way(self._embedding.read(), query.ontologies, EMBEDDING)
         told = [types.unknown, None if looking.whole else PARTLY]
         degraded += [Degradation(part="concepts", effect=each) for each in told if each]
         if not hits and query.ontologies and not has_relations(self._graph, query.ontologies):
@@ -219,7 +226,22 @@ class RelationshipSearcher:
             groups = dict[tuple[str, str, str], list[Ranked]]()
             for each in statements:
                 groups.setdefault(each[0].key, []).append(each)
-            hits = [_hit(group) for group in groups.values()]
+            hits = list[RelationshipHit]()
+            for group in groups.values():
+                best, similarity, space = group[0]
+                hits.append(
+                    RelationshipHit(
+                        subject=best.subject,
+                        type=best.type,
+                        object=best.object,
+                        ontology=best.ontology,
+                        similarity=similarity,
+                        space=space,
+                        confidence=max(stated.evidence.confidence for stated, _, _ in group),
+                        sources=best.stating,
+                        evidence=[stated.evidence for stated, _, _ in group[:MAX_STATEMENTS]],
+                    )
+                )
             if len(hits) >= limit or len(statements) < depth or depth >= MAX_STATEMENTS_READ:
                 return hits
             depth *= STATEMENTS_A_HIT
@@ -253,42 +275,11 @@ class RelationshipSearcher:
             return {}
         return near_relations(self._graph, meaning, looking.types, depth)
 
-    def _describe_degradation(self, query: ConceptQuery, missing: Mapping[str, str]) -> Iterator[Degradation]:
-        for name, state in missing.items():
-            effect = f"the vector index {name} is {state}: relationships in it were not searched"
-            yield Degradation(part="vector_index", effect=effect)
-        yield from under_way(self._embedding.recent(), query.ontologies, EMBEDDING)
-
-
-def _hit(group: Sequence[Ranked]) -> RelationshipHit:
-    best, similarity, space = group[0]
-    return RelationshipHit(
-        subject=best.subject,
-        type=best.type,
-        object=best.object,
-        ontology=best.ontology,
-        similarity=similarity,
-        space=space,
-        confidence=max(stated.evidence.confidence for stated, _, _ in group),
-        sources=best.stating,
-        evidence=[stated.evidence for stated, _, _ in group[:MAX_STATEMENTS]],
-    )
-
-
-def _describe(degradation: Degradation) -> Degradation:
-    """Relationships are not searched by words."""
-    effect = degradation.effect.replace(
-        "concepts were searched by words only", "its relationships were not searched"
-    )
-    return degradation.model_copy(update={"effect": effect})
-
 
 # The vocabulary of relationships, consolidated by people: shown, proposed, merged, parted again.
 
 MAX_COMPARED = 2000
 NOTHING = TypeExamples([], frozenset())
-
-Group = tuple[int, list[tuple[int, float]]]
 
 
 class RelationshipVocabulary:
@@ -320,12 +311,42 @@ class RelationshipVocabulary:
         groups = alike(types, vectors, min_similarity)[:limit]
         chosen = [types[at] for first, near in groups for at in (first, *(each for each, _ in near))]
         examples = read_examples(self._graph, chosen)
+        proposals = list[TypeProposal]()
+        for at, near in groups:
+            first = types[at]
+            own = examples.get(first.type_id, NOTHING)
+            merged = list[LikeType]()
+            for place, cosine in near:
+                each = types[place]
+                found = examples.get(each.type_id, NOTHING)
+                merged.append(
+                    LikeType(
+                        name=each.name,
+                        relations=each.described.relations,
+                        similarity=cosine,
+                        shared=len(found.pairs & own.pairs),
+                        examples=found.statements[:EXAMPLES],
+                    )
+                )
+            proposals.append(
+                TypeProposal(
+                    into=first.name,
+                    relations=first.described.relations,
+                    examples=own.statements[:EXAMPLES],
+                    merged=merged,
+                )
+            )
+        notes = ["nothing was merged: these are proposals; look at the examples, opposites may be alike"]
+        if len(every) > len(types):
+            notes.append(f"the {len(types)} most frequent of {len(every)} types were compared")
+        if len(vectors) < len(types):
+            notes.append(f"{len(types) - len(vectors)} of them are not embedded yet, and were not compared")
         return TypeProposals(
             ontology=ontology,
             min_similarity=min_similarity,
             compared=len(vectors),
-            proposals=[_proposal(types, group, examples) for group in groups],
-            notes=_notes(len(every), len(types), len(vectors)),
+            proposals=proposals,
+            notes=notes,
         )
 
     def merge(self, ontology: str, asked: TypeMerging) -> TypeMerge:
@@ -378,36 +399,3 @@ class RelationshipVocabulary:
     def _types(self, ontology: str) -> list[StoredType]:
         space = read_embedding_state(self._graph, ontology).answering.space
         return read_types(self._graph, ontology, space)
-
-
-def _proposal(
-    types: Sequence[StoredType], group: Group, examples: Mapping[str, TypeExamples]
-) -> TypeProposal:
-    first = types[group[0]]
-    own = examples.get(first.type_id, NOTHING)
-    merged = [_like(types[at], cosine, own, examples) for at, cosine in group[1]]
-    return TypeProposal(
-        into=first.name, relations=first.relations, examples=own.statements[:EXAMPLES], merged=merged
-    )
-
-
-def _like(
-    each: StoredType, cosine: float, first: TypeExamples, examples: Mapping[str, TypeExamples]
-) -> LikeType:
-    own = examples.get(each.type_id, NOTHING)
-    return LikeType(
-        name=each.name,
-        relations=each.relations,
-        similarity=cosine,
-        shared=len(own.pairs & first.pairs),
-        examples=own.statements[:EXAMPLES],
-    )
-
-
-def _notes(every: int, taken: int, embedded: int) -> list[str]:
-    notes = ["nothing was merged: these are proposals; look at the examples, opposites may be alike"]
-    if every > taken:
-        notes.append(f"the {taken} most frequent of {every} types were compared")
-    if embedded < taken:
-        notes.append(f"{taken - embedded} of them are not embedded yet, and were not compared")
-    return notes

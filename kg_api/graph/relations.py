@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Any, Final, Protocol
@@ -126,18 +126,17 @@ class StoredType:
     """A type with all that was merged into it."""
 
     type_id: str
-    name: str
-    stance: Stance
-    relations: int
-    embedded: bool
     ids: list[str]
     """Its own, and those of the merged."""
-    also: list[str]
+    described: RelationshipType
 
     @property
-    def described(self) -> RelationshipType:
-        names = ("name", "relations", "also", "stance", "embedded")
-        return RelationshipType.model_validate({name: getattr(self, name) for name in names})
+    def name(self) -> str:
+        return self.described.name
+
+    @property
+    def stance(self) -> Stance:
+        return self.described.stance
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,21 +146,25 @@ class TypeExamples:
     """Of concepts."""
 
 
-@dataclass(slots=True)
-class _Group:
-    own: Row
-    members: list[Row] = field(default_factory=list[Row])
-
-
 def read_types(graph: Graph, ontology: str, space: Space) -> list[StoredType]:
     """All types of an ontology that are not merged into another, the most frequent first."""
     rows = graph.read("relations/types", ontology=ontology, property=space.at("").vector_property)
-    groups = {row["type_id"]: _Group(row) for row in rows if row["type_id"] == row["into"]}
+    groups: dict[str, list[Row]] = {row["type_id"]: [] for row in rows if row["type_id"] == row["into"]}
     for row in rows:
         if row["into"] in groups:
-            groups[row["into"]].members.append(row)
-    types = [_to_type(group) for group in groups.values()]
-    return sorted(types, key=lambda each: (-each.relations, each.name))
+            groups[row["into"]].append(row)
+    types = list[StoredType]()
+    for type_id, members in groups.items():
+        own = next(row for row in members if row["type_id"] == type_id)
+        described = RelationshipType(
+            name=own["name"],
+            relations=sum(row["relations"] for row in members),
+            also=sorted(row["name"] for row in members if row is not own),
+            stance=stance_of(own["name"], own["stance"]),
+            embedded=own["embedded"],
+        )
+        types.append(StoredType(type_id, [row["type_id"] for row in members], described))
+    return sorted(types, key=lambda each: (-each.described.relations, each.name))
 
 
 def read_type_vectors(graph: Graph, space: Space, type_ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
@@ -272,9 +275,25 @@ def _merge(tx: Transaction, ontology: str, asked: TypeMerging) -> TypeMerge:
     into = relation_type_id(ontology, asked.into)
     merged = sorted({relation_type_id(ontology, each) for each in asked.merged})
     held = {row["type_id"]: row for row in tx.run("relations/hold_types", ids=sorted(ids))}
-    if not asked.dry_run and (done := _done_before(tx, ontology, held, into, merged)):
-        return done
-    _require_mergeable(ontology, ids, held, into, merged)
+    if missing := [name for each, name in ids.items() if each not in held]:
+        raise unknown_type(ontology, missing)
+    before = {(held[each]["into_id"], held[each]["merge_id"]) for each in merged}
+    into_id, merge_id = next(iter(before))
+    if not asked.dry_run and len(before) == 1 and into_id == into:
+        # The merge of just these types is there: its answer was lost, or it was broken off.
+        given = {"ontology": ontology, "merge_id": merge_id, "offset": 0, "limit": 1}
+        (record,) = tx.run("relations/merges", **given)[0]["merges"]
+        if {relation_type_id(ontology, each) for each in record["merged"]} == {*merged}:
+            return _to_merge(record)
+    if into in merged:
+        raise Conflict(
+            f"{held[into]['name']!r} cannot become part of itself: case and punctuation do not count"
+        )
+    for row in held.values():
+        if row["into"] is not None:
+            raise Conflict(
+                f"{row['name']!r} is part of {row['into']!r} already: undo that first, or use that one"
+            )
     relations = sum(held[each]["relations"] for each in merged)
     if asked.dry_run:
         names = sorted(held[each]["name"] for each in merged)
@@ -300,51 +319,6 @@ def _stances(held: Mapping[str, Row], into: str, merged: Sequence[str]) -> dict[
         "`kg admin relationship-types stance` sets what a type says"
     )
     return {"stance_changes": count, "notes": [note]}
-
-
-def _done_before(
-    tx: Transaction, ontology: str, held: Mapping[str, Row], into: str, merged: Sequence[str]
-) -> TypeMerge | None:
-    """The merge of just these types, if it is there: its answer was lost, or it was broken off."""
-    if not {into, *merged} <= held.keys():
-        return None
-    found = {(held[each]["into_id"], held[each]["merge_id"]) for each in merged}
-    into_id, merge_id = found.pop()
-    if found or into_id != into:
-        return None
-    given = {"ontology": ontology, "merge_id": merge_id, "offset": 0, "limit": 1}
-    (record,) = tx.run("relations/merges", **given)[0]["merges"]
-    same = {relation_type_id(ontology, each) for each in record["merged"]} == set(merged)
-    return _to_merge(record) if same else None
-
-
-def _require_mergeable(
-    ontology: str, ids: Mapping[str, str], held: Mapping[str, Row], into: str, merged: Sequence[str]
-) -> None:
-    if missing := [name for each, name in ids.items() if each not in held]:
-        raise unknown_type(ontology, missing)
-    if into in merged:
-        raise Conflict(
-            f"{held[into]['name']!r} cannot become part of itself: case and punctuation do not count"
-        )
-    for row in held.values():
-        if row["into"] is not None:
-            raise Conflict(
-                f"{row['name']!r} is part of {row['into']!r} already: undo that first, or use that one"
-            )
-
-
-def _to_type(group: _Group) -> StoredType:
-    own = group.own
-    return StoredType(
-        own["type_id"],
-        own["name"],
-        stance_of(own["name"], own["stance"]),
-        sum(row["relations"] for row in group.members),
-        own["embedded"],
-        [row["type_id"] for row in group.members],
-        sorted(row["name"] for row in group.members if row is not own),
-    )
 
 
 def _to_merge(row: Row) -> TypeMerge:
