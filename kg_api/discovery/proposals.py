@@ -537,11 +537,21 @@ class ProposalService:
         )
         if not total:
             require_ontologies(self._graph, ontology)
-        stored, notes = self._stored(ontology), list[str]()
+        if ontology is None:
+            stored = [each for each in read_all_proposals(self._graph) if reaches(each.ontology)]
+        else:
+            stored = [read_proposals(self._graph, ontology)]
+        notes = list[str]()
         dropped = sum(each.dropped for each in stored)
-        if state in {None, "open"}:
-            notes += [_left_out(dropped)] if dropped else []
-            notes += [] if total else self._looked(stored)
+        if dropped and state in {None, "open"}:
+            notes.append(
+                f"{pluralize(dropped, 'weaker proposal')} {was(dropped)} left out: as many better ones are "
+                "open as are kept (max_open). When half of those are decided, links are looked for again"
+            )
+        if not total and state in {None, "open"}:
+            notes += filter(None, map(self._describe_progress, stored[:MAX_TOLD]))
+            if (more := len(stored) - MAX_TOLD) > 0:
+                notes.append(f"and {pluralize(more, 'more ontology', 'more ontologies')}")
         return Proposals(
             proposals=found,
             total=total,
@@ -635,19 +645,8 @@ class ProposalService:
             notes=notes,
         )
 
-    def _stored(self, ontology: str | None) -> list[StoredProposals]:
-        if ontology is not None:
-            return [read_proposals(self._graph, ontology)]
-        return [each for each in read_all_proposals(self._graph) if reaches(each.ontology)]
-
-    def _looked(self, stored: Sequence[StoredProposals]) -> list[str]:
-        """How far ontologies have been looked at, where nothing is proposed."""
-        more = len(stored) - MAX_TOLD
-        told = [f"and {pluralize(more, 'more ontology', 'more ontologies')}"] if more > 0 else []
-        return [note for each in stored[:MAX_TOLD] if (note := self._looked_at(each))] + told
-
-    def _looked_at(self, stored: StoredProposals) -> str:
-        """Empty: the ontology has just gone."""
+    def _describe_progress(self, stored: StoredProposals) -> str:
+        """How far an ontology has been searched without a result; empty: it was just deleted."""
         name, off = stored.ontology, ""
         if not self._requests.is_enabled(stored.config):
             off = " (`enabled` is false: no worker does it by itself)"
@@ -660,13 +659,11 @@ class ProposalService:
             again = _why_again(stored, self._requests.used(stored)[1])
         except NotFound:
             return ""
-        more = f"{again}{off}" if again else self._left(name)
-        return f"links were looked for in {name} {at}" + (f"; {more}" if more else "")
-
-    def _left(self, ontology: str) -> str:
-        due = count_due(self._graph, ontology)
-        left = pluralize(due, "source or concept", "sources and concepts")
-        return f"{left} {are(due)} still to be looked at" if due else ""
+        more = f"; {again}{off}" if again else ""
+        if not again and (due := count_due(self._graph, name)):
+            left = pluralize(due, "source or concept", "sources and concepts")
+            more = f"; {left} {are(due)} still to be looked at"
+        return f"links were looked for in {name} {at}{more}"
 
 
 def _why_again(stored: StoredProposals, mark: str) -> str:
@@ -678,13 +675,6 @@ def _why_again(stored: StoredProposals, mark: str) -> str:
 
 def _changed(before: StoredProposals, given: ProposalConfig) -> StoredProposals:
     return replace(before, config=before.config.model_copy(update=given.model_dump(exclude_unset=True)))
-
-
-def _left_out(dropped: int) -> str:
-    return (
-        f"{pluralize(dropped, 'weaker proposal')} {was(dropped)} left out: as many better ones are open as "
-        "are kept (max_open). When half of those are decided, links are looked for again"
-    )
 
 
 # The job that proposes links of an ontology: flag all where that is due, then look at what is flagged.

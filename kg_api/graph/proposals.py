@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -221,14 +221,26 @@ def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None)
     """
     whole = identify_proposal(graph, proposal_id)
     own, seen = uuid.uuid4().hex, list[Row]()
+    given = {"proposal_id": whole, "state": state, "by": by, "type": LINKED, "decision": own}
 
     def work(tx: Transaction) -> Proposal:
-        seen.append(_decide(tx, whole, state, by, own))
+        held = tx.run("proposals/hold", proposal_id=whole, ontologies=reach())
+        if not held or held[0]["ends"] < 2:  # noqa: PLR2004 - both of them
+            raise _unknown(whole)
+        if held[0]["state"] != state and not tx.run("proposals/decide", **given):
+            raise Conflict(f"the texts of proposal {whole} are just being deleted")
+        seen.append(held[0])
         return _read_one(tx, whole)  # here, for nothing may fail any more once it is stored
 
     decided = graph.transaction(work)
     before = next(row for row in reversed(seen) if row["decision"] != own)  # a run may find what the last did
-    return decided.model_copy(update={"notes": _notes(before, state)})
+    notes = list[str]()
+    if before["state"] != "open":
+        told = f"it was {before['state']}" + (f" by {before['by']}" if before["by"] else "")
+        gone = "; its link is gone" if before["state"] == "accepted" else ""
+        same = before["state"] == state
+        notes.append(f"{told} already: nothing has changed" if same else f"{told} before{gone}")
+    return decided.model_copy(update={"notes": notes})
 
 
 def sources_apart(graph: Graph, pairs: Sequence[Pair], *, hops: int, most_sources: int) -> set[Pair]:
@@ -259,26 +271,6 @@ def links_among(graph: Graph, source_ids: Sequence[str]) -> list[Row]:
     return graph.read("proposals/links_among", source_ids=list(source_ids))
 
 
-def _decide(tx: Transaction, proposal_id: str, state: ProposalState, by: str | None, decision: str) -> Row:
-    """What it was before, who decided that, and by which decision."""
-    held = tx.run("proposals/hold", proposal_id=proposal_id, ontologies=reach())
-    if not held or held[0]["ends"] < 2:  # noqa: PLR2004 - both of them
-        raise _unknown(proposal_id)
-    given = {"proposal_id": proposal_id, "state": state, "by": by, "type": LINKED, "decision": decision}
-    if held[0]["state"] != state and not tx.run("proposals/decide", **given):
-        raise Conflict(f"the texts of proposal {proposal_id} are just being deleted")
-    return held[0]
-
-
-def _notes(before: Row, state: ProposalState) -> list[str]:
-    if before["state"] == "open":
-        return []
-    told = f"it was {before['state']}" + (f" by {before['by']}" if before["by"] else "")
-    if before["state"] == state:
-        return [f"{told} already: nothing has changed"]
-    return [f"{told} before; its link is gone" if before["state"] == "accepted" else f"{told} before"]
-
-
 def _unknown(proposal_id: str) -> NotFound:
     return NotFound(
         f"there is no proposal {proposal_id!r}: its texts may have changed or gone; "
@@ -295,22 +287,17 @@ def _read_one(graph: Reader, proposal_id: str) -> Proposal:
 
 
 def _read_page(graph: Reader, **given: Any) -> list[Proposal]:
-    rows = graph.search("proposals/page", **given, quotes=MAX_QUOTES)
-    return [_proposal(row) for row in rows if _is_whole(row)]
+    found = list[Proposal]()
+    for row in graph.search("proposals/page", **given, quotes=MAX_QUOTES):
+        if len(row["ends"]) < 2 or not all(end["source_id"] for end in row["ends"]):  # noqa: PLR2004 - both
+            continue  # a concept may just have lost its last quote
+        told: dict[str, Any] = {**row["proposal"], "ends": [_to_end(each) for each in row["ends"]]}
+        times = {name: told[name].to_native() for name in ("created_at", "decided_at") if told[name]}
+        found.append(Proposal.model_validate({**told, **times}))
+    return found
 
 
-def _is_whole(row: Row) -> bool:
-    """Whether both ends are there, each with its text: a concept may just have lost its last quote."""
-    return len(row["ends"]) == 2 and all(end["source_id"] for end in row["ends"])  # noqa: PLR2004
-
-
-def _proposal(row: Row) -> Proposal:
-    told: dict[str, Any] = {**row["proposal"], "ends": [_end(each) for each in row["ends"]]}
-    times = {name: told[name].to_native() for name in ("created_at", "decided_at") if told[name] is not None}
-    return Proposal.model_validate({**told, **times})
-
-
-def _end(row: Row) -> ProposalEnd:
+def _to_end(row: Row) -> ProposalEnd:
     place = Place.model_validate(row)
     start = row["quote_start"] or 0
     end = len(place.full_text) if row["quote_end"] is None else row["quote_end"]
@@ -375,13 +362,28 @@ def write_proposals(
         proposals: of them; one whose end has changed or gone meanwhile is left out.
         most: so many open proposals of the ontology are kept, the best.
     """
-    held = _hold(tx, kind, ontology, seen, proposals)
-    still = [each for each in proposals if _is_held(each.first, held) and _is_held(each.second, held)]
-    rows = {each.identity(ontology): each for each in still}
-    ids = [each.id for each in seen]
-    _delete_open(tx, tx.run("proposals/hold_of", ids=ids, hold=list(rows)))
+    hashes = {each.id: each.text_hash for each in seen}
+    hashes |= {end.id: end.text_hash for each in proposals for end in (each.first, each.second)}
+    ids = sorted(hashes)  # the order in which all lock nodes
+    if kind == "source":
+        given = [{"source_id": each, "content_hash": hashes[each]} for each in ids]
+        held = {(row["source_id"], hashes[row["source_id"]]) for row in tx.run("sources/hold", rows=given)}
+    else:
+        found = tx.run("concepts/hold", ontology=ontology, ids=ids)
+        held = {(row["concept_id"], row["text_hash"]) for row in found}
+    rows = dict[str, Row]()
+    for each in proposals:
+        ends = sorted((each.first, each.second), key=lambda end: (end.text_hash, end.id))
+        if held.issuperset((end.id, end.text_hash) for end in ends):
+            row: Row = {"proposal_id": each.identity(ontology), "kind": each.kind}
+            row |= {"score": each.score, "similarity": each.similarity, "reason": each.reason}
+            for name, end in zip(("first", "second"), ends, strict=True):
+                row |= {name: end.id, f"{name}_start": end.start, f"{name}_end": end.end}
+            rows[row["proposal_id"]] = row
+    outdated = tx.run("proposals/hold_of", ids=[each.id for each in seen], hold=list(rows))
+    _delete_open(tx, outdated)
     if rows:
-        written = [_row(*each) for each in sorted(rows.items())]
+        written = [row for _, row in sorted(rows.items())]
         tx.run("proposals/write", ontology=ontology, rows=written, type=LINKED)
         drop_weakest(tx, ontology, most)
 
@@ -396,39 +398,3 @@ def _delete_open(tx: Transaction, held: Sequence[Row]) -> int:
     """Delete proposals that are locked and still open; what was decided on by then stays. How many."""
     ids = [row["proposal_id"] for row in held]
     return tx.run("proposals/delete_open", proposal_ids=ids)[0]["deleted"] if ids else 0
-
-
-def _row(identity: str, proposal: NewProposal) -> dict[str, object]:
-    first, second = sorted((proposal.first, proposal.second), key=lambda end: (end.text_hash, end.id))
-    return {
-        **{name: value for name, value in asdict(proposal).items() if name not in {"first", "second"}},
-        "proposal_id": identity,
-        **{f"first{name}": value for name, value in _end_writes(first).items()},
-        **{f"second{name}": value for name, value in _end_writes(second).items()},
-    }
-
-
-def _end_writes(end: LinkEnd) -> dict[str, object]:
-    return {"": end.id, "_start": end.start, "_end": end.end}
-
-
-def _hold(
-    tx: Transaction,
-    kind: ProposalKind,
-    ontology: str,
-    seen: Sequence[DueNode],
-    proposals: Sequence[NewProposal],
-) -> Collection[tuple[str, str]]:
-    """Lock nodes in the order of their ids; which still say what they said."""
-    hashes = {each.id: each.text_hash for each in seen}
-    hashes |= {end.id: end.text_hash for each in proposals for end in (each.first, each.second)}
-    ids = sorted(hashes)
-    if kind == "source":
-        rows = [{"source_id": each, "content_hash": hashes[each]} for each in ids]
-        return {(row["source_id"], hashes[row["source_id"]]) for row in tx.run("sources/hold", rows=rows)}
-    found = tx.run("concepts/hold", ontology=ontology, ids=ids)
-    return {(row["concept_id"], row["text_hash"]) for row in found}
-
-
-def _is_held(end: LinkEnd, held: Collection[tuple[str, str]]) -> bool:
-    return (end.id, end.text_hash) in held
