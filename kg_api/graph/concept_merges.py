@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any, Final
 
 from kg_api.errors import Conflict, NotFound
@@ -250,12 +249,12 @@ def _undo(tx: Transaction, ontology: str, merge_id: str, by: str | None) -> None
     related = {each for row in locked for each in row["related"]}
     known = hold_concepts(tx, ontology, {kept, record["gone"], *related})
     if kept in known:
-        _Parting(tx, ontology, record, _read_moved(tx, merge_id, record)).part(known)
+        _part(tx, ontology, record, _read_moved(tx, merge_id, record), known)
     tx.run("concept_merges/undone", merge_id=merge_id, by=by)
 
 
 def _read_moved(tx: Transaction, merge_id: str, record: Row) -> Row:
-    """What a merge moved of the sources that are still there."""
+    """Return the rows that a merge moved, of the sources that still exist."""
     gone = record["gone"]
     lists = ("appearances", "shared", "quotes", "shared_quotes", "outgoing", "incoming", "between", "links")
     moved: Row = {name: [] for name in lists} | json.loads(record["moved"])
@@ -273,127 +272,100 @@ def _read_moved(tx: Transaction, merge_id: str, record: Row) -> Row:
     return moved
 
 
-class _Parting:
-    """Gives one concept back what it had; all that is touched is locked."""
+def _part(
+    tx: Transaction, ontology: str, record: Row, moved: Mapping[str, Any], known: Mapping[str, Text]
+) -> None:
+    """Give one concept back what it had; all that is touched is locked.
 
-    def __init__(self, tx: Transaction, ontology: str, record: Row, moved: Mapping[str, Any]) -> None:
-        self._tx = tx
-        self._ontology = ontology
-        self._kept: str = record["kept"]
-        self._gone: str = record["gone"]
-        self._at: datetime = record["at"]
-        self._moved = moved
-        self._now = dict[str, AppearanceRow]()
-        self._read_since = set[str]()
+    A concept that no source carries any more is not made.
+    """
+    kept, gone, at = record["kept"], record["gone"], record["at"]
+    now, read_since = dict[str, AppearanceRow](), set[str]()
+    for ids in portions([row["source_id"] for row in moved["appearances"]]):
+        for row in tx.run("concept_merges/carried", source_ids=ids, concept_id=kept, at=at):
+            if row.pop("read_since"):
+                read_since.add(row["source_id"])
+            now[row["source_id"]] = _to_appearance(row)
+    if not now:
+        tx.run("concept_merges/forget_names", name_ids=[name["name_id"] for name in moved["names"]])
+        tx.run("concept_merges/read_again", ids=[kept], at=at)
+        return
+    text = moved["text"]
+    described_by = text["described_by"]
+    told = (row["description"] for row in moved["appearances"] if row["source_id"] == described_by)
+    own = Text(text["label"], next(told, ""), tuple(text["terms"]))
+    write_texts(tx, ontology, {gone: own})
+    tx.run("concept_merges/give_names", rows=moved["names"], concept_id=gone, ontology=ontology)
+    # A source that was read since says itself what is there.
+    as_before = now.keys() - read_since
+    _give_evidence(tx, ontology, (kept, gone), moved, now, as_before=as_before)
+    outgoing = [{"relation_id": each, "outgoing": True} for each in moved["outgoing"]]
+    incoming = [{"relation_id": each, "outgoing": False} for each in moved["incoming"]]
+    for part in portions([*outgoing, *incoming]):
+        tx.run("concept_merges/give_relations", rows=part, kept=kept, gone=gone)
+    between = [RelationRow(**row) for row in moved["between"] if row["source_id"] in as_before]
+    write_relations(tx, ontology, between)
+    give_links_back(tx, moved["links"], gone, kept)
+    both = {kept, gone}
+    delete_orphans(tx, both)
+    # Where the source that described it still carries it, it is described as before.
+    retell(tx, ontology, {kept} if described_by in now else both, {**known, gone: own})
+    tx.run("concept_merges/read_again", ids=sorted(both), at=at)
+    ask_for_embedding(tx, ontology, both, limited=False)
 
-    def part(self, known: Mapping[str, Text]) -> None:
-        """Give all back; a concept that no source carries any more is not made."""
-        self._read_now([row["source_id"] for row in self._moved["appearances"]])
-        if not self._now:
-            ids = [name["name_id"] for name in self._moved["names"]]
-            self._tx.run("concept_merges/forget_names", name_ids=ids)
-            self._tx.run("concept_merges/read_again", ids=[self._kept], at=self._at)
-            return
-        own = self._text()
-        write_texts(self._tx, self._ontology, {self._gone: own})
-        names = {"rows": self._moved["names"], "concept_id": self._gone, "ontology": self._ontology}
-        self._tx.run("concept_merges/give_names", **names)
-        self._give_evidence()
-        self._give_relations()
-        give_links_back(self._tx, self._moved["links"], self._gone, self._kept)
-        both = {self._kept, self._gone}
-        delete_orphans(self._tx, both)
-        retold = {self._kept} if self._is_told() else both
-        retell(self._tx, self._ontology, retold, {**known, self._gone: own})
-        self._tx.run("concept_merges/read_again", ids=sorted(both), at=self._at)
-        ask_for_embedding(self._tx, self._ontology, both, limited=False)
 
-    def _text(self) -> Text:
-        text, rows = self._moved["text"], self._moved["appearances"]
-        told = (row["description"] for row in rows if row["source_id"] == text["described_by"])
-        return Text(text["label"], next(told, ""), tuple(text["terms"]))
+def _give_evidence(
+    tx: Transaction,
+    ontology: str,
+    pair: tuple[str, str],
+    moved: Mapping[str, Any],
+    now: Mapping[str, AppearanceRow],
+    *,
+    as_before: Collection[str],
+) -> None:
+    kept, gone = pair
 
-    def _is_told(self) -> bool:
-        """Whether all that carried it still do, so that what was said of it is what they say."""
-        return self._moved["text"]["described_by"] in self._now
-
-    def _read_now(self, source_ids: Sequence[str]) -> None:
-        for ids in portions(source_ids):
-            given = {"source_ids": ids, "concept_id": self._kept, "at": self._at}
-            for row in self._tx.run("concept_merges/carried", **given):
-                if row.pop("read_since"):
-                    self._read_since.add(row["source_id"])
-                self._now[row["source_id"]] = _appearance(row)
-
-    def _give_evidence(self) -> None:
-        before = {row["source_id"]: _appearance(row) for row in self._moved["shared"]}
-        own = [
-            each for row in self._moved["appearances"] if (each := _appearance(row)).source_id in self._now
-        ]
-        self._write_appearances(own)
-        self._give_quotes()
-        self._write_appearances(
-            [
-                _without(
-                    self._now[each.source_id], each, before[each.source_id], self._moved["text"]["label"]
-                )
-                for each in own
-                if each.source_id in before
-            ]
-        )
-        alone = [each.source_id for each in own if each.source_id not in before]
-        for ids in portions(alone):
-            self._tx.run("concept_merges/drop_appearances", source_ids=ids, concept_id=self._kept)
-        for ids in portions([each.source_id for each in own]):
-            self._tx.run("concept_merges/prove", source_ids=ids, ids=[self._kept, self._gone])
-
-    def _give_quotes(self) -> None:
-        """What is still there goes over; what counted once is there twice again."""
-        there = set[str]()
-        for ids in portions([row["instance_id"] for row in self._moved["quotes"]]):
-            moved = self._tx.run("concept_merges/give_quotes", ids=ids, kept=self._kept, gone=self._gone)
-            there |= {row["instance_id"] for row in moved}
-        lost = [row for row in self._moved["quotes"] if row["instance_id"] not in there]
-        rows = [row for row in (*lost, *self._moved["shared_quotes"]) if self._is_as_before(row["source_id"])]
-        for part in portions([to_row(QuoteRow(**row)) for row in rows]):
-            self._tx.run("concepts/write_quotes", rows=part, ontology=self._ontology)
-
-    def _give_relations(self) -> None:
-        rows = [
-            {"relation_id": each, "outgoing": name == "outgoing"}
-            for name in ("outgoing", "incoming")
-            for each in self._moved[name]
-        ]
-        for part in portions(rows):
-            self._tx.run("concept_merges/give_relations", rows=part, kept=self._kept, gone=self._gone)
-        between = [
-            RelationRow(**row) for row in self._moved["between"] if self._is_as_before(row["source_id"])
-        ]
-        write_relations(self._tx, self._ontology, between)
-
-    def _write_appearances(self, rows: Collection[AppearanceRow]) -> None:
+    def write_appearances(rows: Collection[AppearanceRow]) -> None:
         for part in portions([to_row(row) for row in rows]):
-            self._tx.run("concepts/write_appearances", rows=part)
+            tx.run("concepts/write_appearances", rows=part)
 
-    def _is_as_before(self, source_id: str) -> bool:
-        """Whether a source carries the concept, and was not read since: then it says itself what is there."""
-        return source_id in self._now and source_id not in self._read_since
+    before = {row["source_id"]: _to_appearance(row) for row in moved["shared"]}
+    own = [_to_appearance(row) for row in moved["appearances"] if row["source_id"] in now]
+    write_appearances(own)
+    # Existing quotes go over. Quotes that both had, which counted once, are there twice again.
+    there = set[str]()
+    for ids in portions([row["instance_id"] for row in moved["quotes"]]):
+        given = tx.run("concept_merges/give_quotes", ids=ids, kept=kept, gone=gone)
+        there |= {row["instance_id"] for row in given}
+    lost = [row for row in moved["quotes"] if row["instance_id"] not in there]
+    quotes = [row for row in (*lost, *moved["shared_quotes"]) if row["source_id"] in as_before]
+    for part in portions([to_row(QuoteRow(**row)) for row in quotes]):
+        tx.run("concepts/write_quotes", rows=part, ontology=ontology)
+    # The one that stayed loses what a source said of the other only.
+    label, shared = moved["text"]["label"], list[AppearanceRow]()
+    for each in own:
+        if first := before.get(each.source_id):
+            terms = {label, *each.terms} - {*first.terms}
+            unverified = {*each.unverified} - {*first.unverified}
+            present = now[each.source_id]
+            shared.append(
+                replace(
+                    present,
+                    confidence=first.confidence,
+                    extracted_with=first.extracted_with,
+                    description=first.description,
+                    terms=tuple(term for term in present.terms if term not in terms),
+                    unverified=tuple(quote for quote in present.unverified if quote not in unverified),
+                )
+            )
+    write_appearances(shared)
+    for ids in portions([each.source_id for each in own if each.source_id not in before]):
+        tx.run("concept_merges/drop_appearances", source_ids=ids, concept_id=kept)
+    for ids in portions([each.source_id for each in own]):
+        tx.run("concept_merges/prove", source_ids=ids, ids=[kept, gone])
 
 
-def _without(now: AppearanceRow, gone: AppearanceRow, before: AppearanceRow, label: str) -> AppearanceRow:
-    """What a source says of the one that stayed, without what it said of the other, called `label`, only."""
-    terms, unverified = {label, *gone.terms} - {*before.terms}, {*gone.unverified} - {*before.unverified}
-    return replace(
-        now,
-        confidence=before.confidence,
-        extracted_with=before.extracted_with,
-        description=before.description,
-        terms=tuple(each for each in now.terms if each not in terms),
-        unverified=tuple(each for each in now.unverified if each not in unverified),
-    )
-
-
-def _appearance(row: Row) -> AppearanceRow:
+def _to_appearance(row: Row) -> AppearanceRow:
     lists: Row = {name: tuple(row[name]) for name in ("terms", "unverified")}
     return AppearanceRow(**(row | lists))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from typing import Final, TypedDict, cast
 
@@ -55,7 +56,10 @@ def forget_evidence(tx: Transaction, source_ids: Sequence[str]) -> None:
             tx.run("concepts/forget_of_sources", source_ids=ids)
             delete_orphans(tx, held)
             said = [row["concept_id"] for row in rows if row["said"]]
-            _ask(tx, ontology, retell(tx, ontology, said, held))
+            changed = retell(tx, ontology, said, held)
+            # Deletion is never refused because too many jobs wait: the backfill finds what is pending.
+            if changed and would_be_taken(tx, CONCEPT_EMBEDDING, ontology):
+                ask_for_embedding(tx, ontology, changed, limited=False)
 
 
 def forget_apart(graph: Graph, source_ids: Sequence[str]) -> None:
@@ -90,21 +94,11 @@ def forget_apart_of_documents(
 def _forget_in_parts(graph: Graph, source_ids: Sequence[str], goes: Callable[[Transaction], bool]) -> None:
     def forget(tx: Transaction, ids: Sequence[str]) -> None:
         if goes(tx):
-            _forget_and_unmark(tx, ids)
+            forget_evidence(tx, ids)
+            tx.run("concepts/unmark_sources", source_ids=ids)
 
     for ids in portions(sorted(source_ids), SOURCES_A_TRANSACTION):
-        graph.transaction(lambda tx, ids=ids: forget(tx, ids))
-
-
-def _forget_and_unmark(tx: Transaction, source_ids: Sequence[str]) -> None:
-    forget_evidence(tx, source_ids)
-    tx.run("concepts/unmark_sources", source_ids=source_ids)
-
-
-def _ask(tx: Transaction, ontology: str, changed: Collection[str]) -> None:
-    """Nothing is refused to go because too many jobs wait: what is due is found by the backfill, too."""
-    if changed and would_be_taken(tx, CONCEPT_EMBEDDING, ontology):
-        ask_for_embedding(tx, ontology, changed, limited=False)
+        graph.transaction(partial(forget, ids=ids))
 
 
 # What an import of concepts reads: the documents it names, and their sources.
@@ -365,30 +359,54 @@ def write_extractions(
     Raises:
         TooBusy: the job of embedding would be made, and too many wait; the transaction must not be committed.
     """
-    sources = _hold_sources(tx, ontology, extractions)
+    asked = sorted(extractions, key=lambda each: each.source_id)
+    names_read = ("source_id", "content_hash", "block_kinds")
+    rows = [{name: getattr(each, name) for name in names_read} for each in asked]
+    sources = {row["source_id"]: row for row in tx.run("concepts/hold_sources", rows=rows, ontology=ontology)}
     held = [each for each in extractions if each.source_id in sources]
     read = [each for each in held if each.refused is None]
     names = names_of(ontology, read)
-    carried = {concept for each in read for concept in sources[each.source_id].concept_ids}
+    carried = {concept for each in read for concept in sources[each.source_id]["concept_ids"]}
     stored, known = _hold_concepts(tx, ontology, names, carried)
     means = resolve_names(ontology, read, stored)
-    texts = {identity: source.full_text for identity, source in sources.items()}
+    texts = {identity: source["full_text"] for identity, source in sources.items()}
     wanted = evidence(ontology, read, means, texts, f"{IMPORTED}{mark}" if imported else mark)
-    proven = {each.source_id for each in read if sources[each.source_id].is_evidence}
+    proven = {each.source_id for each in read if sources[each.source_id]["is_evidence"]}
     present = present_evidence(tx, [each.source_id for each in read], proven)
     found = difference(wanted, present, imported=imported)
     lost = unsaid(found, present)
     more = [row for row in found.write.appearances if row.concept_id not in lost]
     changed = find_changed_texts(first_texts(ontology, read, means) | known, known, more)
     write_texts(tx, ontology, changed)
-    _write_names(tx, {name: means[name] for name in names if name not in stored})
+    new = [{"name_id": name, "concept_id": means[name]} for name in names if name not in stored]
+    for part in portions(new):
+        tx.run("concepts/write_names", rows=part)
     write_evidence(tx, ontology, found, new={each.source_id for each in read}.difference(proven))
-    _mark(tx, ontology, held, mark, found, imported=imported)
+    if imported:
+        tx.run("concepts/unmark_sources", source_ids=found.gone.source_ids)
+    else:
+        marked = [
+            {
+                "source_id": each.source_id,
+                "refused": each.refused and clean_name(each.refused, REASON_CHARACTERS),
+                "unverified": each.unverified or None,
+            }
+            for each in held
+        ]
+        tx.run("concepts/mark_sources", rows=marked, ontology=ontology, mark=mark)
     delete_orphans(tx, {row.concept_id for row in found.gone.appearances})
     retold = retell(tx, ontology, lost, known)
     more_sources = {row.concept_id for row in found.write.appearances}  # a second one makes a concept due
     ask_for_embedding(tx, ontology, retold.union(changed, more_sources))
-    return Written(len(held), len(_imported(present) - _imported(wanted)) if imported else 0)
+    before, after = (
+        {
+            row.source_id
+            for row in (*every.appearances, *every.quotes, *every.relations)
+            if row.extracted_with.startswith(IMPORTED)
+        }
+        for every in (present, wanted)
+    )
+    return Written(len(held), len(before - after) if imported else 0)
 
 
 def due_for_extraction(
@@ -428,33 +446,6 @@ def _unread(ontology: str, mark: str, selection: Selection) -> Wanted:
     return Wanted(ontology, read, read.key, selection)
 
 
-@dataclass(frozen=True, slots=True)
-class _HeldSource:
-    """A source that is locked: no evidence comes to it, and none goes, before the transaction ends."""
-
-    full_text: str
-    concept_ids: Sequence[str]
-    """Of the concepts that it carries."""
-    is_evidence: bool
-    """Whether it carries a concept, or is quoted for one."""
-
-
-def _hold_sources(
-    tx: Transaction, ontology: str, extractions: Sequence[Extraction]
-) -> dict[str, _HeldSource]:
-    """Lock the sources that are still what was read; by id."""
-    rows = [
-        {
-            "source_id": each.source_id,
-            "content_hash": each.content_hash,
-            "block_kinds": each.block_kinds,
-        }
-        for each in sorted(extractions, key=lambda each: each.source_id)
-    ]
-    held = tx.run("concepts/hold_sources", rows=rows, ontology=ontology)
-    return {row.pop("source_id"): _HeldSource(**row) for row in held}
-
-
 def _hold_concepts(
     tx: Transaction, ontology: str, names: Mapping[str, str], carried: Collection[str]
 ) -> tuple[dict[str, str], dict[str, Text]]:
@@ -472,12 +463,6 @@ def _hold_concepts(
     )
 
 
-def _imported(rows: EvidenceRows) -> set[str]:
-    """The sources of which somebody brought something."""
-    every = (*rows.appearances, *rows.quotes, *rows.relations)
-    return {row.source_id for row in every if row.extracted_with.startswith(IMPORTED)}
-
-
 def _find_or_create(tx: Transaction, ontology: str, names: Mapping[str, str]) -> dict[str, str]:
     """By name, the concept that it means; names that are new are made and mean nothing yet.
 
@@ -490,32 +475,3 @@ def _find_or_create(tx: Transaction, ontology: str, names: Mapping[str, str]) ->
     for part in portions(new):
         found += tx.run("concepts/make_names", rows=part, ontology=ontology)
     return {row["name_id"]: row["concept_id"] for row in found}
-
-
-def _write_names(tx: Transaction, means: Mapping[str, str]) -> None:
-    rows = [{"name_id": name, "concept_id": concept} for name, concept in means.items()]
-    for part in portions(rows):
-        tx.run("concepts/write_names", rows=part)
-
-
-def _mark(
-    tx: Transaction,
-    ontology: str,
-    held: Sequence[Extraction],
-    mark: str,
-    found: Difference,
-    *,
-    imported: bool,
-) -> None:
-    if imported:
-        tx.run("concepts/unmark_sources", source_ids=found.gone.source_ids)
-        return
-    rows = [
-        {
-            "source_id": each.source_id,
-            "refused": each.refused and clean_name(each.refused, REASON_CHARACTERS),
-            "unverified": each.unverified or None,
-        }
-        for each in held
-    ]
-    tx.run("concepts/mark_sources", rows=rows, ontology=ontology, mark=mark)
