@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import chain
@@ -32,7 +32,6 @@ from kg_api.schemas.concepts import (
     Concept,
     Evidence,
     ExtractedConcept,
-    ExtractedRelation,
     Extraction,
     PathStep,
     Quote,
@@ -256,83 +255,62 @@ def evidence(
         texts: of the sources.
         extracted_with: the mark of all rows.
     """
-    found = _Found(ontology, means, extracted_with)
+    appearances = dict[tuple[str, ...], AppearanceRow]()
+    quotes = dict[tuple[str, ...], QuoteRow]()
+    relations = dict[tuple[str, ...], RelationRow]()
     for each in extractions:
-        found.add(each, texts[each.source_id])
-    return EvidenceRows([*found.appearances.values()], [*found.quotes.values()], [*found.relations.values()])
-
-
-class _Found:
-    """Gathers rows; what is found twice is one row."""
-
-    def __init__(self, ontology: str, means: Mapping[str, str], extracted_with: str) -> None:
-        self._ontology = ontology
-        self._means = means
-        self._with = extracted_with
-        self.appearances = dict[tuple[str, ...], AppearanceRow]()
-        self.quotes = dict[tuple[str, ...], QuoteRow]()
-        self.relations = dict[tuple[str, ...], RelationRow]()
-
-    def add(self, extraction: Extraction, text: str) -> None:
-        """Gather the rows of one source."""
-        here = set[str]()
-        for found in extraction.concepts:
-            if one := to_named(found):
-                concept = self._means[name_id(self._ontology, one.label)]
-                here.add(concept)
-                self._add_concept(extraction.source_id, concept, found, text, one)
-        for row in self._relations(extraction, here, text):
-            self.relations.setdefault(row.key, row)
-
-    def _add_concept(
-        self, source: str, concept: str, found: ExtractedConcept, text: str, one: NamedConcept
-    ) -> None:
-        rows = [self._quote(source, concept, quote) for each in found.quotes if (quote := _in(text, each))]
-        for row in rows:
-            self.quotes.setdefault(row.key, row)
-        other = [one.label] if concept_id(self._ontology, one.label) != concept else []
-        says = one.description, terms_of(other, one.terms)
-        kept = _split_unverified(found.unverified)
-        new = AppearanceRow(source, concept, _share(found.confidence), bool(rows), self._with, *says, kept)
-        known = self.appearances.get(new.key)
-        self.appearances[new.key] = _together(known, new) if known else new
-
-    def _quote(self, source: str, concept: str, quote: Quote) -> QuoteRow:
-        identity = instance_id(concept, source, quote.start, quote.end)
-        said = None if quote.said is None else clean_name(quote.said, QUOTE_CHARACTERS)
-        place = (source, concept, identity, quote.start, quote.end)
-        return QuoteRow(*place, quote.text, _share(quote.score), said, self._with)
-
-    def _relations(self, extraction: Extraction, here: Collection[str], text: str) -> Iterator[RelationRow]:
-        """Those between two concepts that were found in the same source."""
+        source, text = each.source_id, texts[each.source_id]
+        here: defaultdict[str, list[QuoteRow]] = defaultdict(list)
+        for found in each.concepts:
+            one = to_named(found)
+            if one is None:
+                continue
+            concept = means[name_id(ontology, one.label)]
+            rows = here[concept]
+            for said in found.quotes:
+                if quote := _in(text, said):
+                    row = QuoteRow(
+                        source,
+                        concept,
+                        instance_id(concept, source, quote.start, quote.end),
+                        quote.start,
+                        quote.end,
+                        quote.text,
+                        _share(quote.score),
+                        None if quote.said is None else clean_name(quote.said, QUOTE_CHARACTERS),
+                        extracted_with,
+                    )
+                    rows.append(quotes.setdefault(row.key, row))
+            other = [one.label] if concept_id(ontology, one.label) != concept else []
+            unverified = _clean_unverified(found.unverified)
+            says = one.description, terms_of(other, one.terms), unverified
+            new = AppearanceRow(source, concept, _share(found.confidence), bool(rows), extracted_with, *says)
+            known = appearances.get(new.key)
+            appearances[new.key] = _join_appearances(known, new) if known else new
+        # Relationships between two concepts that were found in the same source.
         places = NamePlaces(partial(fold, text))
-        quotes: defaultdict[str, list[QuoteRow]] = defaultdict(list)
-        for row in self.quotes.values() if extraction.relations else ():
-            if row.source_id == extraction.source_id:
-                quotes[row.concept_id].append(row)
-        for each in extraction.relations:
-            names = [clean_name(label, LABEL_CHARACTERS) for label in (each.subject, each.object)]
-            subject, target = (self._means.get(name_id(self._ontology, name), "") for name in names)
-            if subject in here and target in here and subject != target:
-                own = each.quote and _in(text, each.quote)
-                known = (own.text, own.start, own.end) if own else None
-                quote = known or between(text, quotes[subject], quotes[target], places.pair(*names))
-                if row := self._relation(each, names, (extraction.source_id, subject, target), quote):
-                    yield row
-
-    def _relation(
-        self,
-        stated: ExtractedRelation,
-        names: Sequence[str],
-        ends: tuple[str, str, str],
-        quote: tuple[str, int | None, int | None],
-    ) -> RelationRow | None:
-        kind = clean_name(stated.type, TYPE_CHARACTERS)
-        if not kind:
-            return None
-        identity = relation_id(self._ontology, names[0], kind, names[1], ends[0])
-        said = (kind, _share(stated.confidence), self._with, state(names[0], kind, names[1]))
-        return RelationRow(identity, *ends, *said, *quote)
+        for stated in each.relations:
+            names = [clean_name(label, LABEL_CHARACTERS) for label in (stated.subject, stated.object)]
+            subject, target = (means.get(name_id(ontology, name), "") for name in names)
+            kind = clean_name(stated.type, TYPE_CHARACTERS)
+            if subject not in here or target not in here or subject == target or not kind:
+                continue
+            own = stated.quote and _in(text, stated.quote)
+            known_quote = (own.text, own.start, own.end) if own else None
+            proof = known_quote or between(text, here[subject], here[target], places.pair(*names))
+            row = RelationRow(
+                relation_id(ontology, names[0], kind, names[1], source),
+                source,
+                subject,
+                target,
+                kind,
+                _share(stated.confidence),
+                extracted_with,
+                state(names[0], kind, names[1]),
+                *proof,
+            )
+            relations.setdefault(row.key, row)
+    return EvidenceRows([*appearances.values()], [*quotes.values()], [*relations.values()])
 
 
 def difference(wanted: EvidenceRows, present: EvidenceRows, *, imported: bool) -> Difference:
@@ -351,7 +329,11 @@ def difference(wanted: EvidenceRows, present: EvidenceRows, *, imported: bool) -
             mark = proven[row.source_id, row.concept_id]
             appearances[row.key] = replace(row, extracted_with=mark, description="", terms=(), unverified=())
     appearances = {key: replace(row, verified=key in proven) for key, row in appearances.items()}
-    turned = [row for row in present.relations if _is_turned(row, relations.get(row.key))]
+    turned = [  # relationships that go between other concepts now
+        row
+        for row in present.relations
+        if (now := relations.get(row.key)) and (row.subject, row.object) != (now.subject, now.object)
+    ]
     return Difference(
         EvidenceRows(
             _find_changed(appearances, present.appearances),
@@ -359,9 +341,9 @@ def difference(wanted: EvidenceRows, present: EvidenceRows, *, imported: bool) -
             _find_changed(relations, present.relations),
         ),
         EvidenceRows(
-            _find_gone(appearances, present.appearances),
-            _find_gone(quotes, present.quotes),
-            [*_find_gone(relations, present.relations), *turned],
+            [row for row in present.appearances if row.key not in appearances],
+            [row for row in present.quotes if row.key not in quotes],
+            [*(row for row in present.relations if row.key not in relations), *turned],
         ),
     )
 
@@ -391,15 +373,15 @@ def find_changed_texts(
     return {identity: text for identity, text in sorted(now.items()) if known.get(identity) != text}
 
 
-def _together(one: AppearanceRow, other: AppearanceRow) -> AppearanceRow:
-    """Of one concept in one source."""
+def _join_appearances(one: AppearanceRow, other: AppearanceRow) -> AppearanceRow:
+    """Join two of one concept in one source."""
     return replace(
         one,
         confidence=max(one.confidence, other.confidence),
         verified=one.verified or other.verified,
         description=one.description or other.description,
         terms=terms_of(one.terms, other.terms),
-        unverified=_split_unverified((*one.unverified, *other.unverified)),
+        unverified=_clean_unverified((*one.unverified, *other.unverified)),
     )
 
 
@@ -414,15 +396,6 @@ def _find_changed(final: Mapping[tuple[str, ...], R], present: Sequence[R]) -> l
     return [row for key, row in sorted(final.items()) if known.get(key) != row]
 
 
-def _find_gone(final: Mapping[tuple[str, ...], R], present: Sequence[R]) -> list[R]:
-    return [row for row in present if row.key not in final]
-
-
-def _is_turned(before: RelationRow, now: RelationRow | None) -> bool:
-    """Whether a relationship goes between other concepts now."""
-    return now is not None and (before.subject, before.object) != (now.subject, now.object)
-
-
 def _in(text: str, quote: Quote) -> Quote | None:
     """A quote without blanks at its end and no longer than allowed, if it is in the text to the letter."""
     kept = quote.text[:QUOTE_CHARACTERS].rstrip()
@@ -431,7 +404,7 @@ def _in(text: str, quote: Quote) -> Quote | None:
     return replace(quote, text=kept, end=quote.start + len(kept))
 
 
-def _split_unverified(said: Iterable[str]) -> tuple[str, ...]:
+def _clean_unverified(said: Iterable[str]) -> tuple[str, ...]:
     cleaned_up = (clean_name(each, QUOTE_CHARACTERS) for each in said)
     return tuple(dict.fromkeys(each for each in cleaned_up if each))[:UNVERIFIED]
 
