@@ -38,14 +38,6 @@ RETURN j {.judgement_id, .ontology, .question, .document_id, .document, .relevan
          image: CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes, .perceptual_hash} END} END AS source
 ORDER BY j.question_id, judgement.relevance DESC, judgement.judgement_id
 
-// name: places
-// What was judged in an ontology, as it is measured: where each passage is, and nothing where its text has changed.
-MATCH (j:Judgement)
-WHERE j.ontology = $ontology AND j.question_id >= ''
-OPTIONAL MATCH (s:Source {source_id: j.source_id})
-RETURN j.ontology AS ontology, j.question AS question, j.document AS document, j.relevance AS relevance, s.start AS start,
-       s.end AS end
-
 // name: questions
 // The questions of an ontology that something was judged for, those that were judged last first.
 MATCH (j:Judgement)

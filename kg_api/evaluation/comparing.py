@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -107,40 +106,10 @@ def percentiles(milliseconds: Sequence[float]) -> dict[str, float]:
 _TIE = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class PairDifference:
-    """How one result differs from another in a metric, question by question."""
-
-    interval: tuple[float, float]
-    wins: int
-    ties: int
-    losses: int
-    p_t: float
-    p_randomisation: float
-
-
-def pair_difference(one: EvalResult, base: EvalResult, metric: str) -> PairDifference:
-    """Compare two results of the same questions: the longest part of a comparison."""
-    differences = [scores[metric] - base.per_query[query][metric] for query, scores in one.per_query.items()]
-    wins, losses = sum(d > _TIE for d in differences), sum(d < -_TIE for d in differences)
-    return PairDifference(
-        interval=interval(differences),
-        wins=wins,
-        ties=len(differences) - wins - losses,
-        losses=losses,
-        p_t=paired_t(differences),
-        p_randomisation=randomisation(differences),
-    )
-
-
-Differ = Callable[[EvalResult, EvalResult, str], PairDifference]
-
-
 def compare(
     results: Sequence[EvalResult],
     metrics: Sequence[str] | None,
     against: str,
-    differ: Differ = pair_difference,
 ) -> Comparison:
     """Compare results with one of them.
 
@@ -148,7 +117,6 @@ def compare(
         results: two or more, of the same data and questions.
         metrics: which; unset: the main ones.
         against: `first`, `best` in the first metric, or a label.
-        differ: compares two in a metric, or knows what came of it.
 
     Raises:
         InvalidInput: they cannot be compared, or a name is unknown.
@@ -166,7 +134,7 @@ def compare(
         latency_ms={label: each.latency_ms for label, each in by_label.items()},
         degraded={label: each.degraded for label, each in by_label.items()},
         refused={label: each.refused for label, each in by_label.items()},
-        tests=[test for metric in chosen for test in _tests(by_label, baseline, metric, differ)],
+        tests=[test for metric in chosen for test in _tests(by_label, baseline, metric)],
     )
 
 
@@ -224,10 +192,9 @@ def _baseline(results: Mapping[str, EvalResult], against: str, metric: str) -> s
     return against
 
 
-def _tests(results: Mapping[str, EvalResult], baseline: str, metric: str, differ: Differ) -> list[PairedTest]:
+def _tests(results: Mapping[str, EvalResult], baseline: str, metric: str) -> list[PairedTest]:
     """Each other one against the baseline, corrected for their number."""
-    others = [label for label in results if label != baseline]
-    tests = [_test(results, label, baseline, metric, differ) for label in others]
+    tests = [_test(results, label, baseline, metric) for label in results if label != baseline]
     corrected = holm([test.p_randomisation for test in tests])
     return [
         test.model_copy(update={"p_holm": p, "significant": p < SIGNIFICANT})
@@ -235,10 +202,11 @@ def _tests(results: Mapping[str, EvalResult], baseline: str, metric: str, differ
     ]
 
 
-def _test(
-    results: Mapping[str, EvalResult], label: str, baseline: str, metric: str, differ: Differ
-) -> PairedTest:
+def _test(results: Mapping[str, EvalResult], label: str, baseline: str, metric: str) -> PairedTest:
+    """Compare two results question by question: the longest part of a comparison."""
     one, base = results[label], results[baseline]
+    differences = [scores[metric] - base.per_query[query][metric] for query, scores in one.per_query.items()]
+    wins, losses = sum(d > _TIE for d in differences), sum(d < -_TIE for d in differences)
     return PairedTest(
         metric=metric,
         label=label,
@@ -246,7 +214,12 @@ def _test(
         mean=one.metrics[metric],
         baseline_mean=base.metrics[metric],
         difference=one.metrics[metric] - base.metrics[metric],
-        **asdict(differ(one, base, metric)),
+        interval=interval(differences),
+        wins=wins,
+        ties=len(differences) - wins - losses,
+        losses=losses,
+        p_t=paired_t(differences),
+        p_randomisation=randomisation(differences),
         p_holm=1.0,
         significant=False,
     )

@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 import shutil
-import time
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -126,7 +125,6 @@ def measure(
     ask: Callable[[AnswerFile], Mapping[str, QuestionResult]],
     folder: Path,
     output: Path | None = None,
-    kept_seconds: float | None = None,
 ) -> tuple[EvalResult, Path]:
     """Measure, and save the result with its answers.
 
@@ -135,7 +133,6 @@ def measure(
         ask: asks all that has no answer yet, and keeps it.
         folder: of results; it is there.
         output: the result's file; unset: one in the folder.
-        kept_seconds: so long answers of runs like it that stopped count; unset: until they are used.
 
     Raises:
         Conflict: another process is at the same run.
@@ -143,8 +140,6 @@ def measure(
     """
     started = datetime.now(tz=UTC)
     partial_file = folder / f"{_stem(run)}{_PARTIAL}"
-    if kept_seconds is not None:
-        _drop_old(folder, f"{_words(run)}-{'?' * _KEY_DIGITS}{_PARTIAL}", kept_seconds)
     with _alone(partial_file):
         answers = ask(AnswerFile(partial_file, run.key))
         finished = datetime.now(tz=UTC)
@@ -174,16 +169,6 @@ def _save(made: EvalResult, path: Path, answers: Path) -> None:
         shutil.move(answers, path.with_suffix(".answers.jsonl"))  # --output may be on another disk
     except OSError as error:
         raise InvalidInput(f"{path} cannot be written: {error.strerror}; the answers are kept") from error
-
-
-def _drop_old(folder: Path, pattern: str, seconds: float) -> None:
-    """Answers that nobody came back for: what they were asked of may be another by now."""
-    try:
-        for path in folder.glob(pattern):
-            if time.time() - path.stat().st_mtime > seconds:
-                path.unlink(missing_ok=True)
-    except OSError as error:
-        raise InvalidInput(f"{folder} cannot be used for results: {error.strerror}") from error
 
 
 def _stem(run: Run) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import DirEntry, scandir
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from cachetools import LRUCache
 from pydantic import BaseModel, ValidationError
@@ -29,84 +29,11 @@ from kg_api.schemas.evaluation import (
 from kg_api.suggestions import suggestion
 from kg_api.wording import pluralize
 
-if TYPE_CHECKING:
-    from kg_api.evaluation.comparing import PairDifference
-
 MAX_SCORES: Final = 50_000
 """Questions times results times measures: some seconds of work."""
 MAIN_METRICS: Final = 4
 """At most so many are compared where none is named."""
 KEPT_COMPARISONS: Final = 16
-KEPT_DIFFERENCES: Final = 4000
-"""Of two results in one measure: whoever asks for the same ones in another order asks for these."""
-
-Stored = tuple[str, tuple[int, int]]
-"""A result's name, and which version of its file it is."""
-
-
-class Comparisons:
-    """Makes comparisons one at a time; whoever comes meanwhile is asked to come again."""
-
-    def __init__(self) -> None:
-        """Nothing is compared yet."""
-        self._made: LRUCache[Any, Comparison] = LRUCache(KEPT_COMPARISONS)
-        self._differences: LRUCache[Any, PairDifference] = LRUCache(KEPT_DIFFERENCES)
-        self._known, self._busy = Lock(), Lock()
-
-    def find(
-        self,
-        stored: Sequence[Stored],
-        metrics: Sequence[str] | None,
-        against: str,
-        read: Callable[[], Sequence[EvalResult]],
-    ) -> Comparison:
-        """Compare results, or give what was made of the same before.
-
-        Args:
-            stored: which ones.
-            metrics: each once; None: the main ones.
-            against: `first`, `best` in the first metric, or a label.
-            read: gives the results, in the order of `stored`.
-
-        Raises:
-            InvalidInput: they cannot be compared.
-            Unavailable: another comparison is being made.
-        """
-        key = (tuple(stored), None if metrics is None else tuple(metrics), against)
-        with self._known:
-            known = self._made.get(key)
-        if known is not None:
-            return known
-        if not self._busy.acquire(blocking=False):
-            raise Unavailable("other results are being compared at this moment; try again in some seconds")
-        try:
-            made = self._compare(stored, read(), metrics, against)
-        finally:
-            self._busy.release()
-        with self._known:
-            self._made[key] = made
-        return made
-
-    def _compare(
-        self,
-        stored: Sequence[Stored],
-        results: Sequence[EvalResult],
-        metrics: Sequence[str] | None,
-        against: str,
-    ) -> Comparison:
-        from kg_api.evaluation import comparing  # noqa: PLC0415 - scipy.stats takes 1 s and 60 MB
-
-        identity = {id(result): each for result, each in zip(results, stored, strict=True)}
-
-        def differ(one: EvalResult, base: EvalResult, metric: str) -> PairDifference:
-            key = (identity[id(one)], identity[id(base)], metric)
-            if (known := self._differences.get(key)) is None:
-                known = self._differences[key] = comparing.pair_difference(one, base, metric)
-            return known
-
-        found = comparing.compare(results, metrics, against, differ)
-        named = dict(zip(found.labels, [name for name, _ in stored], strict=True))
-        return found.model_copy(update={"results": named})
 
 
 def require_few(questions: int, results: int, metrics: Sequence[str] | None) -> None:
@@ -351,8 +278,9 @@ class SavedResults:
         """
         self._folder = folder
         self._files: Mapping[str, _File] = {}
-        self._comparisons = Comparisons()
         self._reading = Lock()
+        self._compared: LRUCache[Any, Comparison] = LRUCache(KEPT_COMPARISONS)
+        self._remembering, self._comparing = Lock(), Lock()
 
     def page(self, ontology: str | None, offset: int, limit: int) -> EvalSummaries:
         """List results, the newest first.
@@ -424,8 +352,24 @@ class SavedResults:
         chosen = None if metrics is None else list(dict.fromkeys(metrics))
         files = [(name, self._file(name)) for name in names]
         require_few(max(map(_asked, files), default=0), len(files), chosen)
-        stored = [(name, each.version) for name, each in files]
-        return self._comparisons.find(stored, chosen, against, lambda: [self._read(*each) for each in files])
+        stored = tuple((name, each.version) for name, each in files)
+        key = (stored, None if chosen is None else tuple(chosen), against)
+        with self._remembering:
+            known = self._compared.get(key)
+        if known is not None:
+            return known
+        if not self._comparing.acquire(blocking=False):
+            raise Unavailable("other results are being compared at this moment; try again in some seconds")
+        try:
+            from kg_api.evaluation import comparing  # noqa: PLC0415 - scipy.stats takes 1 s and 60 MB
+
+            found = comparing.compare([self._read(*each) for each in files], chosen, against)
+        finally:
+            self._comparing.release()
+        made = found.model_copy(update={"results": dict(zip(found.labels, names, strict=True))})
+        with self._remembering:
+            self._compared[key] = made
+        return made
 
     def _file(self, name: str) -> _File:
         seen = {each: known for each, known in self._look().items() if _is_seen(known)}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kg_api.errors import ConfigurationError
-from kg_api.providers.extras import how_to_install, is_installed
+from kg_api.providers.extras import how_to_install
 from kg_api.schemas.vocabulary import Target
 
 Range = tuple[int, int]
@@ -132,8 +132,3 @@ def missing(error: ImportError) -> ConfigurationError:
     return ConfigurationError(
         f"the packages for evaluation are not installed ({error.name} is missing); {HOW}"
     )
-
-
-def can_measure() -> bool:
-    """Whether answers can be scored here."""
-    return is_installed("eval")

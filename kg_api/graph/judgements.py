@@ -12,7 +12,6 @@ from kg_api.graph.names import require_ontologies
 from kg_api.graph.reach import require
 from kg_api.schemas.base import judged_question_id, judgement_id
 from kg_api.schemas.evaluation import (
-    JudgedPlace,
     JudgedQuestion,
     JudgedQuestions,
     Judgement,
@@ -58,12 +57,6 @@ def list_judgements(
     if not total:
         require_ontologies(graph, ontology)
     return Judgements(judgements=list(map(_to_judgement, rows)), total=total, offset=offset, limit=limit)
-
-
-def read_judged_places(graph: Graph, ontology: str) -> list[JudgedPlace]:
-    """What was judged in an ontology, without its texts."""
-    require(ontology)
-    return [JudgedPlace(**row) for row in graph.read("judgements/places", ontology=ontology)]
 
 
 def count_questions(graph: Graph, ontology: str) -> int:

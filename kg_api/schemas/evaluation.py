@@ -228,14 +228,6 @@ class ResultDeleted(Answer):
     """What was asked; None where the file did not say it."""
 
 
-class MeasuredRuns(Answer):
-    """What was measured in the service itself."""
-
-    ontology: str
-    names: list[str]
-    """Of the saved results."""
-
-
 class PairedTest(Answer):
     """One configuration against the baseline, in one metric, on the same questions."""
 

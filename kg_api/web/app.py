@@ -16,7 +16,6 @@ from kg_api import __version__
 from kg_api.access.audit import AuditWriter
 from kg_api.access.keys import KeyCheck
 from kg_api.errors import KgError
-from kg_api.evaluation.measuring import Measuring
 from kg_api.evaluation.saved import SavedResults
 from kg_api.local.processes import Home
 from kg_api.settings import Settings
@@ -160,7 +159,6 @@ def _set_state(app: FastAPI, settings: Settings, opening: Opening, home: Home) -
     app.state.model_health = ModelHealth()
     app.state.queue = QueueWatch(opening)
     app.state.results = SavedResults(home.evaluations)
-    app.state.measuring = Measuring(home.evaluations)
     app.state.surroundings = Surroundings(settings)
     app.state.large_bodies = CapacityLimiter(LARGE_AT_ONCE)
     app.state.streams = JobStreams(settings.api.share(settings.api.event_streams))

@@ -43,7 +43,6 @@ PAGES = (
     evaluation.judging_router,
     evaluation.runs_router,
     evaluation.comparing_router,
-    evaluation.measuring_router,
 )
 
 

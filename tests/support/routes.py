@@ -157,7 +157,6 @@ PAGES: Final[dict[str, KeyScope]] = {
     "POST /ui/documents/{document_id}/delete": "write",
     "GET /ui/evaluations": "read",
     "GET /ui/evaluations/compare": "read",
-    "POST /ui/evaluations/measure": "write",
     "GET /ui/evaluations/one/{name}": "read",
     "GET /ui/evaluations/one/{name}/delete": "read",
     "POST /ui/evaluations/one/{name}/delete": "write",

@@ -8,7 +8,6 @@ from fastapi import Depends, Header, Path, Query, Request
 from pydantic import StringConstraints
 
 from kg_api.container import Container
-from kg_api.evaluation.measuring import Measuring
 from kg_api.evaluation.saved import SavedResults
 from kg_api.schemas.base import Called, NodeId, OntologyName
 from kg_api.schemas.filters import MAX_CONDITIONS
@@ -28,14 +27,10 @@ async def _results(request: Request) -> SavedResults:
     return request.app.state.results
 
 
-async def _measuring(request: Request) -> Measuring:
-    return request.app.state.measuring
-
-
 Open = Annotated[Container, Depends(_container)]
 """The container; 503 while it is not open."""
 Results = Annotated[SavedResults, Depends(_results)]
-Measures = Annotated[Measuring, Depends(_measuring)]
+"""Saved results of evaluations."""
 
 CalledDocument = Annotated[
     Called,

@@ -56,7 +56,6 @@ DEEDS: Final[Mapping[str, str]] = {
     "POST /ui/judgements/delete": "Took judgements back",
     "DELETE /evaluations/{name}": "Deleted the run",
     "POST /ui/evaluations/one/{name}/delete": "Deleted the run",
-    "POST /ui/evaluations/measure": "Measured searches",
     "POST /folders": "Had a folder followed",
     "POST /ui/folders": "Had a folder followed",
     "POST /folders/{folder_id}/scan": "Had the folder scanned",

@@ -64,7 +64,6 @@ OF_EVERYTHING = (
 CHANGED = {
     "POST /ui/ask": "/ui/ask",
     "POST /ui/documents": "/ui/documents",
-    "POST /ui/evaluations/measure": "/ui/evaluations/measure",
     "POST /ui/evaluations/one/{name}/delete": "/ui/evaluations/one/{evaluation}/delete",
     "POST /ui/documents/{document_id}/delete": "/ui/documents/{document}/delete",
     "POST /ui/jobs/{job_id}/cancel": "/ui/jobs/{job}/cancel",
@@ -82,7 +81,6 @@ FORMS = {
     "/ui/ask": {"ontology": OTHER, "q": "ferry"},
     "/ui/judgements?q=ferry": {"of": OTHER, "source_id": f"{OTHER}/same.md#0", "relevance": "1"},
     "/ui/judgements/delete": {"of": OTHER, "question": "ferry"},
-    "/ui/evaluations/measure": {"ontology": OTHER, "mode": "text"},
     "/ui/review/approve": WAITING,
     "/ui/review/reject": WAITING,
 }

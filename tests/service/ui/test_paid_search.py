@@ -98,13 +98,3 @@ def see_in_a_browser(paid: Service, provider: EmbeddingServer, browser: Browser)
     expect(page.locator("#results .note", has_text="By words only")).to_have_count(0)
     assert len(provider.requests) == 1, "what was typed just before Enter is not looked for once more"
     context.close()
-
-
-def test_what_measuring_costs_is_said(paid: Service) -> None:
-    with httpx.Client(base_url=paid.url, timeout=60) as http:
-        asked = {"query_text": "lease", "mode": "text"}
-        source = http.post("/queries/sources/search", json=asked).json()["sources"][0]["source_id"]
-        judged = {"question": "What is renewed?", "source_id": source, "relevance": 2}
-        assert http.put("/ontologies/notes/judgements", json=judged).status_code == 200
-        form = " ".join(words([shown(http, "/ui/evaluations?ontology=notes")]))
-        assert "each question is paid for in each mode but words" in form

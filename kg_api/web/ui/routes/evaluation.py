@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from kg_api.container import Container
 from kg_api.errors import InvalidInput
-from kg_api.evaluation.measuring import MAX_QUESTIONS, MeasuredOntology, read_judged
-from kg_api.evaluation.run import describe_embedding
 from kg_api.evaluation.saved import LATENCY, SavedResults, largest_differences, worst_first
-from kg_api.evaluation.scores import HOW, can_measure, families, family_of, main_metrics, ranks
-from kg_api.graph.filters import count_writes
+from kg_api.evaluation.scores import families, family_of, main_metrics, ranks
 from kg_api.graph.judgements import count_questions, delete_judgements, judge, list_judgements, list_questions
 from kg_api.graph.names import names_of_ontologies
 from kg_api.schemas.evaluation import Comparison, JudgedText, JudgementRequest
-from kg_api.schemas.vocabulary import MAX_COMPARED, SearchMode
-from kg_api.web.api.embedding import get_embedding_config, list_spaces
+from kg_api.schemas.vocabulary import MAX_COMPARED
 from kg_api.web.api.evaluation import ResultName, delete_evaluation, get_evaluation
-from kg_api.web.api.search import search_sources
-from kg_api.web.shared.dependencies import Measures, Offset, Open, Results
+from kg_api.web.shared.dependencies import Offset, Open, Results
 from kg_api.web.shared.limits import valid
 from kg_api.web.shared.routes import GuardedRoute
 from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.security import note_outcome, viewer
-from kg_api.web.ui.links import EVALUATIONS, JUDGEMENTS, address, below
+from kg_api.web.ui.links import EVALUATIONS, JUDGEMENTS, address
 from kg_api.web.ui.rendering import AskedQuestion, Question, render, wants_part
-from kg_api.web.ui.routes.queries import asks_providers
 from kg_api.web.ui.sign_in import page_to_show
 
 PAGE_SIZE: Final = 50
@@ -118,39 +110,6 @@ def take_back(
     return RedirectResponse(address(JUDGEMENTS, ontology=of), 303)
 
 
-# Measuring from a page: judged questions are asked in the service itself.
-
-measuring_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
-
-Modes = Annotated[list[SearchMode], Form(max_length=3)]
-
-
-@measuring_router.post(EVALUATIONS + "/measure")
-@requires("write", filtered=True)
-def measure(
-    request: Request,
-    container: Open,
-    measures: Measures,
-    ontology: Annotated[str, Form(max_length=1000)] = "",
-    mode: Modes = [],  # noqa: B006 - FastAPI copies it
-) -> Response:
-    """Ask the judged questions of an ontology in each mode, and show what came of it."""
-    look, search = partial(_look, container, ontology), partial(search_sources, container)
-    found = measures.measure(ontology, list(dict.fromkeys(mode)), look, search)
-    note_outcome(request, found)
-    if len(found.names) == 1:
-        return RedirectResponse(below(f"{EVALUATIONS}/one", found.names[0]), 303)
-    return RedirectResponse(address(f"{EVALUATIONS}/compare", name=found.names), 303)
-
-
-def _look(container: Container, ontology: str) -> MeasuredOntology:
-    writes = count_writes(container.graph)  # first: what is written meanwhile makes it another run
-    judged = read_judged(container.graph, ontology)
-    embedding = get_embedding_config(container, ontology)
-    about = describe_embedding(ontology, embedding, list_spaces(container).spaces)
-    return MeasuredOntology({**about, "writes": writes}, judged)
-
-
 # The pages of saved results: all of them, and one with its questions.
 
 RUNS_PAGE_SIZE: Final = 30
@@ -176,10 +135,7 @@ def runs_page(
     shown: dict[str, Any] = {"ontology": ontology, "ontologies": names_of_ontologies(container.graph)}
     shown["done"] = done
     shown |= {"found": results.page(ontology or None, offset, RUNS_PAGE_SIZE), "most": MAX_COMPARED}
-    judged = count_questions(container.graph, ontology) if ontology else None
-    shown |= {"judged": judged, "modes": get_args(SearchMode), "can_measure": can_measure()}
-    shown |= {"most_asked": MAX_QUESTIONS, "how": HOW}
-    shown["is_paid"] = bool(judged) and asks_providers(container, ontology)
+    shown["judged"] = count_questions(container.graph, ontology) if ontology else None
     return render("evaluations/list.html", shown)
 
 

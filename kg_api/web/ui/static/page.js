@@ -118,19 +118,4 @@ document.addEventListener("htmx:beforeRequest", (event) => {
   if (document.hidden && event.detail.elt.hasAttribute("data-poll")) event.preventDefault();
 });
 
-// What takes long is sent once; who comes back to the page may send it again.
-document.addEventListener("submit", (event) => {
-  const { waiting } = event.target.dataset, button = event.target.querySelector("button");
-  if (!waiting || event.defaultPrevented) return;
-  button.dataset.label ??= button.textContent;
-  button.textContent = waiting;
-  button.disabled = true;
-});
-document.addEventListener("kg:stopped", () => {
-  for (const button of document.querySelectorAll("[data-waiting] button")) {
-    button.textContent = button.dataset.label ?? button.textContent;
-    button.disabled = false;
-  }
-});
-
 }
