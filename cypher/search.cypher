@@ -52,166 +52,102 @@ RETURN collect({
 }) AS found
 
 // name: by_text
-// The sources that full text finds, with their similarity where question and source have vectors of one space.
-// A source that has chunks is as similar as the nearest of them, which is the part that it is shown by. Where no
-// vector is compared, the source itself is what matched; what is read in its place is known all the same.
-// Of words that the index leaves out only the filter would be asked, which scores nothing.
-// Of more candidates than are wanted those count more that have pairs of words as the question has them, one beside the
-// other; words that the index leaves out are seen there, too.
-// Words that are watched are told where a text has them between blanks, for a part of another word is not that word: of
-// one that none has, others may be meant. Beside other signs than these one may be missed: it is looked up by itself.
-// Chunks are looked for where they can be alone: a COLLECT within CASE is run for every row, which took a fifth.
+// The sources that full text finds, with their similarity where question and source have vectors of one space; of some
+// documents, if they are too many to be named in the query, and of those that fit conditions. `looked` counts what the
+// index gave: fewer than candidates are all there are.
+// Pairs of words are compared only for a question of few words, some of which the index leaves out (ADR 51, 106).
+// A source without a vector of its own is as similar as the nearest of its chunks, which is the part that it is shown by.
+// Without a question's vector only the parents of chunks are looked for, where an ontology has any. Both are read in one
+// place behind the list, so that they cost nothing where no source needs them.
 CYPHER 25
 CALL db.index.fulltext.queryNodes('source_words', $query, {limit: $candidates}) YIELD node AS s, score
-WHERE score > 0
-WITH s, score, CASE WHEN $pairs = [] AND $watched = [] THEN '' ELSE ' ' + replace(toLower(s.full_text), '\n', ' ') + ' ' END AS said
-WITH s, said, score * (1 + $weight * size([pair IN $pairs WHERE said CONTAINS pair])) AS score
-ORDER BY score DESC, s.source_id LIMIT $limit
-WITH s, score, coalesce($spaces[s.ontology], 'default') AS space, replace(replace(said, ',', ' '), '.', ' ') AS said
-WITH s, score, space, [word IN $watched WHERE said CONTAINS ' ' + word + ' '] AS seen
-WITH s, score, space, seen, $vectors[space] AS asked, $properties[space] AS property
-WITH s, score, space, seen, asked, property, 2 * vector.similarity.cosine(s[property], asked) - 1 AS own
-OPTIONAL CALL (s, space, asked, property, own) {
-  MATCH (parent:Chunk)<-[:CHILD_OF]-(c:Chunk)-[:CHUNK_OF]->(s) WHERE asked IS NULL AND c.space = space
-  RETURN {
-    chunk_id: s.source_id, offset: 0, end_offset: size(s.full_text), covers: [s.source_id], near: null,
-    parent_id: parent.chunk_id
-  } AS chunk ORDER BY c.offset, c.chunk_id LIMIT 1
-  UNION ALL
-  MATCH (c:Chunk)-[:CHUNK_OF]->(s)
-  WHERE asked IS NOT NULL AND own IS NULL AND c.space = space AND c[property] IS NOT NULL
-  WITH c, 2 * vector.similarity.cosine(c[property], asked) - 1 AS near ORDER BY near DESC, c.chunk_id LIMIT 1
-  OPTIONAL MATCH (c)-[:CHILD_OF]->(parent:Chunk)
-  RETURN {
-    chunk_id: c.chunk_id, offset: c.offset, end_offset: c.end_offset, near: near, parent_id: parent.chunk_id,
-    covers: COLLECT { MATCH (c)-[:CHUNK_OF]->(part:Source) RETURN part.source_id ORDER BY part.paragraph }
-  } AS chunk
-}
-WITH s, score, seen, asked, chunk, coalesce(own, chunk.near) AS similarity
-ORDER BY score DESC, s.source_id
-RETURN collect({
-  source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
-  chunk_id: chunk.chunk_id, offset: chunk.offset, end_offset: chunk.end_offset,
-  covers: chunk.covers, parent_id: chunk.parent_id, similarity: similarity,
-  asked: asked IS NOT NULL, score: score, seen: seen
-}) AS found
-
-// name: by_text_in_documents
-// Of the best sources that full text finds those of some documents, which are too many to be asked for within the
-// index, or that fit conditions of sources; else as in by_text. The first row says how many were looked at: fewer than candidates are all there are.
-CYPHER 25
-CALL () {
-  CALL db.index.fulltext.queryNodes('source_words', $query, {limit: $candidates}) YIELD node AS s, score
-  WITH s, score, score > 0 AND ($document_ids IS NULL OR s.document_id IN $document_ids)
-       AND ($image IS NULL OR s:Image = $image) AND fits(s) AS fitting
-  WITH s, score, fitting,
-       CASE WHEN fitting AND ($pairs <> [] OR $watched <> []) THEN ' ' + replace(toLower(s.full_text), '\n', ' ') + ' ' ELSE '' END AS said
-  WITH s, fitting, said, score * (1 + $weight * size([pair IN $pairs WHERE said CONTAINS pair])) AS score
-  ORDER BY score DESC, s.source_id
-  RETURN count(s) AS looked, collect(CASE WHEN fitting THEN {s: s, score: score, said: said} END)[..$limit] AS best
-}
+WITH s, score, score > 0 AND ($document_ids IS NULL OR s.document_id IN $document_ids)
+     AND ($image IS NULL OR s:Image = $image) AND fits(s) AS fitting
+WITH s, fitting, CASE WHEN $pairs = [] OR NOT fitting THEN score
+     ELSE score * (1 + $weight * size([pair IN $pairs WHERE toLower(s.full_text) CONTAINS pair])) END AS score
+ORDER BY score DESC
+WITH count(s) AS looked, collect(CASE WHEN fitting THEN [s, score] END)[..$limit] AS best
 CALL (best) {
   UNWIND best AS each
-  WITH each.s AS s, each.score AS score, coalesce($spaces[each.s.ontology], 'default') AS space,
-       replace(replace(each.said, ',', ' '), '.', ' ') AS said
-  WITH s, score, space, [word IN $watched WHERE said CONTAINS ' ' + word + ' '] AS seen
-  WITH s, score, space, seen, $vectors[space] AS asked, $properties[space] AS property
-  WITH s, score, space, seen, asked, property, 2 * vector.similarity.cosine(s[property], asked) - 1 AS own
-  OPTIONAL CALL (s, space, asked, property, own) {
+  WITH each[0] AS s, each[1] AS score
+  WITH s, score, coalesce($spaces[s.ontology], 'default') AS space
+  WITH s, score, 2 * vector.similarity.cosine(s[$properties[space]], $vectors[space]) - 1 AS own,
+       $vectors[space] IS NOT NULL AS asked
+  RETURN collect([s.source_id, s.ontology, s.document_id, score, own, asked]) AS passages,
+         collect(CASE WHEN own IS NULL AND (asked OR $parents) THEN s END) AS lacking
+}
+CALL (lacking) {
+  UNWIND lacking AS s
+  WITH s, coalesce($spaces[s.ontology], 'default') AS space
+  WITH s, space, $vectors[space] AS asked, $properties[space] AS property
+  CALL (s, space, asked, property) {
     MATCH (parent:Chunk)<-[:CHILD_OF]-(c:Chunk)-[:CHUNK_OF]->(s) WHERE asked IS NULL AND c.space = space
-    RETURN {
-      chunk_id: s.source_id, offset: 0, end_offset: size(s.full_text), covers: [s.source_id], near: null,
-      parent_id: parent.chunk_id
-    } AS chunk ORDER BY c.offset, c.chunk_id LIMIT 1
+    RETURN [s.source_id, null, s.source_id, 0, size(s.full_text), [s.source_id], parent.chunk_id] AS chunk
+    ORDER BY c.offset, c.chunk_id LIMIT 1
     UNION ALL
     MATCH (c:Chunk)-[:CHUNK_OF]->(s)
-    WHERE asked IS NOT NULL AND own IS NULL AND c.space = space AND c[property] IS NOT NULL
-    WITH c, 2 * vector.similarity.cosine(c[property], asked) - 1 AS near ORDER BY near DESC, c.chunk_id LIMIT 1
+    WHERE asked IS NOT NULL AND c.space = space AND c[property] IS NOT NULL
+    WITH s, c, 2 * vector.similarity.cosine(c[property], asked) - 1 AS near ORDER BY near DESC, c.chunk_id LIMIT 1
     OPTIONAL MATCH (c)-[:CHILD_OF]->(parent:Chunk)
-    RETURN {
-      chunk_id: c.chunk_id, offset: c.offset, end_offset: c.end_offset, near: near, parent_id: parent.chunk_id,
-      covers: COLLECT { MATCH (c)-[:CHUNK_OF]->(part:Source) RETURN part.source_id ORDER BY part.paragraph }
-    } AS chunk
+    RETURN [s.source_id, near, c.chunk_id, c.offset, c.end_offset, c.source_ids, parent.chunk_id] AS chunk
   }
-  WITH s, score, seen, asked, chunk, coalesce(own, chunk.near) AS similarity
-  ORDER BY score DESC, s.source_id
-  RETURN collect({
-    source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
-    chunk_id: chunk.chunk_id, offset: chunk.offset, end_offset: chunk.end_offset,
-    covers: chunk.covers, parent_id: chunk.parent_id, similarity: similarity,
-    asked: asked IS NOT NULL, score: score, seen: seen
-  }) AS kept
+  RETURN collect(chunk) AS chunks
 }
-RETURN [{looked: looked}] + kept AS found
+RETURN {looked: looked, passages: passages, chunks: chunks} AS found
 
 // name: by_vector
 // The passages of a space nearest to a vector, of all ontologies.
-// The index answers with quantised vectors; the exact cosine finds the nearest among its candidates. A chunk stands
-// for the sources it covers, the first one first.
+// The index is quantised (SCALAR), so its candidates are put in the order of their exact cosines.
 CYPHER 25
 MATCH (n:Source|Chunk)
 SEARCH n IN (VECTOR INDEX passage_embedding FOR $vector LIMIT $candidates) SCORE AS approximate
 WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS similarity
 WHERE similarity IS NOT NULL // one that loses its vector just now
-ORDER BY similarity DESC LIMIT $limit
-OPTIONAL MATCH (n)-[:CHUNK_OF]->(part:Source)
-WITH n, similarity, part ORDER BY part.paragraph
-WITH n, similarity, collect(part) AS parts
-WITH n, similarity, parts, CASE WHEN n:Source THEN n ELSE parts[0] END AS s
-WHERE s IS NOT NULL
-OPTIONAL MATCH (n)-[:CHILD_OF]->(parent:Chunk)
-WITH n, s, parts, parent, similarity ORDER BY similarity DESC, s.source_id, n.offset
-RETURN collect({
-  source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
-  chunk_id: n.chunk_id, offset: n.offset, end_offset: n.end_offset,
-  covers: [part IN parts | part.source_id], parent_id: parent.chunk_id, similarity: similarity, image: s:Image
-}) AS found
+WITH n, similarity ORDER BY similarity DESC LIMIT $limit
+WITH collect([n.source_id, n.ontology, n.document_id, similarity, n.chunk_id, n.offset, n.end_offset, n.source_ids]) AS passages,
+     collect(CASE WHEN n:Chunk THEN n END) AS chunks
+CALL (chunks) {
+  UNWIND chunks AS c
+  MATCH (c)-[:CHILD_OF]->(parent:Chunk)
+  RETURN collect([c.chunk_id, parent.chunk_id]) AS parents
+}
+RETURN {passages: passages, parents: parents} AS found
 
 // name: by_vector_in_documents
 // The passages of a space nearest to a vector, of some documents; the filter runs inside the index.
-// The index answers with quantised vectors; the exact cosine finds the nearest among its candidates. A chunk stands
-// for the sources it covers, the first one first.
+// The index is quantised (SCALAR), so its candidates are put in the order of their exact cosines.
 CYPHER 25
 MATCH (n:Source|Chunk)
 SEARCH n IN (VECTOR INDEX passage_embedding FOR $vector WHERE n.document_id IN $document_ids LIMIT $candidates) SCORE AS approximate
 WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS similarity
 WHERE similarity IS NOT NULL // one that loses its vector just now
-ORDER BY similarity DESC LIMIT $limit
-OPTIONAL MATCH (n)-[:CHUNK_OF]->(part:Source)
-WITH n, similarity, part ORDER BY part.paragraph
-WITH n, similarity, collect(part) AS parts
-WITH n, similarity, parts, CASE WHEN n:Source THEN n ELSE parts[0] END AS s
-WHERE s IS NOT NULL
-OPTIONAL MATCH (n)-[:CHILD_OF]->(parent:Chunk)
-WITH n, s, parts, parent, similarity ORDER BY similarity DESC, s.source_id, n.offset
-RETURN collect({
-  source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
-  chunk_id: n.chunk_id, offset: n.offset, end_offset: n.end_offset,
-  covers: [part IN parts | part.source_id], parent_id: parent.chunk_id, similarity: similarity, image: s:Image
-}) AS found
+WITH n, similarity ORDER BY similarity DESC LIMIT $limit
+WITH collect([n.source_id, n.ontology, n.document_id, similarity, n.chunk_id, n.offset, n.end_offset, n.source_ids]) AS passages,
+     collect(CASE WHEN n:Chunk THEN n END) AS chunks
+CALL (chunks) {
+  UNWIND chunks AS c
+  MATCH (c)-[:CHILD_OF]->(parent:Chunk)
+  RETURN collect([c.chunk_id, parent.chunk_id]) AS parents
+}
+RETURN {passages: passages, parents: parents} AS found
 
 // name: by_vector_in_ontologies
 // The passages of a space nearest to a vector, of some ontologies; the filter runs inside the index.
-// The index answers with quantised vectors; the exact cosine finds the nearest among its candidates. A chunk stands
-// for the sources it covers, the first one first.
+// The index is quantised (SCALAR), so its candidates are put in the order of their exact cosines.
 CYPHER 25
 MATCH (n:Source|Chunk)
 SEARCH n IN (VECTOR INDEX passage_embedding FOR $vector WHERE n.ontology IN $ontologies LIMIT $candidates) SCORE AS approximate
 WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS similarity
 WHERE similarity IS NOT NULL // one that loses its vector just now
-ORDER BY similarity DESC LIMIT $limit
-OPTIONAL MATCH (n)-[:CHUNK_OF]->(part:Source)
-WITH n, similarity, part ORDER BY part.paragraph
-WITH n, similarity, collect(part) AS parts
-WITH n, similarity, parts, CASE WHEN n:Source THEN n ELSE parts[0] END AS s
-WHERE s IS NOT NULL
-OPTIONAL MATCH (n)-[:CHILD_OF]->(parent:Chunk)
-WITH n, s, parts, parent, similarity ORDER BY similarity DESC, s.source_id, n.offset
-RETURN collect({
-  source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
-  chunk_id: n.chunk_id, offset: n.offset, end_offset: n.end_offset,
-  covers: [part IN parts | part.source_id], parent_id: parent.chunk_id, similarity: similarity, image: s:Image
-}) AS found
+WITH n, similarity ORDER BY similarity DESC LIMIT $limit
+WITH collect([n.source_id, n.ontology, n.document_id, similarity, n.chunk_id, n.offset, n.end_offset, n.source_ids]) AS passages,
+     collect(CASE WHEN n:Chunk THEN n END) AS chunks
+CALL (chunks) {
+  UNWIND chunks AS c
+  MATCH (c)-[:CHILD_OF]->(parent:Chunk)
+  RETURN collect([c.chunk_id, parent.chunk_id]) AS parents
+}
+RETURN {passages: passages, parents: parents} AS found
 
 // name: concepts_of_sources
 // The concepts that some sources carry, those first that are surest and then those of fewest other sources.
@@ -335,7 +271,7 @@ RETURN sum(sources + CASE WHEN seen = 0 THEN 0 ELSE toFloat(sources) * chunks / 
 // name: exactly
 // The passages nearest to a vector of those whose sources fit conditions, each compared: of some documents, of some
 // ontologies, or of all. Images alone are compared so in any case: there are few beside passages, and an index would have
-// to be asked for nearly everything to find them. A chunk stands for the first source that it covers and that fits.
+// to be asked for nearly everything to find them.
 CYPHER 25
 CALL () {
   WHEN $document_ids IS NOT NULL THEN {
@@ -359,21 +295,16 @@ CALL (s) {
 }
 WITH DISTINCT n
 WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS similarity
-WHERE similarity IS NOT NULL
-ORDER BY similarity DESC LIMIT $limit
-OPTIONAL MATCH (n)-[:CHUNK_OF]->(part:Source)
-WITH n, similarity, part ORDER BY part.paragraph
-WITH n, similarity, collect(part) AS parts
-WITH n, similarity, parts, CASE WHEN n:Source THEN n
-     ELSE [part IN parts WHERE ($image IS NULL OR part:Image = $image) AND fits(part)][0] END AS s
-WHERE s IS NOT NULL
-OPTIONAL MATCH (n)-[:CHILD_OF]->(parent:Chunk)
-WITH n, s, parts, parent, similarity ORDER BY similarity DESC, s.source_id, n.offset
-RETURN collect({
-  source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
-  chunk_id: n.chunk_id, offset: n.offset, end_offset: n.end_offset,
-  covers: [part IN parts | part.source_id], parent_id: parent.chunk_id, similarity: similarity, image: s:Image
-}) AS found
+WHERE similarity IS NOT NULL // one that loses its vector just now
+WITH n, similarity ORDER BY similarity DESC LIMIT $limit
+WITH collect([n.source_id, n.ontology, n.document_id, similarity, n.chunk_id, n.offset, n.end_offset, n.source_ids]) AS passages,
+     collect(CASE WHEN n:Chunk THEN n END) AS chunks
+CALL (chunks) {
+  UNWIND chunks AS c
+  MATCH (c)-[:CHILD_OF]->(parent:Chunk)
+  RETURN collect([c.chunk_id, parent.chunk_id]) AS parents
+}
+RETURN {passages: passages, parents: parents} AS found
 
 // name: images_by_vector
 // The pictures of a space nearest to a vector, of some ontologies; the filter runs inside the index. The index answers with

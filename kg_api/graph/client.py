@@ -251,7 +251,7 @@ class Graph:
             query = neo4j.Query(statement(name, space), timeout=_seconds_left(SEARCH_SECONDS))
             return self._read(query, parameters)
 
-    def look_up(self, lookups: Sequence[Lookup]) -> list[list[Row]]:
+    def look_up(self, lookups: Sequence[Lookup]) -> list[Any]:
         """Run several lookups in one round trip and return the `found` of each.
 
         Two statements take Neo4j and the driver a millisecond longer, and run in parallel they are no faster

@@ -46,6 +46,8 @@ from kg_api.schemas.vocabulary import TextLanguage
 
 MAX_TERMS = 64
 MAX_STEMS = 64
+KNOWN_QUESTIONS = 256
+"""A search takes its question apart three times: to look for it, to judge what is near, and to mark words."""
 SCOPES_A_QUERY = 366
 """64 words and 32 variants in four fields and `scope`, 64 stems, a name, 366 scopes: 911 of 1,024 clauses."""
 FIELDS = {"full_text": 1.0, "heading": 1.0, "title": 1.0, "document": 0.5}
@@ -60,6 +62,10 @@ PARTS_WEIGHT = 1.0
 """Of words that only their parts are found by."""
 NAME_WEIGHT = 2.0
 """Of a document whose alias is the whole question."""
+PHRASES_WEIGHT = 0.4
+"""Of two words beside each other, in addition to both by themselves (ADR 106 has what others give)."""
+MAX_PHRASES = 16
+"""Lucene counts each word of a phrase as a clause."""
 
 _QUERIES_WORD = rf"\w[\w{EXTENDING}]*"
 _WORDS = re.compile(rf"{_QUERIES_WORD}(?:['’.]{_QUERIES_WORD})*")
@@ -85,6 +91,12 @@ def terms(text: str) -> list[str]:
     for _, word in at:
         first.setdefault(word.lower(), word)
     return [*first.values()]
+
+
+@lru_cache(KNOWN_QUESTIONS)
+def question_terms(question: str) -> Sequence[str]:
+    """The words of a question, remembered."""
+    return terms(question)
 
 
 def word_pairs(text: str) -> list[str]:
@@ -113,6 +125,7 @@ def lucene_queries(
     stems: Sequence[str] = (),
     variants: Sequence[Variant] = (),
     name: str | None = None,
+    phrases: Sequence[str] = (),
 ) -> list[str]:
     """Queries in Lucene syntax for any of the words, in some ontologies or documents only.
 
@@ -129,6 +142,7 @@ def lucene_queries(
         stems: of the words in other languages.
         variants: other ways to write the question's numbers and letters.
         name: the token of the documents whose alias is the question.
+        phrases: words that stand beside each other in the question.
     """
     if not words:
         return []
@@ -136,7 +150,11 @@ def lucene_queries(
     others = [(each.words, "" if each.weight == 1 else f"^{each.weight}") for each in variants]
     others += [(folded, weight) for word, weight in weighed if (folded := fold_letters(word)) != word]
     weighed += others[:MAX_VARIANTS]
-    beside = [(" ".join(map(_quote, stems[:MAX_STEMS])), STEMS_WEIGHT), (name or "", NAME_WEIGHT)]
+    beside = [
+        ("scope", " ".join(map(_quote, stems[:MAX_STEMS])), STEMS_WEIGHT),
+        ("scope", name or "", NAME_WEIGHT),
+        ("full_text", " ".join(map(_quote, phrases[:MAX_PHRASES])), PHRASES_WEIGHT),
+    ]
     asked = _to_lucene(weighed, fields, beside)
     return [" ".join(filter(None, (asked, scope))) for scope in _within(ontologies, document_ids)]
 
@@ -161,9 +179,11 @@ def _within(ontologies: Sequence[str] | None, document_ids: Sequence[str] | None
 
 
 def _to_lucene(
-    weighed: Sequence[tuple[str, str]], fields: Mapping[str, float], beside: Sequence[tuple[str, float]]
+    weighed: Sequence[tuple[str, str]],
+    fields: Mapping[str, float],
+    beside: Sequence[tuple[str, str, float]],
 ) -> str:
-    """Each word with its weight in each field, and what is asked of `scope` besides."""
+    """Each word with its weight in each field, and what is asked besides."""
     plain = " ".join(_quote(word) + weight for word, weight in weighed)
     once: dict[str, str] = {}
     for word, weight in weighed:
@@ -171,7 +191,7 @@ def _to_lucene(
             once.setdefault(_quote(parts(word)), weight)
     hidden = " ".join(word + weight for word, weight in once.items())
     asked = [(field, plain, weight) for field, weight in fields.items()]
-    asked += [("scope", each, weight) for each, weight in [(hidden, PARTS_WEIGHT), *beside] if each]
+    asked += [each for each in [("scope", hidden, PARTS_WEIGHT), *beside] if each[1]]
     return f"+({' '.join(f'{field}:({each})^{weight}' for field, each, weight in asked)})"
 
 
@@ -204,7 +224,6 @@ MAX_SCANNED = 200_000
 """Characters that are looked through: 20 ms."""
 
 _WORD = re.compile(rf"(?:[^\W_]+|[{SYMBOLS}])(?:[{EXTENDING}{SYMBOLS}]+[^\W_]*)*")
-_PLAIN_WORD = re.compile("[a-zA-Z0-9]+")
 _JOINT = re.compile(r"\s*|_+|\s?°\s?|[-^'’＇.:/·]")
 _POSSESSIVE = re.compile(r"(?<=[^\W_])['’＇][sS](?![^\W_])")
 
@@ -225,7 +244,7 @@ class QuestionWords:
     """
 
     def __init__(self, question: str) -> None:
-        asked = [_POSSESSIVE.sub("", word) for word in terms(question)[:MAX_TERMS]]
+        asked = [_POSSESSIVE.sub("", word) for word in question_terms(question)[:MAX_TERMS]]
         variants = [_forms(each.words) for each in find_variants(question)]
         telling = [*map(_forms, _telling(asked)), *variants]
         self._telling = frozenset(form for forms in telling for form in forms)
@@ -236,8 +255,13 @@ class QuestionWords:
             pair for forms in variants for pair in pairwise(forms)
         )
         self._wanted = self._alone.union(*self._pairs)
-        self._begin = frozenset(form[:2] for form in self._wanted)
         self._seen: dict[str, tuple[IndexToken, ...]] = {}
+        # A stem begins as its word does, so one expression finds the few words of a text that may be wanted.
+        # What stands before a word is checked behind its first letters: a search for letters is the quickest
+        begin = {form[:2] for form in self._wanted if form[:2].isascii()}
+        parted = ((n, "|".join(re.escape(each) for each in begin if len(each) == n)) for n in (2, 1))
+        found = [rf"(?:{letters})(?<![a-z0-9].{{{n}}})" for n, letters in parted if letters]
+        self._plain = re.compile(rf"(?:{'|'.join(found)})[a-z0-9]*", re.DOTALL) if found else None
 
     def find(self, text: str) -> list[tuple[int, int]]:
         """Start and end of each place, in order, none overlapping; no more than the first 50."""
@@ -274,19 +298,19 @@ class QuestionWords:
 
     def _tokens(self, text: str) -> Iterator[IndexToken]:
         """Those that are wanted; most words of a text are not, and cost little."""
-        seen = self._seen
-        for word in (_PLAIN_WORD if text.isascii() else _WORD).finditer(text):
-            known = seen.get(word[0])
+        if not text.isascii():
+            found = _WORD.finditer(text)
+        elif self._plain is None:
+            return
+        else:
+            found = self._plain.finditer(text.lower())
+        for word in found:
+            known = self._seen.get(word[0])
             if known is None:
-                known = seen[word[0]] = self._known(word[0])
+                every = _split(word[0])
+                known = self._seen[word[0]] = tuple(each for each in every if each.form in self._wanted)
             for start, end, form in known:
                 yield IndexToken(word.start() + start, word.start() + end, form)
-
-    def _known(self, word: str) -> tuple[IndexToken, ...]:
-        """The wanted tokens of a word; a stem begins as its word does, which leaves few to look at."""
-        if word.isascii() and self._begin.isdisjoint((word[:2].lower(), word[0].lower())):
-            return ()
-        return tuple(token for token in _split(word) if token.form in self._wanted)
 
 
 @lru_cache(KNOWN_FORMS)

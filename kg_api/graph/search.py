@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -74,8 +73,6 @@ class LaneHits:
     found: list[LaneHit]
     cut: bool
     """Whether there may be more behind them."""
-    seen: frozenset[str] = frozenset()
-    """Words that were watched and that one of them has at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +105,8 @@ class SpaceVectors:
     vectors: Mapping[str, NDArray[np.float32]]
     properties: Mapping[str, str]
     spaces: Mapping[str, str]
+    parents: bool = False
+    """Whether an ontology that is searched has chunks with parents."""
 
     def parameters(self) -> dict[str, Any]:
         return {
@@ -147,7 +146,7 @@ class NearestPassages:
 
     @property
     def lookup(self) -> Lookup:
-        return _exactly(self, self._first) if self._compares else _nearest(self, self._first)
+        return self._lookup(self._first, compares=self._compares)
 
     @property
     def _compares(self) -> bool:
@@ -160,37 +159,62 @@ class NearestPassages:
         takes_all = not self.filters.image and (self.exact or self.filters.sources.fits)
         return MAX_CHUNKS if takes_all else self.limit
 
-    def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
+    def hits(self, graph: Graph, found: Any) -> LaneHits:
         """Return what was found, and look further if that is of too few sources.
 
         If what fits is behind all that the index returns, each fitting vector is compared.
         """
         limit, compares = self._first, self._compares
         while True:
-            fitting = found if compares else self._fitting(graph, found)
-            hits = [to_lane_hit(row) for row in fitting] if self.each_chunk else _best_of_each(fitting)
-            if len(hits) >= self.wanted or len(found) < limit or (limit >= MAX_CHUNKS and compares):
-                return LaneHits(hits, cut=len(found) >= limit)
+            parents: dict[str, str] = dict(found["parents"])
+            every = [_to_passage(row, parents) for row in found["passages"]]
+            every.sort(key=lambda hit: (-hit.score, hit.source, hit.chunk.offset if hit.chunk else 0))
+            hits = self._fitting(graph, every) if self.filters.sources else every
+            if not self.each_chunk:
+                hits = _best_of_each(hits)
+            if len(hits) >= self.wanted or len(every) < limit or (limit >= MAX_CHUNKS and compares):
+                return LaneHits(hits, cut=len(every) >= limit)
             if limit < MAX_CHUNKS:
                 limit = min(MAX_CHUNKS, 4 * limit)
             elif self.filters.sources:
                 compares = True
             else:
                 return LaneHits(hits, cut=True)
-            (found,) = graph.look_up([_exactly(self, limit) if compares else _nearest(self, limit)])
+            (found,) = graph.look_up([self._lookup(limit, compares=compares)])
 
-    def _fitting(self, graph: Graph, found: Sequence[Row]) -> Sequence[Row]:
-        """Return what fits of the index's answer: each chunk by the first source it covers that fits."""
-        sources = self.filters.sources
-        if not sources.fits:
-            return [row for row in found if sources.image is None or row["image"] is sources.image]
-        kept = keep_fitting(graph, sources, (each for row in found for each in _covered(row)))
-        fitting = ((row, [each for each in _covered(row) if each in kept]) for row in found)
-        return [{**row, "source_id": own[0]} for row, own in fitting if own]
+    def _fitting(self, graph: Graph, hits: Sequence[LaneHit]) -> list[LaneHit]:
+        """Return what fits: each chunk by the first source it covers that fits."""
+        covered = [hit.chunk.covers if hit.chunk else (hit.source.source_id,) for hit in hits]
+        kept = keep_fitting(graph, self.filters.sources, chain.from_iterable(covered))
+        first = [next((each for each in sources if each in kept), None) for sources in covered]
+        return [
+            hit._replace(source=hit.source._replace(source_id=own))
+            for hit, own in zip(hits, first, strict=True)
+            if own is not None
+        ]
+
+    def _lookup(self, limit: int, *, compares: bool) -> Lookup:
+        space, within = self.space, self.filters
+        vector = Vector.from_numpy(self.vector)
+        given: Row = {"vector": vector, "limit": limit, "property": space.vector_property}
+        if compares:
+            return Lookup("search/exactly", {**given, **within.scope(), "space": space.key})
+        given["candidates"] = max(limit, self.candidates)
+        if within.document_ids is not None:
+            given["document_ids"] = list(within.document_ids)
+            return Lookup("search/by_vector_in_documents", given, space.key)
+        if within.ontologies is not None:
+            given["ontologies"] = list(within.ontologies)
+            return Lookup("search/by_vector_in_ontologies", given, space.key)
+        return Lookup("search/by_vector", given, space.key)
 
 
-def _covered(row: Row) -> list[str]:
-    return row["covers"] or [row["source_id"]]
+def _to_passage(row: Sequence[Any], parents: Mapping[str, str]) -> LaneHit:
+    source_id, ontology, document_id, similarity, chunk_id, offset, end_offset, covers = row
+    if chunk_id is None:
+        return LaneHit(FoundSource(source_id, ontology, document_id), similarity, similarity)
+    chunk = FoundChunk(chunk_id, offset, end_offset, tuple(covers), parents.get(chunk_id))
+    return LaneHit(FoundSource(covers[0], ontology, document_id), similarity, similarity, chunk)
 
 
 def by_vector(graph: Graph, nearest: NearestPassages) -> LaneHits:
@@ -210,28 +234,6 @@ def vectors_of(graph: Graph, hits: Sequence[Mapping[str, Any]]) -> dict[str, NDA
     return {row["identity"]: np.asarray(row["vector"].to_numpy(), dtype=np.float32) for row in rows}
 
 
-def _exactly(asked: NearestPassages, limit: int) -> Lookup:
-    given = {**_parameters(asked, limit), **asked.filters.scope(), "space": asked.space.key}
-    return Lookup("search/exactly", given)
-
-
-def _nearest(asked: NearestPassages, limit: int) -> Lookup:
-    given, slug = _parameters(asked, limit), asked.space.key
-    given["candidates"] = max(limit, asked.candidates)
-    if asked.filters.document_ids is not None:
-        ids = list(asked.filters.document_ids)
-        return Lookup("search/by_vector_in_documents", {**given, "document_ids": ids}, slug)
-    if asked.filters.ontologies is not None:
-        names = list(asked.filters.ontologies)
-        return Lookup("search/by_vector_in_ontologies", {**given, "ontologies": names}, slug)
-    return Lookup("search/by_vector", given, slug)
-
-
-def _parameters(asked: NearestPassages, limit: int) -> Row:
-    vector = Vector.from_numpy(asked.vector)
-    return {"vector": vector, "limit": limit, "property": asked.space.vector_property}
-
-
 def chunk_texts(graph: Graph, chunk_ids: Sequence[str]) -> dict[str, ChunkText]:
     """What some chunks say, by id; one that has gone meanwhile is missing."""
     rows = graph.search("chunks/texts", chunk_ids=list(dict.fromkeys(chunk_ids))) if chunk_ids else []
@@ -246,16 +248,17 @@ def _text(row: Row) -> ChunkText:
     return ChunkText(text, start, end, tuple(part["source_id"] for part in parts))
 
 
-def _best_of_each(rows: Sequence[Row]) -> list[LaneHit]:
+def _best_of_each(hits: Sequence[LaneHit]) -> list[LaneHit]:
     """The best chunk of each source, and of each parent."""
     best: dict[str, LaneHit] = {}
     parents: set[str] = set()
-    for row in rows:
-        if row["source_id"] in best or row["parent_id"] in parents:
+    for hit in hits:
+        parent = hit.chunk.parent_id if hit.chunk else None
+        if hit.source.source_id in best or parent in parents:
             continue
-        best[row["source_id"]] = to_lane_hit(row)
-        if row["parent_id"] is not None:
-            parents.add(row["parent_id"])
+        best[hit.source.source_id] = hit
+        if parent is not None:
+            parents.add(parent)
     return list(best.values())
 
 
@@ -287,10 +290,8 @@ SAID_ALIKE = 2
 """Sources that words find are looked at for each that is wanted, for those that say it in the same words."""
 NEAR_TEXTS = 20
 """So many texts are read for words that may be meant by one that none has."""
-PAIRS_WEIGHT = 0.5
-"""A source that has all pairs of neighbouring words counts so much more (ADR 51 has what others give)..."""
-FEW_PAIRS = 3
-"""... and twice so where they are few: in `who is on call` only `call` tells passages apart by itself."""
+PAIRS_WEIGHT = 1.0
+"""A source that has all pairs of neighbouring words of a short question counts so much more (ADR 51)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,74 +299,60 @@ class WordedPassages:
     """The sources that a full-text query (in Lucene syntax, filters included) finds.
 
     Their similarity to the question's vector comes along, so that a fused list can show a measure for all.
+    Conditions, and documents that are too many for the query itself, are applied to what is found, and more
+    is asked for until it is enough or all has been looked at.
     """
 
     query: str
     asked: SpaceVectors
     limit: int
     pairs: Sequence[str] = ()
-    """Words that stand beside each other in the question: sources that have them so count more."""
-    watched: Sequence[str] = ()
-    """Words, in lower case, of which it is told whether a source that is found has them."""
-
-    @property
-    def lookup(self) -> Lookup:
-        candidates = SAID_ALIKE * self.limit if self.pairs else self.limit
-        given: Row = {"query": self.query, "limit": self.limit, "candidates": candidates}
-        given |= {"watched": list(self.watched), **_alike(self.pairs)}
-        return Lookup("search/by_text", {**given, **self.asked.parameters()})
-
-    def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
-        del graph  # one look is all
-        hits = [
-            to_lane_hit(row, row["score"], without_vector=row["asked"] and row["similarity"] is None)
-            for row in found
-        ]
-        seen: list[list[str]] = [row["seen"] for row in found]
-        return LaneHits(hits, cut=len(hits) >= self.limit, seen=frozenset(chain.from_iterable(seen)))
-
-
-@dataclass(frozen=True, slots=True)
-class WordedAmong:
-    """The sources that a full-text query finds in documents, too many for the query itself, or by conditions.
-
-    What is found is filtered, and more is asked for until it is enough or all has been looked at.
-    """
-
-    query: str
-    asked: SpaceVectors
-    limit: int
-    document_ids: Sequence[str] | None
+    """Words that stand beside each other in a short question: sources that have them so count more."""
+    document_ids: Sequence[str] | None = None
     """None: all."""
-    pairs: Sequence[str] = ()
-    watched: Sequence[str] = ()
     sources: SourceFilter = field(default_factory=SourceFilter)
 
     @property
     def lookup(self) -> Lookup:
-        return self._lookup(FIRST_LOOK * self.limit)
+        return self._lookup(self._first)
 
-    def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
-        """What it found, and more where that is too few."""
-        candidates = FIRST_LOOK * self.limit
-        while len(found) - 1 < self.limit and found[0]["looked"] >= candidates:
+    @property
+    def _filters(self) -> bool:
+        return self.document_ids is not None or bool(self.sources)
+
+    @property
+    def _first(self) -> int:
+        return (FIRST_LOOK if self._filters else SAID_ALIKE if self.pairs else 1) * self.limit
+
+    def hits(self, graph: Graph, found: Any) -> LaneHits:
+        """What it found, and more where a filter left too few."""
+        candidates = self._first
+        while self._filters and len(found["passages"]) < self.limit and found["looked"] >= candidates:
             candidates *= FURTHER_LOOK
             (found,) = graph.look_up([self._lookup(candidates)])
-        worded = WordedPassages(self.query, self.asked, self.limit, self.pairs, self.watched)
-        return worded.hits(graph, found[1:])
+        chunks = {source_id: (near, part) for source_id, near, *part in found["chunks"]}
+        hits = list[LaneHit]()
+        for source_id, ontology, document_id, score, own, asked in found["passages"]:
+            near, chunk = own, None
+            if source_id in chunks:
+                near, (chunk_id, offset, end_offset, covers, parent) = chunks[source_id]
+                chunk = FoundChunk(chunk_id, offset, end_offset, tuple(covers), parent)
+            source = FoundSource(source_id, ontology, document_id)
+            hits.append(LaneHit(source, near, score, chunk, asked and near is None))
+        hits.sort(key=lambda hit: (-hit.score, hit.source))
+        return LaneHits(hits, cut=len(hits) >= self.limit)
 
     def _lookup(self, candidates: int) -> Lookup:
-        given: Row = {"query": self.query, "limit": self.limit, "candidates": candidates}
-        given["document_ids"] = None if self.document_ids is None else list(self.document_ids)
-        given |= {**self.sources.parameters(), "watched": list(self.watched)}
-        given |= {**_alike(self.pairs), **self.asked.parameters()}
-        return Lookup("search/by_text_in_documents", given)
-
-
-def _alike(pairs: Sequence[str]) -> Row:
-    few = max(1, len(pairs))
-    weight = PAIRS_WEIGHT * min(2, max(1, 2 * FEW_PAIRS / few))
-    return {"pairs": list(pairs), "weight": weight / few}
+        given: Row = {
+            "query": self.query,
+            "limit": self.limit,
+            "candidates": candidates,
+            "pairs": list(self.pairs),
+            "weight": PAIRS_WEIGHT / max(1, len(self.pairs)),
+            "document_ids": None if self.document_ids is None else list(self.document_ids),
+            "parents": self.asked.parents,
+        }
+        return Lookup("search/by_text", {**given, **self.sources.parameters(), **self.asked.parameters()})
 
 
 def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[LaneHit]:
@@ -375,10 +362,9 @@ def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[L
     return worded.hits(graph, found).found
 
 
-def known_words(graph: Graph, queries: Mapping[str, Sequence[str]]) -> frozenset[str]:
+def lookup_known_words(queries: Mapping[str, Sequence[str]]) -> Lookup:
     """Which words full text finds at all, each by queries for it alone."""
-    (found,) = graph.look_up([Lookup("search/known_words", {"queries": _one_by_one(queries)})])
-    return frozenset(str(each) for each in found)
+    return Lookup("search/known_words", {"queries": _one_by_one(queries)})
 
 
 def texts_near(graph: Graph, queries: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
@@ -649,8 +635,8 @@ REMEMBERED_SECONDS = 1.0
 class SharedReading(Generic[Result]):
     """Reads for all that ask meanwhile, and remembers it for a while. Thread-safe.
 
-    What a reading fails of is raised to all that wait, for the next one too: while the database is away each
-    would try it again for seconds, one after the other.
+    What a reading fails of is raised to all that wait: while the database is away each would try it again for
+    seconds, one after the other.
 
     Args:
         read: reads; it may know nothing of who asks.
@@ -662,16 +648,14 @@ class SharedReading(Generic[Result]):
         self._seconds = seconds
         self._last: tuple[float, Result] | None = None
         """When it began, and what it gave."""
-        self._lock = threading.Lock()
-        self._under_way: Future[Result] | None = None
-        self._next: Future[Result] | None = None
-        """Of those who cannot take what is under way, for it began before they asked."""
+        self._failed: tuple[float, BaseException] | None = None
+        """When it ended, and why."""
+        self._reading = threading.Lock()
 
     def remembered(self) -> Result | None:
         """What was read a moment ago; None where nothing was."""
-        if self._last is None or time.monotonic() - self._last[0] > self._seconds:
-            return None
-        return self._last[1]
+        last = self._last
+        return None if last is None or time.monotonic() - last[0] > self._seconds else last[1]
 
     def recent(self) -> Result:
         """What was read a moment ago, or is read now; raise what that fails of."""
@@ -684,36 +668,20 @@ class SharedReading(Generic[Result]):
         Args:
             anew: by a reading that begins after this call; else one that is under way will do.
         """
-        with self._lock:
-            before = self._under_way
-            joined = self._next if anew and before else before
-            if joined is None:
-                joined, mine = Future[Result](), True
-                if before is None:
-                    self._under_way = joined
-                else:
-                    self._next = joined
-            else:
-                mine = False
-        if mine and (before is None or before.exception() is None):
+        asked, before = time.monotonic(), self._last
+        with self._reading:
+            if self._failed is not None and self._failed[0] >= asked:
+                raise self._failed[1]
+            last = self._last
+            if last is not None and (last[0] >= asked if anew else last is not before):
+                return last[1]
             begun = time.monotonic()
             try:
-                result = self._read()
-            except BaseException as error:  # noqa: BLE001 - whoever waits for it gets it, this thread too
-                for each in self._end(failed=True):
-                    each.set_exception(error)
-            else:
-                self._last = begun, result
-                self._end(failed=False)
-                joined.set_result(result)
-        return joined.result()
-
-    def _end(self, *, failed: bool) -> list[Future[Result]]:
-        """Let the next one begin; after a failure none does, and those that it concerns are given."""
-        with self._lock:
-            concerned = [each for each in (self._under_way, self._next) if each is not None]
-            self._under_way, self._next = (None if failed else self._next), None
-        return concerned
+                self._last = begun, self._read()
+            except BaseException as error:
+                self._failed = time.monotonic(), error
+                raise
+            return self._last[1]
 
 
 # How many passages a vector index is asked about; remembered, so that a search costs no extra round trip.

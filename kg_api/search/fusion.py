@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-import numpy as np
-
 from kg_api.concepts.search import RRF_K
-from kg_api.graph.fulltext import terms
-from kg_api.graph.search import LaneHit
+from kg_api.graph.fulltext import question_terms, terms
 from kg_api.graph.spaces import Space
 from kg_api.graph.text_analysis import fold, forms_of, stop_words_of
 from kg_api.schemas.metadata import find_aliases
@@ -66,105 +63,61 @@ def fuse(
     Returns:
         By id, the best first; equal scores in the order of the ids, so that answers do not flicker.
     """
-    if len(lanes) == 1:
-        return dict(_join([_parts(lanes[0], weight=1, least=0)]))
-    match how:
-        case "rrf":
-            given = [_by_rank(lane, rrf_k) for lane in lanes]
-        case "weighted":
-            given = [_by_fixed_weight(lane, vector_weight) for lane in lanes]
-        case "adaptive":
-            given = [_by_shape(lane) for lane in lanes]
-    return dict(sorted(_join(given), key=lambda item: (-item[1].score, item[0])))
-
-
-Parts = dict[str, LaneContribution]
-
-
-def _join(given: Sequence[Parts]) -> Iterator[tuple[str, FusedScore]]:
-    for identity in dict.fromkeys(identity for parts in given for identity in parts):
-        own = tuple(parts[identity] for parts in given if identity in parts)
-        yield identity, FusedScore(math.fsum(part.contribution for part in own), own)
-
-
-def _parts(lane: LaneScores, *, weight: float, least: float) -> Parts:
-    """Weight times score, above the least that counts."""
-    ranks = {identity: rank for rank, identity in enumerate(lane.ranked, start=1)}
-    scores = {**lane.ranked, **{each: score for each, score in lane.further.items() if each not in ranks}}
-    return {
-        identity: LaneContribution(lane.name, ranks.get(identity), score, weight, weight * (score - least))
-        for identity, score in scores.items()
+    parts: dict[str, list[LaneContribution]] = {}
+    for lane in lanes:
+        best = list(lane.ranked.values())[:BEST]
+        weight, least, span = 1.0, 0.0, 1.0
+        if len(lanes) > 1 and how != "rrf":
+            if not best:
+                continue
+            if how == "adaptive":
+                weight, least = _weigh_by_shape(lane, best)
+            else:  # min-max normalisation
+                weight = 1 - vector_weight if lane.calibration is None else vector_weight
+                least, span = best[-1], best[0] - best[-1]
+        ranks = {identity: rank for rank, identity in enumerate(lane.ranked, start=1)}
+        of_ranks = len(lanes) > 1 and how == "rrf"
+        further = {} if of_ranks else {each: own for each, own in lane.further.items() if each not in ranks}
+        for identity, score in {**lane.ranked, **further}.items():
+            rank = ranks.get(identity)
+            if of_ranks:
+                contribution = 1 / (rrf_k + ranks[identity])
+            elif len(lanes) > 1 and how == "weighted":
+                place = min(max((score - least) / span, 0), 1) if span > 0 else float(score >= least)
+                contribution = weight * place
+            else:
+                contribution = weight * (score - least)
+            own = LaneContribution(lane.name, rank, score, weight, contribution)
+            parts.setdefault(identity, []).append(own)
+    fused = {
+        identity: FusedScore(math.fsum(part.contribution for part in own), tuple(own))
+        for identity, own in parts.items()
     }
+    return fused if len(lanes) == 1 else dict(sorted(fused.items(), key=lambda each: (-each[1][0], each[0])))
 
 
-def _by_rank(lane: LaneScores, k: int) -> Parts:
-    ranked = enumerate(lane.ranked.items(), start=1)
-    return {
-        identity: LaneContribution(lane.name, rank, score, 1, 1 / (k + rank))
-        for rank, (identity, score) in ranked
-    }
+def _weigh_by_shape(lane: LaneScores, best: Sequence[float]) -> tuple[float, float]:
+    """Return the weight of a lane, which is as much as its best hits stand out, and the least that counts.
 
-
-def _by_fixed_weight(lane: LaneScores, vector_weight: float) -> Parts:
-    """Scores from 0 to 1 over the lane's best, times a share: min-max normalisation."""
-    best = _best(lane)
-    if not best:
-        return {}
-    span = best[0] - best[-1]
-    share = 1 - vector_weight if lane.calibration is None else vector_weight
-    given = _parts(lane, weight=share, least=best[-1]).items()
-    return {
-        identity: part._replace(contribution=share * _place(part.score, best[-1], span))
-        for identity, part in given
-    }
-
-
-def _place(score: float, least: float, span: float) -> float:
-    """Where a score lies between the least and the best, from 0 to 1."""
-    return min(max((score - least) / span, 0), 1) if span > 0 else float(score >= least)
-
-
-def _by_shape(lane: LaneScores) -> Parts:
-    """A lane weighs as much as its best hits stand out from the rest of what it found."""
-    best = _best(lane)
-    if not best:
-        return {}
-    return (
-        _words_by_shape(lane, best)
-        if lane.calibration is None
-        else _vectors_by_shape(lane, best, lane.calibration)
-    )
-
-
-def _vectors_by_shape(lane: LaneScores, best: Sequence[float], calibration: SimilarityCalibration) -> Parts:
-    """Weight = how far the best stands above the mean, in units of what the model's gap makes of it.
-
-    A model asked in a language that it never learned finds everything equally near: the distance is small,
-    and its square, which is what the best hit gets, is smaller still.
+    Vectors: how far the best stands above the mean, in units of what the model's gap makes of it. A model
+    asked in a language that it never learned finds everything equally near: the distance is small, and its
+    square, which is what the best hit gets, is smaller still.
+    Words: in units of the lane's mean, divided by the root of how far the best one stands above it. What few
+    words found stands out: where fewer than 50 were found the rest count as 0. Many common words give
+    everything about the same score, and so little weight.
     """
-    known = calibration if calibration.gap >= MIN_GAP else USUAL
-    shape = [*best, *[min(known.unrelated, best[-1])] * (FEW - len(best))]
-    weight = max(0.0, best[0] - float(np.mean(shape))) / (FULL_GAP * known.gap) ** 2
-    span = best[0] - shape[-1]
-    return _parts(lane, weight=min(weight, MAX_ADDED / span) if span > 0 else 0, least=shape[-1])
-
-
-def _words_by_shape(lane: LaneScores, best: Sequence[float]) -> Parts:
-    """Scores in units of the lane's mean, divided by the root of how far the best one stands above it.
-
-    What few words found stands out: where fewer than 50 were found the rest count as 0. Many common words
-    give everything about the same score, and so little weight.
-    """
+    if lane.calibration is not None:
+        known = lane.calibration if lane.calibration.gap >= MIN_GAP else USUAL
+        shape = [*best, *[min(known.unrelated, best[-1])] * (FEW - len(best))]
+        weight = max(0.0, best[0] - math.fsum(shape) / len(shape)) / (FULL_GAP * known.gap) ** 2
+        span = best[0] - shape[-1]
+        return (min(weight, MAX_ADDED / span) if span > 0 else 0.0), shape[-1]
     mean = math.fsum(best) / BEST
     if mean <= 0:
-        return {}
+        return 0.0, 0.0
     excess = max((best[0] - mean) / mean, 1e-9)
     least = best[-1] * (len(best) - 1) / (BEST - 1)  # the fewer were found, the more it says to be among them
-    return _parts(lane, weight=1 / (mean * math.sqrt(excess)), least=least)
-
-
-def _best(lane: LaneScores) -> list[float]:
-    return list(lane.ranked.values())[:BEST]
+    return 1 / (mean * math.sqrt(excess)), least
 
 
 # Whether anything that was found is near the question, by what its model's cosines mean. Pure.
@@ -174,20 +127,10 @@ FEW_WORDS = 3
 MAX_TOLD = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
-    """Where near begins, between the cosine of unrelated texts (0) and of related ones (1)."""
-
-    question: float
-    few_words: float
-
-
-USUAL_SHARES: Final = Shares(0.8, 0.8)
-SHARES: Final[Mapping[str, Shares]] = {
-    "bge-small-en-v1.5": Shares(0.85, 0.9),
-    "all-MiniLM-L6-v2": Shares(0.75, 0.65),
-}
-"""By model, as measured: `python -m benchmarks.nothing_near` (ADR 56)."""
+USUAL_SHARES: Final = (0.8, 0.8)
+SHARES: Final = {"bge-small-en-v1.5": (0.85, 0.9), "all-MiniLM-L6-v2": (0.75, 0.65)}
+"""Where near begins, between the cosine of unrelated texts (0) and of related ones (1): for questions, and
+for those of few words. By model, as measured: `python -m benchmarks.nothing_near` (ADR 56)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,60 +145,60 @@ class Nearness:
 UNKNOWN: Final = Nearness()
 
 
-@dataclass(frozen=True, slots=True)
-class _Nearest:
-    """The nearest passage of one space."""
-
-    similarity: float
-    floor: float
-
-    @property
-    def near(self) -> bool:
-        return self.similarity >= self.floor
-
-
-def nearness(plan: SearchPlan, candidates: Candidates, shown: Iterable[DescribedPlace]) -> Nearness:
+def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[DescribedPlace]) -> Nearness:
     """Judge by the nearest passage of each space that was searched, and by the words of what is shown.
 
     Nobody can say without vectors, by a model that was not calibrated or hardly tells texts apart, or where
     hypothetical answers were searched by: they are nearer to passages than any question is. Nor where the
     best hit is a picture that was found by what it shows: how near is near was not measured there.
     """
-    shown = list(shown)
     words = content_words(plan.text)
     if not plan.usable or plan.concepts_alone or any(each.hypothetical for each in plan.vectors):
         return UNKNOWN
-    found = [_nearest(space, plan, candidates, words) for space in plan.scope.models]
-    measured = [each for each in found if each is not None]
-    if any(each.near for each in measured) or (measured and has_all(shown, words)):
+    measured: list[tuple[float, float]] = []
+    for space in plan.scope.models:
+        lane = candidates.lanes.get(f"{VECTOR}{space.slug}", ()) if space.slug in plan.usable else ()
+        nearest = max((hit.similarity for hit in lane if hit.similarity is not None), default=None)
+        floor = floor_of(space, len(words))
+        if nearest is not None and floor is not None:
+            measured.append((nearest, floor))
+    if any(nearest >= floor for nearest, floor in measured) or (measured and has_all(shown, words)):
         return Nearness(near=True)
-    if len(measured) < len(found) or plan.page.given:  # a page before may have a passage with all words
+    # A page before may have a passage with all words
+    if len(measured) < len(plan.scope.models) or plan.page.given:
         return UNKNOWN
-    if shown and shown[0].source_id in _seen(candidates):
+    seen = (lane for name, lane in candidates.lanes.items() if name.startswith(PICTURES))
+    if shown and any(hit.source.source_id == shown[0].source_id for lane in seen for hit in lane):
         return UNKNOWN
-    return Nearness(near=False, note=_describe(plan, measured))
+    nearest, floor = max(measured, key=lambda each: each[0] - each[1])
+    asked = f" {plan.text[:MAX_TOLD]!r}" if plan.text else " the vector"
+    blind = " in its words; what pictures show is not judged" if plan.pictured else ""
+    digits = 2 if f"{nearest:.2f}" != f"{floor:.2f}" else 4
+    note = (
+        f"nothing is near{asked}{blind}: the nearest passage has a similarity of {nearest:.{digits}f}, and "
+        f"near begins at {floor:.{digits}f}; what was found is only the nearest there is"
+    )
+    return Nearness(near=False, note=note)
 
 
 def content_words(text: str) -> frozenset[str]:
     """The words of a question that are no stop words, in lower case; all of them where there is no other."""
-    words = frozenset(word.casefold() for word in terms(text))
+    words = frozenset(word.casefold() for word in question_terms(text))
     return words - stop_words_of(words) or words
 
 
 def has_all(shown: Iterable[DescribedPlace], words: frozenset[str]) -> bool:
     """Whether one passage, with its headings, title, and aliases, has all of some words, in whatever form."""
-    texts = (
-        " ".join([place.full_text, *place.heading, place.title or "", *find_aliases(place.metadata)])
-        for place in shown
-    )
     wanted = [forms_of(word) for word in words]
-    return bool(words) and any(_has_each(text, wanted) for text in texts)
-
-
-def _has_each(text: str, wanted: Sequence[frozenset[str]]) -> bool:
     begin = {form[:2] for forms in wanted for form in forms}
-    there = frozenset[str]().union(*(forms_of(word) for word in terms(text) if fold(word)[:2] in begin))
-    return all(there & forms for forms in wanted)
+    for place in shown if words else ():
+        said = terms(
+            " ".join([place.full_text, *place.heading, place.title or "", *find_aliases(place.metadata)])
+        )
+        there = frozenset[str]().union(*(forms_of(word) for word in said if fold(word)[:2] in begin))
+        if all(there & forms for forms in wanted):
+            return True
+    return False
 
 
 def floor_of(space: Space, words: int) -> float | None:
@@ -263,36 +206,8 @@ def floor_of(space: Space, words: int) -> float | None:
     calibration = space.calibration
     if calibration is None or calibration.gap < MIN_GAP:
         return None
-    shares = SHARES.get(space.identity.model, USUAL_SHARES)
-    share = shares.few_words if 0 < words <= FEW_WORDS else shares.question
-    return calibration.toward_related(share)
-
-
-def _nearest(
-    space: Space, plan: SearchPlan, candidates: Candidates, words: frozenset[str]
-) -> _Nearest | None:
-    floor = floor_of(space, len(words))
-    lane = candidates.lanes.get(f"{VECTOR}{space.slug}", ()) if space.slug in plan.usable else ()
-    similarities = [each.similarity for each in lane if each.similarity is not None]
-    return _Nearest(max(similarities), floor) if similarities and floor is not None else None
-
-
-def _seen(candidates: Candidates) -> set[str]:
-    """Ids of pictures that were found by what they show."""
-    lanes = (lane for name, lane in candidates.lanes.items() if name.startswith(PICTURES))
-    return {each.source.source_id for lane in lanes for each in lane}
-
-
-def _describe(plan: SearchPlan, measured: Iterable[_Nearest]) -> str:
-    best = max(measured, key=lambda each: each.similarity - each.floor)
-    asked = f" {plan.text[:MAX_TOLD]!r}" if plan.text else " the vector"
-    seen = " in its words; what pictures show is not judged" if plan.pictured else ""
-    digits = 2 if f"{best.similarity:.2f}" != f"{best.floor:.2f}" else 4
-    return (
-        f"nothing is near{asked}{seen}: the nearest passage has a similarity of "
-        f"{best.similarity:.{digits}f}, and near begins at {best.floor:.{digits}f}; "
-        "what was found is only the nearest there is"
-    )
+    question, few_words = SHARES.get(space.identity.model, USUAL_SHARES)
+    return calibration.toward_related(few_words if 0 < words <= FEW_WORDS else question)
 
 
 # Leaving out what is not similar enough, before the best are taken: so no answer gets shorter. Pure.
@@ -305,7 +220,6 @@ def filter_of(plan: SearchPlan) -> BoundFilter:
 
 
 def left_out(ranking: Ranking) -> LeftOut:
-    """What is said of those that were not similar enough."""
     measured = [similarity for hit in ranking.lost if (similarity := hit.found.similarity) is not None]
     return LeftOut(
         below_similarity=len(measured),
@@ -353,17 +267,20 @@ class BoundFilter:
     def may_hide(self, candidates: Candidates, spaces: Iterable[str]) -> bool:
         """Whether deeper lanes may hold more that is similar enough.
 
-        They do not where a lane of vectors reaches below the least similarity: it is ordered by that.
+        They do not where a lane of vectors reaches below the least similarity: it is ordered by that. Nor
+        where it was asked and is empty: nothing has a vector yet.
         """
-        return any(self._may_hide(slug, candidates.lanes.get(f"{VECTOR}{slug}")) for slug in spaces)
-
-    def _may_hide(self, slug: str, lane: Sequence[LaneHit] | None) -> bool:
-        least = self.similar.least.get(slug)
-        if least is None:
-            return True
-        if slug in self.blind:
-            return self.similar.keep_unmeasured
-        if not lane:
-            return lane is None  # an empty one was asked: nothing has a vector yet
-        furthest = lane[-1].similarity
-        return furthest is None or furthest >= least
+        for slug in spaces:
+            least, lane = self.similar.least.get(slug), candidates.lanes.get(f"{VECTOR}{slug}")
+            if least is None:
+                return True
+            if slug in self.blind:
+                hides = self.similar.keep_unmeasured
+            elif lane:
+                furthest = lane[-1].similarity
+                hides = furthest is None or furthest >= least
+            else:
+                hides = lane is None
+            if hides:
+                return True
+        return False

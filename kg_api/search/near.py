@@ -15,7 +15,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.filters import SourceFilter
 from kg_api.graph.fulltext import MAX_TERMS, SCOPES_A_QUERY, lucene_queries, terms
 from kg_api.graph.jobs import Progress
-from kg_api.graph.search import ChunkText, Filters, LaneHit, SpaceVectors, WordedAmong, by_text, chunk_texts
+from kg_api.graph.search import ChunkText, Filters, LaneHit, SpaceVectors, WordedPassages, chunk_texts
 from kg_api.graph.similar import NearSource, VectorPart, places_of
 from kg_api.graph.spaces import Space
 from kg_api.schemas.base import scope_of_document
@@ -376,19 +376,12 @@ def sharing_words(
     if besides is not None:
         queries = [f"{query} -scope:{scope_of_document(besides)}" for query in queries]
     among = documents if behind else None
-    every = chain.from_iterable(_by_text(graph, query, limit, among, within.sources) for query in queries)
+    worded = [WordedPassages(each, NO_VECTORS, limit, (), among, within.sources) for each in queries]
+    rows = graph.look_up([each.lookup for each in worded])
+    found = (each.hits(graph, row).found for each, row in zip(worded, rows, strict=True))
+    every = chain.from_iterable(found)
     best = sorted(every, key=lambda each: (-each.score, each.source.source_id))[:limit]
     return [each for each in best if each.source.source_id != own.source_id]
-
-
-def _by_text(
-    graph: Graph, query: str, limit: int, documents: Sequence[str] | None, sources: SourceFilter
-) -> Sequence[LaneHit]:
-    if documents is None and not sources:
-        return by_text(graph, query, NO_VECTORS, limit)
-    among = WordedAmong(query, NO_VECTORS, limit, documents, sources=sources)
-    (found,) = graph.look_up([among.lookup])
-    return among.hits(graph, found).found
 
 
 def _groups(own: Place, found: Sequence[Scored], *, together: bool) -> list[SimilarSource]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
@@ -13,12 +13,20 @@ from dataclasses import dataclass, field, replace
 from kg_api.errors import InvalidInput
 from kg_api.graph.client import Graph
 from kg_api.graph.filters import RememberedFilters
-from kg_api.graph.fulltext import MAX_TERMS, fuzzy_queries, lucene_queries, synonyms_in, terms, word_pairs
+from kg_api.graph.fulltext import (
+    MAX_TERMS,
+    fuzzy_queries,
+    lucene_queries,
+    question_terms,
+    synonyms_in,
+    word_pairs,
+)
 from kg_api.graph.search import CROWDED, MAX_CHUNKS, TEXT_INDEX, Filters, SpaceVectors
 from kg_api.graph.similar import count_sources
 from kg_api.graph.spaces import Space
 from kg_api.graph.text_analysis import (
     ENGLISH,
+    OMITTED,
     Variant,
     find_variants,
     fuzzy_clauses,
@@ -126,6 +134,14 @@ class Wording:
     """The token of the documents whose alias it is."""
     respelt: tuple[Respelling, ...] = ()
     """What takes the place of words that no text has."""
+    pairs: Sequence[str] = ()
+    """Words that stand beside each other in it, in lower case."""
+
+    @property
+    def compared_pairs(self) -> Sequence[str]:
+        """Pairs that only the texts tell, for the index leaves out a word: of short questions."""
+        short = len(self.pairs) <= FEW_PAIRS
+        return self.pairs if short and not OMITTED.isdisjoint(" ".join(self.pairs).split()) else ()
 
     @property
     def watched(self) -> list[str]:
@@ -154,6 +170,7 @@ class Wording:
             stems=stems,
             variants=self.variants,
             name=self.name,
+            phrases=[pair for pair in self.pairs if OMITTED.isdisjoint(pair.split())],
         )
 
     def queries_for(self, word: str) -> list[str]:
@@ -165,6 +182,10 @@ class Wording:
 
     def _may_be_misspelt(self, word: str) -> bool:
         return may_be_misspelt(word) and word not in self.light and word not in ENGLISH
+
+
+FEW_PAIRS = 3
+"""In `who is on call` only `call` tells passages apart by itself."""
 
 
 # What is asked where.
@@ -186,8 +207,6 @@ class SearchPlan:
     """In Lucene syntax; several when the filters name very many documents."""
     words_among: Sequence[str] | None = None
     """Documents that what words find is filtered by, where they are too many for the queries themselves."""
-    word_pairs: Sequence[str] = ()
-    """Words that stand beside each other in the question."""
     wording: Wording = field(default_factory=Wording)
     """Where `full_text` comes from."""
     words: int = 0
@@ -269,6 +288,7 @@ class SearchPlan:
             vectors={space.key: known[space.slug] for space in spaces if space.slug in known},
             properties={space.key: space.vector_property for space in spaces},
             spaces=self.scope.elsewhere,
+            parents=self.known.has_parents(self.scope.names),
         )
 
     def worded(self, wording: Wording) -> SearchPlan:
@@ -298,7 +318,29 @@ def describe_degradations(plan: SearchPlan) -> list[Degradation]:
     """What will be left out or done another way."""
     if plan.concepts_alone:
         return describe_concept_degradations(plan.scope, plan.vectors)
-    return [*plan.scope.unknown, *_embedding(plan), *_pictures(plan), *_text(plan), *_spaces(plan)]
+    pictures = (each.degradation for each in plan.pictures)
+    told = [*plan.scope.unknown, *_embedding(plan), *(each for each in pictures if each is not None)]
+    state = plan.populating.get(TEXT_INDEX)
+    if state is not None and plan.request.mode != "vector":
+        effect = f"the full-text index is {state}: searched by vector only"
+        told.append(Degradation(part="text_index", effect=effect))
+    elif plan.asks_text and plan.words > MAX_TERMS:
+        used = f"the first {MAX_TERMS} words were used, {plan.words - MAX_TERMS} were left out"
+        told.append(Degradation(part="query", effect=f"full text: {used}"))
+    elif plan.asks_text and not plan.words:
+        effect = "full text: there is no word in the query to look for"
+        told.append(Degradation(part="query", effect=effect))
+    if left_out := plan.scope.left_out:
+        names = ", ".join(left_out[:MAX_TOLD]) + (" and more" if len(left_out) > MAX_TOLD else "")
+        effect = f"query_vector is of one space; ontologies of other spaces were not searched by it: {names}"
+        told.append(Degradation(part="vectors", effect=effect))
+    if len(plan.usable) > 1 and plan.request.min_similarity is not None:
+        effect = (
+            f"min_similarity was applied in {len(plan.usable)} spaces alike, though the same number means "
+            "different things to different models"
+        )
+        told.append(Degradation(part="vectors", effect=effect))
+    return told
 
 
 def describe_concept_degradations(scope: Scope, vectors: Sequence[QueryVector]) -> list[Degradation]:
@@ -309,9 +351,27 @@ def describe_concept_degradations(scope: Scope, vectors: Sequence[QueryVector]) 
 
 
 def _embedding(plan: SearchPlan) -> Iterator[Degradation]:
+    alone = len(plan.vectors) == 1
     for at, vector in enumerate(plan.vectors):
+        slug = vector.space.slug
         if vector.fault is not None:
-            yield Degradation(part="embedding", effect=_without_vector(plan, vector))
+            # What becomes of a least similarity without a vector ends the sentence
+            unmeasured = ""
+            if slug in plan.similar.least and not plan.similar.keep_unmeasured:
+                unmeasured = (
+                    ", and what that found was left out, for min_similarity cannot be applied without a "
+                    "vector; try again later, or leave min_similarity out"
+                )
+            elif slug in plan.similar.least:
+                asked_for = plan.request.min_similarity is not None
+                which = "min_similarity was not" if asked_for else "no least similarity was"
+                unmeasured = f", and {which} applied"
+            where = "" if alone else f" in the space {slug!r}"
+            searched = "searched" if alone else "its ontologies were searched"
+            effect = (
+                f"the question could not be embedded{where} ({vector.fault}): {searched} by full text only"
+            )
+            yield Degradation(part="embedding", effect=f"{effect}{unmeasured}")
             continue
         if vector.waiting:
             states = (f"the vector index {name} is {plan.populating[name]}" for name in vector.waiting)
@@ -321,61 +381,9 @@ def _embedding(plan: SearchPlan) -> Iterator[Degradation]:
             effect = f"no hypothetical answers ({plan.hyde_fault}): searched by the question alone"
             yield Degradation(part="hyde", effect=effect)
         if vector.hyde_fault is not None:
-            where = f"in the space {vector.space.slug!r} ({vector.hyde_fault})"
+            where = f"in the space {slug!r} ({vector.hyde_fault})"
             effect = f"the hypothetical answers could not be embedded {where}: searched by the question alone"
             yield Degradation(part="hyde", effect=effect)
-
-
-def _pictures(plan: SearchPlan) -> Iterator[Degradation]:
-    told = (each.degradation for each in plan.pictures)
-    yield from (each for each in told if each is not None)
-
-
-def _without_vector(plan: SearchPlan, vector: QueryVector) -> str:
-    alone = len(plan.vectors) == 1
-    where = "" if alone else f" in the space {vector.space.slug!r}"
-    searched = "searched" if alone else "its ontologies were searched"
-    searched += f" by full text only{_describe_unmeasured(plan, vector.space.slug)}"
-    return f"the question could not be embedded{where} ({vector.fault}): {searched}"
-
-
-def _describe_unmeasured(plan: SearchPlan, slug: str) -> str:
-    """What becomes of a least similarity without a vector, as the end of a sentence."""
-    if slug not in plan.similar.least:
-        return ""
-    if not plan.similar.keep_unmeasured:
-        return (
-            ", and what that found was left out, for min_similarity cannot be applied without a vector; "
-            "try again later, or leave min_similarity out"
-        )
-    asked_for = plan.request.min_similarity is not None
-    return f", and {'min_similarity was not' if asked_for else 'no least similarity was'} applied"
-
-
-def _text(plan: SearchPlan) -> Iterator[Degradation]:
-    state = plan.populating.get(TEXT_INDEX)
-    if state is not None and plan.request.mode != "vector":
-        effect = f"the full-text index is {state}: searched by vector only"
-        yield Degradation(part="text_index", effect=effect)
-    elif plan.asks_text and plan.words > MAX_TERMS:
-        used = f"the first {MAX_TERMS} words were used, {plan.words - MAX_TERMS} were left out"
-        yield Degradation(part="query", effect=f"full text: {used}")
-    elif plan.asks_text and not plan.words:
-        yield Degradation(part="query", effect="full text: there is no word in the query to look for")
-
-
-def _spaces(plan: SearchPlan) -> Iterator[Degradation]:
-    left_out, lanes = plan.scope.left_out, len(plan.usable)
-    if left_out:
-        names = ", ".join(left_out[:MAX_TOLD]) + (" and more" if len(left_out) > MAX_TOLD else "")
-        effect = f"query_vector is of one space; ontologies of other spaces were not searched by it: {names}"
-        yield Degradation(part="vectors", effect=effect)
-    if lanes > 1 and plan.request.min_similarity is not None:
-        effect = (
-            f"min_similarity was applied in {lanes} spaces alike, though the same number means "
-            "different things to different models"
-        )
-        yield Degradation(part="vectors", effect=effect)
 
 
 # Planning: request -> where to look, and the question embedded once for each model.
@@ -446,36 +454,43 @@ class SearchPlanner:
             Conflict: the query vector is of a space that is not searched.
         """
         page = read_page(request, concepts_alone=concepts_alone)
-        known, watch = self._known(request), Stopwatch()
-        known.require_known(request.ontologies)
-        words = terms(request.query_text or "")
+        text, names, watch = request.query_text or "", request.ontologies, Stopwatch()
+        fresh = request.documents is not None or bool(request.where)
+        new_too = request.follows_concepts and names is None  # concepts are named in ontologies
+        known = self._plans.known(names or (), fresh=fresh, new_too=new_too)
+        known.require_known(names)
         with watch.stage("filter") if request.documents or request.where else nullcontext():
-            chosen = choose(self._graph, self._remembered, request, known.there(request.ontologies))
-        of_kinds = chosen.filters.sources.of_kinds(request.kinds)
-        filters = replace(chosen.filters, sources=of_kinds)
+            chosen = choose(self._graph, self._remembered, request, known.there(names))
+        filters = replace(chosen.filters, sources=chosen.filters.sources.of_kinds(request.kinds))
         scope = scope_of(request, filters, known, chosen.notes, chosen.matching)
         require_space(request, scope.slugs)
-        self._require_few(request, known, filters)
-        populating = self._populating(request, scope)
+        if request.exact and (request.documents is None or request.where):
+            self._require_few(names or list(known.embedding_states), filters)
+        indexes = () if request.exact else (each.space.index_name for each in scope.spaces)
+        populating = self._indexes.populating(TEXT_INDEX, *indexes)
         with watch.stage("hyde") if request.hyde else nullcontext():
             hypothetical, hyde_fault = self._hyde.generate(request)
-        pictures = [] if concepts_alone else self._pictures.spaces(request, known, scope, filters)
+        pictured = [] if concepts_alone else self._pictures.spaces(request, known, scope, filters)
         with watch.stage("embed"):
-            seeing = self._see(request.query_text or "", pictures)
+            # Beside all else; a search without pictures waits for no thread
+            see = self._pictures.embed
+            seeing = self._pool.submit(copy_context().run, see, text, pictured) if pictured else None
             vectors = self._vectors(request, scope, populating, hypothetical)
-        synonyms = synonyms_in(request.query_text or "", known.synonyms_of(filters.ontologies))
-        languages = known.languages_of(filters.ontologies)
-        light = stop_words_of(words, languages)
+        words, languages = question_terms(text), known.languages_of(filters.ontologies)
         wording = Wording(
             words,
-            light,
+            stop_words_of(words, languages),
             filters.ontologies,
             chosen.in_queries,
-            synonyms,
+            synonyms_in(text, known.synonyms_of(filters.ontologies)),
             languages,
-            variants=find_variants(request.query_text or ""),
-            name=scope_of_alias(request.query_text or ""),
+            variants=find_variants(text),
+            name=scope_of_alias(text),
+            pairs=word_pairs(text),
         )
+        if similar is None:
+            least, spaces = request.min_similarity, {*scope.answering.values(), scope.new}
+            similar = SimilarityFilter({} if least is None else dict.fromkeys(spaces, least))
         plan = SearchPlan(
             request=request,
             known=known,
@@ -484,14 +499,13 @@ class SearchPlanner:
             full_text=wording.queries,
             wording=wording,
             words_among=chosen.behind_queries,
-            word_pairs=word_pairs(request.query_text or ""),
             words=len(words),
             depth=max(LANE_DEPTH, 3 * request.limit),
             vectors=vectors,
             pictures=seeing.result() if seeing else (),
             hyde_fault=hyde_fault,
             populating=populating,
-            similar=similar or _similar(request, scope),
+            similar=similar,
             page=page,
             concepts_alone=concepts_alone,
             watch=watch,
@@ -499,34 +513,14 @@ class SearchPlanner:
         plan.notes.record("plan", describe_degradations(plan))
         return plan
 
-    def _see(
-        self, text: str, spaces: Sequence[tuple[Space, list[str]]]
-    ) -> Future[list[PictureVector]] | None:
-        """Embed a question for pictures, beside all else; a search without any waits for no thread."""
-        if not spaces:
-            return None
-        return self._pool.submit(copy_context().run, self._pictures.embed, text, spaces)
-
-    def _known(self, request: SourceSearch) -> OntologySnapshot:
-        named = request.documents is not None or bool(request.where)
-        new_too = request.follows_concepts and request.ontologies is None  # concepts are named in ontologies
-        return self._plans.known(request.ontologies or (), fresh=named, new_too=new_too)
-
-    def _require_few(self, request: SourceSearch, known: OntologySnapshot, filters: Filters) -> None:
+    def _require_few(self, names: Sequence[str], filters: Filters) -> None:
         """Raise InvalidInput where comparing every vector would take too long."""
-        if not request.exact or (request.documents is not None and not request.where):
-            return
-        names = request.ontologies or list(known.embedding_states)
         sources = count_sources(self._graph, names, filters.document_ids, filters.sources)
         if sources > MAX_EXACT:
             raise InvalidInput(
                 f"exact compares every vector, and {sources:,} sources are more than {MAX_EXACT:,}: name "
                 "fewer ontologies, or documents, or leave it out"
             )
-
-    def _populating(self, request: SourceSearch, scope: Scope) -> dict[str, str]:
-        names = () if request.exact else (each.space.index_name for each in scope.spaces)
-        return self._indexes.populating(TEXT_INDEX, *names)
 
     def _vectors(
         self, request: SourceSearch, scope: Scope, populating: dict[str, str], hypothetical: list[str]
@@ -542,9 +536,3 @@ class SearchPlanner:
             return [one(models[0])]
         waiting = [self._pool.submit(copy_context().run, one, each) for each in models]
         return [each.result() for each in waiting]
-
-
-def _similar(request: SourceSearch, scope: Scope) -> SimilarityFilter:
-    least = request.min_similarity
-    spaces = {*scope.answering.values(), scope.new}
-    return SimilarityFilter({} if least is None else dict.fromkeys(spaces, least))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 
 from kg_api.errors import InvalidInput, NotFound
@@ -12,7 +11,6 @@ from kg_api.graph.fulltext import QuestionWords
 from kg_api.graph.library import find_source, find_summary, neighbours, paragraphs
 from kg_api.graph.names import first_source, is_whole_id, names_place
 from kg_api.graph.search import TEXT_INDEX, chunk_texts, concepts_of
-from kg_api.schemas.documents import DocumentSummary
 from kg_api.schemas.search import (
     CarriedConcept,
     ContextWindow,
@@ -47,89 +45,12 @@ from kg_api.search.retrieve import (
 from kg_api.spaces.registry import ModelTokenCounter, SpaceRegistry, token_counter
 from kg_api.spaces.snapshot import Snapshots
 
-# Reading a document from a place on.
-
-AT_ONCE = 200
-"""Paragraphs that are read for one answer, at most."""
-
-
-class ParagraphReader:
-    """Gives a document's paragraphs in order, as many as a budget of tokens allows."""
-
-    def __init__(self, graph: Graph, spaces: SpaceRegistry, plans: Snapshots) -> None:
-        self._graph = graph
-        self._spaces = spaces
-        self._plans = plans
-
-    def read(
-        self, called: str, ontology: str | None, start: int | None, token_budget: int
-    ) -> DocumentReading:
-        """Read a document from a paragraph on.
-
-        Args:
-            called: what the document is called by; a source is read from in its document.
-            ontology: which it is in; None: any.
-            start: the paragraph to begin with, from 0; None: the source that is called, or the beginning.
-            token_budget: how many tokens the paragraphs may have; the first one is given whatever it has.
-
-        Raises:
-            NotFound: there is no such document; the message names the nearest.
-            Conflict: several are called so.
-            InvalidInput: the document has no such paragraph.
-        """
-        document, place = self._find(called, ontology)
-        first = place if start is None else start
-        if first and first >= document.sources:
-            raise InvalidInput(f"start: {document.document!r} has {document.sources} paragraphs, from 0 on")
-        known = self._plans.known([document.ontology])
-        counter = token_counter(self._spaces.of(known.space_of(document.ontology)))
-        found = paragraphs(self._graph, document.document_id, first, first + AT_ONCE - 1)
-        kept, tokens = _within(found, counter, token_budget)
-        end = first + len(kept)
-        left = max(document.sources - end, 0)
-        return DocumentReading(
-            document=document,
-            start=first,
-            sources=kept,
-            tokens=tokens,
-            next=end if left and kept else None,
-            left=left,
-            degraded=[Degradation(part="windows", effect=counter.problem)] if counter.problem else [],
-        )
-
-    def _find(self, called: str, ontology: str | None) -> tuple[DocumentSummary, int]:
-        """The document, and the paragraph of it that is called, which is the first where none is."""
-        try:
-            return find_summary(self._graph, called, ontology), 0
-        except NotFound as unknown:
-            try:
-                source = find_source(self._graph, called if ontology is None else f"{ontology}/{called}")
-            except NotFound as error:
-                raise error if "#" in called else unknown from None
-            return find_summary(self._graph, source.document_id), source.paragraph
-
-
-def _within(found: Sequence[Place], counter: ModelTokenCounter, budget: int) -> tuple[list[Place], int]:
-    """The first paragraphs that have room, and their tokens."""
-    kept: list[Place] = []
-    spent = 0
-    for place, tokens in _counted(found, counter):
-        if kept and spent + tokens > budget:
-            break
-        kept.append(place)
-        spent += tokens
-    return kept, spent
-
-
-def _counted(found: Sequence[Place], counter: ModelTokenCounter) -> Iterator[tuple[Place, int]]:
-    for place in found:
-        yield place, counter([place.full_text])[0]
-
-
 # What to read of the hits: their neighbours, merged where they touch, within a budget of tokens. Pure.
 
 TokensOf = Callable[[Sequence[str]], Sequence[int]]
 """How many tokens each of some texts has."""
+Room = tuple[int, list[Place], int, Sequence[str]]
+"""The rank of a hit, its neighbours without a gap, where among them it is, and what its chunk covers."""
 
 
 def merge_windows(
@@ -152,10 +73,10 @@ def merge_windows(
     ranks: dict[str, int] = {}
     for hit in hits:  # two chunks of one source are one hit
         ranks.setdefault(hit.source_id, len(ranks))
-    rooms = [_Room(ranks[hit.source_id], hit, hit.context or (), hit.chunk.source_ids) for hit in hits]
-    wanted = {place.source_id: place for room in rooms for place in room.places}
+    rooms = [_room(ranks[hit.source_id], hit, hit.context or (), hit.chunk.source_ids) for hit in hits]
+    wanted = {place.source_id: place for _, places, _, _ in rooms for place in places}
     tokens = dict(zip(wanted, tokens_of([place.full_text for place in wanted.values()]), strict=True))
-    taken = set(wanted) if budget is None else _within_windows(rooms, tokens, budget)
+    taken = set(wanted) if budget is None else _take(rooms, tokens, budget)
     runs = _runs(place for identity, place in wanted.items() if identity in taken)
     windows = [_window(run, ranks, tokens) for run in runs]
     best_first = sorted(windows, key=lambda each: min((ranks[hit] for hit in each.hits), default=len(ranks)))
@@ -167,8 +88,12 @@ def fit_to_budget(context: SourceContext, tokens_of: TokensOf, budget: int) -> S
     places = context.sources
     counted = tokens_of([place.full_text for place in places])
     tokens = {place.source_id: count for place, count in zip(places, counted, strict=True)}
-    own = [_Room(0, place, places) for place in places if place.source_id == context.source_id]
-    taken = _within_windows(own, tokens, budget)
+    own = [_room(0, place, places) for place in places if place.source_id == context.source_id]
+    taken, degraded = _take(own, tokens, budget), list[Degradation]()
+    if not taken:
+        alone = f"the source alone has {tokens.get(context.source_id, 0)} tokens"
+        effect = f"{alone}, so nothing fits into {budget}; raise token_budget"
+        degraded.append(Degradation(part="windows", effect=effect))
     return SourceWindow(
         source_id=context.source_id,
         window_size=context.window_size,
@@ -176,97 +101,61 @@ def fit_to_budget(context: SourceContext, tokens_of: TokensOf, budget: int) -> S
         token_budget=budget,
         tokens=sum(tokens[identity] for identity in taken),
         left_out=len(places) - len(taken),
-        degraded=[] if taken else [_none_fits(tokens.get(context.source_id, 0), budget)],
+        degraded=degraded,
     )
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Step:
-    """A place on the way from a hit outwards. Steps are taken in this order."""
-
-    distance: int
-    """0: what the hit's chunk covers besides; from 1: neighbours."""
-    rank: int
-    side: int
-    number: int
-    place: Place = field(compare=False)
+def _room(rank: int, place: Place, context: Sequence[Place], covered: Sequence[str] = ()) -> Room:
+    known = {each.source_id: each for each in context}
+    for run in _runs(known.values()):
+        for at, each in enumerate(run):
+            if each.source_id == place.source_id:
+                return rank, run, at, covered
+    return rank, [place], 0, covered
 
 
-class _Room:
-    """A hit among its neighbours, as far as they follow each other without a gap."""
+def _take(rooms: Sequence[Room], tokens: Mapping[str, int], budget: int) -> set[str]:
+    """What fits: the hits, then steps from them to both sides, what a chunk covers being at no distance."""
+    taken, left = set[str](), budget
 
-    def __init__(
-        self, rank: int, place: Place, context: Sequence[Place], covered: Sequence[str] = ()
-    ) -> None:
-        self.rank = rank
-        self._covered = covered
-        known = {each.source_id: each for each in context}
-        own = (run for run in _runs(known.values()) if any(each.source_id == place.source_id for each in run))
-        self.places: list[Place] = next(own, [place])
-        self.at = next(at for at, each in enumerate(self.places) if each.source_id == place.source_id)
-
-    @property
-    def steps(self) -> Iterator[_Step]:
-        """To both sides, from near to far."""
-        for side, places in enumerate((self.places[: self.at][::-1], self.places[self.at + 1 :])):
-            core = sum(1 for _ in takewhile(lambda place: place.source_id in self._covered, places))
-            for number, place in enumerate(places, start=1):
-                yield _Step(max(0, number - core), self.rank, side, number, place)
-
-
-class _Purse:
-    """What is taken, and what is left of the budget."""
-
-    def __init__(self, tokens: Mapping[str, int], budget: int) -> None:
-        self.taken: set[str] = set()
-        self._tokens = tokens
-        self._left = budget
-
-    def take(self, place: Place) -> bool:
-        """Take a place, if it fits or was taken before."""
-        needed = 0 if place.source_id in self.taken else self._tokens[place.source_id]
-        if needed > self._left:
+    def take(place: Place) -> bool:
+        nonlocal left
+        needed = 0 if place.source_id in taken else tokens[place.source_id]
+        if needed > left:
             return False
-        self.taken.add(place.source_id)
-        self._left -= needed
+        taken.add(place.source_id)
+        left -= needed
         return True
 
-
-def _within_windows(rooms: Sequence[_Room], tokens: Mapping[str, int], budget: int) -> set[str]:
-    purse = _Purse(tokens, budget)
-    inside = [room for room in rooms if purse.take(room.places[room.at])]
+    steps: list[tuple[tuple[int, int, int, int], Place]] = []
+    for rank, places, at, covered in rooms:
+        if take(places[at]):
+            for side, way in enumerate((places[:at][::-1], places[at + 1 :])):
+                core = sum(1 for _ in takewhile(set(covered).__contains__, (each.source_id for each in way)))
+                steps += [((max(0, n - core), rank, side, n), each) for n, each in enumerate(way, start=1)]
     ended = set[tuple[int, int]]()
-    for step in sorted(step for room in inside for step in room.steps):
-        way = (step.rank, step.side)
-        if way not in ended and not purse.take(step.place):
-            ended.add(way)
-    return purse.taken
-
-
-def _none_fits(needed: int, budget: int) -> Degradation:
-    effect = f"the source alone has {needed} tokens, so nothing fits into {budget}; raise token_budget"
-    return Degradation(part="windows", effect=effect)
+    for (_, rank, side, _), place in sorted(steps, key=lambda step: step[0]):
+        if (rank, side) not in ended and not take(place):
+            ended.add((rank, side))
+    return taken
 
 
 def _runs(places: Iterable[Place]) -> Iterator[list[Place]]:
-    """Places that follow each other in one document without a gap."""
+    """Places that follow each other in one document without a gap.
+
+    Paragraphs and offsets both count: a document may have changed between two looks at it.
+    """
     ordered = sorted(places, key=lambda place: (place.document_id, place.paragraph))
-    if not ordered:
-        return
-    run = [ordered[0]]
+    run = ordered[:1]
     for before, place in pairwise(ordered):
-        if _follows(before, place):
+        follows = before.paragraph + 1 == place.paragraph and before.end == place.start
+        if follows and before.document_id == place.document_id:
             run.append(place)
         else:
             yield run
             run = [place]
-    yield run
-
-
-def _follows(before: Place, place: Place) -> bool:
-    """Both count: a document may have changed between two looks at it."""
-    own = before.document_id == place.document_id
-    return own and before.paragraph + 1 == place.paragraph and before.end == place.start
+    if run:
+        yield run
 
 
 def _window(run: Sequence[Place], ranks: Mapping[str, int], tokens: Mapping[str, int]) -> ContextWindow:
@@ -286,46 +175,69 @@ def _window(run: Sequence[Place], ranks: Mapping[str, int], tokens: Mapping[str,
     )
 
 
-# Reading around what was found.
+def read_windows(
+    graph: Graph, hits: list[SourceHit], counter: ModelTokenCounter, window: int, token_budget: int | None
+) -> tuple[list[ContextWindow], int]:
+    """Give each hit its neighbours; all of them as windows, and how many hits have no room in the budget."""
+    places: dict[str, Place] = {hit.source_id: hit for hit in hits}  # two chunks may be of one
+    around = neighbours(graph, [*places.values()], window)
+    for hit in hits:
+        hit.context = around[hit.source_id]
+    return merge_windows(hits, counter, token_budget)
 
 
-class Reader:
-    """Gives sources their neighbours, as many as a budget of tokens allows."""
+# Ranked hits -> the answer, with what they say, what is around them and all notes; and reading on from there.
+
+AT_ONCE = 200
+"""Paragraphs that are read for one answer, at most."""
+CarriedSources = Mapping[str, Sequence[CarriedConcept]]
+"""The concepts of sources, by their id."""
+EXACT = "exact"
+NO_CONCEPTS: CarriedSources = {}
+
+
+class Presenter:
+    """Reads what is shown: hits, a source among its neighbours, a document from a paragraph on."""
 
     def __init__(self, graph: Graph, spaces: SpaceRegistry, plans: Snapshots) -> None:
         self._graph = graph
         self._spaces = spaces
         self._plans = plans
 
-    def around(self, source_id: str, window: int, token_budget: int | None) -> SourceWindow:
-        """A source among its neighbours of the same document; called as a document, the one it begins with.
+    def present(
+        self, plan: SearchPlan, ranking: Ranking, places: PlaceReader, candidates: Candidates
+    ) -> SourceHits:
+        request, found = plan.request, [hit.found for hit in ranking.hits]
+        with plan.watch.stage("tell"):
+            ids = [each.source.source_id for each in found]
+            carried = concepts_of(self._graph, ids) if request.include_concepts else {}
+            texts = chunk_texts(self._graph, find_needed_texts(found))
+            hits = present_hits(plan, ranking.hits, places.read(ids), texts, carried)
+        told = nearness(plan, candidates, hits)
+        windows = self._windows(plan, hits) if request.expand_context else []
+        spaces = [vector.space.slug for vector in plan.vectors if vector.vector is not None]
+        hypothetical = (list(each.hypothetical) for each in plan.vectors if each.hypothetical)
+        # The cursor behind an empty first page were that page again
+        goes_on = ranking.more and plan.page.may_follow and (ranking.hits or plan.page.given)
+        return SourceHits(
+            query_text=request.query_text,
+            mode=plan.mode,
+            space=spaces[0] if len(spaces) == 1 else None,
+            spaces=spaces,
+            picture_spaces=[each.space.slug for each in plan.pictured],
+            hypothetical=next(hypothetical, list[str]()),
+            sources=hits,
+            next_cursor=plan.page.next_cursor(hit.identity for hit in ranking.hits) if goes_on else None,
+            left_out=left_out(ranking),
+            near=told.near,
+            note=told.note,
+            windows=windows,
+            did_you_mean=plan.notes.respelt,
+            degraded=plan.notes.all,
+            timings_ms=plan.watch.milliseconds(),
+        )
 
-        Raises:
-            NotFound: there is no such source or document.
-            Conflict: several are called so.
-        """
-        source = self._source(source_id)
-        around = neighbours(self._graph, [source], window)[source.source_id]
-        whole = SourceWindow(source_id=source.source_id, window_size=window, sources=around)
-        if token_budget is None:
-            return whole
-        known = self._plans.known([source.ontology])
-        counter = token_counter(self._spaces.of(known.space_of(source.ontology)))
-        kept = fit_to_budget(whole, counter, token_budget)
-        if counter.problem is not None:
-            kept.degraded.append(Degradation(part="windows", effect=counter.problem))
-        return kept
-
-    def _source(self, called: str) -> Place:
-        try:
-            return find_source(self._graph, called)
-        except NotFound as unknown:
-            try:
-                return find_source(self._graph, first_source(self._graph, called))
-            except NotFound as error:
-                raise unknown if is_whole_id(called) or names_place(called) else error from None
-
-    def windows(self, plan: SearchPlan, hits: list[SourceHit]) -> list[ContextWindow]:
+    def _windows(self, plan: SearchPlan, hits: list[SourceHit]) -> list[ContextWindow]:
         """Give each hit its neighbours, and all of them as windows within the budget."""
         request = plan.request
         with plan.watch.stage("context"):
@@ -339,75 +251,79 @@ class Reader:
         plan.notes.record("context", (Degradation(part="windows", effect=note) for note in notes))
         return windows
 
+    def around(self, called: str, window: int, token_budget: int | None) -> SourceWindow:
+        """A source among its neighbours of the same document; called as a document, the one it begins with.
 
-def read_windows(
-    graph: Graph, hits: list[SourceHit], counter: ModelTokenCounter, window: int, token_budget: int | None
-) -> tuple[list[ContextWindow], int]:
-    """Give each hit its neighbours; all of them as windows, and how many hits have no room in the budget."""
-    places: dict[str, Place] = {hit.source_id: hit for hit in hits}  # two chunks may be of one
-    around = neighbours(graph, [*places.values()], window)
-    for hit in hits:
-        hit.context = around[hit.source_id]
-    return merge_windows(hits, counter, token_budget)
+        Raises:
+            NotFound: there is no such source or document.
+            Conflict: several are called so.
+        """
+        try:
+            source = find_source(self._graph, called)
+        except NotFound as unknown:
+            try:
+                source = find_source(self._graph, first_source(self._graph, called))
+            except NotFound as error:
+                raise unknown if is_whole_id(called) or names_place(called) else error from None
+        around = neighbours(self._graph, [source], window)[source.source_id]
+        whole = SourceWindow(source_id=source.source_id, window_size=window, sources=around)
+        if token_budget is None:
+            return whole
+        counter = self._counter(source.ontology)
+        kept = fit_to_budget(whole, counter, token_budget)
+        if counter.problem is not None:
+            kept.degraded.append(Degradation(part="windows", effect=counter.problem))
+        return kept
 
+    def read(
+        self, called: str, ontology: str | None, start: int | None, token_budget: int
+    ) -> DocumentReading:
+        """Read a document from a paragraph on.
 
-# Presenting: ranked hits -> the answer, with what they say, what is around them and all notes.
+        Args:
+            called: what the document is called by; a source is read from in its document.
+            ontology: which it is in; None: any.
+            start: the paragraph to begin with, from 0; None: the source that is called, or the beginning.
+            token_budget: how many tokens the paragraphs may have; the first one is given whatever it has.
 
-CarriedSources = Mapping[str, Sequence[CarriedConcept]]
-"""The concepts of sources, by their id."""
-EXACT = "exact"
-NO_CONCEPTS: CarriedSources = {}
-
-
-class Presenter:
-    """Reads once what is shown."""
-
-    def __init__(self, graph: Graph, reader: Reader) -> None:
-        self._graph = graph
-        self._reader = reader
-
-    def present(
-        self, plan: SearchPlan, ranking: Ranking, places: PlaceReader, candidates: Candidates
-    ) -> SourceHits:
-        request = plan.request
-        hits = self._hits(plan, ranking, places)
-        told = nearness(plan, candidates, hits)
-        windows = self._reader.windows(plan, hits) if request.expand_context else []
-        spaces = [vector.space.slug for vector in plan.vectors if vector.vector is not None]
-        hypothetical = (list(each.hypothetical) for each in plan.vectors if each.hypothetical)
-        return SourceHits(
-            query_text=request.query_text,
-            mode=plan.mode,
-            space=spaces[0] if len(spaces) == 1 else None,
-            spaces=spaces,
-            picture_spaces=[each.space.slug for each in plan.pictured],
-            hypothetical=next(hypothetical, list[str]()),
-            sources=hits,
-            next_cursor=_next_cursor(plan, ranking),
-            left_out=left_out(ranking),
-            near=told.near,
-            note=told.note,
-            windows=windows,
-            did_you_mean=plan.notes.respelt,
-            degraded=plan.notes.all,
-            timings_ms=plan.watch.milliseconds(),
+        Raises:
+            NotFound: there is no such document; the message names the nearest.
+            Conflict: several are called so.
+            InvalidInput: the document has no such paragraph.
+        """
+        try:
+            document, first = find_summary(self._graph, called, ontology), 0
+        except NotFound as unknown:
+            try:
+                source = find_source(self._graph, called if ontology is None else f"{ontology}/{called}")
+            except NotFound as error:
+                raise error if "#" in called else unknown from None
+            document, first = find_summary(self._graph, source.document_id), source.paragraph
+        first = first if start is None else start
+        if first and first >= document.sources:
+            raise InvalidInput(f"start: {document.document!r} has {document.sources} paragraphs, from 0 on")
+        counter = self._counter(document.ontology)
+        kept, spent = list[Place](), 0
+        for place in paragraphs(self._graph, document.document_id, first, first + AT_ONCE - 1):
+            tokens = counter([place.full_text])[0]
+            if kept and spent + tokens > token_budget:
+                break
+            kept.append(place)
+            spent += tokens
+        end = first + len(kept)
+        left = max(document.sources - end, 0)
+        return DocumentReading(
+            document=document,
+            start=first,
+            sources=kept,
+            tokens=spent,
+            next=end if left and kept else None,
+            left=left,
+            degraded=[Degradation(part="windows", effect=counter.problem)] if counter.problem else [],
         )
 
-    def _hits(self, plan: SearchPlan, ranking: Ranking, places: PlaceReader) -> list[SourceHit]:
-        found = [hit.found for hit in ranking.hits]
-        with plan.watch.stage("tell"):
-            ids = [each.source.source_id for each in found]
-            carried = concepts_of(self._graph, ids) if plan.request.include_concepts else {}
-            texts = chunk_texts(self._graph, find_needed_texts(found))
-            return present_hits(plan, ranking.hits, places.read(ids), texts, carried)
-
-
-def _next_cursor(plan: SearchPlan, ranking: Ranking) -> str | None:
-    if not (ranking.more and plan.page.may_follow):
-        return None
-    if not (ranking.hits or plan.page.given):  # the cursor behind an empty first page were that page again
-        return None
-    return plan.page.next_cursor(hit.identity for hit in ranking.hits)
+    def _counter(self, ontology: str) -> ModelTokenCounter:
+        return token_counter(self._spaces.of(self._plans.known([ontology]).space_of(ontology)))
 
 
 def present_hits(
@@ -426,39 +342,45 @@ def present_hits(
         texts: what the chunks named by `find_needed_texts` say.
         carried: the concepts of the hits, where they were asked for.
     """
-    there = ((hit, places.get(hit.found.source.source_id)) for hit in hits)
-    shown = [_present(plan, hit, place, texts, carried) for hit, place in there if place is not None]
     words = QuestionWords(plan.text)
-    for each in shown:
-        each.matches = [WordMatch(start=start, end=end) for start, end in words.find(each.full_text)]
+    shown: list[SourceHit] = []
+    for hit in hits:
+        found, place = hit.found, places.get(hit.found.source.source_id)
+        if place is not None:
+            matches = words.find(place.full_text)
+            given = SourceHit(
+                **vars(place),
+                similarity=found.similarity,
+                space=None if found.similarity is None else plan.scope.space_of(place.ontology),
+                score=hit.score,
+                ranks=hit.ranks,
+                chunk=to_matched_chunk(found, place, texts),
+                parent=to_parent_chunk(found, texts),
+                duplicates=list(hit.duplicates),
+                concepts=list(carried.get(place.source_id, ())),
+                through=list(found.through),
+                matches=[WordMatch(start=start, end=end) for start, end in matches],
+                explanation=_explain(plan, hit) if plan.request.explain else None,
+            )
+            shown.append(given)
     return shown
 
 
-def _present(
-    plan: SearchPlan, hit: Hit, place: DescribedPlace, texts: Texts, carried: CarriedSources
-) -> SourceHit:
-    found = hit.found
-    return SourceHit(
-        **place.model_dump(),
-        similarity=found.similarity,
-        space=None if found.similarity is None else plan.scope.space_of(place.ontology),
-        score=hit.score,
-        ranks=hit.ranks,
-        chunk=to_matched_chunk(found, place, texts),
-        parent=to_parent_chunk(found, texts),
-        duplicates=list(hit.duplicates),
-        concepts=list(carried.get(place.source_id, ())),
-        through=list(found.through),
-        explanation=_explain(plan, hit) if plan.request.explain else None,
-    )
-
-
 def _explain(plan: SearchPlan, hit: Hit) -> Explanation:
-    indexes = _indexes(plan)
-    lanes = [LanePart(**part._asdict(), index=indexes.get(part.lane, "")) for part in hit.parts]
+    request = plan.request
+    indexes = {TEXT: TEXT_INDEX, CONCEPTS: "concepts"}
+    for slug, vector in plan.usable.items():
+        indexes[f"{VECTOR}{slug}"] = EXACT if request.exact else ", ".join(plan.scope.indexes(vector.space))
+    for each in plan.pictured:
+        indexes[f"{PICTURES}{each.space.slug}"] = each.space.image_index_name
+    steps: list[str] = [request.fusion] if plan.lanes > 1 else []
+    if with_them := [*(["concepts"] if request.concepts else []), *(["pictures"] if plan.pictured else [])]:
+        steps.append(f"rrf with {' and '.join(with_them)}")
+    if request.graph:
+        steps.append(f"rrf with concepts behind the first {KEPT}")
     return Explanation(
-        lanes=lanes,
-        fusion=_fusion(plan),
+        lanes=[LanePart(**part._asdict(), index=indexes.get(part.lane, "")) for part in hit.parts],
+        fusion=", then ".join(steps) or "none",
         fused_rank=hit.fused_rank,
         passage_rank=hit.passage_rank,
         fused_score=hit.fused_score,
@@ -467,25 +389,3 @@ def _explain(plan: SearchPlan, hit: Hit) -> Explanation:
         mmr_score=hit.mmr_score,
         mmr_rank=hit.mmr_rank,
     )
-
-
-def _indexes(plan: SearchPlan) -> dict[str, str]:
-    """The index, or indexes, of each lane."""
-    named = {
-        f"{VECTOR}{slug}": EXACT if plan.request.exact else ", ".join(plan.scope.indexes(vector.space))
-        for slug, vector in plan.usable.items()
-    }
-    pictured = {f"{PICTURES}{each.space.slug}": each.space.image_index_name for each in plan.pictured}
-    return {**named, **pictured, TEXT: TEXT_INDEX, CONCEPTS: "concepts"}
-
-
-def _fusion(plan: SearchPlan) -> str:
-    """How the lanes were joined."""
-    fusion = plan.request.fusion if plan.lanes > 1 else "none"
-    with_them = [*(["concepts"] if plan.request.concepts else []), *(["pictures"] if plan.pictured else [])]
-    steps = [*([] if fusion == "none" else [fusion])]
-    if with_them:
-        steps.append(f"rrf with {' and '.join(with_them)}")
-    if plan.request.graph:
-        steps.append(f"rrf with concepts behind the first {KEPT}")
-    return ", then ".join(steps) or fusion

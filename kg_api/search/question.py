@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,7 +33,6 @@ AUTO_WORDS = 12
 AUTO_ANSWERS = 3
 LEFT_ALONE_SECONDS = 5.0
 """A language model that failed is not asked again for so long: searches go on without at once."""
-Fault = ConfigurationError | LlmUnavailable
 
 
 class Hyde:
@@ -43,33 +41,26 @@ class Hyde:
     def __init__(self, ask: Ask | None = None) -> None:
         """`ask`: a language model; None: there is none."""
         self._ask = ask or LanguageModel(None).ask
-        self._down: tuple[float, type[Fault], str] | None = None
-        """Until when, and why; the error itself would be shared by threads, and grow with each raising."""
-        self._telling = threading.Lock()
+        self._down: tuple[float, str] | None = None
+        """Until when, and why."""
 
     def generate(self, request: SourceSearch) -> tuple[list[str], str | None]:
         """Get as many answers as a request wants; or none, and why."""
         count, question = count_wanted(request), request.query_text
         if count == 0 or question is None:
             return [], None
-        try:
-            return self._write_answers(question, count), None
-        except (ConfigurationError, InvalidInput, LlmFailed, LlmUnavailable) as error:
-            return [], str(error)
-
-    def _write_answers(self, question: str, count: int) -> list[str]:
-        with self._telling:
-            down = self._down
+        down = self._down
         if down is not None and time.monotonic() < down[0]:
-            raise down[1](down[2])
+            return [], down[1]
         try:
-            return hypothetical_answers(self._ask, question, count)
+            return hypothetical_answers(self._ask, question, count), None
+        except (InvalidInput, LlmFailed) as error:
+            return [], str(error)
         except (ConfigurationError, LlmUnavailable) as error:
             asked = error.retry_after_seconds if isinstance(error, LlmUnavailable) else None
-            with self._telling:
-                self._down = (time.monotonic() + max(LEFT_ALONE_SECONDS, asked or 0), type(error), str(error))
+            self._down = time.monotonic() + max(LEFT_ALONE_SECONDS, asked or 0), str(error)
             log.warning("no hypothetical answers", error=type(error).__name__, reason=str(error))
-            raise
+            return [], str(error)
 
 
 def count_wanted(request: SourceSearch) -> int:
@@ -160,19 +151,20 @@ class PictureQuestions:
 
     def embed(self, text: str, spaces: Sequence[tuple[Space, list[str]]]) -> list[PictureVector]:
         """The vector of a question in each of some spaces."""
-        images = self._images
-        return [] if images is None else [self._embed(images, text, *each) for each in spaces]
-
-    def _embed(
-        self, images: ImageSpaceRegistry, text: str, space: Space, names: Sequence[str]
-    ) -> PictureVector:
-        if waiting := self._indexes.populating(space.image_index_name):
-            state = waiting[space.image_index_name]
-            return PictureVector(space, names, fault=f"the index {space.image_index_name} is {state}")
-        try:
-            return PictureVector(space, names, images.of(space).embed_query(text))
-        except (*FAULTS, InvalidInput) as error:
-            return PictureVector(space, names, fault=str(error))
+        images, found = self._images, list[PictureVector]()
+        if images is None:
+            return found
+        for space, names in spaces:
+            vector, fault = None, None
+            if waiting := self._indexes.populating(space.image_index_name):
+                fault = f"the index {space.image_index_name} is {waiting[space.image_index_name]}"
+            else:
+                try:
+                    vector = images.of(space).embed_query(text)
+                except (*FAULTS, InvalidInput) as error:
+                    fault = str(error)
+            found.append(PictureVector(space, names, vector, fault))
+        return found
 
 
 def reads_text(space: Space) -> bool:
@@ -220,12 +212,17 @@ def query_vector(
     """
     space = opened.space
     if request.query_vector is not None:
-        given = _check_given(request.query_vector, space)
-        return (
-            QueryVector(space, given, usable=False)
-            if request.mode == "text"
-            else QueryVector(space, given, usable=not waiting, waiting=waiting)
-        )
+        values = request.query_vector
+        if len(values) != space.dimensions:
+            raise InvalidInput(
+                f"query_vector has {len(values)} dimensions; the space {space.slug!r} has {space.dimensions}"
+            )
+        exact = np.asarray(values, dtype=np.float64)
+        exact /= np.abs(exact).max()  # so that the squares of very large and very small numbers can be summed
+        given = (exact / np.linalg.norm(exact)).astype(np.float32)
+        if request.mode == "text":
+            return QueryVector(space, given, usable=False)
+        return QueryVector(space, given, usable=not waiting, waiting=waiting)
     if request.mode == "text":
         return QueryVector(space, None, usable=False)
     try:
@@ -249,16 +246,6 @@ def require_space(request: SourceSearch, slugs: Sequence[str]) -> None:
             f"query_vector is of the space {request.space!r}, but this search uses "
             f"{', '.join(map(repr, slugs))}; vectors of two spaces cannot be compared"
         )
-
-
-def _check_given(values: list[float], space: Space) -> NDArray[np.float32]:
-    if len(values) != space.dimensions:
-        raise InvalidInput(
-            f"query_vector has {len(values)} dimensions; the space {space.slug!r} has {space.dimensions}"
-        )
-    exact = np.asarray(values, dtype=np.float64)
-    exact /= np.abs(exact).max()  # so that the squares of very large and very small numbers can be summed
-    return (exact / np.linalg.norm(exact)).astype(np.float32)
 
 
 # What is similar enough to be a hit. Pure.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -21,7 +21,6 @@ from kg_api.graph.similar import places_of
 from kg_api.providers.rerank import Reranker, blend
 from kg_api.schemas.search import Degradation, DescribedPlace, SourceSearch
 from kg_api.schemas.spaces import USUAL
-from kg_api.schemas.vocabulary import GroupBy
 from kg_api.search.fusion import LaneScores, filter_of, fuse
 from kg_api.search.plan import SearchPlan
 from kg_api.search.retrieve import (
@@ -71,11 +70,27 @@ def near_duplicates(texts: Sequence[str]) -> list[list[int]]:
 
 
 def group_alike(texts: Sequence[frozenset[Phrase]]) -> list[list[int]]:
-    """The same for texts by their phrases."""
+    """The same for texts by their phrases.
+
+    No text is compared with all leaders of groups: two sets that share enough share one of their first few
+    by any common order (prefix filtering: Chaudhuri, Ganti, Kaushik, ICDE 2006); the rarest first leaves few
+    candidates where texts come from one template.
+    """
+    common = Counter(phrase for phrases in texts for phrase in phrases)
+    leaders = defaultdict[Phrase, list[int]](list)
     groups: dict[int, list[int]] = {}
-    leaders = _Leaders(texts)
-    for index in range(len(texts)):
-        groups.setdefault(leaders.leader_of(index), []).append(index)
+    for index, own in enumerate(texts):
+        needed = max(1, math.ceil(MIN_OVERLAP * len(own) - 1e-9))
+        rarest = sorted(own, key=lambda phrase: (common[phrase], phrase))[: len(own) - needed + 1]
+        for leader in sorted({each for phrase in rarest for each in leaders.get(phrase, ())}):
+            both = len(own & texts[leader])
+            if both >= MIN_OVERLAP * (len(own) + len(texts[leader]) - both):
+                groups[leader].append(index)
+                break
+        else:
+            groups[index] = [index]
+            for phrase in rarest:
+                leaders[phrase].append(index)
     return list(groups.values())
 
 
@@ -91,36 +106,6 @@ def phrases_of(text: str) -> frozenset[Phrase]:
     if len(words) < PHRASE_WORDS:
         return frozenset({tuple(words) or (text.strip(),)})
     return frozenset(zip(*(words[at:] for at in range(PHRASE_WORDS)), strict=False))
-
-
-class _Leaders:
-    """The first texts of groups by their rarest phrases, so that no text is compared with all.
-
-    Two sets that share enough share one of their first few by any common order (prefix filtering: Chaudhuri,
-    Ganti, Kaushik, ICDE 2006); the rarest first leaves few candidates where texts come from one template.
-    """
-
-    def __init__(self, every: Sequence[frozenset[Phrase]]) -> None:
-        self._every = every
-        self._common = Counter(phrase for phrases in every for phrase in phrases)
-        self._with: defaultdict[Phrase, list[int]] = defaultdict(list)
-
-    def leader_of(self, index: int) -> int:
-        """The first one that overlaps enough; a text without such leads a group of its own."""
-        own, rarest = self._every[index], self._rarest(index)
-        for leader in sorted({each for phrase in rarest for each in self._with.get(phrase, ())}):
-            both = len(own & self._every[leader])
-            if both >= MIN_OVERLAP * (len(own) + len(self._every[leader]) - both):
-                return leader
-        for phrase in rarest:
-            self._with[phrase].append(index)
-        return index
-
-    def _rarest(self, index: int) -> list[Phrase]:
-        phrases = self._every[index]
-        needed = max(1, math.ceil(MIN_OVERLAP * len(phrases) - 1e-9))
-        rarest = sorted(phrases, key=lambda phrase: (self._common[phrase], phrase))
-        return rarest[: len(phrases) - needed + 1]
 
 
 # What a search shows or compares of its hits, read once.
@@ -158,13 +143,11 @@ class PlaceReader:
         """
         asked = tuple(source_ids)
         if asked not in self._alike:
-            self._alike[asked] = group_alike([self._phrases_of(each) for each in asked])
+            for each in asked:
+                if each not in self._phrases:
+                    self._phrases[each] = phrases_of(self._known[each].full_text)
+            self._alike[asked] = group_alike([self._phrases[each] for each in asked])
         return self._alike[asked]
-
-    def _phrases_of(self, source_id: str) -> frozenset[Phrase]:
-        if source_id not in self._phrases:
-            self._phrases[source_id] = phrases_of(self._known[source_id].full_text)
-        return self._phrases[source_id]
 
 
 # An answer that is not the same thing again and again.
@@ -197,31 +180,13 @@ def go_on(kept: Sequence[Hit], hits: Sequence[Hit], request: SourceSearch, place
 
 def without_duplicates(hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
     """The first of each group of near-duplicates, naming the others; without those that were deleted."""
-    hits = places.there(hits)
-    groups = places.alike([hit.found.source.source_id for hit in hits])
-    return [_naming(hits[first], [hits[other] for other in others]) for first, *others in groups]
-
-
-def _naming(hit: Hit, others: Sequence[Hit]) -> Hit:
-    """A hit with those that it stands for, and those that each of them stood for."""
-    stood_for = [
-        source_id for each in others for source_id in (each.found.source.source_id, *each.duplicates)
-    ]
-    return hit._replace(duplicates=tuple(dict.fromkeys([*hit.duplicates, *stood_for])))
-
-
-def diverse(plan: SearchPlan, hits: Sequence[Hit], vectors: Mapping[str, NDArray[np.float32]]) -> list[Hit]:
-    """In the order of maximal marginal relevance; one without a vector counts as unlike all others."""
-    weight = plan.request.mmr_lambda
-    if weight is None:
-        return list(hits)
-    spaces = [plan.scope.space_of(hit.found.source.ontology) for hit in hits]
-    near = similarities([vectors.get(hit.identity) for hit in hits], spaces)
-    chosen = marginal_relevance([hit.score for hit in hits], near, weight, plan.reach)
-    return [
-        hits[at]._replace(score=value, mmr_score=value, mmr_rank=rank)
-        for rank, (at, value) in enumerate(chosen, start=1)
-    ]
+    hits, kept = places.there(hits), list[Hit]()
+    for first, *others in places.alike([hit.found.source.source_id for hit in hits]):
+        named = [*hits[first].duplicates]
+        for other in others:  # and those that each of them stood for
+            named += [hits[other].found.source.source_id, *hits[other].duplicates]
+        kept.append(hits[first]._replace(duplicates=tuple(dict.fromkeys(named))))
+    return kept
 
 
 def limit_per_group(items: Iterable[T], group_of: Callable[[T], Hashable], most: int) -> list[T]:
@@ -282,9 +247,9 @@ def _to_unit(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 # Pages: the hits of one, out of all in their order.
 #
-# What the first look at the lanes found comes first, in its order; then what is new at each deeper one.
-# So the
-# order of a walk is one and the same, however deep it goes, and the first page is what it was without pages.
+# What the first look at the lanes found comes first, in its order; then what is new at each deeper one. So
+# the order of a walk is one and the same, however deep it goes, and the first page is what it was without
+# pages.
 
 
 def is_short(plan: SearchPlan, hits: Sequence[Hit]) -> bool:
@@ -315,35 +280,27 @@ def take_page(
         found: how many it was before.
         places: reads their sources.
     """
-    left = _left(plan, ranking.hits)
+    limit, left = plan.request.limit, _left(plan, ranking.hits)
+    shown, at = list[Hit](), 0
     with plan.watch.stage("tell"):
-        shown = _first_there(left, plan.request.limit, places)
-    beyond = len(left) > plan.request.limit or _were_left_out(plan, left, found)
-    more = beyond or can_go_deeper(plan, candidates)
+        while at < len(left) and len(shown) < limit:  # what was deleted meanwhile takes nobody's place
+            part = left[at : at + limit - len(shown)]
+            shown += places.there(part)
+            at += len(part)
+    # Hits that were not compared for near-duplicates are left to further pages
+    uncompared = (
+        plan.request.collapse_duplicates and found > MAX_COMPARED and not is_short(plan, ranking.hits)
+    )
+    more = len(left) > limit or uncompared or can_go_deeper(plan, candidates)
     if plan.page.given and not more and _there_may_be_more(plan, candidates):
         effect = f"no search looks at more than the first {MAX_CHUNKS:,} of each lane; there may be more"
         plan.notes.record("page", [Degradation(part="query", effect=effect)])
     return replace(ranking, hits=shown, more=more)
 
 
-def _were_left_out(plan: SearchPlan, left: Sequence[Hit], found: int) -> bool:
-    """Whether hits were not compared for near-duplicates, and so left to further pages."""
-    looked = bool(plan.page.given) and len(left) < plan.request.limit
-    return plan.request.collapse_duplicates and found > MAX_COMPARED and not looked
-
-
 def _left(plan: SearchPlan, hits: Sequence[Hit]) -> Sequence[Hit]:
     """Those that no page before had."""
     return [hit for hit in hits if not plan.page.gave(hit.identity)] if plan.page.given else hits
-
-
-def _first_there(hits: Sequence[Hit], limit: int, places: PlaceReader) -> list[Hit]:
-    """The best ones; what was deleted since it was found takes nobody's place."""
-    there = list[Hit]()
-    while hits and len(there) < limit:
-        part, hits = hits[: limit - len(there)], hits[limit - len(there) :]
-        there += places.there(part)
-    return there
 
 
 # From what the lanes found to one order of what is similar enough.
@@ -370,27 +327,52 @@ def falls_short(plan: SearchPlan, candidates: Candidates, ranking: Ranking, plac
 
 def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
     """All that lanes found, fused; of a parent only its best child, unless each chunk is a hit."""
-    request = plan.request
+    request, group_by = plan.request, plan.request.group_by
     with plan.watch.stage("fuse"):
-        own = {name: lane for name, lane in candidates.lanes.items() if not name.startswith(PICTURES)}
-        # Let a chunk over several sources stand for the one that the words point at, if they do
-        words = {found.source.source_id: found for found in own.get(TEXT, ())}
-        lanes = {
-            name: _first_of_each(lane, words, request.group_by) if name.startswith(VECTOR) else lane
-            for name, lane in own.items()
-        }
-        found = _merge_lanes(lanes, request.group_by)
-        joined = fuse(
-            list(_lane_scores(lanes, plan)),
-            request.fusion,
-            rrf_k=request.rrf_k,
-            vector_weight=request.vector_weight,
-        )
+        words = {found.source.source_id: found for found in candidates.lanes.get(TEXT, ())}
+        found: dict[str, LaneHit] = {}
+        lanes: list[LaneScores] = []
+        for name, lane in candidates.lanes.items():
+            if name.startswith(PICTURES):
+                continue
+            by_vector, own = name.startswith(VECTOR), dict[str, LaneHit]()
+            for each in lane:
+                pointed = _pointing(each, words) if by_vector else each
+                own.setdefault(identity_of(pointed, group_by), pointed)
+            found = {
+                **own,
+                **found,
+            }  # what the first lanes know is preferred: those of vectors know the chunk
+            scores = {identity: each.score for identity, each in own.items()}
+            if not by_vector:
+                lanes.append(LaneScores(name, scores))
+                continue
+            slug = name.removeprefix(VECTOR)
+            further = {
+                identity_of(each, group_by): each.similarity
+                for each in words.values()
+                if each.similarity is not None and plan.scope.space_of(each.source.ontology) == slug
+            }
+            calibration = plan.scope.calibrations.get(slug) or USUAL
+            lanes.append(LaneScores(name, scores, further, calibration))
+        joined = fuse(lanes, request.fusion, rrf_k=request.rrf_k, vector_weight=request.vector_weight)
         hits = [
             Hit(found[identity], identity, each.score, each.parts, fused_rank=rank, fused_score=each.score)
             for rank, (identity, each) in enumerate(joined.items(), 1)
         ]
-        return hits if request.group_by == "chunk" else _first_of_each_parent(hits)
+        if group_by == "chunk":
+            return hits
+        return limit_per_group(
+            hits, lambda hit: (hit.found.chunk and hit.found.chunk.parent_id) or hit.identity, 1
+        )
+
+
+def _pointing(each: LaneHit, words: Mapping[str, LaneHit]) -> LaneHit:
+    """Let a chunk over several sources stand for the one that the words point at, if they do."""
+    if each.chunk is None or len(each.chunk.covers) == 1:
+        return each
+    there = [words[identity] for identity in each.chunk.covers if identity in words]
+    return each._replace(source=max(there, key=lambda found: found.score).source) if there else each
 
 
 def join_further(hits: Sequence[Hit], further: Mapping[str, Sequence[LaneHit]]) -> list[Hit]:
@@ -403,74 +385,15 @@ def join_further(hits: Sequence[Hit], further: Mapping[str, Sequence[LaneHit]]) 
         led = {found.source.source_id: (rank, found) for rank, found in enumerate(lane, start=1)}
         known = {hit.found.source.source_id for hit in joined.values()}
         joined |= {each: Hit(found, each, 0.0) for each, (_, found) in led.items() if each not in known}
-        joined = {identity: _join(hit, name, led) for identity, hit in joined.items()}
+        for identity, hit in joined.items():
+            if hit.found.source.source_id in led:
+                rank, found = led[hit.found.source.source_id]
+                part = LaneContribution(name, rank, found.score, 1.0, 1 / (RRF_K + rank))
+                told = hit.found._replace(through=found.through or hit.found.through)
+                score = hit.score + part.contribution
+                joined[identity] = hit._replace(found=told, score=score, parts=(*hit.parts, part))
     ordered = sorted(joined.values(), key=lambda hit: -hit.score)  # of equal ones the first found
     return [hit._replace(fused_rank=rank, fused_score=hit.score) for rank, hit in enumerate(ordered, start=1)]
-
-
-def _join(hit: Hit, name: str, led: Mapping[str, tuple[int, LaneHit]]) -> Hit:
-    if hit.found.source.source_id not in led:
-        return hit
-    rank, found = led[hit.found.source.source_id]
-    part = LaneContribution(name, rank, found.score, 1.0, 1 / (RRF_K + rank))
-    told = hit.found._replace(through=found.through or hit.found.through)
-    return hit._replace(found=told, score=hit.score + part.contribution, parts=(*hit.parts, part))
-
-
-Lanes = Mapping[str, Sequence[LaneHit]]
-
-
-def _first_of_each(lane: Sequence[LaneHit], words: Mapping[str, LaneHit], group_by: GroupBy) -> list[LaneHit]:
-    """The lane with each hit once: two chunks may point at one source."""
-    first: dict[str, LaneHit] = {}
-    for each in lane:
-        pointed = _pointing(each, words)
-        first.setdefault(identity_of(pointed, group_by), pointed)
-    return list(first.values())
-
-
-def _pointing(each: LaneHit, words: Mapping[str, LaneHit]) -> LaneHit:
-    if each.chunk is None or len(each.chunk.covers) == 1:
-        return each
-    there = [words[identity] for identity in each.chunk.covers if identity in words]
-    return each._replace(source=max(there, key=lambda found: found.score).source) if there else each
-
-
-def _lane_scores(lanes: Lanes, plan: SearchPlan) -> Iterator[LaneScores]:
-    for name, lane in lanes.items():
-        best_first: dict[str, float] = {}
-        for each in lane:
-            best_first.setdefault(identity_of(each, plan.request.group_by), each.score)
-        if name.startswith(VECTOR):
-            slug = name.removeprefix(VECTOR)
-            calibration = plan.scope.calibrations.get(slug) or USUAL
-            yield LaneScores(name, best_first, _further(lanes, slug, plan), calibration)
-        else:
-            yield LaneScores(name, best_first)
-
-
-def _further(lanes: Lanes, slug: str, plan: SearchPlan) -> dict[str, float]:
-    """The similarity of what words found, where it is of this lane's model."""
-    return {
-        identity_of(each, plan.request.group_by): each.similarity
-        for each in lanes.get(TEXT, ())
-        if each.similarity is not None and plan.scope.space_of(each.source.ontology) == slug
-    }
-
-
-def _merge_lanes(lanes: Lanes, group_by: GroupBy) -> dict[str, LaneHit]:
-    """By identity; the first lanes are preferred, for those of vectors know the chunk that matched."""
-    return {
-        identity_of(each, group_by): each for lane in reversed([*lanes.values()]) for each in reversed(lane)
-    }
-
-
-def _first_of_each_parent(hits: Sequence[Hit]) -> list[Hit]:
-    def parent(hit: Hit) -> str:
-        chunk = hit.found.chunk
-        return hit.identity if chunk is None or chunk.parent_id is None else chunk.parent_id
-
-    return limit_per_group(hits, parent, 1)
 
 
 # What the graph leads to, behind the best hits: it cannot spoil the top.
@@ -493,8 +416,17 @@ def fill_from_graph(
     """
     best = [hit._replace(passage_rank=rank) for rank, hit in enumerate(refined.hits[:KEPT], start=1)]
     reordered = plan.request.rerank or plan.request.mmr_lambda is not None
-    joined = _joined(plan, best, refined.hits if reordered else hits, carried)
-    every = [*best, *_behind(best, joined.hits)]
+    known, there = {hit.identity for hit in best}, {hit.found.source.source_id for hit in best}
+    rest = [hit for hit in (refined.hits if reordered else hits) if hit.identity not in known]
+    led = [each for each in carried if each.source.source_id not in there]
+    similar = filter_of(plan)
+    # Of what is not similar enough only what stands beside such as is; ranks count what is thinned out later
+    beside = similar.similar.keep_carried and any(similar.passes(hit) for hit in best)
+    joined = similar.divide(join_further(rest, {CONCEPTS: led}), beside=beside)
+    every, least = [*best], min((hit.score for hit in best), default=0.0)
+    for rank, hit in enumerate(below(least, joined.hits), start=len(best) + 1):
+        before = None if hit.passage_rank is None else hit.passage_rank + len(best)
+        every.append(hit._replace(fused_rank=rank, passage_rank=before))
     return replace(
         refined, hits=thin_out(every, plan.request, places), lost=not_among(every, refined.lost, joined.lost)
     )
@@ -505,30 +437,6 @@ def not_among(shown: Sequence[Hit], *lost: Sequence[Hit]) -> list[Hit]:
     known = {hit.identity for hit in shown}
     every = {hit.identity: hit for each in lost for hit in each}
     return [hit for identity, hit in every.items() if identity not in known]
-
-
-def _joined(
-    plan: SearchPlan, best: Sequence[Hit], hits: Sequence[Hit], carried: Sequence[LaneHit]
-) -> Ranking:
-    """All that is not among the best; of what is not similar enough only what stands beside such as is.
-
-    Ranks count what is thinned out later, on both sides.
-    """
-    known = {hit.identity for hit in best}
-    rest = [hit for hit in hits if hit.identity not in known]
-    there = {hit.found.source.source_id for hit in best}
-    led = [each for each in carried if each.source.source_id not in there]
-    similar = filter_of(plan)
-    beside = similar.similar.keep_carried and any(similar.passes(hit) for hit in best)
-    return similar.divide(join_further(rest, {CONCEPTS: led}), beside=beside)
-
-
-def _behind(best: Sequence[Hit], joined: Sequence[Hit]) -> Iterator[Hit]:
-    """With ranks that go on from the best, and scores below theirs."""
-    least = min((hit.score for hit in best), default=0.0)
-    for rank, hit in enumerate(below(least, joined), start=len(best) + 1):
-        before = None if hit.passage_rank is None else hit.passage_rank + len(best)
-        yield hit._replace(fused_rank=rank, passage_rank=before)
 
 
 # Refining an order: read again, near-duplicates once, made different; each only when it was asked for.
@@ -581,14 +489,14 @@ class Ranker:
     def _rerank(
         self, plan: SearchPlan, hits: Sequence[Hit], places: PlaceReader, notes: list[Degradation]
     ) -> Sequence[Hit]:
-        """Let the reranker read the first ones."""
+        """Let the reranker read the first ones; what it does not read stays behind them, in its order."""
         question, depth = plan.request.query_text, plan.request.first_stage_limit
         if question is None:
             notes.append(_not_reranked("a cross-encoder reads words, and there is no query_text"))
             return hits
         with plan.watch.stage("rerank"):
             first = self._read(question, hits[:depth], places, notes)
-            return [*first, *_behind_ranker(first, hits[depth:])]
+            return [*first, *_behind(first, hits[depth:])]
 
     def _read(
         self, question: str, hits: Sequence[Hit], places: PlaceReader, notes: list[Degradation]
@@ -610,10 +518,17 @@ class Ranker:
             why = f"{len(scores)} of {len(hits)} hits were read in {seconds:g} s"
             effect = f"{why}; the others keep the fused order behind them"
             notes.append(Degradation(part="rerank", effect=effect))
-        placed = _apply_scores(hits[: len(scores)], scores)
-        return [*placed, *_behind_ranker(placed, hits[len(scores) :])]
+        blended = blend([hit.score for hit in hits[: len(scores)]], scores)
+        read = [
+            hit._replace(score=value, rerank_score=score)
+            for hit, score, value in zip(hits, scores, blended, strict=False)
+        ]
+        read.sort(key=lambda hit: (-hit.score, hit.fused_rank))
+        placed = [hit._replace(rerank_rank=rank) for rank, hit in enumerate(read, start=1)]
+        return [*placed, *_behind(placed, hits[len(scores) :])]
 
     def _diverse(self, plan: SearchPlan, hits: Sequence[Hit], notes: list[Degradation]) -> list[Hit]:
+        """In the order of maximal marginal relevance; one without a vector counts as unlike all others."""
         properties = {each.space.key: each.space.vector_property for each in plan.scope.spaces}
         wanted = [
             {
@@ -625,7 +540,14 @@ class Ranker:
             for hit in hits
         ]
         vectors = vectors_of(self._graph, wanted)
-        chosen = diverse(plan, hits, vectors)
+        spaces = [plan.scope.space_of(hit.found.source.ontology) for hit in hits]
+        near = similarities([vectors.get(hit.identity) for hit in hits], spaces)
+        weight = plan.request.mmr_lambda or 0.0
+        order = marginal_relevance([hit.score for hit in hits], near, weight, plan.reach)
+        chosen = [
+            hits[at]._replace(score=value, mmr_score=value, mmr_rank=rank)
+            for rank, (at, value) in enumerate(order, start=1)
+        ]
         if without := sum(hit.identity not in vectors for hit in chosen):
             effect = f"{without} of the hits have no vector: mmr_lambda took them as unlike all others"
             notes.append(Degradation(part="vectors", effect=effect))
@@ -633,20 +555,9 @@ class Ranker:
         return [*chosen, *(hit for hit in hits if hit.identity not in taken)]
 
 
-def _apply_scores(hits: Sequence[Hit], scores: Sequence[float]) -> list[Hit]:
-    """Hits that were read, in the order of their blended scores."""
-    blended = blend([hit.score for hit in hits], scores)
-    given = zip(hits, scores, blended, strict=True)
-    read = [hit._replace(score=value, rerank_score=score) for hit, score, value in given]
-    ordered = sorted(read, key=lambda hit: (-hit.score, hit.fused_rank))
-    return [hit._replace(rerank_rank=rank) for rank, hit in enumerate(ordered, start=1)]
-
-
-def _behind_ranker(first: Sequence[Hit], rest: Sequence[Hit]) -> list[Hit]:
+def _behind(first: Sequence[Hit], rest: Sequence[Hit]) -> Sequence[Hit]:
     """Hits that were not read, in their order, with scores below those that were."""
-    if not first:
-        return list(rest)
-    return below(min(hit.score for hit in first), rest)
+    return below(min(hit.score for hit in first), rest) if first else rest
 
 
 def _not_reranked(why: str) -> Degradation:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import regex
+from cachetools import TTLCache
 
 from kg_api.concepts.search import EMBEDDING, EXTRACTION, none_yet, start_embedding, under_way
 from kg_api.errors import Unavailable
-from kg_api.graph.client import Graph, Lookup, Row
+from kg_api.graph.client import Graph
 from kg_api.graph.concept_vectors import least_near
 from kg_api.graph.search import (
     ChunkText,
@@ -27,14 +29,12 @@ from kg_api.graph.search import (
     NearestPassages,
     Seed,
     SeedPassage,
-    SpaceVectors,
-    WordedAmong,
     WordedPassages,
     by_concepts,
     by_name,
-    known_words,
     look_up_concepts,
     lookup_by_vector,
+    lookup_known_words,
     texts_near,
 )
 from kg_api.graph.similar import NearestPictures
@@ -186,83 +186,58 @@ class Ranking:
 
 # The lanes of a search, all in one round trip. A further lane is one line in `lanes_of`.
 
+Passages = NearestPassages | WordedPassages | NearestPictures
+"""One way to find sources: what it looks up, and which hits that gives, for which it may look up more."""
+Lane = tuple[str, Passages]
+"""What is found in one way, and what its hits are ranked as.
 
-class Passages(Protocol):
-    """One way to find sources."""
-
-    @property
-    def lookup(self) -> Lookup: ...
-
-    def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
-        """What it found; it may ask for more."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Lane:
-    """What is found in one way, and what its hits are ranked as.
-
-    Lanes of one name have one measure, and are one list: both slots of a space, and the words of several
-    queries where the filters name very many documents.
-    """
-
-    name: str
-    passages: Passages
+Lanes of one name have one measure, and are one list: both slots of a space, and the words of several queries
+where the filters name very many documents.
+"""
 
 
 def lanes_of(plan: SearchPlan) -> Iterator[Lane]:
     """Those that a plan asks; what the first ones say of a hit is preferred."""
-    if not plan.concepts_alone:
-        yield from (Lane(f"{VECTOR}{each.space.slug}", each) for each in _nearest(plan))
+    request, sources = plan.request, plan.filters.sources
+    for each in plan.scope.spaces if not plan.concepts_alone else ():
+        known = plan.usable.get(each.space.slug)
+        if known is not None and known.vector is not None:
+            yield (
+                f"{VECTOR}{each.space.slug}",
+                NearestPassages(
+                    known.vector,
+                    each.space,
+                    replace(each.filters, sources=sources),
+                    plan.depth,
+                    wanted=plan.depth if sources else request.limit,
+                    exact=request.exact,
+                    each_chunk=request.group_by == "chunk",
+                    candidates=plan.candidates(each.filters),
+                ),
+            )
     yield from word_lanes(plan)
-    yield from (Lane(f"{PICTURES}{each.space.slug}", each) for each in _pictured(plan))
+    for each in plan.pictured:
+        if each.vector is not None:
+            yield (
+                f"{PICTURES}{each.space.slug}",
+                NearestPictures(
+                    each.vector,
+                    each.space,
+                    each.ontologies,
+                    plan.filters.document_ids,
+                    plan.depth,
+                    plan.space_vectors,
+                    sources,
+                ),
+            )
 
 
 def word_lanes(plan: SearchPlan) -> Iterator[Lane]:
     """Those of words alone."""
     if plan.asks_text:
-        asked = plan.space_vectors
-        yield from (Lane(TEXT, _worded(plan, query, asked)) for query in plan.full_text)
-
-
-def _worded(plan: SearchPlan, query: str, asked: SpaceVectors) -> Passages:
-    pairs, watched = plan.word_pairs, plan.wording.watched
-    if plan.words_among is None and not plan.filters.sources:
-        return WordedPassages(query, asked, plan.depth, pairs, watched)
-    return WordedAmong(query, asked, plan.depth, plan.words_among, pairs, watched, plan.filters.sources)
-
-
-def _nearest(plan: SearchPlan) -> Iterator[NearestPassages]:
-    request, usable = plan.request, plan.usable
-    for each in plan.scope.spaces:
-        known = usable.get(each.space.slug)
-        if known is None or known.vector is None:
-            continue
-        yield NearestPassages(
-            known.vector,
-            each.space,
-            replace(each.filters, sources=plan.filters.sources),
-            plan.depth,
-            wanted=plan.depth if plan.filters.sources else request.limit,
-            exact=request.exact,
-            each_chunk=request.group_by == "chunk",
-            candidates=plan.candidates(each.filters),
-        )
-
-
-def _pictured(plan: SearchPlan) -> Iterator[NearestPictures]:
-    for each in plan.pictures:
-        if each.vector is not None:
-            within = plan.filters.document_ids
-            yield NearestPictures(
-                each.vector,
-                each.space,
-                each.ontologies,
-                within,
-                plan.depth,
-                plan.space_vectors,
-                plan.filters.sources,
-            )
+        asked, pairs, sources = plan.space_vectors, plan.wording.compared_pairs, plan.filters.sources
+        for query in plan.full_text:
+            yield TEXT, WordedPassages(query, asked, plan.depth, pairs, plan.words_among, sources)
 
 
 def merge(found: Iterable[tuple[str, LaneHits]]) -> dict[str, Sequence[LaneHit]]:
@@ -481,57 +456,49 @@ def _weight(near: ConceptLaneHit, calibration: SimilarityCalibration) -> float:
 
 # Words of a question that no text has: those that may be meant are looked for as well, and it is said.
 #
-# What full text finds tells which words are there: nothing is asked where all are. Only words that none of
-# the best texts has are looked up, and only of those that are nowhere texts with words like them are read.
+# Whether a text has a word is asked along with the lanes, and remembered: most questions are of known words.
 
 MAX_RETRIED = 5
 """Words of one question that are looked for otherwise; each costs half a dozen fuzzy clauses."""
+MAX_KNOWN = 100_000
+KNOWN_SECONDS = 60.0
+"""For so long a word is taken for known; of one that has gone meanwhile no other is suggested."""
 
 
-def respell(graph: Graph, wording: Wording, seen: Iterable[str]) -> Wording:
-    """With what may be meant by words that no text has; the same where all are known.
+class KnownWords:
+    """Remembers which words texts have, by where a search looks. Thread-safe."""
 
-    Args:
-        graph: where the texts are.
-        wording: what was looked for.
-        seen: words that were found.
-    """
-    there = frozenset(seen)
-    doubted = [word for word in wording.watched if word not in there]
-    if not (doubted and wording.room):
-        return wording
-    known = known_words(graph, {word: wording.queries_for(word) for word in doubted})
-    missing = [word for word in doubted if word not in known][:MAX_RETRIED]
-    if not missing:
-        return wording
+    def __init__(self) -> None:
+        self._known = TTLCache[tuple[Hashable, ...], bool](MAX_KNOWN, KNOWN_SECONDS)
+        self._lock = threading.Lock()
+
+    def doubted(self, wording: Wording) -> list[str]:
+        """Words that may be misspelt and of which it is not known that a text has them."""
+        where = self._where(wording)
+        with self._lock:
+            return [word for word in wording.watched if (where, word) not in self._known]
+
+    def remember(self, wording: Wording, words: Iterable[str]) -> None:
+        where = self._where(wording)
+        with self._lock:
+            self._known.update({(where, word): True for word in words})
+
+    def _where(self, wording: Wording) -> Hashable:
+        names, ids = wording.ontologies, wording.document_ids
+        return None if names is None else tuple(names), None if ids is None else hash(tuple(ids))
+
+
+def respell(graph: Graph, wording: Wording, missing: Sequence[str]) -> Wording:
+    """With what may be meant by words that no text has; the same where nothing may be."""
+    missing = missing[:MAX_RETRIED]
     texts = texts_near(graph, {word: wording.queries_near(word) for word in missing})
-    found = ((word, meant_by(word, texts.get(word, ()))) for word in missing)
-    respelt = [Respelling(word=word, meant=meant) for word, meant in found if meant]
-    return replace(wording, respelt=_as_many_as_fit(respelt, wording.room))
-
-
-def _as_many_as_fit(respelt: Iterable[Respelling], room: int) -> tuple[Respelling, ...]:
-    """Those that are asked for: no answer tells of another."""
-    kept = list[Respelling]()
-    for each in respelt:
-        room -= len(each.meant)
-        if room >= 0:
-            kept.append(each)
-    return tuple(kept)
-
-
-def describe_respelling(respelt: Iterable[Respelling]) -> list[Degradation]:
-    """What an answer says of it."""
-    return [
-        Degradation(
-            part="spelling", effect=f"no text has {each.word!r}: searched for {_either(each)} as well"
-        )
-        for each in respelt
-    ]
-
-
-def _either(each: Respelling) -> str:
-    return " and ".join(map(repr, each.meant))
+    respelt, room = list[Respelling](), wording.room
+    for word in missing:
+        meant = meant_by(word, texts.get(word, ()))
+        room -= len(meant)
+        if meant and room >= 0:  # no answer tells of what is not asked for
+            respelt.append(Respelling(word=word, meant=meant))
+    return replace(wording, respelt=tuple(respelt))
 
 
 # Retrieving: the lanes, then what goes on from their best hits.
@@ -552,6 +519,7 @@ class Retriever:
         self._fuse = fuse
         self._concepts = ConceptLane(graph, indexes)
         self._progress = snapshots_of(graph).progress()
+        self._words = KnownWords()
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="seeds")
 
     def close(self) -> None:
@@ -585,28 +553,36 @@ class Retriever:
 
     def _lanes(self, plan: SearchPlan, *, respelt: bool) -> Candidates:
         """What the plan's lanes find, all asked at once; words that no text has are then asked otherwise."""
-        lanes = [*lanes_of(plan)]
+        lanes, wording = [*lanes_of(plan)], plan.wording
         if not lanes and not plan.concepts_alone and not plan.asks_text:
             raise Unavailable("the search indexes are still being filled; try again in a moment")
+        looks = not respelt and wording.room > 0 and any(name == TEXT for name, _ in lanes)
+        doubted = self._words.doubted(wording) if looks else []
         with plan.watch.stage("retrieve"):
-            found = self._ask(lanes)
-        if respelt or not any(name == TEXT for name, _ in found):
+            found, known = self._ask(lanes, {word: wording.queries_for(word) for word in doubted})
+        if not doubted:
             return _candidates(plan, found)
+        self._words.remember(wording, known)
         with plan.watch.stage("spelling"):
-            # The lane of words once more where what may be meant is found, and the others as they are
-            seen = {word for name, each in found if name == TEXT for word in each.seen}
-            wording = respell(self._graph, plan.wording, seen)
+            missing = [word for word in doubted if word not in known]
+            wording = respell(self._graph, wording, missing) if missing else wording
             if not wording.respelt:
                 return _candidates(plan, found)
+            # The lane of words once more where what may be meant is found, and the others as they are
             plan.notes.respelt = [*wording.respelt]
             others = [each for each in found if each[0] != TEXT]
-            again = self._ask([*word_lanes(plan.worded(wording))])
+            again, _ = self._ask([*word_lanes(plan.worded(wording))])
             return replace(_candidates(plan, [*others, *again]), wording=wording)
 
-    def _ask(self, lanes: Sequence[Lane]) -> list[tuple[str, LaneHits]]:
-        rows = self._graph.look_up([lane.passages.lookup for lane in lanes])
-        both = zip(lanes, rows, strict=True)
-        return [(lane.name, lane.passages.hits(self._graph, each)) for lane, each in both]
+    def _ask(
+        self, lanes: Sequence[Lane], doubted: Mapping[str, Sequence[str]] | None = None
+    ) -> tuple[list[tuple[str, LaneHits]], Sequence[str]]:
+        """What lanes find, and which of some words a text has, in one round trip."""
+        lookups = [passages.lookup for _, passages in lanes]
+        rows = self._graph.look_up([*lookups, lookup_known_words(doubted)] if doubted else lookups)
+        both = zip(lanes, rows, strict=False)  # what is known of words comes last
+        found = [(name, passages.hits(self._graph, row)) for (name, passages), row in both]
+        return found, rows[-1] if doubted else ()
 
     def _follow(self, plan: SearchPlan, candidates: Candidates, seeds: Sequence[Seed]) -> Candidates:
         """With what concepts lead to from the question and from the best hits."""
@@ -618,7 +594,10 @@ class Retriever:
 
     def _degradations(self, plan: SearchPlan, candidates: Candidates) -> Iterator[Degradation]:
         """What the lanes cannot find."""
-        yield from describe_respelling(plan.notes.respelt)
+        for each in plan.notes.respelt:
+            meant = " and ".join(map(repr, each.meant))
+            effect = f"no text has {each.word!r}: searched for {meant} as well"
+            yield Degradation(part="spelling", effect=effect)
         words = candidates.lanes.get(TEXT)
         missing = sum(found.without_vector for found in words or ())
         if missing and plan.usable:

@@ -27,16 +27,14 @@ from kg_api.spaces.snapshot import OntologySnapshot
 
 
 class Narrowing(Protocol):
-    """What of a request says where to look."""
+    """What of a request says where to look; None: everywhere."""
 
     @property
-    def ontologies(self) -> Sequence[str] | None:
-        """Only in these; None: in all."""
-        ...
+    def ontologies(self) -> Sequence[str] | None: ...
 
     @property
     def documents(self) -> Sequence[str] | None:
-        """What documents are called; None: all."""
+        """What documents are called."""
         ...
 
     @property
@@ -53,18 +51,15 @@ class Chosen:
     notes: Sequence[Degradation] = ()
 
     @property
-    def _are_many(self) -> bool:
-        return self.matching is not None and len(self.filters.document_ids or ()) > SCOPES_A_QUERY
+    def behind_queries(self) -> Sequence[str] | None:
+        """Documents that what they find is filtered by: a query of very many names takes seconds (ADR 49)."""
+        ids = self.filters.document_ids
+        return ids if self.matching is not None and ids and len(ids) > SCOPES_A_QUERY else None
 
     @property
     def in_queries(self) -> Sequence[str] | None:
         """Documents that full-text queries name."""
-        return None if self._are_many else self.filters.document_ids
-
-    @property
-    def behind_queries(self) -> Sequence[str] | None:
-        """Documents that what they find is filtered by: a query of very many names takes seconds (ADR 49)."""
-        return self.filters.document_ids if self._are_many else None
+        return None if self.behind_queries else self.filters.document_ids
 
 
 def choose(
@@ -232,27 +227,26 @@ def scope_of(
         unknown: what of the filters is not there.
         matching: the documents that the request names or that fit its conditions, by ontology; None: all do.
     """
-    answering = known.answering
+    answering, ontologies = known.answering, filters.ontologies
     spaces = {space.key: space for space in (known.new, *answering.values())}
     groups: dict[str, list[str]] = {}
-    for name in answering if filters.ontologies is None else filters.ontologies:
-        space = known.space_of(name)  # one that is not there finds nothing
-        groups.setdefault(space.key, []).append(name)
+    for name in answering if ontologies is None else ontologies:  # one that is not there finds nothing
+        groups.setdefault(known.space_of(name).key, []).append(name)
     groups = groups or {known.new.key: []}
-    own = {
-        key: names
-        for key, names in groups.items()
-        if request.query_vector is None or spaces[key].slug == request.space
-    }
-    everything = filters.ontologies is None and len(groups) == 1
+    vector = request.query_vector
+    own = {key: names for key, names in groups.items() if vector is None or spaces[key].slug == request.space}
     searched: dict[str, list[str]] = {}
+    scopes: list[SpaceScope] = []
     for key, names in (own or groups).items():
         searched.setdefault(spaces[key].slug, []).extend(names)
+        within = filters
+        if matching is not None:
+            within = Filters(names, [each for name in names for each in matching.get(name, ())])
+        elif ontologies is not None or len(groups) > 1:
+            within = Filters(names, None)
+        scopes.append(SpaceScope(spaces[key], within))
     return Scope(
-        spaces=[
-            SpaceScope(spaces[key], _within(names, filters, matching, everything=everything))
-            for key, names in (own or groups).items()
-        ],
+        spaces=scopes,
         elsewhere={name: space.key for name, space in answering.items() if space.key != FIRST_SLUG},
         unknown=unknown,
         answering={name: space.slug for name, space in answering.items()},
@@ -260,15 +254,3 @@ def scope_of(
         ontologies=searched,
         left_out=sorted(name for key, names in groups.items() if own and key not in own for name in names),
     )
-
-
-def _within(
-    names: list[str],
-    filters: Filters,
-    matching: Mapping[str, Sequence[str]] | None,
-    *,
-    everything: bool,
-) -> Filters:
-    if matching is not None:
-        return Filters(names, [each for name in names for each in matching.get(name, ())])
-    return filters if everything else Filters(names, None)

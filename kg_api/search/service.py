@@ -15,7 +15,7 @@ from kg_api.schemas.concepts import ConceptHit, none_fits
 from kg_api.schemas.search import DocumentReading, SourceHits, SourceSearch, SourceWindow
 from kg_api.schemas.vocabulary import USUAL_READ
 from kg_api.search.plan import SearchPlan, SearchPlanner
-from kg_api.search.present import ParagraphReader, Presenter, Reader
+from kg_api.search.present import Presenter
 from kg_api.search.question import Hyde, PictureQuestions, SimilarityFilter
 from kg_api.search.rank import (
     NO_RERANKING,
@@ -32,7 +32,7 @@ from kg_api.search.rank import (
     order,
     take_page,
 )
-from kg_api.search.retrieve import Candidates, Ranking, Retriever, meanings_of
+from kg_api.search.retrieve import Retriever, meanings_of
 from kg_api.spaces.images import ImageSpaceRegistry
 from kg_api.spaces.registry import SpaceRegistry
 from kg_api.spaces.snapshot import snapshots_of
@@ -57,9 +57,7 @@ class SearchService:
         self._planner = SearchPlanner(graph, spaces, hyde or Hyde(), plans, indexes, pictures=pictures)
         self._retriever = Retriever(graph, indexes, fuse_lanes)
         self._ranker = Ranker(graph, reranking)
-        self._reader = Reader(graph, spaces, plans)
-        self._documents = ParagraphReader(graph, spaces, plans)
-        self._presenter = Presenter(graph, self._reader)
+        self._presenter = Presenter(graph, spaces, plans)
 
     def close(self) -> None:
         self._retriever.close()
@@ -98,25 +96,19 @@ class SearchService:
         Raises:
             Unavailable: no lane that was asked for can answer.
         """
-        places = PlaceReader(self._graph)
+        places, request = PlaceReader(self._graph), plan.request
         candidates = self._retriever.retrieve(plan)
-        ranking = order(plan, candidates)
-        while falls_short(plan, candidates, ranking, places):
+        found = order(plan, candidates)
+        while falls_short(plan, candidates, found, places):
             plan = plan.deeper
             candidates = self._retriever.retrieve(plan, candidates)
-            ranking = order(plan, candidates)
-        refined = self._ranker.refine(plan, ranking, places)
-        if plan.request.graph:
-            refined = fill_from_graph(plan, refined, ranking.hits, candidates.carried, places)
-        return self._present(plan, candidates, ranking, refined, places)
-
-    def _present(
-        self, plan: SearchPlan, candidates: Candidates, found: Ranking, refined: Ranking, places: PlaceReader
-    ) -> SourceHits:
-        """Give the page that is wanted; from deeper lanes, where those so far do not fill it."""
+            found = order(plan, candidates)
+        refined = self._ranker.refine(plan, found, places)
+        if request.graph:
+            refined = fill_from_graph(plan, refined, found.hits, candidates.carried, places)
         kept = refined.hits
-        while is_short(plan, kept):
-            kept = go_on(kept, found.hits, plan.request, places)
+        while is_short(plan, kept):  # a further page that the lanes so far do not fill
+            kept = go_on(kept, found.hits, request, places)
             if not (is_short(plan, kept) and can_go_deeper(plan, candidates)):
                 break
             plan = plan.deeper
@@ -133,14 +125,14 @@ class SearchService:
         start: int | None = None,
         token_budget: int = USUAL_READ,
     ) -> DocumentReading:
-        """A document from a paragraph on, as much as a budget of tokens allows; see `ParagraphReader.read`.
+        """A document from a paragraph on, as much as a budget of tokens allows; see `Presenter.read`.
 
         Raises:
             NotFound: there is no such document.
             Conflict: several are called so.
             InvalidInput: the document has no such paragraph.
         """
-        return self._documents.read(called, ontology, start, token_budget)
+        return self._presenter.read(called, ontology, start, token_budget)
 
     def context(self, source_id: str, window: int, token_budget: int | None = None) -> SourceWindow:
         """A source among its neighbours of the same document, as many as a budget of tokens allows.
@@ -148,7 +140,7 @@ class SearchService:
         Raises:
             NotFound: there is no such source.
         """
-        return self._reader.around(source_id, window, token_budget)
+        return self._presenter.around(source_id, window, token_budget)
 
 
 # Searching concepts and sources together.

@@ -52,6 +52,11 @@ class OntologySnapshot:
         names = self.embedding_states if wanted is None else wanted
         return frozenset(self.words[name].language if name in self.words else None for name in names)
 
+    def has_parents(self, names: Iterable[str]) -> bool:
+        """Whether some ontologies may have parent chunks, which are read in place of smaller ones."""
+        states = (self.embedding_states.get(name) for name in names)
+        return any(each.answering.config.chunking.strategy == "hierarchical" for each in states if each)
+
     @property
     def answering(self) -> dict[str, Space]:
         """The slot of a space that answers for each ontology."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import neo4j
 import pytest
 
 from kg_api.errors import InvalidInput
-from kg_api.graph.client import Graph, Lookup, Row
+from kg_api.graph.client import Graph, Lookup
 from kg_api.graph.document_writes import store_documents
 from kg_api.graph.fulltext import SCOPES_A_QUERY
 from kg_api.schemas.base import digest
@@ -94,7 +95,7 @@ def test_the_own_document_comes_where_it_is_asked_for_and_fits(harbour: Kg) -> N
     ("most", "where", "looked_up"),
     [
         (SCOPES_A_QUERY, WHERE, {"search/by_text"}),
-        (1, WHERE, {"search/by_text_in_documents"}),
+        (1, WHERE, {"search/by_text"}),
         (SCOPES_A_QUERY, ["number>900"], set[str]()),
     ],
 )
@@ -104,7 +105,7 @@ def test_without_vectors_words_are_filtered_too(
     """Within the query where the documents are few: behind it, full text is asked for all that it has."""
     names, look_up = set[str](), Graph.look_up
 
-    def recorded(graph: Graph, lookups: Sequence[Lookup]) -> list[list[Row]]:
+    def recorded(graph: Graph, lookups: Sequence[Lookup]) -> list[Any]:
         names.update(each.name for each in lookups)
         return look_up(graph, lookups)
 

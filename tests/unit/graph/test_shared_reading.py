@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -13,6 +13,8 @@ from kg_api.errors import DatabaseUnavailable
 from kg_api.graph.search import SharedReading
 
 PATIENCE = 20.0
+SETTLED = 0.1
+"""Until threads that run wait for the reading."""
 MANY = 16
 
 
@@ -40,18 +42,19 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def waiting(reading: SharedReading[int], name: str) -> int:
-    """How many threads wait for the result that is under way, or for the next one."""
-    future: Future[int] | None = vars(reading)[name]
-    return 0 if future is None else len(vars(vars(future)["_condition"])["_waiters"])
+def ask(reading: SharedReading[int], *, anew: bool = False) -> Callable[[], int]:
+    return lambda: reading.read(anew=anew)
 
 
 def test_who_asks_meanwhile_shares_the_reading_that_is_under_way() -> None:
     database = Database()
     reading = SharedReading(database)
     with ThreadPoolExecutor(MANY) as pool:
-        asked = [pool.submit(reading.read) for _ in range(MANY)]
-        until(lambda: waiting(reading, "_under_way") == MANY - 1)
+        asked = [pool.submit(reading.read)]
+        until(lambda: database.begun == 1)
+        asked += [pool.submit(reading.read) for _ in range(MANY - 1)]
+        until(lambda: all(each.running() for each in asked))
+        time.sleep(SETTLED)
         database.let.release()
         assert [each.result() for each in asked] == [1] * MANY
     database.let.release()
@@ -64,9 +67,9 @@ def test_who_wants_it_anew_shares_the_next_one() -> None:
     with ThreadPoolExecutor(MANY) as pool:
         first = pool.submit(reading.read)
         until(lambda: database.begun == 1)
-        asked = [pool.submit(reading.read, anew=True) for _ in range(MANY - 1)]
-        until(lambda: waiting(reading, "_under_way") == 1)  # who leads the next one
-        until(lambda: waiting(reading, "_next") == MANY - 2)
+        asked = [pool.submit(ask(reading, anew=True)) for _ in range(MANY - 1)]
+        until(lambda: all(each.running() for each in asked))
+        time.sleep(SETTLED)
         database.let.release()
         until(lambda: database.begun == 2)
         database.let.release()
@@ -82,8 +85,9 @@ def test_a_database_that_is_away_is_tried_once_for_all_that_wait() -> None:
     with ThreadPoolExecutor(MANY) as pool:
         asked = [pool.submit(reading.read)]
         until(lambda: database.begun == 1)
-        asked += [pool.submit(reading.read, anew=bool(number % 2)) for number in range(MANY - 1)]
-        until(lambda: waiting(reading, "_under_way") + waiting(reading, "_next") == MANY - 1)
+        asked += [pool.submit(ask(reading, anew=bool(number % 2))) for number in range(MANY - 1)]
+        until(lambda: all(each.running() for each in asked))
+        time.sleep(SETTLED)
         database.let.release()
         for each in asked:
             with pytest.raises(DatabaseUnavailable):

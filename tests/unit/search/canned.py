@@ -14,7 +14,6 @@ from tests.unit.search.found import place
 
 SMALL, LARGE = small_embedder(), DeterministicEmbedder(dimensions=512)
 SPACES = {"default": SMALL, "large": LARGE}
-NO_CHUNK = dict.fromkeys(("chunk_id", "offset", "end_offset", "parent_id", "covers"))
 
 
 class CannedGraph(Graph):
@@ -46,9 +45,6 @@ class CannedGraph(Graph):
         asked = self.asked[-1][1]["document_ids"]
         return [{"document_id": each, "ontology": "o0", "document": "d"} for each in asked]  # all are there
 
-    def search_by_text_in_documents(self) -> list[Row]:
-        return [{"found": [{"looked": 1}, *self.search_by_text()[0]["found"]]}]
-
     def indexes_states(self) -> list[Row]:
         rows = ((name, *state) for name, state in self.states.items())
         return [{"name": n, "type": "x", "state": s, "percent": p, "options": {}} for n, s, p in rows]
@@ -57,16 +53,18 @@ class CannedGraph(Graph):
         return [{"passages": self.passages}]
 
     def search_by_vector(self) -> list[Row]:
-        row = {**place("by vector").model_dump(), "similarity": 0.9, "score": 0.95}
-        return [{"found": [{**row, **NO_CHUNK, "covers": []}]}]
+        row = ["by vector", "notes", "d", 0.9, None, None, None, None]
+        return [{"found": {"passages": [row], "parents": []}}]
 
     search_by_vector_in_ontologies = search_by_vector
     search_by_vector_in_documents = search_by_vector
 
     def search_by_text(self) -> list[Row]:
-        row: Row = {**place("by text").model_dump(), "similarity": 0.4, "score": 3.0, "asked": True}
-        row["seen"] = self.asked[-1][1]["watched"]
-        return [{"found": [{**row, **NO_CHUNK}]}]
+        row = ["by text", "notes", "d", 3.0, 0.4, True]
+        return [{"found": {"looked": 1, "passages": [row], "chunks": []}}]
+
+    def search_known_words(self) -> list[Row]:
+        return [{"found": [each["word"] for each in self.asked[-1][1]["queries"]]}]
 
     def similar_by_ids(self) -> list[Row]:
         return [place(n).model_dump() for n in self.asked[-1][1]["source_ids"] if n not in self.gone]

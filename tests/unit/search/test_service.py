@@ -206,7 +206,7 @@ def test_very_many_documents_are_filtered_by_behind_the_words() -> None:
     graph = CannedGraph()
     ids = [f"{n:032x}" for n in range(600)]
     answer = searched(graph, documents=ids, mode="text", ontology=["o0"])
-    (given,) = (given for name, given in graph.asked if name == "search/by_text_in_documents")
+    (given,) = (given for name, given in graph.asked if name == "search/by_text")
     assert set(given["document_ids"]) >= set(ids)
     assert len(answer.sources) == 1
 
