@@ -6,22 +6,7 @@ CALL () {
     MATCH (n:Source) USING INDEX SEEK n:Source(ontology, document_id, paragraph)
     WHERE n.ontology = $ontology AND n.document_id >= '' AND n.paragraph >= 0 RETURN n
   }
-  WHEN $label = 'Concept' THEN {
-    MATCH (n:Concept) USING INDEX SEEK n:Concept(ontology, concept_id)
-    WHERE n.ontology = $ontology AND n.concept_id > '' RETURN n
-  }
-  WHEN $label = 'Image' THEN {
-    MATCH (n:Image) USING INDEX SEEK n:Image(ontology, source_id)
-    WHERE n.ontology = $ontology AND n.source_id > '' RETURN n
-  }
-  WHEN $label = 'RELATED_TO' THEN {
-    MATCH ()-[n:RELATED_TO]->() USING INDEX SEEK n:RELATED_TO(ontology, relation_id)
-    WHERE n.ontology = $ontology AND n.relation_id > '' RETURN n
-  }
-  WHEN $label = 'RelationType' THEN {
-    MATCH (n:RelationType) USING INDEX SEEK n:RelationType(ontology, type_id)
-    WHERE n.ontology = $ontology AND n.type_id > '' RETURN n
-  }
+  items()
 }
 WITH n[$answering_property] AS answering, coalesce(n[$mark_property], '') AS mark
 WHERE answering IS NOT NULL AND NOT answering STARTS WITH 'refused:' AND NOT mark STARTS WITH $mark
@@ -56,18 +41,7 @@ CALL (flagged) {
       AND ($wants_all OR coalesce(n[$mark_property], n[$answering_property]) IS NOT NULL OR COUNT { (n)-[:APPEARS_IN]->() } > 1)
     RETURN n
   }
-  WHEN $label = 'Image' THEN {
-    MATCH (n:Image) USING INDEX SEEK n:Image(ontology, source_id)
-    WHERE n.ontology = $ontology AND n.source_id > '' RETURN n
-  }
-  WHEN $label = 'RELATED_TO' THEN {
-    MATCH ()-[n:RELATED_TO]->() USING INDEX SEEK n:RELATED_TO(ontology, relation_id)
-    WHERE n.ontology = $ontology AND n.relation_id > '' RETURN n
-  }
-  WHEN $label = 'RelationType' THEN {
-    MATCH (n:RelationType) USING INDEX SEEK n:RelationType(ontology, type_id)
-    WHERE n.ontology = $ontology AND n.type_id > '' RETURN n
-  }
+  items()
 }
 WITH n, coalesce(':' + CASE $label WHEN 'Image' THEN n.storage_key ELSE n.text_hash END, '') AS text, n[$mark_property] AS mark
 WHERE (mark IS NULL OR NOT mark IN [$mark + text, $refused + text] OR n[$time_property] < $forced_at)
@@ -140,21 +114,7 @@ CALL (flagged) {
     WHERE ($wants_all OR coalesce(n[$mark_property], n[$answering_property]) IS NOT NULL OR COUNT { (n)-[:APPEARS_IN]->() } > 1)
     RETURN n
   }
-  WHEN $label = 'Image' THEN {
-    MATCH (n:Image) USING INDEX SEEK n:Image(ontology, source_id)
-    WHERE n.ontology = $ontology AND n.source_id > $after
-    RETURN n ORDER BY n.ontology, n.source_id
-  }
-  WHEN $label = 'RELATED_TO' THEN {
-    MATCH ()-[n:RELATED_TO]->() USING INDEX SEEK n:RELATED_TO(ontology, relation_id)
-    WHERE n.ontology = $ontology AND n.relation_id > $after
-    RETURN n ORDER BY n.ontology, n.relation_id
-  }
-  WHEN $label = 'RelationType' THEN {
-    MATCH (n:RelationType) USING INDEX SEEK n:RelationType(ontology, type_id)
-    WHERE n.ontology = $ontology AND n.type_id > $after
-    RETURN n ORDER BY n.ontology, n.type_id
-  }
+  items(after)
 }
 WITH n, coalesce(':' + CASE $label WHEN 'Image' THEN n.storage_key ELSE n.text_hash END, '') AS text, n[$mark_property] AS mark
 WHERE (mark IS NULL OR NOT mark IN [$mark + text, $refused + text] OR n[$time_property] < $forced_at)
@@ -230,22 +190,7 @@ CALL () {
     MATCH (n:Source) USING INDEX SEEK n:Source(ontology, document_id, paragraph)
     WHERE n.ontology = $ontology AND n.document_id >= '' AND n.paragraph >= 0 RETURN n
   }
-  WHEN $label = 'Concept' THEN {
-    MATCH (n:Concept) USING INDEX SEEK n:Concept(ontology, concept_id)
-    WHERE n.ontology = $ontology AND n.concept_id > '' RETURN n
-  }
-  WHEN $label = 'Image' THEN {
-    MATCH (n:Image) USING INDEX SEEK n:Image(ontology, source_id)
-    WHERE n.ontology = $ontology AND n.source_id > '' RETURN n
-  }
-  WHEN $label = 'RELATED_TO' THEN {
-    MATCH ()-[n:RELATED_TO]->() USING INDEX SEEK n:RELATED_TO(ontology, relation_id)
-    WHERE n.ontology = $ontology AND n.relation_id > '' RETURN n
-  }
-  WHEN $label = 'RelationType' THEN {
-    MATCH (n:RelationType) USING INDEX SEEK n:RelationType(ontology, type_id)
-    WHERE n.ontology = $ontology AND n.type_id > '' RETURN n
-  }
+  items()
 }
 WITH n
 WHERE n[$mark_property] STARTS WITH $refused

@@ -154,15 +154,17 @@ RETURN j.fence = $fence AND j.state IN ['running', end] AS owned, j.state = end 
        j.wanted AS wanted, j.selection AS selection, j.forced_at AS forced_at
 
 // name: give_back
-// The owner lets others go first: the job goes to the end of the queue, and may be had after a while. One that pauses
-// waits for what it has said, such as its parts, and no longer because of what went wrong before: an error that was
-// left on it would keep its last part from waking it (finish), and would say that it waits to be tried again.
+// The owner gives the job back. One that another worker may claim at once keeps its place in the queue; one that lets
+// others go first, or waits for something else, goes to the end of it. A job that waits because of an error never dies
+// of that error. A pause ends an older error: that would keep the last part of the job from waking it (finish).
 MATCH (j:Job {job_id: $job_id})
 SET j.locked_by = $worker
 WITH j, datetime.realtime() + duration({seconds: $delay_seconds}) AS later
 WHERE j.state = 'running' AND j.fence = $fence
-SET j.state = 'queued', j.worker = null, j.lease_until = null, j.run_after = later, j.queued_at = later,
-    j.error = CASE WHEN $delay_seconds > 0 THEN null ELSE j.error END
+SET j.state = 'queued', j.worker = null, j.lease_until = null, j.run_after = later,
+    j.queued_at = CASE WHEN $keeps_place THEN j.queued_at ELSE later END,
+    j.waits = CASE WHEN $error IS NULL THEN j.waits ELSE coalesce(j.waits, 0) + 1 END,
+    j.error = CASE WHEN $error IS NOT NULL THEN $error WHEN $delay_seconds > 0 THEN null ELSE j.error END
 
 // name: heartbeat
 // The owner is alive; nobody else may take the job. One that gets nothing done for too long dies all the same.
@@ -316,9 +318,10 @@ ORDER BY job.state IN ['queued', 'running'] DESC, job.part
 LIMIT $limit
 
 // name: pause
-// What was cancelled for an ontology is not begun again until somebody asks for it.
+// Work that was cancelled for an ontology is not begun again until somebody requests it.
 MATCH (o:Ontology {name: $ontology})
-SET o.paused = true
+WHERE $paused OR o.paused
+SET o.paused = CASE WHEN $paused THEN true END
 
 // name: prune
 // Finished jobs are kept for a while: those of schedules an hour, others longer. The last one stays that died of what a
@@ -343,20 +346,12 @@ MATCH (j:Job)
 WHERE j.state = 'queued' AND j.queued_at IS NOT NULL AND j.rank IS NULL
 SET j.rank = 0
 
-// name: release
-// The owner goes; another worker may take the job at once. It keeps its place in the queue.
-MATCH (j:Job {job_id: $job_id})
-SET j.locked_by = $worker
-WITH j
-WHERE j.state = 'running' AND j.fence = $fence
-SET j.state = 'queued', j.worker = null, j.lease_until = null, j.run_after = datetime.realtime()
-
 // name: request
 // Work for a kind and key: makes the job of that key, or joins an unfinished one. A caller that does not join finds one
 // and leaves it as it is. Runs in the transaction that makes the work, so neither exists without the other. `wanted`
 // makes a running job look again. If the job ended while this waited for its lock, it is not open, and another request
 // is needed.
-MERGE (j:Job {unique_key: $unique_key})
+MERGE (j:Job {unique_key: $fresh.key})
 ON CREATE SET j += $fresh, j.created_at = datetime.realtime(), j.run_after = datetime.realtime(),
               j.queued_at = datetime.realtime()
 WITH j, j.job_id = $fresh.job_id AS created
@@ -433,19 +428,3 @@ MATCH (j:Job)
 WHERE j.state = 'queued' AND j.queued_at IS NOT NULL AND NOT j.kind IN $kinds
 RETURN j.kind AS kind, count(j) AS waiting
 ORDER BY kind
-
-// name: unpause
-// Somebody asks for the work again that was cancelled.
-MATCH (o:Ontology {name: $ontology})
-WHERE o.paused
-REMOVE o.paused
-
-// name: wait
-// The job waits for something else that does not answer. That is no fault of its own: it never dies of it.
-MATCH (j:Job {job_id: $job_id})
-SET j.locked_by = $worker
-WITH j, datetime.realtime() + duration({seconds: $delay_seconds}) AS later
-WHERE j.state = 'running' AND j.fence = $fence
-SET j.waits = coalesce(j.waits, 0) + 1, j.error = $error, j.worker = null, j.lease_until = null,
-    j.state = 'queued', j.run_after = later, j.queued_at = later
-RETURN j.state AS state

@@ -12,7 +12,7 @@ from typing import Any
 from kg_api.errors import Conflict, FolderEmptied, KgError, NotFound
 from kg_api.graph.client import Graph, Row, Transaction
 from kg_api.graph.document_writes import delete_document_in
-from kg_api.graph.jobs import fresh_job
+from kg_api.graph.jobs import request_job
 from kg_api.schemas.folders import (
     MAX_REFUSALS_SHOWN,
     SCAN_KIND,
@@ -109,14 +109,9 @@ def _enqueue_if_due(tx: Transaction, row: Row) -> bool:
 def _use_job(tx: Transaction, identity: str, ontology: str, *, allow_empty: bool) -> str:
     """One job a folder: the unfinished one, or a new one in the place of the last."""
     tx.run("folders/forget_job", folder_id=identity)
-    key = f"{SCAN_KIND}:{identity}"
-    while True:
-        fresh = fresh_job(SCAN_KIND, ontology, key=key)
-        row = tx.run("jobs/request", unique_key=key, fresh=fresh, added=0, force=False)[0]
-        if row["open"]:
-            break
-    tx.run("folders/use_job", folder_id=identity, job_id=row["job_id"], allow_empty=allow_empty)
-    return str(row["job_id"])
+    job_id = request_job(tx, SCAN_KIND, ontology, added=0, about=identity, limited=False)
+    tx.run("folders/use_job", folder_id=identity, job_id=job_id, allow_empty=allow_empty)
+    return job_id
 
 
 def list_folders(graph: Graph) -> list[Folder]:

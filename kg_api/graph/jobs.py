@@ -304,17 +304,29 @@ def fail(
 
 def wait(graph: Graph, owner: Owner, error: str, *, delay_seconds: float) -> None:
     """Give the job back for a while: a service that it needs does not answer."""
-    graph.write("jobs/wait", **owner.parameters(), error=error, delay_seconds=delay_seconds)
+    _give_back(graph, owner, delay_seconds=delay_seconds, error=error)
 
 
 def release(graph: Graph, owner: Owner) -> None:
     """Give the job back; another worker may claim it at once."""
-    graph.write("jobs/release", **owner.parameters())
+    _give_back(graph, owner, keeps_place=True)
 
 
 def yield_job(graph: Graph, owner: Owner, *, delay_seconds: float = 0.0) -> None:
     """Put the job at the end of the queue, to be claimed after a delay."""
-    graph.write("jobs/give_back", **owner.parameters(), delay_seconds=delay_seconds)
+    _give_back(graph, owner, delay_seconds=delay_seconds)
+
+
+def _give_back(
+    graph: Graph,
+    owner: Owner,
+    *,
+    delay_seconds: float = 0.0,
+    keeps_place: bool = False,
+    error: str | None = None,
+) -> None:
+    given = {"delay_seconds": delay_seconds, "keeps_place": keeps_place, "error": error}
+    graph.write("jobs/give_back", **owner.parameters(), **given)
 
 
 # Jobs as a person sees them.
@@ -547,6 +559,7 @@ def request_job(
     force: bool = False,
     limited: bool = True,
     paused: bool = True,
+    about: str | None = None,
 ) -> str:
     """Request work on an ontology within the caller's transaction; return the id of the job that does it.
 
@@ -560,13 +573,15 @@ def request_job(
         limited: Whether to reject the request if too many jobs wait. False for callers who checked by
             `would_be_taken`, and whose work must not be undone because others requested in between.
         paused: Whether the work may be paused. False for callers who know that it is not.
+        about: The thing that has a job of its own in the ontology, such as a folder; None: the ontology.
 
     Raises:
         TooBusy: Another job is needed, and too many wait; do not commit the transaction.
     """
     if paused:
         unpause(tx, kind, ontology)
-    return _request(tx, kind, ontology, added, selection, force=force, limited=limited, joins=True)[0]
+    fresh = fresh_job(kind, ontology, key=f"{kind}:{about or ontology}", selection=selection)
+    return _request(tx, fresh, added, force=force, limited=limited, joins=True)[0]
 
 
 def ensure_job(
@@ -577,27 +592,18 @@ def ensure_job(
     Raises:
         TooBusy: It would be new, and too many wait.
     """
+    fresh = fresh_job(kind, ontology, key=f"{kind}:{ontology}", selection=selection)
     given = {"force": force, "limited": True, "joins": False}
-    return graph.transaction(lambda tx: _request(tx, kind, ontology, total, selection, **given))
+    return graph.transaction(lambda tx: _request(tx, fresh, total, **given))
 
 
 def _request(
-    tx: Transaction,
-    kind: str,
-    ontology: str,
-    added: int,
-    selection: Selection,
-    *,
-    force: bool,
-    limited: bool,
-    joins: bool,
+    tx: Transaction, fresh: dict[str, Any], added: int, *, force: bool, limited: bool, joins: bool
 ) -> tuple[str, bool]:
     """Return the id of the job, and whether it is new; `joins`: an unfinished one does this work too."""
-    key = f"{kind}:{ontology}"
     while True:
-        fresh = fresh_job(kind, ontology, key=key, selection=selection)
-        given = {"unique_key": key, "fresh": fresh, "added": added, "force": force, "joins": joins}
-        row = tx.run("jobs/request", **given)[0]
+        fresh = {**fresh, "job_id": uuid.uuid4().hex}
+        row = tx.run("jobs/request", fresh=fresh, added=added, force=force, joins=joins)[0]
         if row["open"]:  # otherwise it ended while this waited for its lock
             if row["created"] and limited and not _has_room(tx, 0):
                 raise TooBusy(
@@ -671,18 +677,18 @@ def unfinished_parts(graph: Graph, job_id: str) -> list[str]:
 
 
 def pause(tx: Transaction, kind: str, ontology: str | None) -> None:
-    """Leave an ontology alone until somebody asks for that kind of work; for other kinds nothing is done."""
+    """Leave an ontology alone until somebody requests this kind of work; other kinds are not paused."""
     if kind == EXTRACTION:
         tx.run("extraction/pause", ontology=ontology)
     elif kind in PAUSING_KINDS:
-        tx.run("jobs/pause", ontology=ontology)
+        tx.run("jobs/pause", ontology=ontology, paused=True)
 
 
 def unpause(tx: Transaction, kind: str, ontology: str | None) -> None:
     if kind == EXTRACTION:
         tx.run("extraction/unpause", ontology=ontology)
     elif kind in PAUSING_KINDS:
-        tx.run("jobs/unpause", ontology=ontology)
+        tx.run("jobs/pause", ontology=ontology, paused=False)
 
 
 # What a person does with jobs: cancel one, try one again. And forgetting what is long over.

@@ -616,13 +616,8 @@ def _layout(stored: str | None) -> Layout | None:
 
 CLEANUP = "space_cleanup"
 PORTION = 2000
-Vectored = Literal["chunks", "sources", "concepts", "near", "relations", "relation_types"]
-_LABELS: Final[dict[Vectored, EmbeddedLabel]] = {
-    "sources": "Source",
-    "concepts": "Concept",
-    "relations": "RELATED_TO",
-    "relation_types": "RelationType",
-}
+Vectored = Literal["chunks", "Source", "Concept", "near", "RELATED_TO", "RelationType"]
+"""What is removed, one after the other: chunks, links of concepts, and what the items of a label have."""
 OF_A_NODE = (FIRST_PROPERTY, FIRST_MARK, FIRST_TIME, FIRST_REFUSAL, FIRST_NEAR)
 
 
@@ -675,13 +670,13 @@ def forget_portion(tx: Transaction, leftover: Leftover, of: Vectored, after: str
     given = {"after": after, "ontology": leftover.ontology, "limit": PORTION}
     if of == "chunks":
         return tx.run("chunks/forget", keys=list(leftover.keys), **given)[0]["last"]
-    keys = leftover.keys if of == "sources" else _of_concepts(leftover)
+    keys = leftover.keys if of == "Source" else _of_concepts(leftover)
     if not keys:
         return None
     if of == "near":
         return tx.run("concepts/forget_near", spaces=list(keys), **given)[0]["last"]
     properties = [of_space(name, key) for key in keys for name in OF_A_NODE]
-    return tx.run("embedding/forget_vectors", label=_LABELS[of], properties=properties, **given)[0]["last"]
+    return tx.run("embedding/forget_vectors", label=of, properties=properties, **given)[0]["last"]
 
 
 def drop_indexes(graph: Graph, leftover: Leftover) -> None:

@@ -31,6 +31,14 @@ _FITTING: Final = """all(any_of IN $fits WHERE any(group IN any_of WHERE
     coalesce(s.page <= span.last AND coalesce(s.last_page, s.page) >= span.first, false)))))"""
 """What `fits(s)` in a statement stands for: whether a source fits the conditions on sources in `$fits`
 (kg_api.graph.filters). Without conditions, all do."""
+_ITEMS = re.compile(r"^ +items\((after)?\)\n", re.MULTILINE)
+_ITEM_KEYS: Final = {
+    "Concept": ("(n:Concept)", "concept_id"),
+    "Image": ("(n:Image)", "source_id"),
+    "RELATED_TO": ("()-[n:RELATED_TO]->()", "relation_id"),
+    "RelationType": ("(n:RelationType)", "type_id"),
+}
+"""By label, how items with one vector each are matched, and their ids, which an index has."""
 _PARAMETER = re.compile(r"\$(\w+)")
 _HEAD = re.compile(r"^// name: ([\w/]+)\n", re.MULTILINE)
 _PREAMBLE = re.compile(r"^(?://.*|CYPHER 25)\n", re.MULTILINE)
@@ -84,8 +92,27 @@ def statement(name: str, space: str = FIRST_SLUG) -> LiteralString:
     type checking.
     """
     text = area(name.partition("/")[0])[name]
+    text = _ITEMS.sub(lambda found: _items(text, after=found[1] is not None), text)
     text = _FITS.sub(lambda found: re.sub(r"\bs\b", found[1], _FITTING), text)
     return cast("LiteralString", _OF_A_SPACE.sub(lambda found: of_space(found[1], space), text))
+
+
+def _items(text: str, *, after: bool) -> str:
+    """Return the branches of `items()` in a statement: the items of `$label` in an ontology.
+
+    `items(after)` gives those behind `$after` in the order of their ids. A statement's own branch goes first.
+    """
+    branches = ""
+    for label, (pattern, key) in _ITEM_KEYS.items():
+        if f"WHEN $label = '{label}'" not in text:
+            begin, order = ("$after", f" ORDER BY n.ontology, n.{key}") if after else ("''", "")
+            branches += f"""  WHEN $label = '{label}' THEN {{
+    MATCH {pattern} USING INDEX SEEK n:{label}(ontology, {key})
+    WHERE n.ontology = $ontology AND n.{key} > {begin}
+    RETURN n{order}
+  }}
+"""
+    return branches
 
 
 @cache

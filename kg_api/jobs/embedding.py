@@ -47,8 +47,8 @@ from kg_api.providers.remote_embedding import RejectedPictures
 from kg_api.providers.retrying import RejectedText, wait
 from kg_api.schemas.vocabulary import EmbeddedKind
 from kg_api.spaces.activation import activate_complete
+from kg_api.spaces.chunk_plans import PlannedChunk, Planner
 from kg_api.spaces.contexts import Contexts
-from kg_api.spaces.cost import PlannedChunk, Planner
 from kg_api.spaces.images import ImageSpaceRegistry, OpenImageSpace
 from kg_api.spaces.open_spaces import FAULTS, Fault, OpenSpace
 from kg_api.spaces.plans import EmbeddingState, read_embedding_states
@@ -643,7 +643,10 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         chunks = [each for each in planned if id(each) not in {id(one) for one in alone.values()}]
         places = [each.place(key) for each in chunks]
         fresh = self._model.fresh or any(source.renewed for source in items)
-        there = set[str]() if fresh else self._there(chunks)
+        there = set[str]()
+        if not fresh:
+            ids = {source.source_id for each in chunks for source in each.sources}
+            there = chunk_ids_of(self._graph, ids, self._plan.space)
         new = [
             (each, place) for each, place in zip(chunks, places, strict=True) if place.chunk_id not in there
         ]
@@ -698,10 +701,6 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
             except LlmFailed as error:
                 raise RejectedText(str(error)) from error
             return planned, self._planner.versions
-
-    def _there(self, chunks: Sequence[PlannedChunk]) -> set[str]:
-        ids = {source.source_id for each in chunks for source in each.sources}
-        return chunk_ids_of(self._graph, ids, self._plan.space)
 
 
 def _alone(planned: Sequence[PlannedChunk]) -> dict[str, PlannedChunk]:
@@ -776,9 +775,14 @@ class SourceEmbedding(EmbeddingJob):
     def _go_over(self, run: JobRun, state: EmbeddingState) -> bool:
         resumed = run.cursor not in {"", DIVIDED}
         divided = self._divide(run, state)
-        over = self._pass(run, state)
-        if not self._gone_over(over, run, state, divided=divided):
-            return True
+        over, more = self._pass(run, state), True
+        if run.job.rank == FIRST and run.job.selection == "due":
+            over.through_all(self.targets(run, state, divided=divided, new_only=True))
+            more = over.is_current() and left(self.targets(run, state, divided=divided))
+            if more and not run.lower(STALE):
+                return True  # new text came in meanwhile, which goes first
+        if more:
+            over.through_all(self.targets(run, state, divided=divided))
         if divided:
             run.pause(PARTS_SECONDS)
         if not over.is_current():
@@ -790,36 +794,17 @@ class SourceEmbedding(EmbeddingJob):
             self._complete(state)
         return False
 
-    def _gone_over(
-        self,
-        over: EmbeddingPass[Any, Any],
-        run: JobRun,
-        state: EmbeddingState,
-        *,
-        divided: bool,
-    ) -> bool:
-        """Go over what is new, then over the rest; False when more came in between, which goes first."""
-        if run.job.rank == FIRST and run.job.selection == "due":
-            over.through_all(self.targets(run, state, divided=divided, new_only=True))
-            if not (over.is_current() and left(self.targets(run, state, divided=divided))):
-                return True
-            if not run.lower(STALE):
-                return False
-        over.through_all(self.targets(run, state, divided=divided))
-        return True
-
     def _divide(self, run: JobRun, state: EmbeddingState) -> bool:
-        """Whether others are to do parts of it; made once a round, when there is enough to share.
+        """Divide the job once a round if there is enough to share; return whether others do parts of it.
 
-        Where several requests are under way at once, the provider is waited for, not a worker's cores.
+        With several requests at once, the provider is awaited, not a worker's cores.
         """
         if run.job.part:
             return False
-        if unfinished := bool(run.unfinished_parts()):
-            return unfinished
-        if self._texts(state.target.space, False).at_once > 1:
-            return False
-        if run.cursor or (run.job.total - run.job.done < DIVIDED_FROM and state.serving is None):
+        if run.unfinished_parts():
+            return True
+        few = run.job.total - run.job.done < DIVIDED_FROM and state.serving is None
+        if run.cursor or few or self._texts(state.target.space, False).at_once > 1:
             return False
         due = [target.count() for target in self.targets(run, state)]
         run.expect(sum(due))

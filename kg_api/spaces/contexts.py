@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
@@ -31,7 +31,7 @@ from kg_api.providers.retrying import RetryPolicy, ask_at_once, wait
 from kg_api.schemas.embedding import Chunking
 from kg_api.sections import LlmSettings
 from kg_api.settings import Settings
-from kg_api.spaces.cost import Before, WrittenContexts
+from kg_api.spaces.chunk_plans import Before
 from kg_api.text.borders import SentenceVectors
 from kg_api.text.contexts import by_template, template
 from kg_api.text.sentences import sentence_borders
@@ -147,6 +147,22 @@ class LlmContexts:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenContexts:
+    """The contexts that a language model would write for a sample; estimated."""
+
+    contexts: int
+    remembered: int
+    """Contexts that were written before, and cost nothing."""
+    requests: int
+    read: int
+    """Tokens that it reads."""
+    written: int
+    """Tokens that it writes."""
+    price: float | None
+    """US dollars for all of that; None if it is not known."""
+
+
 class LlmQuote:
     """Stands for the contexts of some documents, and counts what they would take."""
 
@@ -219,15 +235,6 @@ def _by_part(wanted: Iterable[_Wanted]) -> dict[DocumentPart, list[_Wanted]]:
 # What stands in front of a chunk when it is embedded, by the ontology's context mode.
 
 
-@dataclass(frozen=True, slots=True)
-class ContextEstimate:
-    """Contexts for an estimate: those that cost money are of the usual length, and counted."""
-
-    before: Before
-    written: Callable[[], WrittenContexts | None]
-    """What a language model would write for the chunks given to `before`; None when it writes none."""
-
-
 class Contexts:
     """Gives contexts; for `semantic` chunks it gives the means to find where the meaning moves too."""
 
@@ -263,27 +270,28 @@ class Contexts:
         plan: Plan,
         sample: Sequence[Sequence[SourceText]],
         about: Mapping[str, DocumentAbout] | None = None,
-    ) -> ContextEstimate:
-        """Contexts for an estimate; nothing that costs money is asked.
+    ) -> tuple[Before, LlmQuote | None]:
+        """Return contexts for an estimate without a request that costs money, and the quote for paid ones.
 
         Args:
-            plan: the ontology's.
-            sample: the sources whose chunks are planned, by document.
-            about: documents that are not stored; unset: they are looked up.
+            plan: The ontology's.
+            sample: The sources whose chunks are planned, by document.
+            about: Documents that are not stored; unset: they are looked up.
         """
         if plan.config.context in {"none", "late"}:
-            return ContextEstimate(_none, _nothing)
+            return _none, None
         if plan.config.context in {"template", "late_template"}:
             pattern = plan.config.context_template
-            known = partial(self._template, pattern) if about is None else partial(_templates, pattern, about)
-            return ContextEstimate(known, _nothing)
+            if about is None:
+                return partial(self._template, pattern), None
+            return partial(_templates, pattern, about), None
         if about is None:
             about = about_documents(
                 self._graph, [source.document_id for sources in sample for source in sources[:1]]
             )
         llm = LlmSettings() if self._settings is None else self._settings.llm
         quote = LlmQuote(self._graph, llm, sample, about)
-        return ContextEstimate(quote, quote.written)
+        return quote, quote
 
     def require_usable(self, chunking: Chunking) -> None:
         """Refuse a context mode that is not set up.
@@ -337,7 +345,3 @@ def _templates(
 
 def _none(chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
     return [""] * len(chunks)
-
-
-def _nothing() -> None:
-    return None

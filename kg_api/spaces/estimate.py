@@ -25,16 +25,21 @@ from kg_api.providers.remote_embedding import list_learned
 from kg_api.schemas.embedding import SIZES, Cost
 from kg_api.schemas.spaces import EmbeddingHealth, NewSpace, SpaceHealth, SpaceInfo, SpaceState
 from kg_api.schemas.vocabulary import EmbeddedKind, Modality
-from kg_api.spaces.contexts import Contexts
-from kg_api.spaces.cost import MILLION, CostSample, Planner, cost_of, tokens_a_second
+from kg_api.spaces.chunk_plans import Planner
+from kg_api.spaces.contexts import Contexts, WrittenContexts
 from kg_api.spaces.images import ImageSpaceRegistry, OpenImageSpace
-from kg_api.spaces.open_spaces import FAULTS, OpenSpace
+from kg_api.spaces.open_spaces import FAULTS, PROBE_TEXT, OpenSpace
 from kg_api.spaces.registry import SpaceRegistry
+from kg_api.text.contexts import contextual
 from kg_api.wording import pluralize
 
 SAMPLED_DOCUMENTS = 20
 SAMPLED_SOURCES = 400
 LOCAL = frozenset({"local", "deterministic"})
+TIMED_TEXTS = 8
+USUAL_TEXT = " ".join([PROBE_TEXT] * 6)
+"""About 120 tokens."""
+MILLION = 1_000_000
 
 PriceOf = Callable[[Plan], float | None]
 """US dollars for a million tokens in a plan's space."""
@@ -132,29 +137,81 @@ class Estimator:
     ) -> Cost:
         try:
             embedder = self._spaces.of(plan.space).embedder()
-            quote = self._contexts.quote(plan, sample, about)
-            planner = Planner(
-                self._graph, plan.config, embedder, self._contexts.sentence_vectors(plan.config)
-            )
-            chunks = [
-                each
-                for sources in sample
-                if sources
-                for each in planner.of_passages(planner.passages(sources), quote.before)
-            ]
-            sampled = CostSample(chunks, len(sample), documents, sources, factor)
-            known = self._speeds.get(plan.space.slug)
-            speed = self._measure_speed(plan, embedder) if chunks else known
-            return cost_of(sampled, embedder, self._price_of(plan), speed, quote.written())
+            before, quote = self._contexts.quote(plan, sample, about)
+            vectors = self._contexts.sentence_vectors(plan.config)
+            planner = Planner(self._graph, plan.config, embedder, vectors)
+            passages = [each for sources in sample if sources for each in planner.passages(sources)]
+            chunks = planner.of_passages(passages, before)
+            speed = self._measure_speed(plan, embedder) if chunks else self._speeds.get(plan.space.slug)
+            written = quote.written() if quote else None
+            texts = [contextual(chunk.before, chunk.text) for chunk in chunks]
+            windows = {chunk.within.text for chunk in chunks if chunk.within}
+            tokens = math.ceil(embedder.count_tokens([*texts, *sorted(windows)]) * factor)
         except (*FAULTS, InvalidInput) as error:
             return _unknown_cost(documents, sources, [f"chunks and tokens could not be counted: {error}"])
+        price = self._price_of(plan)
+        if written is not None and written.contexts:
+            speed = None  # the language model takes longer than the vectors
+        notes: list[str] = []
+        if len(sample) < documents:
+            notes.append(f"estimated from {len(sample)} of {documents} documents")
+        elif factor > 1:
+            notes.append(f"estimated from 1 of {factor:.1f} parts of it")
+        if speed is None and chunks:
+            notes.append("the time depends on the provider, which was not asked")
+        if windows:
+            notes.append("context late: the model reads each chunk twice, by itself and among its neighbours")
+        if price is None:
+            notes.append("the model's price is not known; set KG_EMBEDDING__PRICE")
+        context_price = None if written is None else written.price
+        return Cost(
+            documents=documents,
+            sampled_documents=len(sample),
+            sources=sources,
+            chunks=math.ceil(len(texts) * factor),
+            tokens=tokens,
+            seconds=(None if speed is None else round(tokens / speed, 1)) if texts else 0.0,
+            price=None if price is None else tokens * price / MILLION,
+            context_price=None if context_price is None else round(context_price * factor, 6),
+            notes=notes if written is None else [*notes, *_describe_contexts(written, factor)],
+        )
 
     def _measure_speed(self, plan: Plan, embedder: Embedder) -> float | None:
-        """Tokens a second, measured once; None where a trial would cost money."""
+        """Measure tokens a second with a few texts, once; None if a trial would cost money."""
         slug = plan.space.slug
         if plan.space.identity.provider in LOCAL and slug not in self._speeds:
-            self._speeds[slug] = tokens_a_second(embedder)
+            texts = [f"{number} {USUAL_TEXT}" for number in range(TIMED_TEXTS)]
+            begun = time.perf_counter()
+            embedder.embed_passages(texts)
+            seconds = max(time.perf_counter() - begun, 1e-6)
+            self._speeds[slug] = max(1, embedder.count_tokens(texts)) / seconds
         return self._speeds.get(slug)
+
+
+def _describe_contexts(written: WrittenContexts, factor: float) -> list[str]:
+    contexts, requests, read, wrote, remembered = (
+        math.ceil(each * factor)
+        for each in (
+            written.contexts,
+            written.requests,
+            written.read,
+            written.written,
+            written.remembered,
+        )
+    )
+    notes: list[str] = []
+    if contexts:
+        notes.append(
+            f"a language model writes about {contexts} contexts in {requests} requests: about {read} tokens "
+            f"read, {wrote} written, before any discount for what its provider has just read"
+        )
+    if written.remembered:
+        notes.append(f"about {remembered} contexts were written before and cost nothing")
+    if written.contexts or written.remembered:
+        notes.append("the tokens to embed are counted with contexts of the usual length, about 40 words each")
+    if written.price is None and contexts:
+        notes.append("the price of contexts is not known; set KG_LLM__PRICE_INPUT and KG_LLM__PRICE_OUTPUT")
+    return notes
 
 
 def _unknown_cost(documents: int, sources: int, notes: list[str]) -> Cost:

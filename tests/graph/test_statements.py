@@ -182,7 +182,7 @@ HOT = [
     "sources/hold",
     "sources/mark",
     "images/find",
-    "images/write_vectors",
+    "embedding/write_vectors",
 ]
 HOT_CHUNKS = [
     "sources/of_document",
@@ -211,9 +211,6 @@ HOT_CONCEPTS = [
     "concepts/write_names",
     "concepts/write_quotes",
     "concepts/write_relations",
-    "concepts/write_vectors",
-    "relations/write_type_vectors",
-    "relations/write_vectors",
 ]
 
 

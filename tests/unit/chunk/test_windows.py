@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.schemas.embedding import Chunking
-from kg_api.spaces.cost import parts, room_of
-from kg_api.text.borders import ChunkSpan, Paragraph, Span
+from kg_api.spaces.chunk_plans import parts, room_of
+from kg_api.text.borders import ChunkSpan, Paragraph
 from kg_api.text.chunking import chunk, fit_chunks
+from kg_api.text.cutting import Span
 from kg_api.text.windows import MIN_FILL, Room, windows
 from tests.unit.chunk.shapes import EVERY, hashed, name_of
 
