@@ -30,7 +30,7 @@ from kg_api.providers.model_files import join_vectors
 from kg_api.schemas.embedding import Chunking
 from kg_api.spaces.chunk_plans import parts
 from kg_api.text.borders import ChunkSpan, Paragraph
-from kg_api.text.chunking import fit_chunks
+from kg_api.text.chunking import chunk, fit_chunks
 from kg_api.text.contexts import contextual, template
 from kg_api.text.documents import parse
 from kg_api.text.sources import split
