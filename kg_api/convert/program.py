@@ -6,7 +6,7 @@ The names of nodes are those of the grammars' node-types.json.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
@@ -14,14 +14,10 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple, cast
 
-from tree_sitter import Language, Node, Parser, Tree
+from tree_sitter import Language, Node, Parser
 
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import CodeScope
-
-
-def _names(names: str) -> frozenset[str]:
-    return frozenset(names.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,56 +34,49 @@ class ProgramLanguage:
     """The grammar's function in its module."""
 
 
-_WITH_TYPES = _names("class_declaration interface_declaration enum_declaration")
-_SCRIPT_FUNCTIONS = _names("function_declaration generator_function_declaration method_definition")
-_TYPESCRIPT = ProgramLanguage(
-    "tree_sitter_typescript",
-    _WITH_TYPES | _names("abstract_class_declaration internal_module module"),
-    _SCRIPT_FUNCTIONS | _names("type_alias_declaration variable_declarator"),
-    "language_typescript",
-)
-_C_TYPES = _names("struct_specifier enum_specifier union_specifier")
+def _language(grammar: str, scopes: str, functions: str, function: str = "language") -> ProgramLanguage:
+    return ProgramLanguage(
+        f"tree_sitter_{grammar}", frozenset(scopes.split()), frozenset(functions.split()), function
+    )
 
+
+_TYPES = "class_declaration interface_declaration enum_declaration"
+_SCRIPT = "function_declaration generator_function_declaration method_definition variable_declarator"
+_TYPESCRIPT = (
+    "typescript",
+    f"{_TYPES} abstract_class_declaration internal_module module",
+    f"{_SCRIPT} type_alias_declaration",
+)
 LANGUAGES: Mapping[str, ProgramLanguage] = MappingProxyType(
     {
-        "py": ProgramLanguage(
-            "tree_sitter_python", _names("class_definition"), _names("function_definition")
+        "py": _language("python", "class_definition", "function_definition"),
+        "js": _language("javascript", "class_declaration", _SCRIPT),
+        "ts": _language(*_TYPESCRIPT, "language_typescript"),
+        "tsx": _language(*_TYPESCRIPT, "language_tsx"),
+        "java": _language(
+            "java",
+            f"{_TYPES} record_declaration annotation_type_declaration",
+            "method_declaration constructor_declaration",
         ),
-        "js": ProgramLanguage(
-            "tree_sitter_javascript",
-            _names("class_declaration"),
-            _SCRIPT_FUNCTIONS | _names("variable_declarator"),
+        "go": _language("go", "", "function_declaration method_declaration type_spec"),
+        "rs": _language(
+            "rust",
+            "impl_item trait_item mod_item",
+            "function_item struct_item enum_item union_item macro_definition",
         ),
-        "ts": _TYPESCRIPT,
-        "tsx": ProgramLanguage(
-            _TYPESCRIPT.grammar, _TYPESCRIPT.scopes, _TYPESCRIPT.functions, "language_tsx"
+        "c": _language("c", "", "struct_specifier enum_specifier union_specifier function_definition"),
+        "cpp": _language(
+            "cpp",
+            "class_specifier struct_specifier namespace_definition",
+            "enum_specifier union_specifier function_definition",
         ),
-        "java": ProgramLanguage(
-            "tree_sitter_java",
-            _WITH_TYPES | _names("record_declaration annotation_type_declaration"),
-            _names("method_declaration constructor_declaration"),
+        "cs": _language(
+            "c_sharp",
+            f"{_TYPES} struct_declaration record_declaration namespace_declaration",
+            "method_declaration constructor_declaration delegate_declaration",
         ),
-        "go": ProgramLanguage(
-            "tree_sitter_go", frozenset(), _names("function_declaration method_declaration type_spec")
-        ),
-        "rs": ProgramLanguage(
-            "tree_sitter_rust",
-            _names("impl_item trait_item mod_item"),
-            _names("function_item struct_item enum_item union_item macro_definition"),
-        ),
-        "c": ProgramLanguage("tree_sitter_c", frozenset(), _C_TYPES | _names("function_definition")),
-        "cpp": ProgramLanguage(
-            "tree_sitter_cpp",
-            _names("class_specifier struct_specifier namespace_definition"),
-            _names("enum_specifier union_specifier function_definition"),
-        ),
-        "cs": ProgramLanguage(
-            "tree_sitter_c_sharp",
-            _WITH_TYPES | _names("struct_declaration record_declaration namespace_declaration"),
-            _names("method_declaration constructor_declaration delegate_declaration"),
-        ),
-        "rb": ProgramLanguage("tree_sitter_ruby", _names("class module"), _names("method singleton_method")),
-        "sh": ProgramLanguage("tree_sitter_bash", frozenset(), _names("function_definition")),
+        "rb": _language("ruby", "class module", "method singleton_method"),
+        "sh": _language("bash", "", "function_definition"),
     }
 )
 """By suffix."""
@@ -101,7 +90,7 @@ SUFFIXES = frozenset(LANGUAGES.keys() | ALIASES.keys())
 
 
 def language_of(suffix: str) -> ProgramLanguage:
-    """The language of files with a suffix, which is one of `SUFFIXES`."""
+    """Return the language of files with a suffix, which is one of `SUFFIXES`."""
     return LANGUAGES[ALIASES.get(suffix, suffix)]
 
 
@@ -128,7 +117,6 @@ _WRAPPERS = frozenset(
     }
 )
 _VALUES = frozenset({"arrow_function", "function_expression", "generator_function", "class"})
-_NAMES = ("name", "declarator")
 _ABOVE = frozenset({"comment", "line_comment", "block_comment", "attribute_item", "decorator"})
 
 
@@ -144,6 +132,12 @@ class Definition:
     lines: int
 
 
+@cache
+def _grammar(language: ProgramLanguage) -> Language:
+    """Loaded when the first such file comes."""
+    return Language(cast("object", getattr(import_module(language.grammar), language.function)()))
+
+
 def definitions(data: bytes, language: ProgramLanguage) -> list[Definition]:
     """Find the definitions in reading order.
 
@@ -152,16 +146,6 @@ def definitions(data: bytes, language: ProgramLanguage) -> list[Definition]:
     """
     if len(data) > MAX_BYTES:
         raise UnreadableDocument(f"it has more than {MAX_BYTES // 1_000_000} MB")
-    return list(_walk(_parse(data, language).root_node, language))
-
-
-@cache
-def _grammar(language: ProgramLanguage) -> Language:
-    """Loaded when the first such file comes."""
-    return Language(cast("object", getattr(import_module(language.grammar), language.function)()))
-
-
-def _parse(data: bytes, language: ProgramLanguage) -> Tree:
     left = max(_MIN_CALLS, int(len(data) * _CALLS_A_BYTE))
 
     def takes_too_much(_offset: int, _error: bool) -> bool:
@@ -173,29 +157,24 @@ def _parse(data: bytes, language: ProgramLanguage) -> Tree:
         return data[offset : offset + _PIECE]
 
     try:
-        return Parser(_grammar(language)).parse(read, progress_callback=takes_too_much)
+        tree = Parser(_grammar(language)).parse(read, progress_callback=takes_too_much)
     except ValueError as error:  # it was told not to go on
         raise UnreadableDocument("it takes too much work to be a program that people write") from error
-
-
-def _walk(root: Node, language: ProgramLanguage) -> Iterator[Definition]:
-    """Go down by a stack of its own: a hostile file is nested deeper than Python calls."""
-    stack: list[tuple[Node, tuple[str, ...], Node | None]] = [(root, (), None)]
+    found = list[Definition]()
+    # A stack of its own: a hostile file is nested deeper than Python calls
+    stack: list[tuple[Node, tuple[str, ...], Node | None]] = [(tree.root_node, (), None)]
     while stack:
         node, path, wrapper = stack.pop()
         if _is_definition(node, language):
-            path = (*path, _name(node))
-            yield _definition(path, wrapper or node)
+            path, whole = (*path, _name(node)), wrapper or node
+            lines = whole.end_point.row - whole.start_point.row + 1
+            found.append(Definition(path, _start(whole), whole.end_byte, lines))
             if node.type not in language.scopes:
                 continue
         if len(path) < _MAX_DEPTH:
             outer = (wrapper or node) if node.type in _WRAPPERS else None
             stack += [(child, path, outer) for child in reversed(node.named_children)]
-
-
-def _definition(path: tuple[str, ...], node: Node) -> Definition:
-    lines = node.end_point.row - node.start_point.row + 1
-    return Definition(path, _start(node), node.end_byte, lines)
+    return found
 
 
 def _is_definition(node: Node, language: ProgramLanguage) -> bool:
@@ -208,12 +187,12 @@ def _is_definition(node: Node, language: ProgramLanguage) -> bool:
 
 
 def _name(node: Node) -> str:
-    """What it is called: of a C function by what stands in its declarators, of a Go method with its type."""
+    """Return its name: of a C function the one in its declarators, of a Go method with its type."""
     if node.type == "impl_item":
         return _words(node.child_by_field_name("type"))
     found: Node | None = node
     while found is not None and (found is node or found.type.endswith(("declarator", "declaration"))):
-        found = next(filter(None, map(found.child_by_field_name, _NAMES)), None)
+        found = next(filter(None, map(found.child_by_field_name, ("name", "declarator"))), None)
     receiver = _words(node.child_by_field_name("receiver")).strip("()").split()[-1:]  # (s *Server)
     return ".".join([*(each.lstrip("*") for each in receiver), _words(found)])
 
@@ -223,7 +202,7 @@ def _words(node: Node | None) -> str:
 
 
 def _start(node: Node) -> int:
-    """Where the comments begin that stand right above."""
+    """Return where the comments begin that stand right above."""
     first = node
     while (above := first.prev_named_sibling) is not None and above.type in _ABOVE:
         last = above.end_point.row - (above.end_point.column == 0)
@@ -258,34 +237,25 @@ def find_scopes(data: bytes, suffix: str) -> list[CodeScope]:
 
     Args:
         data: the program, in UTF-8.
-        suffix: of its file, without the dot; one of `languages.SUFFIXES`.
+        suffix: of its file, without the dot; one of `SUFFIXES`.
 
     Raises:
         UnreadableDocument: as `definitions` does.
     """
-    found = definitions(data, language_of(suffix))
+    found = [each for each in definitions(data, language_of(suffix)) if each.lines >= MIN_LINES]
     text = data.decode("utf-8", "replace")
-    sections = _worth(text, _sections(text, _in_code_points(text, data, found)))
-    return [CodeScope(section.start, section.path) for section in sections]
-
-
-def _in_code_points(text: str, data: bytes, found: list[Definition]) -> list[Definition]:
-    found = [each for each in found if each.lines >= MIN_LINES]
-    if len(text) == len(data):
-        return found
-    borders = sorted({border for each in found for border in (each.start, each.end)})
-    places, at = dict[int, int](), 0
-    for before, border in pairwise([0, *borders]):
-        at += len(data[before:border].decode("utf-8", "replace"))
-        places[border] = at
-    return [replace(each, start=places[each.start], end=places[each.end]) for each in found]
-
-
-def _sections(text: str, found: list[Definition]) -> list[_Section]:
-    """Each definition opens one, and its end another for what follows in the scope around it."""
+    if len(text) != len(data):  # places in code points
+        borders = sorted({border for each in found for border in (each.start, each.end)})
+        places, at = dict[int, int](), 0
+        for before, border in pairwise([0, *borders]):
+            at += len(data[before:border].decode("utf-8", "replace"))
+            places[border] = at
+        found = [replace(each, start=places[each.start], end=places[each.end]) for each in found]
+    # Each definition opens a section, and its end another for what follows in the scope around it
     sections = dict[int, _Section]()
     for each in found:
-        end, path = _line_end(text, each.end), each.path[:-1]
+        rest = _REST.match(text, each.end)
+        end, path = rest.end() if rest else each.end, each.path[:-1]
         if end not in sections or len(path) < len(sections[end].path):
             sections[end] = _Section(end, path, defines=False)
     for each in found:
@@ -293,23 +263,15 @@ def _sections(text: str, found: list[Definition]) -> list[_Section]:
         begin = indent.start() if indent else each.start
         start = begin if begin == 0 or text[begin - 1] in "\r\n" else each.start
         sections[start] = _Section(start, each.path, defines=True)
-    return [sections[start] for start in sorted(sections)]
-
-
-def _line_end(text: str, place: int) -> int:
-    rest = _REST.match(text, place)
-    return rest.end() if rest else place
-
-
-def _worth(text: str, sections: list[_Section]) -> list[_Section]:
-    """Those that say enough; the lines of others go to the next, and those at the end to the one before."""
-    kept: list[_Section] = []
-    begin: int | None = None
-    for section, after in pairwise([*sections, _Section(len(text), (), defines=False)]):
+    # Those that say enough stay; the lines of others go to the next, and those at the end to the one before
+    kept: list[CodeScope] = []
+    begin = None
+    ordered = [sections[start] for start in sorted(sections)]
+    for section, after in pairwise([*ordered, _Section(len(text), (), defines=False)]):
         start = section.start if begin is None else begin
         lines = len(_WORD_LINE.findall(text[start : after.start]))
         if lines >= _MIN_WORD_LINES or (section.defines and not after.defines):
-            kept.append(section._replace(start=start))
+            kept.append(CodeScope(start, section.path))
             begin = None
         elif lines:
             begin = start

@@ -60,7 +60,7 @@ def convert(
             *annotations.list_notes(),
             *_notes(leave_out(pages)),
         )
-        made = _converted(document, pages, images.read(document))
+        made = _converted(document, pages, list(images.read(document)))
         known = "\n".join([made.text, *(text for page in pages for text in page.left_out)])
         missing = note_missing([page.plain for page in pages], known, "the pages")
         return replace(

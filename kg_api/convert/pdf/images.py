@@ -10,7 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, groupby, islice
 from typing import Any, cast
 
 import pypdfium2 as pdfium
@@ -61,32 +61,21 @@ def captions(blocks: Sequence[PdfBlock]) -> Iterator[Caption]:
         at = next((i for i, line in enumerate(block.lines) if _begins(line, first=i == 0)), None)
         if at is not None:
             lines = [line for line in block.lines[at:] if line.page == block.lines[at].page]
-            yield Caption(number, lines[0].page, _box(lines), _text(lines))
+            texts = [line.text for line in lines]
+            left, bottom = min(line.left for line in lines), min(line.main.bottom for line in lines)
+            right, top = max(line.right for line in lines), max(line.main.top for line in lines)
+            words = " ".join(Vocabulary(texts).joined(texts).split()[:_MAX_WORDS])
+            yield Caption(number, lines[0].page, (left, bottom, right, top), words)
 
 
 def _begins(line: Line, *, first: bool) -> bool:
     """Within a paragraph only what cannot be part of a sentence, as `see Figure 3. It shows` is."""
-    found = _LABEL.match(line.text)
-    if not found:
+    if not (found := _LABEL.match(line.text)):
         return False
     rest = found["rest"]
     if not first:
         return rest.lstrip().startswith((":", "|"))
     return not rest.strip() or bool(_MARK.match(rest)) or rest.lstrip()[:1].isupper()
-
-
-def _box(lines: Sequence[Line]) -> Box:
-    return (
-        min(line.left for line in lines),
-        min(line.main.bottom for line in lines),
-        max(line.right for line in lines),
-        max(line.main.top for line in lines),
-    )
-
-
-def _text(lines: Sequence[Line]) -> str:
-    texts = [line.text for line in lines]
-    return " ".join(Vocabulary(texts).joined(texts).split()[:_MAX_WORDS])
 
 
 def assign(boxes: Sequence[tuple[int, Box]], found: Sequence[Caption]) -> dict[int, Caption]:
@@ -157,20 +146,16 @@ class FoundPicture:
 
 
 def find(page: pdfium.PdfPage, number: int, images: Sequence[DrawnObject]) -> list[FoundPicture]:
-    """Give a page's pictures, as far as they can be seen on it."""
+    """Return a page's pictures, as far as they can be seen on it."""
     shown = cast("Box", page.get_cropbox())
     found: list[FoundPicture] = []
     for part, item in enumerate(islice(images, MAX_FOUND)):
-        box = _cut(item.box, shown)
-        if box and all(pixels := item.pixels):
-            found.append(FoundPicture(number, (part,), box, pixels, _key(item.handle)))
+        left, bottom = max(item.box[0], shown[0]), max(item.box[1], shown[1])
+        right, top = min(item.box[2], shown[2]), min(item.box[3], shown[3])
+        if left < right and bottom < top and all(pixels := item.pixels):
+            key = hashlib.sha256(stored(item.handle)).digest()
+            found.append(FoundPicture(number, (part,), (left, bottom, right, top), pixels, key))
     return found
-
-
-def _cut(box: Box, shown: Box) -> Box | None:
-    left, bottom = max(box[0], shown[0]), max(box[1], shown[1])
-    right, top = min(box[2], shown[2]), min(box[3], shown[3])
-    return (left, bottom, right, top) if left < right and bottom < top else None
 
 
 def stored(handle: Any, *, decoded: bool = False) -> bytes:
@@ -180,10 +165,6 @@ def stored(handle: Any, *, decoded: bool = False) -> bytes:
     content = (ctypes.c_ubyte * length)()
     read(handle, content, length)
     return bytes(content)
-
-
-def _key(handle: Any) -> bytes:
-    return hashlib.sha256(stored(handle)).digest()
 
 
 def filters_of(handle: Any) -> list[str]:
@@ -214,8 +195,6 @@ _MAX_PARTS = 400
 
 TINY, REPEATED = "small pictures and lines", "pictures that come again on many pages"
 WHOLE = "pictures behind whole pages"
-_SCAN = "a scanned page"
-"""OCR tells of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,46 +207,39 @@ class PageShape:
 
 
 def choose(
-    found: Sequence[FoundPicture], shapes: Mapping[int, PageShape]
+    found: Iterable[FoundPicture], shapes: Mapping[int, PageShape]
 ) -> tuple[list[FoundPicture], Counter[str]]:
-    """Give those that are taken, page by page, and how many are not, by the reason.
+    """Return those that are taken, page by page, and how many are not, by the reason.
 
     Args:
         found: of all pages.
         shapes: of their pages.
     """
-    pictures = [each for page in _by_page(found).values() for each in joined(page)]
+    on_pages: dict[int, list[FoundPicture]] = defaultdict(list)
+    for each in found:
+        on_pages[each.page].append(each)
+    pictures = [each for page in on_pages.values() for each in joined(page)]
     pages: dict[bytes, set[int]] = defaultdict(set)
     for each in pictures:
         pages[each.key].add(each.page)
     chosen, left_out = list[FoundPicture](), Counter[str]()
     for each in pictures:
-        if reason := _reason(each, shapes[each.page], len(pages[each.key])):
-            left_out[reason] += reason != _SCAN
+        page = shapes[each.page]
+        short, long = sorted((each.width, each.height))
+        share = each.width * each.height / max(1.0, page.width * page.height)
+        if long < MIN_SIDE or short < MIN_SHORT_SIDE or long > MAX_ASPECT * short:
+            left_out[TINY] += 1
+        elif share > (_WHOLE if page.has_text else _WHOLE_WITHOUT_TEXT):
+            left_out[WHOLE] += page.has_text  # OCR tells of a scanned page
+        elif len(pages[each.key]) >= MIN_PAGES:
+            left_out[REPEATED] += 1
         else:
             chosen.append(each)
     return chosen, left_out
 
 
-def _reason(picture: FoundPicture, page: PageShape, pages: int) -> str:
-    short, long = sorted((picture.width, picture.height))
-    if long < MIN_SIDE or short < MIN_SHORT_SIDE or long > MAX_ASPECT * short:
-        return TINY
-    share = picture.width * picture.height / max(1.0, page.width * page.height)
-    if share > (_WHOLE if page.has_text else _WHOLE_WITHOUT_TEXT):
-        return WHOLE if page.has_text else _SCAN
-    return REPEATED if pages >= MIN_PAGES else ""
-
-
-def _by_page(found: Iterable[FoundPicture]) -> dict[int, list[FoundPicture]]:
-    pages: dict[int, list[FoundPicture]] = defaultdict(list)
-    for each in found:
-        pages[each.page].append(each)
-    return pages
-
-
 def joined(found: Sequence[FoundPicture]) -> list[FoundPicture]:
-    """Strips and tiles as the picture that they are together; the order stays that of the first parts."""
+    """Return strips and tiles as the picture that they are together; the order is that of the first parts."""
     pictures = list(found)
     if len(pictures) > _MAX_PARTS:
         return pictures
@@ -276,33 +248,30 @@ def joined(found: Sequence[FoundPicture]) -> list[FoundPicture]:
         goes_on = False
         made: list[FoundPicture] = []
         for each in pictures:
-            if made and (both := _both(made[-1], each)):
-                made[-1], goes_on = both, True
+            if made and _share_edge(made[-1].box, each.box):
+                one, goes_on = made[-1], True
+                box = (
+                    *(min(one.box[0], each.box[0]), min(one.box[1], each.box[1])),
+                    *(max(one.box[2], each.box[2]), max(one.box[3], each.box[3])),
+                )
+                scale = max(one.pixels[0] / one.width, each.pixels[0] / each.width)
+                pixels = (round(scale * (box[2] - box[0])), round(scale * (box[3] - box[1])))
+                key = hashlib.sha256(one.key + each.key).digest()
+                made[-1] = FoundPicture(one.page, (*one.parts, *each.parts), box, pixels, key)
             else:
                 made.append(each)
         pictures = made
     return pictures
 
 
-def _both(one: FoundPicture, other: FoundPicture) -> FoundPicture | None:
-    """They share a whole edge."""
-    if not (_beside(one.box, other.box, 0) or _beside(one.box, other.box, 1)):
-        return None
-    low = (min(one.box[0], other.box[0]), min(one.box[1], other.box[1]))
-    high = (max(one.box[2], other.box[2]), max(one.box[3], other.box[3]))
-    box = (*low, *high)
-    scale = max(one.pixels[0] / one.width, other.pixels[0] / other.width)
-    pixels = (round(scale * (box[2] - box[0])), round(scale * (box[3] - box[1])))
-    key = hashlib.sha256(one.key + other.key).digest()
-    return FoundPicture(one.page, (*one.parts, *other.parts), box, pixels, key)
-
-
-def _beside(one: Box, other: Box, along: int) -> bool:
-    """One ends where the other begins, and across that they are as long as each other."""
-    across = 1 - along
-    same = all(abs(one[across + end] - other[across + end]) < _TOUCH for end in (0, 2))
-    touch = min(abs(one[along + 2] - other[along]), abs(other[along + 2] - one[along]))
-    return same and touch < _TOUCH
+def _share_edge(one: Box, other: Box) -> bool:
+    """Whether one ends where the other begins, and both are as long as each other across that."""
+    for along, across in ((0, 1), (1, 0)):
+        same = all(abs(one[across + end] - other[across + end]) < _TOUCH for end in (0, 2))
+        touch = min(abs(one[along + 2] - other[along]), abs(other[along + 2] - one[along]))
+        if same and touch < _TOUCH:
+            return True
+    return False
 
 
 # The file of a picture in a PDF: the JPEG that it holds, where that looks as shown; else it is drawn.
@@ -343,14 +312,13 @@ def file_of(parts: Sequence[DrawnObject], page: pdfium.PdfPage, turn: int, max_m
         if _looks_like(jpeg, look, max_megapixels):
             return jpeg
     drawn = picture.draw(MAX_DRAWN)
-    lossy = not _LOSSY.isdisjoint(filters)
     made = io.BytesIO()
     red, green, blue = drawn.split()
     plain = red if red.tobytes() == green.tobytes() == blue.tobytes() else drawn
-    if lossy:
-        plain.save(made, "JPEG", quality=_QUALITY)
-    else:
+    if _LOSSY.isdisjoint(filters):
         plain.save(made, "PNG", compress_level=_LEVEL)
+    else:
+        plain.save(made, "JPEG", quality=_QUALITY)
     return made.getvalue()
 
 
@@ -429,9 +397,12 @@ def with_pictures(blocks: Sequence[PdfBlock], pictures: Sequence[PlacedPicture])
     slots: dict[int, list[PdfBlock]] = defaultdict(list)
     for number, each in enumerate(ordered):
         caption = said.get(number)
-        slots[pages.slot(each, caption)].append(_block(each, caption.text if caption else ""))
+        line = Line([], each.page, Column(each.box[0], each.box[2]))  # has no words, and tells the page
+        words = caption.text if caption else ""
+        block = PdfBlock("image", [line], image=each.image, label=words, name=each.name)
+        slots[pages.slot(each, caption)].append(block)
     parts = [[*slots[i], block] for i, block in enumerate(blocks)]
-    return [each for part in [*parts, slots[len(blocks)]] for each in part]
+    return [*chain.from_iterable(parts), *slots[len(blocks)]]
 
 
 def images_of(text: str, blocks: Sequence[PdfBlock], begins: Sequence[int]) -> tuple[FoundImage, ...]:
@@ -448,12 +419,6 @@ def images_of(text: str, blocks: Sequence[PdfBlock], begins: Sequence[int]) -> t
             end = text.find("\n", begin)
             found.append(FoundImage(begin, end if end >= 0 else len(text), block.image))
     return tuple(found)
-
-
-def _block(picture: PlacedPicture, words: str) -> PdfBlock:
-    """Its one line has no words, and tells the page."""
-    line = Line([], picture.page, Column(picture.box[0], picture.box[2]))
-    return PdfBlock("image", [line], image=picture.image, label=words, name=picture.name)
 
 
 class _Pages:
@@ -477,7 +442,8 @@ class _Pages:
         if not lines:
             following = (i for i, block in enumerate(self._blocks) if block.lines[0].page > page)
             return next(following, len(self._blocks))
-        beside = [each for each in lines if _is_over(each[1], picture.box)] or lines
+        left, right = picture.box[0], picture.box[2]
+        beside = [each for each in lines if each[1].left < right and each[1].right > left] or lines
         above = [number for number, line in beside if line.baseline > middle]
         return self._after(above[-1], page) if above else self._before(beside[0][0], page)
 
@@ -489,10 +455,6 @@ class _Pages:
     def _before(self, number: int, page: int) -> int:
         """As above, of one that has begun on the page before."""
         return number + 1 if self._blocks[number].lines[0].page < page else number
-
-
-def _is_over(line: Line, box: Box) -> bool:
-    return line.left < box[2] and line.right > box[0]
 
 
 # The pictures of one PDF: looked for page by page, then those that are taken are read, within bounds.
@@ -535,36 +497,29 @@ class PdfImages:
             self._turns[number] = page.get_rotation() // 90 % 4 if turn is None else turn
             self._found += found
 
-    def read(self, document: pdfium.PdfDocument) -> list[PlacedPicture]:
+    def read(self, document: pdfium.PdfDocument) -> Iterator[PlacedPicture]:
         """Read those that are worth it, in the order of their pages."""
         chosen, left_out = choose(self._found, self._shapes)
         self._left_out += left_out
-        pages: dict[int, list[FoundPicture]] = defaultdict(list)
-        for each in chosen:
-            pages[each.page].append(each)
-        return [each for number, some in pages.items() for each in self._read(document, number, some)]
+        for number, some in groupby(chosen, key=lambda each: each.page):
+            page = document[number]
+            try:
+                items = list_objects(page).images
+                for count, each in enumerate(some, 1):
+                    if not self._within.has_room():
+                        continue
+                    content = self._file(page, [items[part] for part in each.parts], each)
+                    if image := self._within.read(content):
+                        ending = "jpg" if image.content_type == "image/jpeg" else "png"
+                        name = f"page-{number + 1}-image-{count}.{ending}"
+                        yield PlacedPicture(number, turn_box(each.box, self._turns[number]), image, name)
+            finally:
+                page.close()
 
     def notes(self) -> tuple[str, ...]:
         """What a person should know."""
         told = (f"left out: {what} ({count:,})" for what, count in self._left_out.items() if count)
         return (*told, *self._within.notes())
-
-    def _read(
-        self, document: pdfium.PdfDocument, number: int, chosen: Sequence[FoundPicture]
-    ) -> Iterator[PlacedPicture]:
-        page = document[number]
-        try:
-            items = list_objects(page).images
-            for count, each in enumerate(chosen, 1):
-                if not self._within.has_room():
-                    continue
-                content = self._file(page, [items[part] for part in each.parts], each)
-                if image := self._within.read(content):
-                    ending = "jpg" if image.content_type == "image/jpeg" else "png"
-                    name = f"page-{number + 1}-image-{count}.{ending}"
-                    yield PlacedPicture(number, turn_box(each.box, self._turns[number]), image, name)
-        finally:
-            page.close()
 
     def _file(
         self, page: pdfium.PdfPage, items: Sequence[DrawnObject], picture: FoundPicture

@@ -9,7 +9,7 @@ import ctypes
 import io
 import math
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -119,15 +119,26 @@ def find_passage(passage: LetterStream, page: LetterStream) -> list[Sequence[int
     for order, backwards in ((numbers, False), (reversed(numbers), True)):
         near, missed = -1, 0
         for number in order:
-            found = _look(passage, page, places, number, near, backwards=backwards)
-            near, missed = (near, missed + 1) if found is None else (found, 0)
-            if missed > _MISSED:
-                near = -1
-    return [*_words(passage, places)]
+            begin, end = passage.begins[number], passage.end(number)
+            if places[begin] < 0 or places[end - 1] < 0:
+                span = range(max(0, near - _NEAR), near) if backwards else range(near + 1, near + _NEAR)
+                place = -1 if near < 0 else _find_word(passage.word(number), page, span, last=backwards)
+                if place < 0:
+                    missed += 1
+                    near = -1 if missed > _MISSED else near
+                    continue
+                places[begin:end] = range(place, place + end - begin)
+            near, missed = places[begin] if backwards else places[end - 1], 0
+    words = list[Sequence[int]]()
+    for number, begin in enumerate(passage.begins):
+        found = [each for each in places[begin : passage.end(number)] if each >= 0]
+        if 2 * len(found) > passage.end(number) - begin:  # most of its letters
+            words.append(found)
+    return words
 
 
 def find_words(words: Sequence[str], page: LetterStream) -> list[Sequence[int]]:
-    """Where some words stand on a page, whole ones: of each, the places of its letters.
+    """Return where some words stand on a page, whole ones: of each, the places of its letters.
 
     Words that stand beside each other may be given as one; each of them is given back.
     """
@@ -135,45 +146,46 @@ def find_words(words: Sequence[str], page: LetterStream) -> list[Sequence[int]]:
     found: list[Sequence[int]] = []
     most = max(map(len, wanted), default=0)
     for number, begin in enumerate(page.begins):
-        end = _end_of_words(page, number, wanted.keys(), most)
-        if end and (not found or begin > found[-1][-1]):
-            several = wanted[page.text[begin:end]] > 1
-            found += _apart(page, begin, end) if several else [range(begin, end)]
-    return found + [place for each in sorted(wanted) for place in _within(each, page.text)]
-
-
-def _apart(page: LetterStream, begin: int, end: int) -> Iterator[Sequence[int]]:
-    """The words of the page from one place to another."""
-    while begin < end:
-        behind = page.end(page.words[begin])
-        yield range(begin, behind)
-        begin = behind
-
-
-def _within(word: str, text: str) -> Iterator[Sequence[int]]:
-    """What is written without blanks between words, wherever it stands."""
-    at = text.find(word) if max(word) >= _NO_BLANKS else -1
-    while at >= 0:
-        yield range(at, at + len(word))
-        at = text.find(word, at + len(word))
-
-
-def _end_of_words(page: LetterStream, number: int, wanted: Collection[str], most: int) -> int | None:
-    """Where the longest of the wanted ends that begins with a word; several words may be one, torn apart."""
-    begin, found = page.begins[number], None
-    while number < len(page.begins) and page.end(number) - begin <= most:
-        if page.text[begin : page.end(number)] in wanted:
-            found = page.end(number)
-        number += 1
+        # The longest of the wanted that begins with this word; several words may be one, torn apart
+        end, at = 0, number
+        while at < len(page.begins) and page.end(at) - begin <= most:
+            if page.text[begin : page.end(at)] in wanted:
+                end = page.end(at)
+            at += 1
+        if not end or (found and begin <= found[-1][-1]):
+            continue
+        if wanted[page.text[begin:end]] == 1:
+            found.append(range(begin, end))
+            continue
+        at = begin
+        while at < end:
+            found.append(range(at, page.end(page.words[at])))
+            at = page.end(page.words[at])
+    for word in sorted(wanted):  # scripts without blanks between words
+        at = page.text.find(word) if max(word) >= _NO_BLANKS else -1
+        while at >= 0:
+            found.append(range(at, at + len(word)))
+            at = page.text.find(word, at + len(word))
     return found
 
 
 def _runs(passage: LetterStream, page: LetterStream) -> Iterator[EqualLetters]:
     """The longest that begins at each place, from the first on; of equals the nearest behind the last."""
-    if len(passage.text) < SEED:
-        yield from _short(passage.text, page)
+    if len(text := passage.text) < SEED:  # such as a heading: where it is whole words for the first time
+        for begin in page.begins if text else ():
+            ends = begin + len(text)
+            if page.text.startswith(text, begin) and (
+                ends == len(page.text) or page.words[ends] != page.words[ends - 1]
+            ):
+                yield EqualLetters(0, begin, len(text))
+                return
         return
-    seeds, at, behind = _seeds(page.text), 0, 0
+    seeds: dict[str, list[int]] = {}
+    for place in range(len(page.text) - SEED + 1):
+        places = seeds.setdefault(page.text[place : place + SEED], [])
+        if len(places) < _CANDIDATES:
+            places.append(place)
+    at = behind = 0
     while at + SEED <= len(passage.text):
         places = sorted(seeds.get(passage.text[at : at + SEED], ()), key=lambda place: abs(place - behind))
         runs = [EqualLetters(at, place, _same(passage.text, at, page.text, place)) for place in places]
@@ -183,25 +195,6 @@ def _runs(passage: LetterStream, page: LetterStream) -> Iterator[EqualLetters]:
             at, behind = at + best.length, best.page + best.length
         else:
             at = passage.end(passage.words[at])
-
-
-def _short(text: str, page: LetterStream) -> Iterator[EqualLetters]:
-    """A few letters, such as a heading: where they are whole words for the first time."""
-    for number, begin in enumerate(page.begins):
-        if text and page.text.startswith(text, begin):
-            ends = begin + len(text)
-            if ends == len(page.text) or page.words[ends] != page.words[ends - 1]:
-                yield EqualLetters(0, page.begins[number], len(text))
-                return
-
-
-def _seeds(text: str) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for place in range(len(text) - SEED + 1):
-        places = found.setdefault(text[place : place + SEED], [])
-        if len(places) < _CANDIDATES:
-            places.append(place)
-    return found
 
 
 def _same(one: str, at: int, other: str, place: int) -> int:
@@ -238,45 +231,16 @@ def _near(one: EqualLetters, other: EqualLetters | None) -> bool:
     return second.passage - first.passage - first.length <= _NEAR and -_NEAR <= between <= _NEAR
 
 
-def _look(
-    passage: LetterStream,
-    page: LetterStream,
-    places: list[int],
-    number: int,
-    near: int,
-    *,
-    backwards: bool,
-) -> int | None:
-    """Look for a word if it is not found yet; gives where the next one may be near."""
-    begin, end = passage.begins[number], passage.end(number)
-    if places[begin] < 0 or places[end - 1] < 0:
-        span = range(max(0, near - _NEAR), near) if backwards else range(near + 1, near + _NEAR)
-        place = None if near < 0 else _whole_word(passage.word(number), page, span, backwards=backwards)
-        if place is None:
-            return None
-        places[begin:end] = range(place, place + end - begin)
-    return places[begin] if backwards else places[end - 1]
-
-
-def _whole_word(word: str, page: LetterStream, span: range, *, backwards: bool) -> int | None:
-    """Where it begins, as a word of the page: the first place within a span, or the last."""
-    found = None
-    place = page.text.find(word, span.start, span.stop)
+def _find_word(word: str, page: LetterStream, span: range, *, last: bool) -> int:
+    """Return where a whole word of the page begins: the first place within a span, or the last; or -1."""
+    found, place = -1, page.text.find(word, span.start, span.stop)
     while place >= 0:
         if page.begins[page.words[place]] == place:
             found = place
-            if not backwards:
+            if not last:
                 break
         place = page.text.find(word, place + 1, span.stop)
     return found
-
-
-def _words(passage: LetterStream, places: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Each word most of whose letters were found."""
-    for number, begin in enumerate(passage.begins):
-        found = [each for each in places[begin : passage.end(number)] if each >= 0]
-        if 2 * len(found) > passage.end(number) - begin:
-            yield found
 
 
 # Where the letters of a page stand on its picture, and the boxes that go around words.
@@ -319,22 +283,22 @@ class PageLetters:
         return cls(page, text_page, size, stream)
 
     def boxes(self, words: Iterable[Sequence[int]]) -> list[Box]:
-        """Boxes around words, each word by the places of its letters in the stream; one for each line."""
+        """Return boxes around words, each word by the places of its letters; one for each line."""
         numbers = (self.stream.origin[place] for word in words for place in word)
         return join_boxes(self._box(number) for number in dict.fromkeys(numbers))
 
     def _box(self, number: int) -> Box:
-        found = raw.FS_RECTF()
+        """Return a letter's place on the picture, whatever the page is turned by and cut to."""
+        found: Any = raw.FS_RECTF()
+        page: Any = self.page.raw
         raw.FPDFText_GetLooseCharBox(self.text_page.raw, number, found)
-        one, other = self._pixel(found.left, found.top), self._pixel(found.right, found.bottom)
-        return Box(min(one[0], other[0]), min(one[1], other[1]), max(one[0], other[0]), max(one[1], other[1]))
-
-    def _pixel(self, x: float, y: float) -> tuple[int, int]:
-        """A place of the page on its picture, whatever the page is turned by and cut to."""
-        left, top, (width, height) = ctypes.c_int(), ctypes.c_int(), self.size
-        document_page: Any = self.page.raw
-        raw.FPDF_PageToDevice(document_page, 0, 0, width, height, 0, x, y, left, top)
-        return left.value, top.value
+        across, down = list[int](), list[int]()
+        for x, y in ((found.left, found.top), (found.right, found.bottom)):
+            left, top = ctypes.c_int(), ctypes.c_int()
+            raw.FPDF_PageToDevice(page, 0, 0, *self.size, 0, x, y, left, top)
+            across.append(int(left.value))
+            down.append(int(top.value))
+        return Box(min(across), min(down), max(across), max(down))
 
 
 def _letter(text_page: Any, number: int) -> str:
@@ -351,31 +315,20 @@ def of_parts(boxes: Iterable[PageBox], size: tuple[int, int]) -> list[Box]:
 
 
 def join_boxes(boxes: Iterable[Box]) -> list[Box]:
-    """Boxes that follow each other on one line as one."""
-    return [*_joined(boxes)]
-
-
-def _joined(boxes: Iterable[Box]) -> Iterator[Box]:
-    last: Box | None = None
-    for each in boxes:
-        if last is not None and not _goes_on(last, each):
-            yield last
-            last = None
-        last = each if last is None else _around(last, each)
-    if last is not None:
-        yield last
-
-
-def _goes_on(last: Box, box: Box) -> bool:
-    height = max(last.height, box.height)
-    shared = min(last.bottom, box.bottom) - max(last.top, box.top)
-    between = max(box.left - last.right, last.left - box.right)
-    return shared > _OVERLAP * min(last.height, box.height) and between < _GAP * height
-
-
-def _around(one: Box, other: Box) -> Box:
-    left, top = min(one.left, other.left), min(one.top, other.top)
-    return Box(left, top, max(one.right, other.right), max(one.bottom, other.bottom))
+    """Join boxes that follow each other on one line."""
+    joined: list[Box] = []
+    for box in boxes:
+        if joined:
+            last = joined[-1]
+            height = max(last.height, box.height)
+            shared = min(last.bottom, box.bottom) - max(last.top, box.top)
+            between = max(box.left - last.right, last.left - box.right)
+            if shared > _OVERLAP * min(last.height, box.height) and between < _GAP * height:
+                left, top = min(last.left, box.left), min(last.top, box.top)
+                joined[-1] = Box(left, top, max(last.right, box.right), max(last.bottom, box.bottom))
+                continue
+        joined.append(box)
+    return joined
 
 
 # A page as a picture in colours, with words marked, as a converting process draws it.
@@ -401,37 +354,33 @@ def draw_page(wanted: PageToDraw, data: bytes) -> DrawnPage:
         document.init_forms()  # what is filled in is to be seen
         try:
             page = document[wanted.page - 1]
-            _check(page)
-            picture, boxed = _drawn(page, wanted)
+            # A picture is unpacked whole before it is drawn; all else meets the limits of the process
+            objects = cast("Iterable[Any]", page.get_objects(max_depth=8))
+            for item in islice(objects, _MAX_OBJECTS):
+                if item.type == raw.FPDF_PAGEOBJ_IMAGE and math.prod(item.get_px_size()) > MAX_PIXELS:
+                    told = f"a picture on it has {math.prod(item.get_px_size()) / 1e6:.0f} megapixels"
+                    raise UnreadableDocument(f"the page is not drawn: {told}")
+            width, height = page.get_size()
+            scale = min(wanted.width / width, math.sqrt(MAX_PAGE_PIXELS / (width * height)))
+            bitmap = cast("Any", page).render(scale=scale, rev_byteorder=True)
+            try:
+                picture: Image.Image = bitmap.to_pil().convert("RGB")
+            finally:
+                bitmap.close()
+            boxed = _mark(page, picture, wanted)
         except (pdfium.PdfiumError, ValueError):
             raise UnreadableDocument(f"page {wanted.page} cannot be drawn: it is broken") from None
-        return DrawnPage(count, _to_png(picture), boxed)
-
-
-def _check(page: pdfium.PdfPage) -> None:
-    """A picture is unpacked whole before it is drawn; all else meets the limits of the process."""
-    objects = cast("Iterable[Any]", page.get_objects(max_depth=8))
-    for item in islice(objects, _MAX_OBJECTS):
-        if item.type == raw.FPDF_PAGEOBJ_IMAGE:
-            width, height = item.get_px_size()
-            if width * height > MAX_PIXELS:
-                told = f"a picture on it has {width * height / 1e6:.0f} megapixels"
-                raise UnreadableDocument(f"the page is not drawn: {told}")
-
-
-def _drawn(page: pdfium.PdfPage, wanted: PageToDraw) -> tuple[Image.Image, int]:
-    width, height = page.get_size()
-    scale = min(wanted.width / width, math.sqrt(MAX_PAGE_PIXELS / (width * height)))
-    bitmap = cast("Any", page).render(scale=scale, rev_byteorder=True)
-    try:
-        picture: Image.Image = bitmap.to_pil().convert("RGB")
-    finally:
-        bitmap.close()
-    return picture, _mark(page, picture, wanted)
+        grey = picture.convert("L")  # without colours where it has none: a third of the size
+        plain = not ImageChops.difference(grey.convert("RGB"), picture).getbbox()
+        content = io.BytesIO()
+        (grey if plain else picture).save(content, "PNG")
+        if content.tell() > MAX_PNG:
+            raise UnreadableDocument("the picture of the page is too large: ask for a smaller width")
+        return DrawnPage(count, content.getvalue(), boxed)
 
 
 def _mark(page: pdfium.PdfPage, picture: Image.Image, wanted: PageToDraw) -> int:
-    """Mark what is wanted; how many words that were."""
+    """Mark what is wanted; return how many words that were."""
     passage, words = list[Sequence[int]](), list[Sequence[int]]()
     if wanted.passage or wanted.words:
         on_page = PageLetters.of(page, picture.size)
@@ -457,18 +406,3 @@ def _fill(
             part = picture.crop((left, top, right + 1, bottom + 1))
             picture.paste(ImageChops.multiply(part, Image.new("RGB", part.size, colour)), (left, top))
             pen.rectangle((left, top, right, bottom), outline=edge, width=line)
-
-
-def _to_png(picture: Image.Image) -> bytes:
-    """Without colours where it has none: a third of the size.
-
-    Raises:
-        UnreadableDocument: it is far larger than pages are.
-    """
-    grey = picture.convert("L")
-    plain = not ImageChops.difference(grey.convert("RGB"), picture).getbbox()
-    content = io.BytesIO()
-    (grey if plain else picture).save(content, "PNG")
-    if content.tell() > MAX_PNG:
-        raise UnreadableDocument("the picture of the page is too large: ask for a smaller width")
-    return content.getvalue()
