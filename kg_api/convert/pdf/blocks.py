@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
 
-from kg_api.convert.pdf.layout import Line, PageWord, TextRun, Vocabulary, escaped
+from kg_api.convert.pdf.layout import Line, Vocabulary, escaped
 from kg_api.convert.shared.markdown_text import picture, words_before
 from kg_api.schemas.documents import WordBox
 from kg_api.schemas.images import ReadImage
@@ -52,27 +52,32 @@ def body_size(lines: Iterable[Line]) -> float:
 
 def headings(lines: Sequence[Line], outline: Sequence[OutlineEntry]) -> dict[int, Heading]:
     """Find the headings among all lines of a document, by the `id` of each line."""
-    body = body_size(lines)
-    found = list(_of_outline(lines, outline))
-    taken = {id(line) for heading in found for line in heading.lines}
-    by_size = [group for group in _groups(lines, body) if not any(id(line) in taken for line in group)]
-    by_size = list(_without_contents(by_size, outline))
-    found += _by_size(by_size, found)
-    return {id(line): heading for heading in found for line in heading.lines}
-
-
-def _of_outline(lines: Sequence[Line], outline: Sequence[OutlineEntry]) -> Iterator[Heading]:
     pages: dict[int, list[Line]] = defaultdict(list)
     for line in lines:
         pages[line.page].append(line)
+    found: list[Heading] = []
     begin: dict[int, int] = defaultdict(int)
     for entry in outline:
         for page in (entry.page, entry.page + 1, entry.page - 1):
             place = _place(pages.get(page, []), _letters(entry.title), begin[page])
             if place:
-                yield Heading(min(entry.level, MAX_LEVEL), pages[page][slice(*place)])
+                found.append(Heading(min(entry.level, MAX_LEVEL), pages[page][slice(*place)]))
                 begin[page] = place[1]
                 break
+    taken = {id(line) for heading in found for line in heading.lines}
+    groups = [
+        group for group in _groups(lines, body_size(lines)) if not any(id(line) in taken for line in group)
+    ]
+    # No lines of a table of contents: what a heading says elsewhere, and its page's number
+    titles = {_letters(entry.title) for entry in outline} | {_letters(_words(group)) for group in groups}
+    by_size: list[list[Line]] = []
+    for group in groups:
+        text = _words(group)
+        is_entry = _PAGE_NUMBER.search(text) and _letters(_PAGE_NUMBER.sub("", text)) in titles
+        if not (group[-1].ends_in_page_number or is_entry):
+            by_size.append(group)
+    found += _by_size(by_size, found)
+    return {id(line): heading for heading in found for line in heading.lines}
 
 
 def _place(lines: list[Line], title: str, begin: int) -> tuple[int, int] | None:
@@ -85,11 +90,9 @@ def _place(lines: list[Line], title: str, begin: int) -> tuple[int, int] | None:
             prefix = len(letters) - len(title)
             if prefix > _MAX_PREFIX:
                 break
-            if (
-                letters
-                and (_says(letters, title) or _says(title, letters))
-                and len(letters) > 0.5 * len(title)
-            ):
+            # The one is the other, but for a number or the like before it
+            is_same = letters.endswith(title) or (title.endswith(letters) and -prefix <= _MAX_PREFIX)
+            if letters and is_same and len(letters) > 0.5 * len(title):
                 found.append((lines[start].size + lines[start].bold - abs(prefix) / 50, -start, stop + 1))
     if not found:
         return None
@@ -97,92 +100,69 @@ def _place(lines: list[Line], title: str, begin: int) -> tuple[int, int] | None:
     return -start, stop
 
 
-def _says(letters: str, title: str) -> bool:
-    """The one is the other, but for a number or the like before it."""
-    return letters.endswith(title) and len(letters) - len(title) <= _MAX_PREFIX
-
-
 def _letters(text: str) -> str:
     return "".join(letter for letter in text.casefold() if letter.isalnum())
 
 
 def _groups(lines: Sequence[Line], body: float) -> Iterator[list[Line]]:
-    """Lines in larger or bold letters that stand together."""
+    """Yield lines in larger or bold letters that stand together and can be a heading."""
     group: list[Line] = []
     for i, line in enumerate(lines):
-        if group and not _goes_on(group[-1], line):
-            yield from _checked(group, lines[i - len(group) - 1 : i - len(group)], line, body)
+        if group and not _continues_heading(group[-1], line):
+            if _can_be_heading(group, lines[i - len(group) - 1 : i - len(group)], line, body):
+                yield group
             group = []
         if line.size > body * _LARGER or (line.all_bold and line.size > body * 0.95):
             group.append(line)
-    if group:
-        yield from _checked(group, lines[-len(group) - 1 : -len(group)], None, body)
-
-
-def _without_contents(groups: list[list[Line]], outline: Sequence[OutlineEntry]) -> Iterator[list[Line]]:
-    """Leave out the lines of a table of contents: what a heading says elsewhere, and its page's number."""
-    titles = {_letters(entry.title) for entry in outline} | {_letters(_words(group)) for group in groups}
-    for group in groups:
-        text = _words(group)
-        title = _letters(_PAGE_NUMBER.sub("", text))
-        if not (group[-1].ends_in_page_number or (_PAGE_NUMBER.search(text) and title in titles)):
-            yield group
+    if group and _can_be_heading(group, lines[-len(group) - 1 : -len(group)], None, body):
+        yield group
 
 
 def _words(group: Sequence[Line]) -> str:
     return " ".join(line.text for line in group)
 
 
-def _goes_on(last: Line, line: Line) -> bool:
+def _continues_heading(last: Line, line: Line) -> bool:
     same = last.page == line.page and last.column is line.column and last.bold == line.bold
     near = 0 < last.baseline - line.baseline < 1.6 * max(last.size, line.size)
     return same and near and abs(last.size - line.size) < _HEADINGS_SAME_SIZE
 
 
-def _checked(
-    group: list[Line], before: Sequence[Line], after: Line | None, body: float
-) -> Iterator[list[Line]]:
-    text = " ".join(line.text for line in group)
-    larger = group[0].size > body * _LARGER
+def _can_be_heading(group: list[Line], before: Sequence[Line], after: Line | None, body: float) -> bool:
+    text, first, last = _words(group), group[0], group[-1]
+    larger = first.size > body * _LARGER
     short = len(text) <= (_MAX_LETTERS if larger else _MAX_BOLD_LETTERS)
     if not short or len(group) > (_MAX_LINES if larger else 2) or not _WORD.search(text):
-        return
-    if larger or (not text.endswith((".", ",", ";")) and _alone(group, before, after)):
-        yield group
-
-
-def _alone(group: list[Line], before: Sequence[Line], after: Line | None) -> bool:
-    """A bold line is a heading when there is room above it, and text below that begins where it begins."""
-    first, last = group[0], group[-1]
-    if (
-        first.mono
-        or len(first.pieces) > _MAX_PIECES
-        or not (first.text[0].isupper() or first.text[0].isdigit())
-    ):
         return False
+    if larger:
+        return True
+    if text.endswith((".", ",", ";")) or first.mono or len(first.pieces) > _MAX_PIECES:
+        return False
+    if not (first.text[0].isupper() or first.text[0].isdigit()):
+        return False
+    # A bold line is a heading if there is room above it, and text below that begins where it begins
     above = before[0] if before and before[0].column is first.column else None
     room = above is None or above.baseline - first.baseline > 1.35 * first.size
-    follows = after is not None and after.column is last.column and len(after.pieces) == 1
-    return room and follows
+    return room and after is not None and after.column is last.column and len(after.pieces) == 1
 
 
 def _by_size(groups: Sequence[list[Line]], known: Sequence[Heading]) -> Iterator[Heading]:
     """Larger letters are higher levels; beside an outline, its levels count for its headings' letters."""
+
+    def look(line: Line) -> tuple[float, bool]:
+        return round(line.size), line.bold
+
     votes: dict[tuple[float, bool], Counter[int]] = defaultdict(Counter)
     for heading in known:
-        votes[_kind(heading.lines[0])][heading.level] += 1
+        votes[look(heading.lines[0])][heading.level] += 1
     levels = {kind: counter.most_common(1)[0][0] for kind, counter in votes.items()}
     lowest = max(levels.values(), default=0)
-    kinds = sorted({_kind(group[0]) for group in groups} - set(levels), reverse=True)
+    kinds = sorted({look(group[0]) for group in groups} - set(levels), reverse=True)
     for rank, kind in enumerate(kinds, 1):
         above = max((level for other, level in levels.items() if other > kind), default=0)
         levels[kind] = min(above + 1, lowest + 1, MAX_LEVEL) if known else min(rank, MAX_LEVEL)
     for group in groups:
-        yield Heading(levels[_kind(group[0])], group)
-
-
-def _kind(line: Line) -> tuple[float, bool]:
-    return round(line.size), line.bold
+        yield Heading(levels[look(group[0])], group)
 
 
 # Tables: lines below each other whose pieces stand in the same columns.
@@ -207,40 +187,28 @@ class Table:
 
 def tables(lines: Sequence[Line], is_other: Callable[[Line], bool]) -> dict[int, Table]:
     """Find tables, by the `id` of each of their lines; lines that are something else end them."""
-    found: dict[int, Table] = {}
-    for group in _groups_tables(lines, is_other):
-        if table := _table(group):
-            found.update((id(line), table) for line in table.lines)
-    return found
-
-
-def _groups_tables(lines: Sequence[Line], is_other: Callable[[Line], bool]) -> Iterator[list[Line]]:
-    """Lines near each other that have a gap in them, and single pieces below such lines."""
-    group: list[Line] = []
+    groups: list[list[Line]] = [[]]
     for line in lines:
-        goes_on = bool(group) and _is_near(group[-1], line) and _is_below(group[0], line)
-        if group and not goes_on:
-            yield group
-            group = []
+        # Lines near each other that have a gap in them, and single pieces below such lines
+        goes_on = bool(groups[-1]) and _continues_table(groups[-1], line)
+        if not goes_on:
+            groups.append([])
         if (goes_on or len(line.pieces) > 1) and not is_other(line):
-            group.append(line)
-        elif group:
-            yield group
-            group = []
-    if group:
-        yield group
+            groups[-1].append(line)
+        else:
+            groups.append([])
+    found = (table for group in groups if group and (table := _table(group)))
+    return {id(line): table for table in found for line in table.lines}
 
 
-def _is_near(last: Line, line: Line) -> bool:
-    distance = last.baseline - line.baseline
-    return last.column is line.column and 0 < distance < _MAX_DISTANCE * max(last.size, line.size)
-
-
-def _is_below(first: Line, line: Line) -> bool:
-    return len(line.pieces) > 1 or line.left > first.pieces[0].right
+def _continues_table(group: Sequence[Line], line: Line) -> bool:
+    last, distance = group[-1], group[-1].baseline - line.baseline
+    near = last.column is line.column and 0 < distance < _MAX_DISTANCE * max(last.size, line.size)
+    return near and (len(line.pieces) > 1 or line.left > group[0].pieces[0].right)
 
 
 def _table(group: list[Line]) -> Table | None:
+    """Put every piece into its column; no table where one stands across columns."""
     counts = Counter(len(line.pieces) for line in group if len(line.pieces) > 1)
     width, count = counts.most_common(1)[0]
     if count < max(_MIN_ROWS, _MIN_FULL * counts.total()):
@@ -248,38 +216,22 @@ def _table(group: list[Line]) -> Table | None:
     full = [line.pieces for line in group if len(line.pieces) == width]
     ranges = [(min(p.left for p in cells), max(p.right for p in cells)) for cells in zip(*full, strict=True)]
     gaps = [after[0] - before[1] for before, after in pairwise(ranges)]
-    if min(gaps) < group[0].size / 2 or not _are_cells(full):
+    letters = sum(len(piece.text) for row in full for piece in row)
+    if min(gaps) < group[0].size / 2 or letters > _MAX_CELL * width * len(full):
         return None
-    return _filled(group, ranges)
-
-
-def _are_cells(rows: Sequence[Sequence[TextRun]]) -> bool:
-    texts = [piece.text for row in rows for piece in row]
-    return sum(map(len, texts)) <= _MAX_CELL * len(texts)
-
-
-def _filled(group: list[Line], ranges: Sequence[tuple[float, float]]) -> Table | None:
-    """Put every piece into its column; no table where one stands across columns."""
     cells: list[list[str]] = []
     for i, line in enumerate(group):
-        row = _row(line, ranges)
-        if row is None:
-            return None
+        row = [""] * width
+        for piece in line.pieces:
+            at = [i for i, (left, right) in enumerate(ranges) if piece.left < right and piece.right > left]
+            if len(at) != 1 or row[at[0]]:
+                return None
+            row[at[0]] = piece.text
         if not row[0] and cells and group[i - 1].baseline - line.baseline < _WRAPPED * line.size:
             cells[-1] = [f"{above}\n{text}".strip() for above, text in zip(cells[-1], row, strict=True)]
         else:
             cells.append(row)
     return Table(group, cells)
-
-
-def _row(line: Line, ranges: Sequence[tuple[float, float]]) -> list[str] | None:
-    row = [""] * len(ranges)
-    for piece in line.pieces:
-        at = [i for i, (left, right) in enumerate(ranges) if piece.left < right and piece.right > left]
-        if len(at) != 1 or row[at[0]]:
-            return None
-        row[at[0]] = piece.text
-    return row
 
 
 # Lines to blocks: headings, paragraphs, items of lists, code.
@@ -338,15 +290,24 @@ def is_typescript(lines: Iterable[Line]) -> bool:
 def blocks(lines: Sequence[Line], found: Mapping[int, Heading]) -> list[PdfBlock]:
     """Put the lines of a document, in reading order, together to blocks."""
     code = not is_typescript(lines)
-    in_tables = tables(lines, lambda line: id(line) in found or (code and line.mono) or _is_listed(line))
+
+    def is_no_cell(line: Line) -> bool:
+        return (
+            id(line) in found or (code and line.mono) or _is_begun(line) or bool(_LEADERS.search(line.text))
+        )
+
+    in_tables = tables(lines, is_no_cell)
     builder = _Builder(found, leading(lines), code=code)
     for line in lines:
         builder.add(line, in_tables.get(id(line)))
-    return list(_joined(builder.blocks))
-
-
-def _is_listed(line: Line) -> bool:
-    return _is_begun(line) or bool(_LEADERS.search(line.text))
+    # Paragraphs that a column or page cut in two are one again, where a sentence plainly goes on
+    joined: list[PdfBlock] = []
+    for block in builder.blocks:
+        if joined and _is_rest(joined[-1], block):
+            joined[-1].lines.extend(block.lines)
+        else:
+            joined.append(block)
+    return joined
 
 
 class _Builder:
@@ -375,8 +336,12 @@ class _Builder:
                 self.blocks.append(PdfBlock("code", [line]))
         elif open_block and self._goes_on(open_block, line):
             open_block.lines.append(line)
+        elif _BULLET.match(line.text):
+            self.blocks.append(PdfBlock("item", [line], mark="-"))
+        elif match := _ORDINAL.match(line.text):
+            self.blocks.append(PdfBlock("item", [line], mark=f"{match[1]}{match[2]}"))
         else:
-            self.blocks.append(_begun(line))
+            self.blocks.append(PdfBlock("paragraph", [line]))
 
     def _is_within(self, block: PdfBlock, line: Line) -> bool:
         """A paragraph's line may be one long name in code's letters: its sentence goes on."""
@@ -402,14 +367,6 @@ class _Builder:
         distance = last.baseline - line.baseline
         size = max(last.size, line.size)
         return distance > self.usual * size * 1.18 + 1.5 or distance < -0.5 * size
-
-
-def _begun(line: Line) -> PdfBlock:
-    if _BULLET.match(line.text):
-        return PdfBlock("item", [line], mark="-")
-    if match := _ORDINAL.match(line.text):
-        return PdfBlock("item", [line], mark=f"{match[1]}{match[2]}")
-    return PdfBlock("paragraph", [line])
 
 
 def _is_begun(line: Line) -> bool:
@@ -453,20 +410,6 @@ def _ends(text: str) -> bool:
     return bool(_SENTENCE_END.search(text))
 
 
-def _joined(found: list[PdfBlock]) -> Iterator[PdfBlock]:
-    """Paragraphs that a column or page cut in two are one again, where a sentence plainly goes on."""
-    held: PdfBlock | None = None
-    for block in found:
-        if held and _is_rest(held, block):
-            held.lines.extend(block.lines)
-            continue
-        if held:
-            yield held
-        held = block
-    if held:
-        yield held
-
-
 def _is_rest(held: PdfBlock, block: PdfBlock) -> bool:
     first, last = block.lines[0], held.last
     if held.kind not in {"paragraph", "item"} or block.kind != "paragraph" or first.column is last.column:
@@ -492,7 +435,8 @@ def markdown(blocks: Sequence[PdfBlock], pages: int) -> tuple[str, tuple[int, ..
     each: list[int] = []
     offset = 0
     for i, block in enumerate(blocks):
-        text = _picture(block, parts) if block.kind == "image" else _block(block, words)
+        is_image = block.kind == "image"
+        text = picture(block.label or words_before(parts), block.name) if is_image else _block(block, words)
         if not text:
             each.append(offset)
             continue
@@ -501,34 +445,20 @@ def markdown(blocks: Sequence[PdfBlock], pages: int) -> tuple[str, tuple[int, ..
             parts.append("\n" if tight else "\n\n")
             offset += len(parts[-1])
         each.append(offset)
-        for page, within in _begins(block, words):
-            begins.setdefault(page, offset + within)
+        begins.setdefault(block.lines[0].page, offset)
+        for at, (above, line) in enumerate(pairwise(block.lines), 1):
+            if line.page != above.page:  # a paragraph may go on over the end of a page
+                before = _block(replace(block, lines=block.lines[:at]), words)
+                begins.setdefault(line.page, offset + len(before))
         parts.append(text)
         offset += len(text)
-    return "".join(parts), _offsets(begins, pages, offset), each
-
-
-def _picture(block: PdfBlock, parts: Sequence[str]) -> str:
-    return picture(block.label or words_before(parts), block.name)
-
-
-def _begins(block: PdfBlock, words: Vocabulary) -> Iterator[tuple[int, int]]:
-    """Its pages, and where each begins in its text: a paragraph may go on over the end of a page."""
-    yield block.lines[0].page, 0
-    for at, (above, line) in enumerate(pairwise(block.lines), 1):
-        if line.page != above.page:
-            yield line.page, len(_block(replace(block, lines=block.lines[:at]), words))
-
-
-def _offsets(begins: dict[int, int], pages: int, end: int) -> tuple[int, ...]:
-    """A page on which nothing begins begins where the next text does; the first page at 0."""
-    found: list[int] = []
-    following = end
+    # A page on which nothing begins begins where the next text does; the first page at 0
+    offsets, following = list[int](), offset
     for page in range(pages - 1, -1, -1):
         following = begins.get(page, following)
-        found.append(following)
-    found.reverse()
-    return (0, *found[1:]) if found else ()
+        offsets.append(following)
+    offsets[-1:] = [0] if offsets else []
+    return "".join(parts), tuple(reversed(offsets)), each
 
 
 def _block(block: PdfBlock, words: Vocabulary) -> str:
@@ -560,18 +490,13 @@ def _code(lines: Sequence[Line]) -> str:
     for i, line in enumerate(lines):
         if i and steps[i - 1] > _EMPTY_LINE * usual:
             rows.append("")
-        rows.append(_spaced(line, left, width))
+        row = ""
+        for piece in line.pieces:  # each where it stands, so that indentation and columns of code stay
+            blanks = max(round((piece.left - left) / width) - len(row), 1 if row else 0)
+            row += " " * blanks + piece.text.strip()
+        rows.append(row.replace("\xad", "").rstrip())
     fence = "`" * max(3, *(len(run) + 1 for row in rows for run in _FENCE.findall(row)), 3)
     return "\n".join((fence, *rows, fence))
-
-
-def _spaced(line: Line, left: float, width: float) -> str:
-    """Put each piece where it stands, so that indentation and columns of code stay."""
-    row = ""
-    for piece in line.pieces:
-        blanks = max(round((piece.left - left) / width) - len(row), 1 if row else 0)
-        row += " " * blanks + piece.text.strip()
-    return row.replace("\xad", "").rstrip()
 
 
 # Where in a document's Markdown the words stand that OCR read.
@@ -589,28 +514,18 @@ def place_words(text: str, blocks: Sequence[PdfBlock], begins: Sequence[int]) ->
         blocks: in the order of the text.
         begins: where each begins in it.
     """
-    ends = [*begins, len(text)][1:]
-    each = zip(blocks, begins, ends, strict=True)
-    return tuple(box for block, begin, end in each for box in _of_block(text, block, begin, end))
-
-
-def _of_block(text: str, block: PdfBlock, at: int, end: int) -> Iterator[WordBox]:
-    for line in block.lines:
-        for word in (word for piece in line.pieces for word in piece.words):
-            if found := _find(text, word.text, at, end):
-                yield _box(word, line.page + 1, found)
-                at = found[1]
-
-
-def _find(text: str, word: str, at: int, end: int) -> tuple[int, int] | None:
-    """A word that a line's end tore apart is found without its hyphen."""
-    for written in (word, word.removesuffix("-")):
-        begin = text.find(written, at, min(end, at + len(written) + _AHEAD)) if written else -1
-        if begin >= 0:
-            return begin, begin + len(written)
-    return None
-
-
-def _box(word: PageWord, page: int, found: tuple[int, int]) -> WordBox:
-    left, top, right, bottom = (min(max(round(each * _SCALE), 0), _SCALE) for each in word.box)
-    return WordBox(*found, page, left, top, right, bottom, min(max(round(word.confidence * 100), 0), 100))
+    boxes: list[WordBox] = []
+    for block, at, end in zip(blocks, begins, [*begins, len(text)][1:], strict=True):
+        for line in block.lines:
+            for word in (word for piece in line.pieces for word in piece.words):
+                for written in (word.text, word.text.removesuffix("-")):  # a line's end tore it apart
+                    begin = text.find(written, at, min(end, at + len(written) + _AHEAD)) if written else -1
+                    if begin >= 0:
+                        at = begin + len(written)  # noqa: PLW2901 - the next word stands behind it
+                        left, top, right, bottom = (
+                            min(max(round(each * _SCALE), 0), _SCALE) for each in word.box
+                        )
+                        sure = min(max(round(word.confidence * 100), 0), 100)
+                        boxes.append(WordBox(begin, at, line.page + 1, left, top, right, bottom, sure))
+                        break
+    return tuple(boxes)

@@ -15,6 +15,7 @@ _ZONE = 0.25
 """Of the page's height, at both ends."""
 _MAX_ROWS = 2
 _NUMBER = re.compile(r"\d+")
+_FIRST_NUMBER, _LAST_NUMBER = re.compile(r"(\d{1,5})(?=\s|$)"), re.compile(r"(?:^|\s)(\d{1,5})$")
 _ROMAN = re.compile(r"[ivxlc]+|[IVXLC]+")
 
 
@@ -29,7 +30,10 @@ def leave_out(pages: Sequence[PageText]) -> tuple[int, int]:
     """Take headers, footers and page numbers out of the pages; say how many lines, of how many pages."""
     if len(pages) < _MIN_PAGES:
         return 0, 0
-    ends = [row for number, page in enumerate(pages) for row in _list_ends(number, page)]
+    ends = list[_Row]()
+    for number, page in enumerate(pages):
+        ends += _ends(number, page.pieces, page.height)
+        ends += _ends(number, page.across, page.breadth) if page.is_vertical else ()
     repeated = [*_same_words(ends), *_with_page_numbers(ends, len(pages))]
     gone: dict[int, set[int]] = defaultdict(set)
     lines: set[tuple[int, int]] = set()
@@ -51,12 +55,6 @@ def _list_pieces(page: PageText) -> list[TextRun]:
     return [*page.pieces, *page.across] if page.is_vertical else page.pieces
 
 
-def _list_ends(number: int, page: PageText) -> Iterable[_Row]:
-    yield from _ends(number, page.pieces, page.height)
-    if page.is_vertical:
-        yield from _ends(number, page.across, page.breadth)
-
-
 def _ends(number: int, pieces: Sequence[TextRun], height: float) -> Iterable[_Row]:
     top, bottom = height * (1 - _ZONE), height * _ZONE
     above = rows(piece for piece in pieces if piece.baseline > top)[:_MAX_ROWS]
@@ -66,15 +64,12 @@ def _ends(number: int, pieces: Sequence[TextRun], height: float) -> Iterable[_Ro
         yield _Row(number, round(row[0].baseline / 4), " ".join(words.split()), row)
 
 
-def _pattern(words: str) -> str:
-    return "#" if _ROMAN.fullmatch(words) else _NUMBER.sub("#", words)
-
-
 def _same_words(ends: list[_Row]) -> Iterable[_Row]:
     """Rows that come again on near pages: on each other page at least, as left and right pages differ."""
     groups: dict[tuple[int, str], list[_Row]] = defaultdict(list)
     for row in ends:
-        groups[row.place, _pattern(row.words)].append(row)
+        pattern = "#" if _ROMAN.fullmatch(row.words) else _NUMBER.sub("#", row.words)
+        groups[row.place, pattern].append(row)
     for (place, words), group in list(groups.items()):
         near = group + [row for by in (-1, 1) for row in groups.get((place + by, words), [])]
         numbers = sorted({row.page for row in near})
@@ -86,19 +81,10 @@ def _with_page_numbers(ends: list[_Row], count: int) -> Iterable[_Row]:
     """Rows of any words that begin or end with the page's number, at a place where most pages have one."""
     groups: dict[tuple[int, int], list[_Row]] = defaultdict(list)
     for row in ends:
-        for number in {match for match in (_first(row.words), _last(row.words)) if match is not None}:
+        found = (_FIRST_NUMBER.match(row.words), _LAST_NUMBER.search(row.words))
+        for number in {int(match[1]) for match in found if match}:
             groups[row.place, number - row.page].append(row)
     pages = Counter({key: len({row.page for row in group}) for key, group in groups.items()})
-    for key, found in pages.items():
-        if found >= max(_MIN_PAGES, count * 0.3):
+    for key, on_pages in pages.items():
+        if on_pages >= max(_MIN_PAGES, count * 0.3):
             yield from groups[key]
-
-
-def _first(words: str) -> int | None:
-    match = re.match(r"\d{1,5}(?=\s|$)", words)
-    return int(match[0]) if match else None
-
-
-def _last(words: str) -> int | None:
-    match = re.search(r"(?:^|\s)(\d{1,5})$", words)
-    return int(match[1]) if match else None

@@ -49,17 +49,6 @@ def draw(page: pdfium.PdfPage, most_pixels: float) -> Picture:
         OcrFailed: there is something far too large on it.
         PdfiumError: it is broken.
     """
-    _check(page)
-    width, height = page.get_size()
-    scale = min(_DPI / _POINTS, math.sqrt(most_pixels / max(1.0, width * height)))
-    bitmap = cast("Any", page).render(scale=scale, grayscale=True, may_draw_forms=False)
-    try:
-        return np.array(bitmap.to_numpy(), dtype=np.uint8).reshape(bitmap.height, bitmap.width)
-    finally:
-        bitmap.close()
-
-
-def _check(page: pdfium.PdfPage) -> None:
     objects = cast("Iterable[Any]", page.get_objects(max_depth=_MAX_NESTED))
     for count, item in enumerate(objects):
         if count > _MAX_OBJECTS:
@@ -68,6 +57,13 @@ def _check(page: pdfium.PdfPage) -> None:
             width, height = item.get_px_size()
             if width * height > MAX_PIXELS:
                 raise OcrFailed(f"a picture on it has {width * height / 1e6:.0f} megapixels")
+    width, height = page.get_size()
+    scale = min(_DPI / _POINTS, math.sqrt(most_pixels / max(1.0, width * height)))
+    bitmap = cast("Any", page).render(scale=scale, grayscale=True, may_draw_forms=False)
+    try:
+        return np.array(bitmap.to_numpy(), dtype=np.uint8).reshape(bitmap.height, bitmap.width)
+    finally:
+        bitmap.close()
 
 
 # Lines that OCR found, as the pieces of text that PDFium would have given: in points, y grows upwards.
@@ -184,7 +180,13 @@ class PictureReader:
     def read(self, document: pdfium.PdfDocument, pages: list[PageText]) -> None:
         """Put what is read into those of the pages that have no text, or in the place of unreadable lines."""
         ends = time.monotonic() + self.limits.ocr_max_seconds
-        for tried, number in enumerate(self._choose(pages)):
+        pictures = set(without_text(pages))
+        chosen = [
+            number
+            for number, page in enumerate(pages, 1)
+            if (not page.is_blank if self.every else number in pictures or page.needs_ocr)
+        ]
+        for tried, number in enumerate(chosen):
             left = ends - time.monotonic()
             if tried >= self.limits.ocr_max_pages:
                 reason = f"it reads {self.limits.ocr_max_pages} of a file (KG_CONVERSION__OCR_MAX_PAGES)"
@@ -204,12 +206,6 @@ class PictureReader:
         """What a person should know."""
         return tuple(self._notes())
 
-    def _choose(self, pages: Sequence[PageText]) -> list[int]:
-        if self.every:
-            return [number for number, page in enumerate(pages, 1) if not page.is_blank]
-        pictures = set(without_text(pages))
-        return [number for number, page in enumerate(pages, 1) if number in pictures or page.needs_ocr]
-
     def _read(self, document: pdfium.PdfDocument, number: int, pages: list[PageText], seconds: float) -> None:
         before = pages[number - 1]
         is_part = bool(before.pieces and before.unreadable) and not self.every
@@ -224,7 +220,10 @@ class PictureReader:
             page.close()
         scale = PictureScale(size, (picture.shape[1], picture.shape[0]))
         shown = [move_run(each.run, -left, -bottom) for each in before.shown if each.turn == before.rotation]
-        lines = scale.pick(self._sure(self.engine.read(picture, seconds)), without=shown)
+        every = self.engine.read(picture, seconds)
+        sure = [line for line in every if line.confidence >= MIN_CONFIDENCE]
+        self.doubtful += len(every) - len(sure)
+        lines = scale.pick(sure, without=shown)
         if is_part:
             lines = scale.pick(lines, within=[move_run(run, -left, -bottom) for run in before.unreadable])
         words = [(word.text, word.confidence) for line in lines for word in line.words]
@@ -232,7 +231,10 @@ class PictureReader:
             raise OcrFailed("no text was found on it")
         found = scale.read_page(lines)
         if is_part:
-            before.pieces += [_fit(move_run(run, left, bottom), before.unreadable) for run in found.pieces]
+            for each in found.pieces:  # with the size and baseline of the text that it stands for
+                run = move_run(each, left, bottom)
+                near = min(before.unreadable, key=lambda one: abs(one.baseline - run.baseline))
+                before.pieces.append(replace(run, size=near.size, baseline=near.baseline, bold=near.bold))
             before.unreadable = []
         else:
             found.shown = [FoundRun(0, run) for run in shown]
@@ -240,11 +242,6 @@ class PictureReader:
             found.plain = "\n".join(each.run.text for each in before.shown)
             pages[number - 1] = found
         self.confidences[number] = mean_confidence(words)
-
-    def _sure(self, lines: Sequence[PixelLine]) -> list[PixelLine]:
-        sure = [line for line in lines if line.confidence >= MIN_CONFIDENCE]
-        self.doubtful += len(lines) - len(sure)
-        return sure
 
     def _notes(self) -> Iterator[str]:
         if self.confidences:
@@ -257,12 +254,6 @@ class PictureReader:
         by_reason = sorted((reason, number) for number, reason in self.reasons.items())
         for reason, pairs in groupby(by_reason, key=lambda pair: pair[0]):
             yield f"{name_pages([number for _, number in pairs])} could not be read by OCR: {reason}"
-
-
-def _fit(run: TextRun, unreadable: Sequence[TextRun]) -> TextRun:
-    """Return what OCR read with the size and baseline of the text that it stands for."""
-    near = min(unreadable, key=lambda each: abs(each.baseline - run.baseline))
-    return replace(run, size=near.size, baseline=near.baseline, bold=near.bold)
 
 
 # A PDF with pages that are pictures, as a converting process reads it when it is asked to use OCR.
