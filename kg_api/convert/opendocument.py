@@ -9,7 +9,7 @@ from itertools import repeat
 from typing import Any, NamedTuple
 
 from kg_api.convert.ooxml.text import Script, strike_text
-from kg_api.convert.shared.containers import read_entry, read_xml
+from kg_api.convert.shared.containers import local_name, read_entry, read_xml
 from kg_api.convert.shared.markdown_text import one_line
 from kg_api.convert.shared.number_format import (
     format_duration,
@@ -65,23 +65,23 @@ def read_ods_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[She
     if "styles.xml" in names:
         roots.insert(0, read_xml(read_entry(archive, "styles.xml"), "styles.xml"))
     styles = _read_styles(roots)
-    for page in (each for root in roots[:-1] for each in root.iter() if _name(each) == "master-page"):
+    for page in (each for root in roots[:-1] for each in root.iter() if local_name(each) == "master-page"):
         for each in page:
-            if _name(each).startswith(("header", "footer")) and _attribute(each, "display") != "false":
+            if local_name(each).startswith(("header", "footer")) and _attribute(each, "display") != "false":
                 notes.add_page_text(" ".join(text for text, _, _ in _read_page_text(each)))
-    book = next((each for each in content.iter() if _name(each) == "spreadsheet"), None)
+    book = next((each for each in content.iter() if local_name(each) == "spreadsheet"), None)
     if book is None:
         raise UnreadableDocument("it is an OpenDocument file but not a spreadsheet")
     for each in book:
         # A table with a source is a copy of cells of another file.
-        if _name(each) == "table" and not any(_name(part) == "table-source" for part in each):
+        if local_name(each) == "table" and not any(local_name(part) == "table-source" for part in each):
             yield _SheetReader(each, styles, notes).read()
 
 
 def _read_styles(roots: list[Any]) -> dict[str, _Style]:
     """Return styles by name; a style has what its parent has unless it says otherwise."""
     found: dict[str, Any] = {}
-    for each in (each for root in roots for each in root.iter() if _name(each) == "style"):
+    for each in (each for root in roots for each in root.iter() if local_name(each) == "style"):
         found[_attribute(each, "name") or ""] = each
     styles: dict[str, _Style] = {}
 
@@ -119,7 +119,7 @@ class _SheetReader:
     def read(self) -> Sheet:
         hidden, hidden_columns, bold, number = list[int](), list[range](), list[int](), 1
         for each in _iterate_rows(self._table):
-            kind, times = _name(each), _count(each, "number-rows-repeated")
+            kind, times = local_name(each), _count(each, "number-rows-repeated")
             if kind == "table-column":
                 style = _attribute(each, "default-cell-style-name") or ""
                 columns = min(_count(each, "number-columns-repeated"), _MAX_COLUMNS - len(self._columns))
@@ -145,7 +145,7 @@ class _SheetReader:
         cells: dict[int, str] = {}
         column, is_bold = 0, True
         for each in row:
-            if _name(each) not in {"table-cell", "covered-table-cell"}:
+            if local_name(each) not in {"table-cell", "covered-table-cell"}:
                 continue
             times = _count(each, "number-columns-repeated")
             name = _attribute(each, "style-name") or (
@@ -166,11 +166,11 @@ class _SheetReader:
     def _read_cell(self, cell: Any, style: _Style) -> str:
         shown = list[str]()
         for each in cell:
-            if _name(each) == "p":
+            if local_name(each) == "p":
                 runs = self._read_runs(each, _PLAIN._replace(is_struck=style.is_struck))
                 shown.append(one_line(join_runs(runs)))
-            elif _name(each) == "annotation":
-                words = " ".join("".join(_read_words(part)) for part in each if _name(part) == "p")
+            elif local_name(each) == "annotation":
+                words = " ".join("".join(_read_words(part)) for part in each if local_name(part) == "p")
                 self._notes.leave_out("comments on cells", words)
             else:
                 self._read_shape(each)
@@ -180,7 +180,7 @@ class _SheetReader:
             return strike_text(text) if style.is_struck else text
         formula = _attribute(cell, "formula")
         is_empty_text = _attribute(cell, "value-type") == "string" and (
-            _attribute(cell, "string-value") is not None or any(_name(each) == "p" for each in cell)
+            _attribute(cell, "string-value") is not None or any(local_name(each) == "p" for each in cell)
         )
         if not formula or is_empty_text:
             return ""
@@ -191,7 +191,7 @@ class _SheetReader:
         """Return words, blanks and line ends with how they stand; neither notes nor what was deleted."""
         yield element.text or "", style.script, style.is_struck
         for each in element:
-            name = _name(each)
+            name = local_name(each)
             if name in {"s", "tab", "line-break"}:
                 yield " ", style.script, style.is_struck
             elif name not in _UNSHOWN:
@@ -201,11 +201,11 @@ class _SheetReader:
 
     def _read_shape(self, shape: Any) -> None:
         """Read the words of a shape; charts and pictures are counted."""
-        kinds = {_name(each) for each in shape.iter()}
+        kinds = {local_name(each) for each in shape.iter()}
         if "object" in kinds:
             self._notes.leave_out("charts and embedded objects")
             return
-        paragraphs = [each for each in shape.iter() if _name(each) == "p"]
+        paragraphs = [each for each in shape.iter() if local_name(each) == "p"]
         texts = [one_line(join_runs(self._read_runs(each, _PLAIN))) for each in paragraphs]
         self._sheet.texts += filter(None, texts)
         if "image" in kinds and not any(texts):
@@ -215,7 +215,7 @@ class _SheetReader:
 def _iterate_rows(element: Any) -> Iterator[Any]:
     """Return columns, rows and shapes of a table, whatever groups they are in."""
     for each in element:
-        if _name(each) in {"table-column", "table-row", "shapes"}:
+        if local_name(each) in {"table-column", "table-row", "shapes"}:
             yield each
         else:
             yield from _iterate_rows(each)
@@ -224,7 +224,7 @@ def _iterate_rows(element: Any) -> Iterator[Any]:
 def _read_words(element: Any) -> Iterator[str]:
     yield element.text or ""
     for each in element:
-        yield from [" "] if _name(each) in {"s", "tab", "line-break"} else _read_words(each)
+        yield from [" "] if local_name(each) in {"s", "tab", "line-break"} else _read_words(each)
         yield each.tail or ""
 
 
@@ -232,10 +232,10 @@ def _read_page_text(element: Any) -> Iterator[Run]:
     """Return the words of a header; what a program fills in is none."""
     yield element.text or "", "", False
     for each in element:
-        if _name(each) in {"p", "span", "region-left", "region-center", "region-right"}:
+        if local_name(each) in {"p", "span", "region-left", "region-center", "region-right"}:
             yield from _read_page_text(each)
         else:
-            yield _FIELDS.get(_name(each), " "), "", False
+            yield _FIELDS.get(local_name(each), " "), "", False
         yield each.tail or "", "", False
 
 
@@ -278,7 +278,3 @@ def _count(element: Any, name: str) -> int:
 def _attribute(element: Any, name: str) -> str | None:
     """By its name alone: programs write other namespaces than the standard's."""
     return next((value for key, value in element.attrib.items() if key.rpartition("}")[2] == name), None)
-
-
-def _name(element: Any) -> str:
-    return str(element.tag).rpartition("}")[2]

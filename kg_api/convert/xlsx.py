@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from kg_api.convert.ooxml.drawings import read_lines
 from kg_api.convert.ooxml.package import Package, q
 from kg_api.convert.ooxml.text import Script, strike_text
-from kg_api.convert.shared.containers import read_xml
+from kg_api.convert.shared.containers import local_name, read_xml
 from kg_api.convert.shared.markdown_text import one_line
 from kg_api.convert.shared.number_format import (
     GENERAL,
@@ -82,7 +82,7 @@ def read_xlsx_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[Sh
     if not (package.has(main) and main.endswith(".xml")):
         raise UnreadableDocument(f"it is a ZIP archive but not a spreadsheet: it has no {main}")
     root = read_xml(package.read(main), main)
-    if _name(root) != "workbook":
+    if local_name(root) != "workbook":
         raise UnreadableDocument(f"it is not a spreadsheet: {main} in it is no workbook")
     links = package.get_relationships(main)
     book = _Book(notes, package)
@@ -92,10 +92,10 @@ def read_xlsx_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[Sh
         for each in read_strings(package.read(part), part):
             text = _unescape(each) if isinstance(each, str) else _read_runs(each)
             book.strings.append(one_line(text) if isinstance(text, str) else text)
-    said = {_name(each): each.attrib for each in root.iter()}
+    said = {local_name(each): each.attrib for each in root.iter()}
     book.since_1904 = said.get("workbookPr", {}).get("date1904") in TRUE
     book.is_recomputed = said.get("calcPr", {}).get("fullCalcOnLoad") in TRUE
-    for each in [each for each in root.iter() if _name(each) == "sheet"]:
+    for each in [each for each in root.iter() if local_name(each) == "sheet"]:
         name = str(each.get("name") or "")
         link = links.get(next((value for key, value in each.attrib.items() if key.endswith("}id")), ""))
         if link and link.kind == "worksheet" and not link.external:
@@ -111,12 +111,12 @@ def _read_styles(root: Any) -> list[_Style]:
     fonts = list[Any]()
     styles = list[_Style]()
     for each in root:
-        if _name(each) == "numFmts":
+        if local_name(each) == "numFmts":
             for form in each:
                 forms[_number(form.get("numFmtId"))] = parse_number_format(str(form.get("formatCode") or ""))
-        elif _name(each) == "fonts":
+        elif local_name(each) == "fonts":
             fonts = list(each)
-        elif _name(each) == "cellXfs":
+        elif local_name(each) == "cellXfs":
             for xf in each:
                 form, font = _number(xf.get("numFmtId")), _number(xf.get("fontId"))
                 marks = fonts[font] if font < len(fonts) else ()
@@ -131,19 +131,21 @@ def _read_styles(root: Any) -> list[_Style]:
 
 
 def _is_on(marks: Any, name: str) -> bool:
-    return any(_name(each) == name and each.get("val", "1") not in {"0", "false"} for each in marks)
+    return any(local_name(each) == name and each.get("val", "1") not in {"0", "false"} for each in marks)
 
 
 def _read_runs(element: Any) -> str | list[Run]:
     """Read a text; its reading aid for Japanese is no part of it."""
     runs = list[Run]()
     for each in element:
-        if _name(each) == "t":
+        if local_name(each) == "t":
             runs.append((_unescape(each.text), "", None))
-        elif _name(each) == "r":
-            marks = next((part for part in each if _name(part) == "rPr"), None)
-            text = "".join(_unescape(part.text) for part in each if _name(part) == "t")
-            script = next((str(mark.get("val")) for mark in marks or () if _name(mark) == "vertAlign"), "")
+        elif local_name(each) == "r":
+            marks = next((part for part in each if local_name(part) == "rPr"), None)
+            text = "".join(_unescape(part.text) for part in each if local_name(part) == "t")
+            script = next(
+                (str(mark.get("val")) for mark in marks or () if local_name(mark) == "vertAlign"), ""
+            )
             runs.append((text, _SCRIPTS.get(script, ""), None if marks is None else _is_on(marks, "strike")))
     if any(script or is_struck is not None for _, script, is_struck in runs):
         return runs
@@ -183,7 +185,7 @@ class _SheetReader:
                 if is_hidden:
                     hidden_rows.append(row)
         for each in self._xml.frame:
-            name = _name(each)
+            name = local_name(each)
             if name == "col" and (each.get("hidden") in TRUE or each.get("width") == "0"):
                 hidden_columns.append(range(_number(each.get("min")) - 1, _number(each.get("max"))))
             elif name == "mergeCell" and (found := _RANGE.fullmatch(str(each.get("ref") or ""))):
@@ -212,7 +214,7 @@ class _SheetReader:
                         text = one_line(format_number(value, form, since_1904=since_1904))
                 elif kind != "s" or form.sections or not isinstance(text := strings[int(value)], str):
                     text = one_line(self._show(kind, value, style))
-            elif other and _name(element := self._xml.parse(other)) == "c":
+            elif other and local_name(element := self._xml.parse(other)) == "c":
                 place = element.get("r", "").rstrip("0123456789")
                 column = self._find_column(place) if place else column + 1
                 style = self._get_style(element.get("s", "0"))
@@ -242,7 +244,7 @@ class _SheetReader:
         return column - 1
 
     def _read_cell(self, cell: Any, style: _Style, row: int, column: int) -> str:
-        parts = {_name(each): each for each in cell}
+        parts = {local_name(each): each for each in cell}
         kind = cell.get("t", "n")
         value = None if (part := parts.get("v")) is None else str(part.text or "")
         formula = parts.get("f")
@@ -296,14 +298,16 @@ class _SheetReader:
                 self._read_drawing(part)
             elif kind == "threadedComment" or (kind == "comments" and not threaded):
                 for each in package.parse(part).iter():
-                    if _name(each) in {"threadedComment", "comment"}:
-                        words = (str(word.text or "") for word in each.iter() if _name(word) in {"t", "text"})
+                    if local_name(each) in {"threadedComment", "comment"}:
+                        words = (
+                            str(word.text or "") for word in each.iter() if local_name(word) in {"t", "text"}
+                        )
                         notes.leave_out("comments on cells", "".join(words))
 
     def _read_drawing(self, part: str) -> None:
         package, notes = self._book.package, self._book.notes
         for each in package.parse(part).iter():
-            name = _name(each)
+            name = local_name(each)
             if name == "txBody":
                 self._sheet.texts += read_lines(each)
             elif name == "pic":
@@ -338,10 +342,6 @@ def _show_date(value: str) -> str:
         return format_datetime(datetime.fromisoformat(value.strip()))
     except ValueError:
         return value
-
-
-def _name(element: Any) -> str:
-    return str(element.tag).rpartition("}")[2]
 
 
 def _number(text: str | None) -> int:

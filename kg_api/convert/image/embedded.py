@@ -7,7 +7,8 @@ import binascii
 import hashlib
 import re
 import time
-from collections import Counter, deque
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from email.message import EmailMessage
@@ -239,33 +240,20 @@ def convert_markdown(
         beside: their files, by `key_of` their references.
     """
     text, files, images = data.decode(), beside or {}, ImagesWithin(settings)
-    left = deque(sorted(each for each in mentions(text) if each.key in files))
+    left = sorted(each for each in mentions(text) if each.key in files)
+    starts = [each.start for each in left]
     taken, within = list[FoundImage](), 0
-    for block in _blocks(text):
-        here = _inside(left, block)
+    front = read_front_matter(text).end
+    for block in blocks(text, 0 if is_blank(text, front, len(text)) else front):
+        if block.kind in {"code", "other"}:  # there are examples of pictures
+            continue
+        here = left[bisect_left(starts, block.start) : bisect_left(starts, block.end)]
         alone = list(_alone(text, block, here))
         within += len(here) - len(alone)
         read = ((each, images.read(files[each.key])) for each in alone)
         taken += [FoundImage(each.start, each.end, image) for each, image in read if image]
     notes = (f"left out: pictures within sentences and tables ({within:,})",) if within else ()
     return Converted(text, notes=(*notes, *images.notes()), images=tuple(taken))
-
-
-def _inside(left: deque[ImageReference], block: Block) -> list[ImageReference]:
-    """Take what is within a block, and what is before it: that is in code."""
-    here: list[ImageReference] = []
-    while left and left[0].start < block.end:
-        each = left.popleft()
-        if each.start >= block.start:
-            here.append(each)
-    return here
-
-
-def _blocks(text: str) -> Iterator[Block]:
-    """The blocks in which pictures are, and no examples of them."""
-    front = read_front_matter(text).end
-    begin = 0 if is_blank(text, front, len(text)) else front
-    return (block for block in blocks(text, begin) if block.kind not in {"code", "other"})
 
 
 def _alone(text: str, block: Block, here: Sequence[ImageReference]) -> Iterator[ImageReference]:

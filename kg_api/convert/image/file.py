@@ -8,7 +8,7 @@ import re
 import struct
 import zlib
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -57,7 +57,11 @@ def about(picture: Image.Image, *, keep_place: bool) -> AboutImage:
         _date(said.get_ifd(_EXIF).get(_TAKEN)),
         _date(said.get(_CHANGED) or texts.get("creation time")),
     )
-    place = _place(said.get_ifd(_GPS)) if keep_place else {}
+    place: dict[str, MetadataValue] = {}
+    if keep_place:
+        with suppress(KeyError, TypeError, ValueError, ZeroDivisionError):
+            latitude, longitude = (_degrees(said.get_ifd(_GPS), *side) for side in _SIDES)
+            place = {"latitude": latitude, "longitude": longitude}
     told = metadata(author=_words(said.get(_AUTHOR)) or _words(texts.get("author")), date=taken or made)
     dated = f"Taken {taken[:10]}" if taken else f"Dated {made[:10]}" if made else ""
     return AboutImage(title, description, dated, {**told, **place})
@@ -76,14 +80,6 @@ def _date(said: object) -> str:
     if found := _DATE.fullmatch(words):
         words = f"{found[1]}-{found[2]}-{found[3]}{found[4]}"
     return iso_date(words)
-
-
-def _place(said: Mapping[int, Any]) -> dict[str, MetadataValue]:
-    try:
-        latitude, longitude = (_degrees(said, *side) for side in _SIDES)
-    except (KeyError, TypeError, ValueError, ZeroDivisionError):
-        return {}
-    return {"latitude": latitude, "longitude": longitude}
 
 
 def _degrees(said: Mapping[int, Any], side: int, number: int, negative: str) -> float:
@@ -144,7 +140,10 @@ def _no_picture(data: bytes) -> str:
         return "it is not a picture: it is empty (0 bytes), as a copy that broke off leaves it: copy it again"
     if what := unread_picture(data):
         return f"it is {what}, a kind that is not read, whatever its name says: {EXPORT}"
-    instead = binary_kind(data) or ("text" if _is_text(data) else "")
+    instead = binary_kind(data)
+    if not instead:
+        with suppress(UnicodeDecodeError):
+            instead = "text" if "\0" not in data.decode() else ""
     if instead and not is_image(data):
         return (
             f"it is not a picture but {instead}, whatever its name says: give it the ending that belongs to "
@@ -156,16 +155,8 @@ def _no_picture(data: bytes) -> str:
     )
 
 
-def _is_text(data: bytes) -> bool:
-    try:
-        return "\0" not in data.decode()
-    except UnicodeDecodeError:
-        return False
-
-
 def _check(picture: Image.Image, max_megapixels: float) -> None:
-    pixels = picture.width * picture.height
-    if pixels > max_megapixels * 1e6:
+    if picture.width * picture.height > max_megapixels * 1e6:
         raise UnreadableDocument(
             f"it is a picture of {picture.width:,} x {picture.height:,} pixels, and "
             f"{max_megapixels:g} million are read at most (KG_CONVERSION__IMAGE_MAX_MEGAPIXELS); "
@@ -229,8 +220,26 @@ def turn_of(picture: Image.Image) -> Image.Transpose | None:
 
 def flat(picture: Image.Image, factor: tuple[int, int]) -> Image.Image:
     """In RGB, so many times smaller by means of whole pixels; what can be seen through lies on white."""
-    plain = _plain(picture)
-    return _opaque(plain.reduce(factor) if max(factor) > 1 else plain)
+    if picture.mode in {"P", "PA"}:  # no mean can be taken of these pixels
+        picture = picture.convert("RGBA")
+    elif picture.mode.startswith("I;16"):
+        picture = Image.fromarray((np.asarray(picture) // _SIXTEEN_TO_EIGHT).astype(np.uint8))
+    elif picture.mode == "1":
+        picture = picture.convert("L")
+    if max(factor) > 1:
+        picture = picture.reduce(factor)
+    if picture.mode.startswith(("I", "F")):
+        # Greys of 32 bits, from the darkest to the brightest
+        values: Any = np.nan_to_num(np.asarray(picture, dtype=np.float32))
+        darkest, brightest = float(values.min()), float(values.max())
+        scaled = (values - darkest) * (255.0 / max(brightest - darkest, 1e-9))
+        return Image.fromarray(scaled.astype(np.uint8)).convert("RGB")
+    if picture.mode in {"RGBA", "LA", "La", "RGBa", "PA"} or "transparency" in picture.info:
+        seen = picture.convert("RGBA")
+        ground = Image.new("RGB", seen.size, _WHITE)
+        ground.paste(seen, mask=seen.getchannel("A"))
+        return ground
+    return picture.convert("RGB")
 
 
 def thumbnail(picture: Image.Image) -> bytes:
@@ -249,31 +258,6 @@ def difference_hash(picture: Image.Image) -> str:
     """
     grey = np.asarray(picture.convert("L").resize(_BITS, Image.Resampling.LANCZOS), dtype=np.int16)
     return np.packbits(grey[:, 1:] > grey[:, :-1]).tobytes().hex()
-
-
-def _plain(picture: Image.Image) -> Image.Image:
-    """With pixels that a mean can be taken of."""
-    if picture.mode in {"P", "PA"}:
-        return picture.convert("RGBA")
-    if picture.mode.startswith("I;16"):
-        return Image.fromarray((np.asarray(picture) // _SIXTEEN_TO_EIGHT).astype(np.uint8))
-    return picture.convert("L") if picture.mode == "1" else picture
-
-
-def _opaque(picture: Image.Image) -> Image.Image:
-    """In RGB; what can be seen through lies on white."""
-    if picture.mode.startswith(("I", "F")):
-        # Greys of 32 bits, from the darkest to the brightest
-        values: Any = np.nan_to_num(np.asarray(picture, dtype=np.float32))
-        darkest, brightest = float(values.min()), float(values.max())
-        scaled = (values - darkest) * (255.0 / max(brightest - darkest, 1e-9))
-        return Image.fromarray(scaled.astype(np.uint8)).convert("RGB")
-    if picture.mode in {"RGBA", "LA", "La", "RGBa", "PA"} or "transparency" in picture.info:
-        seen = picture.convert("RGBA")
-        ground = Image.new("RGB", seen.size, _WHITE)
-        ground.paste(seen, mask=seen.getchannel("A"))
-        return ground
-    return picture.convert("RGB")
 
 
 # A picture unpacked for a model that sees: upright, in RGB, of the size that it takes.
@@ -316,7 +300,7 @@ def render_opened(picture: Image.Image, rendering: Rendering) -> Image.Image:
     picture.load()
     # The middle of a picture, of the extent of `part`, in the target's size
     part = _fitted(picture.size, wanted, rendering)[1]
-    factor = (_factor(part[0], target[0]), _factor(part[1], target[1]))
+    factor = (max(1, int(part[0] / target[0] / _SPARE)), max(1, int(part[1] / target[1] / _SPARE)))
     left, top = (picture.width - part[0]) / 2, (picture.height - part[1]) / 2
     small = flat(picture, factor)
     right, bottom = (left + part[0]) / factor[0], (top + part[1]) / factor[1]
@@ -334,7 +318,3 @@ def _fitted(size: Size, wanted: Size, rendering: Rendering) -> tuple[Size, Exten
         return wanted, (wanted[0] / max(scales), wanted[1] / max(scales))
     scale = min(1.0, *scales)
     return (max(1, round(size[0] * scale)), max(1, round(size[1] * scale))), size
-
-
-def _factor(extent: float, target: int) -> int:
-    return max(1, int(extent / target / _SPARE))

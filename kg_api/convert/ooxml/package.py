@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]: no types
 
 from kg_api.convert.ooxml.text import is_symbol_font
-from kg_api.convert.shared.containers import read_entry
+from kg_api.convert.shared.containers import local_name, read_entry
 from kg_api.errors import UnreadableDocument
 
 _PREFIXES = {
@@ -232,10 +232,10 @@ def _read_paragraphs(root: XmlElement, hidden: set[str]) -> Iterator[str]:
     skipped = set(_find_skipped(root, hidden))
     owner, pieces = None, list[str]()
     for each in root.iter("{*}t", "{*}tab", "{*}br", "{*}cr"):
-        if _name(each) != "t":
+        if local_name(each) != "t":
             pieces.append(" ")
         elif each.text and each not in skipped:
-            above = next((up for up in _climb(each) if _name(up) in {"p", "rt", "oMath"}), each)
+            above = next((up for up in _climb(each) if local_name(up) in {"p", "rt", "oMath"}), each)
             if above is not owner:
                 yield "".join(pieces)
                 pieces = []
@@ -283,26 +283,26 @@ def _find_other_branches(root: XmlElement) -> Iterator[XmlElement]:
 
 def _find_hidden(root: XmlElement, styles: set[str]) -> Iterator[XmlElement]:
     for each in root.iter("{*}vanish", "{*}rStyle", "{*}pStyle"):
-        shown = _get(each, "val") not in styles if _name(each) != "vanish" else _get(each, "val") in _OFF
+        shown = _get(each, "val") not in styles if local_name(each) != "vanish" else _get(each, "val") in _OFF
         above = list(islice(_climb(each), 2))
-        if not shown and _name(above[-1]) in {"r", "p"}:
+        if not shown and local_name(above[-1]) in {"r", "p"}:
             yield above[-1]
     for each in root.iter("{*}rFonts", "{*}latin"):  # letters of a symbol font are signs
         if is_symbol_font(_get(each, "ascii") or each.get("typeface", "")):
             yield from islice(_climb(each), 1, 2)
     for each in root.iter("{*}trPr"):
-        if any(_name(child) in {"hidden", "del"} for child in each):
+        if any(local_name(child) in {"hidden", "del"} for child in each):
             yield from islice(_climb(each), 1)
     yield from (each for each in root.iter("{*}fld") if each.get("type", "") == "slidenum")
     for each in root.iter("{*}ph", "{*}cNvPr"):
         if each.get("type", "") in _FOOTERS or each.get("hidden", "0") in {"1", "true"}:
-            yield next((up for up in _climb(each) if _name(up) in _SHAPES), each)
+            yield next((up for up in _climb(each) if local_name(up) in _SHAPES), each)
 
 
 def _find_hidden_styles(styles: XmlElement) -> set[str]:
     found = dict[str, tuple[str, str]]()
     for each in styles.iter("{*}style"):
-        said = {_name(child): _get(child, "val") for child in each.iter("{*}vanish", "{*}basedOn")}
+        said = {local_name(child): _get(child, "val") for child in each.iter("{*}vanish", "{*}basedOn")}
         own = (said["vanish"] or "on") if "vanish" in said else ""
         found[_get(each, "styleId")] = own, said.get("basedOn", "")
     hidden = set[str]()
@@ -318,10 +318,6 @@ def _climb(element: XmlElement) -> Iterator[XmlElement]:
     while (above := element.getparent()) is not None:
         yield above
         element = above
-
-
-def _name(element: XmlElement) -> str:
-    return element.tag.rpartition("}")[2]
 
 
 def _get(element: XmlElement, name: str) -> str:

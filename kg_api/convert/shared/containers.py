@@ -162,6 +162,11 @@ _DOCTYPES = tuple("<!DOCTYPE".encode(encoding) for encoding in ("utf-8", "utf-16
 _PLACES = ("docProps/core.xml", "meta.xml")
 
 
+def local_name(element: Any) -> str:
+    """Return the name of an element without its namespace: programs write others than the standard's."""
+    return str(element.tag).rpartition("}")[2]
+
+
 def read_xml(data: bytes, what: str) -> Any:
     """Read XML without entities, document types and network.
 
@@ -223,7 +228,7 @@ def core_properties(archive: zipfile.ZipFile) -> tuple[str, dict[str, MetadataVa
         return "", {}
     said: dict[str, list[str]] = {}
     for each in found:
-        said.setdefault(str(each.tag).rpartition("}")[2], []).append(str(each.text or "").strip())
+        said.setdefault(local_name(each), []).append(str(each.text or "").strip())
     return one_line(_first(said, "title")), metadata(
         author=one_or_list(said.get("creator", []) or said.get("initial-creator", [])),
         date=iso_date(_first(said, "created") or _first(said, "creation-date")),
