@@ -67,19 +67,14 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     names = filter(_COMMENTS.fullmatch, archive.namelist())
     deck.left_out["comments"] = sum(len(_COMMENT.findall(archive.read(name))) for name in names)
     text = deck.writer.text()
+    hidden = [str(number) for number, slide in enumerate(slides, 1) if slide.element.get("show") == "0"]
     notes = (
-        *_describe_hidden(slides),
+        *((f"hidden slides that were read all the same: {', '.join(hidden)}",) if hidden else ()),
         *(f"left out: {what} ({count:,})" for what, count in deck.left_out.items() if count),
         *note_missing(read_pieces(archive, SLIDE_PARTS), text, "the slides"),
         *deck.images.notes(),
     )
     return Converted(text, title, about, tuple(deck.pages), notes, images=tuple(deck.writer.images))
-
-
-def _describe_hidden(slides: list[Any]) -> Iterator[str]:
-    hidden = [number for number, slide in enumerate(slides, 1) if slide.element.get("show") == "0"]
-    if hidden:
-        yield f"hidden slides that were read all the same: {', '.join(map(str, hidden))}"
 
 
 class _Deck:
@@ -127,13 +122,7 @@ class _Deck:
                     self.left_out["embedded objects"] += (
                         next(shape.element.iter(q("p:oleObj")), None) is not None
                     )
-                    described = _alternative(shape)
-                    if (found := self.images.read(_picture(shape))) is not None:
-                        self.writer.image(
-                            found, described, shape.image.filename or f"image.{shape.image.ext}"
-                        )
-                    else:
-                        self.writer.add(paragraph(described) if described else "")
+                    self._write_picture(shape)
         if slide.has_notes_slide:
             resolve_alternatives(slide.notes_slide.element)
             place = slide.notes_slide.notes_placeholder
@@ -144,12 +133,27 @@ class _Deck:
     def _find_shapes(self, shapes: Iterable[Any]) -> Iterator[Any]:
         """From top to bottom, side by side from left to right; a group is opened where it stands."""
         for shape in sorted(shapes, key=lambda each: (round((each.top or 0) / _SAME_LINE), each.left or 0)):
-            if _is_hidden(shape):
+            about = next(iter(shape.element.iter(q("p:cNvPr"))), None)
+            if about is not None and about.get("hidden") in _ON:  # by the selection pane
                 self.left_out[_HIDDEN] += 1
             elif hasattr(shape, "shapes"):
                 yield from self._find_shapes(shape.shapes)
             else:
                 yield shape
+
+    def _write_picture(self, shape: Any) -> None:
+        """Write a picture that is in the presentation, else what a shape says to those who do not see it."""
+        said = (str(each.get("descr") or "") for each in shape.element.iter())
+        described = next(filter(None, said), "")
+        described = "" if _FILE_NAME.fullmatch(described.strip()) else described
+        try:
+            content = bytes(shape.image.blob)
+        except (AttributeError, KeyError, ValueError, OSError):  # no picture, or one that is elsewhere
+            content = None
+        if (found := self.images.read(content)) is not None:
+            self.writer.image(found, described, shape.image.filename or f"image.{shape.image.ext}")
+        elif described:
+            self.writer.add(paragraph(described))
 
     def _write_footer(self, kind: str, text: str) -> None:
         """A date once, as each slide repeats it; other footers are counted."""
@@ -175,12 +179,6 @@ class _Deck:
                 depth = -1
                 lists.close()
                 self.writer.add(paragraph(text))
-
-
-def _is_hidden(shape: Any) -> bool:
-    """Whether the selection pane hides a shape."""
-    about = next(iter(shape.element.iter(q("p:cNvPr"))), None)
-    return about is not None and about.get("hidden") in _ON
 
 
 def _read_row(row: XmlElement) -> list[str]:
@@ -257,17 +255,3 @@ def _is_item(element: XmlElement, *, listed: bool) -> bool:
     settings = element.find(q("a:pPr"))
     marks = set[str]() if settings is None else {each.tag for each in settings}
     return q("a:buNone") not in marks and (listed or not marks.isdisjoint(_BULLETS))
-
-
-def _picture(shape: Any) -> bytes | None:
-    """The file of a picture that is in the presentation."""
-    try:
-        return bytes(shape.image.blob)
-    except (AttributeError, KeyError, ValueError, OSError):  # no picture, or one that is elsewhere
-        return None
-
-
-def _alternative(shape: Any) -> str:
-    """What a shape says of itself to those who do not see it."""
-    described = next((str(each.get("descr") or "") for each in shape.element.iter() if each.get("descr")), "")
-    return "" if _FILE_NAME.fullmatch(described.strip()) else described

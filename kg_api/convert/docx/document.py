@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from html import unescape
@@ -67,8 +66,18 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         raise UnreadableDocument("it holds no text; nothing was stored")
     title, about = core_properties(archive)
     text = writer.text()
+    # Comments, and the words of headers and footers, which each page repeats
+    comments = "word/comments.xml"
+    margins = (read_entry(archive, name) for name in archive.namelist() if _MARGIN.fullmatch(name))
+    words = {unescape(said.decode("utf-8", "replace")) for part in margins for said in _WORDS.findall(part)}
+    beside = {
+        "comments": len(_COMMENT.findall(read_entry(archive, comments)))
+        if comments in archive.namelist()
+        else 0,
+        "words of page headers and footers": sum(len(each.split()) for each in words),
+    }
     notes = (
-        *_count_margins(archive),
+        *(f"left out: {what} ({count:,})" for what, count in beside.items() if count),
         *document.describe_left_out(),
         *note_missing(read_pieces(archive, WORD_PARTS), text, "the document"),
         *images.notes(),
@@ -88,7 +97,11 @@ class _Document:
         self._left_out: Counter[str] = Counter()
         self._reader = TextReader(self._styles, self._left_out, self._mark_note, self._find_picture)
         self._notes = {kind: self._read_notes(kind) for kind in ("footnote", "endnote")}
-        self._note_forms = self._read_note_forms()
+        settings = self._parse_related("settings")
+        self._note_forms = {"footnote": "decimal", "endnote": "lowerRoman"}
+        for kind, usual in self._note_forms.items():
+            said = None if settings is None else settings.find(f"{q(f'w:{kind}Pr')}/{q('w:numFmt')}")
+            self._note_forms[kind] = usual if said is None else said.get(VALUE, usual)
         self._note_counts: Counter[str] = Counter()
         self._references: list[tuple[NoteReference, str]] = []
         self._picture_count = 0
@@ -347,16 +360,6 @@ class _Document:
             each.get(q("w:id"), ""): each for each in root if each.get(q("w:type"), "") not in _NO_NOTES
         }
 
-    def _read_note_forms(self) -> dict[str, str]:
-        settings = self._parse_related("settings")
-        forms = {"footnote": "decimal", "endnote": "lowerRoman"}
-        if settings is None:
-            return forms
-        for kind, usual in forms.items():
-            said = settings.find(f"{q(f'w:{kind}Pr')}/{q('w:numFmt')}")
-            forms[kind] = usual if said is None else said.get(VALUE, usual)
-        return forms
-
     def _mark_note(self, reference: NoteReference) -> str:
         mark = ""
         if not reference.has_own_mark:
@@ -370,14 +373,3 @@ class _Document:
 def _get_span(element: XmlElement | None, default: int) -> int:
     said = "" if element is None else element.get(VALUE, "")
     return min(int(said), _MAX_SPAN) if re.fullmatch(r"[0-9]{1,9}", said) else default
-
-
-def _count_margins(archive: zipfile.ZipFile) -> Iterator[str]:
-    """Comments, and the words of headers and footers, which each page repeats."""
-    found: Counter[str] = Counter()
-    if "word/comments.xml" in archive.namelist():
-        found["comments"] = len(_COMMENT.findall(read_entry(archive, "word/comments.xml")))
-    margins = (read_entry(archive, name) for name in archive.namelist() if _MARGIN.fullmatch(name))
-    words = {unescape(text.decode("utf-8", "replace")) for part in margins for text in _WORDS.findall(part)}
-    found["words of page headers and footers"] = sum(len(each.split()) for each in words)
-    yield from (f"left out: {what} ({count:,})" for what, count in found.items() if count)

@@ -238,19 +238,15 @@ def open_tesseract(settings: ConversionSettings) -> _Tesseract:
     program = shutil.which("tesseract") or "tesseract"
     there = _run([program, "--list-langs"], b"", _LIST_SECONDS).decode(errors="replace").split("\n")[1:]
     known = [each.strip() for each in there if each.strip() not in {"", "osd", "equ"}]
-    asked = settings.ocr_languages.split("+") if settings.ocr_languages else _usual(known)
+    # English first; what is a language's second model (`script/Latin`) is only used when asked for
+    plain = sorted((each for each in known if "/" not in each), key=lambda each: each != "eng")
+    asked = settings.ocr_languages.split("+") if settings.ocr_languages else plain[:_MAX_LANGUAGES]
     if missing := [each for each in asked if each not in known]:
         told = ", ".join(known) or "none"
         raise OcrFailed(f"tesseract has no language {', '.join(missing) or 'at all'}; installed: {told}")
     if not asked:
         raise OcrFailed("tesseract has no language at all: install tesseract-ocr-eng, or others")
     return _Tesseract(program, "+".join(asked))
-
-
-def _usual(known: list[str]) -> list[str]:
-    """English first; what is a language's second model (`script/Latin`) is only used when asked for."""
-    plain = [each for each in known if "/" not in each]
-    return sorted(plain, key=lambda each: each != "eng")[:_MAX_LANGUAGES]
 
 
 def _run(command: list[str], given: bytes, seconds: float) -> bytes:
@@ -268,16 +264,13 @@ def _run(command: list[str], given: bytes, seconds: float) -> bytes:
 def _lines_tesseract(hocr: bytes) -> Iterator[PixelLine]:
     tree = cast("Any", html.document_fromstring(hocr, parser=html.HTMLParser(encoding="utf-8")))
     for line in tree.xpath("//span[contains(@title, 'x_size')]"):
+        title = str(line.get("title"))
         if words := tuple(_words(line)):
-            yield _line(str(line.get("title")), words)
-
-
-def _line(title: str, words: tuple[PixelWord, ...]) -> PixelLine:
-    left, _, _, bottom = _box(title)
-    middle = (words[0].left + words[-1].right) / 2 - left
-    slope, below = _numbers(_BASELINE, title) or (0.0, 0.0)
-    (size,) = _numbers(_SIZE, title) or (max(word.bottom - word.top for word in words),)
-    return PixelLine(words, bottom + below + slope * middle, size / _SIZE_SHARE)
+            left, _, _, bottom = _box(title)
+            middle = (words[0].left + words[-1].right) / 2 - left
+            slope, below = _numbers(_BASELINE, title) or (0.0, 0.0)
+            (size,) = _numbers(_SIZE, title) or (max(word.bottom - word.top for word in words),)
+            yield PixelLine(words, bottom + below + slope * middle, size / _SIZE_SHARE)
 
 
 def _words(line: Any) -> Iterator[PixelWord]:
