@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from anyio import CapacityLimiter
 from fastapi import FastAPI
 from fastapi.concurrency import run_in_threadpool
-from fastapi.routing import APIRoute
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 
@@ -27,6 +26,7 @@ from kg_api.web.shared import openapi, problems
 from kg_api.web.shared.health import ModelHealth, QueueWatch, Surroundings
 from kg_api.web.shared.limits import LARGE_AT_ONCE, BodyLimit, OriginCheck, allowed_hosts
 from kg_api.web.shared.opening import Opening
+from kg_api.web.shared.routes import guarded_routes
 from kg_api.web.shared.scopes import PublicPaths
 from kg_api.web.shared.security import (
     Doorkeeper,
@@ -66,12 +66,7 @@ ROUTERS = (
     operations.keys_router,
     operations.health_router,
 )
-ROUTES = [
-    route
-    for router in (*ROUTERS, *PAGES, rendering.router)
-    for route in router.routes
-    if isinstance(route, APIRoute)
-]
+ROUTES = guarded_routes([*ROUTERS, *PAGES, rendering.router])
 
 
 def create_app(
@@ -133,7 +128,7 @@ def create_app(
         )
 
     door = Doorkeeper(KeyCheck(lambda: opening.container().graph), home.folder_key)
-    app.state.door, app.state.sign_in_limit = door, sign_in_limit()
+    app.state.audit, app.state.door, app.state.sign_in_limit = writer, door, sign_in_limit()
     pages = settings.api.allowed_web_pages
     app.add_middleware(
         Guard,
@@ -141,7 +136,6 @@ def create_app(
         rate=request_limit(settings.api.requests_per_minute),
         tokens=TokenRate(settings.api.provider_tokens_per_day),
         bodies=BodyLimit(limit_of, settings.api.share(MAX_LARGE_BODIES) * settings.api.max_document_bytes),
-        audit=writer,
         public=PublicPaths(ROUTES),
         required=app.state.keys_required,
     )

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, get_args, get_origin
 
-from fastapi import Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 
-from kg_api.errors import InvalidInput
+from kg_api.errors import InvalidInput, KgError
 from kg_api.web.shared.limits import parse, read_body, require_type
 from kg_api.web.shared.scopes import rule_of
-from kg_api.web.shared.security import check_access
+from kg_api.web.shared.security import audit, check_access
 
 NOTHING_ASKED = frozenset({b"", b"{}"})
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class GuardedRoute(APIRoute):
-    """A route that looks at the key before it reads anything."""
+    """A route that looks at the key before it reads anything, and has what it changes written down."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         self.rule = rule_of(endpoint)
@@ -29,9 +29,34 @@ class GuardedRoute(APIRoute):
 
         async def guarded(request: Request) -> Response:
             check_access(request, self.rule, self.path_format)
-            return await handle(request)
+            return await self._audited(handle, request)
 
         return guarded
+
+    async def _audited(self, handle: Handler, request: Request) -> Response:
+        if not self.rule.audited:
+            return await handle(request)
+        try:
+            response = await handle(request)
+        except KgError as error:
+            audit(request, error.status)
+            raise
+        audit(request, response.status_code, bytes(getattr(response, "body", b"")))
+        return response
+
+
+def guarded_routes(routers: Iterable[APIRouter]) -> list[GuardedRoute]:
+    """All routes of routers.
+
+    Raises:
+        TypeError: one looks at no key.
+    """
+    guarded: list[GuardedRoute] = []
+    for route in (route for router in routers for route in router.routes):
+        if not isinstance(route, GuardedRoute):
+            raise TypeError(f"make it a GuardedRoute or an ApiRoute: {route!r}")
+        guarded.append(route)
+    return guarded
 
 
 class StrictRequest(Request):
@@ -45,7 +70,7 @@ class ApiRoute(GuardedRoute):
     """A route that ignores nothing it is asked for: neither a parameter nor a body."""
 
     def get_route_handler(self) -> Handler:
-        handle = super().get_route_handler()
+        handle = APIRoute.get_route_handler(self)
         parameters = self.dependant.query_params
         known = {each.alias for each in parameters}
         several = {each.alias for each in parameters if _takes_several(each.field_info.annotation)}
@@ -60,7 +85,7 @@ class ApiRoute(GuardedRoute):
                 await strict.body()  # here, for FastAPI makes a 400 of whatever happens while it reads
             elif not by_hand and (await strict.body()).strip() not in NOTHING_ASKED:
                 raise InvalidInput(f"{strict.method} {self.path_format} takes no body; send none, or {{}}")
-            return await handle(strict)
+            return await self._audited(handle, strict)
 
         return strictly
 

@@ -496,7 +496,7 @@ class Doorkeeper:
 
 
 class Guard:
-    """Lets a request in, or refuses it: by its key, its rate and its size; and has it audited.
+    """Lets a request in, or refuses it: by its key, its rate and its size.
 
     Where keys are required, whoever brings none is refused before it is known whether there is such a route.
 
@@ -506,7 +506,6 @@ class Guard:
         rate: how many requests a key may send.
         tokens: how many tokens of providers a key may spend.
         bodies: how large they may be.
-        audit: writes down what was changed.
         public: paths that need no key.
         required: whether a request without a key is refused.
     """
@@ -519,13 +518,12 @@ class Guard:
         rate: MinuteLimit,
         tokens: TokenRate,
         bodies: BodyLimit,
-        audit: AuditWriter,
         public: PublicPaths,
         required: bool,
     ) -> None:
         self.app = app
         self._door, self._rate, self._tokens = door, rate, tokens
-        self._bodies, self._audit, self._public, self._required = bodies, audit, public, required
+        self._bodies, self._public, self._required = bodies, public, required
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -544,7 +542,6 @@ class Guard:
                 response.headers["WWW-Authenticate"] = 'Bearer realm="kg"'
             await response(scope, receive, send)
             return
-        answer = _Answer(scope, send)
         with (
             self._bodies.limited(scope, receive) as limited,
             structlog.contextvars.bound_contextvars(key=access.key_id),
@@ -552,9 +549,7 @@ class Guard:
             within_budget(self._tokens.budget_of(access)),
             viewed_by(caller),
         ):
-            await self.app(scope, limited, answer.send if answer.may_change else send)
-        if answer.may_have_changed:
-            self._audit.add(_record(scope, answer))
+            await self.app(scope, limited, send)
 
     async def _access_of(self, scope: Scope) -> Access:
         path = scope["path"]
@@ -639,42 +634,6 @@ OUTCOMES: Final = frozenset(
 )
 
 
-class _Answer:
-    """The status of an answer, and the beginning of one that tells what was changed."""
-
-    def __init__(self, scope: Scope, send: Send) -> None:
-        self._scope, self._send = scope, send
-        self._body = bytearray()
-        self._is_long = False
-        self.may_change = scope["method"] not in {"GET", "HEAD", "OPTIONS"}
-        self.status = 0
-
-    async def send(self, message: Message) -> None:
-        """Send a part of it (ASGI); the route is known when the answer begins."""
-        if message["type"] == "http.response.start":
-            rule: Rule | None = getattr(self._scope.get("route"), "rule", None)
-            self.status = message["status"] if rule and rule.audited else 0
-        elif self.status and not self._is_long:
-            part = message.get("body", b"")
-            self._is_long = len(self._body) + len(part) > MAX_READ
-            self._body += b"" if self._is_long else part
-        await self._send(message)
-
-    @property
-    def may_have_changed(self) -> bool:
-        """Pages lead elsewhere when it is done; what failed in the middle may have been done in part."""
-        done = 200 <= self.status < 300 or self.status == SEE_OTHER  # noqa: PLR2004 - as HTTP has it
-        return done or self.status >= 500  # noqa: PLR2004
-
-    def outcome(self) -> dict[str, str | int | bool]:
-        """What it says was changed."""
-        try:
-            said: Any = None if self._is_long else json.loads(self._body)
-        except ValueError:
-            return {}
-        return present_outcome(cast("dict[str, Any]", said)) if isinstance(said, dict) else {}
-
-
 def note_outcome(request: Request, answer: BaseModel) -> None:
     """Say what a request changed, where its answer is a page."""
     caller_of(request.scope).outcome = present_outcome(answer.model_dump(mode="json"))
@@ -697,12 +656,30 @@ def _is_short(value: Any) -> bool:
     return isinstance(value, int) or (isinstance(value, str) and len(value) <= MAX_VALUE)
 
 
-def _record(scope: Scope, answer: _Answer) -> AuditRecord:
-    return AuditRecord(
-        key_id=caller_of(scope).key_id,
-        method=scope["method"],
-        path=without_secrets(scope["path"][:500]),
-        status=answer.status,
-        request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
-        outcome=caller_of(scope).outcome or answer.outcome(),
+def audit(request: Request, status: int, body: bytes = b"") -> None:
+    """Have a request written down that changed something, or may have.
+
+    Args:
+        request: that was handled by a route that is audited.
+        status: of its answer: pages lead elsewhere when it is done; what failed in the middle may have been
+            done in part.
+        body: of its answer.
+    """
+    if not (200 <= status < 300 or status == SEE_OTHER or status >= 500):  # noqa: PLR2004 - as HTTP has it
+        return
+    caller = caller_of(request.scope)
+    if caller.outcome is None and len(body) <= MAX_READ:
+        with suppress(ValueError):
+            said: Any = json.loads(body)
+            caller.outcome = present_outcome(cast("dict[str, Any]", said)) if isinstance(said, dict) else None
+    writer: AuditWriter = request.app.state.audit
+    writer.add(
+        AuditRecord(
+            key_id=caller.key_id,
+            method=request.method,
+            path=without_secrets(request.scope["path"][:500]),
+            status=status,
+            request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
+            outcome=caller.outcome or {},
+        )
     )

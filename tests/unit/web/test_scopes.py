@@ -6,7 +6,7 @@ import pytest
 from fastapi import APIRouter
 
 from kg_api.web.app import ROUTES as DECLARED
-from kg_api.web.shared.routes import GuardedRoute
+from kg_api.web.shared.routes import GuardedRoute, guarded_routes
 from kg_api.web.shared.scopes import PublicPaths, Rule, requires, rule_of
 from tests.support.routes import PAGES, PUBLIC, PUBLIC_PAGES, ROUTES
 
@@ -18,6 +18,13 @@ def test_route_without_declaration_fails_at_import() -> None:
     router = APIRouter(route_class=GuardedRoute)
     with pytest.raises(TypeError, match=r"@requires or @public of .*endpoint"):
         router.get("/new")(endpoint)
+
+
+def test_route_that_looks_at_no_key_fails_at_import() -> None:
+    router = APIRouter()
+    router.get("/new")(requires("read")(endpoint))
+    with pytest.raises(TypeError, match="GuardedRoute"):
+        guarded_routes([router])
 
 
 def test_every_route_declares_scope_of_table() -> None:

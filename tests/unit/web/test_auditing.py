@@ -1,0 +1,114 @@
+"""Which requests are written down, and what of their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.responses import RedirectResponse
+from fastapi.testclient import TestClient
+from pydantic import BaseModel
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from kg_api.access.keys import ANYONE
+from kg_api.errors import NotFound, Unavailable
+from kg_api.graph.keys import AuditRecord
+from kg_api.web.shared import problems
+from kg_api.web.shared.routes import ApiRoute
+from kg_api.web.shared.scopes import requires
+from kg_api.web.shared.security import caller_of, note_outcome
+
+
+class Changed(BaseModel):
+    """What a route answers."""
+
+    document: str
+    text: str = "what nobody is to read in a log"
+
+
+class Recorder(list[AuditRecord]):
+    """Takes the place of the writer."""
+
+    def add(self, record: AuditRecord) -> None:
+        self.append(record)
+
+
+class Known:
+    """Knows everybody, as the guard does where no keys are required."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            caller_of(scope).known = ANYONE
+        await self._app(scope, receive, send)
+
+
+router = APIRouter(route_class=ApiRoute)
+
+
+@router.post("/change")
+@requires("write")
+def change() -> Changed:
+    return Changed(document="a.md")
+
+
+@router.post("/search")
+@requires("read")
+def search() -> Changed:
+    return Changed(document="a.md")
+
+
+@router.post("/form")
+@requires("write")
+def form(request: Request) -> Response:
+    note_outcome(request, Changed(document="b.md"))
+    return RedirectResponse("/", 303)
+
+
+@router.post("/missing")
+@requires("write")
+def missing() -> None:
+    raise NotFound("there is none")
+
+
+@router.post("/away")
+@requires("write")
+def away() -> None:
+    raise Unavailable("the database went away in the middle")
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    return Recorder()
+
+
+@pytest.fixture
+def client(recorder: Recorder) -> Iterator[TestClient]:
+    app = FastAPI()
+    app.include_router(router)
+    app.state.audit = recorder
+    problems.install(app)
+    app.add_middleware(Known)
+    with TestClient(app, follow_redirects=False) as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "outcome"),
+    [
+        ("/change", 200, {"document": "a.md"}),
+        ("/form", 303, {"document": "b.md"}),
+        ("/away", 503, {}),
+        ("/search", 200, None),
+        ("/missing", 404, None),
+    ],
+)
+def test_change_is_written_down_with_its_outcome(
+    client: TestClient, recorder: Recorder, path: str, status: int, outcome: dict[str, str] | None
+) -> None:
+    assert client.post(path).status_code == status
+    told = [(each.path, each.status, each.key_id, each.outcome) for each in recorder]
+    assert told == ([] if outcome is None else [(path, status, "anyone", outcome)])
