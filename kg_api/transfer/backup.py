@@ -1,4 +1,7 @@
-"""Copying files for their owner alone, in pieces, and what their bytes hash to."""
+"""Backups of a home: the files of Neo4j and of pictures as they were at one moment, with a manifest.
+
+Most is copied while everything runs. Then Neo4j stands still while the rest is copied, mostly for a moment.
+"""
 
 from __future__ import annotations
 
@@ -30,63 +33,51 @@ from kg_api.graph.readiness import DatabaseProbe
 from kg_api.graph.schema import require_known_schema
 from kg_api.local import neo4j, processes
 from kg_api.local.neo4j import choose_bolt_port, neo4j_role
-from kg_api.local.processes import Home, OnWait, ProcessId, Role
+from kg_api.local.processes import Home, OnWait, ProcessId
 from kg_api.settings import Settings, given_variables, variables
+
+log = structlog.get_logger()
 
 PIECE: Final = 4 * 1024 * 1024
 MIB: Final = 1024 * 1024
 OnBytes = Callable[[int], None]
-"""Called with the bytes that were copied or read since it was called last."""
+"""Called with the bytes that were copied or read since the last call."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackupProgress:
+    """Callbacks that report how far a backup or a restore is."""
+
+    on_step: Callable[[str, int], None]
+    """Called with what begins, and how many bytes it is about."""
+    on_bytes: OnBytes
+    on_wait: OnWait
+
+
+# Files.
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """Give every file below a folder; none where there is no such folder."""
+    """Return every file below a folder; none if there is no such folder."""
     for place, _, names in os.walk(folder):
         yield from (Path(place, name) for name in names)
 
 
 def size_below(folder: Path) -> int:
-    """Give the bytes of all files below a folder."""
     return sum(path.stat().st_size for path in files_below(folder))
 
 
 def copy_file(source: Path, to: Path, on_bytes: OnBytes, hashed: Any = None) -> None:
-    """Copy a file that nobody else may read; what it held is replaced.
-
-    Args:
-        source: the file.
-        to: its copy; folders above it are made.
-        on_bytes: told of each piece.
-        hashed: a hash that gets each piece.
-
-    Raises:
-        OSError: one cannot be read, or the other not written.
-    """
-    to.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-    with (
-        source.open("rb") as file,
-        os.fdopen(os.open(to, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as copy,
-    ):
-        while piece := file.read(PIECE):
-            copy.write(piece)
-            if hashed is not None:
-                hashed.update(piece)
-            on_bytes(len(piece))
-
-
-def hash_and_keep(path: Path, on_bytes: OnBytes) -> str:
-    """Give the SHA-256 of a file, and see to it that it is on the disk.
-
-    Raises:
-        OSError: it cannot be read.
-    """
-    hashed = hashlib.sha256()
-    with path.open("rb") as file:
-        while piece := file.read(PIECE):
-            hashed.update(piece)
-            on_bytes(len(piece))
-        os.fsync(file.fileno())
-    return hashed.hexdigest()
+    """Copy a file to one that nobody else may read, and feed each piece to a hash."""
+    with source.open("rb") as file:
+        to.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        handle = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(handle, "wb") as copy:
+            while piece := file.read(PIECE):
+                copy.write(piece)
+                if hashed is not None:
+                    hashed.update(piece)
+                on_bytes(len(piece))
 
 
 def require_room(folder: Path, needed: int, reserve: int) -> None:
@@ -104,6 +95,61 @@ def require_room(folder: Path, needed: int, reserve: int) -> None:
         )
 
 
+YOUNG_NS: Final = 2_000_000_000
+"""A further write may come within the clock's own step: the time of a file so young proves nothing."""
+
+
+class Mirror:
+    """A copy of folders that are in use: refreshed while others write, and last while nobody does.
+
+    Args:
+        trees: pairs of a folder and of its place in the copy.
+        to: the folder of the copy.
+        wanted: whether a file is to be copied, by its path below its folder.
+    """
+
+    def __init__(
+        self, trees: Sequence[tuple[Path, str]], to: Path, wanted: Callable[[Path], bool] = lambda _: True
+    ) -> None:
+        self._trees = trees
+        self._to = to
+        self._wanted = wanted
+        self._copied: dict[Path, tuple[int, int, int] | None] = {}
+        """Inode, size and time of change of what was copied; None: to be copied again."""
+
+    def measure(self) -> int:
+        """Return the bytes of all that is to be copied."""
+        return sum(state[1] for _, _, state in self._find())
+
+    def refresh(self, on_bytes: OnBytes) -> int:
+        """Copy what has changed since it was copied, and remove what no longer exists; return the bytes."""
+        there, size = set[Path](), 0
+        for source, to, state in self._find():
+            if self._copied.get(to) != state:
+                is_young = time.time_ns() - state[2] < YOUNG_NS
+                self._copied[to] = None
+                try:
+                    copy_file(source, to, on_bytes)
+                except FileNotFoundError:  # deleted since it was found
+                    continue
+                self._copied[to] = None if is_young else state
+                size += state[1]
+            there.add(to)
+        for gone in self._copied.keys() - there:
+            gone.unlink(missing_ok=True)
+            del self._copied[gone]
+        return size
+
+    def _find(self) -> Iterator[tuple[Path, Path, tuple[int, int, int]]]:
+        for folder, name in self._trees:
+            for path in files_below(folder):
+                below = path.relative_to(folder)
+                if self._wanted(below):
+                    with contextlib.suppress(FileNotFoundError):
+                        found = path.stat()
+                        yield path, self._to / name / below, (found.st_ino, found.st_size, found.st_mtime_ns)
+
+
 # Letting a process stand still for a moment, and go on whatever becomes of the one that asked.
 #
 # A process that was stopped by SIGSTOP has its files as they would be after SIGKILL: what it has written is
@@ -112,37 +158,40 @@ def require_room(folder: Path, needed: int, reserve: int) -> None:
 LIMIT_SECONDS = 20.0
 """Longer nobody waits for a database; it goes on then, and what was copied is of no use."""
 STOP_SECONDS = 5.0
-_STOPPED = {"T", "t"}
 
 
 @contextlib.contextmanager
 def standing_still(process: ProcessId, limit_seconds: float = LIMIT_SECONDS) -> Generator[Callable[[], bool]]:
-    """Let a process stand still.
+    """Let a process stand still; it goes on when the block ends, this process dies, or the limit is over.
 
     Gives a function that tells whether it has stood still ever since: whoever copies asks it at the end.
-
-    Args:
-        process: it goes on when the block ends, when this process dies, or after the limit.
-        limit_seconds: how long it may take.
 
     Raises:
         Unavailable: it does not stop.
     """
     limit = threading.Timer(limit_seconds, process.signal, (signal.SIGCONT,))
     limit.daemon = True
-    with _going_on_without_us(process):
+    # A shell waits for our end: its input closes, however we die, and it lets the process go on
+    guard = subprocess.Popen(
+        ["/bin/sh", "-c", f"read -r end; kill -CONT {process.pid}"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
         limit.start()
-        try:
-            process.signal(signal.SIGSTOP)
-            deadline = time.monotonic() + STOP_SECONDS
-            while not is_stopped(process):
-                if time.monotonic() > deadline:
-                    raise Unavailable(f"process {process.pid} does not stop; is it still there?")
-                time.sleep(0.005)
-            yield lambda: is_stopped(process)
-        finally:
-            limit.cancel()
-            process.signal(signal.SIGCONT)
+        process.signal(signal.SIGSTOP)
+        deadline = time.monotonic() + STOP_SECONDS
+        while not is_stopped(process):
+            if time.monotonic() > deadline:
+                raise Unavailable(f"process {process.pid} does not stop; is it still there?")
+            time.sleep(0.005)
+        yield lambda: is_stopped(process)
+    finally:
+        limit.cancel()
+        process.signal(signal.SIGCONT)
+        guard.communicate()
 
 
 def is_stopped(process: ProcessId) -> bool:
@@ -152,7 +201,8 @@ def is_stopped(process: ProcessId) -> bool:
     tasks = Path(f"/proc/{process.pid}/task")
     try:
         if tasks.exists():
-            return all(_state(task) in _STOPPED for task in tasks.iterdir())
+            states = [(task / "stat").read_bytes().rpartition(b")")[2].split()[0] for task in tasks.iterdir()]
+            return set(states) <= {b"T", b"t"}
         return psutil.Process(process.pid).status() == psutil.STATUS_STOPPED
     except (OSError, psutil.Error):
         return False
@@ -166,32 +216,13 @@ def continue_forgotten(home: Home, process: ProcessId | None) -> None:
         process.signal(signal.SIGCONT)
 
 
-@contextlib.contextmanager
-def _going_on_without_us(process: ProcessId) -> Generator[None]:
-    """Let a shell wait for our end: it sees its input close, however we die, and lets the process go on."""
-    guard = subprocess.Popen(
-        ["/bin/sh", "-c", f"read -r end; kill -CONT {process.pid}"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        yield
-    finally:
-        guard.communicate()
-
-
-def _state(task: Path) -> str:
-    return (task / "stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[0]
-
-
-# What a backup says of itself: written last, so that a folder without it is no backup.
+# The manifest: written last, so that a folder without it is no backup.
 
 MANIFEST: Final = "manifest.json"
 FORMAT: Final = 1
 DATABASE: Final = "database"
 BLOBS: Final = "blobs"
+NAME_OF_DATABASE: Final = "neo4j"
 Count = Annotated[int, Field(ge=0)]
 Measure = Annotated[float, Field(ge=0)]
 
@@ -201,7 +232,6 @@ LEFT_OUT: Final = (
     "settings (KG_* and providers' variables) and their keys: they are not kept in the home",
     "logs, ports and pids, Neo4j's own program and the models: made or fetched again",
 )
-"""What is in no backup, in words for a person."""
 
 
 class _Frozen(BaseModel):
@@ -209,7 +239,7 @@ class _Frozen(BaseModel):
 
 
 class BackupCounts(_Frozen):
-    """What a database holds."""
+    """The content of a database in numbers."""
 
     ontologies: Count
     documents: Count
@@ -240,10 +270,9 @@ class BackupManifest(_Frozen):
     kg_version: str
     neo4j_version: str
     schema_version: str
-    """The last migration; empty where no service has ever opened the database."""
+    """The last migration; empty if no service has ever opened the database."""
     made_at: AwareDatetime
     seconds: Measure
-    """How long it took."""
     paused_seconds: Measure
     """How long Neo4j stood still for it."""
     home: str
@@ -261,17 +290,11 @@ class BackupManifest(_Frozen):
 
 
 def write(folder: Path, manifest: BackupManifest) -> None:
-    """Write the manifest, with which the backup is whole.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    content = manifest.model_dump_json(indent=1).encode()
-    write_whole(folder / MANIFEST, content, prefix=f".{MANIFEST}")
+    write_whole(folder / MANIFEST, manifest.model_dump_json(indent=1).encode(), prefix=f".{MANIFEST}")
 
 
 def read(folder: Path) -> BackupManifest:
-    """Read what a backup says of itself.
+    """Read the manifest of a backup.
 
     Raises:
         Conflict: there is none, it is damaged, or of a kg that writes others.
@@ -292,9 +315,7 @@ def read(folder: Path) -> BackupManifest:
     return manifest
 
 
-# The managed Neo4j of a home while it is backed up or tried out: started for that where it does not run.
-
-USER = "neo4j"
+# The managed Neo4j of a home while it is backed up or tried out.
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,11 +329,10 @@ class RunningDatabase:
         return BackupCounts.model_validate(self.graph.read("backup/counts")[0])
 
     def schema_version(self) -> str:
-        """Give the name of the last migration; empty where there is none.
+        """Return the name of the last migration; empty if there is none.
 
         Raises:
-            SchemaTooNew: a newer kg has written it.
-            SchemaTooOld: a version from before the baseline has written it.
+            SchemaTooNew, SchemaTooOld: a version has written it that this kg cannot read.
         """
         rows = require_known_schema(self.graph)
         return str(rows[-1]["name"]) if rows else ""
@@ -322,26 +342,33 @@ class RunningDatabase:
 def running_database(
     home: Home, settings: Settings, on_wait: OnWait, needed_by_others: Callable[[], bool]
 ) -> Generator[RunningDatabase]:
-    """Give the Neo4j of a home, started where it does not run, and stopped again then.
+    """Give the Neo4j of a home, started if it does not run, and stopped again then.
 
     Args:
         home: whose.
         settings: what it runs with.
-        on_wait: told what is waited for.
+        on_wait: called with what is being waited for.
         needed_by_others: asked at the end, whether one that was started here is to run on.
 
     Raises:
         ManagedProcessError: it does not start, or does not answer in time.
     """
-    role = neo4j_role(home, settings)
+    role, seconds = neo4j_role(home, settings), settings.neo4j.start_timeout_seconds
     ours = processes.running(role) is None
     if ours:
         choose_bolt_port(home, settings)
     process = processes.start(role)
     process.signal(signal.SIGCONT)  # a backup that was killed may have left it standing
     try:
-        with Graph(home.bolt_uri() or "", USER, home.password() or "") as graph:
-            _wait(role, process, DatabaseProbe(graph), settings.neo4j.start_timeout_seconds, on_wait)
+        with Graph(home.bolt_uri() or "", "neo4j", home.password() or "") as graph:
+            deadline = time.monotonic() + seconds
+            processes.wait(role, process, timeout=seconds, on_wait=on_wait)
+            probe = DatabaseProbe(graph)
+            while (trouble := probe.trouble()) is not None:
+                if time.monotonic() > deadline or not process.alive():
+                    raise ManagedProcessError(f"Neo4j does not answer: {trouble}")
+                on_wait(trouble)
+                time.sleep(processes.POLL_SECONDS)
             yield RunningDatabase(process, graph)
     finally:
         if ours and not needed_by_others():
@@ -349,139 +376,19 @@ def running_database(
             processes.stop(role)
 
 
-def _wait(role: Role, process: ProcessId, probe: DatabaseProbe, seconds: float, on_wait: OnWait) -> None:
-    deadline = time.monotonic() + seconds
-    processes.wait(role, process, timeout=seconds, on_wait=on_wait)
-    while (trouble := probe.trouble()) is not None:
-        if time.monotonic() > deadline or not process.alive():
-            raise ManagedProcessError(f"Neo4j does not answer: {trouble}")
-        on_wait(trouble)
-        time.sleep(processes.POLL_SECONDS)
+# Making a backup.
 
-
-# A copy of folders that are in use: brought near in passes, and made equal while nobody writes.
-#
-# What is copied in a pass is what has changed since the one before. A file's time of change is no proof where
-# it is young: a further write may come within the clock's own step. Such files are copied again.
-
-YOUNG_NS: Final = 2_000_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class FileState:
-    """By what one sees that a file has changed."""
-
-    inode: int
-    size: int
-    changed_ns: int
-
-
-UNKNOWN: Final = FileState(0, 0, 0)
-
-
-class Mirror:
-    """A copy of some folders, below one folder of its own.
-
-    Args:
-        trees: pairs of a folder and of its place in the copy.
-        to: the folder of the copy, which is there.
-        wanted: whether a file is to be copied, by its path below its folder.
-    """
-
-    def __init__(
-        self, trees: Sequence[tuple[Path, str]], to: Path, wanted: Callable[[Path], bool] = lambda _: True
-    ) -> None:
-        self._trees = trees
-        self._to = to
-        self._wanted = wanted
-        self._copied: dict[Path, FileState] = {}
-
-    def measure(self) -> int:
-        """Give the bytes of all that is to be copied."""
-        return sum(state.size for _, _, state in self._find())
-
-    def outstanding(self) -> int:
-        """Give the bytes of what has changed since it was copied."""
-        return sum(state.size for _, to, state in self._find() if self._copied.get(to) != state)
-
-    def approach(self, on_bytes: OnBytes) -> None:
-        """Copy what has changed, while others write: what vanishes meanwhile is passed over."""
-        for source, to, state in self._find():
-            if self._copied.get(to) != state:
-                with contextlib.suppress(FileNotFoundError):
-                    self._copy(source, to, state, on_bytes)
-
-    def settle(self, on_bytes: OnBytes) -> None:
-        """Make the copy equal, while nobody writes.
-
-        Raises:
-            OSError: something cannot be copied.
-        """
-        there = set[Path]()
-        for source, to, state in self._find():
-            there.add(to)
-            if self._copied.get(to) != state:
-                self._copy(source, to, state, on_bytes)
-        for gone in self._copied.keys() - there:
-            gone.unlink(missing_ok=True)
-            del self._copied[gone]
-
-    def _copy(self, source: Path, to: Path, state: FileState, on_bytes: OnBytes) -> None:
-        young = time.time_ns() - state.changed_ns < YOUNG_NS
-        self._copied[to] = UNKNOWN
-        copy_file(source, to, on_bytes)
-        if not young:
-            self._copied[to] = state
-
-    def _find(self) -> Iterator[tuple[Path, Path, FileState]]:
-        for folder, name in self._trees:
-            for path in files_below(folder):
-                below = path.relative_to(folder)
-                if self._wanted(below) and (state := _state_of(path)):
-                    yield path, self._to / name / below, state
-
-
-def _state_of(path: Path) -> FileState | None:
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return None
-    return FileState(found.st_ino, found.st_size, found.st_mtime_ns)
-
-
-# Making a backup: a copy of the files of Neo4j and of pictures as they were at one moment.
-#
-# Most is copied while everything runs. Then Neo4j stands still while the rest is copied, mostly for a moment.
-
-NAME_OF_DATABASE: Final = "neo4j"
-MAX_PASSES: Final = 5
+MAX_PASSES: Final = 6
 SMALL_BYTES: Final = 32 * MIB
 """So much is copied while Neo4j stands still: a tenth of a second."""
 TRIES: Final = 3
 LOCK_SECONDS: Final = 5
-_BEING_WRITTEN: Final = ".writing-"
-
-OnStep = Callable[[str, int], None]
-"""Called with what begins, and how many bytes it is about."""
-
-
-@dataclass(frozen=True, slots=True)
-class BackupProgress:
-    """Who is told how far it is."""
-
-    on_step: OnStep
-    on_bytes: OnBytes
-    on_wait: OnWait
+UNFINISHED: Final = ".unfinished-"
+OWNER: Final = "owner.pid"
 
 
 class BackupMaker:
-    """Makes backups of a home.
-
-    Args:
-        home: whose.
-        settings: where its pictures are, and how much room is to be left.
-        progress: who is told how far it is.
-    """
+    """Makes backups of a home."""
 
     def __init__(self, home: Home, settings: Settings, progress: BackupProgress) -> None:
         self._home = home
@@ -502,51 +409,61 @@ class BackupMaker:
         begun, started = dt.datetime.now(tz=dt.UTC), time.monotonic()
         name = new_name(folder, begun)
         part = folder / f"{UNFINISHED}{name}"
-        with _own_folder(part):
+        blobs = self._settings.blobs
+        elsewhere = f"the bucket {blobs.s3.bucket}" if blobs.s3.bucket else blobs.folder
+        left_out = [*LEFT_OUT]
+        if elsewhere:
+            told = f"pictures and PDFs in {elsewhere}"
+            left_out.append(f"{told}: copy them after the backup, and give a restored copy its own")
+        # variables that say where things are on this machine are of no use to a restore
+        known = {name for name, _ in variables()} - {"KG_HOME", "KG_CACHE", "KG_BACKUP__FOLDER"}
+        part.mkdir(mode=FOLDER_MODE)
+        try:
+            if me := processes.identify(os.getpid()):
+                processes.write_json(part / OWNER, asdict(me))
             schema, before = database.schema_version(), database.count()
-            paused = self._copy(database, part)
-            after = database.count()
+            paused = self._copy(database, part, with_blobs=not elsewhere)
             manifest = BackupManifest(
                 format=FORMAT,
                 kg_version=__version__,
                 neo4j_version=neo4j.VERSION,
                 schema_version=schema,
                 made_at=begun,
-                seconds=0,
                 paused_seconds=round(paused, 3),
                 home=str(self._home.path),
                 counts=before,
-                counts_exact=before == after,
-                settings=_variables_set(),
-                left_out=[*LEFT_OUT, *_pictures_elsewhere(self._settings)],
+                counts_exact=before == database.count(),
+                settings=sorted(given_variables() & known),
+                left_out=left_out,
                 files=self._hash(part),
+                seconds=round(time.monotonic() - started, 3),
             )
-            manifest = manifest.model_copy(update={"seconds": round(time.monotonic() - started, 3)})
             write(part, manifest)
             (part / OWNER).unlink()
             part.rename(folder / name)
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            raise
         return folder / name, manifest
 
-    def _copy(self, database: RunningDatabase, part: Path) -> float:
-        """Copy all; gives the seconds that Neo4j stood still."""
+    def _copy(self, database: RunningDatabase, part: Path, *, with_blobs: bool) -> float:
+        """Copy all; return the seconds that Neo4j stood still."""
         data = self._home.neo4j_data
-        trees = [
-            (data / kind / NAME_OF_DATABASE, f"{DATABASE}/{kind}") for kind in ("databases", "transactions")
-        ]
-        if _pictures_here(self._settings):
+        kinds = ("databases", "transactions")
+        trees = [(data / kind / NAME_OF_DATABASE, f"{DATABASE}/{kind}") for kind in kinds]
+        if with_blobs:
             trees.append((self._home.blobs, BLOBS))
-        mirror = Mirror(trees, part, lambda path: not path.name.startswith(_BEING_WRITTEN))
+        mirror = Mirror(trees, part, lambda path: not path.name.startswith(".writing-"))
         size = mirror.measure()
         require_room(part, size, self._settings.neo4j.disk_reserve_mb * MIB)
         self._progress.on_step("copying", size)
         for _ in range(MAX_PASSES):
-            mirror.approach(self._progress.on_bytes)
-            if mirror.outstanding() < SMALL_BYTES:
+            if mirror.refresh(self._progress.on_bytes) < SMALL_BYTES:
                 break
         for _ in range(TRIES):
             begun = time.monotonic()
             with standing_still(database.process) as still_so:
-                mirror.settle(lambda _: None)
+                mirror.refresh(lambda _: None)
                 whole = still_so()
             if whole:
                 return time.monotonic() - begun
@@ -555,18 +472,26 @@ class BackupMaker:
         raise Unavailable("too much is written for a backup at the moment: try again when less is going on")
 
     def _hash(self, part: Path) -> list[BackedUpFile]:
-        found = sorted(path for path in files_below(part) if path.name != OWNER)
-        self._progress.on_step("checksums", sum(path.stat().st_size for path in found))
-        return [self._describe(part, path) for path in found]
-
-    def _describe(self, part: Path, path: Path) -> BackedUpFile:
-        sha256 = hash_and_keep(path, self._progress.on_bytes)
-        return BackedUpFile(path=path.relative_to(part).as_posix(), bytes=path.stat().st_size, sha256=sha256)
+        """Describe all files, and see to it that they are on the disk."""
+        paths = sorted(path for path in files_below(part) if path.name != OWNER)
+        self._progress.on_step("checksums", sum(path.stat().st_size for path in paths))
+        files = list[BackedUpFile]()
+        for path in paths:
+            hashed, size = hashlib.sha256(), 0
+            with path.open("rb") as file:
+                while piece := file.read(PIECE):
+                    hashed.update(piece)
+                    size += len(piece)
+                    self._progress.on_bytes(len(piece))
+                os.fsync(file.fileno())
+            name = path.relative_to(part).as_posix()
+            files.append(BackedUpFile(path=name, bytes=size, sha256=hashed.hexdigest()))
+        return files
 
 
 @contextlib.contextmanager
 def one_at_a_time(home: Home) -> Generator[BackupRecord]:
-    """Let one backup of a home be made at a time, and note what becomes of it.
+    """Let one backup of a home be made at a time, and record what becomes of it.
 
     Raises:
         Conflict: one is being made.
@@ -583,39 +508,7 @@ def one_at_a_time(home: Home) -> Generator[BackupRecord]:
         raise Conflict(f"a backup of {home.path} is being made") from None
 
 
-@contextlib.contextmanager
-def _own_folder(part: Path) -> Generator[None]:
-    """Make the folder of a backup that is not whole yet, with the pid of its maker; it goes with an error."""
-    part.mkdir(mode=0o700)
-    try:
-        if me := processes.identify(os.getpid()):
-            processes.save(part / OWNER, me)
-        yield
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
-
-
-def _variables_set() -> list[str]:
-    """Names of the variables that are set, but for those that say where things are on this machine."""
-    known = {name for name, _ in variables()} - {"KG_HOME", "KG_CACHE", "KG_BACKUP__FOLDER"}
-    return sorted(given_variables() & known)
-
-
-def _pictures_here(settings: Settings) -> bool:
-    return settings.blobs.s3.bucket is None and settings.blobs.folder is None
-
-
-def _pictures_elsewhere(settings: Settings) -> list[str]:
-    if _pictures_here(settings):
-        return []
-    where = (
-        f"the bucket {settings.blobs.s3.bucket}" if settings.blobs.s3.bucket else f"{settings.blobs.folder}"
-    )
-    return [f"pictures and PDFs in {where}: copy them after the backup, and give a restored copy its own"]
-
-
-# What became of the last backup of a home, for `kg status`, `kg doctor` and the metrics.
+# The record of the last backup of a home, for `kg status`, `kg doctor` and the metrics.
 
 
 @dataclass(frozen=True, slots=True)
@@ -629,25 +522,23 @@ class BackupRecord:
     made: float | None = None
     """When the last whole one was begun."""
     path: str | None = None
-    """Of that."""
     bytes: int = 0
     paused_seconds: float = 0.0
     pid: int = 0
     pid_created: float = 0.0
 
     def running(self) -> bool:
-        """Whether its process is at work."""
-        return self.ended is None and processes.ProcessId(self.pid, self.pid_created).alive()
+        return self.ended is None and ProcessId(self.pid, self.pid_created).alive()
 
     def trouble(self) -> str | None:
-        """Say why the last attempt came to nothing; None where it succeeded, or goes on."""
+        """Say why the last attempt came to nothing; None if it succeeded, or goes on."""
         if self.ended is None:
             return None if self.running() else "it was interrupted"
         return self.error
 
 
 def read_record(home: Home) -> BackupRecord | None:
-    """Give what is known; None where there never was a backup."""
+    """Return the record; None if there never was a backup."""
     try:
         return BackupRecord(**processes.read_json(home.backup_file)) if home.backup_file.exists() else None
     except TypeError:
@@ -655,30 +546,19 @@ def read_record(home: Home) -> BackupRecord | None:
 
 
 def begin(home: Home) -> BackupRecord:
-    """Note that this process begins a backup."""
-    me = processes.identify(os.getpid())
-    last = read_record(home) or BackupRecord()
-    begun = replace(
-        last,
-        begun=time.time(),
-        ended=None,
-        error=None,
-        pid=os.getpid(),
-        pid_created=me.created if me else 0.0,
-    )
-    return _keep(home, begun)
+    """Record that this process begins a backup."""
+    last, me = read_record(home) or BackupRecord(), processes.identify(os.getpid())
+    begun = replace(last, begun=time.time(), ended=None, error=None, pid=os.getpid())
+    return _keep(home, replace(begun, pid_created=me.created if me else 0.0))
 
 
 def fail(home: Home, begun: BackupRecord, error: str) -> None:
-    """Note why it came to nothing."""
     _keep(home, replace(begun, ended=time.time(), error=error))
 
 
 def succeed(home: Home, begun: BackupRecord, path: str, size: int, paused_seconds: float) -> None:
-    made = replace(
-        begun, ended=time.time(), made=begun.begun, path=path, bytes=size, paused_seconds=paused_seconds
-    )
-    _keep(home, made)
+    made = replace(begun, ended=time.time(), made=begun.begun)
+    _keep(home, replace(made, path=path, bytes=size, paused_seconds=paused_seconds))
 
 
 def _keep(home: Home, record: BackupRecord) -> BackupRecord:
@@ -686,9 +566,7 @@ def _keep(home: Home, record: BackupRecord) -> BackupRecord:
     return record
 
 
-# When the supervisor of `kg up` makes backups: by what is known of the last one, whoever made it.
-
-log = structlog.get_logger()
+# When the supervisor of `kg up` makes backups: by the record of the last one, whoever made that.
 
 HOUR: Final = 3600.0
 RETRY_SECONDS: Final = 600.0
@@ -696,7 +574,7 @@ RETRY_SECONDS: Final = 600.0
 
 
 class BackupSchedule:
-    """Starts a process for each backup that is due, and says in the log what became of it.
+    """Starts a process for each backup that is due, and logs what became of it.
 
     Args:
         home: whose backups.
@@ -720,37 +598,27 @@ class BackupSchedule:
         self._not_before = 0.0
 
     def attend(self, working: set[str]) -> None:
-        """Look after it once.
-
-        Args:
-            working: names of the roles that work; Neo4j is not started for this.
-        """
+        """Start a backup if one is due and Neo4j is among the roles that work."""
+        if self._process is not None and self._process.alive():
+            return
+        known, now = read_record(self._home), self._clock()
         if self._process is not None:
-            if self._process.alive():
-                return
             self._process = None
-            self._report()
-        known = read_record(self._home)
-        now = self._clock()
-        if "neo4j" not in working or now < max(self._not_before, due_at(known, self._every)):
-            return
-        if known is not None and known.running():
-            return
-        self._not_before = now + min(self._every, RETRY_SECONDS)
-        self._process = self._start()
-        log.info("backup starts", pid=self._process.pid)
-
-    def _report(self) -> None:
-        known = read_record(self._home)
-        trouble = known.trouble() if known else "it left no record"
-        if trouble or known is None:
-            log.error("backup failed", reason=trouble, log=str(self._home.log_file("backup")))
-        else:
-            log.info("backup made", path=known.path, bytes=known.bytes, paused_seconds=known.paused_seconds)
+            trouble = known.trouble() if known else "it left no record"
+            if trouble or known is None:
+                log.error("backup failed", reason=trouble, log=str(self._home.log_file("backup")))
+            else:
+                paused = known.paused_seconds
+                log.info("backup made", path=known.path, bytes=known.bytes, paused_seconds=paused)
+        is_due = now >= max(self._not_before, due_at(known, self._every))
+        if "neo4j" in working and is_due and not (known and known.running()):
+            self._not_before = now + min(self._every, RETRY_SECONDS)
+            self._process = self._start()
+            log.info("backup starts", pid=self._process.pid)
 
 
 def due_at(known: BackupRecord | None, every_seconds: float) -> float:
-    """Give when the next backup is due, seconds since 1970."""
+    """Return when the next backup is due, seconds since 1970."""
     if known is None:
         return 0.0
     after_last = 0.0 if known.made is None else known.made + every_seconds
@@ -766,24 +634,18 @@ def is_overdue(known: BackupRecord | None, every_seconds: float, now: float) -> 
 
 # The backups of a folder: found, named, and the oldest removed.
 
-UNFINISHED: Final = ".unfinished-"
-OWNER: Final = "owner.pid"
-_NAME: Final = "kg-%Y%m%d-%H%M%S"
-
 
 @dataclass(frozen=True, slots=True)
 class FoundBackup:
-    """A backup, or what is left of one."""
+    """A backup, or the rest of one."""
 
     path: Path
     manifest: BackupManifest | None
     problem: str | None = None
     """Why it is not whole; sizes are looked at, contents by a restore alone."""
-    at_work: bool = False
-    """Whether it is being made."""
 
     def as_json(self) -> dict[str, Any]:
-        """Give it as JSON values, without its files."""
+        """Return it as JSON values, without its files."""
         told = self.manifest.model_dump(mode="json", exclude={"files"}) if self.manifest else {}
         size = {"bytes": self.manifest.bytes, "files": len(self.manifest.files)} if self.manifest else {}
         whole = self.problem is None
@@ -792,16 +654,14 @@ class FoundBackup:
 
 def new_name(folder: Path, now: dt.datetime) -> str:
     """Name a backup by its time, UTC; a second one of that second gets a number."""
-    name = now.astimezone(dt.UTC).strftime(_NAME)
+    name = now.astimezone(dt.UTC).strftime("kg-%Y%m%d-%H%M%S")
     taken = {path.name.removeprefix(UNFINISHED) for path in folder.glob("*kg-*")}
     further = (f"{name}-{number}" for number in range(2, len(taken) + 3))
     return next(each for each in (name, *further) if each not in taken)
 
 
 def list_backups(folder: Path) -> list[FoundBackup]:
-    """List what is in a folder, the newest first; nothing where there is none."""
-    if not folder.is_dir():
-        return []
+    """List the backups of a folder, the newest first."""
     found = [*folder.glob("kg-*"), *folder.glob(f"{UNFINISHED}kg-*")]
     ordered = sorted(found, key=lambda path: path.name.removeprefix(UNFINISHED), reverse=True)
     return [look_at(path) for path in ordered if path.is_dir()]
@@ -811,16 +671,23 @@ def look_at(path: Path) -> FoundBackup:
     """Look at one: its manifest, and that every file is there with its size."""
     if path.name.startswith(UNFINISHED):
         at_work = processes.load(path / OWNER) is not None
-        return FoundBackup(path, None, "it is being made" if at_work else "it was interrupted", at_work)
+        return FoundBackup(path, None, "it is being made" if at_work else "it was interrupted")
     try:
         manifest = read(path)
     except Conflict as error:
         return FoundBackup(path, None, str(error))
-    return FoundBackup(path, manifest, _missing(path, manifest))
+    for each in manifest.files:
+        try:
+            size = (path / each.path).stat().st_size
+        except OSError:
+            return FoundBackup(path, manifest, f"{each.path} is missing")
+        if size != each.bytes:
+            return FoundBackup(path, manifest, f"{each.path} has {size} bytes, not {each.bytes}")
+    return FoundBackup(path, manifest)
 
 
 def find_backup(named: Path, folder: Path) -> Path:
-    """Give the backup that somebody names: by its path, or by its name alone in the usual folder.
+    """Return the backup that somebody names: by its path, or by its name alone in the usual folder.
 
     Raises:
         NotFound: there is none.
@@ -832,39 +699,20 @@ def find_backup(named: Path, folder: Path) -> Path:
 
 
 def remove_oldest(folder: Path, keep: int, home: str) -> list[Path]:
-    """Remove whole backups of a home beyond the newest `keep`, at least 1; gives those that went."""
+    """Remove whole backups of a home beyond the newest `keep`, at least 1; return the removed ones."""
     whole = [each for each in list_backups(folder) if each.problem is None]
-    own = [each for each in whole if each.manifest and each.manifest.home == home]
-    gone = [each.path for each in own[max(keep, 1) :]]
+    own = [each.path for each in whole if each.manifest and each.manifest.home == home]
+    gone = own[max(keep, 1) :]
     for path in gone:
-        _remove(path)
+        (path / MANIFEST).unlink()  # first: half of a backup must not look like one
+        shutil.rmtree(path)
     return gone
 
 
 def remove_interrupted(folder: Path) -> list[Path]:
-    """Remove what backups left that were killed; gives those that went."""
-    gone = [
-        each.path
-        for each in list_backups(folder)
-        if each.path.name.startswith(UNFINISHED) and not each.at_work
-    ]
+    """Remove what killed backups left; return the removed ones."""
+    left = folder.glob(f"{UNFINISHED}kg-*")
+    gone = [path for path in left if path.is_dir() and processes.load(path / OWNER) is None]
     for path in gone:
-        _remove(path)
+        shutil.rmtree(path)
     return gone
-
-
-def _remove(path: Path) -> None:
-    """Take its manifest first: half of a backup must not look like one."""
-    (path / MANIFEST).unlink(missing_ok=True)
-    shutil.rmtree(path)
-
-
-def _missing(path: Path, manifest: BackupManifest) -> str | None:
-    for each in manifest.files:
-        try:
-            size = (path / each.path).stat().st_size
-        except OSError:
-            return f"{each.path} is missing"
-        if size != each.bytes:
-            return f"{each.path} has {size} bytes, not {each.bytes}"
-    return None

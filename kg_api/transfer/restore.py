@@ -70,7 +70,7 @@ def swap(home: Home, backup: Path) -> None:
 
 
 def finish_swap(home: Home) -> str | None:
-    """Finish what was begun; gives the backup that is restored with it, None where nothing was begun.
+    """Finish a swap that was begun; return the backup that is restored with it, None if none was begun.
 
     Raises:
         OSError: as in `swap`.
@@ -81,12 +81,15 @@ def finish_swap(home: Home) -> str | None:
     processes.make_folder(home.replaced)
     for name in note.out:
         # Move the old one aside, once: where the new one has come in, what is there is the new one
-        replaced = name in note.into
-        there, old = home.path / name, home.replaced / name
-        if there.exists() and not old.exists() and (not replaced or (home.restoring / name).exists()):
+        there, old, new = home.path / name, home.replaced / name, home.restoring / name
+        if there.exists() and not old.exists() and (name not in note.into or new.exists()):
             there.rename(old)
     for name in note.into:
-        _move_in(home, name)
+        there, new = home.path / name, home.restoring / name
+        if new.exists():
+            if there.is_dir():  # every command makes the folders of a home: an empty one
+                shutil.rmtree(there)
+            new.rename(there)
     for folder in (home.restoring, home.replaced):
         shutil.rmtree(folder, ignore_errors=True)
     home.restore_file.unlink()
@@ -111,15 +114,6 @@ def holds_data(home: Home) -> bool:
     return home.has_data() or (home.blobs.is_dir() and any(home.blobs.iterdir()))
 
 
-def _move_in(home: Home, name: str) -> None:
-    there, new = home.path / name, home.restoring / name
-    if not new.exists():
-        return
-    if there.is_dir():  # every command makes the folders of a home: an empty one, since the old one went
-        shutil.rmtree(there)
-    new.rename(there)
-
-
 # API keys of a restored database: what was revoked after the backup stays revoked.
 
 
@@ -134,15 +128,17 @@ class RestoredKeys:
 
     def describe(self) -> list[str]:
         """Say what a person should know, or has to do."""
+        limited, unverified = (
+            ", ".join(f"{key.name} ({key.key_id}, {key.scope})" for key in keys)
+            for keys in (self.limited, self.unverified)
+        )
         notes: list[str] = []
-        if self.limited:
+        if limited:
+            notes.append(f"revoked or expired since the backup, and still so: {limited}")
+        if unverified:
             notes.append(
-                f"revoked or expired since the backup, and still so: {', '.join(map(_call, self.limited))}"
-            )
-        if self.unverified:
-            notes.append(
-                f"these API keys of the backup are valid now: {', '.join(map(_call, self.unverified))}. If "
-                "one was revoked after the backup, revoke it again: `kg admin keys revoke`"
+                f"these API keys of the backup are valid now: {unverified}. If one was revoked after the "
+                "backup, revoke it again: `kg admin keys revoke`"
             )
         return notes
 
@@ -176,10 +172,6 @@ def limit_restored_keys(restored: Graph, current: Sequence[ApiKey] | None) -> Re
     )
 
 
-def _call(key: ApiKey) -> str:
-    return f"{key.name} ({key.key_id}, {key.scope})"
-
-
 # Restoring a backup: checked, copied beside what is there, started there, and only then put in its place.
 
 _PLACES: Final = {
@@ -190,6 +182,18 @@ _PLACES: Final = {
 """Where in a home the folders of a backup belong."""
 
 
+def read_backup(backup: Path) -> BackupManifest:
+    """Read the manifest of a backup that this kg can restore.
+
+    Raises:
+        Conflict: it is not whole.
+        SchemaTooNew, SchemaTooOld: as in `check_versions`.
+    """
+    manifest = manifests.read(backup)
+    check_versions(manifest)
+    return manifest
+
+
 def check_versions(manifest: BackupManifest) -> None:
     """See to it that this kg can read it; an older one is migrated when kg starts.
 
@@ -198,7 +202,11 @@ def check_versions(manifest: BackupManifest) -> None:
         SchemaTooOld: a version from before the baseline has written it.
     """
     check_records(filter(None, [manifest.schema_version]), "this backup", manifest.kg_version)
-    if _numbers(manifest.neo4j_version) > _numbers(neo4j.VERSION):
+
+    def numbers(version: str) -> tuple[int, ...]:
+        return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+    if numbers(manifest.neo4j_version) > numbers(neo4j.VERSION):
         raise SchemaTooNew(
             f"this backup was made with Neo4j {manifest.neo4j_version}; this kg uses {neo4j.VERSION}. "
             f"Install kg {manifest.kg_version} or a later one. Nothing was changed."
@@ -206,13 +214,7 @@ def check_versions(manifest: BackupManifest) -> None:
 
 
 class Restorer:
-    """Restores a backup beside what is in a home.
-
-    Args:
-        home: where to.
-        settings: what its Neo4j runs with.
-        progress: who is told how far it is.
-    """
+    """Restores a backup beside what is in a home."""
 
     def __init__(self, home: Home, settings: Settings, progress: BackupProgress) -> None:
         self._home = home
@@ -222,7 +224,7 @@ class Restorer:
 
     @contextlib.contextmanager
     def aside(self) -> Generator[None]:
-        """Have a new folder beside what is there; it goes, and so does what an earlier restore left."""
+        """Give a new folder beside what is there; it is removed then, unless a swap was begun."""
         self._clear()
         self._aside.create()
         try:
@@ -294,19 +296,3 @@ class Restorer:
         if self._aside.path.exists():
             processes.stop(neo4j_role(self._aside, self._settings))
             shutil.rmtree(self._aside.path)
-
-
-def read_backup(backup: Path) -> BackupManifest:
-    """Read the manifest of a backup that this kg can restore.
-
-    Raises:
-        Conflict: it is not whole.
-        SchemaTooNew: as in `check_versions`.
-    """
-    manifest = manifests.read(backup)
-    check_versions(manifest)
-    return manifest
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())

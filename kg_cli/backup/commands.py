@@ -33,9 +33,9 @@ def backup(folder: FolderArgument = None, *, keep: KeepOption = None, as_json: O
 
     Example: kg admin backup /mnt/backups
     """
-    from kg_cli.backup.making import make_backup, print_made
+    from kg_cli.backup.making import make_backup
 
-    print_made(make_backup(folder, keep), as_json=as_json)
+    make_backup(folder, keep, as_json=as_json)
 
 
 def backups(folder: FolderArgument = None, *, as_json: OwnJsonOption = False) -> None:
@@ -45,11 +45,9 @@ def backups(folder: FolderArgument = None, *, as_json: OwnJsonOption = False) ->
 
     Example: kg admin backups --json
     """
-    from kg_api.transfer.backup import list_backups
-    from kg_cli.backup.making import folder_of, print_backups
+    from kg_cli.backup.making import print_backups
 
-    place = folder_of(folder)
-    print_backups(list_backups(place), place, as_json=as_json)
+    print_backups(folder, as_json=as_json)
 
 
 def restore(
@@ -66,6 +64,6 @@ def restore(
 
     Example: KG_HOME=~/kg-again kg admin restore /mnt/backups/kg-20260131-040000
     """
-    from kg_cli.backup.making import print_restored, restore_backup
+    from kg_cli.backup.making import restore_backup
 
-    print_restored(restore_backup(backup, replace=replace, agreed=yes), as_json=as_json)
+    restore_backup(backup, replace=replace, agreed=yes, as_json=as_json)

@@ -1,13 +1,12 @@
-"""How far a backup or a restore is: one bar for each step, or what is waited for."""
+"""`kg admin backup` and `kg admin restore`, with bars, and what they print."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator
 from pathlib import Path
 
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.text import Text
 
 from kg_api.errors import Conflict, InvalidInput, NotFound
@@ -24,6 +23,7 @@ from kg_api.transfer.backup import (
     FoundBackup,
     RunningDatabase,
     find_backup,
+    list_backups,
     one_at_a_time,
     running_database,
 )
@@ -45,57 +45,30 @@ from kg_cli.terminal.connect import confirm
 from kg_cli.terminal.console import runnable
 
 
-class StepBars:
-    """Shows one step at a time; without a terminal each is told once."""
-
-    def __init__(self, bars: Progress) -> None:
-        self._bars = bars
-        self._task: TaskID | None = None
-        self._last = ""
-
-    def begin(self, words: str, total: int | None) -> None:
-        """Show a step of so many bytes; None: nobody knows how long it takes."""
-        if words == self._last:
-            return
-        self._last = words
-        if self._task is not None:
-            self._bars.remove_task(self._task)
-        self._task = self._bars.add_task(words, total=total)
-        if not self._bars.console.is_terminal:
-            console.say(words)
-
-    def advance(self, count: int) -> None:
-        """Tell of bytes that are done."""
-        if self._task is not None:
-            self._bars.advance(self._task, count)
-
-    def wait(self, reason: str) -> None:
-        self.begin(f"waiting for {reason}", None)
-
-
 @contextlib.contextmanager
 def showing() -> Generator[BackupProgress]:
-    """Show steps on standard error."""
+    """Show one step at a time on standard error; without a terminal each is named once."""
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn())
     with Progress(*columns, console=console.stderr(), transient=True) as bars:
-        steps = StepBars(bars)
-        yield BackupProgress(steps.begin, steps.advance, steps.wait)
+
+        def begin(words: str, total: int | None) -> None:
+            if bars.tasks and bars.tasks[-1].description == words:
+                return
+            for task in bars.task_ids:
+                bars.remove_task(task)
+            bars.add_task(words, total=total)
+            if not bars.console.is_terminal:
+                console.say(words)
+
+        def advance(count: int) -> None:
+            for task in bars.task_ids:
+                bars.advance(task, count)
+
+        yield BackupProgress(begin, advance, lambda reason: begin(f"waiting for {reason}", None))
 
 
-# `kg admin backup`: making one, with bars.
-
-
-@dataclass(frozen=True, slots=True)
-class MadeBackup:
-    """What `kg admin backup` made, and what it removed for it."""
-
-    path: Path
-    manifest: BackupManifest
-    removed: list[Path]
-
-
-def make_backup(folder: Path | None, keep: int | None) -> MadeBackup:
-    """Make a backup of this home.
+def make_backup(folder: Path | None, keep: int | None, *, as_json: bool) -> None:
+    """Make a backup of this home, and say where it is, what is in it, and what it took.
 
     Raises:
         Conflict: another Neo4j is used, or one is being made.
@@ -109,16 +82,30 @@ def make_backup(folder: Path | None, keep: int | None) -> MadeBackup:
         raise InvalidInput(f"{place} is a part of what is backed up: name another folder")
     if not (home.has_data() or home.restore_file.exists()):
         raise NotFound(f"there is no database in {home.path}: kg was never started there")
-    with (
-        _telling_of(place),
-        one_at_a_time(home) as begun,
-        showing() as progress,
-        _database(home, settings, progress) as database,
-    ):
-        path, manifest = BackupMaker(home, settings, progress).make(database, place)
-        backup.succeed(home, begun, str(path), manifest.bytes, manifest.paused_seconds)
-        removed = backup.remove_oldest(place, keep, manifest.home) if keep else []
-    return MadeBackup(path, manifest, removed)
+    try:
+        with (
+            one_at_a_time(home) as begun,
+            showing() as progress,
+            _database(home, settings, progress) as database,
+        ):
+            path, manifest = BackupMaker(home, settings, progress).make(database, place)
+            backup.succeed(home, begun, str(path), manifest.bytes, manifest.paused_seconds)
+            removed = backup.remove_oldest(place, keep, manifest.home) if keep else []
+    except OSError as error:
+        told = f"{error.filename or place}: {error.strerror}; nothing was kept of this backup"
+        raise InvalidInput(told) from None
+    if as_json:
+        made = FoundBackup(path, manifest).as_json()
+        console.print_json({**made, "removed": [str(each) for each in removed]})
+        return
+    console.line(str(path))
+    console.say(
+        f"{megabytes(manifest.bytes)} in {manifest.seconds:.1f} s: {describe_counts(manifest.counts)}; "
+        f"Neo4j stood still for {manifest.paused_seconds:.2f} s"
+    )
+    console.note(*(f"not in the backup: {each}" for each in manifest.left_out))
+    for each in removed:
+        console.say(f"removed, as the oldest: {each.name}")
 
 
 def managed_settings() -> Settings:
@@ -158,31 +145,8 @@ def _database(home: Home, settings: Settings, progress: BackupProgress) -> Gener
         yield database
 
 
-@contextlib.contextmanager
-def _telling_of(folder: Path) -> Generator[None]:
-    try:
-        yield
-    except OSError as error:
-        place = error.filename or folder
-        raise InvalidInput(f"{place}: {error.strerror}; nothing was kept of this backup") from None
-
-
-# `kg admin restore`: into an empty home, or over what is there.
-
-
-@dataclass(frozen=True, slots=True)
-class RestoredBackup:
-    """What was restored, and where."""
-
-    home: Path
-    backup: Path
-    manifest: BackupManifest
-    counts: BackupCounts
-    notes: list[str]
-
-
-def restore_backup(named: Path, *, replace: bool, agreed: bool) -> RestoredBackup:
-    """Restore a backup into this home.
+def restore_backup(named: Path, *, replace: bool, agreed: bool, as_json: bool) -> None:
+    """Restore a backup into this home, and say what the home holds now, and what to do next.
 
     Raises:
         Conflict: the backup is not whole, kg runs, or there is something in the home.
@@ -191,8 +155,8 @@ def restore_backup(named: Path, *, replace: bool, agreed: bool) -> RestoredBacku
     """
     settings = managed_settings()
     home = Home(settings.home)
-    backup = find_backup(named, folder_of(None))
-    manifest = read_backup(backup)
+    found = find_backup(named, folder_of(None))
+    manifest = read_backup(found)
     _refuse_running(home, settings)
     if holds_data(home) and not replace:
         raise Conflict(
@@ -203,15 +167,27 @@ def restore_backup(named: Path, *, replace: bool, agreed: bool) -> RestoredBacku
         confirm(f"Replace the database in {home.path} by that of {manifest.made_at:%Y-%m-%d %H:%M} UTC?")
     try:
         with changing(home):
-            counts, keys = _restore(home, settings, backup, manifest)
+            counts, keys = _restore(home, settings, found, manifest)
     except OSError as error:
         raise InvalidInput(f"{error.filename or home.path}: {error.strerror}; nothing was lost") from None
-    notes = [*keys.describe(), *_notes(settings, manifest, counts)]
-    return RestoredBackup(home.path, backup, manifest, counts, notes)
+    notes = [*keys.describe(), *(f"not in the backup: {each}" for each in manifest.left_out)]
+    if settings.blobs.folder or settings.blobs.s3.bucket:
+        notes.append("KG_BLOBS__* names another place for pictures than the home: see docs/backup.md")
+    if counts != manifest.counts:
+        notes.append("while the backup was made others wrote: it has what was stored at its moment")
+    if as_json:
+        told = {"home": str(home.path), "counts": counts.model_dump(), "notes": notes}
+        console.print_json({**FoundBackup(found, manifest).as_json(), **told})
+        return
+    console.line(f"{home.path}: {describe_counts(counts)}")
+    console.note(*notes)
+    if manifest.settings:
+        console.note(f"these variables were set when it was made: {', '.join(manifest.settings)}")
+    console.say(f"Start it with: {runnable()} up")
 
 
 def _restore(
-    home: Home, settings: Settings, backup: Path, manifest: BackupManifest
+    home: Home, settings: Settings, found: Path, manifest: BackupManifest
 ) -> tuple[BackupCounts, RestoredKeys]:
     _refuse_running(home, settings)
     processes.stop(neo4j_role(home, settings))
@@ -221,10 +197,10 @@ def _restore(
     with showing() as progress:
         restorer = Restorer(home, settings, progress)
         with restorer.aside():
-            restorer.copy(backup, manifest)
+            restorer.copy(found, manifest)
             current = read_current_keys(home, settings, progress.on_wait)
             counts, keys = restorer.try_out(manifest, current, progress.on_wait)
-            swap(home, backup)
+            swap(home, found)
     return counts, keys
 
 
@@ -236,72 +212,16 @@ def _refuse_running(home: Home, settings: Settings) -> None:
         raise Conflict(f"kg runs in {home.path}: run `kg down` first")
 
 
-def _notes(settings: Settings, manifest: BackupManifest, counts: BackupCounts) -> list[str]:
-    notes = [f"not in the backup: {each}" for each in manifest.left_out]
-    if settings.blobs.folder or settings.blobs.s3.bucket:
-        notes.append("KG_BLOBS__* names another place for pictures than the home: see docs/backup.md")
-    if counts != manifest.counts:
-        notes.append("while the backup was made others wrote: it has what was stored at its moment")
-    return notes
-
-
-# What was backed up and restored, as a person reads it.
-
-MEGABYTE = 1_000_000
-
-
-def print_made(made: MadeBackup, *, as_json: bool) -> None:
-    """Say where it is, what is in it, and what it took."""
-    found = FoundBackup(made.path, made.manifest)
+def print_backups(folder: Path | None, *, as_json: bool) -> None:
+    """List the backups of a folder."""
+    place = folder_of(folder)
+    found = list_backups(place)
     if as_json:
-        console.print_json({**found.as_json(), "removed": [str(path) for path in made.removed]})
-        return
-    manifest = made.manifest
-    console.line(str(made.path))
-    console.say(
-        f"{megabytes(manifest.bytes)} in {manifest.seconds:.1f} s: {describe_counts(manifest.counts)}; "
-        f"Neo4j stood still for {manifest.paused_seconds:.2f} s"
-    )
-    for each in manifest.left_out:
-        console.note(f"not in the backup: {each}")
-    for path in made.removed:
-        console.say(f"removed, as the oldest: {path.name}")
-
-
-def print_backups(found: Sequence[FoundBackup], folder: Path, *, as_json: bool) -> None:
-    if as_json:
-        console.print_json({"folder": str(folder), "backups": [each.as_json() for each in found]})
-        return
-    if not found:
-        console.say(f"There are no backups in {folder}.")
-        return
-    console.print_table(["backup", "made", "size", "holds", "whole"], [_row(each) for each in found])
-
-
-def print_restored(restored: RestoredBackup, *, as_json: bool) -> None:
-    """Say what the home holds now, and what to do next."""
-    if as_json:
-        told = FoundBackup(restored.backup, restored.manifest).as_json()
-        counts = restored.counts.model_dump()
-        console.print_json({**told, "home": str(restored.home), "counts": counts, "notes": restored.notes})
-        return
-    console.line(f"{restored.home}: {describe_counts(restored.counts)}")
-    console.note(*restored.notes)
-    if restored.manifest.settings:
-        console.note(f"these variables were set when it was made: {', '.join(restored.manifest.settings)}")
-    console.say(f"Start it with: {runnable()} up")
-
-
-def describe_counts(counts: BackupCounts) -> str:
-    """Say what a database holds."""
-    told = [pluralize(counts.ontologies, "ontology", "ontologies"), pluralize(counts.documents, "document")]
-    told += [pluralize(counts.sources, "source"), pluralize(counts.concepts, "concept")]
-    return ", ".join([*told, pluralize(counts.pictures, "picture")])
-
-
-def megabytes(size: int) -> str:
-    """Write a number of bytes."""
-    return f"{size / MEGABYTE:,.1f} MB"
+        console.print_json({"folder": str(place), "backups": [each.as_json() for each in found]})
+    elif not found:
+        console.say(f"There are no backups in {place}.")
+    else:
+        console.print_table(["backup", "made", "size", "holds", "whole"], [_row(each) for each in found])
 
 
 def _row(found: FoundBackup) -> list[str | Text]:
@@ -312,3 +232,15 @@ def _row(found: FoundBackup) -> list[str | Text]:
     counts = manifest.counts
     holds = f"{pluralize(counts.documents, 'document')}, {pluralize(counts.sources, 'source')}"
     return [found.path.name, made, megabytes(manifest.bytes), holds, whole]
+
+
+def describe_counts(counts: BackupCounts) -> str:
+    told = [pluralize(counts.ontologies, "ontology", "ontologies")]
+    told += [
+        pluralize(getattr(counts, f"{each}s"), each) for each in ("document", "source", "concept", "picture")
+    ]
+    return ", ".join(told)
+
+
+def megabytes(size: int) -> str:
+    return f"{size / 1_000_000:,.1f} MB"

@@ -35,14 +35,13 @@ def test_what_changes_between_the_passes_is_copied_in_the_end(tmp_path: Path) ->
     for name in ("deep/same", "changed", "gone"):
         (source / name).write_bytes(b"before")
         age(source / name, 60)
-    mirror.approach(lambda _: None)
+    mirror.refresh(lambda _: None)
     (source / "changed").write_bytes(b"after")
     (source / "gone").unlink()
     (source / "new").write_bytes(b"new")
-    assert mirror.outstanding() == len(b"after") + len(b"new")
     copied = list[int]()
-    mirror.approach(copied.append)
-    mirror.settle(copied.append)
+    mirror.refresh(copied.append)
+    mirror.refresh(copied.append)
     assert contents(to / "tree") == contents(source)
     assert sum(copied) == 2 * (len(b"after") + len(b"new")), "young files are copied again, old ones are not"
 
@@ -51,10 +50,10 @@ def test_a_change_that_no_time_and_no_size_tells_is_copied_while_the_file_is_you
     source, to, mirror = mirror_of(tmp_path)
     (source / "log").write_bytes(b"first!")
     at = (source / "log").stat().st_mtime_ns
-    mirror.approach(lambda _: None)
+    mirror.refresh(lambda _: None)
     (source / "log").write_bytes(b"second")
     os.utime(source / "log", ns=(at, at))
-    mirror.settle(lambda _: None)
+    mirror.refresh(lambda _: None)
     assert (to / "tree" / "log").read_bytes() == b"second"
 
 
@@ -63,7 +62,7 @@ def test_copies_are_for_their_owner_alone(tmp_path: Path) -> None:
     (source / "a").mkdir()
     (source / "a" / "b").write_bytes(b"x")
     (source / "a" / "b").chmod(0o644)
-    mirror.settle(lambda _: None)
+    mirror.refresh(lambda _: None)
     assert (to / "tree/a/b").stat().st_mode & 0o777 == 0o600
     assert (to / "tree/a").stat().st_mode & 0o777 == 0o700
 
@@ -74,7 +73,7 @@ def test_what_is_not_wanted_stays_out_and_a_folder_that_is_not_there_is_empty(tm
         (tmp_path / "source" / name).write_bytes(b"x")
     trees = [(tmp_path / "source", "one"), (tmp_path / "nowhere", "two")]
     mirror = Mirror(trees, tmp_path / "to", lambda path: not path.name.startswith(".writing-"))
-    mirror.settle(lambda _: None)
+    mirror.refresh(lambda _: None)
     assert contents(tmp_path / "to") == {"one/kept": b"x"}
 
 
@@ -92,6 +91,6 @@ def test_whatever_happens_between_passes_the_copy_is_equal(
                 (source / name).unlink(missing_ok=True)
             else:
                 (source / name).write_bytes(content)
-        mirror.approach(lambda _: None)
-    mirror.settle(lambda _: None)
+        mirror.refresh(lambda _: None)
+    mirror.refresh(lambda _: None)
     assert contents(to) == {f"tree/{name}": content for name, content in contents(source).items()}
