@@ -11,7 +11,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from kg_api.errors import ConfigurationError
+from kg_api.errors import ConfigurationError, EmbeddingFailed
 
 KNOWN_INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 """Of models that read text."""
@@ -27,6 +27,7 @@ ORT_ERRORS: tuple[type[Exception], ...] = (
     _state.RuntimeException,
 )
 """They have no class of their own in common."""
+_HALF = "tensor(float16)"
 
 
 class Session(Protocol):
@@ -73,3 +74,45 @@ def load_session(path: Path, known: frozenset[str] = KNOWN_INPUTS) -> tuple[Sess
     if not inputs <= known:
         raise ConfigurationError(f"{path} wants {sorted(inputs)}, kg gives {sorted(known)}")
     return session, inputs
+
+
+class Graph:
+    """A model that embeds, and the one output that is used. Thread-safe.
+
+    One input a call and one ONNX thread: in a batch, the dynamic quantisation of an int8 model would make a
+    vector depend on its neighbours, and several threads would make it depend on how they share the work.
+    """
+
+    def __init__(self, path: Path, known: frozenset[str] = KNOWN_INPUTS, output: str | None = None) -> None:
+        """Load a model; `output`: the name of the one that is used, unset: the first.
+
+        Raises:
+            ConfigurationError: the file is no usable model, or has no such output.
+        """
+        self._session, self.inputs = load_session(path, known)
+        self.outputs = [str(node.name) for node in self._session.get_outputs()]
+        self._types = {str(node.name): str(node.type) for node in self._session.get_inputs()}
+        self.output = output or self.outputs[0]
+        if self.output not in self.outputs:
+            raise ConfigurationError(f"{path} gives {', '.join(self.outputs)}, not {output}")
+
+    def run(self, given: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
+        """Return the output for one input, without the dimension of batches.
+
+        Args:
+            given: may hold more than the model takes, and in full width where it takes halves.
+
+        Raises:
+            EmbeddingFailed: the model does not run.
+        """
+        feed = {
+            name: given[name].astype(np.float16) if self._types[name] == _HALF else given[name]
+            for name in self.inputs
+        }
+        try:
+            states = self._session.run([self.output], feed)[0]
+        except ORT_ERRORS as error:
+            raise EmbeddingFailed(f"the model does not run: {error}") from error
+        if not states.ndim or states.shape[0] != 1:
+            raise EmbeddingFailed(f"the model's output {self.output} has shape {states.shape} for one input")
+        return states[0].astype(np.float32, copy=False)

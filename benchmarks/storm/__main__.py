@@ -46,7 +46,7 @@ def main() -> None:
     logging.getLogger("neo4j").setLevel(logging.CRITICAL)  # it is to be killed
     os.environ["KG_EMBEDDING__PROVIDER"] = chosen.embedder
     if chosen.lease is not None:
-        settings.is_constant = lambda _: False  # workers are forked off a process that does the same
+        settings.is_constant = lambda _: False  # as in the processes of the stage
         os.environ["KG_WORKER__LEASE_SECONDS"] = str(chosen.lease)
         os.environ["KG_WORKER__HEARTBEAT_SECONDS"] = str(chosen.lease / 3)
     texts = texts_of(chosen.folder, chosen.files)

@@ -25,6 +25,8 @@ from kg_api.settings import load_settings
 from kg_cli.stack.roles import choose_ports, stack_roles
 
 START_SECONDS = 300.0
+KG = "from kg_api import settings; settings.is_constant = lambda _: False; from kg_cli.main import run; run()"
+"""`kg`, for which constants such as the lease of a job are settings."""
 RESTART_SECONDS = 0.5
 """After this long a worker that died is started again, as the supervisor does."""
 
@@ -66,7 +68,7 @@ class Attended:
         self.starts, self.died_at = self.starts + 1, 0.0
         with self.log.open("ab") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "kg_cli.main", self.command],
+                [sys.executable, "-c", KG, self.command],
                 env={**os.environ, **self.environment},
                 stdout=output,
                 stderr=output,

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from tokenizers import Encoding, Tokenizer
+from tokenizers import Encoding
 
 from kg_api.errors import ConfigurationError, RerankUnavailable
 from kg_api.onnx_sessions import ORT_ERRORS, load_session
 from kg_api.providers.rerank import TOKENIZER, WEIGHTS
+from kg_api.providers.wordpiece import load_tokenizer
 
 MAX_TOKENS = 512
 """Of question and passage together."""
@@ -36,8 +37,8 @@ class CrossEncoder:
         Raises:
             ConfigurationError: the files cannot be used, or hold another kind of model.
         """
-        self._whole = _tokenizer(folder / TOKENIZER)
-        self._windows = _tokenizer(folder / TOKENIZER)
+        self._whole = load_tokenizer(folder / TOKENIZER)
+        self._windows = load_tokenizer(folder / TOKENIZER)
         self._windows.enable_truncation(MAX_TOKENS, stride=OVERLAP, strategy="only_second")
         self._session, self._inputs = load_session(folder / WEIGHTS)
         try:
@@ -100,14 +101,3 @@ class CrossEncoder:
         if found.size != 1 or not np.isfinite(found).all():
             raise RerankUnavailable(f"the reranker gave {found.tolist()}, not one score")
         return float(found.reshape(-1)[0])
-
-
-def _tokenizer(path: Path) -> Tokenizer:
-    try:
-        tokenizer = Tokenizer.from_buffer(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"{path} is not a tokenizer: {error}") from error
-    tokenizer.no_truncation()
-    tokenizer.no_padding()  # the packaged one pads each pair to 512, which costs four times the time
-    tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
-    return tokenizer

@@ -38,6 +38,7 @@ from kg_api.providers.retrying import Limiter, RetryPolicy
 from kg_api.providers.tokens import QUERY_PIECES
 from kg_api.schemas.spaces import ImageModelChoice, ModelChoice, SpaceIdentity
 from kg_api.schemas.vocabulary import ImageDialect
+from kg_api.schemas.vocabulary import Provider as ProviderName
 from kg_api.sections import ProviderSettings
 from kg_api.settings import Settings
 
@@ -177,7 +178,7 @@ def open_openai(settings: Settings, choice: ModelChoice, policy: RetryPolicy | N
 
 
 def _text_embedder(
-    name: Any,
+    name: ProviderName,
     endpoint: Endpoint[str],
     model: RemoteModel,
     *,

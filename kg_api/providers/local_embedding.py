@@ -5,44 +5,51 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
 from kg_api.machine import cores
-from kg_api.onnx_sessions import ORT_ERRORS, load_session
+from kg_api.onnx_sessions import Graph
 from kg_api.providers.embedding_port import ModelSpec, TextPart, Vectors, require_text, spend, too_long, unit
 from kg_api.providers.model_files import TOKENIZER, WEIGHTS, by_text, join_vectors, mean_of
 from kg_api.providers.tokens import Span, TokenMeasure, cut, measure, query_pieces, total
 from kg_api.providers.wordpiece import WordPiece
 from kg_api.schemas.spaces import SpaceIdentity
 
+Pooling = Literal["none", "cls", "mean"]
+"""`none`: the output is one vector; else it has one per part or token, and the first or the mean is taken."""
 
-class OnnxModel:
-    """A transformer and its tokenizer, ready to use from any number of threads at once.
 
-    One text a call and one ONNX thread: in a batch, the dynamic quantisation of an int8 model would make a
-    vector depend on the texts beside it, and several threads would make it depend on how they share the work.
-    """
+class OnnxText:
+    """A model that reads text, and its tokenizer. Thread-safe."""
 
-    def __init__(self, folder: Path, spec: ModelSpec) -> None:
-        """Load the model and try it once.
+    def __init__(
+        self,
+        weights: Path,
+        tokenizer: Path,
+        *,
+        dimensions: int,
+        max_tokens: int,
+        pooling: Pooling,
+        output: str | None = None,
+        pad_to: int | None = None,
+        pad_id: int = 0,
+    ) -> None:
+        """Load both. `pad_to`: tokens that every text has, filled with `pad_id`.
 
         Raises:
-            ConfigurationError: the files cannot be used, or are not what `spec` says.
+            ConfigurationError: a file cannot be used.
         """
-        self._spec = spec
-        self.tokenizer = WordPiece(folder / TOKENIZER)
-        self._session, self._inputs = load_session(folder / WEIGHTS)
-        try:
-            self.vector(max(spec.query_prefix, spec.passage_prefix, key=len) + "warm up")
-        except (EmbeddingFailed, InvalidInput) as error:
-            raise ConfigurationError(f"{folder} does not hold {spec.name} as described: {error}") from error
-
-    def vector(self, text: str) -> Vectors:
-        """Like `embed`, without the number of tokens."""
-        return self.embed(text)[0]
+        self.tokenizer = WordPiece(tokenizer)
+        self._graph = Graph(weights, output=output)
+        self._dimensions = dimensions
+        self._max_tokens = max_tokens
+        self._pooling: Pooling = pooling
+        self._pad_to = pad_to
+        self._pad_id = pad_id
 
     def embed(self, text: str) -> tuple[Vectors, int]:
         """Embed one text, its prefix included.
@@ -57,8 +64,8 @@ class OnnxModel:
         """
         ids, _ = self._encode(text)
         states = self._states(ids)
-        pooled = states[0] if self._spec.pooling == "cls" else states.mean(axis=0, dtype=np.float64)
-        return unit(pooled, self._spec.dimensions), ids.size
+        own = states[: len(ids)] if self._pooling == "mean" else states  # padding has no meaning
+        return unit(pooled(own, self._pooling), self._dimensions), len(ids)
 
     def embed_spans(self, text: str, spans: Sequence[Span]) -> tuple[list[Vectors | None], int]:
         """Read a text once, its prefix included, and give the mean of the tokens of each span.
@@ -73,7 +80,7 @@ class OnnxModel:
         ids, places = self._encode(text)
         states = self._states(ids)
         means = (mean_of(states, places, span) for span in spans)
-        return [None if mean is None else unit(mean, self._spec.dimensions) for mean in means], ids.size
+        return [None if mean is None else unit(mean, self._dimensions) for mean in means], len(ids)
 
     def measure(self, before: str) -> TokenMeasure:
         """How long texts are, in tokens, when they stand behind `before`.
@@ -81,32 +88,42 @@ class OnnxModel:
         Raises:
             InvalidInput: `before` leaves no room.
         """
-        return measure(self.tokenizer, self._spec.max_tokens, before)
+        return measure(self.tokenizer, self._max_tokens, before)
 
-    def _encode(self, text: str) -> tuple[NDArray[np.int64], list[Span]]:
-        """Token ids, shape (1, tokens), special ones included, and their places."""
-        most = self._spec.max_tokens
-        if len(text) > self.tokenizer.max_characters(most):
-            raise too_long(most)
+    def _encode(self, text: str) -> tuple[list[int], list[Span]]:
+        """Token ids, special ones included, and their places."""
+        if len(text) > self.tokenizer.max_characters(self._max_tokens):
+            raise too_long(self._max_tokens)
         ids, places = self.tokenizer.encoded(text)
-        if len(ids) > most:
-            raise too_long(most)
-        return np.array([ids], dtype=np.int64), places
+        if len(ids) > self._max_tokens:
+            raise too_long(self._max_tokens)
+        return ids, places
 
-    def _states(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The last layer, shape (tokens, width)."""
-        given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        try:
-            states = self._session.run(None, {name: given[name] for name in self._inputs})[0]
-        except ORT_ERRORS as error:
-            raise EmbeddingFailed(f"the model does not run: {error}") from error
-        expected = (*ids.shape, self._spec.dimensions)
-        if states.shape != expected:
-            raise EmbeddingFailed(f"the model's first output has shape {states.shape}, expected {expected}")
-        return states[0]
+    def _states(self, ids: list[int]) -> NDArray[np.float32]:
+        return self._graph.run(text_inputs(ids, self._pad_to, self._pad_id))
 
 
-# The local model: offline, without a key.
+def text_inputs(ids: list[int], pad_to: int | None, pad_id: int) -> dict[str, NDArray[Any]]:
+    """Return what a model may take of a text, each of shape (1, tokens)."""
+    room = max(0, (pad_to or 0) - len(ids))
+    padded = np.array([ids + [pad_id] * room], dtype=np.int64)
+    mask = np.array([[1] * len(ids) + [0] * room], dtype=np.int64)
+    return {"input_ids": padded, "attention_mask": mask, "token_type_ids": np.zeros_like(padded)}
+
+
+def pooled(states: NDArray[np.float32], pooling: Pooling) -> NDArray[np.floating[Any]]:
+    """Return one vector of a model's output for one input.
+
+    Raises:
+        EmbeddingFailed: the output has not one vector per part or token.
+    """
+    if pooling == "none":
+        return states
+    if states.ndim != 2 or not len(states):  # noqa: PLR2004 - parts or tokens, and their width
+        raise EmbeddingFailed(
+            f"the model's output has shape {states.shape}, and no {pooling} can be taken of it"
+        )
+    return states[0] if pooling == "cls" else states.mean(axis=0, dtype=np.float64)
 
 
 class LocalEmbedder:
@@ -122,7 +139,17 @@ class LocalEmbedder:
         Raises:
             ConfigurationError: the folder does not hold the model that `spec` describes.
         """
-        self._model = OnnxModel(folder, spec)
+        self._model = OnnxText(
+            folder / WEIGHTS,
+            folder / TOKENIZER,
+            dimensions=spec.dimensions,
+            max_tokens=spec.max_tokens,
+            pooling=spec.pooling,
+        )
+        try:
+            self._model.embed(max(spec.query_prefix, spec.passage_prefix, key=len) + "warm up")
+        except (EmbeddingFailed, InvalidInput) as error:
+            raise ConfigurationError(f"{folder} does not hold {spec.name} as described: {error}") from error
         self._identity = SpaceIdentity(
             provider="local",
             model=spec.name,

@@ -1,4 +1,4 @@
-"""From pixels to numbers, as a model's own preprocessor_config.json says."""
+"""Image models in folders of the user's: CLIP, SigLIP, nomic vision and their like, as ONNX."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, ClassVar, Literal, cast
+from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,20 +19,20 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 
 from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput, KgError
 from kg_api.machine import cores
-from kg_api.onnx_sessions import KNOWN_INPUTS, ORT_ERRORS, PICTURE_INPUTS, Session, load_session
+from kg_api.onnx_sessions import KNOWN_INPUTS, PICTURE_INPUTS, Graph
 from kg_api.providers.embedding_port import (
     Pixels,
     Rendering,
     Resample,
     Vectors,
+    mean_of_pieces,
     probe_picture,
     require_text,
-    too_long,
     unit,
 )
+from kg_api.providers.local_embedding import OnnxText, Pooling, pooled, text_inputs
 from kg_api.providers.pixels import CHANNELS, require_rendered
-from kg_api.providers.tokens import TokenMeasure, cut, measure, query_pieces
-from kg_api.providers.wordpiece import WordPiece
+from kg_api.providers.tokens import cut, query_pieces
 from kg_api.schemas.spaces import ImageModelChoice, SpaceIdentity
 from kg_api.settings import Settings
 
@@ -169,9 +169,6 @@ DESCRIBE = "python -m kg_api.providers.local_images FOLDER"
 _WEIGHTS = (".onnx", ".onnx_data", ".data", ".bin")
 """Endings of files that a model may read."""
 
-Pooling = Literal["none", "cls", "mean"]
-"""`none`: the output is one vector; else it has one a part or token, and the first or the mean is taken."""
-
 
 def _within(name: str) -> str:
     path = PurePosixPath(name)
@@ -299,129 +296,6 @@ def _in_short(error: Exception) -> str:
     return "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5])
 
 
-# The two halves of a picture model: one reads pictures, the other words, into the same space.
-
-_HALF = "tensor(float16)"
-
-
-class _Graph:
-    """A model and the one output that is used of it. Thread-safe."""
-
-    def __init__(self, path: Path, known: frozenset[str], output: str) -> None:
-        self._session, self.inputs = load_session(path, known)
-        self._output = output
-        outputs = output_names(self._session)
-        if output not in outputs:
-            raise ConfigurationError(f"{path} gives {', '.join(outputs)}, not {output}")
-
-    def run(self, given: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
-        """The output for one picture or text, without the dimension of batches."""
-        feed = typed_feed(self._session, given)
-        try:
-            states = self._session.run([self._output], feed)[0]
-        except ORT_ERRORS as error:
-            raise EmbeddingFailed(f"the model does not run: {error}") from error
-        if not states.ndim or states.shape[0] != 1:
-            raise EmbeddingFailed(f"the model's output {self._output} has shape {states.shape} for one input")
-        return states[0].astype(np.float32)
-
-
-class PictureTower:
-    """Pictures to vectors, one a call: of an int8 model a vector would depend on the others of its batch."""
-
-    def __init__(
-        self, folder: Path, profile: PictureTowerProfile, preprocessing: Preprocessing, dimensions: int
-    ) -> None:
-        self._graph = _Graph(folder / profile.file, PICTURE_INPUTS, profile.output)
-        self._pooling: Pooling = profile.pooling
-        self._preprocessing = preprocessing
-        self._dimensions = dimensions
-
-    def vector(self, pixels: Pixels) -> Vectors:
-        """Embed one picture.
-
-        Raises:
-            EmbeddingFailed: the model gave no usable vector.
-        """
-        states = self._graph.run({"pixel_values": self._preprocessing.values(pixels)})
-        return unit(pooled(states, self._pooling), self._dimensions)
-
-
-class TextTower:
-    """Words to vectors, one text a call."""
-
-    def __init__(self, folder: Path, profile: TextTowerProfile, dimensions: int) -> None:
-        self._graph = _Graph(folder / profile.file, KNOWN_INPUTS, profile.output)
-        self._tokenizer = WordPiece(folder / profile.tokenizer)
-        self._profile = profile
-        self._dimensions = dimensions
-
-    def vector(self, text: str) -> Vectors:
-        """Embed one text, its prefix included.
-
-        Raises:
-            InvalidInput: it is longer than the model takes.
-            EmbeddingFailed: the model gave no usable vector.
-        """
-        ids = self._ids(text)
-        padded, mask = padded_ids(ids, self._profile.pad_to, self._profile.pad_id)
-        given = {"input_ids": padded, "attention_mask": mask, "token_type_ids": np.zeros_like(padded)}
-        states = self._graph.run({name: given[name] for name in self._graph.inputs})
-        own = states[: len(ids)] if self._profile.pooling == "mean" else states
-        return unit(pooled(own, self._profile.pooling), self._dimensions)
-
-    def measure(self, before: str) -> TokenMeasure:
-        """How long texts are, in tokens, when they stand behind `before`.
-
-        Raises:
-            InvalidInput: `before` leaves no room.
-        """
-        return measure(self._tokenizer, self._profile.max_tokens, before)
-
-    def _ids(self, text: str) -> list[int]:
-        most = self._profile.max_tokens
-        if len(text) > self._tokenizer.max_characters(most):
-            raise too_long(most)
-        ids, _ = self._tokenizer.encoded(text)
-        if len(ids) > most:
-            raise too_long(most)
-        return ids
-
-
-def output_names(session: Session) -> list[str]:
-    """What a model gives, in its order."""
-    return [str(node.name) for node in session.get_outputs()]
-
-
-def typed_feed(session: Session, given: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Numbers of the width that a model wants: some take halves."""
-    types = {str(node.name): str(node.type) for node in session.get_inputs()}
-    return {
-        name: values.astype(np.float16) if types.get(name) == _HALF else values
-        for name, values in given.items()
-    }
-
-
-def padded_ids(
-    ids: list[int], length: int | None, pad_id: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Token ids and which of them are a text's own, both of shape (1, tokens)."""
-    room = max(0, (length or 0) - len(ids))
-    padded = np.array([ids + [pad_id] * room], dtype=np.int64)
-    return padded, np.array([[1] * len(ids) + [0] * room], dtype=np.int64)
-
-
-def pooled(states: NDArray[np.float32], pooling: Pooling) -> NDArray[np.floating[Any]]:
-    """One vector of a model's output for one input."""
-    if pooling == "none":
-        return states
-    if states.ndim != 2 or not len(states):  # noqa: PLR2004 - parts or tokens, and their width
-        raise EmbeddingFailed(
-            f"the model's output has shape {states.shape}, and no {pooling} can be taken of it"
-        )
-    return states[0] if pooling == "cls" else states.mean(axis=0, dtype=np.float64)
-
-
 # Writes kg-model.json: python -m kg_api.providers.local_images FOLDER [--query-prefix "search_query: "].
 #
 # What the files say themselves is read from them; what they do not say is an option.
@@ -461,9 +335,7 @@ def _text(folder: Path, given: argparse.Namespace) -> TextTowerProfile | None:
     kind = str(_read(folder / "config.json").get("model_type"))
     pad_to = given.pad_to or _PADDED.get(kind)
     pad_id = _pad_id(folder) if given.pad_id is None else given.pad_id
-    ids, mask = padded_ids([1] * 4, pad_to, pad_id)
-    feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-    output, shape = _tried(folder / file, KNOWN_INPUTS, feed)
+    output, shape = _tried(folder / file, KNOWN_INPUTS, text_inputs([1] * 4, pad_to, pad_id))
     pooling = given.text_pooling or _pooling(shape, "mean")
     most = given.max_tokens or pad_to or _max_tokens(folder)
     return TextTowerProfile(file, output, most, pooling, pad_to, pad_id, given.query_prefix)
@@ -478,11 +350,9 @@ def _find(folder: Path, given: str | None, names: Sequence[str]) -> str | None:
 
 def _tried(path: Path, known: frozenset[str], feed: dict[str, NDArray[Any]]) -> tuple[str, tuple[int, ...]]:
     """The best output of a model, and its shape for one input."""
-    session, inputs = load_session(path, known)
-    names = output_names(session)
-    output = next((name for name in _OUTPUTS if name in names), names[0])
-    found = session.run([output], typed_feed(session, {name: feed[name] for name in inputs}))[0]
-    return output, found.shape[1:]
+    graph = Graph(path, known)
+    graph.output = next((name for name in _OUTPUTS if name in graph.outputs), graph.output)
+    return graph.output, graph.run(feed).shape
 
 
 def _pooling(shape: tuple[int, ...], usual: Pooling) -> Pooling:
@@ -543,7 +413,7 @@ def main() -> None:
         sys.exit(str(error))
 
 
-# A picture model in a folder of one's own: CLIP, SigLIP, nomic vision and their like, as ONNX.
+# The embedder.
 
 _NAME = re.compile(r"[\w-][\w.-]{0,199}")
 _BATCH = 16
@@ -569,14 +439,16 @@ class OnnxImageEmbedder:
         profile = read_profile(folder)
         preprocessing = read_preprocessing(folder / profile.preprocessor)
         self._rendering = preprocessing.rendering
-        self._picture = PictureTower(folder, profile.picture, preprocessing, profile.dimensions)
-        self._text = TextTower(folder, profile.text, profile.dimensions) if profile.text else None
+        self._preprocessing = preprocessing
+        self._pooling: Pooling = profile.picture.pooling
+        self._graph = Graph(folder / profile.picture.file, PICTURE_INPUTS, profile.picture.output)
+        self._text = _open_text(folder, profile.text, profile.dimensions) if profile.text else None
         self._identity = _identity(folder.name, profile)
         self._pool = ThreadPoolExecutor(threads or cores(), thread_name_prefix="embed-image")
         try:
-            self._picture.vector(probe_picture(self._rendering))
+            self._embed(probe_picture(self._rendering))
             if self._text is not None:
-                self._text.vector(f"{self._identity.query_prefix}warm up")
+                self._text.embed(f"{self._identity.query_prefix}warm up")
         except (EmbeddingFailed, InvalidInput) as error:
             self.close()
             raise ConfigurationError(
@@ -605,7 +477,7 @@ class OnnxImageEmbedder:
     def embed_images(self, images: Sequence[Pixels]) -> Vectors:
         require_rendered(images, self._rendering)
         vectors = np.empty((len(images), self._identity.dimensions), dtype=np.float32)
-        for i, vector in enumerate(self._pool.map(self._picture.vector, images)):
+        for i, vector in enumerate(self._pool.map(self._embed, images)):
             vectors[i] = vector
         return vectors
 
@@ -619,11 +491,28 @@ class OnnxImageEmbedder:
             )
         tower, prefix = self._text, self._identity.query_prefix
         pieces = query_pieces(text, cut(text, tower.measure(prefix)))
-        rows = np.stack([tower.vector(prefix + piece) for piece in pieces])
-        return rows[0] if len(rows) == 1 else unit(rows.mean(axis=0, dtype=np.float64), rows.shape[1])
+        rows = np.stack([tower.embed(prefix + piece)[0] for piece in pieces])
+        return mean_of_pieces(rows)
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _embed(self, pixels: Pixels) -> Vectors:
+        states = self._graph.run({"pixel_values": self._preprocessing.values(pixels)})
+        return unit(pooled(states, self._pooling), self._identity.dimensions)
+
+
+def _open_text(folder: Path, profile: TextTowerProfile, dimensions: int) -> OnnxText:
+    return OnnxText(
+        folder / profile.file,
+        folder / profile.tokenizer,
+        dimensions=dimensions,
+        max_tokens=profile.max_tokens,
+        pooling=profile.pooling,
+        output=profile.output,
+        pad_to=profile.pad_to,
+        pad_id=profile.pad_id,
+    )
 
 
 def open_onnx(settings: Settings, choice: ImageModelChoice) -> OnnxImageEmbedder:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Protocol, cast
+from typing import cast
 
 from kg_api.errors import ConfigurationError, RerankUnavailable
 from kg_api.providers.http import MIB, JsonClient, Provider, Reply, Service, Variables, fields_of, items_of
 from kg_api.providers.rerank import as_relevance
 from kg_api.providers.retrying import RetryPolicy
+from kg_api.sections import RerankSettings
 from kg_api.settings import Settings
 
 RERANKING = Service(
@@ -36,39 +37,17 @@ RERANKER_OVERLAP = 0.125
 """Share of a window that the next one repeats, so that no sentence is torn in both."""
 
 
-class RerankEndpoint(Protocol):
-    """One provider's protocol: one call is one HTTP request."""
-
-    def ask(self, query: str, texts: Sequence[str], seconds: float, max_bytes: int) -> list[float]:
-        """Score texts, in their order, on the provider's own scale.
-
-        Raises:
-            RetryableError: it may work later.
-            RerankUnavailable: it will not.
-        """
-        ...
-
-    def close(self) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class RerankLimits:
-    """What one request may hold."""
-
-    texts: int
-    characters: int
-    """Of one text."""
-
-
-class RemoteReranker:
+class RemoteReranker(ABC):
     """A model behind HTTP."""
 
     def __init__(
-        self, endpoint: RerankEndpoint, name: str, limits: RerankLimits, policy: RetryPolicy = POLICY
+        self, provider: Provider, path: str, name: str, settings: RerankSettings, policy: RetryPolicy
     ) -> None:
-        self._endpoint = endpoint
+        """Set up; no request is sent yet."""
+        self._provider = provider
+        self._client = JsonClient(provider, path)
         self._name = name
-        self._limits = limits
+        self._settings = settings
         self._policy = policy
         self._pool = ThreadPoolExecutor(REQUESTS, thread_name_prefix="rerank")
 
@@ -79,9 +58,9 @@ class RemoteReranker:
     def score(self, query: str, texts: Sequence[str], *, seconds: float) -> list[float]:
         """See `Reranker`. All or nothing: requests go out side by side, and each has to come back."""
         until = self._policy.clock() + seconds
-        cut = [windows(text, self._limits.characters) for text in texts]
+        cut = [windows(text, self._settings.max_characters) for text in texts]
         pieces = [piece for windowed in cut for piece in windowed]
-        each = self._limits.texts
+        each = self._settings.batch_size
         batches = [pieces[at : at + each] for at in range(0, len(pieces), each)]
         asked = [self._pool.submit(copy_context().run, self._ask, query, batch, until) for batch in batches]
         found = [score for future in asked for score in self._await_result(future, until, asked)]
@@ -89,16 +68,37 @@ class RemoteReranker:
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
-        self._endpoint.close()
+        self._client.close()
 
     def _ask(self, query: str, texts: Sequence[str], until: float) -> list[float]:
         # Some servers send the passages back, each character as an escape
         max_bytes = sum(6 * len(text) + 1024 for text in texts) + MIB
 
         def once(left: float | None) -> list[float]:
-            return self._endpoint.ask(query, texts, left or 0.001, max_bytes)
+            return self._request(query, texts, left or 0.001, max_bytes)
 
         return self._policy.call(once, RERANKING.give_up, until, kind=RERANKING.kind)
+
+    @abstractmethod
+    def _request(self, query: str, texts: Sequence[str], seconds: float, max_bytes: int) -> list[float]:
+        """Score texts by one HTTP request, in their order, on the provider's own scale.
+
+        Raises:
+            RetryableError: it may work later.
+            RerankUnavailable: it will not.
+        """
+
+    def _scores(self, found: list[object] | None, texts: int) -> list[float]:
+        """Return the scores of a reply in the order of the texts.
+
+        Raises:
+            RerankUnavailable: there are none, or not one for each text.
+        """
+        entries = [fields_of(each) for each in found or []]
+        if found is None or not all(entries):
+            raise self._provider.no_service()
+        pairs = [(each.get("index"), each.get("relevance_score", each.get("score"))) for each in entries]
+        return in_order(pairs, texts)
 
     def _await_result(
         self, future: Future[list[float]], until: float, all_asked: Sequence[Future[list[float]]]
@@ -173,21 +173,13 @@ def open_cohere(settings: Settings, policy: RetryPolicy = POLICY) -> RemoteReran
         )
     model = settings.rerank.model or COHERE_MODEL
     provider = Provider(RERANKING, COHERE_VARIABLES, model, own.base_url, own.api_key)
-    return RemoteReranker(CohereEndpoint(provider), f"cohere:{model}", _limits_of(settings), policy)
+    return CohereReranker(provider, "/v2/rerank", f"cohere:{model}", settings.rerank, policy)
 
 
-def _limits_of(settings: Settings) -> RerankLimits:
-    return RerankLimits(settings.rerank.batch_size, settings.rerank.max_characters)
-
-
-class CohereEndpoint:
+class CohereReranker(RemoteReranker):
     """POST /v2/rerank."""
 
-    def __init__(self, provider: Provider) -> None:
-        self._provider = provider
-        self._client = JsonClient(provider, "/v2/rerank")
-
-    def ask(self, query: str, texts: Sequence[str], seconds: float, max_bytes: int) -> list[float]:
+    def _request(self, query: str, texts: Sequence[str], seconds: float, max_bytes: int) -> list[float]:
         body: dict[str, object] = {
             "model": self._provider.model,
             "query": query,
@@ -196,23 +188,7 @@ class CohereEndpoint:
             "max_tokens_per_doc": COHERE_MAX_TOKENS,
         }
         reply = self._client.read(self._client.post(body, seconds, max_bytes))
-        return read_scores(items_of(reply, "results"), self._provider, len(texts))
-
-    def close(self) -> None:
-        self._client.close()
-
-
-def read_scores(found: list[object] | None, provider: Provider, texts: int) -> list[float]:
-    """Return the scores of a reply in the order of the texts.
-
-    Raises:
-        RerankUnavailable: there are none, or not one for each text.
-    """
-    entries = [fields_of(each) for each in found or []]
-    if found is None or not all(entries):
-        raise provider.no_service()
-    pairs = [(each.get("index"), each.get("relevance_score", each.get("score"))) for each in entries]
-    return in_order(pairs, texts)
+        return self._scores(items_of(reply, "results"), len(texts))
 
 
 # Any server with a /rerank: as Cohere and Jina speak it (vLLM, Infinity, LiteLLM), or as TEI does.
@@ -233,21 +209,18 @@ def open_endpoint(settings: Settings, policy: RetryPolicy = POLICY) -> RemoteRer
         raise ConfigurationError("KG_RERANK__BASE_URL is not set; set it to the server's address")
     provider = Provider(RERANKING, ENDPOINT_VARIABLES, own.model or "", own.base_url, own.api_key)
     name = f"endpoint:{own.model or 'default'}"
-    return RemoteReranker(HttpEndpoint(provider), name, _limits_of(settings), policy)
+    return EndpointReranker(provider, "/rerank", name, own, policy)
 
 
-class HttpEndpoint:
+class EndpointReranker(RemoteReranker):
     """POST {base}/rerank: {query, documents} -> results, or TEI's {query, texts} -> a plain list.
 
     The first reply shows which of them the server speaks.
     """
 
-    def __init__(self, provider: Provider) -> None:
-        self._provider = provider
-        self._client = JsonClient(provider, "/rerank")
-        self._speaks_tei: bool | None = None
+    _speaks_tei: bool | None = None
 
-    def ask(self, query: str, texts: Sequence[str], seconds: float, max_bytes: int) -> list[float]:
+    def _request(self, query: str, texts: Sequence[str], seconds: float, max_bytes: int) -> list[float]:
         speaks_tei = self._speaks_tei is True
         reply = self._post(query, texts, seconds, max_bytes, tei=speaks_tei)
         if self._speaks_tei is None and reply.status in _OTHER_FORM:
@@ -257,12 +230,9 @@ class HttpEndpoint:
         body = self._client.read(reply)
         found = fields_of(body).get("results", body)
         listed = cast("list[object]", found) if isinstance(found, list) else None
-        scores = read_scores(listed, self._provider, len(texts))
+        scores = self._scores(listed, len(texts))
         self._speaks_tei = speaks_tei
         return scores
-
-    def close(self) -> None:
-        self._client.close()
 
     def _post(self, query: str, texts: Sequence[str], seconds: float, max_bytes: int, *, tei: bool) -> Reply:
         body: dict[str, object] = {"query": query, "texts": list(texts)}

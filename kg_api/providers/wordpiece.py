@@ -13,6 +13,22 @@ CHARS_PER_TOKEN = 100
 """No ordinary text has more. Without a bound, 10 MB in one call take 1.8 GB to tokenise."""
 
 
+def load_tokenizer(path: Path) -> TokenizersTokenizer:
+    """Load a tokenizer.json without its truncation and padding.
+
+    Raises:
+        ConfigurationError: it is none.
+    """
+    try:
+        tokenizer = TokenizersTokenizer.from_buffer(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"{path} is not a tokenizer: {error}") from error
+    tokenizer.no_truncation()  # a text is never cut silently
+    tokenizer.no_padding()  # padding each pair to 512 costs the packaged cross-encoder four times the time
+    tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
+    return tokenizer
+
+
 class WordPiece:
     """Ready to use from any number of threads at once."""
 
@@ -24,13 +40,7 @@ class WordPiece:
         Raises:
             ConfigurationError: it is none.
         """
-        try:
-            self._tokenizer = TokenizersTokenizer.from_buffer(path.read_bytes())
-        except (OSError, ValueError) as error:
-            raise ConfigurationError(f"{path} is not a tokenizer: {error}") from error
-        self._tokenizer.no_truncation()  # a text is never cut silently
-        self._tokenizer.no_padding()
-        self._tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
+        self._tokenizer = load_tokenizer(path)
         self.special = self._tokenizer.num_special_tokens_to_add(is_pair=False)
 
     def max_characters(self, max_tokens: int) -> int:
