@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import fsum
 from types import MappingProxyType
 from typing import Final
 
 from kg_api.graph.client import Graph
-from kg_api.graph.relation_search import SpeakingStatement, read_stances, read_statements
+from kg_api.graph.relation_search import read_stances, read_statements
 from kg_api.schemas.concepts import Concept, Grounding, RelationshipEvidence
 from kg_api.schemas.vocabulary import Stance
 
@@ -72,21 +72,11 @@ def ground(graph: Graph, concept: Concept, shown: int) -> Grounding | None:
     away = {key for key, stance in stances.items() if stance in AWAY}
     towards = stances.keys() - away
     stated = read_statements(graph, concept.concept_id, towards=towards, away=away)
-    return weigh(stated, stances, shown) if stated else None
-
-
-def weigh(stated: Sequence[SpeakingStatement], stances: Mapping[str, Stance], shown: int) -> Grounding:
-    """An opinion of what sources state. Pure.
-
-    Args:
-        stated: the statements, the surest first.
-        stances: by folded type what it says.
-        shown: most statements that are given of each side.
-    """
+    if not stated:
+        return None
     sides: dict[Stance, list[RelationshipEvidence]] = {"supports": [], "contradicts": []}
-    for each in stated:
-        stance = stances[each.type_key]
-        sides[SIDES[stance]].append(each.evidence)
+    for type_key, said in stated:
+        sides[SIDES[stances[type_key]]].append(said)
     supporting, contradicting = sides["supports"], sides["contradicts"]
     opinion = Opinion(_weight(supporting), _weight(contradicting))
     return Grounding(

@@ -199,8 +199,8 @@ class RelationshipSearcher:
         known = self._plans.known(asked.ontologies or (), new_too=asked.ontologies is None)
         query = question(asked.query_text, asked.ontologies, known, self._spaces)
         missing = self._indexes.populating(*(each.space.relation_index_name for each in query.meanings))
-        types = resolve_types(self._graph, query.ontologies, asked.types)
-        looking = _Looking(asked, query, missing, types.keys, document_ids)
+        types, unknown = resolve_types(self._graph, query.ontologies, asked.types)
+        looking = _Looking(asked, query, missing, types, document_ids)
         hits = self._hits(looking)[: asked.limit]
         words = "concepts were searched by words only", "its relationships were not searched"
         degraded = [
@@ -210,7 +210,7 @@ class RelationshipSearcher:
             effect = f"the vector index {name} is {state}: relationships in it were not searched"
             degraded.append(Degradation(part="vector_index", effect=effect))
         degraded += under_way(self._embedding.read(), query.ontologies, EMBEDDING)
-        told = [types.unknown, None if looking.whole else PARTLY]
+        told = [unknown, None if looking.whole else PARTLY]
         degraded += [Degradation(part="concepts", effect=each) for each in told if each]
         if not hits and query.ontologies and not has_relations(self._graph, query.ontologies):
             degraded.append(Degradation(part="concepts", effect=NONE))
@@ -262,11 +262,11 @@ class RelationshipSearcher:
         if looking.document_ids is None:
             return self._by_index(looking, meaning, depth)
         ids = sorted(looking.document_ids)
-        own = near_relations_in(self._graph, meaning, looking.types, ids, depth)
-        if own.whole:
-            return own.cosines
+        own, whole = near_relations_in(self._graph, meaning, looking.types, ids, depth)
+        if whole:
+            return own
         looking.whole = False
-        return {**own.cosines, **self._by_index(looking, meaning, depth)}
+        return {**own, **self._by_index(looking, meaning, depth)}
 
     def _by_index(self, looking: _Looking, meaning: Meaning, depth: int) -> Mapping[str, float]:
         name = meaning.space.relation_index_name

@@ -429,12 +429,11 @@ class ConstructiveService:
 
     def _follow_hops(self, step: ExpandStep, progress: _Progress) -> None:
         built, added = progress.built, 0
-        types = resolve_types(self._graph, sorted(progress.ontologies), step.types)
-        if types.unknown:
-            progress.note_degraded([Degradation(part="concepts", effect=types.unknown)])
+        types, unknown = resolve_types(self._graph, sorted(progress.ontologies), step.types)
+        if unknown:
+            progress.note_degraded([Degradation(part="concepts", effect=unknown)])
         ids = progress.filters.document_ids
-        keys = None if types.keys is None else list(types.keys)
-        how = Following(step.direction, step.fan_out, keys, None if ids is None else list(ids))
+        how = Following(step.direction, step.fan_out, types, None if ids is None else list(ids))
         frontier = built.ranked()
         for hop in range(step.hops):
             if not frontier:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from neo4j.vector import Vector
@@ -17,16 +17,6 @@ from kg_api.schemas.vocabulary import Stance
 from kg_api.suggestions import MAX_NAMED, suggestion
 
 
-@dataclass(frozen=True, slots=True)
-class SpeakingStatement:
-    """What one source states of a concept and another."""
-
-    type_key: str
-    outgoing: bool
-    """Whether the concept is its subject."""
-    evidence: RelationshipEvidence
-
-
 def read_stances(graph: Graph, ontology: str) -> dict[str, Stance]:
     """By folded name, the types of an ontology that say something for or against."""
     rows = graph.search("relations/stances", ontology=ontology, known=list(STANCES))
@@ -36,8 +26,8 @@ def read_stances(graph: Graph, ontology: str) -> dict[str, Stance]:
 
 def read_statements(
     graph: Graph, concept_id: str, *, towards: Collection[str], away: Collection[str]
-) -> list[SpeakingStatement]:
-    """What is stated of a concept, the surest first.
+) -> list[tuple[str, RelationshipEvidence]]:
+    """Return the keys of types and the statements of a concept, the surest first.
 
     Args:
         graph: where it is.
@@ -47,7 +37,7 @@ def read_statements(
     """
     asked = {"towards": sorted(towards), "away": sorted(away), "scanned": SCANNED}
     rows = graph.search("relations/speaking_of", concept_id=concept_id, **asked)
-    return [SpeakingStatement(row["type_key"], row["outgoing"], evidence_of_row(row)) for row in rows]
+    return [(row["type_key"], evidence_of_row(row)) for row in rows]
 
 
 def evidence_of_row(row: Row) -> RelationshipEvidence:
@@ -90,23 +80,6 @@ class StatedRelationship:
         return self.subject.concept_id, self.type_key, self.object.concept_id
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedTypes:
-    keys: Sequence[str] | None
-    """None: all."""
-    unknown: str | None = None
-    """The sentence that there is no relationship of some of them, with the nearest names."""
-
-
-@dataclass(frozen=True, slots=True)
-class NearRelations:
-    """Ids and cosines."""
-
-    cosines: Mapping[str, float]
-    whole: bool
-    """Whether all sources of the documents and all their relationships were looked at."""
-
-
 def near_relations(
     graph: Graph, meaning: Meaning, type_keys: Sequence[str] | None, limit: int
 ) -> dict[str, float]:
@@ -127,8 +100,11 @@ def near_relations(
 
 def near_relations_in(
     graph: Graph, meaning: Meaning, type_keys: Sequence[str] | None, document_ids: Sequence[str], limit: int
-) -> NearRelations:
-    """The relationships nearest to a vector of those that sources of some documents state."""
+) -> tuple[dict[str, float], bool]:
+    """Return ids and cosines of the nearest relationships that some documents state.
+
+    The second value is False if not all sources of the documents and their relationships were examined.
+    """
     (row,) = graph.search(
         "relations/search_in_documents",
         vector=Vector.from_numpy(meaning.vector),
@@ -139,14 +115,24 @@ def near_relations_in(
         scanned=SCANNED,
         limit=limit,
     )
-    cosines = {each["relation_id"]: each["similarity"] for each in row["found"]}
-    return NearRelations(cosines, whole=row["whole"])
+    return {each["relation_id"]: each["similarity"] for each in row["found"]}, row["whole"]
 
 
 def read_relations(graph: Graph, relation_ids: Iterable[str]) -> dict[str, StatedRelationship]:
     """Some relationships by id; one that has gone is missing."""
     rows = graph.search("relations/read", ids=list(relation_ids), scanned=SCANNED)
-    return {row["relation_id"]: _stated(row) for row in rows}
+    return {
+        row["relation_id"]: StatedRelationship(
+            RelationshipEnd(concept_id=row["subject_id"], label=row["subject_label"]),
+            row["type"],
+            row["type_key"],
+            RelationshipEnd(concept_id=row["object_id"], label=row["object_label"]),
+            row["ontology"],
+            row["stating"],
+            evidence_of_row(row),
+        )
+        for row in rows
+    }
 
 
 def has_relations(graph: Graph, ontologies: Sequence[str]) -> bool:
@@ -154,31 +140,23 @@ def has_relations(graph: Graph, ontologies: Sequence[str]) -> bool:
     return bool(graph.search("relations/any_of", ontologies=list(ontologies)))
 
 
-def resolve_types(graph: Graph, ontologies: Sequence[str], types: Sequence[str] | None) -> ResolvedTypes:
-    """The keys of the types that some mean in some ontologies: of what they were merged into; None: all."""
+def resolve_types(
+    graph: Graph, ontologies: Sequence[str], types: Sequence[str] | None
+) -> tuple[list[str] | None, str | None]:
+    """Return the keys of the types that some were merged into; None: all.
+
+    The second value says that there is no relationship of some of them, with the nearest names.
+    """
     if types is None:
-        return ResolvedTypes(None)
+        return None, None
     ids = [relation_type_id(ontology, kind) for ontology in ontologies for kind in types]
     rows = graph.search("relations/resolve_types", type_ids=ids)
     known = {row["given"] for row in rows}
+    keys = sorted({*(row["key"] for row in rows), *map(concept_name, types)})
     unknown = [each for each in types if concept_name(each) not in known]
-    keys = {*(row["key"] for row in rows), *map(concept_name, types)}
-    return ResolvedTypes(sorted(keys), _describe_unknown(graph, ontologies, unknown) if unknown else None)
-
-
-def _describe_unknown(graph: Graph, ontologies: Sequence[str], unknown: Sequence[str]) -> str:
-    rows = graph.search("relations/type_names", ontologies=list(ontologies), limit=MAX_TYPE_NAMES)
+    if not unknown:
+        return keys, None
+    names = graph.search("relations/type_names", ontologies=list(ontologies), limit=MAX_TYPE_NAMES)
     named = ", ".join(map(repr, unknown[:MAX_NAMED]))
-    return f"no relationship is of a type {named}{suggestion(unknown, (row['name'] for row in rows))}"
-
-
-def _stated(row: Row) -> StatedRelationship:
-    return StatedRelationship(
-        RelationshipEnd(concept_id=row["subject_id"], label=row["subject_label"]),
-        row["type"],
-        row["type_key"],
-        RelationshipEnd(concept_id=row["object_id"], label=row["object_label"]),
-        row["ontology"],
-        row["stating"],
-        evidence_of_row(row),
-    )
+    near = suggestion(unknown, (row["name"] for row in names))
+    return keys, f"no relationship is of a type {named}{near}"
