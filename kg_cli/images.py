@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +16,12 @@ from kg_cli.terminal.connect import (
     open_client,
     report,
 )
+from kg_cli.terminal.late import LateModule
+
+if TYPE_CHECKING:
+    from kg_cli.search import image_views as views
+else:
+    views = LateModule("kg_cli.search.image_views")
 
 group = typer.Typer(help="Pictures: list, show, save and find them.", no_args_is_help=True)
 
@@ -37,11 +42,9 @@ def list_images(
 
     Example: kg images list --ontology holidays
     """
-    from kg_cli.search.image_views import print_images
-
     report(
         lambda kg: kg.images(ontology, offset=offset, limit=limit),
-        partial(print_images, offset=offset),
+        views.print_images,
         as_json=as_json,
     )
 
@@ -52,9 +55,7 @@ def show(image: ImageArgument, *, as_json: JsonOption = False) -> None:
 
     Example: kg images show 1f0c5a77
     """
-    from kg_cli.search.image_views import print_image
-
-    report(lambda kg: kg.source(image), print_image, as_json=as_json)
+    report(lambda kg: kg.source(image), views.print_image, as_json=as_json)
 
 
 @group.command()
@@ -71,11 +72,9 @@ def save(
 
     Example: kg images save 1f0c5a77 boat.jpg
     """
-    from kg_cli.search.image_views import write_file
-
     with open_client() as client:
         content = client.thumbnail(image) if thumbnail else client.image(image)
-    write_file(content, to, force=force)
+    views.write_file(content, to, force=force)
 
 
 group.command("search")(search_images)

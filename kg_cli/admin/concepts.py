@@ -21,9 +21,13 @@ from kg_cli.terminal.connect import (
     open_client,
     report,
 )
+from kg_cli.terminal.late import LateModule
 
 if TYPE_CHECKING:
     from kg_api.schemas.concepts import RelationshipType
+    from kg_cli.admin import concept_views as views
+else:
+    views = LateModule("kg_cli.admin.concept_views")
 
 ExtractorOption = Annotated[
     ExtractorName | None,
@@ -45,10 +49,8 @@ def status(*, ontology: OntologyOption, as_json: JsonOption = False) -> None:
 
     Example: kg admin concepts status --ontology notes
     """
-    from kg_cli.admin.concept_views import print_progress
-
     with open_client() as client:
-        emit(client.extraction_config(ontology), partial(print_progress, client), as_json=as_json)
+        emit(client.extraction_config(ontology), partial(views.print_progress, client), as_json=as_json)
 
 
 @group.command()
@@ -69,8 +71,6 @@ def config(
 
     Example: kg admin concepts config --ontology notes --extractor llm --budget 2
     """
-    from kg_cli.admin.concept_views import print_status
-
     chosen = given(extractor=extractor, per_source=per_source, budget=budget)
     with open_client() as client:
         found = configure(
@@ -81,7 +81,7 @@ def config(
             dry_run=dry_run,
             create=create,
         )
-    emit(found, print_status, as_json=as_json)
+    emit(found, views.print_status, as_json=as_json)
 
 
 @group.command()
@@ -97,13 +97,11 @@ def preview(
 
     Example: kg admin concepts preview --ontology notes --extractor llm
     """
-    from kg_cli.admin.concept_views import print_status
-
     chosen = given(extractor=extractor, per_source=per_source, budget=budget)
     with open_client() as client:
         read = partial(client.extraction_config, with_cost=not chosen)
         found = configure(read, client.set_extraction_config, ontology, chosen, dry_run=True)
-    emit(found, print_status, as_json=as_json)
+    emit(found, views.print_status, as_json=as_json)
 
 
 @group.command()
@@ -122,9 +120,7 @@ def extract(
 
     Example: kg admin concepts extract --ontology notes && kg jobs watch
     """
-    from kg_cli.admin.concept_views import print_started
-
-    report(lambda kg: kg.extract_concepts(ontology, stale=stale), print_started, as_json=as_json)
+    report(lambda kg: kg.extract_concepts(ontology, stale=stale), views.print_started, as_json=as_json)
 
 
 @group.command()
@@ -133,9 +129,7 @@ def refused(*, ontology: OntologyOption, as_json: JsonOption = False) -> None:
 
     Example: kg admin concepts refused --ontology notes
     """
-    from kg_cli.admin.concept_views import print_refused
-
-    report(lambda kg: kg.extraction_refused(ontology), print_refused, as_json=as_json)
+    report(lambda kg: kg.extraction_refused(ontology), views.print_refused, as_json=as_json)
 
 
 @group.command()
@@ -153,11 +147,9 @@ def merges(
 
     Example: kg admin concepts merges --ontology notes
     """
-    from kg_cli.admin.concept_views import print_merges
-
     report(
         lambda kg: kg.concept_merges(ontology, concept_id=concept, offset=offset, limit=limit),
-        print_merges,
+        views.print_merges,
         as_json=as_json,
     )
 
@@ -174,10 +166,8 @@ def undo(
 
     Example: kg admin concepts undo 4f1c0e... --ontology notes
     """
-    from kg_cli.admin.concept_views import print_merge
-
     who = by or getpass.getuser()
-    report(lambda kg: kg.undo_concept_merge(ontology, merge_id, by=who), print_merge, as_json=as_json)
+    report(lambda kg: kg.undo_concept_merge(ontology, merge_id, by=who), views.print_merge, as_json=as_json)
 
 
 # `kg admin relationship-types`: the vocabulary of an ontology's relationships.
@@ -193,10 +183,10 @@ def show(
 
     Example: kg admin relationship-types list --ontology notes
     """
-    from kg_cli.admin.concept_views import print_types
-
     report(
-        lambda kg: kg.relationship_types(ontology, offset=offset, limit=limit), print_types, as_json=as_json
+        lambda kg: kg.relationship_types(ontology, offset=offset, limit=limit),
+        views.print_types,
+        as_json=as_json,
     )
 
 
@@ -214,11 +204,9 @@ def preview_type_merges(
 
     Example: kg admin relationship-types preview --ontology notes
     """
-    from kg_cli.admin.concept_views import print_proposals
-
     report(
         lambda kg: kg.propose_relationship_types(ontology, min_similarity=min_similarity, limit=limit),
-        print_proposals,
+        views.print_proposals,
         as_json=as_json,
     )
 
@@ -237,12 +225,10 @@ def merge(
 
     Example: kg admin relationship-types merge requires needs "depends on" --ontology notes
     """
-    from kg_cli.admin.concept_views import print_relationship_merge as print_merge
-
     who = by or getpass.getuser()
     report(
         lambda kg: kg.merge_relationship_types(ontology, into=into, merged=merged, by=who, dry_run=dry_run),
-        print_merge,
+        views.print_relationship_merge,
         as_json=as_json,
     )
 
@@ -255,11 +241,9 @@ def list_type_merges(
 
     Example: kg admin relationship-types merges --ontology notes
     """
-    from kg_cli.admin.concept_views import print_relationship_merges as print_merges
-
     report(
         lambda kg: kg.relationship_type_merges(ontology, offset=offset, limit=limit),
-        print_merges,
+        views.print_relationship_merges,
         as_json=as_json,
     )
 
@@ -276,10 +260,12 @@ def undo_type_merge(
 
     Example: kg admin relationship-types undo 4f1c0e... --ontology notes
     """
-    from kg_cli.admin.concept_views import print_relationship_merge as print_merge
-
     who = by or getpass.getuser()
-    report(lambda kg: kg.undo_type_merge(ontology, merge_id, by=who), print_merge, as_json=as_json)
+    report(
+        lambda kg: kg.undo_type_merge(ontology, merge_id, by=who),
+        views.print_relationship_merge,
+        as_json=as_json,
+    )
 
 
 @relationships_group.command()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -21,6 +21,12 @@ from kg_cli.terminal.connect import (
     open_client,
     report,
 )
+from kg_cli.terminal.late import LateModule
+
+if TYPE_CHECKING:
+    from kg_cli.admin import embedding_views as views
+else:
+    views = LateModule("kg_cli.admin.embedding_views")
 
 group = typer.Typer(help="The vectors of sources.", no_args_is_help=True)
 
@@ -31,9 +37,7 @@ def status(*, ontology: OnlyOntologyOption = None, as_json: JsonOption = False) 
 
     Example: kg admin source-embeddings status --ontology notes
     """
-    from kg_cli.admin.embedding_views import print_counts
-
-    report(lambda kg: kg.embedding_status(ontology), print_counts, as_json=as_json)
+    report(lambda kg: kg.embedding_status(ontology), views.print_counts, as_json=as_json)
 
 
 @group.command()
@@ -76,8 +80,6 @@ def config(
 
     Example: kg admin source-embeddings config --ontology notes --strategy sentence --dry-run
     """
-    from kg_cli.admin.embedding_views import print_configuration
-
     chosen = given(
         strategy=strategy,
         chunk_size=chunk_size,
@@ -97,7 +99,7 @@ def config(
             dry_run=dry_run,
             create=create,
         )
-    emit(found, print_configuration, as_json=as_json)
+    emit(found, views.print_configuration, as_json=as_json)
 
 
 @group.command()
@@ -108,9 +110,7 @@ def generate(*, ontology: OntologyOption, as_json: JsonOption = False) -> None:
 
     Example: kg admin source-embeddings generate --ontology notes && kg jobs watch
     """
-    from kg_cli.admin.embedding_views import print_started
-
-    report(lambda kg: kg.embed_ontology(ontology), print_started, as_json=as_json)
+    report(lambda kg: kg.embed_ontology(ontology), views.print_started, as_json=as_json)
 
 
 @group.command()
@@ -119,9 +119,7 @@ def refused(*, ontology: OntologyOption, as_json: JsonOption = False) -> None:
 
     Example: kg admin source-embeddings refused --ontology notes
     """
-    from kg_cli.admin.embedding_views import print_refused
-
-    report(lambda kg: kg.refused(ontology), print_refused, as_json=as_json)
+    report(lambda kg: kg.refused(ontology), views.print_refused, as_json=as_json)
 
 
 # `kg admin spaces`: the embedding spaces, their models, and changing the model while people search.
@@ -143,9 +141,7 @@ def list_spaces(*, as_json: JsonOption = False) -> None:
 
     Example: kg admin spaces list
     """
-    from kg_cli.admin.embedding_views import print_spaces
-
-    report(lambda kg: kg.embedding_spaces(), print_spaces, as_json=as_json)
+    report(lambda kg: kg.embedding_spaces(), views.print_spaces, as_json=as_json)
 
 
 @spaces_group.command()
@@ -176,13 +172,11 @@ def create(
 
     Example: kg admin spaces create seen --modality image --provider histogram
     """
-    from kg_cli.admin.embedding_views import print_created
-
     with open_client() as client:
         made = client.add_embedding_space(
             slug, provider=provider, model=model, dimensions=dimensions, modality=modality
         )
-    emit(made, print_created, as_json=as_json)
+    emit(made, views.print_created, as_json=as_json)
 
 
 @spaces_group.command()
@@ -203,16 +197,15 @@ def build(
 
     Example: kg admin spaces build small --ontology notes --watch
     """
-    from kg_cli.admin.embedding_views import print_builds, print_next
     from kg_cli.jobs.report import wait_for_jobs
 
     with open_client() as client:
         made = client.build_space(slug, ontologies=ontology, activate=activate, dry_run=dry_run)
-        emit(made, partial(print_builds, dry_run=dry_run), as_json=as_json)
+        emit(made, partial(views.print_builds, dry_run=dry_run), as_json=as_json)
         if watch:
             wait_for_jobs(client, [each.job_id for each in made.builds if each.job_id])
     if not (as_json or dry_run or activate):
-        print_next(slug)
+        views.print_next(slug)
 
 
 @spaces_group.command()
@@ -229,9 +222,7 @@ def check(
 
     Example: kg admin spaces check small
     """
-    from kg_cli.admin.embedding_views import print_check
-
-    found = report(lambda kg: kg.check_space(slug, ontology), print_check, as_json=as_json)
+    found = report(lambda kg: kg.check_space(slug, ontology), views.print_check, as_json=as_json)
     if not found.ok:
         raise typer.Exit(NOT_OK)
 
@@ -242,9 +233,7 @@ def health(*, as_json: JsonOption = False) -> None:
 
     Example: kg admin spaces health
     """
-    from kg_cli.admin.embedding_views import print_health
-
-    found = report(lambda kg: kg.embedding_health(), print_health, as_json=as_json)
+    found = report(lambda kg: kg.embedding_health(), views.print_health, as_json=as_json)
     if found.status != "ok":
         raise typer.Exit(UNHEALTHY)
 
@@ -267,11 +256,9 @@ def activate(
 
     Example: kg admin spaces activate small
     """
-    from kg_cli.admin.embedding_views import print_switched
-
     with open_client() as client:
         switched = client.activate_space(slug, ontology, accept_refused=accept_refused)
-    emit(switched, print_switched, as_json=as_json)
+    emit(switched, views.print_switched, as_json=as_json)
 
 
 @spaces_group.command()
@@ -282,9 +269,7 @@ def rollback(
 
     Example: kg admin spaces rollback small
     """
-    from kg_cli.admin.embedding_views import print_switched
-
-    report(lambda kg: kg.rollback_space(slug, ontology), print_switched, as_json=as_json)
+    report(lambda kg: kg.rollback_space(slug, ontology), views.print_switched, as_json=as_json)
 
 
 @spaces_group.command()
@@ -301,9 +286,7 @@ def drop(
 
     Example: kg admin spaces drop small --yes
     """
-    from kg_cli.admin.embedding_views import print_dropped
-
     what = f"the space {slug}" if ontology is None else f"what {ontology} does not need in {slug}"
     if not yes:
         confirm(f"Remove {what} for good?")
-    report(lambda kg: kg.drop_space(slug, ontology), partial(print_dropped, what=what), as_json=as_json)
+    report(lambda kg: kg.drop_space(slug, ontology), partial(views.print_dropped, what=what), as_json=as_json)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kg_api.schemas.vocabulary import MAX_CENTRAL_PASSAGES, MAX_COMMUNITY_LEVEL, MAX_PAGE
 from kg_cli.terminal.connect import JsonOption, OffsetOption, OntologyOption, PageOption, report
+from kg_cli.terminal.late import LateModule
+
+if TYPE_CHECKING:
+    from kg_cli.communities import views
+else:
+    views = LateModule("kg_cli.communities.views")
 
 group = typer.Typer(help="An overview of an ontology: communities of its concepts.", no_args_is_help=True)
 
@@ -34,11 +39,9 @@ def show_page(
 
     Example: kg communities list --ontology notes
     """
-    from kg_cli.communities.views import print_communities
-
     report(
         lambda kg: kg.communities(ontology, level=level, parent=parent, offset=offset, limit=limit),
-        partial(print_communities, offset=offset),
+        views.print_communities,
         as_json=as_json,
     )
 
@@ -59,11 +62,9 @@ def show(
 
     Example: kg communities show 4f1c0e12 --ontology notes
     """
-    from kg_cli.communities.views import print_community
-
     report(
         lambda kg: kg.community(ontology, community_id, concepts=concepts, passages=passages),
-        print_community,
+        views.print_community,
         as_json=as_json,
     )
 
@@ -74,6 +75,4 @@ def detect(*, ontology: OntologyOption, as_json: JsonOption = False) -> None:
 
     Example: kg communities detect --ontology notes
     """
-    from kg_cli.communities.views import print_request
-
-    report(lambda kg: kg.detect_communities(ontology), print_request, as_json=as_json)
+    report(lambda kg: kg.detect_communities(ontology), views.print_request, as_json=as_json)

@@ -13,7 +13,7 @@ from kg_api.schemas.communities import (
     CommunityRequest,
 )
 from kg_api.wording import pluralize
-from kg_cli.terminal.console import line, note, print_table, say
+from kg_cli.terminal.console import line, note, print_table, say, say_rest
 
 SHOWN_DIGITS = 8
 SHOWN_LABELS = 8
@@ -21,16 +21,14 @@ SHOWN = 240
 """Characters of a passage."""
 
 
-def print_communities(page: Communities, *, offset: int) -> None:
+def print_communities(page: Communities) -> None:
     """Print a page of communities, what they are of, and how to see more."""
     note(*page.notes)
     if not page.communities:
         say("No communities are here.")
     else:
         print_table(["concepts", "community", "parts", "id"], map(_row, page.communities))
-        shown = offset + len(page.communities)
-        more = f"; go on with --offset {shown}" if page.total > shown else ""
-        say(f"{len(page.communities)} of {pluralize(page.total, 'community', 'communities')}{more}")
+        say_rest(page, len(page.communities), "community", "communities")
     if page.computed_at:
         say(_coverage(page))
 

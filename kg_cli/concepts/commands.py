@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -26,6 +26,12 @@ from kg_cli.terminal.connect import (
     report,
     require_words,
 )
+from kg_cli.terminal.late import LateModule
+
+if TYPE_CHECKING:
+    from kg_cli.concepts import views
+else:
+    views = LateModule("kg_cli.concepts.views")
 
 Form = Literal["kg", "openie"]
 
@@ -171,11 +177,9 @@ def search(
 
     Example: kg concept search "delayed retries" --ontology notes
     """
-    from kg_cli.concepts.views import print_concept_hits
-
     with open_client() as client:
         answer = client.search_concepts(text, ontology=ontology, limit=limit)
-    emit(answer, print_concept_hits, as_json=as_json)
+    emit(answer, views.print_concept_hits, as_json=as_json)
 
 
 @group.command()
@@ -195,11 +199,9 @@ def show(
 
     Example: kg concept show "lease" --ontology notes
     """
-    from kg_cli.concepts.views import print_concept, take_concept
-
     with open_client() as client:
-        answer = client.concept(take_concept(client, concept, ontology), limit=quotes)
-    emit(answer, print_concept, as_json=as_json)
+        answer = client.concept(views.take_concept(client, concept, ontology), limit=quotes)
+    emit(answer, views.print_concept, as_json=as_json)
 
 
 @group.command()
@@ -215,11 +217,11 @@ def related(
 
     Example: kg concept related "lease" --hops 2
     """
-    from kg_cli.concepts.views import print_related, take_concept
-
     with open_client() as client:
-        answer = client.related_concepts(take_concept(client, concept, ontology), hops=hops, limit=limit)
-    emit(answer, print_related, as_json=as_json)
+        answer = client.related_concepts(
+            views.take_concept(client, concept, ontology), hops=hops, limit=limit
+        )
+    emit(answer, views.print_related, as_json=as_json)
 
 
 @group.command()
@@ -240,8 +242,6 @@ def relations(
 
     Example: kg concept relations "what does a lease need" --type requires
     """
-    from kg_cli.concepts.views import print_relationships
-
     with open_client() as client:
         answer = client.search_relationships(
             text,
@@ -250,7 +250,7 @@ def relations(
             limit=limit,
             min_similarity=min_similarity,
         )
-    emit(answer, print_relationships, as_json=as_json)
+    emit(answer, views.print_relationships, as_json=as_json)
 
 
 @group.command()
@@ -269,11 +269,9 @@ def path(
 
     Example: kg concept path "heartbeat" "retry" --hops 3
     """
-    from kg_cli.concepts.views import print_paths
-
     with open_client() as client:
         answer = client.concept_paths(start, end, ontology=ontology, hops=hops, limit=limit)
-    emit(answer, print_paths, as_json=as_json)
+    emit(answer, views.print_paths, as_json=as_json)
 
 
 @group.command()
@@ -292,12 +290,10 @@ def context(
 
     Example: kg concept context "lease" --window 1
     """
-    from kg_cli.concepts.views import print_passages, take_concept
-
     with open_client() as client:
-        identity = take_concept(client, concept, ontology)
+        identity = views.take_concept(client, concept, ontology)
         answer = client.get_concept_context(identity, window_size=window, limit=limit)
-    emit(answer, print_passages, as_json=as_json)
+    emit(answer, views.print_passages, as_json=as_json)
 
 
 @group.command()
@@ -312,11 +308,9 @@ def neighbourhood(
 
     Example: kg concept neighbourhood "lease" --limit 30 --json
     """
-    from kg_cli.concepts.views import print_neighbourhood, take_concept
-
     with open_client() as client:
-        answer = client.neighbourhood(take_concept(client, concept, ontology), limit=limit)
-    emit(answer, print_neighbourhood, as_json=as_json)
+        answer = client.neighbourhood(views.take_concept(client, concept, ontology), limit=limit)
+    emit(answer, views.print_neighbourhood, as_json=as_json)
 
 
 @group.command("list")
@@ -331,9 +325,9 @@ def list_concepts(
 
     Example: kg concept list notes --limit 20
     """
-    from kg_cli.concepts.views import print_concepts
-
-    report(lambda kg: kg.concepts(ontology, offset=offset, limit=limit), print_concepts, as_json=as_json)
+    report(
+        lambda kg: kg.concepts(ontology, offset=offset, limit=limit), views.print_concepts, as_json=as_json
+    )
 
 
 group.command("import")(import_file)

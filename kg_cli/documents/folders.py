@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kg_api.wording import pluralize
 from kg_cli.documents.ingest import IntoOntologyOption, PrefixOption, ReviewOption, named_path
 from kg_cli.terminal.connect import JsonOption, YesOption, confirm, emit, grant_to_follow, open_client, report
+from kg_cli.terminal.late import LateModule
+
+if TYPE_CHECKING:
+    from kg_cli.documents import folder_views as views
+else:
+    views = LateModule("kg_cli.documents.folder_views")
 
 SOME_REFUSED = 3
 
@@ -47,22 +53,20 @@ def add(
 
     Example: kg folders add ~/notes --ontology notes --every 5m --wait
     """
-    from kg_cli.documents.folder_views import absolute, interval_of, print_folder, refused_any, wait_for_scan
-
-    where = absolute(path, elsewhere=elsewhere)
+    where = views.absolute(path, elsewhere=elsewhere)
     with open_client() as client:
         folder = client.add_folder(
             where,
             ontology=ontology,
-            every_seconds=interval_of(every),
+            every_seconds=views.interval_of(every),
             prefix=prefix or None,
             review=review,
             grant=grant_to_follow(where, ontology),
         )
         if wait:
-            folder = wait_for_scan(client, folder)
-    emit(folder, partial(print_folder, waited=wait), as_json=as_json)
-    if wait and refused_any(folder):
+            folder = views.wait_for_scan(client, folder)
+    emit(folder, partial(views.print_folder, waited=wait), as_json=as_json)
+    if wait and views.refused_any(folder):
         raise typer.Exit(SOME_REFUSED)
 
 
@@ -72,9 +76,7 @@ def list_folders(*, as_json: JsonOption = False) -> None:
 
     Example: kg folders list
     """
-    from kg_cli.documents.folder_views import show
-
-    report(lambda kg: kg.folders(), show, as_json=as_json)
+    report(lambda kg: kg.folders(), views.show, as_json=as_json)
 
 
 @group.command()
@@ -96,15 +98,13 @@ def scan(
 
     Example: kg folders scan ~/notes --wait
     """
-    from kg_cli.documents.folder_views import find, print_folder, refused_any, wait_for_scan
-
     with open_client() as client:
-        found = find(client, which, ontology)
+        found = views.find(client, which, ontology)
         folder = client.scan_folder(found.folder_id, allow_empty=allow_empty)
         if wait:
-            folder = wait_for_scan(client, folder)
-    emit(folder, partial(print_folder, waited=wait), as_json=as_json)
-    if wait and refused_any(folder):
+            folder = views.wait_for_scan(client, folder)
+    emit(folder, partial(views.print_folder, waited=wait), as_json=as_json)
+    if wait and views.refused_any(folder):
         raise typer.Exit(SOME_REFUSED)
 
 
@@ -127,11 +127,9 @@ def remove(
 
     Example: kg folders remove ~/notes
     """
-    from kg_cli.documents.folder_views import find, print_removed
-
     with open_client() as client:
-        found = find(client, which, ontology)
+        found = views.find(client, which, ontology)
         if delete_documents and not yes:
             confirm(f"Delete {pluralize(found.documents, 'document')} of {found.ontology}?")
         removed = client.remove_folder(found.folder_id, delete_documents=delete_documents)
-    emit(removed, print_removed, as_json=as_json)
+    emit(removed, views.print_removed, as_json=as_json)

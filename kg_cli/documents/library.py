@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,10 +25,14 @@ from kg_cli.terminal.connect import (
     open_client,
     report,
 )
+from kg_cli.terminal.late import LateModule
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
     from kg_api.schemas.documents import DocumentOutcome
+    from kg_cli.documents import library_views as views
+else:
+    views = LateModule("kg_cli.documents.library_views")
 
 LAST_NAME = "\U0010ffff"
 """Behind the name of every document."""
@@ -44,9 +47,7 @@ def ontologies(*, as_json: JsonOption = False) -> None:
 
     Example: kg ontologies
     """
-    from kg_cli.documents.library_views import print_ontologies
-
-    report(lambda kg: kg.ontologies(), print_ontologies, as_json=as_json)
+    report(lambda kg: kg.ontologies(), views.print_ontologies, as_json=as_json)
 
 
 documents = typer.Typer()
@@ -69,11 +70,9 @@ def list_documents(
     """
     if context.invoked_subcommand is not None:
         return
-    from kg_cli.documents.library_views import print_documents
-
     with open_client() as client:
         page = client.documents(ontology, where=where, offset=offset, limit=limit)
-    emit(page, partial(print_documents, offset=offset), as_json=as_json)
+    emit(page, views.print_documents, as_json=as_json)
 
 
 def facets(
@@ -94,11 +93,9 @@ def facets(
 
     Example: kg facets author date:year --where tags=oncall
     """
-    from kg_cli.documents.library_views import print_facets
-
     report(
         lambda kg: kg.facets(fields, ontology=ontology, where=where, limit=limit),
-        print_facets,
+        views.print_facets,
         as_json=as_json,
     )
 
@@ -125,11 +122,14 @@ def set_document(
     Example: kg documents set install.md author=Ada date=2025-01-31 --list tags=oncall,ops --remove draft
     """
     from kg_cli.documents.ingestion import read_changes
-    from kg_cli.documents.library_views import print_changed
 
     change = read_changes(values or [], several or [], remove or [])
     with open_client() as client:
-        emit(client.change_document(document, ontology=ontology, **change), print_changed, as_json=as_json)
+        emit(
+            client.change_document(document, ontology=ontology, **change),
+            views.print_changed,
+            as_json=as_json,
+        )
 
 
 @documents.command("page")
@@ -156,14 +156,12 @@ def save_page(
 
     Example: kg documents page manual.pdf 7 --out page.png --source 1f0c5a77
     """
-    from kg_cli.documents.library_views import print_page
-
     with open_client() as client:
         image = client.page_image(
             document, page, source_id=source, query=query, width=width, ontology=ontology
         )
         hit = None if source is None or image.boxed else client.source(source)
-    print_page(image, to, asked=source is not None or query is not None, force=force, source=hit)
+    views.print_page(image, to, asked=source is not None or query is not None, force=force, source=hit)
 
 
 @delete.command("document")
@@ -185,15 +183,13 @@ def delete_document(
 
     Example: kg delete document install.md --ontology notes
     """
-    from kg_cli.documents.library_views import print_deleted
-
     with open_client() as client:
         identity = document
         if not yes:
             found = client.document(document, ontology=ontology)
             identity = found.document_id
             confirm(f"Delete {found.document} of {found.ontology} ({pluralize(found.sources, 'source')})?")
-        print_deleted(client.delete_document(identity, ontology=ontology), as_json=as_json)
+        views.print_deleted(client.delete_document(identity, ontology=ontology), as_json=as_json)
 
 
 @delete.command("documents")
@@ -210,13 +206,11 @@ def delete_documents(
 
     Example: kg delete documents --ontology notes --where 'date<2020' --where tags=old
     """
-    from kg_cli.documents.library_views import print_deleted_matching, print_to_delete
-
     with open_client() as client:
         found = client.delete_documents(where, ontology=ontology)
         if found.documents:
             if not yes:
-                print_to_delete(found)
+                views.print_to_delete(found)
                 confirm(f"Delete {pluralize(found.documents, 'document')}?")
             found = client.delete_documents(
                 where,
@@ -225,7 +219,7 @@ def delete_documents(
                 expected=found.documents,
                 expected_digest=found.digest,
             )
-    print_deleted_matching(found, as_json=as_json)
+    views.print_deleted_matching(found, as_json=as_json)
 
 
 @delete.command("ontology")
@@ -241,7 +235,6 @@ def delete_ontology(
     """
     from kg_api.errors import NotFound
     from kg_api.schemas.documents import Deleted
-    from kg_cli.documents.library_views import print_deleted
 
     with open_client() as client:
         if not yes:
@@ -249,12 +242,14 @@ def delete_ontology(
                 page = client.documents(ontology, limit=1)
             except NotFound as missing:  # deleting is idempotent
                 notes = [f"nothing was deleted: {missing}"]
-                print_deleted(Deleted(documents=0, sources=0, notes=notes), as_json=as_json)
+                views.print_deleted(Deleted(documents=0, sources=0, notes=notes), as_json=as_json)
                 return
             _require_admin(client, ontology)
             about = pluralize(page.total, "document")
             confirm(f"Delete the ontology {ontology} with its {about}?")
-        print_deleted(client.delete_ontology(ontology), as_json=as_json, what=f"the ontology {ontology}, ")
+        views.print_deleted(
+            client.delete_ontology(ontology), as_json=as_json, what=f"the ontology {ontology}, "
+        )
 
 
 def _require_admin(client: KgClient, ontology: str) -> None:
@@ -293,11 +288,9 @@ def list_waiting(
 
     Example: kg documents waiting --ontology notes
     """
-    from kg_cli.documents.library_views import print_waiting
-
     report(
         lambda kg: kg.waiting(ontology, offset=offset, limit=limit),
-        partial(print_waiting, offset=offset),
+        views.print_waiting,
         as_json=as_json,
     )
 
@@ -317,8 +310,6 @@ def approve(
 
     Example: kg documents approve plan.md --ontology notes
     """
-    from kg_cli.documents.library_views import print_approved
-
     _check(names, everything=everything)
     with open_client() as client:
         if everything:
@@ -326,7 +317,7 @@ def approve(
         else:
             done = client.approve(ontology=ontology, documents=names)
             outcomes, unknown = done.outcomes, done.unknown
-    print_approved(outcomes, unknown, ontology=ontology, as_json=as_json)
+    views.print_approved(outcomes, unknown, ontology=ontology, as_json=as_json)
     if unknown or any(each.problem for each in outcomes):
         raise typer.Exit(SOME_FAILED)
 
@@ -346,8 +337,6 @@ def reject(
 
     Example: kg documents reject draft.md --ontology notes
     """
-    from kg_cli.documents.library_views import print_rejected
-
     _check(names, everything=everything)
     with open_client() as client:
         if everything:
@@ -358,7 +347,7 @@ def reject(
         else:
             done = client.reject(ontology=ontology, documents=names)
             rejected, unknown = done.rejected, done.unknown
-    print_rejected(rejected, unknown, ontology=ontology, as_json=as_json)
+    views.print_rejected(rejected, unknown, ontology=ontology, as_json=as_json)
     if unknown:
         raise typer.Exit(SOME_FAILED)
 

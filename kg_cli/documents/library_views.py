@@ -31,15 +31,13 @@ BEGINNING = 100
 """Characters of a text that are shown."""
 
 
-def print_waiting(page: WaitingDocuments, *, offset: int) -> None:
+def print_waiting(page: WaitingDocuments) -> None:
     """Print a page of what waits, and how to see the next."""
     if not page.documents:
         console.say("Nothing waits for approval here.")
         return
     console.print_table(["document", "sources"], map(_row_views, page.documents))
-    shown = len(page.documents)
-    if page.total > offset + shown:
-        console.say(f"{shown} of {page.total} shown; go on with --offset {offset + shown}")
+    console.say_rest(page, len(page.documents), "document")
     console.say("kg documents approve NAME --ontology ONTOLOGY, or --all; kg documents reject likewise")
 
 
@@ -114,15 +112,13 @@ def print_ontologies(found: OntologyList) -> None:
     say_waiting(found.waiting)
 
 
-def print_documents(page: DocumentPage, *, offset: int) -> None:
+def print_documents(page: DocumentPage) -> None:
     """Print a page of documents, and how to see the next."""
     if page.documents:
         console.print_table(["document", "sources"], map(_row, page.documents))
+        console.say_rest(page, len(page.documents), "document")
     else:
         console.say(escape(_none(page)))
-    shown = len(page.documents)
-    if page.total > offset + shown:
-        console.say(f"{shown} of {page.total} shown; go on with --offset {offset + shown}")
 
 
 def print_changed(changed: DocumentChanged) -> None:

@@ -9,8 +9,8 @@ import typer
 
 from kg_api.schemas.vocabulary import Target, Tier
 from kg_api.wording import pluralize
-from kg_cli.evaluate import judgements
-from kg_cli.evaluate.saved import group as results_group
+from kg_cli.evaluate.saved import judgements
+from kg_cli.evaluate.saved import results as results_group
 from kg_cli.terminal.connect import LimitOption, OwnJsonOption, open_client
 
 SetOption = Annotated[
@@ -47,7 +47,7 @@ QuestionKindOption = Annotated[
 ]
 
 group = typer.Typer(help="Evaluate search quality, and compare.", no_args_is_help=True)
-group.add_typer(judgements.group, name="judgements")
+group.add_typer(judgements, name="judgements")
 group.add_typer(results_group, name="results")
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import getpass
-from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +20,12 @@ from kg_cli.terminal.connect import (
     open_client,
     report,
 )
+from kg_cli.terminal.late import LateModule
+
+if TYPE_CHECKING:
+    from kg_cli.proposals import views
+else:
+    views = LateModule("kg_cli.proposals.views")
 
 group = typer.Typer(
     help="Links that are proposed between passages or concepts: list, accept, reject.", no_args_is_help=True
@@ -54,11 +59,9 @@ def show_page(
 
     Example: kg proposals list --ontology notes --kind source
     """
-    from kg_cli.proposals.views import print_proposals
-
     report(
         lambda kg: kg.proposals(ontology, kind=kind, state=state, offset=offset, limit=limit),
-        partial(print_proposals, offset=offset),
+        views.print_proposals,
         as_json=as_json,
     )
 
@@ -69,9 +72,7 @@ def show(proposal_id: ProposalArgument, *, as_json: JsonOption = False) -> None:
 
     Example: kg proposals show 4f1c0e...
     """
-    from kg_cli.proposals.views import print_proposal
-
-    report(lambda kg: kg.proposal(proposal_id), print_proposal, as_json=as_json)
+    report(lambda kg: kg.proposal(proposal_id), views.print_proposal, as_json=as_json)
 
 
 @group.command()
@@ -80,10 +81,8 @@ def accept(proposal_id: ProposalArgument, *, by: ByOption = None, as_json: JsonO
 
     Example: kg proposals accept 4f1c0e...
     """
-    from kg_cli.proposals.views import print_decision
-
     who = by or getpass.getuser()
-    report(lambda kg: kg.accept_proposal(proposal_id, by=who), print_decision, as_json=as_json)
+    report(lambda kg: kg.accept_proposal(proposal_id, by=who), views.print_decision, as_json=as_json)
 
 
 @group.command()
@@ -92,10 +91,8 @@ def reject(proposal_id: ProposalArgument, *, by: ByOption = None, as_json: JsonO
 
     Example: kg proposals reject 4f1c0e...
     """
-    from kg_cli.proposals.views import print_decision
-
     who = by or getpass.getuser()
-    report(lambda kg: kg.reject_proposal(proposal_id, by=who), print_decision, as_json=as_json)
+    report(lambda kg: kg.reject_proposal(proposal_id, by=who), views.print_decision, as_json=as_json)
 
 
 @group.command()
@@ -104,10 +101,8 @@ def undo(proposal_id: ProposalArgument, *, by: ByOption = None, as_json: JsonOpt
 
     Example: kg proposals undo 4f1c0e...
     """
-    from kg_cli.proposals.views import print_decision
-
     who = by or getpass.getuser()
-    report(lambda kg: kg.undo_proposal(proposal_id, by=who), print_decision, as_json=as_json)
+    report(lambda kg: kg.undo_proposal(proposal_id, by=who), views.print_decision, as_json=as_json)
 
 
 @group.command()
@@ -123,9 +118,7 @@ def search(
 
     Example: kg proposals search --ontology notes
     """
-    from kg_cli.proposals.views import print_search
-
-    report(lambda kg: kg.search_proposals(ontology, anew=anew), print_search, as_json=as_json)
+    report(lambda kg: kg.search_proposals(ontology, anew=anew), views.print_search, as_json=as_json)
 
 
 @group.command()
@@ -162,8 +155,6 @@ def config(
 
     Example: kg proposals config --ontology notes --min-similarity 0.85
     """
-    from kg_cli.proposals.views import print_status
-
     chosen = given(
         enabled=enabled,
         min_similarity=min_similarity,
@@ -178,4 +169,4 @@ def config(
         found = configure(
             client.proposals_config, client.set_proposals_config, ontology, chosen, dry_run=dry_run
         )
-    emit(found, print_status, as_json=as_json)
+    emit(found, views.print_status, as_json=as_json)

@@ -7,22 +7,20 @@ from rich.text import Text
 
 from kg_api.schemas.proposals import Proposal, ProposalEnd, Proposals, ProposalSearch, ProposalStatus
 from kg_api.wording import pluralize
-from kg_cli.terminal.console import line, note, print_table, say
+from kg_cli.terminal.console import line, note, print_table, say, say_rest
 
 SHOWN = 160
 """Characters of a quote in a list; `show` gives all of it."""
 
 
-def print_proposals(page: Proposals, *, offset: int) -> None:
+def print_proposals(page: Proposals) -> None:
     """Print a page of proposals, and how to see the next."""
     note(*page.notes)
     if not page.proposals:
         say("No links are proposed here.")
         return
     print_table(["score", "link", "id"], map(_row, page.proposals))
-    shown = offset + len(page.proposals)
-    more = f"; go on with --offset {shown}" if page.total > shown else ""
-    say(f"{len(page.proposals)} of {pluralize(page.total, 'proposal')}{more}")
+    say_rest(page, len(page.proposals), "proposal")
     say("kg proposals accept ID, or reject ID; kg proposals show ID gives both quotes whole")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -58,6 +58,12 @@ from kg_cli.terminal.connect import (
     given,
     open_client,
 )
+from kg_cli.terminal.late import LateModule
+
+if TYPE_CHECKING:
+    from kg_cli.search import views
+else:
+    views = LateModule("kg_cli.search.views")
 
 
 def answer(
@@ -95,7 +101,6 @@ def answer(
     Example: kg answer "How often does a worker renew its lease?" --ontology handbook
     """
     from kg_api.schemas.answers import Answered
-    from kg_cli.search.views import print_end, print_statement
 
     with open_client() as client:
         for event in client.stream_answer(
@@ -113,9 +118,9 @@ def answer(
             token_budget=tokens,
         ):
             if isinstance(event, Answered):
-                emit(event, print_end, as_json=as_json)
+                emit(event, views.print_end, as_json=as_json)
             elif not as_json:
-                print_statement(event)
+                views.print_statement(event)
 
 
 def augment(
@@ -168,7 +173,6 @@ def augment(
 
     Example: kg augment draft.md --ontology notes --limit 5 --budget 2000
     """
-    from kg_cli.search.views import print_context_block, print_records
     from kg_cli.terminal.console import read_messages, read_text
 
     text = None if messages else read_text(file)
@@ -193,7 +197,7 @@ def augment(
             token_budget=token_budget,
             **given(chunk_tokens=chunk_tokens, overlap_tokens=overlap_tokens),
         )
-    emit(answer, print_records if records else print_context_block, as_json=as_json)
+    emit(answer, views.print_records if records else views.print_context_block, as_json=as_json)
 
 
 # Finding passages and reading around them.
@@ -256,8 +260,6 @@ def search(
         return
     if query is None:
         raise typer.BadParameter("say what to look for: words, or --image FILE")
-    from kg_cli.search.views import print_hits
-
     with open_client() as client:
         answer = client.search_sources(
             query,
@@ -283,7 +285,7 @@ def search(
             explain=explain,
             cursor=cursor,
         )
-    emit(answer, partial(print_hits, full=full, further=cursor is not None), as_json=as_json)
+    emit(answer, partial(views.print_hits, full=full, further=cursor is not None), as_json=as_json)
 
 
 def hybrid(
@@ -316,8 +318,6 @@ def hybrid(
 
     Example: kg hybrid "who wrote the standard for type hints" --ontology peps --explain
     """
-    from kg_cli.search.views import print_hybrid
-
     with open_client() as client:
         answer = client.hybrid_search(
             query,
@@ -333,7 +333,7 @@ def hybrid(
             expand_context=window is not None,
             window_size=DEFAULT_WINDOW if window is None else window,
         )
-    emit(answer, partial(print_hybrid, full=full), as_json=as_json)
+    emit(answer, partial(views.print_hybrid, full=full), as_json=as_json)
 
 
 def read(
@@ -358,13 +358,11 @@ def read(
     Example: kg read notes/install.md --tokens 2000
         kg read install.md --ontology notes --from 12
     """
-    from kg_cli.search.views import print_reading
-
     with open_client() as client:
         part = client.read_document(
             without_place(document), ontology=ontology, start=start, token_budget=tokens
         )
-    emit(part, print_reading, as_json=as_json)
+    emit(part, views.print_reading, as_json=as_json)
 
 
 def show(
@@ -392,12 +390,10 @@ def show(
     Example: kg show 3f2a9c04 --window 5 --tokens 800
         kg show notes/install.md#3
     """
-    from kg_cli.search.views import print_context
-
     called = without_place(source) if ontology is None else f"{ontology}/{source}"
     with open_client() as client:
         context = client.source_context(called, window_size=window, token_budget=tokens)
-    emit(context, print_context, as_json=as_json)
+    emit(context, views.print_context, as_json=as_json)
 
 
 # What is like a passage, and which passages are alike.
@@ -428,8 +424,6 @@ def similar(
     Example: kg similar 3f2a9c04 --limit 5 --where 'date>=2025'
         kg similar notes/install.md#3
     """
-    from kg_cli.search.views import print_similar
-
     with open_client() as client:
         answer = client.similar_sources(
             without_place(source),
@@ -441,7 +435,7 @@ def similar(
             group_duplicates=not each,
             exact=exact,
         )
-    emit(answer, print_similar, as_json=as_json)
+    emit(answer, views.print_similar, as_json=as_json)
 
 
 def similar_documents(
@@ -461,8 +455,6 @@ def similar_documents(
 
     Example: kg similar-documents 7b1e9c... --limit 5
     """
-    from kg_cli.search.views import print_documents
-
     with open_client() as client:
         answer = client.similar_documents(
             document,
@@ -473,7 +465,7 @@ def similar_documents(
             min_similarity=min_similarity,
             repeated=repeated,
         )
-    emit(answer, print_documents, as_json=as_json)
+    emit(answer, views.print_documents, as_json=as_json)
 
 
 def source_graph(
@@ -499,8 +491,6 @@ def source_graph(
 
     Example: kg source-graph --ontology notes --neighbours 3 --min-similarity 0.8
     """
-    from kg_cli.search.views import print_graph
-
     with open_client() as client:
         graph = client.source_graph(
             source,
@@ -513,7 +503,7 @@ def source_graph(
             across_documents_only=not within_documents,
             repeated=repeated,
         )
-    emit(graph, print_graph, as_json=as_json)
+    emit(graph, views.print_graph, as_json=as_json)
 
 
 # Constructive queries: steps that build a subgraph.
@@ -537,7 +527,6 @@ def subgraph(
     """
     from kg_api.schemas.constructive import ConstructiveQuery
     from kg_api.schemas.problems import valid
-    from kg_cli.search.views import print_subgraph
     from kg_cli.terminal.console import print_json, read_object
 
     if schema:
@@ -552,4 +541,4 @@ def subgraph(
             where=query.where,
             seconds=query.seconds,
         )
-    emit(answer, print_subgraph, as_json=as_json)
+    emit(answer, views.print_subgraph, as_json=as_json)

@@ -112,18 +112,17 @@ MAX_WORDS = 200
 _KILO = 1000
 
 
-def print_images(page: ImagePage, *, offset: int) -> None:
+def print_images(page: ImagePage) -> None:
     """Print a page of pictures, and how to see the next."""
     console.note(*page.notes)
     if page.images:
         console.print_table(["picture", "size"], [[_name(each), _size(each)] for each in page.images])
     elif page.total:
-        console.say(f"There are {page.total} here; none from {offset} on")
+        console.say(f"There are {page.total} here; none from {page.offset} on")
     elif not page.notes:
         console.say("There are no pictures here; `kg ingest` takes PNG, JPEG, WebP, GIF, TIFF and BMP.")
-    shown = len(page.images)
-    if page.total > offset + shown:
-        console.say(f"{shown} of {page.total} shown; go on with --offset {offset + shown}")
+    if page.images:
+        console.say_rest(page, len(page.images), "picture")
 
 
 def print_image(place: Place) -> None:

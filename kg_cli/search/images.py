@@ -20,12 +20,16 @@ from kg_cli.terminal.connect import (
     open_client,
     report,
 )
+from kg_cli.terminal.late import LateModule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kg_api.client import KgClient
     from kg_api.schemas.image_search import ImageHits
+    from kg_cli.search import image_views as views
+else:
+    views = LateModule("kg_cli.search.image_views")
 
 SourceArgument = Annotated[
     str, typer.Argument(metavar="ID", help="Id of a source, or ONTOLOGY/DOCUMENT#PARAGRAPH.")
@@ -77,8 +81,6 @@ def _report(
     limit: int,
     as_json: bool,
 ) -> None:
-    from kg_cli.search.image_views import print_related
-
     report(
         lambda kg: kg.related_sources(
             without_place(source),
@@ -88,7 +90,7 @@ def _report(
             same_document=same_document,
             limit=limit,
         ),
-        print_related,
+        views.print_related,
         as_json=as_json,
     )
 
@@ -140,11 +142,9 @@ def report_like(image: Path, *, as_json: bool, **scope: Any) -> None:
 
 
 def _report_searching(asking: Callable[[KgClient], ImageHits], *, as_json: bool) -> None:
-    from kg_cli.search.image_views import print_found
-
     with open_client() as client:
         answer = asking(client)
-    emit(answer, print_found, as_json=as_json)
+    emit(answer, views.print_found, as_json=as_json)
 
 
 def read_picture(path: Path) -> bytes:

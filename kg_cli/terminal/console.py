@@ -26,6 +26,7 @@ from rich.text import Text
 
 from kg_api.errors import InvalidInput, KgError, UnreadableDocument
 from kg_api.local import processes
+from kg_api.schemas.base import Page
 from kg_api.schemas.embedding import Cost
 from kg_api.settings import load_settings
 from kg_api.text.decoding import decode
@@ -119,6 +120,13 @@ def print_table(
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
     (to or stdout()).print(table)
+
+
+def say_rest(page: Page, shown: int, noun: str, plural: str | None = None) -> None:
+    """Say how many items of a list were shown, and how to see the next."""
+    seen = page.offset + shown
+    more = f"; go on with --offset {seen}" if page.total > seen else ""
+    say(f"{shown} of {pluralize(page.total, noun, plural)}{more}")
 
 
 def progress(unit: str = "") -> Progress:
