@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast, get_args
+
+from cachetools import TTLCache
 
 from kg_api.errors import InvalidInput
 from kg_api.graph.client import Graph, Reader, Row
@@ -508,7 +509,7 @@ class RememberedFilters:
         self._lock = threading.Lock()
         self._writes = -1
         self._seen_at = 0.0
-        self._kept: OrderedDict[str, tuple[float, Matching]] = OrderedDict()
+        self._kept = TTLCache[str, Matching](MAX_KEPT_IDS, KEPT_SECONDS, timer=clock, getsizeof=_size_of)
 
     def matching(
         self,
@@ -535,31 +536,22 @@ class RememberedFilters:
 
     def _remembered(self, key: str, look: Callable[[], Matching]) -> Matching:
         writes = count_writes(self._graph)
-        known = self._known(writes, key)
+        with self._lock:
+            if writes != self._writes:
+                self._writes, self._seen_at = writes, self._clock()
+                self._kept.clear()
+            known = self._kept.get(key)
         if known is not None:
             return known
         asked_at = self._clock()  # not when it is answered, which may be seconds after
         found = look()
-        self._keep(writes, key, found, asked_at)
+        with self._lock:
+            settled = asked_at - self._seen_at >= SETTLED_SECONDS
+            if writes == self._writes and settled and _size_of(found) <= MAX_KEPT_IDS:
+                self._kept[key] = found
         return found
 
-    def _known(self, writes: int, key: str) -> Matching | None:
-        with self._lock:
-            now = self._clock()
-            if writes != self._writes:
-                self._writes, self._seen_at = writes, now
-                self._kept.clear()
-            kept_at, found = self._kept.get(key, (float("-inf"), None))
-            return found if now - kept_at < KEPT_SECONDS else None
 
-    def _keep(self, writes: int, key: str, found: Matching, asked_at: float) -> None:
-        with self._lock:
-            if writes != self._writes or asked_at - self._seen_at < SETTLED_SECONDS:
-                return
-            self._kept[key] = (asked_at, found)
-            while len(self._kept) > MAX_KEPT or self._ids > MAX_KEPT_IDS:
-                self._kept.popitem(last=False)
-
-    @property
-    def _ids(self) -> int:
-        return sum(len(ids) for _, found in self._kept.values() for ids in found.values())
+def _size_of(found: Matching) -> int:
+    """In ids; at least so many that no more than 100 filters are kept."""
+    return max(MAX_KEPT_IDS // MAX_KEPT, sum(map(len, found.values())))

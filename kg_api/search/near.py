@@ -319,22 +319,36 @@ def under_way(
 NO_VECTORS = SpaceVectors(vectors={}, properties={}, spaces={})
 MAX_HITS = 1000
 
-Scored = tuple[Place, float]
-"""A source, and how much of the words it shares."""
-
 
 def similar_by_words(
     graph: Graph, own: Place, request: SimilarSearch, scope: Comparable
 ) -> list[SimilarSource]:
     """The sources that share most words with one, the best first; of those that are looked at."""
     within = Filters(request.ontologies, scope.documents, scope.sources)
+    besides = None if request.same_document else own.document_id
     limit = max(50, 3 * request.limit)
     while True:
-        found = _find(graph, own, request, limit, within)
-        groups = _groups(own, found, together=request.group_duplicates)
+        best = sharing_words(graph, own, within, limit, besides=besides)
+        places = PlaceReader(graph).read(each.source.source_id for each in best)
+        found = [
+            (places[each.source.source_id], each.score) for each in best if each.source.source_id in places
+        ]
+        groups = together_by_words(own, [place for place, _ in found], together=request.group_duplicates)
         if len(groups) >= request.limit or len(found) < limit - 1 or limit >= MAX_HITS:
-            return groups[: request.limit]
+            break
         limit = min(MAX_HITS, 4 * limit)
+    return [
+        SimilarSource(
+            **found[first][0].model_dump(),
+            similarity=None,
+            score=found[first][1],
+            chunk=to_matched_chunk(found[first][0]),
+            own_chunk=to_matched_chunk(own),
+            near_duplicate=copy,
+            duplicates=[duplicate_of(found[other][0], None) for other in others],
+        )
+        for copy, (first, *others) in groups[: request.limit]
+    ]
 
 
 def why(own: Place, request: SimilarSearch) -> list[Degradation]:
@@ -348,14 +362,6 @@ def why(own: Place, request: SimilarSearch) -> list[Degradation]:
     if request.min_similarity is not None:
         told.append(Degradation(part="query", effect="min_similarity was not applied: it needs vectors"))
     return told
-
-
-def _find(graph: Graph, own: Place, request: SimilarSearch, limit: int, within: Filters) -> list[Scored]:
-    besides = None if request.same_document else own.document_id
-    best = sharing_words(graph, own, within, limit, besides=besides)
-    scores = {each.source.source_id: each.score for each in best}
-    places = PlaceReader(graph).read(scores)
-    return [(places[each], score) for each, score in scores.items() if each in places]
 
 
 def sharing_words(
@@ -382,24 +388,3 @@ def sharing_words(
     every = chain.from_iterable(found)
     best = sorted(every, key=lambda each: (-each.score, each.source.source_id))[:limit]
     return [each for each in best if each.source.source_id != own.source_id]
-
-
-def _groups(own: Place, found: Sequence[Scored], *, together: bool) -> list[SimilarSource]:
-    groups = together_by_words(own, [place for place, _ in found], together=together)
-    return [
-        _present(own, found[first], [found[other] for other in others], near_duplicate=copy)
-        for copy, (first, *others) in groups
-    ]
-
-
-def _present(own: Place, found: Scored, others: Sequence[Scored], *, near_duplicate: bool) -> SimilarSource:
-    place, score = found
-    return SimilarSource(
-        **place.model_dump(),
-        similarity=None,
-        score=score,
-        chunk=to_matched_chunk(place),
-        own_chunk=to_matched_chunk(own),
-        near_duplicate=near_duplicate,
-        duplicates=[duplicate_of(other, None) for other, _ in others],
-    )
