@@ -7,7 +7,6 @@ import random
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import takewhile
 from typing import Any
 
@@ -238,7 +237,7 @@ def claim(
         equal = [row["job_id"] for row in rows if row["rank"] == rows[0]["rank"]]
         head = equal[: max(1, rows[0]["workers"])]
         for job_id in random.sample(head, len(head)):
-            job = graph.transaction(partial(take, job_id=job_id))
+            job = graph.transaction(lambda tx, job_id=job_id: take(tx, job_id))
             if job is not None:
                 return job
 
