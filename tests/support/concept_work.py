@@ -10,6 +10,7 @@ import neo4j
 import numpy as np
 from numpy.typing import NDArray
 
+from kg_api.concepts.merging import link_near
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_vectors import want_concepts
 from kg_api.graph.jobs import page_of_jobs
@@ -63,7 +64,14 @@ class Merging:
 
 def work(kg: Kg, merging: Merging, batch: int = 2) -> None:
     models = TextModels(kg.spaces, CachedPassages(kg.graph, keeps=False))
-    job = EmbeddingJob(kg.graph, "concept", models, batch, merging)
+
+    def written(plan: Plan, concept_ids: Sequence[str]) -> None:
+        if plan.answers:
+            merging(plan, concept_ids)
+        else:
+            link_near(kg.graph, plan.space, plan.ontology, concept_ids)
+
+    job = EmbeddingJob(kg.graph, "concept", models, batch, written)
     runner = Runner(kg.graph, [job], WorkerSettings(), worker="w", stopping=threading.Event())
     while runner.run_one():
         pass
