@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 from urllib.parse import unquote
@@ -109,7 +109,10 @@ class PageWalk:
             count_words(element, reason, self.left_out)
         elif tag == "pre" and not self._level:
             self._flush()
-            self._add(fence(self._code(element), _language(element)))
+            around = [element, *element.iterchildren("code"), *islice(element.iterancestors(), 2)]
+            named = (_LANGUAGE.search(each.get("class", "")) for each in around)
+            language = next((found[1] for found in named if found and found[1] not in _NO_LANGUAGE), "")
+            self._add(fence(self._code(element), language))
         elif tag == "table" and element not in self._layout and not self._level:
             self._flush()
             for caption in element.iterchildren("caption"):
@@ -121,7 +124,8 @@ class PageWalk:
             else:
                 self._add(paragraph(" ".join(one_line(cell) for row in cells for cell in row)))
             for image in element.iter("img"):
-                if not any(ignored(each) for each in (image, *_within(image, element))):
+                above = takewhile(lambda each: each is not element, image.iterancestors())
+                if not any(ignored(each) for each in (image, *above)):
                     self._take(image, lambda image=image: _row_of(image))
             self._add_images()
         else:
@@ -174,7 +178,8 @@ class PageWalk:
     def _end(self, tag: str) -> None:
         if self._level and tag in _HEADINGS:
             level, self._level = self._level, 0
-            self._add(heading(level, self._take_label() + "".join(self._words)) if self._has_words() else "")
+            has_words = any(each.strip() for each in self._words)
+            self._add(heading(level, self._take_label() + "".join(self._words)) if has_words else "")
             self._words = []
             self._add_images()
         elif tag in BLOCKS or tag in _LISTS:
@@ -192,24 +197,32 @@ class PageWalk:
         else:
             self._words.append(_BREAK)
 
-    def _has_words(self) -> bool:
-        return any(each.strip() for each in self._words)
-
     def _flush(self) -> None:
         if self._level:  # a block in a heading does not end it
             self._words.append(" ")
             return
         text, self._words = one_line("".join(self._words)), []
         if text:
-            self._paragraph(text)
+            level, text = self._innermost(), self._take_label() + text
+            self._ended = None
+            if level and level.marker:
+                self._writer.item(text, level.indent, level.marker)
+                level.inside, level.marker = level.indent + " " * len(level.marker), ""
+            else:
+                self._add(paragraph(text))
         self._add_images()
 
     def _take(self, element: Element, else_words: Callable[[], str] = str) -> bool:
         address = element.get("src", "").strip()
         found = self._find_image(address) if self._find_image and address else None
         if found:
-            told = dict.fromkeys(filter(None, (one_line(element.get("alt", "")), _caption(element))))
-            self._images.append((found, ". ".join(told) or else_words(), _name_of(address)))
+            figure = next((each for each in element.iterancestors() if each.tag == "figure"), None)
+            captions = () if figure is None else figure.iter("figcaption")
+            caption = one_line(" ".join(inline_text(each) for each in captions))
+            told = dict.fromkeys(filter(None, (one_line(element.get("alt", "")), caption)))
+            name = unquote(address.partition("?")[0].rpartition("/")[2])
+            name = "image" if address.lower().startswith(("data:", "cid:")) else name
+            self._images.append((found, ". ".join(told) or else_words(), name))
         return found is not None
 
     def _add_images(self) -> None:
@@ -217,15 +230,6 @@ class PageWalk:
         for image, told, name in self._images:
             self._writer.image(image, told, name, level.inside if level else "")
         self._images = []
-
-    def _paragraph(self, text: str) -> None:
-        level, text = self._innermost(), self._take_label() + text
-        self._ended = None
-        if level and level.marker:
-            self._writer.item(text, level.indent, level.marker)
-            level.inside, level.marker = level.indent + " " * len(level.marker), ""
-        else:
-            self._add(paragraph(text))
 
     def _take_label(self) -> str:
         label, self._label = self._label, ""
@@ -259,34 +263,10 @@ class PageWalk:
         return "".join(lines)
 
 
-def _caption(element: Element) -> str:
-    """What stands below a picture, where the page says so."""
-    figure = next((each for each in element.iterancestors() if each.tag == "figure"), None)
-    captions = () if figure is None else figure.iter("figcaption")
-    return one_line(" ".join(inline_text(each) for each in captions))
-
-
-def _within(element: Element, root: Element) -> Iterator[Element]:
-    """What an element stands in, up to `root`."""
-    return takewhile(lambda each: each is not root, element.iterancestors())
-
-
 def _row_of(image: Element) -> str:
     """The words of the row that a picture stands in."""
     row = next((each for each in image.iterancestors() if each.tag == "tr"), None)
     return "" if row is None else one_line(inline_text(row))
-
-
-def _name_of(address: str) -> str:
-    """The last part of an address; one that is the file itself has no name."""
-    name = unquote(address.partition("?")[0].rpartition("/")[2])
-    return "image" if address.lower().startswith(("data:", "cid:")) else name
-
-
-def _language(element: Element) -> str:
-    around = [element, *element.iterchildren("code"), *islice(element.iterancestors(), 2)]
-    named = (_LANGUAGE.search(each.get("class", "")) for each in around)
-    return next((found[1] for found in named if found and found[1] not in _NO_LANGUAGE), "")
 
 
 # A page as Markdown, and what its head says of it.

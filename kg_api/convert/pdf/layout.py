@@ -146,13 +146,12 @@ class Line:
                 words[-1].append(piece)
             else:
                 words.append([piece])
-        return " ".join(_join(word) for word in words)
-
-
-def _join(pieces: Sequence[TextRun]) -> str:
-    if len(pieces) == 1:
-        return pieces[0].text
-    return "".join(write_scripts([SizedText(each.text, each.baseline, each.size) for each in pieces]))
+        return " ".join(
+            word[0].text
+            if len(word) == 1
+            else "".join(write_scripts([SizedText(each.text, each.baseline, each.size) for each in word]))
+            for word in words
+        )
 
 
 def rows(pieces: Iterable[TextRun]) -> list[list[TextRun]]:
@@ -169,7 +168,12 @@ def rows(pieces: Iterable[TextRun]) -> list[list[TextRun]]:
             continue
         found[at].append(piece)
         mains[at] = max(mains[at], piece, key=lambda piece: piece.right - piece.left)
-    return [_in_order(row) for row in found]
+    for row in found:
+        if sum(piece.from_right for piece in row) * 2 > len(row):
+            row.sort(key=lambda piece: -piece.right)
+        else:
+            row.sort(key=lambda piece: piece.left)
+    return found
 
 
 def _beside(one: TextRun, other: TextRun) -> bool:
@@ -182,12 +186,6 @@ def _is_one_word(last: TextRun, piece: TextRun) -> bool:
     size = max(piece.size, last.size)
     most = CJK_BLANK if are_cjk(last.text, piece.text) else _SPACE
     return -_OVERLAP * size < piece.left - last.right < most * size
-
-
-def _in_order(row: list[TextRun]) -> list[TextRun]:
-    if sum(piece.from_right for piece in row) * 2 > len(row):
-        return sorted(row, key=lambda piece: -piece.right)
-    return sorted(row, key=lambda piece: piece.left)
 
 
 # The reading order of a page: columns one after the other, split by what runs across them.
@@ -211,13 +209,12 @@ _Zone = tuple[bool, list[TextRun]]
 
 def columns(pieces: Sequence[TextRun], page: int) -> list[Column]:
     """Give a page's columns in reading order, each with its lines."""
-    return [_column(part, page) for part in _parts(list(pieces), 0)]
-
-
-def _column(pieces: list[TextRun], page: int) -> Column:
-    column = Column(min(piece.left for piece in pieces), max(piece.right for piece in pieces))
-    column.lines = [Line(row, page, column) for row in rows(pieces)]
-    return column
+    found: list[Column] = []
+    for part in _parts(list(pieces), 0):
+        column = Column(min(piece.left for piece in part), max(piece.right for piece in part))
+        column.lines = [Line(row, page, column) for row in rows(part)]
+        found.append(column)
+    return found
 
 
 def _parts(pieces: list[TextRun], depth: int) -> Iterator[list[TextRun]]:
@@ -237,24 +234,21 @@ def _parts(pieces: list[TextRun], depth: int) -> Iterator[list[TextRun]]:
 def _best_zones(pieces: list[TextRun]) -> tuple[float, list[_Zone]] | None:
     """The gutter with most text beside it, and the page's zones above each other that it splits, or not."""
     best, best_score = None, 0
-    for edge in _left_edges(pieces):
-        if (
-            min(sum(piece.right <= edge for piece in pieces), sum(piece.left >= edge for piece in pieces))
-            < _MIN_LINES
-        ):
+    # Columns may begin at what several pieces begin at, a bit left of it
+    edges = Counter(round(piece.left / 3) for piece in pieces)
+    common = [at for at, count in edges.most_common(_MAX_EDGES) if count + edges[at - 1] >= _MIN_LINES]
+    for edge in sorted(at * 3 - 2.5 for at in common):
+        left, right = (
+            sum(piece.right <= edge for piece in pieces),
+            sum(piece.left >= edge for piece in pieces),
+        )
+        if min(left, right) < _MIN_LINES:
             continue
         zones = _zones(pieces, edge)
         score = sum(len(zone) for split, zone in zones if split)
         if score > best_score:
             best, best_score = (edge, zones), score
     return best
-
-
-def _left_edges(pieces: list[TextRun]) -> list[float]:
-    """Where columns may begin: what several pieces begin at, a bit left of it."""
-    edges = Counter(round(piece.left / 3) for piece in pieces)
-    common = [edge for edge, count in edges.most_common(_MAX_EDGES) if count + edges[edge - 1] >= _MIN_LINES]
-    return sorted(edge * 3 - 2.5 for edge in common)
 
 
 def _zones(pieces: list[TextRun], edge: float) -> list[_Zone]:
