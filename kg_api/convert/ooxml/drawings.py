@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import NamedTuple
 
 from kg_api.convert.ooxml.package import XmlElement, q
@@ -198,18 +198,14 @@ def read_chart(root: XmlElement) -> list[str]:
     if root.tag == q("cx:chartSpace"):
         return list(_read_extended(root))
     series = [_read_series(each) for each in root.iter(q("c:ser"))]
-    return [*map(paragraph, _read_titles(root)), *_tabulate(series)]
-
-
-def _read_titles(root: XmlElement) -> Iterator[str]:
-    """The title, the titles of the axes, and labels that somebody wrote."""
-    for each in root.iter(q("c:tx")):
+    blocks = list[str]()
+    for each in root.iter(q("c:tx")):  # the title, the titles of the axes, and labels that somebody wrote
         parent = each.getparent()
-        if parent is None or parent.tag == q("c:ser"):
-            continue
-        rich = each.find(q("c:rich"))
-        lines = read_lines(rich) if rich is not None else [_read_text(each)]
-        yield from filter(None, [" ".join(lines)])
+        if parent is not None and parent.tag != q("c:ser"):
+            rich = each.find(q("c:rich"))
+            words = " ".join(read_lines(rich)) if rich is not None else _read_text(each)
+            blocks += [paragraph(words)] if words else []
+    return [*blocks, *_tabulate(series)]
 
 
 def _tabulate(series: list[_Series]) -> Iterator[str]:
@@ -221,15 +217,10 @@ def _tabulate(series: list[_Series]) -> Iterator[str]:
             name for each in same for name, column in ((each.name, each.values), ("", each.sizes)) if column
         ]
         count = max(map(len, [categories, *columns]), default=0)
-        rows = [[_at(column, at) for column in (categories, *columns)] for at in range(count)]
         if count:
-            yield table([["", *names], *rows])
+            yield table([["", *names], *zip_longest(categories, *columns, fillvalue="")])
         elif any(names):
             yield paragraph(", ".join(filter(None, names)))
-
-
-def _at(values: tuple[str, ...], at: int) -> str:
-    return values[at] if at < len(values) else ""
 
 
 def _read_series(element: XmlElement) -> _Series:
@@ -300,9 +291,7 @@ def _read_extended(root: XmlElement) -> Iterator[str]:
         if count:
             width = sum(map(len, texts))
             header = [*[""] * width, names.get(data.get("id", ""), ""), *[""] * (len(columns) - width - 1)]
-            yield table(
-                [header[: len(columns)], *([_at(column, at) for column in columns] for at in range(count))]
-            )
+            yield table([header[: len(columns)], *zip_longest(*columns, fillvalue="")])
 
 
 def _read_dimension(element: XmlElement) -> list[tuple[str, ...]]:

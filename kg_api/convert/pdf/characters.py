@@ -50,25 +50,31 @@ def stack(found: Sequence[FoundRun]) -> list[FoundRun]:
     If most of the page is written so, they are turned like letters of a font for vertical writing. Otherwise
     they are a stacked label, which stays one piece at its place.
     """
-    chains = _find_chains(found)
-    stacked = sum(len(each.run.text) for chain in chains if len(chain) >= _MIN_LETTERS for each in chain)
-    down = sum(len(each.run.text) for each in found if each.turn == DOWN and _is_cjk(each.run))
-    if not (stacked or down):
-        return list(found)
-    across = sum(len(each.run.text) for each in found if each.turn == 0) - stacked
-    if stacked + down <= across:
-        return [each for chain in chains for each in (_lay(chain) if len(chain) >= _MIN_LETTERS else chain)]
-    return list(_take_numbers([each for chain in chains for each in _stand(chain)]))
-
-
-def _find_chains(found: Sequence[FoundRun]) -> list[list[FoundRun]]:
     chains: list[list[FoundRun]] = []
     for each in found:
         if chains and _goes_down(chains[-1][-1], each):
             chains[-1].append(each)
         else:
             chains.append([each])
-    return chains
+    stacked = sum(len(each.run.text) for chain in chains if len(chain) >= _MIN_LETTERS for each in chain)
+    down = sum(len(each.run.text) for each in found if each.turn == DOWN and _is_cjk(each.run))
+    if not (stacked or down):
+        return list(found)
+    across = sum(len(each.run.text) for each in found if each.turn == 0) - stacked
+    turned: list[FoundRun] = []
+    for chain in chains:
+        first, text = chain[0], "".join(each.run.text for each in chain)
+        run = replace(first.run, text=text, unmapped=sum(each.run.unmapped for each in chain))
+        if stacked + down > across:
+            if _is_cell(first) and any(_is_cjk(each.run) for each in chain):
+                left, right = -first.run.top, -chain[-1].run.bottom
+                run = replace(run, left=left, right=right, baseline=_middle(first.run))
+                chain = [FoundRun(DOWN, run, first.is_annotation)]  # noqa: PLW2901
+        elif len(chain) >= _MIN_LETTERS:
+            run = replace(run, baseline=chain[len(chain) // 2].run.baseline)
+            chain = [FoundRun(0, run, first.is_annotation)]  # noqa: PLW2901
+        turned += chain
+    return turned if stacked + down <= across else list(_take_numbers(turned))
 
 
 def _goes_down(above: FoundRun, below: FoundRun) -> bool:
@@ -91,24 +97,6 @@ def _is_cjk(run: TextRun) -> bool:
 
 def _middle(run: TextRun) -> float:
     return (run.left + run.right) / 2
-
-
-def _join(chain: Sequence[FoundRun]) -> TextRun:
-    text = "".join(each.run.text for each in chain)
-    return replace(chain[0].run, text=text, unmapped=sum(each.run.unmapped for each in chain))
-
-
-def _lay(chain: Sequence[FoundRun]) -> list[FoundRun]:
-    middle = chain[len(chain) // 2].run.baseline
-    return [FoundRun(0, replace(_join(chain), baseline=middle), chain[0].is_annotation)]
-
-
-def _stand(chain: Sequence[FoundRun]) -> Sequence[FoundRun]:
-    first, last = chain[0], chain[-1].run
-    if not _is_cell(first) or not any(_is_cjk(each.run) for each in chain):
-        return chain
-    run = replace(_join(chain), left=-first.run.top, right=-last.bottom, baseline=_middle(first.run))
-    return [FoundRun(DOWN, run, first.is_annotation)]
 
 
 def _take_numbers(found: Sequence[FoundRun]) -> Iterator[FoundRun]:

@@ -7,6 +7,7 @@ a point, and thousands are not grouped.
 
 from __future__ import annotations
 
+import operator
 import re
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -52,6 +53,10 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _CONDITION = re.compile(r"(<=|>=|<>|<|>|=)\s*(-?[\d.]+(?:[Ee][+-]?\d+)?)")
+_COMPARISONS = {
+    "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge,
+    "=": operator.eq, "<>": operator.ne,
+}
 _INTEGER = re.compile(r"(-?\d+)(?:\.0*)?")
 _EXCEL_DIGITS = Context(prec=15)
 """Excel computes with 15 significant digits; what a file stores beyond is the noise of binary numbers."""
@@ -307,24 +312,13 @@ def _choose_section(sections: tuple[_Section, ...], value: Decimal) -> _Section:
     numbers = [each for each in sections[:3] if not each.has_text] or list(sections[:1])
     if any(each.condition for each in numbers):
         for each in numbers:
-            if each.condition is None or _meets(value, *each.condition):
+            sign, bound = each.condition or ("<", float("inf"))
+            if each.condition is None or _COMPARISONS[sign](float(value), bound):
                 return each
         return numbers[-1]
     if value < 0 and len(numbers) > 1:
         return numbers[1]
     return numbers[2] if value == 0 and len(numbers) > 2 else numbers[0]  # noqa: PLR2004 - the zero section
-
-
-def _meets(value: Decimal, sign: str, bound: float) -> bool:
-    number = float(value)
-    return {
-        "<": number < bound,
-        ">": number > bound,
-        "<=": number <= bound,
-        ">=": number >= bound,
-        "=": number == bound,
-        "<>": number != bound,
-    }[sign]
 
 
 def _format_moment(literal: str, form: NumberFormat, *, since_1904: bool) -> str:
