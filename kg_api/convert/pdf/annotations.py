@@ -159,7 +159,8 @@ class Annotations:
         elif kind == raw.FPDF_ANNOT_STAMP and (name := _read_string(annotation, b"Name")) in _STAMPS:
             words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
             found.items.append(_Item("text", _read_box(annotation), words, _USUAL_SIZE))
-        found.is_drawn = found.is_drawn or (is_drawn and _has_appearance(annotation))
+        size = raw.FPDFAnnot_GetAP(annotation, raw.FPDF_ANNOT_APPEARANCEMODE_NORMAL, None, 0)
+        found.is_drawn = found.is_drawn or (is_drawn and size > 2)  # noqa: PLR2004 - bytes of the final zero
         return is_drawn
 
     def _look_at_field(self, annotation: Any, found: _Found) -> bool:
@@ -219,7 +220,11 @@ class Annotations:
             left = [each for each in left if id(each) not in taken]
             turn = own[0].turn if own else text.rotation if text.turn is None else text.turn
             shown = own if own and not self._says_more(item, own) else list(_write(item, own, turn))
-            yield from () if _is_there(shown, item.box, text) else shown
+            # Unless the page's content has the same text at the same place
+            place = turn_box(item.box, text.turn or 0)
+            there = " ".join(each.text for each in text.pieces if _is_within(each, place))
+            words = _letters(" ".join(each.run.text for each in shown))
+            yield from () if there and words in _letters(there) else shown
         yield from left
 
     def _says_more(self, item: _Item, own: Sequence[FoundRun]) -> bool:
@@ -230,10 +235,6 @@ class Annotations:
         if _letters(shown) == value:
             return shown.split() != item.value.split()  # each letter in a box of its own
         return self._stale or _letters(shown) in value
-
-
-def _has_appearance(annotation: Any) -> bool:
-    return raw.FPDFAnnot_GetAP(annotation, raw.FPDF_ANNOT_APPEARANCEMODE_NORMAL, None, 0) > 2  # noqa: PLR2004 - bytes of the final zero
 
 
 def _read_box(annotation: Any) -> Box:
@@ -272,13 +273,6 @@ def _is_within(run: TextRun, box: Box) -> bool:
 
 def _letters(text: str) -> str:
     return "".join(each for each in text.casefold() if each.isalnum()) or "".join(text.split())
-
-
-def _is_there(shown: Sequence[FoundRun], box: Box, text: PageText) -> bool:
-    """Whether the page's content has the same text at the same place."""
-    place = turn_box(box, text.turn or 0)
-    there = " ".join(each.text for each in text.pieces if _is_within(each, place))
-    return bool(there) and _letters(" ".join(each.run.text for each in shown)) in _letters(there)
 
 
 def _write(item: _Item, own: Sequence[FoundRun], turn: int) -> Iterator[FoundRun]:

@@ -54,8 +54,12 @@ _TOKEN = re.compile(
 )
 _CONDITION = re.compile(r"(<=|>=|<>|<|>|=)\s*(-?[\d.]+(?:[Ee][+-]?\d+)?)")
 _COMPARISONS = {
-    "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge,
-    "=": operator.eq, "<>": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "=": operator.eq,
+    "<>": operator.ne,
 }
 _INTEGER = re.compile(r"(-?\d+)(?:\.0*)?")
 _EXCEL_DIGITS = Context(prec=15)
