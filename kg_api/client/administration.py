@@ -152,16 +152,9 @@ class MovingMethods:
         return get(BundleOffer, "export", ontology=named)
 
     @request
-    def export_documents(
-        self, ontology: str, *, after: str = "", content_hash: str | None = None, first: int | None = None
-    ) -> Call[bytes]:
-        """Get the lines of the next documents behind a name; b"" behind the last.
-
-        One of more than 100 sources comes alone: by its hash what is made of 100 of them is given, from
-        `first` on.
-        """
-        asked = {"after": after, "content_hash": content_hash, "first": first}
-        return get_file("export", "ontologies", ontology, **asked)
+    def export_documents(self, ontology: str, *, after: str = "") -> Call[bytes]:
+        """Get the lines of the next documents behind a name; b"" behind the last."""
+        return get_file("export", "ontologies", ontology, after=after)
 
     @request
     def export_blob(self, key: str) -> Call[bytes]:

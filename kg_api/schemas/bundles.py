@@ -28,7 +28,7 @@ MAX_PART = 2000
 """Sources of one line of vectors; an export writes no more than 500."""
 MAX_KEYS = 10_000
 SOURCES_A_PART = 100
-"""What is made of so many sources is given out at once; a document that has more comes in parts."""
+"""Sources of a page of an export, and of one reading of a larger document."""
 
 
 def _is_base64(text: str) -> str:
@@ -302,22 +302,27 @@ class ImportOpened(Answer):
 
 
 class ImportedLines(Answer):
-    """What became of some lines."""
+    """The outcome of importing some lines."""
 
-    stored: int
+    stored: int = 0
     """Documents that are new."""
-    replaced: int
-    unchanged: int
-    kept: list[str]
+    replaced: int = 0
+    unchanged: int = 0
+    kept: list[str] = Field(default_factory=list)
     """Documents of which another text is stored here: those stay."""
-    vectors: int
+    vectors: int = 0
     """Sources whose vectors were taken."""
-    anew: int
+    anew: int = 0
     """Sources whose vectors are not what would be made here: they are embedded anew."""
-    concepts: int
+    concepts: int = 0
     """Sources of which it was taken what was found in them."""
-    problems: list[str]
+    problems: list[str] = Field(default_factory=list)
     """Documents that could not be stored, and why."""
+
+    def add(self, more: ImportedLines) -> None:
+        """Count the outcome of more lines."""
+        for name in type(self).model_fields:
+            setattr(self, name, getattr(self, name) + getattr(more, name))
 
 
 class KeptBlob(Answer):

@@ -1,4 +1,4 @@
-"""Reading lines of a bundle one by one. Pure."""
+"""A bundle in a folder (manifest, a file of lines for each ontology, files of pictures), read and checked."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import base64
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
@@ -20,13 +20,11 @@ from kg_api.schemas.bundles import (
     FORMAT,
     LINE,
     MAX_LINE_BYTES,
-    BundledBlobs,
     BundledConcepts,
     BundledDocument,
     BundledFile,
     BundledLine,
     BundledOntology,
-    BundledQuote,
     BundledSource,
     BundledVectors,
     LineCounts,
@@ -42,15 +40,7 @@ LENGTH_TOLERANCE = 0.01
 
 
 def require_format(told: int, by: str = "") -> None:
-    """See that a bundle is of the format that is read here.
-
-    Args:
-        told: the format that it says it has.
-        by: who wrote it, for the message.
-
-    Raises:
-        InvalidInput: it is of another one.
-    """
+    """Reject a bundle of another format; `by` says for the message who wrote it."""
     if told != FORMAT:
         raise InvalidInput(f"the bundle is of format {told}{by}; this kg reads format {FORMAT}")
 
@@ -110,10 +100,7 @@ def unpack(vector: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
     return values
 
 
-# A bundle as it lies in a folder: a manifest, a file of lines for each ontology, and the files of pictures.
-#
-# Nothing that a bundle says becomes a path but what is a number or a hash; links and devices are not
-# followed.
+# Files. No path comes from a bundle but numbers and hashes; links and devices are not followed.
 
 MANIFEST: Final = "manifest.json"
 UNFINISHED: Final = "unfinished.json"
@@ -303,15 +290,7 @@ class LineOrder:
 
 
 def check_vectors(line: BundledVectors, lengths: Mapping[int, int]) -> None:
-    """See that vectors and chunks are of sources that are there.
-
-    Args:
-        line: of a document.
-        lengths: of the texts of its sources, in code points, by their numbers.
-
-    Raises:
-        InvalidInput: they are not.
-    """
+    """See that vectors and chunks are of sources that are there, by the lengths of the sources' texts."""
     covered = {at for each in line.chunks for at in range(each.first, each.last + 1)}
     if not lengths.keys() >= covered.union(line.paragraphs):
         raise InvalidInput("it is about a source that is not there")
@@ -340,31 +319,64 @@ def check_sizes(line: BundledVectors, dimensions: int | None = None) -> int | No
 
 
 def check_concepts(line: BundledConcepts, lengths: Mapping[int, int]) -> None:
-    """See that quotes are within a source that is there.
-
-    Args:
-        line: of a document.
-        lengths: of the texts of its sources, in code points, by their numbers.
-
-    Raises:
-        InvalidInput: one is not.
-    """
+    """See that quotes are within a source that is there, by the lengths of the sources' texts."""
     if line.paragraph not in lengths:
         raise InvalidInput("it is about a source that is not there")
     length = lengths[line.paragraph]
-    if any(not each.start < each.end <= length for each in _quotes(line)):
+    quotes = [quote for each in line.concepts for quote in each.quotes]
+    quotes += [each.quote for each in line.relations if each.quote]
+    if any(not each.start < each.end <= length for each in quotes):
         raise InvalidInput("a quote is not within its source")
-
-
-def _quotes(line: BundledConcepts) -> Iterable[BundledQuote]:
-    yield from (quote for each in line.concepts for quote in each.quotes)
-    yield from (each.quote for each in line.relations if each.quote)
 
 
 # Looking at a whole bundle before anything is done with it: sizes, checksums, counts, and every line.
 
 Advance = Callable[[int], None]
-"""Told of bytes that were looked at."""
+"""Called with the bytes that were looked at."""
+
+
+class FileCheck:
+    """Checks a file of lines, one after the other."""
+
+    def __init__(self, path: str, configuration: BundledOntology, check_bounds: CheckBounds) -> None:
+        self._path = path
+        self._configuration = configuration
+        self._check_bounds = check_bounds
+        self._order = LineOrder(configuration.ontology)
+        self._digest = hashlib.sha256()
+        self._size = self._number = 0
+
+    def add(self, raw: bytes) -> BundledLine:
+        """Read the next line.
+
+        Raises:
+            InvalidInput: it is wrong, or does not fit the lines before it.
+        """
+        self._number += 1
+        self._digest.update(raw)
+        self._size += len(raw)
+        line = read_line(raw, self._check_bounds)
+        self._order.add(line)
+        return line
+
+    def end(self) -> BundledFile:
+        """Describe the file; its last document must be whole."""
+        self._order.end()
+        return BundledFile(
+            path=self._path,
+            bytes=self._size,
+            sha256=self._digest.hexdigest(),
+            lines=self._order.counts,
+            configuration=self._configuration,
+        )
+
+    @contextmanager
+    def naming(self) -> Generator[None]:
+        """Name the file and the line in what is raised."""
+        try:
+            yield
+        except InvalidInput as error:
+            raise InvalidInput(f"{self._path}, line {self._number}: {error}") from None
 
 
 def check_bundle(folder: Path, check_bounds: CheckBounds, advance: Advance) -> Manifest:
@@ -382,44 +394,19 @@ def check_bundle(folder: Path, check_bounds: CheckBounds, advance: Advance) -> M
     manifest = read_manifest(folder, check_bounds)
     keys = set[str]()
     try:
-        for each in manifest.files:
-            _compare(each, look_at(folder / each.path, each.configuration, check_bounds, keys, advance))
-        _check_blobs(folder, manifest.blobs, keys)
+        for told in manifest.files:
+            check = FileCheck(told.path, told.configuration, check_bounds)
+            with check.naming(), open_plain(folder / told.path) as file:
+                for raw in raw_lines(file):
+                    keys.update(keys_of(check.add(raw)))
+                    advance(len(raw))
+                found = check.end()
+            _compare(told, found)
+        for key in sorted(keys.difference(manifest.blobs.lost)):
+            read_blob(folder, key)
     except InvalidInput as error:
         raise InvalidInput(f"{error}. Nothing was changed.") from None
     return manifest
-
-
-def look_at(
-    path: Path, configuration: BundledOntology, check_bounds: CheckBounds, keys: set[str], advance: Advance
-) -> BundledFile:
-    """What a file of lines really is; the keys of all files that it needs are added to `keys`.
-
-    Raises:
-        InvalidInput: naming the first line that is wrong.
-    """
-    digest, size, number = hashlib.sha256(), 0, 0
-    order = LineOrder(configuration.ontology)
-    try:
-        with open_plain(path) as file:
-            for raw in raw_lines(file):
-                number += 1
-                digest.update(raw)
-                size += len(raw)
-                line = read_line(raw, check_bounds)
-                order.add(line)
-                keys.update(keys_of(line))
-                advance(len(raw))
-        order.end()
-    except InvalidInput as error:
-        raise InvalidInput(f"{path.name}, line {number}: {error}") from None
-    return BundledFile(
-        path=path.name,
-        bytes=size,
-        sha256=digest.hexdigest(),
-        lines=order.counts,
-        configuration=configuration,
-    )
 
 
 def _compare(told: BundledFile, found: BundledFile) -> None:
@@ -431,34 +418,8 @@ def _compare(told: BundledFile, found: BundledFile) -> None:
     if told.sha256 != found.sha256:
         raise InvalidInput(f"{told.path} is not what the manifest tells of: its checksum is another one")
     if told.lines != found.lines:
-        raise InvalidInput(
-            f"{told.path} has {_counts(found.lines)}, and {_counts(told.lines)} by the manifest"
+        counts, wanted = (
+            ", ".join(f"{count} {kind}" for kind, count in each.lines.model_dump().items())
+            for each in (found, told)
         )
-
-
-def _counts(lines: LineCounts) -> str:
-    return ", ".join(f"{count} {kind}" for kind, count in lines.model_dump().items())
-
-
-def _check_blobs(folder: Path, told: BundledBlobs, keys: set[str]) -> None:
-    found = measure_blobs(folder, keys.difference(told.lost), whole=True)
-    if (told.files, told.bytes) != (found.files, found.bytes):
-        raise InvalidInput(
-            f"the bundle has {found.files} files of {found.bytes:,} bytes that its documents need, and "
-            f"{told.files} of {told.bytes:,} by the manifest"
-        )
-
-
-def measure_blobs(folder: Path, keys: set[str], *, whole: bool) -> BundledBlobs:
-    """How many files there are, and how large; with `whole` each is looked at from beginning to end.
-
-    Raises:
-        InvalidInput: one is missing, or not what its name says.
-    """
-    size = 0
-    for key in sorted(keys):
-        if whole:
-            size += len(read_blob(folder, key))
-        else:
-            size += os.lstat(blob_path(folder, key)).st_size
-    return BundledBlobs(files=len(keys), bytes=size)
+        raise InvalidInput(f"{told.path} has {counts}, and {wanted} by the manifest")

@@ -1,4 +1,4 @@
-"""From what is stored of documents to the lines of a bundle. Pure."""
+"""Exporting an ontology page by page, each of whole documents as they were at one moment."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import base64
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any, TypeVar, cast
 
 from kg_api import __version__
 from kg_api.blobs.images import StoredFiles
-from kg_api.errors import Conflict, Unavailable
+from kg_api.errors import Unavailable
 from kg_api.graph.bundle import (
     StoredPart,
     by_document,
@@ -19,17 +20,16 @@ from kg_api.graph.bundle import (
     documents_behind,
     have_changed,
     read_part,
-    read_texts,
 )
 from kg_api.graph.client import Graph, Row, portions
 from kg_api.graph.concept_writes import read_extraction
-from kg_api.graph.concepts import IMPORTED, AppearanceRow, EvidenceRows, QuoteRow
+from kg_api.graph.concepts import IMPORTED, AppearanceRow, QuoteRow
 from kg_api.graph.fulltext import read_language, read_synonyms
 from kg_api.graph.proposals import read_proposals
 from kg_api.graph.relations import RelationRow
 from kg_api.graph.review import count_waiting
 from kg_api.graph.schema import list_known
-from kg_api.graph.spaces import Space, display_name
+from kg_api.graph.spaces import display_name
 from kg_api.schemas.base import Body
 from kg_api.schemas.bundles import (
     FORMAT,
@@ -50,18 +50,14 @@ from kg_api.schemas.bundles import (
 )
 from kg_api.schemas.spaces import NewSpace
 from kg_api.schemas.vocabulary import Provider
-from kg_api.spaces.plans import EmbeddingState, Plan, read_embedding_state, select_embedding_states
+from kg_api.spaces.plans import EmbeddingState, read_embedding_state, select_embedding_states
 from kg_api.transfer.bundles import pack
 
 T = TypeVar("T")
-R = TypeVar("R", AppearanceRow, QuoteRow, RelationRow)
 VECTORS_A_LINE = 1000
 VALUES_A_LINE = 20_000
 """Of concepts, about: a service takes no line of many more."""
 RELATIONS_A_LINE = 1000
-Origin = tuple[str, bool]
-"""A source, and whether somebody brought what is said of it; else an extractor has found it."""
-Grouped = dict[Origin, list[R]]
 
 
 def document_line(row: Row) -> BundledDocument:
@@ -91,38 +87,28 @@ def source_line(row: Row) -> BundledSource:
 def vector_lines(
     documents: Sequence[Row], part: StoredPart, mark: str
 ) -> Iterator[tuple[str, BundledVectors]]:
-    """How sources are embedded that are so as they shall be; by document."""
+    """Return the vectors of sources that are embedded as they shall be; by document."""
     chunks = by_document(part.chunks)
     sources = by_document([row for row in part.sources if row["embedded"]])
     for document in documents:
         identity = document["document_id"]
-        own = _by_paragraph(chunks.get(identity, ()))
+        own = defaultdict[int, list[Row]](list)
+        for row in chunks.get(identity, ()):
+            for paragraph in row["paragraphs"]:
+                own[paragraph].append(row)
         rows = sources.get(identity, [])
         for some in _heaps(rows, lambda row, own=own: 1 + len(own[row["paragraph"]]), VECTORS_A_LINE):
-            yield identity, _vector_line(document, some, own, mark)
-
-
-def _vector_line(
-    document: Row, sources: Sequence[Row], chunks: Mapping[int, Sequence[Row]], mark: str
-) -> BundledVectors:
-    own = {chunk["chunk_id"]: chunk for row in sources for chunk in chunks[row["paragraph"]]}
-    return BundledVectors(
-        kind="vectors",
-        document=document["document"],
-        content_hash=document["content_hash"],
-        mark=mark,
-        paragraphs=[row["paragraph"] for row in sources],
-        vectors=[None if row["vector"] is None else pack(row["vector"]) for row in sources],
-        chunks=[_chunk(own[each]) for each in sorted(own)],
-    )
-
-
-def _by_paragraph(chunks: Sequence[Row]) -> Mapping[int, Sequence[Row]]:
-    found = defaultdict[int, list[Row]](list)
-    for row in chunks:
-        for paragraph in row["paragraphs"]:
-            found[paragraph].append(row)
-    return found
+            covering = {chunk["chunk_id"]: chunk for row in some for chunk in own[row["paragraph"]]}
+            line = BundledVectors(
+                kind="vectors",
+                document=document["document"],
+                content_hash=document["content_hash"],
+                mark=mark,
+                paragraphs=[row["paragraph"] for row in some],
+                vectors=[None if row["vector"] is None else pack(row["vector"]) for row in some],
+                chunks=[_chunk(covering[each]) for each in sorted(covering)],
+            )
+            yield identity, line
 
 
 def _heaps(items: Iterable[T], weigh: Callable[[T], int], most: int) -> Iterator[list[T]]:
@@ -151,35 +137,57 @@ def _chunk(row: Row) -> BundledChunk:
     )
 
 
+@dataclass(slots=True)
+class _Evidence:
+    """What one extractor, or people, found in a source."""
+
+    mark: str
+    appearances: list[AppearanceRow] = field(default_factory=list[AppearanceRow])
+    quotes: list[QuoteRow] = field(default_factory=list[QuoteRow])
+    relations: list[RelationRow] = field(default_factory=list[RelationRow])
+
+
 def concept_lines(documents: Sequence[Row], part: StoredPart) -> Iterator[tuple[str, BundledConcepts]]:
-    """What was found in sources, lines for each extractor or import of each; by document."""
+    """Return what was found in sources, lines for each extractor or import of each; by document."""
     known = {row["document_id"]: row for row in documents}
-    of_source = _Evidence(part.evidence)
+    found: dict[tuple[str, bool], _Evidence] = {}
+
+    def of(row: AppearanceRow | QuoteRow | RelationRow) -> _Evidence:
+        origin = row.source_id, row.extracted_with.startswith(IMPORTED)
+        return found.setdefault(origin, _Evidence(row.extracted_with))
+
+    for appearance in part.evidence.appearances:
+        of(appearance).appearances.append(appearance)
+    for quote in part.evidence.quotes:
+        of(quote).quotes.append(quote)
+    for relation in part.evidence.relations:
+        of(relation).relations.append(relation)
     for row in part.sources:
-        for imported, mark in of_source.origins(row):
-            found = _found_by(of_source, (row["source_id"], imported), part.labels)
-            for concepts, relations in found:
-                line = BundledConcepts(
-                    kind="concepts",
-                    document=known[row["document_id"]]["document"],
-                    content_hash=known[row["document_id"]]["content_hash"],
-                    paragraph=row["paragraph"],
-                    extracted_with=mark.removeprefix(IMPORTED),
-                    imported=imported,
-                    unverified=0 if imported else row["unverified"] or 0,
-                    concepts=list(concepts),
-                    relations=list(relations),
+        identity, source_id = row["document_id"], row["source_id"]
+        own, brought = found.get((source_id, False)), found.get((source_id, True))
+        # an extractor may have read the source and found nothing
+        mark = (not row["refused"] and row["extracted_with"]) or (own and own.mark)
+        for evidence in (mark and (own or _Evidence(mark)), brought):
+            if not evidence:
+                continue
+            is_brought = evidence is brought
+            concepts = [*_heaps(_concepts(evidence, part.labels), _values, VALUES_A_LINE)] or [[]]
+            relations = portions([*_relations(evidence, part.labels)], RELATIONS_A_LINE)
+            for some_concepts, some_relations in zip_longest(concepts, relations, fillvalue=()):
+                yield (
+                    identity,
+                    BundledConcepts(
+                        kind="concepts",
+                        document=known[identity]["document"],
+                        content_hash=known[identity]["content_hash"],
+                        paragraph=row["paragraph"],
+                        extracted_with=(evidence.mark if is_brought else str(mark)).removeprefix(IMPORTED),
+                        imported=is_brought,
+                        unverified=0 if is_brought else row["unverified"] or 0,
+                        concepts=list(some_concepts),
+                        relations=list(some_relations),
+                    ),
                 )
-                yield row["document_id"], line
-
-
-def _found_by(
-    of_source: _Evidence, key: Origin, labels: dict[str, str]
-) -> Iterator[tuple[Sequence[BundledConcept], Sequence[BundledRelation]]]:
-    """What was found in a source, in parts that a line holds; one part where nothing was."""
-    concepts = [*_heaps(of_source.concepts(key, labels), _values, VALUES_A_LINE)] or [[]]
-    relations = portions([*of_source.relations(key, labels)], RELATIONS_A_LINE)
-    yield from zip_longest(concepts, relations, fillvalue=())
 
 
 def _values(concept: BundledConcept) -> int:
@@ -187,83 +195,41 @@ def _values(concept: BundledConcept) -> int:
     return 20 + 4 * len(concept.quotes) + len(concept.search_terms) + len(concept.unverified)
 
 
-class _Evidence:
-    """What is stored of sources, by origin."""
-
-    def __init__(self, evidence: EvidenceRows) -> None:
-        self._appearances: Grouped[AppearanceRow] = _grouped(evidence.appearances)
-        self._quotes: Grouped[QuoteRow] = _grouped(evidence.quotes)
-        self._relations: Grouped[RelationRow] = _grouped(evidence.relations)
-        self._marks: dict[tuple[str, bool], str] = {}
-        for row in (*evidence.appearances, *evidence.quotes, *evidence.relations):
-            self._marks.setdefault(_origin(row), row.extracted_with)
-
-    def origins(self, source: Row) -> Iterator[tuple[bool, str]]:
-        """Whether it was imported, and by what mark; also that of an extractor which found nothing."""
-        own = None if source["refused"] else source["extracted_with"]
-        if mark := own or self._marks.get((source["source_id"], False)):
-            yield False, mark
-        if mark := self._marks.get((source["source_id"], True)):
-            yield True, mark
-
-    def concepts(self, key: Origin, labels: dict[str, str]) -> Iterator[BundledConcept]:
-        quotes: dict[str, list[QuoteRow]] = {}
-        for quote in self._quotes.get(key, ()):
-            quotes.setdefault(quote.concept_id, []).append(quote)
-        for row in self._appearances.get(key, ()):
-            yield BundledConcept(
-                label=labels[row.concept_id],
-                description=row.description,
-                search_terms=list(row.terms),
-                confidence=row.confidence,
-                quotes=[
-                    BundledQuote(start=each.start, end=each.end, score=each.score, said=each.said)
-                    for each in quotes.get(row.concept_id, ())
-                ],
-                unverified=list(row.unverified),
-            )
-
-    def relations(self, key: Origin, labels: dict[str, str]) -> Iterator[BundledRelation]:
-        """What is stated by one origin."""
-        for row in self._relations.get(key, ()):
-            quoted = row.start is not None and row.end is not None
-            yield BundledRelation(
-                subject=labels[row.subject],
-                type=row.type,
-                object=labels[row.object],
-                confidence=row.confidence,
-                quote=BundledQuote(start=row.start or 0, end=row.end or 0) if quoted else None,
-            )
+def _concepts(evidence: _Evidence, labels: Mapping[str, str]) -> Iterator[BundledConcept]:
+    quotes = defaultdict[str, list[BundledQuote]](list)
+    for each in evidence.quotes:
+        quote = BundledQuote(start=each.start, end=each.end, score=each.score, said=each.said)
+        quotes[each.concept_id].append(quote)
+    for row in evidence.appearances:
+        yield BundledConcept(
+            label=labels[row.concept_id],
+            description=row.description,
+            search_terms=list(row.terms),
+            confidence=row.confidence,
+            quotes=quotes[row.concept_id],
+            unverified=list(row.unverified),
+        )
 
 
-def _grouped(rows: Sequence[R]) -> Grouped[R]:
-    found: Grouped[R] = {}
-    for row in rows:
-        found.setdefault(_origin(row), []).append(row)
-    return found
+def _relations(evidence: _Evidence, labels: Mapping[str, str]) -> Iterator[BundledRelation]:
+    for row in evidence.relations:
+        quoted = row.start is not None and row.end is not None
+        yield BundledRelation(
+            subject=labels[row.subject],
+            type=row.type,
+            object=labels[row.object],
+            confidence=row.confidence,
+            quote=BundledQuote(start=row.start or 0, end=row.end or 0) if quoted else None,
+        )
 
-
-def _origin(row: AppearanceRow | QuoteRow | RelationRow) -> Origin:
-    return row.source_id, row.extracted_with.startswith(IMPORTED)
-
-
-def packed(lines: Iterable[Body]) -> bytes:
-    """Lines as they stand in a file."""
-    return b"".join(each.model_dump_json(exclude_defaults=True).encode() + b"\n" for each in lines)
-
-
-# Giving out what is stored, page by page, each of whole documents as they were at one moment.
 
 DOCUMENTS_A_PAGE = 100
 LOOKS = 5
 """So often a page is read again when a document of it, or how it is embedded, was changed meanwhile."""
 
-Read = Callable[[Plan], tuple[Sequence[Row], Iterator[Body]]]
-"""Reads documents, and the lines of them, by how they are embedded."""
-
 
 def schema_version() -> int:
-    """The number of the last change of the schema that this version knows."""
+    """Return the number of the last change of the schema that this version knows."""
     return int(list_known()[-1][:3])
 
 
@@ -275,7 +241,7 @@ class ExportService:
         self._files = files
 
     def offer(self, ontologies: Sequence[str] | None) -> BundleOffer:
-        """What there is to export of some ontologies, or of all.
+        """Return what there is to export of some ontologies, or of all.
 
         Raises:
             NotFound: one is not there.
@@ -296,49 +262,32 @@ class ExportService:
         )
 
     def page(self, ontology: str, after: str) -> bytes:
-        """The lines of the next documents behind a name; none when there is no further one.
-
-        Of a document that has more sources than a part nothing but its own lines: the rest is in `part`.
+        """Return the lines of the next documents behind a name; none behind the last.
 
         Raises:
             NotFound: there is no such ontology.
             Unavailable: its documents change faster than they can be read.
         """
-
-        def read(plan: Plan) -> tuple[Sequence[Row], Iterator[Body]]:
-            documents = _a_page(documents_behind(self._graph, ontology, after, DOCUMENTS_A_PAGE))
-            part = self._of_page(documents, plan)
-            return documents, _lines(documents, part, plan.mark.value)
-
-        return self._unchanged(ontology, read)
-
-    def part(self, ontology: str, after: str, content_hash: str, first: int) -> bytes:
-        """The lines of what is made of the sources of a document, from one on, as many as a part has.
-
-        Args:
-            ontology: whose.
-            after: name of the document before it.
-            content_hash: of the document, as its line tells.
-            first: number of the first source.
-
-        Raises:
-            NotFound: there is no such ontology.
-            Conflict: another document or another text is there now.
-            Unavailable: its documents change faster than they can be read.
-        """
-
-        def read(plan: Plan) -> tuple[Sequence[Row], Iterator[Body]]:
-            documents = documents_behind(self._graph, ontology, after, 1)
-            if [row["content_hash"] for row in documents] != [content_hash]:
-                raise Conflict(f"the document behind {after!r} was changed meanwhile: ask for it again")
-            until = first + SOURCES_A_PART
-            part = read_part(self._graph, documents, (plan.space, plan.mark), first=first, until=until)
-            return documents, (line for _, line in _made_lines(documents, part, plan.mark.value))
-
-        return self._unchanged(ontology, read)
+        for _ in range(LOOKS):
+            plan = read_embedding_state(self._graph, ontology).answering
+            documents, sources = list[Row](), 0
+            for row in documents_behind(self._graph, ontology, after, DOCUMENTS_A_PAGE):
+                sources += row["sources"]
+                if documents and sources > SOURCES_A_PART:
+                    break
+                documents.append(row)
+            largest = max((row["sources"] for row in documents), default=0)
+            parts = [
+                read_part(self._graph, documents, plan.space, plan.mark, range(at, at + SOURCES_A_PART))
+                for at in range(0, largest, SOURCES_A_PART)
+            ]
+            now = read_embedding_state(self._graph, ontology).answering
+            if now.mark == plan.mark and not have_changed(self._graph, documents):
+                return _pack(documents, parts, plan.mark.value)
+        raise Unavailable(f"documents of {ontology!r} change faster than they can be read: try again")
 
     def blob(self, key: str) -> bytes:
-        """The file of a key.
+        """Return the file of a key.
 
         Raises:
             FileLost: there is none, or it is damaged.
@@ -347,12 +296,18 @@ class ExportService:
 
     def _configuration(self, state: EmbeddingState) -> BundledOntology:
         name, plan = state.ontology, state.answering
+        identity = plan.space.identity
         return BundledOntology(
             ontology=name,
             embedding=plan.config,
             space_fingerprint=plan.space.fingerprint,
-            model=display_name(plan.space.identity),
-            space=_describe_space(plan.space),
+            model=display_name(identity),
+            space=NewSpace(
+                slug=plan.space.slug,
+                provider=cast("Provider", identity.provider),
+                model=identity.model,
+                dimensions=identity.dimensions,
+            ),
             mark=plan.mark.value,
             language=read_language(self._graph, name).language,
             synonyms=[list(group) for group in read_synonyms(self._graph, name)],
@@ -360,56 +315,24 @@ class ExportService:
             proposals=read_proposals(self._graph, name).config,
         )
 
-    def _of_page(self, documents: Sequence[Row], plan: Plan) -> StoredPart:
-        if not documents or sum(row["sources"] for row in documents) > SOURCES_A_PART:
-            return read_texts(self._graph, documents)
-        return read_part(self._graph, documents, (plan.space, plan.mark))
 
-    def _unchanged(self, ontology: str, read: Read) -> bytes:
-        """Lines of documents, and of a way to embed them, that were the same when all was read."""
-        for _ in range(LOOKS):
-            plan = read_embedding_state(self._graph, ontology).answering
-            documents, lines = read(plan)
-            now = read_embedding_state(self._graph, ontology).answering
-            if now.mark == plan.mark and not have_changed(self._graph, documents):
-                return packed(lines)
-        raise Unavailable(f"documents of {ontology!r} change faster than they can be read: try again")
-
-
-def _lines(documents: Sequence[Row], part: StoredPart, mark: str) -> Iterator[Body]:
-    sources = by_document(part.sources)
-    made: dict[str, list[Body]] = {row["document_id"]: [] for row in documents}
-    for identity, line in _made_lines(documents, part, mark):
-        made[identity].append(line)
+def _pack(documents: Sequence[Row], parts: Sequence[StoredPart], mark: str) -> bytes:
+    """Return the lines of documents: each one's own, its sources, and what is made of these."""
+    sources: dict[str, list[bytes]] = {row["document_id"]: [] for row in documents}
+    made: dict[str, list[bytes]] = {row["document_id"]: [] for row in documents}
+    for part in parts:
+        for row in part.sources:
+            sources[row["document_id"]].append(_pack_line(source_line(row)))
+        for identity, line in vector_lines(documents, part, mark):
+            made[identity].append(_pack_line(line))
+        for identity, line in concept_lines(documents, part):
+            made[identity].append(_pack_line(line))
+    lines = list[bytes]()
     for row in documents:
-        own = sources.get(row["document_id"], [])
-        yield document_line({**row, "sources": len(own)})
-        yield from map(source_line, own)
-        yield from made[row["document_id"]]
+        own = sources[row["document_id"]]
+        lines += [_pack_line(document_line({**row, "sources": len(own)})), *own, *made[row["document_id"]]]
+    return b"".join(lines)
 
 
-def _made_lines(documents: Sequence[Row], part: StoredPart, mark: str) -> Iterator[tuple[str, Body]]:
-    """What is made of sources; by document."""
-    yield from vector_lines(documents, part, mark)
-    yield from concept_lines(documents, part)
-
-
-def _describe_space(space: Space) -> NewSpace:
-    identity = space.identity
-    return NewSpace(
-        slug=space.slug,
-        provider=cast("Provider", identity.provider),
-        model=identity.model,
-        dimensions=identity.dimensions,
-    )
-
-
-def _a_page(documents: Sequence[Row]) -> list[Row]:
-    """The first ones that together have no more sources than a part; at least one."""
-    page, sources = list[Row](), 0
-    for row in documents:
-        sources += row["sources"]
-        if page and sources > SOURCES_A_PART:
-            break
-        page.append(row)
-    return page
+def _pack_line(line: Body) -> bytes:
+    return line.model_dump_json(exclude_defaults=True).encode() + b"\n"

@@ -1,20 +1,19 @@
-"""From lines of a bundle to what is stored, named and hashed as what is ingested. Pure."""
+"""Importing a bundle: documents with their vectors and concepts, named and hashed like ingested ones."""
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TypeVar
 
 from kg_api.blobs.images import StoredFiles
 from kg_api.blobs.store import key_of
 from kg_api.errors import InvalidInput, KgError, TooBusy, Unavailable
 from kg_api.graph.bundle import (
-    StoredSources,
+    StoredSource,
     hold_documents,
     keep_changes,
     require_own_chunks,
@@ -25,7 +24,6 @@ from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_writes import write_extraction, write_extractions
 from kg_api.graph.document_writes import (
     AskForExtraction,
-    StoreResult,
     forget_evidence_of_gone,
     split_to_transactions,
     storing,
@@ -54,7 +52,7 @@ from kg_api.schemas.documents import DocumentRecord, SourceBlock, SourceRecord
 from kg_api.schemas.images import StoredImage
 from kg_api.schemas.spaces import FIRST_SLUG
 from kg_api.spaces.configuration import ConfigurationService, ExtractionService
-from kg_api.spaces.plans import EmbeddingState, Plan, read_embedding_state, read_embedding_states
+from kg_api.spaces.plans import EmbeddingState, read_embedding_state, read_embedding_states
 from kg_api.spaces.registry import SpaceRegistry, space_of_new
 from kg_api.transfer.bundles import (
     LineOrder,
@@ -66,65 +64,59 @@ from kg_api.transfer.bundles import (
 )
 from kg_api.transfer.exporting import ExportService, schema_version
 
+TRIES = 5
+
 
 @dataclass(slots=True)
-class GivenLines:
-    """Lines, sorted by what they are about."""
+class GivenDocument:
+    """A document with its vectors and concepts; without a record: more of one that was sent before."""
 
-    records: list[DocumentRecord] = field(default_factory=list[DocumentRecord])
-    changes: dict[str, str] = field(default_factory=dict[str, str])
-    """By document id, what somebody changed of it."""
+    document_id: str
+    name: str
+    record: DocumentRecord | None = None
+    changes: str | None = None
+    """What somebody changed of it, as JSON."""
     vectors: list[BundledVectors] = field(default_factory=list[BundledVectors])
     concepts: list[BundledConcepts] = field(default_factory=list[BundledConcepts])
 
 
-def sort_lines(ontology: str, lines: Iterable[BundledLine]) -> GivenLines:
-    """Lines of whole documents; or lines about documents that came before, and nothing else.
+def sort_lines(ontology: str, lines: Iterable[BundledLine]) -> list[GivenDocument]:
+    """Sort lines of whole documents; before these, lines about documents that were sent before.
 
     Raises:
         InvalidInput: they do not fit each other.
     """
-    given, order = GivenLines(), LineOrder(ontology)
+    given: dict[str, GivenDocument] = {}
+    order = LineOrder(ontology)
     document: BundledDocument | None = None
-    sources: list[BundledSource] = []
+    sources: dict[str, list[BundledSource]] = {}
+    documents: dict[str, BundledDocument] = {}
     for line in lines:
-        if not isinstance(line, BundledDocument) and document is None:
-            _add_alone(given, line)
+        if document is None and isinstance(line, BundledVectors):
+            check_sizes(line)
+        elif isinstance(line, BundledDocument | BundledSource) or document is not None:
+            order.add(line)
+        if isinstance(line, BundledSource):
+            if document is not None:
+                sources[document.document].append(line)
             continue
-        order.add(line)
+        identity = document_id(ontology, line.document)
+        known = given.setdefault(identity, GivenDocument(identity, line.document))
         if isinstance(line, BundledDocument):
-            _close(given, ontology, document, sources)
-            document, sources = line, []
-        elif isinstance(line, BundledSource):
-            sources.append(line)
+            document, documents[identity] = line, line
+            sources[line.document] = []
+        elif isinstance(line, BundledVectors):
+            known.vectors.append(line)
         else:
-            _add_alone(given, line)
+            known.concepts.append(line)
     order.end()
-    _close(given, ontology, document, sources)
-    return given
-
-
-def _add_alone(given: GivenLines, line: BundledLine) -> None:
-    if isinstance(line, BundledVectors):
-        check_sizes(line)
-        given.vectors.append(line)
-    elif isinstance(line, BundledConcepts):
-        given.concepts.append(line)
-    else:
-        raise InvalidInput("a source stands before any document")
-
-
-def _close(
-    given: GivenLines, ontology: str, document: BundledDocument | None, sources: Sequence[BundledSource]
-) -> None:
-    if document is None:
-        return
-    record = _record(ontology, document, sources)
-    given.records.append(record)
-    if document.changes is not None:
-        told = document.changes.model_dump(exclude_none=True, include={"title", "uri"})
-        changes = {**told, "metadata": document.changes.metadata}
-        given.changes[record.document_id] = json.dumps(changes, ensure_ascii=False, sort_keys=True)
+    for identity, each in documents.items():
+        given[identity].record = _record(ontology, each, sources[each.document])
+        if each.changes is not None:
+            told = each.changes.model_dump(exclude_none=True, include={"title", "uri"})
+            changes = {**told, "metadata": each.changes.metadata}
+            given[identity].changes = json.dumps(changes, ensure_ascii=False, sort_keys=True)
+    return [*given.values()]
 
 
 def _record(ontology: str, line: BundledDocument, sources: Sequence[BundledSource]) -> DocumentRecord:
@@ -169,31 +161,20 @@ def _source(identity: str, paragraph: int, line: BundledSource, own_hash: str) -
 
 
 def places_of(lines: Iterable[BundledVectors | BundledConcepts]) -> range:
-    """From the first source to the last one that lines are about, with all that chunks of it cover."""
-    places = [place for line in lines for place in _ends(line)]
+    """Return the range of sources that lines are about, with all that their chunks cover."""
+    places = set[int]()
+    for line in lines:
+        if isinstance(line, BundledConcepts):
+            places.add(line.paragraph)
+        else:
+            places.update(line.paragraphs, *((each.first, each.last) for each in line.chunks))
     return range(min(places, default=0), max(places, default=-1) + 1)
 
 
-def _ends(line: BundledVectors | BundledConcepts) -> Iterator[int]:
-    if isinstance(line, BundledConcepts):
-        yield line.paragraph
-        return
-    yield from line.paragraphs
-    yield from (end for each in line.chunks for end in (each.first, each.last))
-
-
-def embedded_batch(
-    ontology: str, line: BundledVectors, sources: Mapping[int, SourceText], due: frozenset[str]
-) -> EmbeddedBatch:
-    """Vectors as they are written of what is due, with all chunks of it.
-
-    Args:
-        ontology: of the document.
-        line: its vectors, which fit its sources.
-        sources: of the document, by paragraph.
-        due: ids of those that have not these vectors yet.
-    """
-    wanted = [at for at in line.paragraphs if sources[at].source_id in due]
+def embedded_batch(ontology: str, line: BundledVectors, stored: Mapping[int, StoredSource]) -> EmbeddedBatch:
+    """Return the vectors of sources that have them not yet, with all chunks of these."""
+    sources = {at: each.text for at, each in stored.items()}
+    wanted = [at for at in line.paragraphs if not stored[at].is_embedded]
     chunks = [each for each in line.chunks if any(each.first <= at <= each.last for at in wanted)]
     covered = {*wanted, *(at for each in chunks for at in range(each.first, each.last + 1))}
     own = dict(zip(line.paragraphs, line.vectors, strict=True))
@@ -215,21 +196,20 @@ def _place(chunk: BundledChunk, sources: Mapping[int, SourceText]) -> ChunkPlace
 
 
 def joined(lines: Iterable[BundledConcepts]) -> list[BundledConcepts]:
-    """One line for a source, where several say what one extractor or import found in it."""
+    """Make one line for a source of the several that one extractor or import may have."""
     found: dict[tuple[str, int], BundledConcepts] = {}
     for line in lines:
         place = (line.document, line.paragraph)
-        found[place] = _together(found[place], line) if place in found else line
+        if (known := found.get(place)) is None:
+            found[place] = line
+            continue
+        said = {
+            "concepts": known.concepts + line.concepts,
+            "relations": known.relations + line.relations,
+            "unverified": max(known.unverified, line.unverified),
+        }
+        found[place] = known.model_copy(update=said)
     return [*found.values()]
-
-
-def _together(one: BundledConcepts, other: BundledConcepts) -> BundledConcepts:
-    said = {
-        "concepts": one.concepts + other.concepts,
-        "relations": one.relations + other.relations,
-        "unverified": max(one.unverified, other.unverified),
-    }
-    return one.model_copy(update=said)
 
 
 def extraction(line: BundledConcepts, source: SourceText) -> Extraction:
@@ -263,36 +243,12 @@ def _quote(quote: BundledQuote, text: str) -> Quote:
     return Quote(text[quote.start : quote.end], quote.start, quote.end, quote.score, quote.said)
 
 
-# Taking in what was exported: documents with their vectors and concepts, each part in one transaction.
-
-TRIES = 5
-
-
 class _CameMeanwhile(Exception):
     """A document that was not there is: somebody stores it at this moment."""
 
 
-@dataclass(slots=True)
-class _Done:
-    """What became of some lines."""
-
-    stored: int = 0
-    replaced: int = 0
-    unchanged: int = 0
-    kept: list[str] = field(default_factory=list[str])
-    vectors: int = 0
-    anew: int = 0
-    concepts: int = 0
-    problems: list[str] = field(default_factory=list[str])
-
-    def add(self, other: _Done) -> None:
-        """Count what became of more."""
-        for name in self.__slots__:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-
-
 class ImportService:
-    """Stores what bundles hold, by the ways in which it is stored when it is ingested, embedded and read."""
+    """Stores the lines of bundles the way ingested documents, vectors and concepts are stored."""
 
     def __init__(self, graph: Graph, files: StoredFiles, extract: AskForExtraction) -> None:
         self._graph = graph
@@ -328,194 +284,149 @@ class ImportService:
         """
         state = read_embedding_state(self._graph, ontology)
         given = sort_lines(ontology, lines)
-        done = _Done()
-        for part in self._parts(ontology, given):
-            done.add(self._store_or_tell(state, part, replace=replace))
-        return ImportedLines(**{name: getattr(done, name) for name in _Done.__slots__})
+        by_id = {each.document_id: each for each in given}
+        done = ImportedLines()
+        for records in split_to_transactions([each.record for each in given if each.record]):
+            done.add(self._store_or_name(state, [by_id[each.document_id] for each in records], replace))
+        for each in given:
+            if each.record is None:
+                done.add(self._store_or_name(state, [each], replace))
+        return done
 
-    def _parts(self, ontology: str, given: GivenLines) -> Iterable[GivenLines]:
-        """What one transaction stores: documents with what is said of them; then what comes alone."""
-        vectors = _by_document(ontology, given.vectors)
-        concepts = _by_document(ontology, given.concepts)
-        for records in split_to_transactions(given.records):
-            ids = [each.document_id for each in records]
-            own = [line for each in ids for line in vectors.pop(each, ())]
-            found = [line for each in ids for line in concepts.pop(each, ())]
-            changes = {each: given.changes[each] for each in ids if each in given.changes}
-            yield GivenLines(records, changes, own, found)
-        for each in sorted({*vectors, *concepts}):
-            yield GivenLines(vectors=vectors.get(each, []), concepts=concepts.get(each, []))
-
-    def _store_or_tell(self, state: EmbeddingState, part: GivenLines, *, replace: bool) -> _Done:
-        """Of documents that cannot be stored together, each alone: one costs no other its place."""
+    def _store_or_name(
+        self, state: EmbeddingState, given: Sequence[GivenDocument], replace: bool
+    ) -> ImportedLines:
+        """Store documents together; if that fails, each alone, so that one costs no other its place."""
         try:
-            return self._store(state, part, replace=replace)
+            if replace:
+                forget_evidence_of_gone(self._graph, [each.record for each in given if each.record])
+            call = _Storing(state, given, self._extract, replace=replace)
+            for _ in range(TRIES):
+                with suppress(_CameMeanwhile):
+                    return self._graph.transaction(call.run)
+            raise TooBusy("others store these documents at this moment: try again")
         except Unavailable:
             raise
         except KgError as error:
-            if len(part.records) < 2:  # noqa: PLR2004 - one alone
-                lines = (*part.records, *part.vectors, *part.concepts)
-                names = [each.document for each in lines]
-                return _Done(problems=[f"{name}: {error}" for name in names[:1]])
-        done = _Done()
-        for alone in _each(part):
-            done.add(self._store_or_tell(state, alone, replace=replace))
+            if len(given) == 1:
+                return ImportedLines(problems=[f"{given[0].name}: {error}"])
+        done = ImportedLines()
+        for each in given:
+            done.add(self._store_or_name(state, [each], replace))
         return done
-
-    def _store(self, state: EmbeddingState, part: GivenLines, *, replace: bool) -> _Done:
-        if replace:
-            forget_evidence_of_gone(self._graph, part.records)
-        call = _Storing(state, part, self._extract, replace=replace)
-        for _ in range(TRIES):
-            with suppress(_CameMeanwhile):
-                return self._graph.transaction(call.run)
-        raise TooBusy("others store these documents at this moment: try again")
 
 
 class _Storing:
     """One transaction, which may run twice; nothing that is there is replaced unasked."""
 
     def __init__(
-        self, state: EmbeddingState, part: GivenLines, extract: AskForExtraction, *, replace: bool
+        self,
+        state: EmbeddingState,
+        given: Sequence[GivenDocument],
+        extract: AskForExtraction,
+        *,
+        replace: bool,
     ) -> None:
         self._state = state
-        self._part = part
+        self._given = given
         self._replace = replace
         self._extract = extract
         self._chosen: list[DocumentRecord] = []
         self._store = storing([], extract)
 
-    def run(self, tx: Transaction) -> _Done:
-        done = self._store_documents(tx)
-        lines = (*self._part.vectors, *self._part.concepts)
-        wanted = {document_id(self._state.ontology, each.document): each.content_hash for each in lines}
-        same = {each for each, known in hold_documents(tx, wanted).items() if known == wanted[each]}
-        if same:
-            self._write_vectors(tx, same, done)
-            self._write_concepts(tx, same, done)
+    def run(self, tx: Transaction) -> ImportedLines:
+        done = ImportedLines()
+        self._store_documents(tx, done)
+        hashes = hold_documents(tx, [each.document_id for each in self._given])
+        vectors = [line for each in self._given for line in each.vectors if self._is_of(line, hashes)]
+        concepts = [line for each in self._given for line in each.concepts if self._is_of(line, hashes)]
+        self._write_vectors(tx, vectors, done)
+        self._write_concepts(tx, concepts, done)
         return done
 
-    def _store_documents(self, tx: Transaction) -> _Done:
-        done = _Done()
-        records = self._choose(tx, done)
-        if not records:
-            return done
-        if records != self._chosen:  # else a second run finds the work of the first
-            self._chosen, self._store = records, storing(records, self._extract)
-        results = self._store(tx)
-        count = [result.change.change for result in results].count
-        if count("updated") and not self._replace:
-            raise _CameMeanwhile
-        taken = [each.document_id for each, result in zip(records, results, strict=True) if _is_new(result)]
-        keep_changes(tx, {each: said for each, said in self._part.changes.items() if each in taken})
-        done.stored, done.replaced = count("created"), count("updated")
-        done.unchanged += count("unchanged")
-        return done
-
-    def _choose(self, tx: Transaction, done: _Done) -> list[DocumentRecord]:
-        """Those that are stored: nothing again, nor, unless it is wanted, another text of a name."""
-        ids = [each.document_id for each in self._part.records]
+    def _store_documents(self, tx: Transaction, done: ImportedLines) -> None:
+        ids = [each.document_id for each in self._given if each.record]
         known, waiting = hold_documents(tx, ids), waiting_among(tx, ids)
         chosen: list[DocumentRecord] = []
-        for each in self._part.records:
-            if known.get(each.document_id) == each.content_hash and each not in self._chosen:
+        for each in self._given:
+            if each.record is None:
+                continue
+            stored = known.get(each.document_id)
+            if stored == each.record.content_hash and each.record not in self._chosen:
                 done.unchanged += 1
             elif not self._replace and (
-                each.document_id in waiting or known.get(each.document_id) not in (None, each.content_hash)
+                each.document_id in waiting or stored not in (None, each.record.content_hash)
             ):
-                done.kept.append(each.document)
+                done.kept = sorted([*done.kept, each.name])
             else:
-                chosen.append(each)
-        done.kept.sort()
-        return chosen
+                chosen.append(each.record)
+        if not chosen:
+            return
+        if chosen != self._chosen:  # else a second run finds the work of the first
+            self._chosen, self._store = chosen, storing(chosen, self._extract)
+        results = [result.change.change for result in self._store(tx)]
+        if "updated" in results and not self._replace:
+            raise _CameMeanwhile
+        new = {
+            each.document_id for each, result in zip(chosen, results, strict=True) if result != "unchanged"
+        }
+        changed = [each for each in self._given if each.changes and each.document_id in new]
+        keep_changes(tx, {each.document_id: each.changes or "" for each in changed})
+        done.stored, done.replaced = results.count("created"), results.count("updated")
+        done.unchanged += results.count("unchanged")
 
-    def _write_vectors(self, tx: Transaction, same: set[str], done: _Done) -> None:
+    def _write_vectors(self, tx: Transaction, lines: list[BundledVectors], done: ImportedLines) -> None:
         plans = {plan.mark.value: plan for plan in self._state.texts}
-        for mark, group in groupby(sorted(self._part.vectors, key=_mark), key=_mark):
-            lines = [line for line in group if self._id(line) in same]
+        for mark, group in groupby(sorted(lines, key=lambda line: line.mark), key=lambda line: line.mark):
+            same = [*group]
             if (plan := plans.get(mark)) is None:
-                done.anew += sum(len(line.paragraphs) for line in lines)
+                done.anew += sum(len(line.paragraphs) for line in same)
                 continue
-            stored = self._stored(tx, lines, plan.mark)
-            for line in lines:
-                done.vectors += self._write_line(tx, plan, line, stored[self._id(line)])
+            stored = self._read_sources(tx, same, plan.mark)
+            for line in same:
+                sources = stored[self._id(line)]
+                check_vectors(line, _lengths(sources))
+                batch = embedded_batch(self._state.ontology, line, sources)
+                if batch.due:
+                    require_own_chunks(tx, batch, plan.space)
+                    done.vectors += write_batch(tx, batch, plan.space, plan.mark)
 
-    def _write_line(self, tx: Transaction, plan: Plan, line: BundledVectors, stored: StoredSources) -> int:
-        check_vectors(line, stored.lengths)
-        batch = embedded_batch(self._state.ontology, line, stored.by_paragraph, stored.not_embedded)
-        if not batch.due:
-            return 0
-        require_own_chunks(tx, batch, plan.space)
-        return write_batch(tx, batch, plan.space, plan.mark)
-
-    def _write_concepts(self, tx: Transaction, same: set[str], done: _Done) -> None:
-        lines = [line for line in self._part.concepts if self._id(line) in same]
-        stored = self._stored(tx, lines, self._state.target.mark)
+    def _write_concepts(self, tx: Transaction, lines: list[BundledConcepts], done: ImportedLines) -> None:
+        stored = self._read_sources(tx, lines, self._state.target.mark)
+        by_origin: dict[tuple[str, bool], list[BundledConcepts]] = {}
         for line in lines:
-            check_concepts(line, stored[self._id(line)].lengths)
-        for (mark, imported), group in groupby(sorted(lines, key=_origin), key=_origin):
-            found = [
-                extraction(line, known.by_paragraph[line.paragraph])
-                for line in joined(group)
-                if _is_free(known := stored[self._id(line)], line)
-            ]
+            check_concepts(line, _lengths(stored[self._id(line)]))
+            by_origin.setdefault((line.extracted_with, line.imported), []).append(line)
+        for (mark, imported), group in sorted(by_origin.items()):
+            found = list[Extraction]()
+            for line in joined(group):
+                source = stored[self._id(line)][line.paragraph]
+                # what an extractor has read here stays as it has it, and so does what somebody brought
+                if not (source.is_brought if imported else source.extracted_with):
+                    found.append(extraction(line, source.text))
             if found:
                 written = write_extractions(tx, self._state.ontology, found, mark, imported=imported)
                 done.concepts += written.done
 
-    def _stored(
+    def _read_sources(
         self, tx: Transaction, lines: Sequence[BundledVectors | BundledConcepts], mark: Mark
-    ) -> dict[str, StoredSources]:
-        """The sources that lines are about, by document."""
+    ) -> dict[str, dict[int, StoredSource]]:
         return stored_sources(tx, {self._id(line) for line in lines}, mark, places_of(lines))
 
     def _id(self, line: BundledVectors | BundledConcepts) -> str:
         return document_id(self._state.ontology, line.document)
 
-
-def _is_free(stored: StoredSources, line: BundledConcepts) -> bool:
-    """What an extractor has read here stays as it has it, and so does what somebody brought."""
-    source_id = stored.by_paragraph[line.paragraph].source_id
-    return source_id not in stored.brought if line.imported else not stored.extracted_with[source_id]
+    def _is_of(self, line: BundledVectors | BundledConcepts, hashes: Mapping[str, str | None]) -> bool:
+        """Whether a line is about the text that is stored."""
+        return hashes.get(self._id(line)) == line.content_hash
 
 
-def _is_new(result: StoreResult) -> bool:
-    return result.change.change in {"created", "updated"}
-
-
-def _mark(line: BundledVectors) -> str:
-    return line.mark
-
-
-def _origin(line: BundledConcepts) -> tuple[str, bool]:
-    return line.extracted_with, line.imported
-
-
-L = TypeVar("L", BundledVectors, BundledConcepts)
-
-
-def _by_document(ontology: str, lines: Sequence[L]) -> dict[str, list[L]]:
-    found: dict[str, list[L]] = {}
-    for line in lines:
-        found.setdefault(document_id(ontology, line.document), []).append(line)
-    return found
-
-
-def _each(part: GivenLines) -> Iterable[GivenLines]:
-    for record in part.records:
-        yield GivenLines(
-            [record],
-            {each: said for each, said in part.changes.items() if each == record.document_id},
-            [line for line in part.vectors if line.document == record.document],
-            [line for line in part.concepts if line.document == record.document],
-        )
-
-
-# Bundles: what is given out, and what is taken in.
+def _lengths(sources: Mapping[int, StoredSource]) -> dict[int, int]:
+    return {at: len(each.text.full_text) for at, each in sources.items()}
 
 
 class MovingService:
-    """Gives out and takes in what bundles hold."""
+    """Exports and imports the content of bundles."""
 
     def __init__(
         self,
@@ -566,9 +477,15 @@ class MovingService:
         except InvalidInput as error:
             takes_extraction = False
             notes.append(f"how concepts are extracted from {name!r} was not taken over: {error}")
-        self._configure.set(
-            name, config, dry_run=False, along=lambda tx: _write_all(tx, wanted, extracts=takes_extraction)
-        )
+
+        def write_all(tx: Transaction) -> None:
+            write_language(tx, name, wanted.language)
+            write_synonyms(tx, name, wanted.synonyms)
+            write_configuration(tx, name, wanted.proposals)
+            if takes_extraction:
+                write_extraction(tx, name, wanted.extraction)
+
+        self._configure.set(name, config, dry_run=False, along=write_all)
         return notes
 
     def _find_space(self, wanted: BundledOntology, notes: list[str]) -> Space:
@@ -604,13 +521,3 @@ def _describe_other_vectors(wanted: BundledOntology, *, created: bool) -> str:
         f"`kg delete ontology {wanted.ontology}` and `kg admin spaces create {new.slug} --provider "
         f"{new.provider} --model {new.model} --dimensions {new.dimensions}`, and import again"
     )
-
-
-def _write_all(tx: Transaction, wanted: BundledOntology, *, extracts: bool) -> None:
-    """All that an ontology is configured by, but for how it is embedded, in the transaction that makes it."""
-    name = wanted.ontology
-    write_language(tx, name, wanted.language)
-    write_synonyms(tx, name, wanted.synonyms)
-    write_configuration(tx, name, wanted.proposals)
-    if extracts:
-        write_extraction(tx, name, wanted.extraction)

@@ -26,20 +26,20 @@ def export(
     """Write all that is stored, or some ontologies, into a folder that any kg can import.
 
     Documents, sources with their vectors, concepts, pictures and how ontologies are configured. What is not
-    in it is said at the end. After an interruption the same command goes on where it stopped.
+    in it is said at the end. After an interruption the same command goes on with the ontology it stopped at.
 
     Example: kg export moving --ontology notes
     """
-    from kg_cli.bundle.transfer import BundleWriter, print_exported, writing
+    from kg_cli.bundle.transfer import export_bundle, print_exported
     from kg_cli.terminal import console
 
-    with open_client() as client, writing(folder):
-        writer = BundleWriter(client, folder)
-        begun = writer.begin(ontologies)
-        with console.progress("documents") as bar:
-            task = bar.add_task("exporting", total=sum(begun.offer.documents.values()))
-            bar.advance(task, sum(each.documents for each in begun.files))
-            manifest = writer.write(begun, lambda count: bar.advance(task, count))
+    with open_client() as client, console.progress("documents") as bar:
+        task = bar.add_task("exporting", total=None)
+
+        def begin(total: int) -> None:
+            bar.update(task, total=total)
+
+        manifest = export_bundle(client, folder, ontologies, begin, lambda count: bar.advance(task, count))
     print_exported(manifest, folder, as_json=as_json)
 
 
@@ -62,7 +62,7 @@ def import_bundle(
     """
     from kg_api.transfer.bundles import check_bundle
     from kg_api.web.shared.limits import check_bounds
-    from kg_cli.bundle.transfer import BundleSender, choose, print_checked, print_imported
+    from kg_cli.bundle.transfer import choose, import_ontology, print_exported, print_imported
     from kg_cli.terminal import console
 
     with console.progress("bytes") as bar:
@@ -70,12 +70,19 @@ def import_bundle(
         manifest = check_bundle(folder, check_bounds, lambda size: bar.advance(task, size))
     files = choose(manifest, ontologies)
     if check:
-        print_checked(manifest.model_copy(update={"files": files}), folder, as_json=as_json)
+        chosen = manifest.model_copy(update={"files": files})
+        print_exported(chosen, folder, as_json=as_json, is_checked=True)
         return
     with open_client() as client, console.progress("documents") as bar:
-        sender = BundleSender(client, folder, manifest, replace=replace)
         task = bar.add_task("importing", total=sum(each.lines.document for each in files))
-        imports = [sender.send(each, lambda count: bar.advance(task, count)) for each in files]
+
+        def advance(count: int) -> None:
+            bar.advance(task, count)
+
+        imports = [
+            import_ontology(client, folder, manifest, each, replace=replace, advance=advance)
+            for each in files
+        ]
     print_imported(imports, manifest.left_out, as_json=as_json)
     if any(each.done.problems for each in imports):
         raise typer.Exit(SOME_FAILED)

@@ -8,11 +8,9 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from kg_api.errors import Conflict
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import delete_called, store_document
 from kg_api.schemas.embedding import EmbeddingConfig
-from kg_cli.bundle.transfer import ExportProgress, open_own
 from tests.graph.test_review import names, store
 from tests.support.concepts import extraction, found, quote, write
 from tests.support.cypher import rows
@@ -82,26 +80,3 @@ def test_a_chunk_of_another_document_is_no_ones_child(
     mover.take(b"".join(json.dumps(each).encode() + b"\n" for each in lines))
     parents = "MATCH (c:Chunk {chunk_id: $id})-[:CHILD_OF]->(p) RETURN p.document_id = c.document_id AS own"
     assert rows(driver, parents, id=victim) == [{"own": True}]
-
-
-@pytest.mark.parametrize("path", ["../../.bashrc", "/etc/hosts", "ontology-1.jsonl", "manifest.json"])
-def test_an_unfinished_export_names_no_other_file(path: str) -> None:
-    with pytest.raises(ValueError, match="path"):
-        ExportProgress.model_validate({"asked": None, "files": [{"path": path}], "lost": []})
-
-
-def test_an_export_goes_on_in_its_own_file_alone(tmp_path: Path) -> None:
-    own, other = tmp_path / "ontology-0001.jsonl", tmp_path / "other"
-    with open_own(own, 0) as file:
-        file.write(b"one\ntwo\n")
-    with open_own(own, 4) as file:
-        file.write(b"three\n")
-    assert (own.read_bytes(), own.stat().st_mode & 0o777) == (b"one\nthree\n", 0o600)
-    with pytest.raises(Conflict, match="shorter than it was"):
-        open_own(own, 100)
-    other.write_bytes(b"mine")
-    own.unlink()
-    own.symlink_to(other)
-    with pytest.raises(OSError, match=r"symbolic|loop"):
-        open_own(own, 0)
-    assert other.read_bytes() == b"mine"

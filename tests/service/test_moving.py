@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,13 @@ import neo4j
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.errors import Conflict, NotFound, Unavailable
+from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.spaces import ensure_space
 from kg_api.schemas.bundles import Manifest
-from kg_api.transfer.bundles import check_bundle, read_lines
+from kg_api.transfer.bundles import check_bundle
 from kg_api.web.shared.limits import check_bounds
-from kg_cli.bundle.transfer import BundleSender, BundleWriter, OntologyImport, choose
+from kg_cli.bundle.transfer import OntologyImport, choose, export_bundle, import_ontology
 from tests.conftest import wipe
 from tests.service.asking import nodes, problem
 from tests.service.test_formats import upload
@@ -32,14 +31,15 @@ TEXT = "# Leases\n\nA worker renews its lease.\n\nAnother worker waits.\n"
 
 
 def export(kg: KgClient, folder: Path, ontologies: list[str] | None = None) -> Manifest:
-    writer = BundleWriter(kg, folder)
-    return writer.write(writer.begin(ontologies), lambda _: None)
+    return export_bundle(kg, folder, ontologies, lambda _: None, lambda _: None)
 
 
 def bring(kg: KgClient, folder: Path, *names: str, replace: bool = False) -> list[OntologyImport]:
     manifest = check_bundle(folder, check_bounds, lambda _: None)
-    sender = BundleSender(kg, folder, manifest, replace=replace)
-    return [sender.send(each, lambda _: None) for each in choose(manifest, list(names) or None)]
+    return [
+        import_ontology(kg, folder, manifest, each, replace=replace, advance=lambda _: None)
+        for each in choose(manifest, list(names) or None)
+    ]
 
 
 def empty(driver: neo4j.Driver, graph: Graph) -> None:
@@ -115,24 +115,34 @@ def test_one_ontology_goes_into_a_kg_that_is_in_use(kg: KgClient, graph: Graph, 
     assert kg.documents("others").total == 1
 
 
-def test_an_export_goes_on_where_it_was_interrupted(
+def test_interrupted_export_continues_with_its_ontology(
     kg: KgClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kg_cli.bundle.transfer.read_lines", _breaks_at_the_second(check_bounds))
-    for number in range(120):
-        kg.ingest_text(f"Number {number}.", ontology="notes", document=f"{number:03}.md")
-    folder = tmp_path / "bundle"
-    with pytest.raises(Unavailable):
+    for name in ("first", "second"):
+        kg.ingest_text(TEXT, ontology=name, document="a.md")
+    folder, asked = tmp_path / "bundle", list[str]()
+    read = KgClient.export_documents
+
+    def breaking(client: KgClient, ontology: str, *, after: str = "") -> bytes:
+        asked.append(ontology)
+        if asked[-2:] == ["second", "second"]:
+            raise Conflict("interrupted")
+        return read(client, ontology, after=after)
+
+    monkeypatch.setattr(KgClient, "export_documents", breaking)
+    with pytest.raises(Conflict, match="interrupted"):
         export(kg, folder)
-    with (folder / "ontology-0001.jsonl").open("ab") as file:
-        file.write(b'{"half a line')
     with pytest.raises(Conflict, match="other ontologies"):
-        BundleWriter(kg, folder).begin(["notes"])
-    monkeypatch.undo()
-    begun = BundleWriter(kg, folder).begin(None)
-    assert begun.files[0].documents == 100
+        export(kg, folder, ["first"])
+    with pytest.raises(InvalidInput, match="was not finished"):
+        bring(kg, folder)
+    asked.clear()
+    monkeypatch.setattr(
+        KgClient, "export_documents", lambda *of, **more: asked.append(of[1]) or read(*of, **more)
+    )
     manifest = export(kg, folder)
-    assert manifest.files[0].lines.document == 120
+    assert {*asked} == {"second"}
+    assert [each.lines.document for each in manifest.files] == [1, 1]
     assert check_bundle(folder, check_bounds, lambda _: None) == manifest
     with pytest.raises(Conflict, match="there is a bundle"):
         export(kg, folder)
@@ -140,18 +150,6 @@ def test_an_export_goes_on_where_it_was_interrupted(
     (tmp_path / "full" / "a").touch()
     with pytest.raises(Conflict, match="not empty"):
         export(kg, tmp_path / "full")
-
-
-def _breaks_at_the_second(check: Callable[[bytes], None]) -> Callable[..., Any]:
-    pages = list[bytes]()
-
-    def reading(page: bytes, _: object) -> Any:
-        pages.append(page)
-        if len(pages) > 1:
-            raise Unavailable
-        return read_lines(page, check)
-
-    return reading
 
 
 def sent(*given: dict[str, Any]) -> bytes:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from kg_api.blobs.images import StoredFiles
 from kg_api.blobs.store import FileBlobStore
 from kg_api.extraction.llm import ExtractionRequests, Extractors
 from kg_api.schemas.bundles import (
-    SOURCES_A_PART,
     BundledDocument,
     BundledOntology,
     ImportedLines,
@@ -41,18 +39,13 @@ class Mover:
         )
 
     def pages(self, ontology: str = "notes") -> list[bytes]:
-        """All of an ontology, page by page, a large document with all of its parts."""
+        """All of an ontology, page by page."""
         found, after = list[bytes](), ""
         while page := self.service.exports.page(ontology, after):
             documents = [each for each in read_lines(page, check_bounds) if isinstance(each, BundledDocument)]
-            found.append(b"".join([page, *self._parts(ontology, after, documents[-1])]))
+            found.append(page)
             after = documents[-1].document
         return found
-
-    def _parts(self, ontology: str, after: str, last: BundledDocument) -> Iterator[bytes]:
-        if last.sources > SOURCES_A_PART:
-            for first in range(0, last.sources, SOURCES_A_PART):
-                yield self.service.exports.part(ontology, after, last.content_hash, first)
 
     def configuration(self, ontology: str = "notes") -> BundledOntology:
         """As a bundle has it."""

@@ -9,10 +9,8 @@ from fastapi.concurrency import run_in_threadpool
 
 from kg_api.schemas.base import OntologyName
 from kg_api.schemas.bundles import (
-    MAX_PLACE,
     BlobKey,
     BundleOffer,
-    Digest,
     ImportedLines,
     ImportOpened,
     KeptBlob,
@@ -69,24 +67,13 @@ def export_documents(
     after: Annotated[
         str, Query(max_length=1000, description="Name of the last document of the page before.")
     ] = "",
-    content_hash: Annotated[
-        Digest | None,
-        Query(description="Of the document behind `after`: give what is made of its sources, in parts."),
-    ] = None,
-    first: Annotated[
-        int, Query(ge=0, le=MAX_PLACE, description="With `content_hash`: number of the first source.")
-    ] = 0,
 ) -> Response:
     """Give the next documents by their names, a line each for the document and for each of its sources.
 
-    Vectors and concepts follow as lines of their own. An empty answer: there is no further document. One of
-    more than 100 sources comes alone, without vectors and concepts: ask for these 100 sources at once.
-    409: that document was changed meanwhile, ask for it again.
+    Vectors and concepts follow as lines of their own. An empty answer: there is no further document. A page
+    has at most 100 documents, which have 100 sources together, or one larger document.
     """
-    exports = container.moving.exports
-    if content_hash is None:
-        return Response(exports.page(ontology, after), media_type=LINES)
-    return Response(exports.part(ontology, after, content_hash, first), media_type=LINES)
+    return Response(container.moving.exports.page(ontology, after), media_type=LINES)
 
 
 @router.get(

@@ -153,7 +153,6 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
         lambda bundle: bundle.folder.joinpath("blobs", KEY[:2], KEY).unlink(),
         "cannot be read",
     ),
-    "another number of pictures": (told(blobs={"files": 2, "bytes": 10}), "1 files of 22 bytes"),
     "no JSON": (raw(b"hello"), "line 6"),
     "an unknown kind": (raw(b'{"kind":"program"}'), "line 6"),
     "a number for a line": (raw(b"1"), "line 6"),

@@ -13,8 +13,8 @@ from kg_api.errors import TooLarge, Unavailable
 from kg_api.schemas.bundles import ImportedLines, ImportOpened
 from kg_api.transfer.bundles import check_bundle
 from kg_api.web.shared.limits import check_bounds
-from kg_cli.bundle.transfer import BundleSender, OntologyImport, nothing_done
-from tests.support.bundles import KEY, HandmadeBundle, lines, vector
+from kg_cli.bundle.transfer import OntologyImport, import_ontology
+from tests.support.bundles import KEY, HandmadeBundle, lines
 
 
 class Service:
@@ -38,7 +38,7 @@ class Service:
         if len(lines) > self._most:
             raise TooLarge(f"more than {self._most} bytes")
         self.taken.append([json.loads(line)["kind"] for line in lines.splitlines()])
-        return nothing_done().model_copy(update={"stored": lines.count(b'"kind": "document"')})
+        return ImportedLines(stored=lines.count(b'"kind": "document"'))
 
     def _refuse(self, name: str) -> None:
         if name in self._refusals:
@@ -47,8 +47,8 @@ class Service:
 
 def send(bundle: HandmadeBundle, service: Service) -> OntologyImport:
     manifest = check_bundle(bundle.folder, check_bounds, lambda _: None)
-    sender = BundleSender(cast("KgClient", service), bundle.folder, manifest, replace=False)
-    return sender.send(manifest.files[0], lambda _: None)
+    client, file = cast("KgClient", service), manifest.files[0]
+    return import_ontology(client, bundle.folder, manifest, file, replace=False, advance=lambda _: None)
 
 
 @pytest.fixture
@@ -61,27 +61,18 @@ def test_a_service_that_is_away_for_a_moment_is_asked_again(bundle: HandmadeBund
     assert send(bundle, Service(refusals={away: Unavailable()})).done.stored == 1
 
 
-def test_of_a_parcel_that_is_too_large_only_the_document_that_is_so_is_told(bundle: HandmadeBundle) -> None:
+def test_documents_that_are_too_large_are_named(
+    bundle: HandmadeBundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kg_cli.bundle.transfer.SENT_LINES", 1)
+    bundle.lines += lines("b.md")
     long = "A long text. " * 500
-    bundle.lines += lines("b.md") + lines("c.md")
-    document, first, second = bundle.lines[5:8]
-    first.update(text=long, end=len(long), blocks=[])
-    second.update(start=len(long), end=len(long) + len(second["text"]))
-    document["characters"] = second["end"]
-    bundle.save()
-    service = Service(most=2000)
-    done = send(bundle, service).done
-    assert done.stored == 2
-    assert done.problems == ["b.md: more than 2000 bytes; raise KG_API__MAX_DOCUMENT_BYTES there"]
-    whole = ["document", "source", "source", "vectors", "concepts"]
-    assert service.taken == [whole, ["vectors"], ["concepts"], whole]
-
-
-def test_vectors_that_are_too_large_are_told(bundle: HandmadeBundle) -> None:
-    bundle.lines[3]["chunks"][0]["vector"] = bundle.lines[3]["vectors"][0] = vector(*range(1, 500))
+    bundle.lines[5]["characters"] += len(long)
+    bundle.lines[7].update(text=bundle.lines[7]["text"] + long, end=bundle.lines[7]["end"] + len(long))
     bundle.save()
     done = send(bundle, Service(most=2000)).done
-    assert (done.stored, [each[:16] for each in done.problems]) == (1, ["vectors of a.md:"])
+    assert done.stored == 1
+    assert done.problems == ["b.md: more than 2000 bytes; raise KG_API__MAX_DOCUMENT_BYTES there"]
 
 
 def test_a_picture_that_is_too_large_is_told(bundle: HandmadeBundle) -> None:
