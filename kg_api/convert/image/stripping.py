@@ -1,18 +1,19 @@
 """Images without what else their files say: a closed list of metadata stays.
 
-PNG and WebP are copied chunk by chunk, since Pillow takes seconds for a large PNG and encodes lossy WebP
-again. Pillow saves all other kinds anew.
+JPEG, PNG and WebP are copied part by part: Pillow would need the memory of all pixels, seconds for a large
+PNG, and encode lossy pixels again. It saves all other kinds anew.
 """
 
 from __future__ import annotations
 
 import io
+import re
 import struct
 import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from PIL import Image, JpegImagePlugin
+from PIL import Image
 
 from kg_api.convert.image.file import ORIENTATION, flat
 
@@ -23,6 +24,11 @@ _EXIF_DIRECTORY, _DATES = 0x8769, frozenset({0x9003, 0x9004, 0xA001})
 _MAX_EXIF = 65_000
 """A JPEG segment holds no more bytes."""
 _SAVED_MODES = frozenset({"1", "L", "LA", "I;16", "P", "RGB", "RGBA"})
+_JPEG_END, _JPEG_SCAN, _JFIF, _PROFILE, _ADOBE = 0xD9, 0xDA, 0xE0, 0xE2, 0xEE
+_JPEG_TABLES = frozenset({*range(0xC0, 0xD0), *range(0xDA, 0xE0)})
+_JPEG_ALONE = frozenset({0x00, 0x01, *range(0xD0, 0xD9), 0xFF})
+_JPEG_MARKER = re.compile(rb"\xff[\x01-\xcf\xd8-\xfe]")
+"""Ends the bits of a scan: neither a stuffed byte nor a restart."""
 _PNG_CHUNKS = frozenset(
     b"IHDR PLTE IDAT IEND tRNS sBIT bKGD pHYs hIST sPLT gAMA cHRM sRGB iCCP cICP mDCV cLLI mDCv cLLi "
     b"acTL fcTL fdAT".split()
@@ -49,13 +55,8 @@ def stripped(data: bytes, picture: Image.Image) -> bytes:
             return _pack_webp(b"RIFF", b"WEBP" + b"".join(_keep_webp(data[12 : size + 8], exif)))
         case "GIF":
             picture.save(content, "GIF", save_all=True, comment=b"")
-        case "JPEG" | "MPO":  # of several images in one file the first; its tables stay
-            first, progressive = (
-                JpegImagePlugin.JpegImageFile(io.BytesIO(data)),
-                "progressive" in picture.info,
-            )
-            kept |= {"progressive": progressive, "optimize": progressive, "comment": b"", "xmp": b""}
-            first.save(content, "JPEG", quality="keep", **kept)
+        case "JPEG" | "MPO":
+            return b"".join(_keep_jpeg(data, exif))
         case _:
             picture.load()
             shown = picture if picture.mode in _SAVED_MODES else flat(picture, (1, 1))
@@ -80,6 +81,42 @@ def _write_exif(picture: Image.Image) -> bytes:
     except Exception:  # noqa: BLE001 - whatever Pillow raises for values of another type
         return turn
     return content if len(content) <= _MAX_EXIF else turn
+
+
+def _keep_jpeg(data: bytes, exif: bytes) -> Iterator[bytes]:  # noqa: C901 - one walk
+    """Yield tables, scans, profile and EXIF, up to the end of the first image."""
+    yield b"\xff\xd8"
+    at = 2
+    while (at := data.find(b"\xff", at)) >= 0 and at + 1 < len(data):
+        marker = data[at + 1]
+        at += 1 if marker == 0xFF else 2  # noqa: PLR2004 - fill bytes
+        if marker == _JPEG_END:
+            yield b"\xff\xd9"
+            return
+        if marker in _JPEG_ALONE:
+            continue
+        (length,) = struct.unpack_from(">H", data, at)
+        start, at = at, at + max(length, 2)
+        content, scan = data[start + 2 : at], b""
+        if marker == _JPEG_SCAN:
+            found = _JPEG_MARKER.search(data, at)
+            end = found.start() if found else len(data)
+            scan, at = data[at:end], end
+        if marker == _JFIF:  # without its thumbnail
+            content = content[:12] + b"\0\0" if content.startswith(b"JFIF\0") and len(content) > 13 else b""  # noqa: PLR2004
+        elif marker == _ADOBE:
+            content = content[:12] if content.startswith(b"Adobe") else b""
+        elif marker == _PROFILE:
+            content = content if content.startswith(b"ICC_PROFILE\0") else b""
+        elif marker not in _JPEG_TABLES:
+            content = b""
+        if not content:
+            continue
+        if exif and marker != _JFIF:
+            said = exif if exif.startswith(b"Exif") else b"Exif\0\0" + exif
+            yield b"\xff\xe1" + struct.pack(">H", len(said) + 2) + said
+            exif = b""
+        yield bytes((0xFF, marker)) + struct.pack(">H", len(content) + 2) + content + scan
 
 
 def _keep_png(data: bytes, exif: bytes) -> Iterator[bytes]:
