@@ -100,8 +100,15 @@ def _read_embedded(
         bare = {row["source_id"] for row in chunked if (row["document_id"], row["paragraph"]) not in covered}
         if not bare:
             break
-    embedded = [{**row, "embedded": row["embedded"] and row["source_id"] not in bare} for row in sources]
-    return [{**row, "vector": _small(row["vector"])} for row in embedded], chunks
+    embedded: list[Row] = [
+        {
+            **row,
+            "embedded": row["embedded"] and row["source_id"] not in bare,
+            "vector": _small(row["vector"]),
+        }
+        for row in sources
+    ]
+    return embedded, chunks
 
 
 def _small(vector: list[float] | None) -> np.ndarray[tuple[int], np.dtype[np.float32]] | None:

@@ -10,7 +10,7 @@ from typing import Any, LiteralString, cast
 import neo4j
 import pytest
 
-from kg_api.discovery import expansion
+from kg_api.discovery import constructive as queries
 from kg_api.discovery.constructive import ConstructiveService
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph import traversal
@@ -91,7 +91,7 @@ def test_time_that_is_over_ends_following_but_not_filtering(
     constructive: ConstructiveService, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert ids
-    monkeypatch.setattr(expansion.QueryProgress, "is_late", property(lambda _: True))
+    monkeypatch.setattr(queries._Progress, "is_late", property(lambda _: True))
     found = ask(
         constructive,
         seed("Ada Lovelace"),

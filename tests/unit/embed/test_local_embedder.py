@@ -178,7 +178,7 @@ def test_vectors_of_a_wrong_size_are_an_error(model_folder: Path) -> None:
 
 def test_a_model_that_does_not_run_is_an_error(local: LocalEmbedder) -> None:
     with pytest.raises(EmbeddingFailed, match="does not run"):
-        local._model._states(np.array([[10**9]], dtype=np.int64))
+        local._model._states([10**9])
 
 
 @pytest.mark.parametrize(
