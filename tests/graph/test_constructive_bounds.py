@@ -61,13 +61,13 @@ def test_what_is_left_out_of_a_hub_is_counted(
     scanned = ask(constructive, seed("hub"), expand("related_to"))
     assert (len(scanned.nodes), [each[1] for each in cuts(scanned)]) == (4, ["hub"])
     monkeypatch.undo()
-    monkeypatch.setattr(expansion, "FRONTIER", 2)
+    monkeypatch.setattr(queries, "FRONTIER", 2)
     narrow = ask(constructive, seed("hub"), expand("related_to"), expand("appears_in", direction="out"))
     assert (3, "frontier", 9) in cuts(narrow)
-    monkeypatch.setattr(expansion, "MAX_SUBGRAPH_NODES", 6)
+    monkeypatch.setattr(queries, "MAX_SUBGRAPH_NODES", 6)
     crowded = ask(constructive, seed("hub"), expand("related_to", fan_out=12))
     assert (len(crowded.nodes), cuts(crowded)) == (6, [(2, "nodes", 7)])
-    monkeypatch.setattr(expansion, "MAX_SUBGRAPH_EDGES", 2)
+    monkeypatch.setattr(queries, "MAX_SUBGRAPH_EDGES", 2)
     assert (2, "edges", 3) in cuts(ask(constructive, seed("hub"), expand("related_to", fan_out=5)))
 
 
