@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ from kg_api.tracing import SpanKind, annotate, carry_trace, span
 MIB = 1024 * 1024
 MAX_REPLY_BYTES = 16 * MIB
 """Default limit of a reply, decompressed."""
+_PIECE_BYTES = 8192
+"""Bytes that are decompressed at once. gzip makes at most a thousand times as many of them."""
 T = TypeVar("T")
 
 # Providers, and the errors in which a service reports their failures.
@@ -362,14 +365,27 @@ def _parse(text: bytes) -> object:
 
 
 def _bounded(response: httpx.Response, until: float, max_bytes: int) -> Iterator[bytes]:
-    """Give a reply's content, decompressed: gzip makes 64 MB at most of a piece, which has 64 kB."""
-    if response.headers.get("content-encoding", "identity").lower() not in {"gzip", "identity", ""}:
+    """Yield the content of a reply, decompressed.
+
+    httpx would decompress all that a read returns at once: 64 kB, which may become 64 MB.
+    """
+    encoding = response.headers.get("content-encoding", "identity").lower()
+    if encoding not in {"gzip", "identity", ""}:
         raise httpx.RemoteProtocolError("the reply has an encoding that was not asked for")
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16) if encoding == "gzip" else None
     read = 0
-    for piece in response.iter_bytes():
-        read += len(piece)
-        if read > max_bytes:
-            raise ReplyTooLarge(f"the reply is longer than {max_bytes:,} bytes")
-        yield piece
+    for raw in response.iter_raw():
+        for at in range(0, len(raw), _PIECE_BYTES):
+            piece = raw[at : at + _PIECE_BYTES]
+            try:
+                piece = unpacker.decompress(piece) if unpacker else piece
+            except zlib.error as error:
+                raise httpx.DecodingError(str(error)) from error
+            read += len(piece)
+            if read > max_bytes:
+                raise ReplyTooLarge(f"the reply is longer than {max_bytes:,} bytes")
+            yield piece
         if time.monotonic() > until:
             raise httpx.ReadTimeout("the reply took too long")
+    if unpacker and not unpacker.eof:
+        raise httpx.RemoteProtocolError("the compressed reply ends too early")
