@@ -77,7 +77,7 @@ def annotate(status: int, failed_from: int = NO_SUCCESS) -> None:
     current = trace.get_current_span()
     current.set_attribute("http.response.status_code", status)
     if status >= failed_from:
-        current.set_status(StatusCode.ERROR)
+        current.set_status(StatusCode.ERROR, f"HTTP {status}")
 
 
 def carry_trace(headers: MutableMapping[str, str]) -> None:

@@ -36,13 +36,13 @@ class Session:
     def run(
         self, output_names: Sequence[str] | None, input_feed: Mapping[str, NDArray[Any]]
     ) -> list[NDArray[np.float32]]:
-        assert output_names is None
+        assert output_names is not None
         return [self._answer(input_feed["input_ids"])]
 
 
 def answering(folder: Path, answer: Run, threads: int = 2) -> LocalEmbedder:
     embedder = LocalEmbedder(folder, SPEC, threads)
-    embedder._model._session = Session(answer)  # pyright: ignore[reportAttributeAccessIssue]
+    embedder._model._graph._session = Session(answer)  # pyright: ignore[reportAttributeAccessIssue]
     return embedder
 
 

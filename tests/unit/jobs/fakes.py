@@ -22,7 +22,7 @@ class FakeGraph:
         self.ran.append((name, parameters))
         return self._answers(name, parameters)
 
-    read = write = run
+    read = search = write = run
 
     def transaction(self, work: Callable[[Transaction], Any]) -> Any:
         """Run work on itself."""

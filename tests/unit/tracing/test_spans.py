@@ -107,7 +107,7 @@ def test_a_request_to_a_provider_is_a_span_and_takes_the_trace_along() -> None:
     assert good.attributes["http.response.status_code"] == "200"
     assert good.attributes["gen_ai.request.model"] == "text-embedding-3-small"
     assert server.requests[0].headers["traceparent"] == f"00-{TRACE}-{good.span_id}-01"
-    assert (bad.attributes["http.response.status_code"], bad.status) == ("401", "AuthenticationError")
+    assert (bad.attributes["http.response.status_code"], bad.status) == ("401", "HTTP 401")
     sent = b"".join(collector.bodies)
     assert CANARY.encode() not in sent
     assert SECRET.encode() not in sent
