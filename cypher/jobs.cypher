@@ -340,12 +340,6 @@ WITH j LIMIT 10000
 DETACH DELETE j
 RETURN count(*) AS pruned
 
-// name: rank_unranked
-// Jobs that a process of an older version has made: they are taken like new text, so that none is forgotten.
-MATCH (j:Job)
-WHERE j.state = 'queued' AND j.queued_at IS NOT NULL AND j.rank IS NULL
-SET j.rank = 0
-
 // name: request
 // Work for a kind and key: makes the job of that key, or joins an unfinished one. A caller that does not join finds one
 // and leaves it as it is. Runs in the transaction that makes the work, so neither exists without the other. `wanted`

@@ -206,7 +206,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
             that they need are not installed.
     """
     require_extras(settings)
-    reranker, graph = open_reranker(settings), open_graph(settings)
+    graph = open_graph(settings)
     share_snapshots(graph)
     spaces = SpaceRegistry(graph, partial(open_metered, settings))
     converters = ConverterPool(settings.conversion)
@@ -218,6 +218,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         required = needs_embedder or settings.embedding.provider != "local"
         open_first_space(spaces, lambda: open_metered(settings, None), required=required)
         register_first_images(image_spaces)
+        reranker = open_reranker(settings)
     except BaseException:
         spaces.close()
         forget_snapshots(graph)

@@ -1,4 +1,4 @@
-"""Groups of settings that belong to a provider; settings.py reads them under the names its own tools use."""
+"""Groups of settings that share the variables of their provider, such as `OPENAI_API_KEY`."""
 
 from __future__ import annotations
 

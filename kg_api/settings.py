@@ -1,4 +1,4 @@
-"""Settings of Neo4j and of its backups; settings.py reads them."""
+"""All settings of kg, read from the environment, from `.env` and from secret files."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class BackupSettings(Section):
     )
 
 
-# Settings of the REST service, of reading files and of keeping them; settings.py reads them.
+# Settings of the REST service, of reading files and of keeping them.
 
 MIB = 1024 * 1024
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?")
@@ -466,7 +466,7 @@ class CommunitySettings(Section):
     """Share of sources, concepts or relationships that must have changed before the next detection."""
 
 
-# Settings of the models that embed; settings.py reads them.
+# Settings of the models that embed.
 
 
 class EmbeddingSettings(Section):

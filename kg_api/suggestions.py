@@ -1,4 +1,4 @@
-"""Texts in which words are found but for their form: white space, quotation marks, dashes and case."""
+"""Nearest names for messages, and names found in a text in another form of spelling."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Wording that several messages share: plurals, pages and addresses."""
+
 from __future__ import annotations
 
 import ipaddress

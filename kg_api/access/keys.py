@@ -1,4 +1,4 @@
-"""How a command on the machine of the service is let in: it can read this home's key. Pure.
+"""API keys, sessions, and proofs of commands on the machine of the service.
 
 The key itself is never sent, for whoever listens at the service's port while the service is down would have
 it. What is sent is good for one request and for a minute, and nothing else can be made of it.

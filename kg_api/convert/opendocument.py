@@ -1,4 +1,4 @@
-"""ODS sheets: their cells as the file shows them, which libraries do not tell."""
+"""ODS sheets: their cells as the file shows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The languages whose functions and classes are known: a wheel with a grammar each, and what it calls them.
+"""Functions and classes of programs, found by a grammar for each language.
 
 The names of nodes are those of the grammars' node-types.json.
 """

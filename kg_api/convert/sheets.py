@@ -1,4 +1,4 @@
-"""A sheet of a workbook as its readers find it, and what they note."""
+"""One model of a sheet for all readers, and its Markdown tables."""
 
 from __future__ import annotations
 

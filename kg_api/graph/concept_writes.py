@@ -1,4 +1,4 @@
-"""Evidence goes with its sources."""
+"""Writing and deleting extracted concepts and their evidence, and the extraction settings of ontologies."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What extraction found, cleaned, and which concepts its names mean. Pure.
+"""Reading concepts, and the rows that write what an extraction found.
 
-All texts come from strangers: models, files, documents.
+Labels and quotes come from models and files, so all of them are cleaned.
 """
 
 from __future__ import annotations

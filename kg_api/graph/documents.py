@@ -1,4 +1,4 @@
-"""How a document differs from what is stored of it, and the rows that say so. Pure."""
+"""Differences between a document and its stored state, equal texts, names in filters, and edits."""
 
 from __future__ import annotations
 

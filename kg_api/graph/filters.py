@@ -1,4 +1,4 @@
-"""Transactions that change documents are counted, so that what a filter chose is known to hold still."""
+"""Filters of documents and sources, facets, and the metadata fields of an ontology."""
 
 from __future__ import annotations
 

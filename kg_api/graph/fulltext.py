@@ -1,7 +1,7 @@
-"""A person's words as full-text queries: tokenised by us and quoted, so that no word is ever an operator.
+"""Full-text queries of a question, and the language and synonyms of ontologies.
 
 Lucene's own syntax would make errors of `foo/bar`, `AND` and `(`, match all with `*`, and let `title:x` read
-other fields (measured on Neo4j 2026.08.1: HARDENING section 4). A quoted word is one clause, whatever the
+other fields (measured on Neo4j 2026.08.1). A quoted word is one clause, whatever the
 index's analyzer makes of it, so the server's limit of 1,024 clauses is never met.
 
 Words are asked for in normal form. That of words which a text writes otherwise is indexed beside it, in the

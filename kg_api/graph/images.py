@@ -1,4 +1,4 @@
-"""Which blobs are used, by whom, and which may go.
+"""Stored files, the holds that keep them, and the images of pages.
 
 A blob is loose from its first hold on until it is seen to be used, and again when a user of it goes: what is
 not loose needs no looking at. Whoever uses, holds or frees a blob writes to its node, and so does who

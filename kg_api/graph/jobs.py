@@ -765,12 +765,8 @@ def _retry(tx: Transaction, job_id: str) -> None:
 
 
 def prune(graph: Graph, *, days: int) -> int:
-    """Forget finished jobs older than that, at most 10,000 a call; lost workers and kept answers too.
-
-    Jobs that a process of an older version has made meanwhile are given their rank.
-    """
+    """Delete finished jobs older than that, at most 10,000 a call, and lost workers and cached answers."""
     graph.write("workers/forget_lost")
     forget_old_answers(graph)
-    graph.write("jobs/rank_unranked")
     kinds = {"periodic": list(PERIODIC_KINDS), "asked_for": [EXTRACTION]}
     return graph.write("jobs/prune", days=days, **kinds)[0]["pruned"]

@@ -1,4 +1,4 @@
-"""What was changed and by whom, as it is stored."""
+"""API keys, sessions and the audit log."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Which ontologies there are, and which are nearest to one that is not there.
+"""Ontologies, documents and sources by the names that people use, with suggestions.
 
-To whoever may see some ontologies alone there are no others.
+Names of ontologies that the caller cannot see are never found or suggested.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How links are proposed in each ontology, as it is stored."""
+"""Link proposals: their settings, their pending nodes, and the decisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sources state for and against a concept."""
+"""Stances and statements of sources about concepts, and searches of relationships."""
 
 from __future__ import annotations
 

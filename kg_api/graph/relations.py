@@ -1,4 +1,4 @@
-"""What a source states of two concepts, as a row to write: its sentence, and the quote it stands in. Pure."""
+"""Relationships between concepts, their types, and the merging of types."""
 
 from __future__ import annotations
 

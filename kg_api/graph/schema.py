@@ -1,4 +1,4 @@
-"""Whether the indexes that searches need are there and fully populated."""
+"""The schema of the database, its migrations, and the state of its indexes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lanes of a search: what each asks the database, and what its answer says."""
+"""The retrievers of a search: vectors, full text and concepts."""
 
 from __future__ import annotations
 

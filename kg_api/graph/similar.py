@@ -1,4 +1,4 @@
-"""Sources with their vectors, and what is nearest to them."""
+"""Sources and images nearest to a vector."""
 
 from __future__ import annotations
 

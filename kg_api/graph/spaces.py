@@ -1,4 +1,4 @@
-"""The registry of embedding spaces, and the vector index of each."""
+"""The registry of embedding spaces, their indexes, and the spaces of each ontology."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""The words that a reader sees and the index's analyzer does not tell apart: indexed beside the text.
+"""Stems, forms and misspellings of words, for the full-text index and for questions.
 
-So is the normal form of words that are written otherwise (kg_api.normal_form), as it is asked for.
+Parts of words that the analyzer does not separate are indexed next to the text, as is the normal form of
+words (kg_api.normal_form).
 
 Neo4j's `english` analyzer cuts by the rules of Unicode (UAX #29, version 12.1): `title:secret`, `1,000`,
 `x·y`, `l'homme` and `snake_case` are one token each, a soft hyphen stays within its word, and `½` is none.

@@ -1,4 +1,4 @@
-"""What is to be embedded, and what is known of it."""
+"""Pending sources of an ontology, and writing the vectors of sources and chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Importing concepts that somebody brings: their places in the sources of documents."""
+"""Importing concepts: finding their places in the sources of documents."""
 
 from __future__ import annotations
 

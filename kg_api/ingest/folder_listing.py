@@ -1,4 +1,4 @@
-"""Reading a followed folder: which folders are allowed, what is in them, and missing file systems."""
+"""Listing and reading the files of a synced folder: access, mounts, images and results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Followed folders: registering and scanning them, one file at a time."""
+"""Synced folders: registering, scanning and removing them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to do where no language model is configured, all steps at once."""
+"""What prompts of a language model contain, and how its answers are parsed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tiny embedder without a model, for tests and trials: similar words give similar vectors, no more."""
+"""Opening the embedder of a space, its metrics, and an embedder without a model for tests."""
 
 from __future__ import annotations
 

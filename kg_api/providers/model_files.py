@@ -1,4 +1,4 @@
-"""Vectors of parts of a text: from their tokens as they are in the whole, and from their own words alone."""
+"""Files of packaged models, and vectors of the parts of a text."""
 
 from __future__ import annotations
 

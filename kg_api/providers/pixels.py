@@ -1,4 +1,4 @@
-"""What can be told of a picture without a model: its colours, its light, and where its edges point.
+"""Features of an image without a model: colours, light and edges.
 
 Each function gives one block of numbers that says how much there is of each kind, with the mean taken away:
 without that, the cosine of any two pictures is near 0.9.

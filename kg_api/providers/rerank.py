@@ -1,4 +1,4 @@
-"""Scores of rerankers: on one scale, and blended into a fused order. Pure."""
+"""Local rerankers, and blending their scores into a fused order."""
 
 from __future__ import annotations
 

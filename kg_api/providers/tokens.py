@@ -1,4 +1,4 @@
-"""Cut a text into pieces that fit a model: at the best border near an even division, nothing lost."""
+"""Counting tokens, and cutting a text into pieces that fit a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Augmentation: a long text or a conversation, and the passages that go with it."""
+"""Augmentation, answers by a language model, and hybrid searches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ids: hashes of where a thing is and what it says, never of its text alone."""
+"""Ids, names and bases of requests and answers, text on one line, and cursors."""
 
 from __future__ import annotations
 

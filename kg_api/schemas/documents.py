@@ -1,4 +1,4 @@
-"""Conversations: messages that become one document."""
+"""Documents and sources: as they are ingested, parsed, stored, listed and reviewed."""
 
 from __future__ import annotations
 

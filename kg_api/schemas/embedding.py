@@ -1,4 +1,4 @@
-"""What of a document stands in front of its chunks when they are embedded with a context. Pure."""
+"""Embedding configurations, chunk contexts, costs and regeneration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What fields of several requests are."""
+"""Conditions on documents and sources, facets, and fields that several requests share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dates as people write them (ISO 8601), as spans of time that can be compared. Pure."""
+"""Metadata of documents: its values, its limits, and the dates in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Health and readiness."""
+"""Health, jobs, workers, API keys and the audit log."""
 
 from __future__ import annotations
 

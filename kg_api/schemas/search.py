@@ -1,4 +1,4 @@
-"""Sources, with their exact place and what is known of their document."""
+"""Searches of sources, their hits, and sources in their context."""
 
 from __future__ import annotations
 

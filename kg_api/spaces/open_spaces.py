@@ -1,4 +1,4 @@
-"""A space's model, and what is known of it: when it was last seen to be the same, why it is left alone."""
+"""Open models of spaces, whether they still match their vectors, and their circuit breakers."""
 
 from __future__ import annotations
 
@@ -348,7 +348,7 @@ class OpenSpaces(ABC, Generic[EmbedderT, OpenT]):
             return self._spaces.setdefault(opened.space.slug, opened)
 
 
-# A text whose vector is known: it tells another model under the same name (SPEC D6). Pure.
+# The vector of this text shows whether a model under the same name is another one.
 
 PROBE_TEXT: Final = (
     "Where does the fox keep the seven red apples that it found behind the old mill in winter?"
@@ -380,9 +380,8 @@ def check_probe(space: Space, answered: NDArray[np.float32]) -> None:
 
 # How far a model holds related and unrelated texts apart: cosines of two models have no common scale.
 #
-# Unrelated texts have a cosine near 0 in one model and 0.75 in another (DESIGN 7), and what fusion reads
-# out of
-# a difference depends on it. The same pairs are shown to every model once.
+# Unrelated texts have a cosine near 0 in one model and 0.75 in another, and fusion depends on the
+# difference. Each model embeds the same pairs once.
 
 _PAIRS = """\
 How do bees tell each other where food is?

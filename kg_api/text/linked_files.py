@@ -1,4 +1,4 @@
-"""What a text shows as it stands, code and comments: pictures that are named there are examples. Pure."""
+"""Images that a document refers to: their references, their files, and data URLs."""
 
 from __future__ import annotations
 

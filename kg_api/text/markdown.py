@@ -1,4 +1,4 @@
-"""Front matter of a Markdown file (YAML, TOML or JSON): metadata of the document, and no passage of it."""
+"""Blocks, titles and front matter of Markdown, and blocks of plain text and programs."""
 
 from __future__ import annotations
 

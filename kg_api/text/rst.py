@@ -1,4 +1,4 @@
-"""The lines of an RST text and how far they are indented."""
+"""Blocks and titles of reStructuredText."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Further processes that serve the same port: Python keeps no more than one core busy in a process."""
+"""Starting the service, and further processes on the same port to use more than one core."""
 
 from __future__ import annotations
 

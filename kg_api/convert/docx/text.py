@@ -1,4 +1,4 @@
-"""Fields of Word, which may last over paragraphs: their results are shown, never their codes."""
+"""Text of a Word paragraph: fields, controls, notes and images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The label that a browser shows before each item of a list."""
+"""Lists, tables and formulas of HTML."""
 
 from __future__ import annotations
 

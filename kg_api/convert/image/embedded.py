@@ -1,4 +1,4 @@
-"""A picture as a document: the words that it says of itself, and how it looks."""
+"""Images as documents, and images within other documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formulas (Office Math) as one line of text: `x² = (a + b)/c`."""
+"""Formulas, charts and graphics of Office files."""
 
 from __future__ import annotations
 

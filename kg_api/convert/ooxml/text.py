@@ -1,4 +1,4 @@
-"""Text of one paragraph whose runs are raised, lowered or struck."""
+"""Runs of text, list numbers and symbol fonts of Office files."""
 
 from __future__ import annotations
 

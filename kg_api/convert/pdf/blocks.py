@@ -1,4 +1,4 @@
-"""Which lines are headings: by the document's outline, else by their size and weight."""
+"""From lines of a PDF to headings, tables and paragraphs in Markdown."""
 
 from __future__ import annotations
 

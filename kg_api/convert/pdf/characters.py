@@ -1,4 +1,4 @@
-"""Chinese and Japanese written from top to bottom, in columns from right to left.
+"""The characters of PDF pages, with vertical text and ligatures.
 
 A page's coordinates are turned for such text: a column becomes a line that runs from left to right, and the
 columns to its left become the lines below it. So the rest of the layout knows nothing of vertical writing.

@@ -1,4 +1,4 @@
-"""Which line of text says what a picture shows: `Figure 3: ...`, below it, above it or beside it. Pure."""
+"""Images of a PDF: which ones are kept, where they are, and their captions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a character code of a PDF stands for, and letters that are drawn as two."""
+"""Letters, fonts and objects of a PDF page."""
 
 from __future__ import annotations
 

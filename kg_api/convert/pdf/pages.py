@@ -1,6 +1,7 @@
-"""Texts as streams of letters, without case, accents, marks, blanks and hyphens. Pure.
+"""Places of a passage on a drawn PDF page.
 
-So a passage is compared with the page that it was made of, whatever was joined, divided or left out.
+Passage and page are compared as letters without case, accents, marks, whitespace and hyphens, because
+conversion joins, divides and drops some of them.
 """
 
 from __future__ import annotations

@@ -43,7 +43,8 @@ def requires(
         scope: of a key; a higher one is good for it, too.
         filtered: the route shows and changes only the ontologies that a key is for, though its path names
             none; False: not even then.
-        audited: whether it is written down; None: if it takes more than reading.
+        audited: whether the audit log records a change; None: if it needs more than the scope `read`. GET is
+            never recorded.
     """
     return _declare(Rule(scope, filtered, scope != "read" if audited is None else audited))
 

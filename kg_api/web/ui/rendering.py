@@ -1,4 +1,4 @@
-"""Scripts, styles and pictures of the page, under addresses that change with their content."""
+"""What all pages share: files, addresses, numbers, excerpts and questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changing how an ontology is set up: what would follow is shown before it is done."""
+"""Pages of an ontology's configuration and of embedding spaces."""
 
 from __future__ import annotations
 

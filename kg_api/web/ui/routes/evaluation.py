@@ -1,4 +1,4 @@
-"""Judging hits as answers, and the questions that something was judged for."""
+"""Pages of judged questions and of evaluation runs."""
 
 from __future__ import annotations
 

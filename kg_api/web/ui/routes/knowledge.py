@@ -1,4 +1,4 @@
-"""The pages of communities: what an ontology is about, part by part."""
+"""Pages of communities, concepts, the map, proposals and the graph."""
 
 from __future__ import annotations
 

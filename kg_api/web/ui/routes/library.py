@@ -1,4 +1,4 @@
-"""The documents page: what there is, added and deleted."""
+"""Pages of documents, folders, ontologies, reading and review."""
 
 from __future__ import annotations
 

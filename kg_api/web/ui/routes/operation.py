@@ -1,4 +1,4 @@
-"""The page that says what kg is, and what its words mean."""
+"""Pages of help, jobs, keys, the audit log and sign-in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of questions that the language model answers from passages, with citations."""
+"""The search page and the page of questions to a language model."""
 
 from __future__ import annotations
 
