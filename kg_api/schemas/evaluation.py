@@ -322,32 +322,6 @@ class Judgement(Answer):
     judged_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedPlace:
-    """As much of a judgement as measuring needs."""
-
-    ontology: str
-    question: str
-    document: str
-    relevance: int
-    start: int | None
-    """Code points of the document's text; None: the passage has changed since."""
-    end: int | None
-
-
-def judged_place(judgement: Judgement) -> JudgedPlace:
-    """Leave out of a judgement what measuring does not need."""
-    place = judgement.source
-    return JudgedPlace(
-        ontology=judgement.ontology,
-        question=judgement.question,
-        document=judgement.document,
-        relevance=judgement.relevance,
-        start=place and place.start,
-        end=place and place.end,
-    )
-
-
 class Judgements(Page):
     """Judgements of an ontology, question by question, for each the best first."""
 

@@ -24,18 +24,16 @@ from kg_api.errors import Conflict, InvalidInput, KgError, LlmFailed, NotFound, 
 from kg_api.evaluation.run import EVALUATED, SentDocument, as_sent, describe_embedding
 from kg_api.evaluation.sets import (
     MAX_SOURCES,
-    InstanceQuote,
-    QuotedConcept,
     judged_queries,
     numbered,
     pair_query,
     sample_quotes,
     write_set,
 )
-from kg_api.schemas.concepts import Concept, ConceptDetails
+from kg_api.schemas.concepts import Concept
 from kg_api.schemas.documents import DocumentSummary, Format, Ingested
 from kg_api.schemas.embedding import EmbeddingConfiguration
-from kg_api.schemas.evaluation import Judgement, QuestionSet, Reference, SetDocument, SetQuery, judged_place
+from kg_api.schemas.evaluation import Judgement, QuestionSet, SetDocument, SetQuery
 from kg_api.settings import load_settings
 from kg_api.text.documents import parse
 from kg_api.text.sentences import sentence_borders
@@ -276,21 +274,9 @@ def _question(client: KgClient, concept: Concept, used: set[str]) -> tuple[SetQu
     few = [each for each in beside if each.concept.sources <= MAX_SOURCES]
     for each in sorted(few, key=lambda one: (-one.concept.sources, one.concept.concept_id)):
         other = patiently(partial(client.concept, each.concept.concept_id, limit=_QUOTES))
-        if query := pair_query(_quoted(details), _quoted(other), each.sources):
+        if query := pair_query(details, other, each.sources):
             return query, {concept.concept_id, each.concept.concept_id}
     return None
-
-
-def _quoted(details: ConceptDetails) -> QuotedConcept:
-    quotes = [
-        InstanceQuote(
-            each.source.source_id,
-            Reference(each.source.document, each.start, each.end),
-            each.source.full_text,
-        )
-        for each in details.evidence
-    ]
-    return QuotedConcept(details.label, tuple(details.search_terms), tuple(quotes))
 
 
 # A question set made from an ontology's documents.
@@ -374,18 +360,17 @@ def _make_judged(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[s
     """Write what people judged; what is left out is told."""
     if wanted.llm or wanted.easy:
         raise InvalidInput("--kind judgements takes questions as they were asked; leave --llm and --easy out")
-    judged = judged_queries(map(judged_place, _list_judged(client, wanted.ontology)))
+    judged, notes = judged_queries(_list_judged(client, wanted.ontology))
     documents = _documents(client, wanted.ontology)
     names = {each.document for each in documents}  # some may have come after these
-    there = [each for each in judged.queries if each.relevant.keys() <= names]
+    there = [each for each in judged if each.relevant.keys() <= names]
     queries = sorted(there, key=lambda each: each.query_id)[: wanted.count]
     if not queries:
         raise InvalidInput(
             f"no passage of {wanted.ontology!r} is judged to answer a question: judge hits on the search "
             "page, or with `kg eval judgements set`"
         )
-    notes = list(judged.notes)
-    if left := len(judged.queries) - len(queries):
+    if left := len(judged) - len(queries):
         notes.append(f"{pluralize(left, 'question')} left out: more than --count, or changed at this moment")
     about = {
         **_about(wanted, documents, queries),

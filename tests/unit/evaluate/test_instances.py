@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from kg_api.evaluation.sets import InstanceQuote, QuotedConcept, numbered, pair_query
+from kg_api.evaluation.sets import numbered, pair_query
+from kg_api.schemas.concepts import ConceptDetails, Evidence
 from kg_api.schemas.evaluation import Reference
+from kg_api.schemas.search import Place
 
 PASSAGE = "A heron of the estuary carries a copper ring from Riga."
 
 
-def concept(label: str, *places: tuple[str, int, int], others: tuple[str, ...] = ()) -> QuotedConcept:
-    quotes = tuple(InstanceQuote(f"of {name}", Reference(name, a, b), PASSAGE) for name, a, b in places)
-    return QuotedConcept(label, others, quotes)
+def concept(label: str, *places: tuple[str, int, int], others: tuple[str, ...] = ()) -> ConceptDetails:
+    quotes: list[Evidence] = []
+    for name, start, end in places:
+        source = Place.model_construct(source_id=f"of {name}", document=name, full_text=PASSAGE)
+        quotes.append(Evidence.model_construct(source=source, start=start, end=end))
+    return ConceptDetails.model_construct(label=label, search_terms=[*others], evidence=quotes)
 
 
 def test_the_quotes_of_both_are_the_answer() -> None:
