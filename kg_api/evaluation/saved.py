@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from os import DirEntry, scandir
+from os import scandir
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
@@ -34,21 +35,6 @@ MAX_SCORES: Final = 50_000
 MAIN_METRICS: Final = 4
 """At most so many are compared where none is named."""
 KEPT_COMPARISONS: Final = 16
-
-
-def require_few(questions: int, results: int, metrics: Sequence[str] | None) -> None:
-    """Refuse what would keep the service busy for long.
-
-    Raises:
-        InvalidInput: there are too many scores to compare.
-    """
-    measures = MAIN_METRICS if metrics is None else len(metrics)
-    if questions * results * measures > MAX_SCORES:
-        raise InvalidInput(
-            f"{pluralize(questions, 'question')} of {pluralize(results, 'result')} in "
-            f"{pluralize(measures, 'measure')} are too many to compare here: compare fewer results or "
-            "measures at once, or use `kg eval compare` on the command line"
-        )
 
 
 # The questions of results, with what each scored; the ones to look at first.
@@ -113,21 +99,15 @@ def largest_differences(
     texts: dict[str, str] = {}
     for each in results.values():
         texts |= each.questions
-    found = [_compared(name, texts.get(name), results, baseline, metric) for name in _shared(results)]
-    return sorted(found, key=lambda each: (-each.largest, each.query_id))
-
-
-def _shared(results: Mapping[str, EvalResult]) -> list[str]:
     first, *others = results.values()
-    return [name for name in first.per_query if all(name in each.per_query for each in others)]
-
-
-def _compared(
-    name: str, text: str | None, results: Mapping[str, EvalResult], baseline: str, metric: str
-) -> ComparedQuestion:
-    scores = {label: each.per_query[name].get(metric, 0.0) for label, each in results.items()}
-    differences = {label: score - scores[baseline] for label, score in scores.items() if label != baseline}
-    return ComparedQuestion(name, text, scores, differences)
+    found = list[ComparedQuestion]()
+    for name in first.per_query:
+        if all(name in each.per_query for each in others):
+            scores = {label: each.per_query[name].get(metric, 0.0) for label, each in results.items()}
+            base = scores[baseline]
+            differences = {label: score - base for label, score in scores.items() if label != baseline}
+            found.append(ComparedQuestion(name, texts.get(name), scores, differences))
+    return sorted(found, key=lambda each: (-each.largest, each.query_id))
 
 
 # One saved result, read again. None of this needs the packages of `kg[eval]`.
@@ -158,61 +138,37 @@ def parse_result(text: str) -> EvalResult:
     """
     try:
         found = EvalResult.model_validate_json(text)
+        form, problem = found.format, "" if found.metrics else "it has no measures"
+        if any(found.metrics.keys() - scores.keys() for scores in found.per_query.values()):
+            problem = "a question lacks a measure"
     except ValidationError as error:
-        if _is_newer(text):
-            raise _newer() from None
         first = error.errors()[0]
-        raise InvalidInput(f"is not a result of `kg eval run`: {first['msg']} ({first['loc']})") from None
-    if found.format > RESULT_FORMAT:
-        raise _newer()
-    if not found.metrics:
-        raise InvalidInput("is not a result of `kg eval run`: it has no measures")
-    if any(found.metrics.keys() - scores.keys() for scores in found.per_query.values()):
-        raise InvalidInput("is not a result of `kg eval run`: a question lacks a measure")
+        found, problem = None, f"{first['msg']} ({first['loc']})"
+        try:
+            form = _Form.model_validate_json(text).format  # a newer kg may write other fields
+        except ValidationError:
+            form = RESULT_FORMAT
+    if form > RESULT_FORMAT:
+        raise InvalidInput("was written by a newer kg; compare it with that")
+    if found is None or problem:
+        raise InvalidInput(f"is not a result of `kg eval run`: {problem}")
     return found
 
 
-def is_comparison(text: str) -> bool:
-    """Whether it is a comparison, such as `kg eval compare` puts beside results."""
-    try:
-        Comparison.model_validate_json(text)
-    except ValidationError:
-        return False
-    return True
-
-
-def _is_newer(text: str) -> bool:
-    """Whether it says that a newer kg has written it, which may have other fields."""
-    try:
-        return _Form.model_validate_json(text).format > RESULT_FORMAT
-    except ValidationError:
-        return False
-
-
-def _newer() -> InvalidInput:
-    return InvalidInput("was written by a newer kg; compare it with that")
-
-
-# What a list tells of a saved result.
-
-
-def summarise(name: str, result: EvalResult) -> EvalSummary:
-    """Leave out the scores of each question, and all but the main measures.
-
-    Args:
-        name: of its file, without the ending.
-        result: what was saved.
-    """
+def _summarise(name: str, result: EvalResult) -> EvalSummary:
+    """Leave out the scores of each question, and all but the main measures."""
     main = main_metrics(result.target, result.metrics) or list(result.metrics)[:1]
+    mode = result.config.get("mode")
+    same = f"{result.data.hash}\n{result.data.sample}\n{result.target}"
     return EvalSummary(
-        name=as_text(name),
+        name=_as_text(name),
         label=result.label,
         question_set=result.data.name,
         ontology=ontology_of(result),
-        mode=_text(result.config.get("mode")),
+        mode=mode if isinstance(mode, str) else None,
         target=result.target,
         asked=result.data.asked,
-        compared_by=_compared_by(result),
+        compared_by=hashlib.sha256(same.encode("utf-8", "replace")).hexdigest()[:16],
         started_at=result.started_at,
         metrics={each: result.metrics[each] for each in main},
         intervals={each: result.intervals[each] for each in main if each in result.intervals},
@@ -223,22 +179,14 @@ def summarise(name: str, result: EvalResult) -> EvalSummary:
 
 
 def ontology_of(result: EvalResult) -> str | None:
-    """The ontology that was asked; None where it is not said: only who sees all may see such a result."""
-    return _text(result.config.get("ontology"))
+    """Return the ontology that was asked; None if unknown: only who sees all may see such a result."""
+    ontology = result.config.get("ontology")
+    return ontology if isinstance(ontology, str) else None
 
 
-def as_text(name: str) -> str:
-    """The name of a file, also of one that is no Unicode: such a one can be told, but not asked for."""
+def _as_text(name: str) -> str:
+    """Return the name of a file, also of one that is no Unicode: it can be shown, but not asked for."""
     return name.encode("utf-8", "replace").decode()
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _compared_by(result: EvalResult) -> str:
-    of = f"{result.data.hash}\n{result.data.sample}\n{result.target}"
-    return hashlib.sha256(of.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 # The folder that results are saved in, and what whoever asks may see of it.
@@ -295,13 +243,14 @@ class SavedResults:
             InvalidInput: the folder cannot be read.
         """
         asked = within(ontology)
-        files = [each.about for each in self._look().values()]
-        found = [each for each in files if isinstance(each, EvalSummary)]
-        found = [each for each in found if asked is None or each.ontology in asked]
+        found, unreadable = list[EvalSummary](), list[UnreadableResult]()
+        for each in self._look().values():
+            if isinstance(each.about, UnreadableResult):
+                unreadable.append(each.about)
+            elif each.about and (asked is None or each.about.ontology in asked):
+                found.append(each.about)
         found.sort(key=lambda each: (each.started_at, each.name), reverse=True)
-        unreadable = sorted(
-            (each for each in files if isinstance(each, UnreadableResult)), key=lambda each: each.name
-        )
+        unreadable.sort(key=lambda each: each.name)
         return EvalSummaries(
             evaluations=found[offset : offset + limit],
             unreadable=unreadable[:MAX_UNREADABLE] if reaches(None) else [],
@@ -351,7 +300,14 @@ class SavedResults:
         """
         chosen = None if metrics is None else list(dict.fromkeys(metrics))
         files = [(name, self._file(name)) for name in names]
-        require_few(max(map(_asked, files), default=0), len(files), chosen)
+        asked = max((each.about.asked for _, each in files if isinstance(each.about, EvalSummary)), default=0)
+        measures = MAIN_METRICS if chosen is None else len(chosen)
+        if asked * len(files) * measures > MAX_SCORES:  # it would keep the service busy for long
+            raise InvalidInput(
+                f"{pluralize(asked, 'question')} of {pluralize(len(files), 'result')} in "
+                f"{pluralize(measures, 'measure')} are too many to compare here: compare fewer results or "
+                "measures at once, or use `kg eval compare` on the command line"
+            )
         stored = tuple((name, each.version) for name, each in files)
         key = (stored, None if chosen is None else tuple(chosen), against)
         with self._remembering:
@@ -372,7 +328,12 @@ class SavedResults:
         return made
 
     def _file(self, name: str) -> _File:
-        seen = {each: known for each, known in self._look().items() if _is_seen(known)}
+        seen = dict[str, _File]()
+        for each, known in self._look().items():
+            # a result that does not say what was asked is for those who see all
+            of = known.about.ontology if isinstance(known.about, EvalSummary) else None
+            if known.about is not None and reaches(of):
+                seen[each] = known
         if name not in seen:
             near = suggestion(name[:MAX_NAME], seen)
             raise NotFound(
@@ -392,57 +353,44 @@ class SavedResults:
         return found
 
     def _look(self) -> Mapping[str, _File]:
-        """What there is now; a file is read again when it has changed."""
+        """Return the files that may be results; one is read again when it has changed."""
         with self._reading:
-            known = self._files
-            self._files = {name: _again(known.get(name), name, entry) for name, entry in self._entries()}
-            return self._files
-
-    def _entries(self) -> Iterator[tuple[str, DirEntry[str]]]:
-        """Files that may be results; a link may lead out of the folder, and is none."""
-        try:
-            with scandir(self._folder) as entries:
-                for each in entries:
-                    if each.name.endswith(ENDING) and each.is_file(follow_symlinks=False):
-                        yield each.name.removesuffix(ENDING), each
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise InvalidInput(f"the folder of evaluations cannot be read: {error.strerror}") from None
-
-
-def _is_seen(file: _File) -> bool:
-    """Whether whoever asks may see a result; one that does not say what was asked takes seeing all."""
-    of = file.about.ontology if isinstance(file.about, EvalSummary) else None
-    return file.about is not None and reaches(of)
-
-
-def _asked(file: tuple[str, _File]) -> int:
-    """How many questions a result has; none where it is not one."""
-    about = file[1].about
-    return about.asked if isinstance(about, EvalSummary) else 0
-
-
-def _again(known: _File | None, name: str, entry: DirEntry[str]) -> _File:
-    about = entry.stat(follow_symlinks=False)
-    version = (about.st_mtime_ns, about.st_size)
-    if known is not None and known.version == version:
-        return known
-    return _File(version, _summary(name, Path(entry.path), about.st_size))
+            try:
+                entries = list(scandir(self._folder))
+            except FileNotFoundError:
+                entries = []
+            except OSError as error:
+                raise InvalidInput(f"the folder of evaluations cannot be read: {error.strerror}") from None
+            found: dict[str, _File] = {}
+            for each in entries:  # a link may lead out of the folder, and is no result
+                if each.name.endswith(ENDING) and each.is_file(follow_symlinks=False):
+                    name, about = each.name.removesuffix(ENDING), each.stat(follow_symlinks=False)
+                    version = (about.st_mtime_ns, about.st_size)
+                    known = self._files.get(name)
+                    if known is None or known.version != version:
+                        known = _File(version, _summary(name, Path(each.path), about.st_size))
+                    found[name] = known
+            self._files = found
+            return found
 
 
 def _summary(name: str, path: Path, size: int) -> EvalSummary | UnreadableResult | None:
+    """Return the summary of a file, why it has none, or None for a comparison."""
     if name == RESERVED:
         return UnreadableResult(name=name, reason="cannot be asked for by that name; rename the file")
     if size > MAX_BYTES:
-        return UnreadableResult(name=as_text(name), reason=f"has more than {MAX_BYTES:,} bytes")
+        return UnreadableResult(name=_as_text(name), reason=f"has more than {MAX_BYTES:,} bytes")
+    text = ""
     try:
         text = path.read_bytes().decode("utf-8-sig")
+        return _summarise(name, parse_result(text))
     except OSError as error:
-        return UnreadableResult(name=as_text(name), reason=f"cannot be read: {error.strerror}")
+        reason = f"cannot be read: {error.strerror}"
     except UnicodeDecodeError:
-        return UnreadableResult(name=as_text(name), reason="is not UTF-8")
-    try:
-        return summarise(name, parse_result(text))
+        reason = "is not UTF-8"
     except InvalidInput as error:
-        return None if is_comparison(text) else UnreadableResult(name=as_text(name), reason=str(error))
+        reason = str(error)
+        with suppress(ValidationError):  # `kg eval compare` puts comparisons beside results
+            Comparison.model_validate_json(text)
+            return None
+    return UnreadableResult(name=_as_text(name), reason=reason)
