@@ -9,11 +9,7 @@ import numpy as np
 
 from kg_api.errors import InvalidInput
 from kg_api.evaluation.scores import main_metrics, missing
-from kg_api.schemas.evaluation import (
-    Comparison,
-    EvalResult,
-    PairedTest,
-)
+from kg_api.schemas.evaluation import Comparison, EvalResult, PairedTest
 
 try:
     from scipy import stats
@@ -121,10 +117,31 @@ def compare(
     Raises:
         InvalidInput: they cannot be compared, or a name is unknown.
     """
-    by_label = _label(results)
     _require_same(results)
+    by_label: dict[str, EvalResult] = {}
+    for each in results:
+        label, number = each.label, 1
+        while label in by_label:  # a label that stands twice gets a number
+            number += 1
+            label = f"{each.label} ({number})"
+        by_label[label] = each
     chosen = _metrics(results, metrics)
-    baseline = _baseline(by_label, against, chosen[0])
+    if against == "first":
+        baseline = next(iter(by_label))
+    elif against == "best":
+        baseline = max(by_label, key=lambda label: by_label[label].metrics[chosen[0]])
+    elif against in by_label:
+        baseline = against
+    else:
+        raise InvalidInput(f"there is no {against!r} to compare with; there are: {', '.join(by_label)}")
+    tests = list[PairedTest]()
+    for metric in chosen:
+        made = [_test(by_label, label, baseline, metric) for label in by_label if label != baseline]
+        corrected = holm([test.p_randomisation for test in made])
+        tests += [
+            test.model_copy(update={"p_holm": p, "significant": p < SIGNIFICANT})
+            for test, p in zip(made, corrected, strict=True)
+        ]
     return Comparison(
         baseline=baseline,
         data=results[0].data,
@@ -134,20 +151,8 @@ def compare(
         latency_ms={label: each.latency_ms for label, each in by_label.items()},
         degraded={label: each.degraded for label, each in by_label.items()},
         refused={label: each.refused for label, each in by_label.items()},
-        tests=[test for metric in chosen for test in _tests(by_label, baseline, metric)],
+        tests=tests,
     )
-
-
-def _label(results: Sequence[EvalResult]) -> dict[str, EvalResult]:
-    """By label; a label that stands twice gets a number."""
-    found: dict[str, EvalResult] = {}
-    for each in results:
-        label, number = each.label, 1
-        while label in found:
-            number += 1
-            label = f"{each.label} ({number})"
-        found[label] = each
-    return found
 
 
 def _require_same(results: Sequence[EvalResult]) -> None:
@@ -180,26 +185,6 @@ def _metrics(results: Sequence[EvalResult], metrics: Sequence[str] | None) -> li
     if unknown := [name for name in metrics if name not in shared]:
         raise InvalidInput(f"not all results have {', '.join(unknown)}; they have {', '.join(shared)}")
     return list(dict.fromkeys(metrics))
-
-
-def _baseline(results: Mapping[str, EvalResult], against: str, metric: str) -> str:
-    if against == "first":
-        return next(iter(results))
-    if against == "best":
-        return max(results, key=lambda label: results[label].metrics[metric])
-    if against not in results:
-        raise InvalidInput(f"there is no {against!r} to compare with; there are: {', '.join(results)}")
-    return against
-
-
-def _tests(results: Mapping[str, EvalResult], baseline: str, metric: str) -> list[PairedTest]:
-    """Each other one against the baseline, corrected for their number."""
-    tests = [_test(results, label, baseline, metric) for label in results if label != baseline]
-    corrected = holm([test.p_randomisation for test in tests])
-    return [
-        test.model_copy(update={"p_holm": p, "significant": p < SIGNIFICANT})
-        for test, p in zip(tests, corrected, strict=True)
-    ]
 
 
 def _test(results: Mapping[str, EvalResult], label: str, baseline: str, metric: str) -> PairedTest:

@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 
 from kg_api.evaluation.scores import families, missing, ranks
-from kg_api.schemas.evaluation import (
-    Comparison,
-    EvalResult,
-)
+from kg_api.schemas.evaluation import Comparison, EvalResult
 
 try:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -22,7 +19,7 @@ except ImportError as error:
 
 def plot_result(result: EvalResult, path: Path) -> None:
     """Draw the measures by rank with their intervals, and how long answers took; a PNG."""
-    figure, (by_rank, times) = _figure(1, 2, f"{result.data.name}: {result.label}")
+    figure, (by_rank, times) = _figure(2, f"{result.data.name}: {result.label}")
     for name in families(result.metrics):
         cutoffs = ranks(result.metrics, name)
         values = [result.metrics[f"{name}@{k}"] for k in cutoffs]
@@ -32,14 +29,17 @@ def plot_result(result: EvalResult, path: Path) -> None:
         by_rank.fill_between(cutoffs, low, high, alpha=0.15, color=line.get_color())
     by_rank.set(xlabel="rank k", ylabel="mean, 95 % interval", ylim=(0, 1.02))
     by_rank.legend()
-    _shares(times, result)
-    _save(figure, path)
+    spent = np.sort(np.asarray(list(result.query_ms.values())))
+    times.step(spent, np.arange(1, len(spent) + 1) / len(spent), where="post")
+    times.set(xlabel="milliseconds of a request", ylabel="share of the questions", ylim=(0, 1.02))
+    times.set_xlim(left=0)
+    figure.savefig(path, dpi=120, format="png")
 
 
 def plot_comparison(comparison: Comparison, path: Path) -> None:
     """Draw the compared measures of each configuration, and their latencies; a PNG."""
     metrics = list(dict.fromkeys(test.metric for test in comparison.tests))
-    figure, panels = _figure(1, len(metrics) + 1, f"{comparison.data.name}, against {comparison.baseline}")
+    figure, panels = _figure(len(metrics) + 1, f"{comparison.data.name}, against {comparison.baseline}")
     places = np.arange(len(comparison.labels))
     for panel, metric in zip(panels, metrics, strict=False):
         values = np.asarray([comparison.metrics[label][metric] for label in comparison.labels])
@@ -58,22 +58,11 @@ def plot_comparison(comparison: Comparison, path: Path) -> None:
     last.set_xlim(left=0)
     last.legend()
     panels[0].set_yticks(places, labels=comparison.labels)
-    _save(figure, path)
+    figure.savefig(path, dpi=120, format="png")
 
 
-def _shares(panel: Any, result: EvalResult) -> None:
-    times = np.sort(np.asarray(list(result.query_ms.values())))
-    panel.step(times, np.arange(1, len(times) + 1) / len(times), where="post")
-    panel.set(xlabel="milliseconds of a request", ylabel="share of the questions", ylim=(0, 1.02))
-    panel.set_xlim(left=0)
-
-
-def _figure(rows: int, columns: int, title: str) -> tuple[Any, Any]:
+def _figure(columns: int, title: str) -> tuple[Any, Any]:
     figure = Figure(figsize=(4.2 * columns, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(title, fontsize=10)
-    return figure, figure.subplots(rows, columns)
-
-
-def _save(figure: Any, path: Path) -> None:
-    figure.savefig(path, dpi=120, format="png")
+    return figure, figure.subplots(1, columns)

@@ -7,8 +7,7 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,13 +21,7 @@ from kg_api.evaluation.run import AnswerFile, describe_machine
 from kg_api.evaluation.scoring import means, per_query
 from kg_api.evaluation.sets import sample_hash
 from kg_api.local import processes
-from kg_api.schemas.evaluation import (
-    EvalData,
-    EvalResult,
-    QuestionResult,
-    QuestionSet,
-    SetQuery,
-)
+from kg_api.schemas.evaluation import EvalData, EvalResult, QuestionResult, QuestionSet, SetQuery
 from kg_api.schemas.vocabulary import Target
 
 _DIGITS = 6
@@ -79,12 +72,16 @@ def result(
     for each in answers.values():
         for name, milliseconds in each.timings_ms.items():
             stages.setdefault(name, []).append(milliseconds)
+    intervals: dict[str, tuple[float, float]] = {}
+    for name in next(iter(scored.values())):
+        low, high = interval([each[name] for each in scored.values()])
+        intervals[name] = round(low, _DIGITS), round(high, _DIGITS)
     return EvalResult(
         key=run.key,
         label=run.label,
         target=run.target,
         metrics=_round(means(scored)),
-        intervals=_intervals(scored),
+        intervals=intervals,
         latency_ms=percentiles([each.ms for each in answers.values()]),
         stages_ms={name: percentiles(stages[name]) for name in sorted(stages)},
         degraded=dict(Counter(part for each in answers.values() for part in set(each.degraded))),
@@ -102,19 +99,12 @@ def result(
     )
 
 
-def _intervals(scored: Mapping[str, Mapping[str, float]]) -> dict[str, tuple[float, float]]:
-    names = list(next(iter(scored.values())))
-    found = {name: interval([each[name] for each in scored.values()]) for name in names}
-    return {name: (round(low, _DIGITS), round(high, _DIGITS)) for name, (low, high) in found.items()}
-
-
 def _round(values: Mapping[str, float]) -> dict[str, float]:
     return {name: round(value, _DIGITS) for name, value in values.items()}
 
 
 # One run: what is asked is asked, scored and saved; one that was interrupted goes on where it stopped.
 
-_PARTIAL = ".partial.jsonl"
 _KEY_DIGITS = 8
 _MAX_STEM_BYTES = 100
 """Of a name's words: file systems count bytes, and what stands before and behind needs some of 255."""
@@ -139,68 +129,38 @@ def measure(
         InvalidInput: it cannot be written; the answers are kept.
     """
     started = datetime.now(tz=UTC)
-    partial_file = folder / f"{_stem(run)}{_PARTIAL}"
-    with _alone(partial_file):
-        answers = ask(AnswerFile(partial_file, run.key))
-        finished = datetime.now(tz=UTC)
-        made = result(run, answers, started, finished, describe_machine())
-        path = output or _free(folder, f"{finished:%Y%m%dT%H%M%SZ}-{_stem(run)}")
-        _save(made, path, partial_file)
-    return made, path
-
-
-def make_results_folder(folder: Path) -> None:
-    """Make it where it is not there.
-
-    Raises:
-        InvalidInput: that cannot be.
-    """
-    try:
-        processes.make_folder(folder)
-    except OSError as error:
-        raise InvalidInput(f"{folder} cannot be used for results: {error.strerror}") from error
-
-
-def _save(made: EvalResult, path: Path, answers: Path) -> None:
-    """The result and its answers, under one name."""
-    try:
-        processes.make_folder(path.absolute().parent)
-        processes.write_text(path, made.model_dump_json(indent=1) + "\n")
-        shutil.move(answers, path.with_suffix(".answers.jsonl"))  # --output may be on another disk
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be written: {error.strerror}; the answers are kept") from error
-
-
-def _stem(run: Run) -> str:
-    return f"{_words(run)}-{run.key[:_KEY_DIGITS]}"
-
-
-def _words(run: Run) -> str:
     words = re.sub(r"[^\w.=]+", "-", f"{run.data.name}-{run.config['tier']}-{run.label}").strip("-")
-    return words.encode()[:_MAX_STEM_BYTES].decode(errors="ignore")
-
-
-def _free(folder: Path, name: str) -> Path:
-    """A file that is not there: the same run may be done twice within a second."""
-    number, path = 1, folder / f"{name}.json"
-    while path.exists():
-        number += 1
-        path = folder / f"{name}-{number}.json"
-    return path
-
-
-@contextmanager
-def _alone(path: Path) -> Generator[None]:
-    """Hold a run, so that two processes do not write the same answers."""
-    lock = FileLock(f"{path}.lock", timeout=0)
+    words = words.encode()[:_MAX_STEM_BYTES].decode(errors="ignore")
+    stem = f"{words}-{run.key[:_KEY_DIGITS]}"
+    partial_file = folder / f"{stem}.partial.jsonl"
+    lock = FileLock(f"{partial_file}.lock", timeout=0)  # two processes must not write the same answers
     try:
         lock.acquire()
     except Timeout:
         raise Conflict("the same run is under way in another process; wait for it, or end it") from None
     except OSError as error:
-        raise InvalidInput(f"{path} cannot be written: {error.strerror}") from error
+        raise InvalidInput(f"{partial_file} cannot be written: {error.strerror}") from error
     try:
-        yield
+        answers = ask(AnswerFile(partial_file, run.key))
+        finished = datetime.now(tz=UTC)
+        made = result(run, answers, started, finished, describe_machine())
+        path = output or _free(folder, f"{finished:%Y%m%dT%H%M%SZ}-{stem}")
+        try:
+            processes.make_folder(path.absolute().parent)
+            processes.write_text(path, made.model_dump_json(indent=1) + "\n")
+            shutil.move(partial_file, path.with_suffix(".answers.jsonl"))  # --output may be on another disk
+        except OSError as error:
+            raise InvalidInput(f"{path} cannot be written: {error.strerror}; the answers are kept") from error
     finally:
         lock.release()
         Path(lock.lock_file).unlink(missing_ok=True)
+    return made, path
+
+
+def _free(folder: Path, name: str) -> Path:
+    """Return a file that does not exist: the same run may be done twice within a second."""
+    number, path = 1, folder / f"{name}.json"
+    while path.exists():
+        number += 1
+        path = folder / f"{name}-{number}.json"
+    return path

@@ -8,7 +8,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,13 +21,7 @@ import kg_api
 from kg_api.errors import InvalidInput, KgError
 from kg_api.schemas.documents import Format
 from kg_api.schemas.embedding import EmbeddingConfiguration
-from kg_api.schemas.evaluation import (
-    FoundSpan,
-    QuestionResult,
-    SetDocument,
-    SetQuery,
-    Titles,
-)
+from kg_api.schemas.evaluation import FoundSpan, QuestionResult, SetDocument, SetQuery, Titles
 from kg_api.schemas.spaces import SpaceInfo
 
 Searcher = Callable[[SetQuery], QuestionResult]
@@ -95,44 +89,39 @@ def _readable(path: Path) -> Generator[None]:
 
 
 def _read_kept(path: Path, key: str) -> list[QuestionResult]:
-    """Answers of the same run; those that lacked a part are asked for again."""
+    """Read answers of the same run; those that lacked a part are asked for again."""
     if not path.is_file():
         return []
-    lines = path.read_bytes().split(b"\n")
-    header: Any = _json(lines[0])
-    if not isinstance(header, dict) or header != {"key": key}:
+    header, *lines = path.read_bytes().split(b"\n")
+    try:
+        if json.loads(header) != {"key": key}:
+            return []
+    except ValueError:
         return []
     found = list[QuestionResult]()
-    for line in lines[1:-1]:  # behind the last line end is nothing, or what a kill has cut
-        try:
+    for line in lines[:-1]:  # behind the last line end is nothing, or what a kill has cut
+        with suppress(ValidationError):
             found.append(QuestionResult.model_validate_json(line))
-        except ValidationError:
-            continue
     return [asked for asked in found if not asked.degraded]
-
-
-def _json(line: bytes) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
 
 
 # Which kg, on which machine, embedded how: what a result says about where it comes from.
 
-_DECIDING = (
-    *("answer", "augment", "chunk", "concepts", "embed", "extract", "graph", "ingest", "jobs", "llm"),
-    *("models", "parse", "planning", "provider", "rerank", "search", "spaces"),
-)
+_DECIDING = ("concepts", "extraction", "graph", "ingest", "jobs", "providers", "search", "spaces", "text")
 """Packages whose code decides over what a search answers."""
 
 
 def describe_kg(version: str) -> dict[str, Any]:
     """The service's version, the commit of the checkout if there is one, and a hash of the code."""
     package = Path(kg_api.__file__).parent
-    told = {"version": version, "code": _code(package)}
-    commit = _git(package, "rev-parse", "HEAD")
-    if commit:
+    files = [path for name in _DECIDING for path in (package / name).rglob("*.py")]
+    for folder in (package / "cypher", package.parent / "cypher"):
+        files += folder.glob("*.cypher")
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(path.name.encode() + path.read_bytes())
+    told = {"version": version, "code": digest.hexdigest()[:16]}
+    if commit := _git(package, "rev-parse", "HEAD"):
         told["commit"] = commit + ("-dirty" if _git(package, "status", "--porcelain", "-uno") else "")
     return told
 
@@ -159,16 +148,6 @@ def describe_embedding(
         told["space"] = {name: getattr(space, name) for name in names}
     told["stored"] = {"sources": found.total, "embedded": found.embedded, "refused": found.refused}
     return told
-
-
-def _code(package: Path) -> str:
-    files = [path for name in _DECIDING for path in (package / name).rglob("*.py")]
-    for folder in (package / "cypher", package.parent / "cypher"):
-        files += folder.glob("*.cypher")
-    digest = hashlib.sha256()
-    for path in sorted(files):
-        digest.update(path.name.encode() + path.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def _git(folder: Path, *arguments: str) -> str:

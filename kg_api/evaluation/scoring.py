@@ -6,14 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import mean
 from typing import Any
 
-from kg_api.evaluation.scores import Range, Scores, missing, scores
-from kg_api.schemas.evaluation import (
-    FoundSpan,
-    JudgedPassage,
-    QuestionResult,
-    Reference,
-    SetQuery,
-)
+from kg_api.evaluation.scores import Range, missing, scores
+from kg_api.schemas.evaluation import FoundSpan, JudgedPassage, QuestionResult, Reference, SetQuery
 from kg_api.schemas.vocabulary import Target
 
 try:
@@ -44,16 +38,20 @@ def per_query(
         Scores from 0 to 1 by question, then by measure.
     """
     cutoffs = [k for k in CUTOFFS if k <= limit] or [limit]
-    if target == "documents":
-        judged = {query.query_id: dict(query.relevant) for query in queries}
-        ranked = {
-            query.query_id: list(dict.fromkeys(hit.document for hit in answers[query.query_id].found))
-            for query in queries
-        }
-        return _score_rankings(_DOCUMENTS, cutoffs, judged, ranked)
-    if target == "passages":
-        return _of_passages(queries, answers, cutoffs)
-    return _of_spans(queries, answers, cutoffs)
+    if target == "spans":
+        return _of_spans(queries, answers, cutoffs)
+    judged: dict[str, dict[str, int]] = {}
+    ranked: dict[str, list[str]] = {}
+    for query in queries:
+        found = answers[query.query_id].found
+        if target == "documents":
+            judged[query.query_id] = dict(query.relevant)
+            names = [hit.document for hit in found]
+        else:
+            judged[query.query_id] = {str(at): each.relevance for at, each in enumerate(query.passages)}
+            names = [_name_passage(query, rank, hit) for rank, hit in enumerate(found)]
+        ranked[query.query_id] = list(dict.fromkeys(names))
+    return _score_rankings(_DOCUMENTS, cutoffs, judged, ranked)
 
 
 def means(scored: PerQuery) -> dict[str, float]:
@@ -62,25 +60,10 @@ def means(scored: PerQuery) -> dict[str, float]:
     return {name: mean(each[name] for each in scored.values()) for name in names}
 
 
-def _of_passages(
-    queries: Sequence[SetQuery], answers: Mapping[str, QuestionResult], cutoffs: Sequence[int]
-) -> PerQuery:
-    """A hit is the judged passage that it has any character of; further hits of one count as nothing."""
-    judged = {
-        query.query_id: {str(at): each.relevance for at, each in enumerate(query.passages)}
-        for query in queries
-    }
-    ranked = {query.query_id: _passages_of(query, answers[query.query_id].found) for query in queries}
-    return _score_rankings(_DOCUMENTS, cutoffs, judged, ranked)
-
-
-def _passages_of(query: SetQuery, found: Sequence[FoundSpan]) -> list[str]:
-    """By rank the number of the judged passage, or a name of its own for one that nobody judged."""
-    names = list[str]()
-    for rank, hit in enumerate(found):
-        touched = (str(at) for at, each in enumerate(query.passages) if _overlap(hit, each))
-        names.append(next(touched, f"unjudged {rank}"))
-    return list(dict.fromkeys(names))
+def _name_passage(query: SetQuery, rank: int, hit: FoundSpan) -> str:
+    """Return the number of the judged passage that a hit has any character of, or a name of its own."""
+    touched = (str(at) for at, each in enumerate(query.passages) if _overlap(hit, each))
+    return next(touched, f"unjudged {rank}")
 
 
 def _overlap(hit: FoundSpan, span: Reference | JudgedPassage) -> bool:
@@ -113,27 +96,23 @@ def _of_spans(
     queries: Sequence[SetQuery], answers: Mapping[str, QuestionResult], cutoffs: Sequence[int]
 ) -> PerQuery:
     """Coverage of the spans; and the rank of the first hit that has any of one."""
-    touching = {query.query_id: _touching(query, answers[query.query_id].found) for query in queries}
-    ranked = {name: [str(at) for at in range(len(found))] for name, found in touching.items()}
-    judged = {  # -1 is never found: a question is judged even where no hit is right
-        name: {"-1": 1, **{str(at): 1 for at, right in enumerate(found) if right}}
-        for name, found in touching.items()
-    }
+    ranked: dict[str, list[str]] = {}
+    judged: dict[str, dict[str, int]] = {}
+    for query in queries:
+        found = answers[query.query_id].found
+        ranked[query.query_id] = [str(at) for at in range(len(found))]
+        right = [any(_overlap(hit, span) for span in query.references) for hit in found]
+        # -1 is never found: a question is judged even where no hit is right
+        judged[query.query_id] = {"-1": 1, **{str(at): 1 for at, each in enumerate(right) if each}}
     scored = _score_rankings(_SPANS, cutoffs, judged, ranked)
     for query in queries:
+        document = query.references[0].document  # a question's spans lie in one document
+        spans: list[Range] = [(span.start, span.end) for span in query.references]
         for k in cutoffs:
-            covered = _score_coverage(query, answers[query.query_id].found[:k])
+            found = answers[query.query_id].found[:k]
+            own: list[Range] = [(hit.start, hit.end) for hit in found if hit.document == document]
+            elsewhere = sum(hit.end - hit.start for hit in found if hit.document != document)
+            covered = scores(spans, own, elsewhere)
             for name in ("recall", "precision", "iou"):
                 scored[query.query_id][f"token_{name}@{k}"] = getattr(covered, name)
     return scored
-
-
-def _touching(query: SetQuery, found: Sequence[FoundSpan]) -> list[bool]:
-    return [any(_overlap(hit, span) for span in query.references) for hit in found]
-
-
-def _score_coverage(query: SetQuery, found: Sequence[FoundSpan]) -> Scores:
-    document = query.references[0].document  # a question's spans lie in one document
-    own: list[Range] = [(hit.start, hit.end) for hit in found if hit.document == document]
-    elsewhere = sum(hit.end - hit.start for hit in found if hit.document != document)
-    return scores([(span.start, span.end) for span in query.references], own, elsewhere)
