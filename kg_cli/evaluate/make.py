@@ -1,4 +1,4 @@
-"""The documents of a question set, in an ontology of their own."""
+"""The documents of a question set in an ontology, and sets made from ontologies."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import random
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 from rich.markup import escape
 
@@ -30,10 +30,11 @@ from kg_api.evaluation.sets import (
     sample_quotes,
     write_set,
 )
+from kg_api.schemas.base import Page
 from kg_api.schemas.concepts import Concept
 from kg_api.schemas.documents import DocumentSummary, Format, Ingested
 from kg_api.schemas.embedding import EmbeddingConfiguration
-from kg_api.schemas.evaluation import Judgement, QuestionSet, SetDocument, SetQuery
+from kg_api.schemas.evaluation import QuestionSet, SetDocument, SetQuery
 from kg_api.settings import load_settings
 from kg_api.text.documents import parse
 from kg_api.text.sentences import sentence_borders
@@ -43,8 +44,11 @@ from kg_cli.evaluate.choice import Choice
 from kg_cli.jobs.report import patiently, unfinished_jobs, wait_for_jobs, wait_until_embedded
 from kg_cli.terminal import console
 
+ItemT = TypeVar("ItemT")
+PageT = TypeVar("PageT", bound=Page)
+
 _MAX_NAME_LENGTH = 60
-_CORPUS_PAGE = 1000
+_PAGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +59,6 @@ class Corpus:
     sent: Mapping[str, SentDocument]
     description: Mapping[str, Any]
     """How the ontology is embedded, for the record."""
-
-
-def own_ontology(questions: QuestionSet, choice: Choice) -> str:
-    """Name a set's ontology by the set, its content, and the configuration if it is not the usual one."""
-    name = re.sub(r"[^\w.\-]+", "-", questions.name).strip("-.")[:_MAX_NAME_LENGTH]
-    return "-".join(filter(None, ["eval", name, questions.corpus_hash[:8], choice.corpus]))
 
 
 def take_in(client: KgClient, questions: QuestionSet, choice: Choice, ontology: str | None) -> Corpus:
@@ -76,7 +74,9 @@ def take_in(client: KgClient, questions: QuestionSet, choice: Choice, ontology: 
         Conflict: the ontology holds other documents, or is embedded otherwise.
         KgError: the service refuses a document, or stays away.
     """
-    name = ontology or own_ontology(questions, choice)
+    # the set, its content, and the configuration if it is not the usual one
+    words = re.sub(r"[^\w.\-]+", "-", questions.name).strip("-.")[:_MAX_NAME_LENGTH]
+    name = ontology or "-".join(filter(None, ["eval", words, questions.corpus_hash[:8], choice.corpus]))
     sent = {each.document: as_sent(each, choice.titles) for each in questions.documents}
     stored = {each.document: each for each in _list_stored(client, name)}
     if strangers := sorted(stored.keys() - sent.keys()):
@@ -92,7 +92,11 @@ def take_in(client: KgClient, questions: QuestionSet, choice: Choice, ontology: 
     _configure(client, name, choice, exists=bool(stored))
     there = {each.document: each.uri for each in stored.values()}
     due = [each for each in sent.values() if there.get(each.document) != each.uri]
-    _upload(client, name, due)
+    if due:
+        with console.progress("documents") as bar, ThreadPoolExecutor(PARALLEL_UPLOADS) as pool:
+            task = bar.add_task("taking in", total=len(due))
+            for _ in pool.map(partial(_send, client, name), due):  # an error cancels those that wait
+                bar.advance(task)
     wait_until_embedded(client, name, unfinished_jobs(client, ontology=name))
     return Corpus(name, sent, _read_embedding(client, name))
 
@@ -122,7 +126,7 @@ def in_place(client: KgClient, questions: QuestionSet, ontology: str) -> Corpus:
 
 def _list_stored(client: KgClient, ontology: str) -> Iterator[DocumentSummary]:
     if ontology in {each.ontology for each in patiently(client.ontologies).ontologies}:
-        yield from list_documents(client, ontology)
+        yield from _list_documents(client, ontology)
 
 
 def wait_for_concepts(client: KgClient, corpus: Corpus) -> Corpus:
@@ -134,9 +138,8 @@ def wait_for_concepts(client: KgClient, corpus: Corpus) -> Corpus:
     """
     name = corpus.ontology
     wait_for_jobs(client, unfinished_jobs(client, kind="concept_extraction", ontology=name))
-    patiently(
-        partial(client.search_concepts, "concepts", ontology=name, limit=1)
-    )  # embeds those of one source
+    embed_single = partial(client.search_concepts, "concepts", ontology=name, limit=1)
+    patiently(embed_single)  # a search embeds the concepts of one source
     wait_for_jobs(client, unfinished_jobs(client, kind="concept_embedding", ontology=name))
     found = patiently(partial(client.extraction_config, name))
     if not found.concepts:
@@ -148,13 +151,16 @@ def wait_for_concepts(client: KgClient, corpus: Corpus) -> Corpus:
     return replace(corpus, description={**corpus.description, "concepts": told})
 
 
-def list_documents(client: KgClient, ontology: str) -> Iterator[DocumentSummary]:
-    """All documents of an ontology, page by page."""
+def _read_pages(read: Callable[..., PageT], items: Callable[[PageT], Sequence[ItemT]]) -> Iterator[ItemT]:
     offset, total = 0, 1
     while offset < total:
-        page = patiently(partial(client.documents, ontology, offset=offset, limit=_CORPUS_PAGE))
-        yield from page.documents
-        offset, total = offset + _CORPUS_PAGE, page.total
+        page = patiently(partial(read, offset=offset, limit=_PAGE))
+        yield from items(page)
+        offset, total = offset + _PAGE, page.total
+
+
+def _list_documents(client: KgClient, ontology: str) -> Iterator[DocumentSummary]:
+    return _read_pages(partial(client.documents, ontology), lambda page: page.documents)
 
 
 def _configure(client: KgClient, ontology: str, choice: Choice, *, exists: bool) -> None:
@@ -176,15 +182,6 @@ def _configure(client: KgClient, ontology: str, choice: Choice, *, exists: bool)
         )
 
 
-def _upload(client: KgClient, ontology: str, due: Sequence[SentDocument]) -> None:
-    if not due:
-        return
-    with console.progress("documents") as bar, ThreadPoolExecutor(PARALLEL_UPLOADS) as pool:
-        task = bar.add_task("taking in", total=len(due))
-        for _ in pool.map(partial(_send, client, ontology), due):  # an error cancels those that wait
-            bar.advance(task)
-
-
 def _send(client: KgClient, ontology: str, sent: SentDocument) -> Ingested:
     send = partial(client.ingest_text, sent.text, ontology=ontology, document=sent.document)
     try:
@@ -203,7 +200,6 @@ def _read_embedding(client: KgClient, ontology: str) -> dict[str, Any]:
 
 # Questions from the quotes of an ontology's concepts, and which of them full text answers by itself.
 
-_INSTANCES_PAGE = 1000
 _QUOTES = 50
 """Of a concept at most; those of few sources have no more."""
 
@@ -222,13 +218,16 @@ def instance_queries(
     """
     most = math.ceil(2 * count / len(documents))
     names, taken, used = {each.document for each in documents}, Counter[str](), set[str]()
-    for concept in _chosen(client, ontology, seed):
+    listed = _read_pages(partial(client.concepts, ontology), lambda page: page.concepts)
+    found = [each for each in listed if each.verified and each.sources <= MAX_SOURCES]
+    dice = random.Random(seed)  # noqa: S311 - a sample, no secret
+    for concept in dice.sample(sorted(found, key=lambda each: each.concept_id), len(found)):
         if concept.concept_id in used:
             continue
-        found = _question(client, concept, used)
-        if found is None:
+        made = _question(client, concept, used)
+        if made is None:
             continue
-        query, ids = found
+        query, ids = made
         document = query.references[0].document
         if document in names and taken[document] < most:
             used |= ids
@@ -237,32 +236,13 @@ def instance_queries(
 
 
 def is_answered_by_text(client: KgClient, ontology: str, query: SetQuery, *, of_many: bool) -> bool:
-    """Whether the first passage that full text finds is of the right document, or of one alone the right one.
-
-    Args:
-        client: of the service.
-        ontology: where to look.
-        query: the question.
-        of_many: whether there are several documents to find the right one among.
-    """
+    """Whether full text finds the right document first, or the right passage of the only document."""
     call = partial(client.search_sources, query.text, ontology=ontology, mode="text", limit=1)
     for hit in patiently(call).sources:
         if of_many:
             return hit.document in query.relevant
         return any(hit.start < each.end and each.start < hit.end for each in query.references)
     return False
-
-
-def _chosen(client: KgClient, ontology: str, seed: int) -> list[Concept]:
-    """The concepts that a quote proves and few sources carry, in a random order."""
-    found = list[Concept]()
-    offset, total = 0, 1
-    while offset < total:
-        page = patiently(partial(client.concepts, ontology, offset=offset, limit=_INSTANCES_PAGE))
-        found += [each for each in page.concepts if each.verified and each.sources <= MAX_SOURCES]
-        offset, total = offset + _INSTANCES_PAGE, page.total
-    dice = random.Random(seed)  # noqa: S311 - a sample, no secret
-    return dice.sample(sorted(found, key=lambda each: each.concept_id), len(found))
 
 
 def _question(client: KgClient, concept: Concept, used: set[str]) -> tuple[SetQuery, set[str]] | None:
@@ -295,7 +275,6 @@ GENERATED: dict[QuestionKind, str] = {
 HARD = "; those that full text answers in the first place are left out, which is to its disadvantage"
 TRIED = 20
 """Questions that are looked at for each that is wanted; of the others full text answers too many."""
-_PAGE = 1000
 _AROUND = 1500
 """Characters on either side of a sentence that a language model sees."""
 _PROSE = {"paragraph", "list_item"}
@@ -319,15 +298,7 @@ class MakeSettings:
 
 
 def make(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[str, Any]:
-    """Make a set and write it.
-
-    Args:
-        client: of the service.
-        folder: where the set goes; new or empty.
-        wanted: what questions.
-
-    Returns:
-        What was made, as it is also written to about.json.
+    """Make a set and write it to a new folder; return what is also written to about.json.
 
     Raises:
         NotFound: there is no such ontology, or nothing in it.
@@ -360,7 +331,9 @@ def _make_judged(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[s
     """Write what people judged; what is left out is told."""
     if wanted.llm or wanted.easy:
         raise InvalidInput("--kind judgements takes questions as they were asked; leave --llm and --easy out")
-    judged, notes = judged_queries(_list_judged(client, wanted.ontology))
+    judged, notes = judged_queries(
+        _read_pages(partial(client.judgements, wanted.ontology), lambda page: page.judgements)
+    )
     documents = _documents(client, wanted.ontology)
     names = {each.document for each in documents}  # some may have come after these
     there = [each for each in judged if each.relevant.keys() <= names]
@@ -381,14 +354,6 @@ def _make_judged(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[s
     }
     write_set(folder, documents, queries, about)
     return about
-
-
-def _list_judged(client: KgClient, ontology: str) -> Iterator[Judgement]:
-    offset, total = 0, 1
-    while offset < total:
-        page = patiently(partial(client.judgements, ontology, offset=offset, limit=_PAGE))
-        yield from page.judgements
-        offset, total = offset + _PAGE, page.total
 
 
 def _about(
@@ -415,7 +380,12 @@ def _queries(
 ) -> Iterator[SetQuery]:
     """Questions, as many as can be had; `told` counts those that were left out."""
     most = TRIED * wanted.count if filtered else wanted.count
-    found = _places(client, documents, wanted, kind, most)
+    if kind == "quotes":
+        found = instance_queries(client, wanted.ontology, documents, most, wanted.seed)
+    else:
+        with console.progress("documents") as bar:
+            sentences = map(_sentences, bar.track(documents, description="reading"))
+            found = iter(sample_quotes(documents, sentences, most, wanted.seed))
     tried = islice(found, most)
     asked = _ask_queries(documents, tried, told) if wanted.llm else tried
     with console.progress("questions") as bar:
@@ -425,16 +395,6 @@ def _queries(
                 told["easy"] += 1
             else:
                 yield query
-
-
-def _places(
-    client: KgClient, documents: Sequence[SetDocument], wanted: MakeSettings, kind: QuestionKind, most: int
-) -> Iterator[SetQuery]:
-    if kind == "quotes":
-        return instance_queries(client, wanted.ontology, documents, most, wanted.seed)
-    with console.progress("documents") as bar:
-        sentences = (_sentences(each) for each in bar.track(documents, description="reading"))
-        return iter(sample_quotes(documents, sentences, most, wanted.seed))
 
 
 def _nothing(ontology: str, kind: QuestionKind, told: Counter[str]) -> str:
@@ -453,7 +413,7 @@ def _nothing(ontology: str, kind: QuestionKind, told: Counter[str]) -> str:
 
 def _documents(client: KgClient, ontology: str) -> list[SetDocument]:
     with console.progress("documents") as bar:
-        listed = list(list_documents(client, ontology))
+        listed = list(_list_documents(client, ontology))
         if not listed:
             raise NotFound(f"no ontology {ontology!r} has documents; `kg ontologies` lists the existing ones")
         fetching = bar.track(listed, description="fetching")

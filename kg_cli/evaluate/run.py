@@ -15,7 +15,7 @@ from kg_api.client import KgClient
 from kg_api.errors import InvalidInput
 from kg_api.evaluation.comparing import compare
 from kg_api.evaluation.plots import plot_comparison, plot_result
-from kg_api.evaluation.results import Run, make_results_folder, measure
+from kg_api.evaluation.results import Run, measure
 from kg_api.evaluation.run import AnswerFile, ask_all, describe_kg
 from kg_api.evaluation.saved import read_result
 from kg_api.evaluation.scores import families, main_metrics, ranks
@@ -25,7 +25,6 @@ from kg_api.schemas.evaluation import (
     Comparison,
     EvalResult,
     FoundSpan,
-    PairedTest,
     QuestionResult,
     QuestionSet,
     SetQuery,
@@ -72,45 +71,38 @@ def evaluate(
     output: Path | None = None,
     reuse: bool = False,
 ) -> SavedResult:
-    """Measure one configuration, or give what was measured before.
-
-    Args:
-        client: of the service.
-        questions: the set.
-        choice: the configuration.
-        settings: what to ask, and where results go.
-        output: the result's file; unset: one in the folder of results.
-        reuse: take a saved result of the very same run.
+    """Measure one configuration; with `reuse` return a saved result of the very same run if there is one.
 
     Raises:
         KgError: the set does not fit, or the service stays away; answers so far are kept.
     """
-    corpus = _corpus(client, questions, choice, settings)
+    if not settings.in_place:
+        corpus = take_in(client, questions, choice, settings.ontology)
+    elif settings.ontology is None:
+        raise InvalidInput("--in-place needs --ontology: the one to use as it is")
+    elif changes := [*choice.embedding, *choice.extraction]:
+        raise InvalidInput(f"--in-place takes the ontology as it is; leave {', '.join(changes)} out")
+    else:
+        corpus = in_place(client, questions, settings.ontology)
     if choice.needs_concepts:
         corpus = wait_for_concepts(client, corpus)
     run = _run(client, questions, choice, settings, corpus)
-    make_results_folder(settings.results)
-    if reuse and (known := _find_saved(settings.results, run)):
-        return known
+    try:
+        processes.make_folder(settings.results)
+    except OSError as error:
+        raise InvalidInput(f"{settings.results} cannot be used for results: {error.strerror}") from error
+    if reuse:
+        for path in sorted(settings.results.glob(f"*-{run.key[:8]}.json"), reverse=True):
+            found = read_result(path)
+            if found.key == run.key and not found.degraded:  # it lacked no part
+                return SavedResult(found, path, reused=True)
     search = partial(_search, client, run, choice, corpus)
-    return _measure(run, search, settings.results, output)
-
-
-def _corpus(client: KgClient, questions: QuestionSet, choice: Choice, settings: RunSettings) -> Corpus:
-    if not settings.in_place:
-        return take_in(client, questions, choice, settings.ontology)
-    if settings.ontology is None:
-        raise InvalidInput("--in-place needs --ontology: the one to use as it is")
-    if changes := [*choice.embedding, *choice.extraction]:
-        raise InvalidInput(f"--in-place takes the ontology as it is; leave {', '.join(changes)} out")
-    return in_place(client, questions, settings.ontology)
-
-
-def _answers(query: SetQuery, target: Target) -> bool:
-    """Whether something is said to answer that is measured by a target."""
-    if target == "passages":
-        return any(each.relevance for each in query.passages)
-    return bool(query.relevant if target == "documents" else query.references)
+    made, path = measure(run, partial(_ask, search, run), settings.results, output)
+    try:
+        plot_result(made, path.with_suffix(".png"))
+    except OSError as error:
+        raise InvalidInput(f"the picture of {path} cannot be written: {error.strerror}") from error
+    return SavedResult(made, path)
 
 
 def _run(
@@ -119,7 +111,12 @@ def _run(
     target = settings.target or questions.targets[0]
     if target not in questions.targets:
         raise InvalidInput(f"{questions.name} has no {target} to measure; it has {questions.targets[0]}")
-    queries = [each for each in questions.queries if _answers(each, target)]
+    answered: dict[Target, Callable[[SetQuery], bool]] = {
+        "passages": lambda each: any(passage.relevance for passage in each.passages),
+        "documents": lambda each: bool(each.relevant),
+        "spans": lambda each: bool(each.references),
+    }
+    queries = [each for each in questions.queries if answered[target](each)]
     config = {
         "set": questions.name,
         "tier": settings.tier,
@@ -136,17 +133,6 @@ def _run(
     sample = sample_queries(queries, settings.tier)
     told = describe_kg(client.health().version)
     return Run(choice.label, target, questions, sample, settings.limit, config, told)
-
-
-def _measure(
-    run: Run, search: Callable[[SetQuery], QuestionResult], folder: Path, output: Path | None
-) -> SavedResult:
-    made, path = measure(run, partial(_ask, search, run), folder, output)
-    try:
-        plot_result(made, path.with_suffix(".png"))
-    except OSError as error:
-        raise InvalidInput(f"the picture of {path} cannot be written: {error.strerror}") from error
-    return SavedResult(made, path)
 
 
 def _ask(
@@ -169,35 +155,25 @@ def _ask(
 def _search(client: KgClient, run: Run, choice: Choice, corpus: Corpus, query: SetQuery) -> QuestionResult:
     asked = {**choice.asked(run.target, run.limit), "ontology": corpus.ontology}
     call = partial(choice.asks.endpoint.ask, client, query.text, asked, choice.passage)
-    answer, milliseconds = patiently(partial(_timed, call))
+
+    def ask_timed() -> tuple[ModeAnswer, float]:
+        begun = time.perf_counter()
+        return call(), (time.perf_counter() - begun) * 1000
+
+    answer, milliseconds = patiently(ask_timed)
+    found = list[FoundSpan]()
+    for document, start, end in answer.found:
+        sent = corpus.sent.get(document)
+        as_found = FoundSpan(document=document, start=start, end=end)
+        found.append(sent.found(start, end) if sent else as_found)
     return QuestionResult(
         query_id=query.query_id,
-        found=[_locate(corpus, *place) for place in answer.found],
+        found=found,
         ms=round(milliseconds, 3),
         timings_ms=answer.timings_ms,
         degraded=[part for part in answer.degraded if part != "spelling"],
         refusal=answer.refusal,
     )
-
-
-def _timed(call: Callable[[], ModeAnswer]) -> tuple[ModeAnswer, float]:
-    begun = time.perf_counter()
-    answer = call()
-    return answer, (time.perf_counter() - begun) * 1000
-
-
-def _locate(corpus: Corpus, document: str, start: int, end: int) -> FoundSpan:
-    sent = corpus.sent.get(document)
-    return FoundSpan(document=document, start=start, end=end) if sent is None else sent.found(start, end)
-
-
-def _find_saved(folder: Path, run: Run) -> SavedResult | None:
-    """The newest saved result of the very same run, unless it lacked a part."""
-    for path in sorted(folder.glob(f"*-{run.key[:8]}.json"), reverse=True):
-        found = read_result(path)
-        if found.key == run.key and not found.degraded:
-            return SavedResult(found, path, reused=True)
-    return None
 
 
 # Comparing saved results, and configurations that are measured when they have not been yet.
@@ -212,15 +188,7 @@ def compare_results(
     *,
     fresh: bool,
 ) -> Comparison:
-    """Compare saved results and configurations.
-
-    Args:
-        paths: files of results.
-        configs: `name=value` pairs with commas between, one string a configuration.
-        settings: on which set they are measured; None: there is none.
-        metrics: what is tested; unset: the main measures.
-        against: `first`, `best`, or the label of a configuration.
-        fresh: measure again what was measured before.
+    """Compare saved results, and configurations (`name=value` pairs with commas between).
 
     Raises:
         InvalidInput: they cannot be compared.
@@ -230,25 +198,17 @@ def compare_results(
         raise InvalidInput("configurations are measured on a set: name it with --set")
     saved = [SavedResult(read_result(path), path, reused=True) for path in paths]
     if configs and settings is not None:
-        saved += _evaluate(configs, settings, fresh=fresh)
+        choices = [parse_choice(config.split(",")) for config in configs]  # all before the first is run
+        questions = read_set(settings.folder)
+        with open_client() as client:
+            for choice in choices:
+                each = evaluate(client, questions, choice, settings, reuse=not fresh)
+                console.say(f"{'known' if each.reused else 'measured'}: {each.result.label}")
+                saved.append(each)
     found = compare([each.result for each in saved], metrics, against)
     return found.model_copy(
         update={"results": {label: str(each.path) for label, each in zip(found.labels, saved, strict=True)}}
     )
-
-
-def _evaluate(configs: Sequence[str], settings: RunSettings, *, fresh: bool) -> list[SavedResult]:
-    choices = [
-        parse_choice(config.split(",")) for config in configs
-    ]  # all are checked before the first is run
-    questions = read_set(settings.folder)
-    saved = list[SavedResult]()
-    with open_client() as client:
-        for choice in choices:
-            each = evaluate(client, questions, choice, settings, reuse=not fresh)
-            console.say(f"{'known' if each.reused else 'measured'}: {each.result.label}")
-            saved.append(each)
-    return saved
 
 
 def save(comparison: Comparison, output: Path | None, folder: Path) -> Path:
@@ -271,12 +231,10 @@ def save(comparison: Comparison, output: Path | None, folder: Path) -> Path:
 
 # Results as a person reads them.
 
-_LEFT_OUT = {"per_query", "query_ms", "questions", "format"}
-
 
 def result_json(saved: SavedResult) -> dict[str, Any]:
     """What `kg eval run --json` prints: the result without the scores of each question, and its file."""
-    told = saved.result.model_dump(mode="json", exclude=_LEFT_OUT)
+    told = saved.result.model_dump(mode="json", exclude={"per_query", "query_ms", "questions", "format"})
     return {**told, "result": str(saved.path), "plot": str(saved.path.with_suffix(".png"))}
 
 
@@ -319,7 +277,11 @@ def _print_refused(label: str, asked: int, refused: Mapping[str, int]) -> None:
 def print_comparison(comparison: Comparison) -> None:
     """Print the measures of each configuration, then what is known of their differences."""
     metrics = list(dict.fromkeys(test.metric for test in comparison.tests))
-    marks = {(test.label, test.metric): _mark(test) for test in comparison.tests}
+    marks = {
+        (test.label, test.metric): " +" if test.difference > 0 else " -"
+        for test in comparison.tests
+        if test.significant
+    }
     rows = [
         [
             label,
@@ -330,9 +292,21 @@ def print_comparison(comparison: Comparison) -> None:
     ]
     asked = pluralize(comparison.data.asked, "question")
     title = f"{comparison.data.name}, {asked}; against: {comparison.baseline}"
-    console.print_table(["configuration", *map(_short, metrics), "p50 ms", "p95 ms"], rows, title=title)
+    names = [metric.replace("_", "\n", 1) for metric in metrics]  # on two lines, so that several fit
+    console.print_table(["configuration", *names, "p50 ms", "p95 ms"], rows, title=title)
     for metric in metrics:
-        _print_tests(metric, comparison)
+        rows = [
+            [
+                test.label,
+                f"{test.difference:+.4f}",
+                f"{test.interval[0]:+.3f} to {test.interval[1]:+.3f}",
+                f"{test.wins}/{test.ties}/{test.losses}",
+                f"{test.p_holm:.4f}",
+            ]
+            for test in comparison.tests
+            if test.metric == metric
+        ]
+        console.print_table([metric, "difference", "95 % interval", "w/t/l", "p (Holm)"], rows)
     console.say("+ better, - worse, with p < 0.05 by the paired randomisation test, corrected by Holm")
     for label, parts in comparison.degraded.items():
         for part, count in parts.items():
@@ -340,30 +314,3 @@ def print_comparison(comparison: Comparison) -> None:
     for label, refused in comparison.refused.items():
         if refused:
             _print_refused(f"{label}: ", comparison.data.asked, refused)
-
-
-def _print_tests(metric: str, comparison: Comparison) -> None:
-    rows = [
-        [
-            test.label,
-            f"{test.difference:+.4f}",
-            f"{test.interval[0]:+.3f} to {test.interval[1]:+.3f}",
-            f"{test.wins}/{test.ties}/{test.losses}",
-            f"{test.p_holm:.4f}",
-        ]
-        for test in comparison.tests
-        if test.metric == metric
-    ]
-    columns = [metric, "difference", "95 % interval", "w/t/l", "p (Holm)"]
-    console.print_table(columns, rows)
-
-
-def _mark(test: PairedTest) -> str:
-    if not test.significant:
-        return ""
-    return " +" if test.difference > 0 else " -"
-
-
-def _short(metric: str) -> str:
-    """A measure's name on two lines, so that a table of several fits."""
-    return metric.replace("_", "\n", 1) if "_" in metric else metric
