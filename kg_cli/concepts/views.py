@@ -1,9 +1,10 @@
-"""What is told of concepts that are not there yet, so that nobody searches for them in vain."""
+"""Concepts as a person reads them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.markup import escape
 from rich.text import Text
@@ -17,9 +18,7 @@ from kg_api.schemas.concepts import (
     ConceptDetails,
     ConceptHits,
     ConceptList,
-    ConceptPassage,
     ConceptPaths,
-    Evidence,
     ExtractionStatus,
     Grounding,
     Neighbourhood,
@@ -28,7 +27,6 @@ from kg_api.schemas.concepts import (
     RelatedConcepts,
     RelationshipEvidence,
     RelationshipHits,
-    UnverifiedQuote,
     find_meant,
     nearest_labels,
 )
@@ -37,13 +35,7 @@ from kg_cli.terminal import console
 
 
 def concepts_to_follow(client: KgClient, ontology: str, found: ExtractionStatus | None = None) -> str | None:
-    """One line about concepts that are still extracted or embedded; None when nothing is under way.
-
-    Args:
-        client: whom to ask.
-        ontology: whose concepts.
-        found: how far extraction is, where that is known already.
-    """
+    """Return one line about concepts that are still extracted or embedded; None when nothing is under way."""
     try:
         found = found or client.extraction_config(ontology)
         counts = client.embedding_status(ontology).concepts
@@ -55,8 +47,6 @@ def concepts_to_follow(client: KgClient, ontology: str, found: ExtractionStatus 
     told += [f"{pluralize(embeds, 'concept')} {are(embeds)} still to be embedded"] if embeds else []
     return f"concepts follow: {', '.join(told)}" if told else None
 
-
-# Concepts as a person reads them.
 
 LOOKED_THROUGH = 20
 """Hits among which one is looked for that fits."""
@@ -105,7 +95,6 @@ def print_concept_hits(answer: ConceptHits) -> None:
 
 
 def print_concepts(answer: ConceptList) -> None:
-    """Print a page of concepts, and why there may be more soon."""
     console.note(*answer.notes)
     rows = [[str(each.sources), _concept(each)] for each in answer.concepts]
     console.print_table(["sources", "concept"], rows)
@@ -116,10 +105,15 @@ def print_concept(answer: ConceptDetails) -> None:
     """Print what a concept is, what proves it and what it is related to."""
     out = console.stdout()
     out.print(_concept(answer))
-    for quote in answer.evidence:
-        out.print(_quote(quote))
+    for each in answer.evidence:
+        place = f"{each.source.document} ¶{each.source.paragraph} {each.start}-{each.end}"
+        doubt = "" if each.score == 1 else f", likeness {each.score:.2f}"
+        told = f"  {place}{doubt}  {each.source.source_id}"
+        out.print(Text.assemble(f"“{each.quote}”\n", (told, "dim")))
     for said in answer.unverified:
-        out.print(_unverified_text(said))
+        place = f"not the words of {said.document} ¶{said.paragraph}, or its name alone"
+        parts = ("  unverified: ", "yellow"), (f"{place}  {said.source_id}", "dim")
+        out.print(Text.assemble((f"“{said.quote}”\n", "dim"), *parts))
     if answer.grounding:
         out.print(_grounding(answer.grounding))
     if answer.related:
@@ -133,7 +127,6 @@ def print_concept(answer: ConceptDetails) -> None:
 
 
 def print_related(answer: RelatedConcepts) -> None:
-    """Print what a concept is related to, by hops."""
     console.note(*(each.effect for each in answer.degraded))
     if not answer.related:
         console.say(f"Nothing is known to be related to {escape(answer.concept.label)}.")
@@ -156,7 +149,6 @@ def print_relationships(answer: RelationshipHits) -> None:
 
 
 def print_paths(answer: ConceptPaths) -> None:
-    """Print each way as its statements."""
     console.note(*(each.effect for each in answer.degraded))
     if answer.start.concept_id == answer.end.concept_id:
         return
@@ -177,7 +169,15 @@ def print_passages(answer: ConceptContext) -> None:
         first = passage.sources[0]
         where = " > ".join([f"{first.ontology} / {first.document}", *first.heading])
         console.stdout().print(Text(where, style="bold"))
-        console.stdout().print(_passage(passage))
+        lines, proved = Text(), {each.source.source_id for each in passage.quotes}
+        for place in passage.sources:
+            carries = place.source_id in passage.carried_by
+            lines.append(f"¶{place.paragraph} {place.source_id}", style="dim")
+            if carries and place.source_id not in proved:
+                lines.append("  unverified: no quote of it proves the concept", style="yellow")
+            lines.append("\n")
+            lines.append(place.full_text.strip() + "\n", style="" if carries else "dim")
+        console.stdout().print(lines)
     more = f"; {pluralize(answer.more_passages, 'source')} more" if answer.more_passages else ""
     shown = sum(len(passage.carried_by) for passage in answer.passages)
     told = f"{answer.concept.label} in {pluralize(shown, 'source')}{more}."
@@ -185,7 +185,6 @@ def print_passages(answer: ConceptContext) -> None:
 
 
 def print_neighbourhood(answer: Neighbourhood) -> None:
-    """Print the edges of a picture as statements."""
     console.note(*(each.effect for each in answer.degraded))
     names = {each.concept_id: each.label for each in answer.concepts}
     for step in answer.steps:
@@ -208,17 +207,10 @@ def _concept(each: Concept) -> Text:
     return lines.append(each.concept_id, style="dim")
 
 
-def _quote(each: Evidence) -> Text:
-    place = f"{each.source.document} ¶{each.source.paragraph} {each.start}-{each.end}"
-    doubt = "" if each.score == 1 else f", likeness {each.score:.2f}"
-    return Text.assemble(f"“{each.quote}”\n", (f"  {place}{doubt}  {each.source.source_id}", "dim"))
-
-
 def _grounding(found: Grounding) -> Text:
     figures = f"belief {found.belief:.2f}, disbelief {found.disbelief:.2f}, unknown {found.uncertainty:.2f}"
     lines = Text.assemble(("grounding ", "bold"), f"{found.strength:.2f}", (f"  {figures}", "dim"))
-    sides = (("for", found.supporting_evidence), ("against", found.contradicting_evidence))
-    for name, side in sides:
+    for name, side in (("for", found.supporting_evidence), ("against", found.contradicting_evidence)):
         for each in side:
             lines.append(f"\n  {name}: {each.statement}", style="bold").append("\n").append(_stated(each))
     return lines
@@ -229,13 +221,6 @@ def _stated(each: RelationshipEvidence) -> Text:
     span = "" if each.start is None else f" {each.start}-{each.end}"
     said = f"“{each.quote}”" if each.quote else f"{each.statement} (no quote proves it)"
     return Text.assemble(f"  {said}\n", (f"  {place}{span}  {each.source.source_id}", "dim"))
-
-
-def _unverified_text(each: UnverifiedQuote) -> Text:
-    place = f"not the words of {each.document} ¶{each.paragraph}, or its name alone"
-    return Text.assemble(
-        (f"“{each.quote}”\n", "dim"), ("  unverified: ", "yellow"), (f"{place}  {each.source_id}", "dim")
-    )
 
 
 def _related_lines(label: str, related: Sequence[RelatedConcept]) -> Text:
@@ -261,13 +246,24 @@ def _statement(subject: str, target: str, kind: str, told: str) -> Text:
     return Text.assemble((subject, "bold"), f" {kind} ", (target, "bold"), (f"  {told}", "dim"))
 
 
-def _passage(passage: ConceptPassage) -> Text:
-    lines, proved = Text(), {each.source.source_id for each in passage.quotes}
-    for place in passage.sources:
-        carries = place.source_id in passage.carried_by
-        lines.append(f"¶{place.paragraph} {place.source_id}", style="dim")
-        if carries and place.source_id not in proved:
-            lines.append("  unverified: no quote of it proves the concept", style="yellow")
-        lines.append("\n")
-        lines.append(place.full_text.strip() + "\n", style="" if carries else "dim")
-    return lines
+SHOWN_PROBLEMS = 20
+
+
+def print_import(told: Mapping[str, Any]) -> None:
+    """Print what was imported, removed and not placed."""
+    at_most = "at most " if told["concepts_are_at_most"] else ""
+    said = (
+        f"{pluralize(told['rows'], 'row')}: {at_most}{pluralize(told['concepts'], 'different concept')}, "
+        f"{pluralize(told['appearances'], 'time')} in {pluralize(told['sources'], 'source')}, "
+        f"{told['unverified']} of them without a quote; {pluralize(told['relations'], 'relationship')}"
+    )
+    console.line(f"{told['ontology']}: {said}")
+    if emptied := told["emptied"]:
+        lost = f"all that was imported before for {pluralize(emptied, 'source')}"
+        console.line(f"  removed: {lost}: rows that name it bring nothing that stands there")
+    problems = told["problems"]
+    for each in problems[:SHOWN_PROBLEMS]:
+        about = f" ({each['label']})" if each["label"] else ""
+        console.line(f"  not placed: {each['place']}{about}: {each['reason']}")
+    if (more := max(0, len(problems) - SHOWN_PROBLEMS) + told["more_problems"]) > 0:
+        console.stdout().print(f"  and {more} more; --json names them")
