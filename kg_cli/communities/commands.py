@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kg_api.schemas.vocabulary import MAX_CENTRAL_PASSAGES, MAX_COMMUNITY_LEVEL, MAX_PAGE
+from kg_api.wording import pluralize
 from kg_cli.terminal.connect import JsonOption, OffsetOption, OntologyOption, PageOption, report
 from kg_cli.terminal.late import LateModule
 
 if TYPE_CHECKING:
-    from kg_cli.communities import views
+    from rich.text import Text
+
+    from kg_api.schemas.communities import Communities, CommunityDetails, CommunityRequest
+    from kg_cli.terminal import console
 else:
-    views = LateModule("kg_cli.communities.views")
+    console = LateModule("kg_cli.terminal.console")
 
 group = typer.Typer(help="An overview of an ontology: communities of its concepts.", no_args_is_help=True)
 
@@ -41,7 +45,7 @@ def show_page(
     """
     report(
         lambda kg: kg.communities(ontology, level=level, parent=parent, offset=offset, limit=limit),
-        views.print_communities,
+        _print_page,
         as_json=as_json,
     )
 
@@ -64,7 +68,7 @@ def show(
     """
     report(
         lambda kg: kg.community(ontology, community_id, concepts=concepts, passages=passages),
-        views.print_community,
+        print_community,
         as_json=as_json,
     )
 
@@ -75,4 +79,73 @@ def detect(*, ontology: OntologyOption, as_json: JsonOption = False) -> None:
 
     Example: kg communities detect --ontology notes
     """
-    report(lambda kg: kg.detect_communities(ontology), views.print_request, as_json=as_json)
+
+    def describe(answer: CommunityRequest) -> None:
+        console.say(f"a worker detects communities: job {answer.job_id}; kg communities list shows them")
+
+    report(lambda kg: kg.detect_communities(ontology), describe, as_json=as_json)
+
+
+SHOWN_DIGITS = 8
+SHOWN_LABELS = 8
+SHOWN = 240
+"""Characters of a passage."""
+
+
+def _print_page(page: Communities) -> None:
+    from rich.markup import escape
+    from rich.text import Text
+
+    console.note(*page.notes)
+    if not page.communities:
+        console.say("No communities are here.")
+    else:
+        rows: list[tuple[str, Text, str, str]] = []
+        for each in page.communities:
+            named = set(each.name.split(", "))
+            others = [label for label in each.labels if label not in named][: SHOWN_LABELS - len(named)]
+            told = Text.assemble((each.name, "bold"), (f"\n{', '.join(others)}" if others else "", "dim"))
+            rows.append((str(each.size), told, str(each.parts or ""), each.community_id[:SHOWN_DIGITS]))
+        console.print_table(["concepts", "community", "parts", "id"], rows)
+        console.say_rest(page, len(page.communities), "community", "communities")
+    if page.computed_at:
+        # what of the ontology they are of, and how far they are behind
+        levels = ", ".join(f"{number} on level {at}" for at, number in enumerate(page.levels)) or "none"
+        single = page.concepts - page.grouped - page.left_out
+        changed = f", {page.changed:.0%} has changed since" if page.changed else ""
+        coverage = (
+            f"{levels}; of {pluralize(page.concepts, 'concept')} {page.grouped} are in one, {page.left_out} "
+            f"in a group that is too small, {single} of a single source; "
+            f"detected {page.computed_at:%Y-%m-%d %H:%M}{changed}"
+        )
+        console.say(escape(coverage))
+
+
+def print_community(found: CommunityDetails) -> None:
+    """Print a community with its concepts and where most is said of it."""
+    from rich.markup import escape
+
+    console.line(found.name, "bold")
+    parts = f", {pluralize(found.parts, 'part')}" if found.parts else ""
+    console.line(f"{found.community_id}  level {found.level}  {pluralize(found.size, 'concept')}{parts}")
+    console.print_table(
+        ["weight", "concept", "sources", "id"],
+        [[f"{each.weight:.2f}", each.label, str(each.sources), each.concept_id] for each in found.concepts],
+    )
+    for each in found.passages:
+        console.line("")
+        where = f"{each.source.document}#{each.source.paragraph}"
+        said = f"{pluralize(each.concepts, 'concept')}, weight {each.weight:.2f}"
+        console.line(f"{where}  {said}", "bold")
+        text = " ".join(each.source.full_text.split())
+        console.line(f"{text[:SHOWN]}…" if len(text) > SHOWN else text)
+    console.line("")
+    console.print_table(
+        ["weight", "document", "concepts"],
+        [[f"{each.weight:.2f}", each.document, str(each.concepts)] for each in found.documents],
+    )
+    if found.parts:
+        parent = found.community_id[:SHOWN_DIGITS]
+        console.say(
+            escape(f"kg communities list --ontology {found.ontology!r} --parent {parent} shows its parts")
+        )

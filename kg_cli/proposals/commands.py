@@ -8,24 +8,26 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kg_api.schemas.vocabulary import MAX_OPEN_PROPOSALS, ProposalKind, ProposalState
-from kg_cli.admin.options import DryRunOption, configure
+from kg_api.wording import pluralize
+from kg_cli.admin.options import ByOption, DryRunOption, configure
 from kg_cli.terminal.connect import (
     JsonOption,
     OffsetOption,
     OnlyOntologyOption,
     OntologyOption,
     PageOption,
-    emit,
     given,
-    open_client,
     report,
 )
 from kg_cli.terminal.late import LateModule
 
 if TYPE_CHECKING:
-    from kg_cli.proposals import views
+    from rich.text import Text
+
+    from kg_api.schemas.proposals import Proposal, ProposalEnd, Proposals, ProposalSearch, ProposalStatus
+    from kg_cli.terminal import console
 else:
-    views = LateModule("kg_cli.proposals.views")
+    console = LateModule("kg_cli.terminal.console")
 
 group = typer.Typer(
     help="Links that are proposed between passages or concepts: list, accept, reject.", no_args_is_help=True
@@ -33,9 +35,6 @@ group = typer.Typer(
 
 ProposalArgument = Annotated[
     str, typer.Argument(metavar="ID", help="Id of a proposal, as `list` gives it, or its first 8 digits.")
-]
-ByOption = Annotated[
-    str | None, typer.Option("--by", help="Who does it, for the record; unset: the user of this machine.")
 ]
 CosineOption = Annotated[float | None, typer.Option(min=-1, max=1, help="Minimum cosine of two passages.")]
 ConceptCosineOption = Annotated[
@@ -61,7 +60,7 @@ def show_page(
     """
     report(
         lambda kg: kg.proposals(ontology, kind=kind, state=state, offset=offset, limit=limit),
-        views.print_proposals,
+        _print_page,
         as_json=as_json,
     )
 
@@ -72,7 +71,7 @@ def show(proposal_id: ProposalArgument, *, as_json: JsonOption = False) -> None:
 
     Example: kg proposals show 4f1c0e...
     """
-    report(lambda kg: kg.proposal(proposal_id), views.print_proposal, as_json=as_json)
+    report(lambda kg: kg.proposal(proposal_id), _print_whole, as_json=as_json)
 
 
 @group.command()
@@ -82,7 +81,7 @@ def accept(proposal_id: ProposalArgument, *, by: ByOption = None, as_json: JsonO
     Example: kg proposals accept 4f1c0e...
     """
     who = by or getpass.getuser()
-    report(lambda kg: kg.accept_proposal(proposal_id, by=who), views.print_decision, as_json=as_json)
+    report(lambda kg: kg.accept_proposal(proposal_id, by=who), _print_decision, as_json=as_json)
 
 
 @group.command()
@@ -92,7 +91,7 @@ def reject(proposal_id: ProposalArgument, *, by: ByOption = None, as_json: JsonO
     Example: kg proposals reject 4f1c0e...
     """
     who = by or getpass.getuser()
-    report(lambda kg: kg.reject_proposal(proposal_id, by=who), views.print_decision, as_json=as_json)
+    report(lambda kg: kg.reject_proposal(proposal_id, by=who), _print_decision, as_json=as_json)
 
 
 @group.command()
@@ -102,7 +101,7 @@ def undo(proposal_id: ProposalArgument, *, by: ByOption = None, as_json: JsonOpt
     Example: kg proposals undo 4f1c0e...
     """
     who = by or getpass.getuser()
-    report(lambda kg: kg.undo_proposal(proposal_id, by=who), views.print_decision, as_json=as_json)
+    report(lambda kg: kg.undo_proposal(proposal_id, by=who), _print_decision, as_json=as_json)
 
 
 @group.command()
@@ -118,7 +117,7 @@ def search(
 
     Example: kg proposals search --ontology notes
     """
-    report(lambda kg: kg.search_proposals(ontology, anew=anew), views.print_search, as_json=as_json)
+    report(lambda kg: kg.search_proposals(ontology, anew=anew), _print_search, as_json=as_json)
 
 
 @group.command()
@@ -165,8 +164,83 @@ def config(
         hops=hops,
         max_open=max_open,
     )
-    with open_client() as client:
-        found = configure(
-            client.proposals_config, client.set_proposals_config, ontology, chosen, dry_run=dry_run
-        )
-    emit(found, views.print_status, as_json=as_json)
+    report(
+        lambda kg: configure(kg.proposals_config, kg.set_proposals_config, ontology, chosen, dry_run=dry_run),
+        _print_status,
+        as_json=as_json,
+    )
+
+
+SHOWN = 160
+"""Characters of a quote in a list; `show` gives all of it."""
+
+
+def _print_page(page: Proposals) -> None:
+    from rich.text import Text
+
+    console.note(*page.notes)
+    if not page.proposals:
+        console.say("No links are proposed here.")
+        return
+    rows: list[tuple[str, str | Text, str]] = []
+    for each in page.proposals:
+        state = "" if each.state == "open" else f" ({each.state})"
+        told = Text()
+        for end in each.ends:
+            text = " ".join(end.quote.split())
+            cut = f"{text[:SHOWN]}…" if len(text) > SHOWN else text
+            told.append(_place(end), "bold").append(f" {cut}\n")
+        rows.append((f"{each.score:.2f}", told.append(f"{each.reason}{state}", "dim"), each.proposal_id))
+    console.print_table(["score", "link", "id"], rows)
+    console.say_rest(page, len(page.proposals), "proposal")
+    console.say("kg proposals accept ID, or reject ID; kg proposals show ID gives both quotes whole")
+
+
+def _print_whole(proposal: Proposal) -> None:
+    console.line(f"{proposal.proposal_id}  {proposal.kind}  {proposal.state}  score {proposal.score:.2f}")
+    console.line(proposal.reason)
+    for end in proposal.ends:
+        console.line("")
+        console.line(_place(end), "bold")
+        console.line(end.quote.strip())
+
+
+def _print_decision(proposal: Proposal) -> None:
+    from rich.markup import escape
+
+    console.note(*proposal.notes)
+    ends = " and ".join(_place(end) for end in proposal.ends)
+    undo = f"Undo it with: kg proposals undo {proposal.proposal_id}"
+    told = {
+        "accepted": f"{ends} are linked. {undo}",
+        "rejected": f"{ends} are never proposed again. {undo}",
+        "open": f"The link between {ends} is open again.",
+    }
+    console.say(escape(told[proposal.state]))
+
+
+def _print_search(answer: ProposalSearch) -> None:
+    console.note(*answer.notes)
+    if answer.job_id:
+        due = f"{pluralize(answer.due, 'source or concept', 'sources and concepts')} to look at"
+        told = due if answer.due else "a worker looks for links"
+        console.say(f"{told}: job {answer.job_id}; kg proposals list shows what it proposes")
+
+
+def _print_status(status: ProposalStatus) -> None:
+    console.note(*status.notes)
+    own = status.config.model_dump(exclude_none=True)
+    rows = [
+        [name, str(value), "this ontology" if name in own else "settings"]
+        for name, value in status.used.model_dump().items()
+    ]
+    console.print_table(["setting", "value", "from"], rows)
+    at = f"{status.searched_at:%Y-%m-%d %H:%M}" if status.searched_at else "never yet"
+    counts = f"{status.open} open, {status.accepted} accepted, {status.rejected} rejected"
+    left = f", {status.dropped} weaker ones left out" if status.dropped else ""
+    console.say(f"{counts}{left}; {status.due} sources and concepts to look at; all looked at: {at}")
+
+
+def _place(end: ProposalEnd) -> str:
+    where = f"{end.source.document}#{end.source.paragraph}"
+    return f"{end.label} ({where})" if end.label else where

@@ -10,7 +10,7 @@ from kg_api.graph.relations import unknown_type
 from kg_api.schemas.communities import CommunityDetails
 from kg_api.schemas.concepts import TypeProposals, UnreadSources
 from kg_cli.admin import concept_views
-from kg_cli.communities.views import print_community
+from kg_cli.communities.commands import print_community
 
 pytestmark = pytest.mark.usefixtures("own_consoles")
 
