@@ -8,7 +8,6 @@ from kg_api.client import KgClient
 from kg_api.schemas.concepts import (
     ConceptMerge,
     ConceptMerges,
-    ExtractionCost,
     ExtractionStarted,
     ExtractionStatus,
     RelationshipTypes,
@@ -50,85 +49,72 @@ def print_refused(found: UnreadSources) -> None:
 
 def print_status(found: ExtractionStatus) -> None:
     """Print a configuration, and what was found by it."""
-    used, relations = found.used, pluralize(found.relations, "relationship")
+    used, own = found.used, found.config
+    usual = " (the service's setting)"
     refused = f", {found.refused} set aside" if found.refused else ""
     stale = f", {found.stale} stale" if found.stale else ""
+    relations = pluralize(found.relations, "relationship")
     rows = [
-        ("extractor", _set_or_usual(used.extractor, found.config.extractor)),
-        ("concepts a source", _set_or_usual(f"at most {used.per_source}", found.config.per_source)),
-        *([("model", f"{found.model} (fingerprint {found.fingerprint})")] if found.model else []),
+        ("extractor", f"{used.extractor}{'' if own.extractor is not None else usual}"),
+        ("concepts a source", f"at most {used.per_source}{'' if own.per_source is not None else usual}"),
+    ]
+    if found.model:
+        rows.append(("model", f"{found.model} (fingerprint {found.fingerprint})"))
+    rows += [
         ("sources", f"{found.total}: {found.extracted} read, {found.due} due{stale}{refused}"),
         (
             "found",
             f"{pluralize(found.concepts, 'concept')}, {pluralize(found.quotes, 'quote')}, {relations}",
         ),
-        *_unverified(found),
-        *_money(found),
-        *(_cost(found.cost) if found.cost else ()),
-        *_cost_of_stale(found),
     ]
+    if found.unverified_quotes or found.unverified_concepts:
+        quotes = f"{found.unverified_quotes} quotes that are not in their sources"
+        rows.append(("not proved", f"{quotes}, {found.unverified_concepts} concepts without one"))
+    rows += _money(found)
     title = found.ontology if found.applied else f"{found.ontology} (as it would be)"
     print_table(["setting", "value"], rows, title=title)
-    for word, told in _troubles(found):
-        say(f"{word}: {escape(told)}")
-
-
-def _troubles(found: ExtractionStatus) -> list[tuple[str, str]]:
-    told = [("problem", found.problem)] if found.problem else []
+    if found.problem:
+        say(f"problem: {escape(found.problem)}")
     if found.last_error:
         again = f"when that is mended: kg admin concepts extract --ontology {found.ontology!r}"
-        told.append(("last job", f"{found.last_error}; {again}"))
-    return [*told, *(("note", note) for note in found.notes)]
-
-
-def _set_or_usual(value: str, own: object) -> str:
-    return value if own is not None else f"{value} (the service's setting)"
-
-
-def _unverified(found: ExtractionStatus) -> list[tuple[str, str]]:
-    if not found.unverified_quotes and not found.unverified_concepts:
-        return []
-    quotes, concepts = found.unverified_quotes, found.unverified_concepts
-    return [("not proved", f"{quotes} quotes that are not in their sources, {concepts} concepts without one")]
+        say(f"last job: {escape(f'{found.last_error}; {again}')}")
+    for each in found.notes:
+        say(f"note: {escape(each)}")
 
 
 def _money(found: ExtractionStatus) -> list[tuple[str, str]]:
-    budget = found.used.budget
-    told = [] if budget is None else [("budget", f"${budget:g}")]
+    rows, budget = list[tuple[str, str]](), found.used.budget
+    if budget is not None:
+        rows.append(("budget", f"${budget:g}"))
     if found.used.extractor == "llm" or found.spent:
         bound = "no bound" if budget is None else f"of ${budget:g}"
         expected = f"; about ${found.expected:.4f} expected" if found.expected else ""
-        told.append(("spent", f"${found.spent:.4f}, {bound}{expected}"))
-    return told
-
-
-def _cost_of_stale(found: ExtractionStatus) -> list[tuple[str, str]]:
-    if found.stale_cost is None:
-        return []
-    price = found.stale_cost.price
-    told = "not known" if price is None else f"about ${price:.4f}"
-    return [("stale", f"{pluralize(found.stale, 'source')} to read again, if asked for: {told}")]
-
-
-def _cost(cost: ExtractionCost) -> list[tuple[str, str]]:
-    told = [("to read", f"{pluralize(cost.sources, 'source')}")]
-    if cost.requests:
-        tokens = f"about {pluralize(cost.tokens_read, 'token')} read, {cost.tokens_written} written"
-        told.append(("language model", f"about {pluralize(cost.requests, 'request')}: {tokens}"))
-    price = "not known" if cost.price is None else f"about ${cost.price:.4f}" if cost.price else "nothing"
-    return [*told, ("price", price), *(("", note) for note in cost.notes)]
+        rows.append(("spent", f"${found.spent:.4f}, {bound}{expected}"))
+    if cost := found.cost:
+        rows.append(("to read", f"{pluralize(cost.sources, 'source')}"))
+        if cost.requests:
+            tokens = f"about {pluralize(cost.tokens_read, 'token')} read, {cost.tokens_written} written"
+            rows.append(("language model", f"about {pluralize(cost.requests, 'request')}: {tokens}"))
+        free = "not known" if cost.price is None else "nothing"
+        rows.append(("price", f"about ${cost.price:.4f}" if cost.price else free))
+        rows += [("", each) for each in cost.notes]
+    if found.stale_cost is not None:
+        price = "not known" if found.stale_cost.price is None else f"about ${found.stale_cost.price:.4f}"
+        rows.append(("stale", f"{pluralize(found.stale, 'source')} to read again, if asked for: {price}"))
+    return rows
 
 
 def print_merges(answer: ConceptMerges) -> None:
-    rows = [
-        [
-            f"{each.merged} → {each.into}\n{each.merge_id}",
-            (each.reason or "" if each.similarity is None else f"{each.reason}, {each.similarity:.2f}"),
-            str(each.sources),
-            _when(each),
-        ]
-        for each in answer.merges
-    ]
+    rows: list[list[str]] = []
+    for each in answer.merges:
+        why = each.reason or "" if each.similarity is None else f"{each.reason}, {each.similarity:.2f}"
+        when = f"{each.at:%Y-%m-%d %H:%M}"
+        if each.undone_at is not None:
+            by = f" by {each.undone_by}" if each.undone_by else ""
+            when += f"\nundone{by}\n{each.undone_at:%Y-%m-%d %H:%M}"
+        elif not each.undoable:
+            when += "\ncannot be undone"
+        rows.append([f"{each.merged} → {each.into}\n{each.merge_id}", why, str(each.sources), when])
     print_table(["merged", "why", "sources", "when"], rows)
     say(f"{len(rows)} of {pluralize(answer.total, 'merge')}.")
 
@@ -139,14 +125,6 @@ def print_merge(answer: ConceptMerge) -> None:
         f"{escape(repr(answer.merged))} and {escape(repr(answer.into))} are two concepts, and stay so; "
         "sources that were read since are read again."
     )
-
-
-def _when(merge: ConceptMerge) -> str:
-    at = f"{merge.at:%Y-%m-%d %H:%M}"
-    if merge.undone_at is None:
-        return at if merge.undoable else f"{at}\ncannot be undone"
-    by = f" by {merge.undone_by}" if merge.undone_by else ""
-    return f"{at}\nundone{by}\n{merge.undone_at:%Y-%m-%d %H:%M}"
 
 
 # Types of relationships as a person reads them.
@@ -163,15 +141,11 @@ def print_proposals(answer: TypeProposals) -> None:
     note(*answer.notes)
     rows: list[list[str]] = []
     for each in answer.proposals:
-        rows.append([each.into, str(each.relations), "", "", _example(each.examples)])
-        rows += [
-            [
-                f"  = {like.name}",
-                *(str(like.relations), f"{like.similarity:.2f}", str(like.shared)),
-                _example(like.examples),
-            ]
-            for like in each.merged
-        ]
+        example = each.examples[0] if each.examples else ""
+        rows.append([each.into, str(each.relations), "", "", example])
+        for like in each.merged:
+            figures = (str(like.relations), f"{like.similarity:.2f}", str(like.shared))
+            rows.append([f"  = {like.name}", *figures, like.examples[0] if like.examples else ""])
     if not rows:
         say(f"No two of {pluralize(answer.compared, 'type')} are that alike.")
         return
@@ -190,29 +164,21 @@ def print_relationship_merge(answer: TypeMerge) -> None:
     elif answer.undone_at is not None:
         say(f"{names} {are(len(answer.merged))} no part of {into} any more.")
     else:
-        say(f"{names} {are(len(answer.merged))} read as {into}: {what}. Undo it with: {_undo(answer)}")
+        undo = f"kg admin relationship-types undo {answer.merge_id} --ontology {answer.ontology!r}"
+        say(f"{names} {are(len(answer.merged))} read as {into}: {what}. Undo it with: {escape(undo)}")
 
 
 def print_relationship_merges(answer: TypeMerges) -> None:
-    rows = [
-        [
-            f"{', '.join(each.merged)} → {each.into}\n{each.merge_id}",
-            _when_views(each.by, f"{each.at:%Y-%m-%d %H:%M}"),
-            _when_views(each.undone_by, f"{each.undone_at:%Y-%m-%d %H:%M}") if each.undone_at else "",
-        ]
-        for each in answer.merges
-    ]
+    rows: list[list[str]] = []
+    for each in answer.merges:
+        at = f"{each.at:%Y-%m-%d %H:%M}"
+        undone = f"{each.undone_at:%Y-%m-%d %H:%M}" if each.undone_at else ""
+        rows.append(
+            [
+                f"{', '.join(each.merged)} → {each.into}\n{each.merge_id}",
+                f"{each.by}\n{at}" if each.by else at,
+                f"{each.undone_by}\n{undone}" if undone and each.undone_by else undone,
+            ]
+        )
     print_table(["merged", "by", "undone"], rows)
     say(f"{len(rows)} of {pluralize(answer.total, 'merge')}.")
-
-
-def _when_views(by: str | None, at: str) -> str:
-    return f"{by}\n{at}" if by else at
-
-
-def _undo(answer: TypeMerge) -> str:
-    return escape(f"kg admin relationship-types undo {answer.merge_id} --ontology {answer.ontology!r}")
-
-
-def _example(examples: list[str]) -> str:
-    return examples[0] if examples else ""

@@ -72,16 +72,12 @@ def config(
     Example: kg admin concepts config --ontology notes --extractor llm --budget 2
     """
     chosen = given(extractor=extractor, per_source=per_source, budget=budget)
-    with open_client() as client:
-        found = configure(
-            client.extraction_config,
-            client.set_extraction_config,
-            ontology,
-            chosen,
-            dry_run=dry_run,
-            create=create,
-        )
-    emit(found, views.print_status, as_json=as_json)
+    more = {"dry_run": dry_run, "create": create}
+    report(
+        lambda kg: configure(kg.extraction_config, kg.set_extraction_config, ontology, chosen, **more),
+        views.print_status,
+        as_json=as_json,
+    )
 
 
 @group.command()

@@ -90,16 +90,12 @@ def config(
         space=space,
         embed_on_ingest=on_ingest,
     )
-    with open_client() as client:
-        found = configure(
-            client.embedding_config,
-            client.set_embedding_config,
-            ontology,
-            chosen,
-            dry_run=dry_run,
-            create=create,
-        )
-    emit(found, views.print_configuration, as_json=as_json)
+    more = {"dry_run": dry_run, "create": create}
+    report(
+        lambda kg: configure(kg.embedding_config, kg.set_embedding_config, ontology, chosen, **more),
+        views.print_configuration,
+        as_json=as_json,
+    )
 
 
 @group.command()
@@ -172,11 +168,12 @@ def create(
 
     Example: kg admin spaces create seen --modality image --provider histogram
     """
-    with open_client() as client:
-        made = client.add_embedding_space(
-            slug, provider=provider, model=model, dimensions=dimensions, modality=modality
-        )
-    emit(made, views.print_created, as_json=as_json)
+    chosen = given(model=model, dimensions=dimensions)
+    report(
+        lambda kg: kg.add_embedding_space(slug, provider=provider, modality=modality, **chosen),
+        views.print_created,
+        as_json=as_json,
+    )
 
 
 @spaces_group.command()
@@ -256,9 +253,11 @@ def activate(
 
     Example: kg admin spaces activate small
     """
-    with open_client() as client:
-        switched = client.activate_space(slug, ontology, accept_refused=accept_refused)
-    emit(switched, views.print_switched, as_json=as_json)
+    report(
+        lambda kg: kg.activate_space(slug, ontology, accept_refused=accept_refused),
+        views.print_switched,
+        as_json=as_json,
+    )
 
 
 @spaces_group.command()

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from kg_api.schemas.documents import ConceptCounts, EdgeCounts, EmbeddingStatus, ImageCounts
 from kg_api.schemas.embedding import (
-    Cost,
-    EmbeddingConfig,
     EmbeddingConfiguration,
     EmbeddingStarted,
     RefusedSource,
@@ -29,7 +27,9 @@ def print_counts(found: EmbeddingStatus) -> None:
     columns = ["ontology", "total", "embedded", "missing", "stale", "refused"]
     print_table(columns, [[name, *map(str, counts)]])
     if found.concepts and found.concepts.total:
-        say(f"concepts: {_of_concepts(found.concepts)}")
+        rest = found.concepts.deferred
+        later = f", {rest} of one source each to be embedded when asked for" if rest else ""
+        say(f"concepts: {_counted(found.concepts)}{later}")
     if found.edges and found.edges.total:
         say(f"relationships: {_counted(found.edges)}")
     if found.images and found.images.total:
@@ -59,11 +59,17 @@ def print_configuration(found: EmbeddingConfiguration) -> None:
             f"{found.total}: {found.embedded} embedded, {found.missing} missing, {found.stale} stale"
             + (f", {found.refused} refused" if found.refused else ""),
         ),
-        *_others(found),
     ]
+    # what answers until the configuration is complete, and what one can go back to
+    for name, each in (("answers until then", found.answering), ("before", found.previous)):
+        if each is not None:
+            chunks = f"{each.strategy} of {each.chunk_size} {each.unit}"
+            rows.append((name, f"{chunks}, context {each.context}, space {each.space}"))
     due = found.missing + found.stale
     title = found.ontology if found.applied else f"{found.ontology} (as it would be)"
-    print_table(["setting", "value"], [*rows, *(cost_rows(found.regeneration) if due else [])], title=title)
+    if due:
+        rows += cost_rows(found.regeneration)
+    print_table(["setting", "value"], rows, title=title)
     note(*found.notes)
 
 
@@ -94,25 +100,9 @@ def print_reasons(sources: Sequence[RefusedSource]) -> None:
         print_table(["source", "reason"], rows)
 
 
-def _of_concepts(counts: ConceptCounts) -> str:
-    later = f", {counts.deferred} of one source each to be embedded when asked for" if counts.deferred else ""
-    return _counted(counts) + later
-
-
 def _counted(counts: ConceptCounts | EdgeCounts | ImageCounts) -> str:
     names = ("total", "embedded", "missing", "stale", "refused")
     return ", ".join(f"{getattr(counts, name)} {name}" for name in names)
-
-
-def _others(found: EmbeddingConfiguration) -> list[tuple[str, str]]:
-    """What answers until the configuration is complete, and what one can go back to."""
-    told = {"answers until then": found.answering, "before": found.previous}
-    return [(name, _layout(config)) for name, config in told.items() if config is not None]
-
-
-def _layout(config: EmbeddingConfig) -> str:
-    chunks = f"{config.strategy} of {config.chunk_size} {config.unit}"
-    return f"{chunks}, context {config.context}, space {config.space}"
 
 
 # Embedding spaces as a person reads them.
@@ -120,10 +110,25 @@ def _layout(config: EmbeddingConfig) -> str:
 
 def print_spaces(found: SpaceList) -> None:
     """Print each space with its model, and who uses it."""
-    rows = [
-        [f"{each.slug}\n{each.state}", f"{each.provider}\n{each.model}", _about(each), _uses(each)]
-        for each in found.spaces
-    ]
+    rows: list[list[str]] = []
+    for each in found.spaces:
+        price = each.price_per_million_tokens
+        paid = "price not known" if price is None else f"${price:g} per 1M tokens" if price else "free"
+        if each.modality == "image":
+            words = f"pictures, words of {each.max_tokens} tokens" if each.max_tokens else "pictures"
+            takes = f"{words}\n{each.batch_size} pictures at once"
+        else:
+            takes = f"{each.max_tokens} tokens a text\n{each.batch_size} texts at once"
+        # whom it answers, for whom it is built, and who can go back to it
+        uses = [
+            *each.ontologies,
+            *(f"{name} (building)" for name in each.building),
+            *(f"{name} (before)" for name in each.retiring),
+            *(["(new ones)"] if each.for_new else []),
+        ]
+        about = f"{each.dimensions} dimensions\n{takes}\n{paid}"
+        model = f"{each.provider}\n{each.model}"
+        rows.append([f"{each.slug}\n{each.state}", model, about, "\n".join(uses) or "-"])
     print_table(["space", "model", "what it takes and gives", "ontologies"], rows)
 
 
@@ -150,15 +155,13 @@ def print_health(found: EmbeddingHealth) -> None:
 
 def print_builds(made: SpaceBuilding, *, dry_run: bool) -> None:
     """Print what is built, or what that would take."""
-    rows = [
-        [
-            each.ontology,
-            each.answering,
-            str(each.due),
-            _takes(each.cost) if dry_run else each.job_id or "-",
-        ]
-        for each in made.builds
-    ]
+    rows: list[list[str]] = []
+    for each in made.builds:
+        told = each.job_id or "-"
+        if dry_run:
+            cost = cost_rows(each.cost) if each.cost else [("", "-")]
+            told = "\n".join(f"{name}: {value}" if name else value for name, value in cost)
+        rows.append([each.ontology, each.answering, str(each.due), told])
     print_table(["ontology", "answers meanwhile", "to embed", "takes" if dry_run else "job"], rows)
     note(*made.notes)
 
@@ -188,34 +191,3 @@ def print_dropped(dropped: SpaceDropped, *, what: str) -> None:
     """Say what is being removed."""
     say(f"{what} is being removed: job {dropped.job_id}")
     note(*dropped.notes)
-
-
-def _uses(space: SpaceInfo) -> str:
-    """Whom it answers, for whom it is built, and who can go back to it."""
-    told = [
-        *space.ontologies,
-        *(f"{name} (building)" for name in space.building),
-        *(f"{name} (before)" for name in space.retiring),
-        *(["(new ones)"] if space.for_new else []),
-    ]
-    return "\n".join(told) or "-"
-
-
-def _about(space: SpaceInfo) -> str:
-    price = space.price_per_million_tokens
-    return f"{space.dimensions} dimensions\n{_takes_in(space)}\n" + (
-        "price not known" if price is None else f"${price:g} per 1M tokens" if price else "free"
-    )
-
-
-def _takes_in(space: SpaceInfo) -> str:
-    if space.modality == "image":
-        words = f"pictures, words of {space.max_tokens} tokens" if space.max_tokens else "pictures"
-        return f"{words}\n{space.batch_size} pictures at once"
-    return f"{space.max_tokens} tokens a text\n{space.batch_size} texts at once"
-
-
-def _takes(cost: Cost | None) -> str:
-    if cost is None:
-        return "-"
-    return "\n".join(f"{name}: {told}" if name else told for name, told in cost_rows(cost))

@@ -1,9 +1,8 @@
-"""`kg admin audit`: what was changed, when and with which key."""
+"""`kg admin audit` and `kg admin keys`: who changed what, and who may use the service."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -17,11 +16,15 @@ from kg_api.schemas.vocabulary import (
     KeyScope,
 )
 from kg_cli.terminal.connect import JsonOption, report
+from kg_cli.terminal.late import LateModule
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kg_api.schemas.operations import ApiKey, ApiKeys, AuditEntry, AuditPage, CreatedKey
+    from kg_api.schemas.operations import ApiKey, ApiKeys, AuditPage, CreatedKey
+    from kg_cli.terminal import console
+else:
+    console = LateModule("kg_cli.terminal.console")
 
 FAILED = 500
 """From this status of HTTP on."""
@@ -50,34 +53,19 @@ def audit(
 
 def print_entries(page: AuditPage) -> None:
     """Print each with its own lines: in columns of a narrow terminal ids would be torn."""
-    from kg_cli.terminal import console
-
     if not page.entries:
         console.say("Nothing was changed.")
         return
     for each in page.entries:
-        console.line(f"{_time(each)}  {_who(each)}  {each.method} {each.path}{_failure(each)}")
+        who = each.key_id if each.key_name is None else f"{each.key_name} ({each.key_id})"
+        failed = f"  failed ({each.status})" if each.status >= FAILED else ""  # it may have been done in part
+        at = each.at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        console.line(f"{at}  {who}  {each.method} {each.path}{failed}")
         if each.outcome:
-            console.line(f"    {_outcome(each)}")
+            outcome = ", ".join(f"{name}={value}" for name, value in each.outcome.items())
+            console.line(f"    {outcome}")
     if (last := page.offset + len(page.entries)) < page.total:
         console.note(f"{page.total - last:,} older ones: --offset {last}")
-
-
-def _time(entry: AuditEntry) -> str:
-    return entry.at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _who(entry: AuditEntry) -> str:
-    return entry.key_id if entry.key_name is None else f"{entry.key_name} ({entry.key_id})"
-
-
-def _failure(entry: AuditEntry) -> str:
-    """It may have been done in part."""
-    return f"  failed ({entry.status})" if entry.status >= FAILED else ""
-
-
-def _outcome(entry: AuditEntry) -> str:
-    return ", ".join(f"{name}={value}" for name, value in entry.outcome.items())
 
 
 # `kg admin keys`: who may use the service, and for what.
@@ -144,8 +132,13 @@ def rotate(
 
     Example: kg admin keys rotate ada --overlap 1
     """
-    told = partial(_print_heir, overlap=overlap)
-    report(lambda kg: kg.rotate_key(key, overlap_hours=overlap, valid_days=days), told, as_json=as_json)
+
+    def describe(made: CreatedKey) -> None:
+        _print_new(made)
+        until = f"good for {overlap:g} hours more at most" if overlap else "worth nothing any more"
+        console.say(f"the key {made.replaces}, which it replaces, is {until}")
+
+    report(lambda kg: kg.rotate_key(key, overlap_hours=overlap, valid_days=days), describe, as_json=as_json)
 
 
 @group.command()
@@ -164,12 +157,14 @@ def revoke(
 
     Example: kg admin keys revoke ada
     """
-    report(lambda kg: kg.revoke_key(key, force=force), _print_revoked, as_json=as_json)
+
+    def describe(gone: ApiKey) -> None:
+        console.say(f"the key {gone.key_id} of {gone.name} is worth nothing any more, within five seconds")
+
+    report(lambda kg: kg.revoke_key(key, force=force), describe, as_json=as_json)
 
 
 def _print_all(answer: ApiKeys) -> None:
-    from kg_cli.terminal import console
-
     rows = [
         [
             each.key_id,
@@ -186,36 +181,17 @@ def _print_all(answer: ApiKeys) -> None:
     else:
         console.say("There are no keys; `kg admin keys create NAME` makes one.")
     if not answer.required:
-        console.note(OPEN)
-
-
-OPEN = (
-    "this service answers without a key, too: set KG_API__REQUIRE_KEYS=true where it runs, or let it listen "
-    "beyond this machine, and start it again"
-)
+        console.note(
+            "this service answers without a key, too: set KG_API__REQUIRE_KEYS=true where it runs, or let it "
+            "listen beyond this machine, and start it again"
+        )
 
 
 def _print_new(made: CreatedKey) -> None:
-    from kg_cli.terminal import console
-
     console.line(made.key)
     until = "until it is revoked" if made.expires_at is None else f"until {_day(made.expires_at)}"
     console.say(f"the key {made.key_id} of {made.name} ({made.scope}, of {_of(made)}) is good {until}")
     console.note("keep it now: it is shown this once and stored nowhere; it is sent by KG_API_KEY")
-
-
-def _print_heir(made: CreatedKey, *, overlap: float) -> None:
-    from kg_cli.terminal import console
-
-    _print_new(made)
-    until = f"good for {overlap:g} hours more at most" if overlap else "worth nothing any more"
-    console.say(f"the key {made.replaces}, which it replaces, is {until}")
-
-
-def _print_revoked(key: ApiKey) -> None:
-    from kg_cli.terminal import console
-
-    console.say(f"the key {key.key_id} of {key.name} is worth nothing any more, within five seconds")
 
 
 def _of(key: ApiKey) -> str:

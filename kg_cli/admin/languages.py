@@ -1,4 +1,4 @@
-"""`kg admin language`: the language by whose rules full text finds the forms of words."""
+"""`kg admin language` and `kg admin synonyms`: which words full text takes for each other."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from kg_api.schemas.vocabulary import TextLanguage
+from kg_api.wording import are, pluralize
 from kg_cli.terminal.connect import JsonOption, OntologyOption, emit, open_client, report
+from kg_cli.terminal.late import LateModule
 
 if TYPE_CHECKING:
     from kg_api.schemas.languages import OntologyLanguage, Synonyms
+    from kg_cli.terminal import console
+else:
+    console = LateModule("kg_cli.terminal.console")
 
 
 def language(
@@ -40,9 +45,6 @@ def language(
 
 
 def _print(answer: OntologyLanguage) -> None:
-    from kg_api.wording import pluralize
-    from kg_cli.terminal import console
-
     console.line(f"{answer.ontology}: {answer.language}")
     if answer.indexed:
         console.say(f"looked at {pluralize(answer.indexed, 'source')}")
@@ -113,7 +115,17 @@ def remove(
 
     Example: kg admin synonyms remove k8s --ontology notes
     """
-    _change(ontology, lambda there: _without(there, words), as_json=as_json)
+    from kg_api.errors import NotFound
+
+    leaving = {word.strip().casefold() for word in words}
+
+    def without(there: Groups) -> Groups:
+        known = {word.casefold() for each in there for word in each}
+        if unknown := [word for word in words if word.strip().casefold() not in known]:
+            raise NotFound(f"no group of synonyms has {', '.join(map(repr, unknown))}; nothing was changed")
+        return [each for each in there if leaving.isdisjoint(word.casefold() for word in each)]
+
+    _change(ontology, without, as_json=as_json)
 
 
 def _read(groups: Sequence[str]) -> list[list[str]]:
@@ -133,38 +145,19 @@ def _read(groups: Sequence[str]) -> list[list[str]]:
     return given
 
 
-def _without(groups: Groups, words: Sequence[str]) -> Groups:
-    """Those that have none of some words.
-
-    Raises:
-        NotFound: one of them is in no group.
-    """
-    from kg_api.errors import NotFound
-
-    there = {word.casefold() for each in groups for word in each}
-    if unknown := [word for word in words if word.strip().casefold() not in there]:
-        raise NotFound(f"no group of synonyms has {', '.join(map(repr, unknown))}; nothing was changed")
-    leaving = {word.strip().casefold() for word in words}
-    return [each for each in groups if leaving.isdisjoint(word.casefold() for word in each)]
-
-
 def _change(ontology: str, change: Callable[[Groups], Groups], *, as_json: bool) -> None:
     """Have other synonyms, and say how many of those before have gone."""
-    from kg_api.wording import pluralize
-    from kg_cli.terminal import console
-
     with open_client() as client:
         before = client.synonyms(ontology).groups
         after = client.set_synonyms(ontology, change(before))
     emit(after, _print_synonyms, as_json=as_json)
     gone = [each for each in before if each not in after.groups]
     if gone:
-        console.say(f"{pluralize(len(gone), 'group')} of before {'is' if len(gone) == 1 else 'are'} gone")
+        console.say(f"{pluralize(len(gone), 'group')} of before {are(len(gone))} gone")
 
 
 def _print_synonyms(answer: Synonyms) -> None:
     from kg_api.schemas.languages import BETWEEN
-    from kg_cli.terminal import console
 
     for each in answer.groups:
         console.line(f" {BETWEEN} ".join(each))

@@ -19,9 +19,13 @@ from kg_cli.terminal.connect import (
     confirm,
     report,
 )
+from kg_cli.terminal.late import LateModule
 
 if TYPE_CHECKING:
     from kg_api.schemas.evaluation import EvalSummaries, JudgedQuestions, Judgement, Judgements
+    from kg_cli.terminal import console
+else:
+    console = LateModule("kg_cli.terminal.console")
 
 results = typer.Typer(help="Results that the service has saved: list and delete them.", no_args_is_help=True)
 
@@ -52,17 +56,17 @@ def delete_result(
 
     Example: kg eval results delete 20260101T000000Z-handbook-full-hybrid-1a2b3c4d --yes
     """
-    from kg_cli.terminal.console import line
-
     if not yes:
         confirm(f"Delete the result {name} for good?")
-    report(lambda kg: kg.delete_evaluation(name), lambda gone: line(f"deleted: {gone.name}"), as_json=as_json)
+    report(
+        lambda kg: kg.delete_evaluation(name),
+        lambda gone: console.line(f"deleted: {gone.name}"),
+        as_json=as_json,
+    )
 
 
 def _print_results(page: EvalSummaries) -> None:
-    from kg_cli.terminal.console import note, print_table, say_rest
-
-    note(*page.notes)
+    console.note(*page.notes)
     if page.evaluations:
         rows = [
             [
@@ -71,9 +75,9 @@ def _print_results(page: EvalSummaries) -> None:
             ]
             for each in page.evaluations
         ]
-        print_table(["name", "run", "questions", "ontology", "measured"], rows)
-    note(*(f"{each.name} {each.reason}" for each in page.unreadable))
-    say_rest(page, len(page.evaluations), "result")
+        console.print_table(["name", "run", "questions", "ontology", "measured"], rows)
+    console.note(*(f"{each.name} {each.reason}" for each in page.unreadable))
+    console.say_rest(page, len(page.evaluations), "result")
 
 
 # Judgements.
@@ -170,11 +174,9 @@ def take_back(
 
     Example: kg eval judgements delete "how are retries delayed?" --ontology handbook
     """
-    from kg_cli.terminal.console import say
-
     report(
         lambda kg: kg.delete_judgements(ontology, question, source_id),
-        lambda gone: say(f"{pluralize(gone.judgements, 'judgement')} taken back"),
+        lambda gone: console.say(f"{pluralize(gone.judgements, 'judgement')} taken back"),
         as_json=as_json,
     )
 
@@ -185,17 +187,13 @@ _NONE_JUDGED = "is judged here: kg eval judgements set QUESTION SOURCE"
 
 
 def _print_judgement(judgement: Judgement) -> None:
-    from kg_cli.terminal.console import line
-
-    line(f"{_place(judgement)} {_MEANINGS[judgement.relevance]}: {judgement.question}")
+    console.line(f"{_place(judgement)} {_MEANINGS[judgement.relevance]}: {judgement.question}")
 
 
 def _print_judgements(page: Judgements) -> None:
-    from kg_cli.terminal.console import note, print_table, say, say_rest
-
-    note(*page.notes)
+    console.note(*page.notes)
     if not page.judgements:
-        say(f"Nothing {_NONE_JUDGED}")
+        console.say(f"Nothing {_NONE_JUDGED}")
         return
     rows = list[list[str]]()
     for each in page.judgements:
@@ -203,20 +201,18 @@ def _print_judgements(page: Judgements) -> None:
         if each.source is not None:
             text = " ".join(each.source.full_text.split())[:80]
         rows.append([str(each.relevance), each.question, text, _place(each)])
-    print_table(["relevance", "question", "passage", "source"], rows)
-    say_rest(page, len(page.judgements), "judgement")
+    console.print_table(["relevance", "question", "passage", "source"], rows)
+    console.say_rest(page, len(page.judgements), "judgement")
 
 
 def _print_questions(page: JudgedQuestions) -> None:
-    from kg_cli.terminal.console import note, print_table, say, say_rest
-
-    note(*page.notes)
+    console.note(*page.notes)
     if not page.questions:
-        say(f"No question {_NONE_JUDGED}")
+        console.say(f"No question {_NONE_JUDGED}")
         return
     rows = [[e.question, str(e.judgements), str(e.relevant), str(e.gone)] for e in page.questions]
-    print_table(["question", "judged", "relevant", "changed since"], rows)
-    say_rest(page, len(page.questions), "question")
+    console.print_table(["question", "judged", "relevant", "changed since"], rows)
+    console.say_rest(page, len(page.questions), "question")
 
 
 def _place(judgement: Judgement) -> str:
