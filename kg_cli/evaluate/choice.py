@@ -13,13 +13,20 @@ from typing import Any, Final, get_args
 
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput
-from kg_api.schemas.answers import Answered, AnswerRequest, AugmentRequest, HybridSearch
+from kg_api.schemas.answers import (
+    Answered,
+    AnswerRequest,
+    Augmented,
+    AugmentRequest,
+    HybridHits,
+    HybridSearch,
+)
 from kg_api.schemas.base import Body
 from kg_api.schemas.concepts import ExtractionConfig
 from kg_api.schemas.embedding import EmbeddingConfig
 from kg_api.schemas.evaluation import Passage, Titles
 from kg_api.schemas.problems import valid
-from kg_api.schemas.search import SourceHit, SourceSearch
+from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.schemas.vocabulary import MAX_LIMIT, MAX_PER_PIECE, Target
 
 Options = Mapping[str, Any]
@@ -55,7 +62,10 @@ class Endpoint:
     request: type[Body]
     question: str
     """The field that the question is in."""
-    ask: Callable[[KgClient, str, Options, Passage], ModeAnswer]
+    method: str
+    """Of the client."""
+    found: Callable[[Any, Passage], Iterable[Span]]
+    """The places in an answer."""
     sized: Callable[[Target, int], Options]
     """What is asked for, for a target and so many hits; every option can be chosen otherwise."""
     own_limit: bool = False
@@ -66,6 +76,12 @@ class Endpoint:
         """What can be chosen of it."""
         ours = _NO_OPTIONS if self.own_limit else {*_NO_OPTIONS, "limit"}
         return sorted(set(self.request.model_fields) - ours)
+
+    def ask(self, client: KgClient, text: str, options: Options, passage: Passage) -> ModeAnswer:
+        answer: Any = getattr(client, self.method)(text, **options)
+        places = list(dict.fromkeys(self.found(answer, passage)))
+        degraded = [each.part for each in answer.degraded]
+        return ModeAnswer(places, answer.timings_ms, degraded, getattr(answer, "refusal", None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,52 +95,26 @@ class EvalMode:
     """Whether it is nothing without concepts."""
 
 
-def _search(client: KgClient, text: str, options: Options, passage: Passage) -> ModeAnswer:
-    answer = client.search_sources(text, **options)
-    parts = [each.part for each in answer.degraded]
-    return ModeAnswer(_once(_place(hit, passage) for hit in answer.sources), answer.timings_ms, parts)
+def _hits(answer: SourceHits | HybridHits, passage: Passage) -> Iterable[Span]:
+    for hit in answer.sources:
+        part = hit if passage == "source" else hit.parent if passage == "parent" and hit.parent else hit.chunk
+        yield hit.document, part.start, part.end
 
 
-def _hybrid(client: KgClient, text: str, options: Options, passage: Passage) -> ModeAnswer:
-    answer = client.hybrid_search(text, **options)
-    parts = [each.part for each in answer.degraded]
-    return ModeAnswer(_once(_place(hit, passage) for hit in answer.sources), answer.timings_ms, parts)
-
-
-def _augment(client: KgClient, text: str, options: Options, passage: Passage) -> ModeAnswer:
+def _records(answer: Augmented, passage: Passage) -> Iterable[Span]:
     """What stands in the context block: the source, or the larger part of it, whatever `passage` says."""
     del passage
-    answer = client.augment(text, **options)
-    places = ((each.document, *_cited(each.citation)) for each in answer.records)
-    return ModeAnswer(_once(places), answer.timings_ms, [each.part for each in answer.degraded])
+    for each in answer.records:
+        start, _, end = each.citation.rpartition("#")[2].partition("-")
+        yield each.document, int(start), int(end)
 
 
-def _answer(client: KgClient, text: str, options: Options, passage: Passage) -> ModeAnswer:
+def _citations(answer: Answered, passage: Passage) -> Iterable[Span]:
     """What the answer cites: its quotes, or the sources that they are from; nothing where it was refused."""
-    answer = client.answer(text, **options)
-    parts = [each.part for each in answer.degraded]
-    return ModeAnswer(_once(_proofs(answer, passage)), answer.timings_ms, parts, answer.refusal)
-
-
-def _place(hit: SourceHit, passage: Passage) -> Span:
-    part = hit if passage == "source" else hit.parent if passage == "parent" and hit.parent else hit.chunk
-    return hit.document, part.start, part.end
-
-
-def _proofs(answer: Answered, passage: Passage) -> Iterable[Span]:
     shown = {each.source_id: each for each in answer.sources}
     for each in answer.citations:
         part = each if passage == "chunk" else shown.get(each.source_id, each)
         yield each.document, part.start, part.end
-
-
-def _cited(citation: str) -> tuple[int, int]:
-    start, _, end = citation.rpartition("#")[2].partition("-")
-    return int(start), int(end)
-
-
-def _once(found: Iterable[Span]) -> list[Span]:
-    return list(dict.fromkeys(found))
 
 
 def _of_search(target: Target, limit: int) -> Options:
@@ -146,10 +136,14 @@ def _of_answer(target: Target, limit: int) -> Options:
     return {}
 
 
-SEARCH: Final = Endpoint("/queries/sources/search", SourceSearch, "query_text", _search, _of_search)
-HYBRID: Final = Endpoint("/queries/hybrid", HybridSearch, "query_text", _hybrid, _of_hybrid)
-AUGMENT: Final = Endpoint("/queries/augment", AugmentRequest, "text", _augment, _of_augment)
-ANSWER: Final = Endpoint("/queries/answer", AnswerRequest, "question", _answer, _of_answer, own_limit=True)
+SEARCH: Final = Endpoint(
+    "/queries/sources/search", SourceSearch, "query_text", "search_sources", _hits, _of_search
+)
+HYBRID: Final = Endpoint("/queries/hybrid", HybridSearch, "query_text", "hybrid_search", _hits, _of_hybrid)
+AUGMENT: Final = Endpoint("/queries/augment", AugmentRequest, "text", "augment", _records, _of_augment)
+ANSWER: Final = Endpoint(
+    "/queries/answer", AnswerRequest, "question", "answer", _citations, _of_answer, own_limit=True
+)
 
 MODES: Final[Mapping[str, EvalMode]] = {
     "text": EvalMode(SEARCH, {"mode": "text"}),
@@ -203,8 +197,10 @@ class Choice:
         others |= {
             name: getattr(self, name) for name in _OWN if getattr(self, name) != getattr(Choice(), name)
         }
-        words = [f"{name}={_show(value)}" for name, value in others.items()]
-        return " ".join([self.mode, *words])
+        shown = {
+            name: value if isinstance(value, str) else json.dumps(value) for name, value in others.items()
+        }
+        return " ".join([self.mode, *(f"{name}={value}" for name, value in shown.items())])
 
     @property
     def corpus(self) -> str:
@@ -259,20 +255,12 @@ def parse_choice(pairs: Iterable[str]) -> Choice:
 
 
 def _pair(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals or not name.strip():
+    """Read `name=value`: a number, true, false or null as such; everything else is text."""
+    name, equals, given = (part.strip() for part in text.partition("="))
+    if not equals or not name:
         raise InvalidInput(f"{text!r} is not of the form name=value")
-    return name.strip(), _value(value.strip())
-
-
-def _value(text: str) -> Any:
-    """A number, true, false or null as such; everything else is text."""
     try:
-        value = json.loads(text)
+        value = json.loads(given)
     except ValueError:
-        return text
-    return text if isinstance(value, (dict, list, str)) else value
-
-
-def _show(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+        return name, given
+    return name, given if isinstance(value, (dict, list, str)) else value
