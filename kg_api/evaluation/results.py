@@ -116,13 +116,9 @@ def measure(
     folder: Path,
     output: Path | None = None,
 ) -> tuple[EvalResult, Path]:
-    """Measure, and save the result with its answers.
+    """Measure, and save the result with its answers to `output`, or a new file in the folder of results.
 
-    Args:
-        run: what is asked.
-        ask: asks all that has no answer yet, and keeps it.
-        folder: of results; it is there.
-        output: the result's file; unset: one in the folder.
+    `ask` asks all that has no answer yet, and keeps it.
 
     Raises:
         Conflict: another process is at the same run.

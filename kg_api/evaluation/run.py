@@ -34,10 +34,6 @@ class AnswerFile:
     def __init__(self, path: Path, key: str) -> None:
         """Read what is there. Answers of another run, and a line that was cut by a kill, are dropped.
 
-        Args:
-            path: the file; its folder is there.
-            key: names the run.
-
         Raises:
             InvalidInput: it cannot be read or written.
         """
@@ -63,14 +59,7 @@ class AnswerFile:
 def ask_all(
     queries: Sequence[SetQuery], search: Searcher, kept: AnswerFile, tell: Callable[[], None]
 ) -> Mapping[str, QuestionResult]:
-    """Ask what has no answer yet.
-
-    Args:
-        queries: all questions of the run.
-        search: asks one.
-        kept: where answers are, and go.
-        tell: called after each answer.
-    """
+    """Ask what has no answer yet, keep each answer, and `tell` after each."""
     due = [query for query in queries if query.query_id not in kept.answers]
     if due:
         search(due[0])  # the first request of a connection is slower: it is not measured
@@ -139,7 +128,6 @@ def describe_machine() -> dict[str, Any]:
 def describe_embedding(
     ontology: str, found: EmbeddingConfiguration, spaces: Iterable[SpaceInfo]
 ) -> dict[str, Any]:
-    """How an ontology is embedded, and by which model."""
     answering = found.answering or found.config
     space = {each.slug: each for each in spaces}.get(answering.space)
     told = {"ontology": ontology, "chunking": answering.chunking.model_dump(mode="json")}

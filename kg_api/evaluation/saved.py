@@ -89,13 +89,7 @@ def worst_first(result: EvalResult, by: str) -> list[ScoredQuestion]:
 def largest_differences(
     results: Mapping[str, EvalResult], baseline: str, metric: str
 ) -> list[ComparedQuestion]:
-    """The questions of several results, those that differ most from the baseline first.
-
-    Args:
-        results: by label; of the same questions.
-        baseline: one of the labels.
-        metric: a measure that all have.
-    """
+    """The questions of several results, those that differ most from the baseline first."""
     texts: dict[str, str] = {}
     for each in results.values():
         texts |= each.questions
@@ -219,11 +213,7 @@ class SavedResults:
     """Results in a folder. Only files that lie in it are known, by name; nothing else can be asked for."""
 
     def __init__(self, folder: Path) -> None:
-        """Nothing is read before somebody asks.
-
-        Args:
-            folder: where results are saved; it need not be there.
-        """
+        """Nothing is read before somebody asks; the folder need not be there."""
         self._folder = folder
         self._files: Mapping[str, _File] = {}
         self._reading = Lock()
@@ -231,12 +221,7 @@ class SavedResults:
         self._remembering, self._comparing = Lock(), Lock()
 
     def page(self, ontology: str | None, offset: int, limit: int) -> EvalSummaries:
-        """List results, the newest first.
-
-        Args:
-            ontology: only what was asked of this one; None: of all that can be seen.
-            offset: so many are passed over.
-            limit: so many at most.
+        """List results of an ontology, or of all that can be seen, the newest first.
 
         Raises:
             Forbidden: the ontology cannot be seen.
@@ -285,13 +270,7 @@ class SavedResults:
         return ResultDeleted(name=name, ontology=of)
 
     def compare(self, names: Sequence[str], metrics: Sequence[str] | None, against: str) -> Comparison:
-        """Compare results; the same comparison is made once.
-
-        Args:
-            names: two or more; the first is the one that others are compared with, unless `against` says
-                otherwise.
-            metrics: which; None: the main ones.
-            against: `first`, `best` in the first metric, or a label.
+        """Compare results as `comparing.compare` does; the same comparison is made once.
 
         Raises:
             NotFound: there is no result of one of these names that can be seen.

@@ -26,17 +26,7 @@ _SPANS = {"mrr": "RR", "hit_rate": "Success"}
 def per_query(
     target: Target, queries: Sequence[SetQuery], answers: Mapping[str, QuestionResult], limit: int
 ) -> PerQuery:
-    """Score each question.
-
-    Args:
-        target: what counts as found.
-        queries: the questions that were asked.
-        answers: what came, by question.
-        limit: how many hits were asked for; no measure looks deeper.
-
-    Returns:
-        Scores from 0 to 1 by question, then by measure.
-    """
+    """Score each question from 0 to 1, by measure; no measure looks deeper than `limit` hits."""
     cutoffs = [k for k in CUTOFFS if k <= limit] or [limit]
     if target == "spans":
         return _of_spans(queries, answers, cutoffs)

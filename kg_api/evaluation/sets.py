@@ -475,8 +475,8 @@ def write_set(
     """
     texts = {each.document: each.text for each in documents}
 
-    def to_place(each: Reference | JudgedPassage) -> dict[str, Any]:
-        return {"start": each.start, "end": each.end, "text": texts[each.document][each.start : each.end]}
+    def quote(each: Reference | JudgedPassage) -> str:
+        return texts[each.document][each.start : each.end]
 
     corpus, asked = list[dict[str, Any]](), list[dict[str, Any]]()
     for document in documents:
@@ -486,11 +486,18 @@ def write_set(
     for query in queries:
         row: dict[str, Any] = {"_id": query.query_id, "text": query.text}
         if query.references:
-            row |= {"doc": query.references[0].document, "spans": [*map(to_place, query.references)]}
+            spans = [{"start": e.start, "end": e.end, "text": quote(e)} for e in query.references]
+            row |= {"doc": query.references[0].document, "spans": spans}
         if query.passages:
             row["passages"] = [
-                {"doc": each.document, **to_place(each), "relevance": each.relevance}
-                for each in query.passages
+                {
+                    "doc": e.document,
+                    "start": e.start,
+                    "end": e.end,
+                    "relevance": e.relevance,
+                    "text": quote(e),
+                }
+                for e in query.passages
             ]
         asked.append(row)
         judged += [f"{query.query_id}\t{name}\t{score}\n" for name, score in query.relevant.items()]

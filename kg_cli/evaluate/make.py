@@ -62,13 +62,7 @@ class Corpus:
 
 
 def take_in(client: KgClient, questions: QuestionSet, choice: Choice, ontology: str | None) -> Corpus:
-    """Store what is not there yet, and wait until all of it is embedded.
-
-    Args:
-        client: of the service.
-        questions: the set.
-        choice: how the ontology is to be embedded.
-        ontology: its name; unset: one of its own.
+    """Store what is not there yet, and wait until all of it is embedded; unset: in an ontology of its own.
 
     Raises:
         Conflict: the ontology holds other documents, or is embedded otherwise.
@@ -207,16 +201,8 @@ _QUOTES = 50
 def instance_queries(
     client: KgClient, ontology: str, documents: Sequence[SetDocument], count: int, seed: int
 ) -> Iterator[SetQuery]:
-    """Give questions for pairs of concepts, at random, each concept in one of them, spread over documents.
-
-    Args:
-        client: of the service.
-        ontology: whose concepts.
-        documents: those of the set.
-        count: how many are wanted: of one document are no more than twice its share of them.
-        seed: the same one gives the same.
-    """
-    most = math.ceil(2 * count / len(documents))
+    """Give questions for pairs of concepts, at random, each concept in one of them, spread over documents."""
+    most = math.ceil(2 * count / len(documents))  # of one document: twice its share
     names, taken, used = {each.document for each in documents}, Counter[str](), set[str]()
     listed = _read_pages(partial(client.concepts, ontology), lambda page: page.concepts)
     found = [each for each in listed if each.verified and each.sources <= MAX_SOURCES]
@@ -305,8 +291,23 @@ def make(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[str, Any]
         InvalidInput: nothing in it can be a question.
         KgError: the service or the language model stays away.
     """
-    if wanted.kind == "judgements":
-        return _make_judged(client, folder, wanted)
+    generate = _take_judged if wanted.kind == "judgements" else _generate
+    documents, queries, told = generate(client, wanted)
+    about = {
+        "ontology": wanted.ontology,
+        "questions": len(queries),
+        "documents": len(documents),
+        "kg": __version__,
+        "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        **told,
+    }
+    write_set(folder, documents, queries, about)
+    return about
+
+
+def _generate(
+    client: KgClient, wanted: MakeSettings
+) -> tuple[list[SetDocument], list[SetQuery], dict[str, Any]]:
     documents = _documents(client, wanted.ontology)
     kind = wanted.kind or (
         "quotes" if patiently(partial(client.concepts, wanted.ontology, limit=1)).total else "sentences"
@@ -317,18 +318,17 @@ def make(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[str, Any]
     if not queries:
         raise InvalidInput(_nothing(wanted.ontology, kind, told))
     about = {
-        **_about(wanted, documents, queries),
         "kind": (GENERATED if wanted.llm else KINDS)[kind] + (HARD if filtered else ""),
         "answered_by_full_text": told["easy"],
         "left_out": told["failed"],
         "seed": wanted.seed,
     }
-    write_set(folder, documents, numbered(queries), about)
-    return about
+    return documents, numbered(queries), about
 
 
-def _make_judged(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[str, Any]:
-    """Write what people judged; what is left out is told."""
+def _take_judged(
+    client: KgClient, wanted: MakeSettings
+) -> tuple[list[SetDocument], list[SetQuery], dict[str, Any]]:
     if wanted.llm or wanted.easy:
         raise InvalidInput("--kind judgements takes questions as they were asked; leave --llm and --easy out")
     judged, notes = judged_queries(
@@ -345,28 +345,8 @@ def _make_judged(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[s
         )
     if left := len(judged) - len(queries):
         notes.append(f"{pluralize(left, 'question')} left out: more than --count, or changed at this moment")
-    about = {
-        **_about(wanted, documents, queries),
-        "kind": KINDS["judgements"],
-        "answered_by_full_text": 0,
-        "left_out": left,
-        "notes": notes,
-    }
-    write_set(folder, documents, queries, about)
-    return about
-
-
-def _about(
-    wanted: MakeSettings, documents: Sequence[SetDocument], queries: Sequence[SetQuery]
-) -> dict[str, Any]:
-    """What a set says of itself, whatever it was made of."""
-    return {
-        "ontology": wanted.ontology,
-        "questions": len(queries),
-        "documents": len(documents),
-        "kg": __version__,
-        "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    }
+    kind = KINDS["judgements"]
+    return documents, queries, {"kind": kind, "answered_by_full_text": 0, "left_out": left, "notes": notes}
 
 
 def _queries(
