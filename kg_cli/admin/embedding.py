@@ -202,7 +202,7 @@ def build(
         if watch:
             wait_for_jobs(client, [each.job_id for each in made.builds if each.job_id])
     if not (as_json or dry_run or activate):
-        views.print_next(slug)
+        views.say(f"when it is complete: kg admin spaces check {slug} && kg admin spaces activate {slug}")
 
 
 @spaces_group.command()

@@ -21,7 +21,6 @@ from kg_cli.terminal.console import cost_rows, note, print_table, say
 
 
 def print_counts(found: EmbeddingStatus) -> None:
-    """Print how many sources and concepts have their vector."""
     counts = [found.total, found.embedded, found.missing, found.stale, found.refused]
     name = found.ontology or "all ontologies"
     columns = ["ontology", "total", "embedded", "missing", "stale", "refused"]
@@ -44,7 +43,6 @@ def print_counts(found: EmbeddingStatus) -> None:
 
 
 def print_configuration(found: EmbeddingConfiguration) -> None:
-    """Print a configuration, where its vectors stand and what making them takes."""
     config = found.config
     rows = [
         ("strategy", config.strategy),
@@ -74,7 +72,6 @@ def print_configuration(found: EmbeddingConfiguration) -> None:
 
 
 def print_started(started: EmbeddingStarted) -> None:
-    """Say what is embedded now."""
     if started.job_id is None:
         say("Nothing is missing or stale.")
     else:
@@ -85,7 +82,6 @@ def print_started(started: EmbeddingStarted) -> None:
 
 
 def print_refused(found: RefusedSources) -> None:
-    """Print what the model rejected, and why."""
     print_reasons(found.sources)
     say(
         f"{pluralize(found.total, 'source')} {are(found.total)} refused; "
@@ -94,7 +90,6 @@ def print_refused(found: RefusedSources) -> None:
 
 
 def print_reasons(sources: Sequence[RefusedSource]) -> None:
-    """Print why each source was set aside."""
     rows = [[f"{each.document}, paragraph {each.paragraph}", each.reason] for each in sources]
     if rows:
         print_table(["source", "reason"], rows)
@@ -109,7 +104,6 @@ def _counted(counts: ConceptCounts | EdgeCounts | ImageCounts) -> str:
 
 
 def print_spaces(found: SpaceList) -> None:
-    """Print each space with its model, and who uses it."""
     rows: list[list[str]] = []
     for each in found.spaces:
         price = each.price_per_million_tokens
@@ -133,28 +127,20 @@ def print_spaces(found: SpaceList) -> None:
 
 
 def print_created(made: SpaceInfo) -> None:
-    """Say what was made, and how it comes to answer."""
     say(f"the space {made.slug} is there: {made.provider} {made.model}, {made.dimensions} dimensions")
     say(f"change to it while people search: kg admin spaces build {made.slug} --ontology NAME")
 
 
 def print_health(found: EmbeddingHealth) -> None:
-    """Print whether each space's model answers."""
-    rows = [
-        [
-            each.slug,
-            each.status,
-            "-" if each.latency_ms is None else f"{each.latency_ms:.0f} ms",
-            each.error or "",
-        ]
-        for each in found.spaces
-    ]
+    rows: list[list[str]] = []
+    for each in found.spaces:
+        latency = "-" if each.latency_ms is None else f"{each.latency_ms:.0f} ms"
+        rows.append([each.slug, each.status, latency, each.error or ""])
     print_table(["space", "status", "latency", "error"], rows)
     note(*found.notes)
 
 
 def print_builds(made: SpaceBuilding, *, dry_run: bool) -> None:
-    """Print what is built, or what that would take."""
     rows: list[list[str]] = []
     for each in made.builds:
         told = each.job_id or "-"
@@ -166,19 +152,12 @@ def print_builds(made: SpaceBuilding, *, dry_run: bool) -> None:
     note(*made.notes)
 
 
-def print_next(slug: str) -> None:
-    """Say what follows a build."""
-    say(f"when it is complete: kg admin spaces check {slug} && kg admin spaces activate {slug}")
-
-
 def print_check(found: SpaceCheck) -> None:
-    """Print all that was looked at."""
     rows = [[each.name, "ok" if each.ok else "NOT OK", each.detail] for each in found.findings]
     print_table(["check", "result", "detail"], rows)
 
 
 def print_switched(switched: SpaceSwitched) -> None:
-    """Print what answers now, and what answered before."""
     print_table(
         ["ontology", "answered by", "now by"],
         [[each.ontology, each.before, each.now] for each in switched.ontologies],
@@ -188,6 +167,5 @@ def print_switched(switched: SpaceSwitched) -> None:
 
 
 def print_dropped(dropped: SpaceDropped, *, what: str) -> None:
-    """Say what is being removed."""
     say(f"{what} is being removed: job {dropped.job_id}")
     note(*dropped.notes)

@@ -122,7 +122,6 @@ def _print_page(page: Communities) -> None:
 
 
 def print_community(found: CommunityDetails) -> None:
-    """Print a community with its concepts and where most is said of it."""
     from rich.markup import escape
 
     console.line(found.name, "bold")

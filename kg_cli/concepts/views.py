@@ -79,7 +79,6 @@ def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
 
 
 def print_concept_hits(answer: ConceptHits) -> None:
-    """Print what was found as a table, and what could not be done."""
     console.note(*(each.effect for each in answer.degraded))
     if answer.note:
         console.note(answer.note)
@@ -102,7 +101,6 @@ def print_concepts(answer: ConceptList) -> None:
 
 
 def print_concept(answer: ConceptDetails) -> None:
-    """Print what a concept is, what proves it and what it is related to."""
     out = console.stdout()
     out.print(_concept(answer))
     for each in answer.evidence:
@@ -137,7 +135,6 @@ def print_related(answer: RelatedConcepts) -> None:
 
 
 def print_relationships(answer: RelationshipHits) -> None:
-    """Print each relationship with what its sources say."""
     console.note(*(each.effect for each in answer.degraded))
     if not answer.relationships:
         console.say("No relationship was found.")
@@ -164,7 +161,6 @@ def print_paths(answer: ConceptPaths) -> None:
 
 
 def print_passages(answer: ConceptContext) -> None:
-    """Print the sources that carry a concept among their neighbours, those that carry it bright."""
     for passage in answer.passages:
         first = passage.sources[0]
         where = " > ".join([f"{first.ontology} / {first.document}", *first.heading])
@@ -250,7 +246,6 @@ SHOWN_PROBLEMS = 20
 
 
 def print_import(told: Mapping[str, Any]) -> None:
-    """Print what was imported, removed and not placed."""
     at_most = "at most " if told["concepts_are_at_most"] else ""
     said = (
         f"{pluralize(told['rows'], 'row')}: {at_most}{pluralize(told['concepts'], 'different concept')}, "
