@@ -15,7 +15,6 @@ from typer.core import TyperGroup
 
 from kg_api import __version__
 from kg_api.errors import KgError
-from kg_cli import images
 from kg_cli.admin import commands as admin
 from kg_cli.bundle.commands import export, import_bundle
 from kg_cli.communities import commands as communities
@@ -26,6 +25,7 @@ from kg_cli.evaluate import commands as evaluate
 from kg_cli.jobs import commands as jobs
 from kg_cli.mcp import mcp
 from kg_cli.proposals import commands as proposals
+from kg_cli.search import images
 from kg_cli.search.commands import (
     answer,
     augment,

@@ -19,6 +19,7 @@ from kg_cli.terminal.connect import (
     OnlyOntologyOption,
     PageOption,
     WhereOption,
+    WhichOntologyOption,
     YesOption,
     confirm,
     emit,
@@ -109,9 +110,7 @@ def set_document(
     *,
     several: ListsOption = None,
     remove: Annotated[list[str] | None, typer.Option("--remove", help="A key to delete; repeat.")] = None,
-    ontology: Annotated[
-        str | None, typer.Option("--ontology", "-o", help="Which one, when several have the name.")
-    ] = None,
+    ontology: WhichOntologyOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Change title, address or metadata of a document, without its text.
@@ -147,9 +146,7 @@ def save_page(
     width: Annotated[
         int, typer.Option("--width", min=MIN_PAGE_WIDTH, max=MAX_PAGE_WIDTH, help="In pixels.")
     ] = DEFAULT_PAGE_WIDTH,
-    ontology: Annotated[
-        str | None, typer.Option("--ontology", "-o", help="Which one, when several have the name.")
-    ] = None,
+    ontology: WhichOntologyOption = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")] = False,
 ) -> None:
     """Save a page of a PDF as a picture, with the words of a hit boxed.
@@ -170,9 +167,7 @@ def delete_document(
         str, typer.Argument(help="Name, ONTOLOGY/NAME or id, as `kg documents` lists them; 8 digits do.")
     ],
     *,
-    ontology: Annotated[
-        str | None, typer.Option("--ontology", "-o", help="Which one, when several have the name.")
-    ] = None,
+    ontology: WhichOntologyOption = None,
     yes: YesOption = False,
     as_json: JsonOption = False,
 ) -> None:

@@ -24,7 +24,7 @@ from kg_api.schemas.metadata import MetadataValue
 from kg_api.schemas.search import SourcePlace
 from kg_api.wording import pluralize
 from kg_cli.documents.ingestion import describe_duplicates
-from kg_cli.search.image_views import write_file
+from kg_cli.search.views import write_file
 from kg_cli.terminal import console
 
 BEGINNING = 100

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from kg_api.schemas.vocabulary import (
     DEFAULT_WINDOW,
     MAX_ANSWER_PASSAGES,
+    MAX_HYPOTHETICAL,
     MAX_LIMIT,
     MAX_NEIGHBOURS,
     MAX_NODES,
@@ -26,26 +27,10 @@ from kg_api.schemas.vocabulary import (
     USUAL_READ,
     Fusion,
     HybridMode,
+    SearchMode,
+    SourceKind,
 )
-from kg_cli.search.images import ImageFileOption, report_like, require_only
-from kg_cli.search.options import (
-    CalibratedOption,
-    CursorOption,
-    ExactOption,
-    ExplainOption,
-    FullOption,
-    GraphOption,
-    HydeOption,
-    KindOption,
-    MmrOption,
-    ModeOption,
-    RerankOption,
-    SimilarityOption,
-    ThroughConceptsOption,
-    WindowOption,
-    hypothetical,
-    without_place,
-)
+from kg_cli.search.images import ImageFileOption, SimilarityOption, report_like, require_only, without_place
 from kg_cli.terminal.connect import (
     JsonOption,
     LimitOption,
@@ -54,6 +39,7 @@ from kg_cli.terminal.connect import (
     OnlyOntologiesOption,
     QueryArgument,
     WhereOption,
+    WhichOntologyOption,
     emit,
     given,
     open_client,
@@ -64,6 +50,62 @@ if TYPE_CHECKING:
     from kg_cli.search import views
 else:
     views = LateModule("kg_cli.search.views")
+
+ModeOption = Annotated[SearchMode, typer.Option(help="Search by vectors, full text, or both (hybrid).")]
+KindOption = Annotated[
+    SourceKind | None, typer.Option("--kind", help="Only sources of this kind, such as image.")
+]
+CalibratedOption = Annotated[
+    float | None, typer.Option(min=-1, max=1, help="Minimum similarity; unset: calibrated for the model.")
+]
+RerankOption = Annotated[
+    bool, typer.Option("--rerank", help="Rerank the best hits with a cross-encoder; slower.")
+]
+HydeOption = Annotated[
+    str, typer.Option(help="Number of hypothetical answers to search with (HyDE): 0 to 5, or auto.")
+]
+ThroughConceptsOption = Annotated[
+    bool, typer.Option("--concepts", help="Also find passages through concepts and their relationships.")
+]
+GraphOption = Annotated[
+    bool, typer.Option("--graph", help="Keep the first five hits and fill up behind them through concepts.")
+]
+MmrOption = Annotated[
+    float | None,
+    typer.Option("--mmr", min=0, max=1, help="MMR lambda: 1 is relevance only, 0 is diversity only."),
+]
+ExactOption = Annotated[
+    bool, typer.Option("--exact", help="Compare every vector, not by the approximate index; slower.")
+]
+WindowOption = Annotated[
+    int | None,
+    typer.Option(
+        "--window",
+        "-w",
+        min=0,
+        max=MAX_WINDOW,
+        help="Return reading windows: this many paragraphs around each hit.",
+    ),
+]
+CursorOption = Annotated[
+    str | None,
+    typer.Option(help="Show the next page: the cursor printed below the last one, all else being the same."),
+]
+ExplainOption = Annotated[bool, typer.Option("--explain", help="Explain the rank of each hit.")]
+FullOption = Annotated[bool, typer.Option("--full", help="Show whole passages, not only the matching part.")]
+
+
+def hypothetical(given: str) -> int | Literal["auto"]:
+    """The value of --hyde: `auto`, or a number.
+
+    Raises:
+        BadParameter: it is neither.
+    """
+    if given == "auto":
+        return "auto"
+    if given.isdecimal() and given.isascii():
+        return int(given)
+    raise typer.BadParameter(f"{given!r} is neither a number from 0 to {MAX_HYPOTHETICAL} nor auto.")
 
 
 def answer(
@@ -303,6 +345,8 @@ def hybrid(
     ] = 10,
     mode: Annotated[
         HybridMode,
+        SearchMode,
+        SourceKind,
         typer.Option(
             help="Search everything, through concepts only, sources only, or full text only; graph: sources, "
             "and through concepts from the sixth hit on."
@@ -342,9 +386,7 @@ def read(
         typer.Argument(help="Name, ONTOLOGY/NAME or id of a document; or a source, to begin there."),
     ],
     *,
-    ontology: Annotated[
-        str | None, typer.Option("--ontology", "-o", help="Which one, when several have the name.")
-    ] = None,
+    ontology: WhichOntologyOption = None,
     start: Annotated[
         int | None, typer.Option("--from", min=0, max=MAX_PARAGRAPH, help="Paragraph to begin with, from 0.")
     ] = None,

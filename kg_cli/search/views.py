@@ -1,32 +1,35 @@
-"""Words of the question marked in passages, at the places that the service tells."""
+"""Hits, answers, similar passages, images and subgraphs as a person reads them."""
 
 from __future__ import annotations
 
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from rich.markup import escape
 from rich.text import Text
 
+from kg_api.errors import Conflict, InvalidInput
 from kg_api.mcp.answers import read_citation
 from kg_api.schemas.answers import Answered, Augmented, AugmentRecord, Citation, HybridHits, Statement
 from kg_api.schemas.constructive import (
     AnyNode,
     EdgeQuote,
-    Reached,
-    StepReport,
     Subgraph,
     SubgraphConcept,
     SubgraphEdge,
     SubgraphSource,
 )
+from kg_api.schemas.image_search import ImageHit, ImageHits, RelatedSource, RelatedSources, RelatedThrough
 from kg_api.schemas.metadata import date_of
 from kg_api.schemas.search import (
     ContextWindow,
     DescribedPlace,
     DocumentReading,
+    ImagePage,
     LeftOut,
+    Place,
     SourceHit,
     SourceHits,
     SourcePlace,
@@ -39,10 +42,10 @@ from kg_api.schemas.similarity import (
     SimilarDocuments,
     SimilarSource,
     SimilarSources,
-    SourceEdge,
     SourceGraph,
     SourceNode,
 )
+from kg_api.schemas.vocabulary import ImageLane
 from kg_api.wording import describe_ocr, describe_pages, pluralize
 from kg_cli.terminal import console
 
@@ -50,6 +53,11 @@ MARKING_SHOWN_CHARACTERS = 500
 LEAD_CHARACTERS = 120
 """How much is shown before the first word that matches."""
 STYLE = "bold yellow"
+QUOTE_CHARACTERS = 300
+MAX_EDGES = 50
+MAX_REPEATED = 5
+MAX_EXCERPT = 60
+MAX_WORDS = 200
 
 _DROPPED = {ord(character): " " for character in "\a\b\v\f\r"}
 """Characters that `Text` takes away, which would move the marks behind them."""
@@ -90,7 +98,31 @@ def _shift(marks: Iterable[tuple[int, int]], by: int, length: int) -> Iterator[t
             yield first, last
 
 
-# Passages as a person reads them.
+# Passages and the places where they are.
+
+
+def title_of(place: SourcePlace) -> Text:
+    """A line that says where a source is."""
+    date = date_of(place.metadata) if isinstance(place, DescribedPlace) else None
+    name = (f"{place.ontology} / {place.document}", "bold")
+    return Text.assemble(name, "  ", (_where(place), "cyan"), (f"  {date}" if date else "", "dim"), "\n")
+
+
+def _where(place: SourcePlace) -> str:
+    page = [] if place.page is None else [describe_pages(place.page, place.last_page)]
+    if place.image is not None:
+        page.append(f"picture of {place.image.width} x {place.image.height}")
+    ocr = f" ({describe_ocr(place.ocr_confidence)})" if place.ocr else ""
+    return " > ".join([*place.heading, *page, f"¶{place.paragraph}"]) + ocr
+
+
+def _passage(place: SourcePlace, text: Text, identity: str, told: str = "") -> Text:
+    """A passage below its title, with notes on it and its id on a line of its own, to be copied."""
+    return title_of(place) + text + Text(told, "yellow") + Text(f"\n{identity}\n", "dim")
+
+
+def _two_digits(similarity: float | None) -> str:
+    return "-" if similarity is None else f"{similarity:.2f}"
 
 
 def print_hits(answer: SourceHits, *, full: bool, further: bool = False) -> None:
@@ -101,16 +133,13 @@ def print_hits(answer: SourceHits, *, full: bool, further: bool = False) -> None
         full: whole passages, not only what matched.
         further: whether other pages were before.
     """
-    console.note(*(each.effect for each in answer.degraded), *_given(answer.note))
+    console.note(*answer.degraded, answer.note)
     if not answer.sources:
         console.say(_nothing(answer.left_out, further=further))
         return
     several = len(answer.spaces) > 1
-    rows = [
-        _row_passages(number, hit, full=full, space=several)
-        for number, hit in enumerate(answer.sources, start=1)
-    ]
-    console.print_table(["#", "similarity", "passage"], rows)
+    rows = [_hit(hit, full=full, space=several) for hit in answer.sources]
+    console.print_ranking(["similarity", "passage"], rows)
     print_windows(answer.windows)
     told = pluralize(len(rows), "hit")
     console.say(f"{told} in {answer.timings_ms['total']:.0f} ms. Read around one: kg show ID")
@@ -127,28 +156,21 @@ def _nothing(left_out: LeftOut, *, further: bool) -> str:
     return f"Nothing was similar enough: {told} left out, the nearest has {left_out.nearest:.2f}."
 
 
-def _given(*notes: str | None) -> list[str]:
-    return [each for each in notes if each]
-
-
 def print_hybrid(answer: HybridHits, *, full: bool) -> None:
     """Print concepts and passages as tables, and what could not be done."""
-    console.note(*(each.effect for each in answer.degraded), *_given(answer.note, answer.concepts_note))
+    console.note(*answer.degraded, answer.note, answer.concepts_note)
     if answer.concepts:
-        console.print_table(
-            ["concept", "similarity", "passages"],
-            [
-                [
-                    Text.assemble((each.label, "bold"), (f"\n{each.concept_id}\n", "dim")),
-                    _similarity(each.similarity),
-                    str(each.sources),
-                ]
-                for each in answer.concepts
-            ],
-        )
-    rows = [_row_passages(at, hit, full=full, space=False) for at, hit in enumerate(answer.sources, start=1)]
-    if rows:
-        console.print_table(["#", "similarity", "passage"], rows)
+        concepts = [
+            (
+                Text.assemble((each.label, "bold"), (f"\n{each.concept_id}\n", "dim")),
+                _two_digits(each.similarity),
+                str(each.sources),
+            )
+            for each in answer.concepts
+        ]
+        console.print_table(["concept", "similarity", "passages"], concepts)
+    rows = [_hit(hit, full=full, space=False) for hit in answer.sources]
+    console.print_ranking(["similarity", "passage"], rows)
     print_windows(answer.windows)
     found = f"{pluralize(len(answer.concepts), 'concept')} and {pluralize(len(rows), 'passage')}"
     told = f"{found} in {answer.timings_ms['total']:.0f} ms."
@@ -159,6 +181,39 @@ def print_hybrid(answer: HybridHits, *, full: bool) -> None:
 def _say_more(cursor: str | None) -> None:
     if cursor is not None:
         console.say(f"There are more; the next ones: the same command with --cursor {cursor}")
+
+
+def _hit(hit: SourceHit, *, full: bool, space: bool) -> tuple[str, Text]:
+    part = (hit.parent or hit.chunk) if full else hit.chunk  # the larger part is what is meant to be read
+    marks = marks_in(hit, hit.matches, part.start, part.text)
+    passage = mark(part.text, marks) if full else excerpt(part.text, marks)
+    similarity = _two_digits(hit.similarity)
+    if space and hit.space:  # those of two models cannot be compared
+        similarity += f"\n{hit.space}"
+    told = [hit.source_id]
+    if hit.through:
+        told.append(f"through: {', '.join(each.label for each in hit.through)}")
+    told += _explain(hit)
+    if hit.duplicates:
+        told.append(f"almost the same: {', '.join(hit.duplicates)}")
+    return similarity, _passage(hit, passage, "\n".join(told))
+
+
+def _explain(hit: SourceHit) -> Iterator[str]:
+    """A line for each stage that had a say."""
+    explanation = hit.explanation
+    if explanation is None:
+        return
+    for part in explanation.lanes:
+        rank = "not found, but measured" if part.rank is None else f"#{part.rank}"
+        score = f"score {part.score:.3g}, weight {part.weight:.3g}, adds {part.contribution:.3g}"
+        yield f"  {part.lane}: {rank}, {score} ({part.index})"
+    yield f"  fused ({explanation.fusion}): #{explanation.fused_rank}, {explanation.fused_score:.3g}"
+    if explanation.rerank_rank is not None:
+        own = f"cross-encoder {explanation.rerank_score:.3g}"
+        yield f"  reranked: #{explanation.rerank_rank}, {own} and the fused place give {hit.score:.3g}"
+    if explanation.mmr_rank is not None:
+        yield f"  diversified: #{explanation.mmr_rank}, value {explanation.mmr_score:.3g}"
 
 
 def print_windows(windows: Sequence[ContextWindow]) -> None:
@@ -172,81 +227,36 @@ def print_windows(windows: Sequence[ContextWindow]) -> None:
 
 def print_context(context: SourceWindow) -> None:
     """Print paragraphs in reading order, the one asked for marked, and what did not fit."""
-    console.note(*(each.effect for each in context.degraded))
+    console.note(*context.degraded)
     if context.sources:
         first = context.sources[0]
         console.stdout().print(Text(f"{first.ontology} / {first.document}", style="bold"))
     for place in context.sources:
         chosen = place.source_id == context.source_id
-        style = "bold" if chosen else "dim"
         console.stdout().print(Text(f"\n{'>' if chosen else ' '} {_where(place)}", style="cyan"))
-        console.stdout().print(Text(place.full_text.strip(), style=style))
+        console.stdout().print(Text(place.full_text.strip(), style="bold" if chosen else "dim"))
     if context.left_out:
         given = f"{context.tokens} of {context.token_budget} tokens"
         console.say(f"\n{given}; {context.left_out} of the paragraphs around it did not fit.")
 
 
-def _row_passages(number: int, hit: SourceHit, *, full: bool, space: bool) -> list[str | Text]:
-    part = (hit.parent or hit.chunk) if full else hit.chunk  # the larger part is what is meant to be read
-    marks = marks_in(hit, hit.matches, part.start, part.text)
-    passage = mark(part.text, marks) if full else excerpt(part.text, marks)
-    similarity = _similarity(hit.similarity)
-    if space and hit.space:  # those of two models cannot be compared
-        similarity += f"\n{hit.space}"
-    below = Text(f"\n{hit.source_id}{_through(hit)}{_explain(hit)}{_copies(hit)}\n", style="dim")
-    return [str(number), similarity, title_of(hit) + passage + below]
+def print_reading(part: DocumentReading) -> None:
+    """Print paragraphs as they stand in the text, under what the document is, and how to go on."""
+    console.note(*part.degraded)
+    about = part.document
+    name = f"{about.ontology} / {about.document}"
+    known = [name, about.title if about.title != about.document else "", date_of(about.metadata) or ""]
+    console.stdout().print(Text(", ".join(filter(None, known)) + "\n", style="bold"))
+    console.stdout().print(Text("".join(each.full_text for each in part.sources).rstrip()))
+    paragraphs = pluralize(about.sources, "paragraph")
+    if part.next is None:
+        console.say(f"\nThat is the end of {paragraphs}.")
+    else:
+        quoted = escape(shlex.quote(f"{about.ontology}/{about.document}"))
+        console.say(f"\n{part.left} of {paragraphs} left. Read on: kg read {quoted} --from {part.next}")
 
 
-def _similarity(similarity: float | None) -> str:
-    return "-" if similarity is None else f"{similarity:.2f}"
-
-
-def _through(hit: SourceHit) -> str:
-    return f"\nthrough: {', '.join(each.label for each in hit.through)}" if hit.through else ""
-
-
-def _copies(hit: SourceHit) -> str:
-    return f"\nalmost the same: {', '.join(hit.duplicates)}" if hit.duplicates else ""
-
-
-def _explain(hit: SourceHit) -> str:
-    """A line for each stage that had a say."""
-    explanation = hit.explanation
-    if explanation is None:
-        return ""
-    lines = [
-        f"{part.lane}: {'not found, but measured' if part.rank is None else f'#{part.rank}'}, "
-        f"score {part.score:.3g}, weight {part.weight:.3g}, adds {part.contribution:.3g} ({part.index})"
-        for part in explanation.lanes
-    ]
-    lines.append(f"fused ({explanation.fusion}): #{explanation.fused_rank}, {explanation.fused_score:.3g}")
-    if explanation.rerank_rank is not None:
-        own = f"cross-encoder {explanation.rerank_score:.3g}"
-        lines.append(f"reranked: #{explanation.rerank_rank}, {own} and the fused place give {hit.score:.3g}")
-    if explanation.mmr_rank is not None:
-        lines.append(f"diversified: #{explanation.mmr_rank}, value {explanation.mmr_score:.3g}")
-    return "".join(f"\n  {line}" for line in lines)
-
-
-def title_of(place: SourcePlace) -> Text:
-    """A line that says where a source is."""
-    name = f"{place.ontology} / {place.document}"
-    date = date_of(place.metadata) if isinstance(place, DescribedPlace) else None
-    dated = f"  {date}" if date else ""
-    return Text.assemble((name, "bold"), "  ", (_where(place), "cyan"), (dated, "dim"), "\n")
-
-
-def _where(place: SourcePlace) -> str:
-    page = [] if place.page is None else [describe_pages(place.page, place.last_page)]
-    if place.image is not None:
-        page.append(f"picture of {place.image.width} x {place.image.height}")
-    ocr = f" ({describe_ocr(place.ocr_confidence)})" if place.ocr else ""
-    return " > ".join([*place.heading, *page, f"¶{place.paragraph}"]) + ocr
-
-
-# Answers and augmentations as a person reads them.
-
-SHOWN_CHARACTERS = 300
+# Answers and augmentations.
 
 
 def print_statement(statement: Statement) -> None:
@@ -259,54 +269,45 @@ def print_end(answer: Answered) -> None:
     """Print the places, and what there is to say besides."""
     for cited in answer.citations:
         console.stdout().print(_place(cited))
-    console.note(*(each.effect for each in answer.degraded))
+    console.note(*answer.degraded)
     counts = answer.counts
     if answer.reason is not None:
         console.say(f"No answer: {escape(answer.reason)}.")
-    if counts.without_citation:
-        console.note(_describe_left_out(counts.without_citation))
+    if count := counts.without_citation:
+        were = f"{pluralize(count, 'statement')} {'was' if count == 1 else 'were'} left out"
+        console.note(f"{were}: its quotes do not stand in the passages it names")
     told = f"{pluralize(counts.statements, 'statement')} from {pluralize(counts.shown, 'passage')}"
     took = f"{answer.timings_ms['total']:.0f} ms"
     console.say(f"{told} by {escape(answer.model)}, {took}. Read around one: kg show CITATION")
 
 
 def _place(cited: Citation) -> Text:
-    where = " > ".join([*cited.heading, f"¶{cited.paragraph}"])
     quote = " ".join(cited.quote.split())
-    shown = quote if len(quote) <= SHOWN_CHARACTERS else f"{quote[:SHOWN_CHARACTERS]}…"
+    shown = quote if len(quote) <= QUOTE_CHARACTERS else f"{quote[:QUOTE_CHARACTERS]}…"
     return Text.assemble(
         (f"[{cited.number}] ", "cyan"),
         (f"{cited.ontology} / {cited.document}", "bold"),
         "  ",
-        (where, "cyan"),
+        (" > ".join([*cited.heading, f"¶{cited.paragraph}"]), "cyan"),
         f"\n    “{shown}”\n",
         (f"    {cited.citation}", "dim"),
-    )
-
-
-def _describe_left_out(count: int) -> str:
-    were = "was" if count == 1 else "were"
-    return (
-        f"{pluralize(count, 'statement')} {were} left out: its quotes do not stand in the passages it names"
     )
 
 
 def print_context_block(answer: Augmented) -> None:
     """Print the Markdown, to a program as it is; what there is to say besides goes to standard error."""
     sys.stdout.write(console.escape_text(answer.context) if sys.stdout.isatty() else answer.context)
-    _say(answer)
+    _say_augmented(answer)
 
 
 def print_records(answer: Augmented) -> None:
     """Print the passages as a table."""
-    if answer.records:
-        rows = [_row(number, record) for number, record in enumerate(answer.records, start=1)]
-        console.print_table(["#", "similarity", "pieces", "passage"], rows)
-    _say(answer)
+    console.print_ranking(["similarity", "pieces", "passage"], map(_record, answer.records))
+    _say_augmented(answer)
 
 
-def _say(answer: Augmented) -> None:
-    console.note(*(each.effect for each in answer.degraded), *answer.notes)
+def _say_augmented(answer: Augmented) -> None:
+    console.note(*answer.degraded, *answer.notes)
     counts = answer.counts
     if not answer.records:
         console.say("No passage goes with the text.")
@@ -319,102 +320,86 @@ def _say(answer: Augmented) -> None:
     )
 
 
-def _row(number: int, record: AugmentRecord) -> list[str | Text]:
-    similarity = "-" if record.similarity is None else f"{record.similarity:.2f}"
-    pieces = ", ".join(map(str, record.pieces))
+def _record(record: AugmentRecord) -> tuple[str, str, Text]:
     _, place = read_citation(record.citation)
     marks = marks_in(record, record.matches, place.start if place else record.start, record.text)
-    return [
-        str(number),
-        similarity,
-        pieces,
-        title_of(record) + excerpt(record.text, marks) + Text(f"\n{record.citation}\n", style="dim"),
-    ]
+    passage = _passage(record, excerpt(record.text, marks), record.citation)
+    return _two_digits(record.similarity), ", ".join(map(str, record.pieces)), passage
 
 
-# A document as a person reads it.
-
-
-def print_reading(part: DocumentReading) -> None:
-    """Print paragraphs as they stand in the text, under what the document is, and how to go on."""
-    console.note(*(each.effect for each in part.degraded))
-    about = part.document
-    known = [about.title if about.title != about.document else "", date_of(about.metadata) or ""]
-    told = ", ".join([f"{about.ontology} / {about.document}", *(each for each in known if each)])
-    console.stdout().print(Text(told + "\n", style="bold"))
-    console.stdout().print(Text("".join(each.full_text for each in part.sources).rstrip()))
-    if part.next is None:
-        console.say(f"\nThat is the end of {pluralize(about.sources, 'paragraph')}.")
-    else:
-        name = f"{about.ontology}/{about.document}"
-        left = f"{part.left} of {pluralize(about.sources, 'paragraph')} left"
-        console.say(f"\n{left}. Read on: kg read {escape(shlex.quote(name))} --from {part.next}")
-
-
-# Similar passages as a person reads them.
-
-MAX_EDGES = 50
-MAX_REPEATED = 5
-MAX_EXCERPT = 60
+# Similar passages and documents.
 
 
 def print_similar(answer: SimilarSources) -> None:
     """Print what is like a source as a table, and what could not be done."""
-    console.note(*(each.effect for each in answer.degraded))
+    console.note(*answer.degraded)
     if not answer.sources:
         console.say("Nothing that is like it was found.")
         return
-    rows = [_row_similarities(number, each) for number, each in enumerate(answer.sources, start=1)]
     measure = "similarity" if answer.by == "vector" else "score"
-    console.print_table(["#", measure, "passage"], rows)
-    own = f"{answer.source.ontology} / {answer.source.document} ¶{answer.source.paragraph}"
-    console.say(
-        f"{len(rows)} like {escape(own)} in {answer.timings_ms['total']:.0f} ms. Read one: kg show ID"
-    )
+    console.print_ranking([measure, "passage"], map(_similar, answer.sources))
+    own = escape(f"{answer.source.ontology} / {answer.source.document} ¶{answer.source.paragraph}")
+    took = f"{answer.timings_ms['total']:.0f} ms"
+    console.say(f"{len(answer.sources)} like {own} in {took}. Read one: kg show ID")
+
+
+def _similar(each: SimilarSource) -> tuple[str, Text]:
+    told = "\nsays almost the same" if each.near_duplicate else ""
+    for twin in each.duplicates:
+        told += f"\nalmost the same: {twin.ontology} / {twin.document} ¶{twin.paragraph}"
+    measure = each.score if each.similarity is None else each.similarity
+    return f"{measure:.2f}", _passage(each, excerpt(each.chunk.text), each.source_id, told)
 
 
 def print_documents(answer: SimilarDocuments) -> None:
     """Print what is like a document as a table, and what could not be done."""
-    console.note(*(each.effect for each in answer.degraded))
-    rows = [_document(number, each) for number, each in enumerate(answer.documents, start=1)]
-    if rows:
-        console.print_table(["#", "score", "document"], rows)
-    compared = f"{answer.compared} of {answer.sources} passages compared"
+    console.note(*answer.degraded)
+    console.print_ranking(["score", "document"], map(_document, answer.documents))
+    _say_repeated(answer.repeated)
+    told = pluralize(len(answer.documents), "document")
     own = escape(f"{answer.ontology} / {answer.document}")
-    _print_repeated(answer.repeated)
-    console.say(f"{pluralize(len(rows), 'document')} like {own}; {compared}.")
+    console.say(f"{told} like {own}; {answer.compared} of {answer.sources} passages compared.")
 
 
-def _document(number: int, each: SimilarDocument) -> list[str | Text]:
+def _document(each: SimilarDocument) -> tuple[str, Text]:
     pairs = [
         f"  ¶{pair.own.paragraph} - ¶{pair.other.paragraph}  {pair.similarity:.2f}"
         f"{'  almost the same' if pair.near_duplicate else ''}"
         for pair in each.pairs
     ]
     name = Text(f"{each.ontology} / {each.document}", style="bold")
-    return [str(number), f"{each.score:.2f}", name + Text("\n" + "\n".join(pairs))]
+    return f"{each.score:.2f}", name + Text("\n" + "\n".join(pairs))
 
 
 def print_graph(graph: SourceGraph) -> None:
     """Print the pairs of a graph, the most similar first, and what it is made of."""
-    console.note(*(each.effect for each in graph.degraded))
-    nodes = {node.source_id: node for node in graph.nodes}
-    rows = [_pair(edge, nodes[edge.a], nodes[edge.b]) for edge in graph.edges[:MAX_EDGES]]
+    console.note(*graph.degraded)
+    nodes = {node.source_id: _node(node) for node in graph.nodes}
+    rows = [
+        (
+            f"{edge.similarity:.2f}",
+            nodes[edge.a]
+            + nodes[edge.b]
+            + Text("almost the same\n" if edge.near_duplicate else "", "yellow"),
+        )
+        for edge in graph.edges[:MAX_EDGES]
+    ]
     if rows:
         console.print_table(["similarity", "passages"], rows)
     if len(graph.edges) > MAX_EDGES:
         console.say(f"{len(graph.edges) - MAX_EDGES} more pairs: --json gives all.")
-    _print_repeated(graph.repeated)
+    _say_repeated(graph.repeated)
     alone = sum(not node.degree for node in graph.nodes)
-    counts = [
-        pluralize(len(nodes), "passage"),
-        pluralize(len(graph.edges), "pair"),
-        pluralize(len(graph.groups), "group of near-duplicates", "groups of near-duplicates"),
-    ]
-    console.say(f"{', '.join(counts)}; {alone} without a pair.")
+    made = f"{pluralize(len(nodes), 'passage')}, {pluralize(len(graph.edges), 'pair')}"
+    groups = pluralize(len(graph.groups), "group of near-duplicates", "groups of near-duplicates")
+    console.say(f"{made}, {groups}; {alone} without a pair.")
 
 
-def _print_repeated(repeated: Sequence[RepeatedText]) -> None:
+def _node(node: SourceNode) -> Text:
+    return title_of(node).append(f"{node.source_id}\n", "dim")
+
+
+def _say_repeated(repeated: Sequence[RepeatedText]) -> None:
     """Say what was set apart."""
     for each in repeated[:MAX_REPEATED]:
         text = escape(repr(each.text[:MAX_EXCERPT]))
@@ -423,57 +408,156 @@ def _print_repeated(repeated: Sequence[RepeatedText]) -> None:
         console.say(f"{more} more such texts: --json gives all; --repeated compares them, too.")
 
 
-def _row_similarities(number: int, each: SimilarSource) -> list[str | Text]:
-    notes = ["says almost the same"] if each.near_duplicate else []
-    notes += [f"almost the same: {d.ontology} / {d.document} ¶{d.paragraph}" for d in each.duplicates]
-    told = Text("".join(f"\n{note}" for note in notes), style="yellow")
-    text = excerpt(each.chunk.text)
-    measure = each.score if each.similarity is None else each.similarity
-    return [
-        str(number),
-        f"{measure:.2f}",
-        title_of(each) + text + told + Text(f"\n{each.source_id}\n", style="dim"),
+# Images.
+
+_LANES: dict[ImageLane, str] = {
+    "picture_space": "what they show",
+    "words": "their words",
+    "concepts": "concepts",
+    "perceptual_hash": "how they look",
+}
+
+
+def print_found(answer: ImageHits) -> None:
+    """Print pictures that were found as a table, and what could not be done."""
+    console.note(*answer.degraded, answer.note)
+    console.print_ranking(["picture"], map(_found, answer.images))
+    by = f" by {', '.join(_LANES[each] for each in answer.by)}" if answer.by else ""
+    save = " Save one: kg images save ID FILE" if answer.images else ""
+    found = pluralize(len(answer.images), "picture")
+    console.say(f"{found}{by} in {answer.timings_ms['total']:.0f} ms.{save}")
+
+
+def _found(each: ImageHit) -> tuple[Text]:
+    told = ""
+    for way in each.through:
+        lane = _LANES[way.lane]
+        if way.lane == "words":  # vectors and full text both go by words
+            lane += ", by meaning" if way.space else ", by full text"
+        rank = "" if way.rank is None else f", {way.rank}."
+        told += f"\n{lane}{rank}" + ("" if way.similarity is None else f" ({way.similarity:.2f})")
+    told += "\nlooks nearly the same" if each.near_duplicate else ""
+    return (_passage(each, excerpt(each.full_text), each.source_id, told),)
+
+
+def print_related(answer: RelatedSources) -> None:
+    """Print what goes with a source as a table, and what could not be done."""
+    console.note(*answer.degraded)
+    noun = "picture" if answer.kinds == ["image"] else "passage"
+    console.print_ranking([noun], map(_related, answer.sources))
+    own = escape(f"{answer.source.ontology} / {answer.source.document} ¶{answer.source.paragraph}")
+    took = f"{answer.timings_ms['total']:.0f} ms"
+    console.say(f"{pluralize(len(answer.sources), noun)} for {own} in {took}.")
+
+
+def _related(each: RelatedSource) -> tuple[Text]:
+    told = "".join(f"\n{_through(way)}" for way in each.through)
+    return (_passage(each, excerpt(each.full_text), each.source_id, told),)
+
+
+def _through(way: RelatedThrough) -> str:
+    measure = "" if way.similarity is None else f" ({way.similarity:.2f})"
+    match way.lane:
+        case "document":
+            return f"{pluralize(way.distance or 0, 'paragraph')} away in its document"
+        case "concepts":
+            return f"concepts: {', '.join(each.label for each in way.concepts)}"
+        case "words":
+            return "near in words" + measure
+        case "picture_space":
+            return "the picture itself is near" + measure
+        case "link":
+            return "somebody linked them" + measure
+
+
+def print_images(page: ImagePage) -> None:
+    """Print a page of pictures, and how to see the next."""
+    console.note(*page.notes)
+    if page.images:
+        console.print_table(["picture", "size"], [(_image(each), _size(each)) for each in page.images])
+        console.say_rest(page, len(page.images), "picture")
+    elif page.total:
+        console.say(f"There are {page.total} here; none from {page.offset} on")
+    elif not page.notes:
+        console.say("There are no pictures here; `kg ingest` takes PNG, JPEG, WebP, GIF, TIFF and BMP.")
+
+
+def _image(place: Place) -> Text:
+    words = " ".join(place.full_text.split())[:MAX_WORDS]
+    name = (f"{place.ontology} / {place.document}", "bold")
+    return Text.assemble(name, f"\n{words}", (f"\n{place.source_id}\n", "dim"))
+
+
+def _size(place: Place) -> str:
+    image = place.image
+    if image is None:
+        return ""
+    kind = image.content_type.removeprefix("image/")
+    return f"{image.width} x {image.height}\n{kind}, {max(1, image.bytes // 1000):,} kB"
+
+
+def print_image(place: Place) -> None:
+    """Print what is known of one.
+
+    Raises:
+        InvalidInput: it is a passage of text.
+    """
+    if place.image is None:
+        raise InvalidInput(
+            f"{place.source_id} is a passage of text, not a picture: kg show {place.source_id}"
+        )
+    rows = [
+        ("picture", f"{place.ontology} / {place.document}"),
+        ("id", place.source_id),
+        ("kind", place.image.content_type),
+        ("size", _size(place)),
+        ("storage key", place.image.storage_key),
+        ("perceptual hash", place.image.perceptual_hash),
     ]
+    console.print_table(["", ""], rows)
+    console.stdout().print(Text(place.full_text.strip()))
 
 
-def _pair(edge: SourceEdge, a: SourceNode, b: SourceNode) -> list[str | Text]:
-    same = Text("almost the same\n" if edge.near_duplicate else "", style="yellow")
-    return [f"{edge.similarity:.2f}", _node(a) + _node(b) + same]
+def write_file(content: bytes, to: Path, *, force: bool) -> None:
+    """Write a picture where it is wanted.
+
+    Raises:
+        Conflict: there is a file of that name.
+        InvalidInput: it cannot be written.
+    """
+    if to == console.STDIN:
+        sys.stdout.buffer.write(content)
+        return
+    try:
+        with to.open("wb" if force else "xb") as file:
+            file.write(content)
+    except FileExistsError:
+        raise Conflict(f"{to} is there already: --force overwrites it") from None
+    except OSError as error:
+        raise InvalidInput(f"{to} cannot be written: {error.strerror or error}") from None
+    console.say(escape(f"{to}: {len(content):,} bytes"))
 
 
-def _node(node: SourceNode) -> Text:
-    return title_of(node).append(f"{node.source_id}\n", "dim")
-
-
-# Subgraphs as a person reads them.
-
-SUBGRAPH_MAX_EDGES = 50
+# Subgraphs.
 
 
 def print_subgraph(answer: Subgraph) -> None:
     """Print what was left out, the nodes, the best first, and the edges with what proves them."""
-    console.note(*(each.effect for each in answer.degraded))
-    console.note(*_cuts(answer.steps))
-    if answer.note:
-        console.note(answer.note)
+    console.note(*answer.degraded)
+    for step in answer.steps:
+        console.note(*(f"step {step.number} ({step.step}): {cut.effect}" for cut in step.cut))
+    console.note(answer.note)
     names = {node.id: _name(node) for node in answer.nodes}
     if answer.nodes:
-        rows = [[str(node.rank), node.kind, _node_subgraph(node, names)] for node in answer.nodes]
+        rows = [(str(node.rank), node.kind, _node_subgraph(node, names)) for node in answer.nodes]
         console.print_table(["#", "kind", "node"], rows)
-    for edge in answer.edges[:SUBGRAPH_MAX_EDGES]:
+    for edge in answer.edges[:MAX_EDGES]:
         console.stdout().print(_edge(edge, names))
-    if len(answer.edges) > SUBGRAPH_MAX_EDGES:
-        more = len(answer.edges) - SUBGRAPH_MAX_EDGES
+    if (more := len(answer.edges) - MAX_EDGES) > 0:
         console.say(f"{pluralize(more, 'more edge', 'more edges')}: --json gives all.")
     steps = ", ".join(f"{each.step} {each.nodes}" for each in answer.steps)
     nodes, edges = pluralize(len(answer.nodes), "node"), pluralize(len(answer.edges), "edge")
     console.say(f"{nodes}, {edges} in {answer.timings_ms['total']:.0f} ms; nodes after each step: {steps}.")
-
-
-def _cuts(steps: list[StepReport]) -> Iterator[str]:
-    for step in steps:
-        for cut in step.cut:
-            yield f"step {step.number} ({step.step}): {cut.effect}"
 
 
 def _name(node: AnyNode) -> str:
@@ -485,7 +569,13 @@ def _name(node: AnyNode) -> str:
 
 
 def _node_subgraph(node: AnyNode, names: dict[str, str]) -> Text:
-    how = Text(f"\n{_reached(node.reached[0], names)}  {node.id}\n", style="dim")
+    way = node.reached[0]
+    if way.along is None:
+        reached = f"seed of step {way.step}"
+    else:
+        via = names.get(way.via or "", "a node that is left out")
+        reached = f"{pluralize(way.hops, 'hop')} from a seed, along {way.along} from {via}"
+    how = Text(f"\n{reached}  {node.id}\n", style="dim")
     if isinstance(node, SubgraphConcept):
         about = f"\n{node.concept.description}" if node.concept.description else ""
         where = f"  ({node.concept.ontology}, {pluralize(node.concept.sources, 'source')})"
@@ -495,13 +585,6 @@ def _node_subgraph(node: AnyNode, names: dict[str, str]) -> Text:
     title = f"  {node.document.title}" if node.document.title else ""
     where = f"{node.document.ontology} / {node.document.document}"
     return Text.assemble((where, "bold"), title, f"  ({pluralize(node.document.sources, 'source')})") + how
-
-
-def _reached(way: Reached, names: dict[str, str]) -> str:
-    if way.along is None:
-        return f"seed of step {way.step}"
-    via = names.get(way.via or "", "a node that is left out")
-    return f"{pluralize(way.hops, 'hop')} from a seed, along {way.along} from {via}"
 
 
 def _edge(edge: SubgraphEdge, names: dict[str, str]) -> Text:

@@ -223,6 +223,9 @@ OnlyOntologyOption = Annotated[str | None, typer.Option("--ontology", "-o", help
 OnlyOntologiesOption = Annotated[
     list[str] | None, typer.Option("--ontology", "-o", help="Only this ontology; repeat for several.")
 ]
+WhichOntologyOption = Annotated[
+    str | None, typer.Option("--ontology", "-o", help="Which one, when several have the name.")
+]
 WhereOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -26,8 +26,10 @@ from rich.text import Text
 
 from kg_api.errors import InvalidInput, KgError, UnreadableDocument
 from kg_api.local import processes
+from kg_api.schemas.answers import AugmentDegradation
 from kg_api.schemas.base import Page
 from kg_api.schemas.embedding import Cost
+from kg_api.schemas.search import Degradation
 from kg_api.settings import load_settings
 from kg_api.text.decoding import decode
 from kg_api.wording import pluralize
@@ -90,10 +92,11 @@ def say(message: str) -> None:
     stderr().print(message, soft_wrap=True)
 
 
-def note(*texts: str) -> None:
-    """Print what there is to know besides; the texts are taken as they are."""
-    for text in texts:
-        say(f"[yellow]note:[/] {escape(text)}")
+def note(*notes: str | Degradation | AugmentDegradation | None) -> None:
+    """Print what there is to know besides; the texts are taken as they are, and None is passed over."""
+    for each in notes:
+        if each:
+            say(f"[yellow]note:[/] {escape(each if isinstance(each, str) else each.effect)}")
 
 
 def complain(message: str) -> None:
@@ -120,6 +123,12 @@ def print_table(
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
     (to or stdout()).print(table)
+
+
+def print_ranking(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
+    """Print rows with their numbers, the best first; nothing if there are none."""
+    if numbered := [(str(number), *row) for number, row in enumerate(rows, start=1)]:
+        print_table(["#", *columns], numbered)
 
 
 def say_rest(page: Page, shown: int, noun: str, plural: str | None = None) -> None:

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from kg_api.schemas.image_search import ImageHit, ImageHits
-from kg_cli.search.image_views import print_found
+from kg_cli.search.views import print_found
 from kg_cli.terminal import console
 from tests.unit.search.found import place
 
