@@ -19,8 +19,7 @@ from kg_cli.admin import commands as admin
 from kg_cli.bundle.commands import export, import_bundle
 from kg_cli.communities import commands as communities
 from kg_cli.concepts import commands
-from kg_cli.documents import folders, library
-from kg_cli.documents.ingest import conversation, ingest
+from kg_cli.documents import commands as documents
 from kg_cli.evaluate import commands as evaluate
 from kg_cli.jobs import commands as jobs
 from kg_cli.mcp import mcp
@@ -42,7 +41,8 @@ from kg_cli.stack.commands import doctor, down, serve, status, supervise, up, wo
 
 COMMANDS = (
     *(up, down, status, doctor),
-    *(answer, augment, conversation, export, ingest, library.ontologies, library.facets, mcp),
+    *(answer, augment, documents.conversation, export, documents.ingest),
+    *(documents.ontologies, documents.facets, mcp),
     *(search, hybrid, show, read, serve, worker, similar, similar_documents, source_graph),
     subgraph,
 )
@@ -53,12 +53,12 @@ GROUPS = {
     "communities": communities.group,
     "concept": commands.group,
     "eval": evaluate.group,
-    "folders": folders.group,
+    "folders": documents.folders,
     "images": images.group,
     "jobs": jobs.group,
     "proposals": proposals.group,
-    "delete": library.delete,
-    "documents": library.documents,
+    "delete": documents.delete,
+    "documents": documents.documents,
 }
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import InvalidInput
-from kg_cli.documents.folder_views import _every, absolute, seconds_of
+from kg_cli.documents.views import _every, absolute, seconds_of
 
 
 @pytest.mark.parametrize(

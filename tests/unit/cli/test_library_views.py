@@ -8,7 +8,7 @@ import pytest
 
 from kg_api.schemas.documents import DocumentChanged, OntologyList
 from kg_api.schemas.images import PageImage
-from kg_cli.documents.library_views import print_changed, print_ontologies, print_page
+from kg_cli.documents.views import print_changed, print_ontologies, print_page
 from tests.unit.search.found import place
 
 CHANGED = {

@@ -11,7 +11,7 @@ from kg_api.graph.targets import KINDS
 from kg_api.jobs import backfill, extraction
 from kg_api.schemas.folders import SCAN_KIND
 from kg_api.schemas.operations import JOB_KINDS
-from kg_cli.documents.folder_views import absolute, interval_of
+from kg_cli.documents.views import absolute, interval_of
 from kg_cli.jobs.report import print_jobs
 from kg_cli.main import run_command
 
