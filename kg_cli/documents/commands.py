@@ -145,7 +145,7 @@ def ingest(
     """
     from kg_api.text.documents import SUFFIXES
     from kg_api.text.files import FolderRules, select
-    from kg_cli.documents.ingestion import Decision, Destination, read_metadata, run, show_preview
+    from kg_cli.documents.ingestion import Destination, read_metadata, run, show_preview
 
     into = Destination(
         ontology,
@@ -158,9 +158,7 @@ def ingest(
     selection = select(paths, SUFFIXES, prefix, rules=rules)
     with open_client() as client:
         if preview and selection.files:
-            go_on = show_preview(client, selection, into, yes=yes, as_json=as_json)
-            if go_on is not Decision.GO_ON:
-                raise typer.Exit(SOME_FAILED if go_on is Decision.NOBODY_TO_ASK else 0)
+            show_preview(client, selection, into, yes=yes, as_json=as_json)
         complete = run(client, selection, into, wait=wait, as_json=as_json)
     if not complete:
         raise typer.Exit(SOME_FAILED)

@@ -1,4 +1,4 @@
-"""What was left out of a folder, and what would help."""
+"""Files on their way into the service: chosen, previewed, sent in batches, and reported."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import partial
+from itertools import repeat
 from typing import Any, TypeVar
 
 import typer
@@ -32,6 +32,7 @@ from kg_api.wording import pluralize
 from kg_cli.concepts.views import concepts_to_follow
 from kg_cli.jobs.report import patiently, unfinished_jobs, wait_until_embedded
 from kg_cli.terminal import console
+from kg_cli.terminal.connect import SOME_FAILED
 from kg_cli.terminal.console import cost_rows
 
 READS = f"kg reads {' '.join(sorted(SUFFIXES))}; save the others as one of these"
@@ -44,7 +45,10 @@ _CONVERTERS = (
 def describe_left_out(selection: FileSelection) -> list[str]:
     """Each kind of file that was left out with its number, and what would help."""
     kinds = selection.left_out
-    lines = [f"left out: {kind} ({count}){_unread(kind)}" for kind, count in sorted(kinds.items())]
+    lines = [
+        f"left out: {kind} ({count}){', not supported' if is_ending(kind) else ''}"
+        for kind, count in sorted(kinds.items())
+    ]
     for tool, suffixes in _CONVERTERS:
         if found := sorted(suffixes & kinds.keys()):
             lines.append(f"{tool} converts {', '.join(found)}: ingest the text that it makes")
@@ -61,10 +65,6 @@ def describe_left_out(selection: FileSelection) -> list[str]:
 def is_ending(kind: str) -> bool:
     """Whether files were left out for their ending, and for no other reason."""
     return kind.startswith(".") or kind == "no ending"
-
-
-def _unread(kind: str) -> str:
-    return ", not supported" if is_ending(kind) else ""
 
 
 # Sending many files to the service, in batches; a file that fails does not stop the others.
@@ -96,15 +96,13 @@ class Destination:
             "ontology": self.ontology,
             "document": file.document,
             "uri": file.path.resolve().as_uri(),
-        }
-        told = {
             "metadata": self.metadata,
             "modified": file_time(file.path.stat().st_mtime),
             "duplicates": "skip" if self.skip_duplicates else None,
             "review": self.review,
             "ocr": None if self.ocr == "auto" else self.ocr,
         }
-        return {**known, **{name: value for name, value in told.items() if value}}
+        return {name: value for name, value in known.items() if value or isinstance(value, str)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +112,6 @@ class Uploaded:
     file: FileToIngest
     ingested: Ingested | None = None
     problem: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Decoded:
-    """A file as a document of a batch, with notes on how it was read."""
-
-    file: FileToIngest
-    document: dict[str, Any]
-    notes: tuple[str, ...]
 
 
 def upload(client: KgClient, files: Sequence[FileToIngest], into: Destination) -> Iterator[Uploaded]:
@@ -143,7 +132,10 @@ def divide(files: Sequence[FileToIngest]) -> Iterator[list[FileToIngest]]:
         if file.path.suffix.lower() in CONVERTED_SUFFIXES:
             yield [file]
             continue
-        length = _length(file)
+        try:
+            length = file.path.stat().st_size
+        except OSError:  # told when it is read
+            length = 0
         if batch and (len(batch) == FILES_A_BATCH or size + length > BYTES_A_BATCH):
             yield batch
             batch, size = [], 0
@@ -174,47 +166,39 @@ def send_file(send: Callable[..., T], file: FileToIngest, into: Destination) -> 
         return patiently(alone)
 
 
-def _length(file: FileToIngest) -> int:
-    try:
-        return file.path.stat().st_size
-    except OSError:  # told when it is read
-        return 0
-
-
 def _upload_batch(client: KgClient, into: Destination, files: Sequence[FileToIngest]) -> list[Uploaded]:
+    """Send those files in one request that can go so, and the others alone; the outcomes in their order."""
     if len(files) == 1:
         return [_upload_one(client, into, files[0])]
-    read = [_decode(file, into) or _upload_one(client, into, file) for file in files]
-    decoded = [each for each in read if isinstance(each, _Decoded)]
-    outcomes = iter(_send(client, [each.document for each in decoded]) if decoded else ())
-    return [
-        _uploaded(client, into, each, next(outcomes)) if isinstance(each, _Decoded) else each for each in read
-    ]
-
-
-def _send(client: KgClient, documents: Sequence[dict[str, Any]]) -> Sequence[DocumentOutcome | None]:
-    """What became of each; None where the batch was refused as a whole: this service takes smaller ones."""
+    read = [_decode(file, into) for file in files]
+    documents = [each[0] for each in read if isinstance(each, tuple)]
+    outcomes: Iterator[DocumentOutcome | None] = iter(())
     try:
-        return patiently(partial(client.ingest_batch, documents)).outcomes
+        if documents:
+            outcomes = iter(patiently(partial(client.ingest_batch, documents)).outcomes)
     except CONCERNS_ALL:
         raise
-    except KgError:
-        return [None] * len(documents)
+    except KgError:  # of the batch as a whole: this service takes smaller ones
+        outcomes = repeat(None)
+    told: list[Uploaded] = []
+    for file, each in zip(files, read, strict=True):
+        outcome = next(outcomes) if isinstance(each, tuple) else None
+        if isinstance(each, Uploaded):
+            told.append(each)
+        elif each and outcome and outcome.ingested:
+            notes = [*each[1], *outcome.ingested.notes]
+            told.append(Uploaded(file, outcome.ingested.model_copy(update={"notes": notes})))
+        elif outcome and outcome.problem and outcome.problem.status not in PASSING:
+            told.append(Uploaded(file, problem=outcome.problem.detail))
+        else:
+            told.append(_upload_one(client, into, file))
+    return told
 
 
-def _uploaded(
-    client: KgClient, into: Destination, sent: _Decoded, outcome: DocumentOutcome | None
-) -> Uploaded:
-    if outcome and outcome.ingested:
-        notes = [*sent.notes, *outcome.ingested.notes]
-        return Uploaded(sent.file, outcome.ingested.model_copy(update={"notes": notes}))
-    if outcome and outcome.problem and outcome.problem.status not in PASSING:
-        return Uploaded(sent.file, problem=outcome.problem.detail)
-    return _upload_one(client, into, sent.file)
-
-
-def _decode(file: FileToIngest, into: Destination) -> _Decoded | Uploaded | None:
-    """Read a file as the service reads one that comes alone.
+def _decode(
+    file: FileToIngest, into: Destination
+) -> tuple[dict[str, Any], tuple[str, ...]] | Uploaded | None:
+    """Read a file as the service reads one that comes alone: a document of a batch, with notes on reading it.
 
     None: it goes alone, for it names pictures, or is a PDF or a picture whatever its name says.
     """
@@ -227,47 +211,35 @@ def _decode(file: FileToIngest, into: Destination) -> _Decoded | Uploaded | None
         if plain_format(content) or references_in(content, file.path.name):
             return None
         text, notes = decode(content)
-        about = into.about(file)
-    except OSError as error:
-        return _unreadable(file, error)
-    except KgError as error:
-        return Uploaded(file, problem=str(error))
-    return _Decoded(file, {**about, "text": text}, notes)
+        return {**into.about(file), "text": text}, notes
+    except (OSError, KgError) as error:
+        return _failed(file, error)
 
 
 def _upload_one(client: KgClient, into: Destination, file: FileToIngest) -> Uploaded:
     try:
-        ingested = send_file(client.ingest_bytes, file, into)
-    except OSError as error:
-        return _unreadable(file, error)
+        return Uploaded(file, send_file(client.ingest_bytes, file, into))
     except CONCERNS_ALL:
         raise
-    except KgError as error:
-        return Uploaded(file, problem=str(error))
-    return Uploaded(file, ingested=ingested)
+    except (OSError, KgError) as error:
+        return _failed(file, error)
 
 
-def _unreadable(file: FileToIngest, error: OSError) -> Uploaded:
-    return Uploaded(file, problem=f"cannot be read: {error.strerror or error}")
+def _failed(file: FileToIngest, error: OSError | KgError) -> Uploaded:
+    unreadable = isinstance(error, OSError)
+    return Uploaded(file, problem=f"cannot be read: {error.strerror or error}" if unreadable else str(error))
 
 
 # What an ingest would make and cost, before anything is stored.
 
 
-class Decision(StrEnum):
-    GO_ON = "go on"
-    STOP = "stop"
-    """A person said no, or a program asked for the preview alone."""
-    NOBODY_TO_ASK = "nobody to ask"
-    """There is no terminal, and nothing says yes."""
-
-
 def show_preview(
     client: KgClient, selection: FileSelection, into: Destination, *, yes: bool, as_json: bool
-) -> Decision:
+) -> None:
     """Show what taking in the files would make and cost, and ask whether to go on.
 
-    Without a terminal only `yes` goes on.
+    Raises:
+        Exit: the files shall not be taken in; with SOME_FAILED if there is nobody to ask.
     """
     with console.progress("documents") as bar, ThreadPoolExecutor(PARALLEL_UPLOADS) as pool:
         task = bar.add_task("looking", total=len(selection.files))
@@ -298,20 +270,17 @@ def show_preview(
         console.print_table(
             ["what", "how much"], rows, title=f"{into.ontology} (nothing is stored yet)", to=to
         )
-    return Decision.GO_ON if yes else _decision(as_json=as_json)
-
-
-def _decision(*, as_json: bool) -> Decision:
+    if yes:
+        return
     if as_json:
         console.say("Nothing was stored: this is a preview. --yes goes on without asking.")
-        return Decision.STOP
+        raise typer.Exit
     if not sys.stdin.isatty():
         console.complain("nothing was stored: there is no terminal to ask; --yes goes on without asking")
-        return Decision.NOBODY_TO_ASK
-    if typer.confirm("Go on?", err=True):
-        return Decision.GO_ON
-    console.say("Nothing was stored.")
-    return Decision.STOP
+        raise typer.Exit(SOME_FAILED)
+    if not typer.confirm("Go on?", err=True):
+        console.say("Nothing was stored.")
+        raise typer.Exit
 
 
 def sum_costs(costs: Sequence[Cost]) -> Cost:
@@ -432,7 +401,14 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
     ended = False
     outcome = IngestOutcome(failed=[(each.path, each.reason) for each in selection.problems])
     try:
-        _upload(client, selection, into, outcome)
+        with console.progress("documents") as bar:
+            task = bar.add_task("taking in", total=len(selection.files))
+            for each in upload(client, selection.files, into):
+                bar.advance(task)
+                if each.ingested is not None:
+                    outcome.ingested.append(each.ingested)
+                else:
+                    outcome.failed.append((to_printable(each.file.path), each.problem or ""))
         if wait and outcome.ingested:
             waited = [*outcome.jobs(), *unfinished_jobs(client, ontology=ontology, kind=EMBEDDING)]
             wait_until_embedded(client, ontology, list(dict.fromkeys(waited)))
@@ -447,17 +423,6 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
     if wait and outcome.ingested and not as_json and (told := concepts_to_follow(client, ontology)):
         console.say(f"{told} (kg admin concepts status --ontology {escape(repr(ontology))})")
     return bool(outcome.ingested) and not outcome.failed
-
-
-def _upload(client: KgClient, selection: FileSelection, into: Destination, outcome: IngestOutcome) -> None:
-    with console.progress("documents") as bar:
-        task = bar.add_task("taking in", total=len(selection.files))
-        for each in upload(client, selection.files, into):
-            bar.advance(task)
-            if each.ingested is not None:
-                outcome.ingested.append(each.ingested)
-            else:
-                outcome.failed.append((to_printable(each.file.path), each.problem or ""))
 
 
 def _as_json(outcome: IngestOutcome, selection: FileSelection) -> dict[str, Any]:
@@ -476,9 +441,8 @@ def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, 
     added, kept, removed = (
         sum(getattr(each.sources, name) for each in outcome.ingested) for name in ("added", "kept", "removed")
     )
-    waiting = f", {changes['waiting']} waiting for approval" if changes["waiting"] else ""
-    skipped = f", {changes['skipped']} skipped" if changes["skipped"] else ""
-    rest = skipped + waiting
+    rest = f", {changes['skipped']} skipped" if changes["skipped"] else ""
+    rest += f", {changes['waiting']} waiting for approval" if changes["waiting"] else ""
     console.line(
         f"{ontology}: {pluralize(changes['created'], 'document')} created, {changes['updated']} updated, "
         f"{changes['unchanged']} unchanged{rest}; {pluralize(added, 'source')} added, {kept} kept, "
@@ -493,21 +457,20 @@ def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, 
     for path, reason in outcome.failed:
         console.line(f"  failed: {path}: {reason}", "red")
     if not outcome.ingested:
-        console.complain(f"nothing was taken in{_why_nothing(outcome, selection)}")
+        why = (
+            ": all is left out"
+            if selection.left_out
+            else ": there are no files there, but perhaps hidden ones"
+        )
+        if outcome.failed:
+            why = "."  # each says why
+        elif any(map(is_ending, selection.left_out)):
+            why = f". {READS}"
+        console.complain(f"nothing was taken in{why}")
     if changes["waiting"]:
         console.say(escape(f"What waits is listed by: kg documents waiting --ontology {ontology!r}"))
     if outcome.jobs() and not waited:
         console.say("Full text finds them now; embedding goes on (kg jobs watch).")
-
-
-def _why_nothing(outcome: IngestOutcome, selection: FileSelection) -> str:
-    if outcome.failed:
-        return "."  # each says why
-    if any(is_ending(kind) for kind in selection.left_out):
-        return f". {READS}"
-    return (
-        ": all is left out" if selection.left_out else ": there are no files there, but perhaps hidden ones"
-    )
 
 
 # Metadata as it is written on a command line.
@@ -546,15 +509,14 @@ def read_metadata(values: Sequence[str], several: Sequence[str]) -> dict[str, An
     return {key: read_value(value) for key, value in given.items()} | _read_lists(several)
 
 
-def _read_lists(several: Sequence[str]) -> dict[str, Any]:
-    return {key: _read_list(value) for key, value in map(_divide, several)}
-
-
-def _read_list(text: str) -> list[Any]:
-    """Values of one type: texts where they are not."""
-    parts = [each.strip() for each in text.split(",")]
-    values = [read_value(each) for each in parts]
-    return values if len(set(map(type, values))) == 1 else parts
+def _read_lists(several: Sequence[str]) -> dict[str, list[Any]]:
+    """Lists by their keys, each of values of one type: texts where they are not."""
+    lists: dict[str, list[Any]] = {}
+    for key, text in map(_divide, several):
+        parts = [each.strip() for each in text.split(",")]
+        values = [read_value(each) for each in parts]
+        lists[key] = values if len(set(map(type, values))) == 1 else parts
+    return lists
 
 
 def _divide(text: str) -> tuple[str, str]:

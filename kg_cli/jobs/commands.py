@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kg_api.schemas.vocabulary import JobState
 from kg_cli.terminal.connect import JsonOption, OnlyOntologyOption, PageOption, emit, open_client, report
+from kg_cli.terminal.late import LateModule
+
+if TYPE_CHECKING:
+    from kg_cli.jobs import report as views
+else:
+    views = LateModule("kg_cli.jobs.report")
 
 KIND_HELP = "Only this kind; unset: all but the scheduled backfill, link_proposal and community_detection."
 JobArgument = Annotated[str, typer.Argument(help="Job id.")]
@@ -29,11 +35,11 @@ def list_jobs(
 
     Example: kg jobs list --state running
     """
-    from kg_cli.jobs.report import print_page
-
-    with open_client() as client:
-        page = client.jobs(state=state, kind=kind, ontology=ontology, limit=limit)
-    emit(page, partial(print_page, kind=kind), as_json=as_json)
+    report(
+        lambda kg: kg.jobs(state=state, kind=kind, ontology=ontology, limit=limit),
+        partial(views.print_page, kind=kind),
+        as_json=as_json,
+    )
 
 
 @group.command("show")
@@ -42,10 +48,8 @@ def show_job(job_id: JobArgument, *, as_json: JsonOption = False) -> None:
 
     Example: kg jobs show 3f2a9c...
     """
-    from kg_cli.jobs.report import print_job
-
     with open_client() as client:
-        emit(client.job(job_id), partial(print_job, client), as_json=as_json)
+        emit(client.job(job_id), partial(views.print_job, client), as_json=as_json)
 
 
 @group.command()
@@ -58,16 +62,13 @@ def watch(
 
     Example: kg jobs watch
     """
-    from kg_cli.jobs.report import print_dead, unfinished_jobs, wait_for_jobs
-    from kg_cli.terminal.console import say
-
     with open_client() as client:
-        ids = [job_id] if job_id else unfinished_jobs(client, ontology=ontology)
+        ids = [job_id] if job_id else views.unfinished_jobs(client, ontology=ontology)
         if not ids:
-            say("No job is waiting or running.")
-        wait_for_jobs(client, ids)
+            views.console.say("No job is waiting or running.")
+        views.wait_for_jobs(client, ids)
         if job_id is None:
-            print_dead(client.queue().dead)
+            views.print_dead(client.queue().dead)
 
 
 @group.command()
@@ -78,9 +79,7 @@ def cancel(job_id: JobArgument, *, as_json: JsonOption = False) -> None:
 
     Example: kg jobs cancel 3f2a9c...
     """
-    from kg_cli.jobs.report import print_cancelled
-
-    report(lambda kg: kg.cancel_job(job_id), print_cancelled, as_json=as_json)
+    report(lambda kg: kg.cancel_job(job_id), views.print_cancelled, as_json=as_json)
 
 
 @group.command()
@@ -91,9 +90,7 @@ def retry(job_id: JobArgument, *, as_json: JsonOption = False) -> None:
 
     Example: kg jobs retry 3f2a9c... && kg jobs watch 3f2a9c...
     """
-    from kg_cli.jobs.report import print_retried
-
-    report(lambda kg: kg.retry_job(job_id), print_retried, as_json=as_json)
+    report(lambda kg: kg.retry_job(job_id), views.print_retried, as_json=as_json)
 
 
 @group.command()
@@ -102,6 +99,4 @@ def queue(*, as_json: JsonOption = False) -> None:
 
     Example: kg jobs queue
     """
-    from kg_cli.jobs.report import print_queue
-
-    report(lambda kg: kg.queue(), print_queue, as_json=as_json)
+    report(lambda kg: kg.queue(), views.print_queue, as_json=as_json)

@@ -1,12 +1,12 @@
-"""How jobs are put into words, the same in lists, bars and reports."""
+"""Jobs: in words, in live bars, in tables, and waited for."""
 
 from __future__ import annotations
 
 import datetime as dt
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from functools import partial
 from typing import TypeVar
 
@@ -25,18 +25,17 @@ from kg_api.wording import pluralize
 from kg_cli.terminal import console
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
-FOLDER_SYNC = "folder_sync"
+EMBEDDING, PICTURES, FOLDER_SYNC = "source_embedding", "image_embedding", "folder_sync"
 FOLDERS = "kg folders list"
 TOLD_BY = {
     FOLDER_SYNC: FOLDERS,
-    "source_embedding": "kg admin source-embeddings refused",
+    EMBEDDING: "kg admin source-embeddings refused",
     "concept_extraction": "kg admin concepts refused",
 }
 """Which command tells what jobs of a kind could not do, for as long as it is so."""
 
 
 def name_of(job: Job | JobAhead | JobWaiting) -> str:
-    """What it does, and for which ontology."""
     return f"{job.kind.replace('_', ' ')} {job.ontology or ''}".strip()
 
 
@@ -78,7 +77,7 @@ def speed_of(job: Job) -> str:
     if job.rate:
         return f"{rate(job.rate)}, {duration(job.eta_seconds or 0)} left"
     if job.waits_for:
-        return f"behind {progress_of(job.waits_for)}" + _left(job.waits_for)
+        return f"behind {progress_of(job.waits_for)}{_left(job.waits_for)}"
     if job.error and job.state is JobState.QUEUED:
         return "waits to try again"
     return job.state.value
@@ -162,7 +161,6 @@ class JobBars(Progress):
 
 MAX_SET_ASIDE = 20
 """Items whose reason is printed."""
-EMBEDDING_KINDS = frozenset({"source_embedding"})
 MAX_ERROR_LENGTH = 200
 """Characters of an error in a list; `kg jobs show` gives all."""
 
@@ -178,21 +176,21 @@ def print_page(page: JobPage, *, kind: str | None) -> None:
 
 def print_jobs(jobs: Sequence[Job], kind: str | None = None) -> None:
     """Print a list; each id stands on a line of its own, so that it can be copied."""
-    if jobs:
-        console.print_table(["job", "state", "progress"], map(_row, jobs))
+    rows: list[tuple[Text, str, str]] = []
+    for job in jobs:
+        about = f"\n{name_of(job)}\n{moment(job.created_at)}"
+        error = f"\n{job.error[:MAX_ERROR_LENGTH]}" if job.error else ""
+        moving = f"\n{speed_of(job)}" if job.rate or job.set_aside or job.waits_for else ""
+        state = "stalled" if job.stalled else job.state.value.replace("_", " ")
+        text = Text.assemble(job.job_id, (about, "dim"), (error, "red"), "\n")
+        rows.append((text, state, progress_of(job) + moving))
+    if rows:
+        console.print_table(["job", "state", "progress"], rows)
     elif kind is None or kind in JOB_KINDS:
         console.say("There are no such jobs.")
     else:
         kinds = ", ".join(JOB_KINDS)
         console.say(escape(f"There are no jobs of the kind {kind!r}; the kinds are {kinds}."))
-
-
-def _row(job: Job) -> tuple[Text, str, str]:
-    about = f"{name_of(job)}\n{moment(job.created_at)}"
-    error = f"\n{job.error[:MAX_ERROR_LENGTH]}" if job.error else ""
-    text = Text.assemble(job.job_id, (f"\n{about}", "dim"), (error, "red"), "\n")
-    moving = f"\n{speed_of(job)}" if job.rate or job.set_aside or job.waits_for else ""
-    return text, "stalled" if job.stalled else job.state.value.replace("_", " "), progress_of(job) + moving
 
 
 def print_job(client: KgClient, job: Job) -> None:
@@ -205,8 +203,11 @@ def print_job(client: KgClient, job: Job) -> None:
             console.print_table(["set aside", "reason"], places[:MAX_SET_ASIDE])
         if len(places) != job.set_aside or len(places) > MAX_SET_ASIDE:
             console.say(escape(describe_set_aside(job)))
-    for hint in _hints(job):
-        console.say(f"-> {hint}")
+    if job.state in (JobState.DEAD, JobState.CANCELLED, JobState.COMPLETED_WITH_ERRORS):
+        console.say(f"-> try it again: kg jobs retry {job.job_id}")
+    elif job.state not in FINISHED:
+        console.say(f"-> follow it: kg jobs watch {job.job_id}")
+        console.say(f"-> end it: kg jobs cancel {job.job_id}")
 
 
 def _fields(job: Job) -> Iterator[tuple[str, str | Text]]:
@@ -244,25 +245,17 @@ def _progress(job: Job) -> str:
 
 def _set_aside(client: KgClient, job: Job) -> list[tuple[str, str]]:
     """What is known of it now, by file or passage: a later job may have done some of it."""
-    if job.kind == FOLDER_SYNC and job.state not in FINISHED:
-        return []  # its folder still tells of the scan before
     if job.kind == FOLDER_SYNC:
+        if job.state not in FINISHED:
+            return []  # its folder still tells of the scan before
         folders = client.folders().folders
         scans = [each.last_scan for each in folders if each.job_id == job.job_id and each.last_scan]
         return [(each.document, each.reason) for scan in scans for each in scan.refusals]
     if job.ontology is None or job.kind not in TOLD_BY:
         return []
-    embedding = job.kind in EMBEDDING_KINDS
-    found = client.refused(job.ontology) if embedding else client.extraction_refused(job.ontology)
+    refused = client.refused if job.kind == EMBEDDING else client.extraction_refused
+    found = refused(job.ontology)
     return [(f"{each.document} ¶{each.paragraph}", each.reason) for each in found.sources]
-
-
-def _hints(job: Job) -> Iterator[str]:
-    if job.state in (JobState.DEAD, JobState.CANCELLED, JobState.COMPLETED_WITH_ERRORS):
-        yield f"try it again: kg jobs retry {job.job_id}"
-    elif job.state not in FINISHED:
-        yield f"follow it: kg jobs watch {job.job_id}"
-        yield f"end it: kg jobs cancel {job.job_id}"
 
 
 def print_cancelled(job: Job) -> None:
@@ -318,7 +311,6 @@ def print_dead(dead: int) -> None:
 
 T = TypeVar("T")
 
-PICTURES = "image_embedding"
 POLL_SECONDS = 0.5
 BACKFILL_SECONDS = 90.0
 """Longer than a tick of the schedule, which asks for what is missing without a job."""
@@ -363,11 +355,16 @@ def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
     Raises:
         JobFailed: one is dead or cancelled; the message gives its reason.
     """
-    with JobBars() as bars, _impatience() as taken:
+    hint = "No worker has taken the job yet. Is one running? `kg status` and `kg jobs queue` show it."
+    impatience = threading.Timer(PATIENCE_SECONDS, console.say, [hint])
+    impatience.daemon = True
+    impatience.start()
+    with ExitStack() as ending, JobBars() as bars:
+        ending.callback(impatience.cancel)
 
         def show(job: Job) -> None:
             if job.state is not JobState.QUEUED or (job.waits_for and job.waits_for.rate):
-                taken()
+                impatience.cancel()
             bars.show(job)
 
         ended = _follow(client, job_ids, show)
@@ -402,7 +399,7 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
         return
     quiet_since = time.monotonic()
     while missing := _missing(client, ontology):
-        if more := unfinished_jobs(client, kind="source_embedding", ontology=ontology):
+        if more := unfinished_jobs(client, kind=EMBEDDING, ontology=ontology):
             wait_for_jobs(client, more)
             quiet_since = time.monotonic()
         elif time.monotonic() - quiet_since > BACKFILL_SECONDS:
@@ -414,29 +411,23 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
 
 
 def _wait_for_pictures(client: KgClient, ontology: str) -> None:
-    """Wait until no picture lacks its vector, whichever jobs it takes.
-
-    Raises:
-        JobFailed: the last job died, or pictures lack their vector and no job is there to make it.
-    """
+    """Wait until no picture lacks its vector, as `wait_until_embedded` does for sources."""
     quiet_since = time.monotonic()
     while True:
         if more := unfinished_jobs(client, kind=PICTURES, ontology=ontology):
             wait_for_jobs(client, more)
             quiet_since = time.monotonic()
-        if not (left := _without_vector(client, ontology)):
+        images = patiently(lambda: client.embedding_status(ontology)).images
+        if not images or not images.missing:
             return
         last = client.jobs(kind=PICTURES, ontology=ontology, limit=1).jobs
         died = bool(last) and last[0].state is JobState.DEAD
         if died or time.monotonic() - quiet_since > BACKFILL_SECONDS:
             why = _why(last[0]) if died else "no job is embedding them: `kg jobs list` says why"
-            raise JobFailed(f"{pluralize(left, 'picture')} without a vector in the space of pictures: {why}")
+            raise JobFailed(
+                f"{pluralize(images.missing, 'picture')} without a vector in the space of pictures: {why}"
+            )
         time.sleep(POLL_SECONDS)
-
-
-def _without_vector(client: KgClient, ontology: str) -> int:
-    counted = patiently(lambda: client.embedding_status(ontology)).images
-    return counted.missing if counted else 0
 
 
 def _missing(client: KgClient, ontology: str) -> int:
@@ -496,16 +487,3 @@ def _why(job: Job) -> str:
     if job.state is JobState.DEAD:
         return f"{told}\nWhen that is mended: kg jobs retry {job.job_id}"
     return told
-
-
-@contextmanager
-def _impatience() -> Generator[Callable[[], None]]:
-    """Tell the person when no job is taken for a while; the function that is given says that one was."""
-    hint = "No worker has taken the job yet. Is one running? `kg status` and `kg jobs queue` show it."
-    timer = threading.Timer(PATIENCE_SECONDS, console.say, [hint])
-    timer.daemon = True
-    timer.start()
-    try:
-        yield timer.cancel
-    finally:
-        timer.cancel()
