@@ -24,27 +24,16 @@ from kg_cli.evaluate import commands as evaluate
 from kg_cli.jobs import commands as jobs
 from kg_cli.mcp import mcp
 from kg_cli.proposals import commands as proposals
+from kg_cli.search import commands as searching
 from kg_cli.search import images
-from kg_cli.search.commands import (
-    answer,
-    augment,
-    hybrid,
-    read,
-    search,
-    show,
-    similar,
-    similar_documents,
-    source_graph,
-    subgraph,
-)
 from kg_cli.stack.commands import doctor, down, serve, status, supervise, up, worker
 
 COMMANDS = (
     *(up, down, status, doctor),
-    *(answer, augment, documents.conversation, export, documents.ingest),
-    *(documents.ontologies, documents.facets, mcp),
-    *(search, hybrid, show, read, serve, worker, similar, similar_documents, source_graph),
-    subgraph,
+    *(searching.answer, searching.augment, documents.conversation, export, documents.ingest),
+    *(documents.ontologies, documents.facets, mcp, searching.search, searching.hybrid, searching.show),
+    *(searching.read, serve, worker, searching.similar, searching.similar_documents),
+    *(searching.source_graph, searching.subgraph),
 )
 NAMED = {"import": import_bundle}
 """Commands whose names are words of Python."""

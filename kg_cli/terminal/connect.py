@@ -1,4 +1,4 @@
-"""Asking before something goes for good."""
+"""What commands share: asking first, the service they talk to, answers, and options."""
 
 from __future__ import annotations
 
@@ -13,13 +13,10 @@ import typer
 from kg_api.schemas.vocabulary import MAX_LIMIT, MAX_PAGE, MAX_WINDOW
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pydantic import BaseModel
 
     from kg_api.client import KgClient
-    from kg_api.client.connection import ExpectedHome, KeySource
-    from kg_api.local.processes import Home
+    from kg_api.client.connection import KeySource
     from kg_api.settings import Settings
 
 REFUSED = 1
@@ -33,17 +30,15 @@ def confirm(question: str) -> None:
         Abort: nobody is there to ask; that is told.
         Exit: it was no; that is told, too.
     """
+    from kg_cli.terminal.console import complain, say
+
     try:
         agreed = typer.confirm(question, err=True)
     except typer.Abort:
         if not sys.stdin.isatty():
-            from kg_cli.terminal.console import complain
-
             complain("nothing was done: without a terminal to ask, --yes goes on without asking")
         raise
     if not agreed:
-        from kg_cli.terminal.console import say
-
         say("nothing was done")
         raise typer.Exit(REFUSED)
 
@@ -90,23 +85,13 @@ def client_of(url: str, settings: Settings, **options: Any) -> KgClient:
     answer there, because another one can have the port by now.
     """
     from kg_api.client import KgClient
-
-    expected = None if url == settings.api_url else _expected_home(url, settings)
-    return KgClient(url, api_key=key_for(url, settings), expected_home=expected, **options)
-
-
-def _expected_home(url: str, settings: Settings) -> ExpectedHome | None:
     from kg_api.client.connection import ExpectedHome
-    from kg_api.local.processes import Home
+    from kg_api.local.processes import OUTDATED, Home, holder, is_held_by_kg_of
 
     home = Home(settings.home)
-    instance = home.instance()
-    if instance is None:
-        return None
+    instance = None if url == settings.api_url else home.instance()
 
     def describe_other() -> str:
-        from kg_api.local.processes import OUTDATED, holder, is_held_by_kg_of
-
         port = urlsplit(url).port or 0
         if is_held_by_kg_of(home.path, port):
             return OUTDATED.format(home=home.path)
@@ -115,12 +100,25 @@ def _expected_home(url: str, settings: Settings) -> ExpectedHome | None:
             "another service with KG_API_URL."
         )
 
-    return ExpectedHome(instance, describe_other)
+    expected = None if instance is None else ExpectedHome(instance, describe_other)
+    return KgClient(url, api_key=key_for(url, settings), expected_home=expected, **options)
 
 
 def key_for(url: str, settings: Settings) -> KeySource:
-    """The key of the settings; else what lets this home's own user in, and None where that is of no use."""
-    return settings.api_key.get_secret_value() if settings.api_key else _local_key(url, settings)
+    """The key of the settings; else what lets this home's own user in.
+
+    None for another address than the very one of this home's service: it could be anybody's.
+    """
+    from kg_api.access.keys import make_proof
+    from kg_api.local.processes import Home
+
+    if settings.api_key:
+        return settings.api_key.get_secret_value()
+    home = Home(settings.home)
+    key = home.folder_key()
+    if key is None or url.rstrip("/").lower() not in {each.url for each in home.services()}:
+        return None
+    return lambda method, path: make_proof(key, time.time(), method, path)
 
 
 def headers_for(url: str, settings: Settings, method: str, path: str) -> dict[str, str]:
@@ -128,18 +126,6 @@ def headers_for(url: str, settings: Settings, method: str, path: str) -> dict[st
     key = key_for(url, settings)
     sent = key(method, path) if callable(key) else key
     return {"Authorization": f"Bearer {sent}"} if sent and sent.isascii() and sent.isprintable() else {}
-
-
-def _local_key(url: str, settings: Settings) -> Callable[[str, str], str] | None:
-    """What lets this home's own user in; None for what is not the very address of this home's service."""
-    from kg_api.access.keys import make_proof
-    from kg_api.local.processes import Home
-
-    home = Home(settings.home)
-    key = home.folder_key()
-    if key is None or url.rstrip("/").lower() not in {each.url for each in home.services()}:
-        return None
-    return lambda method, path: make_proof(key, time.time(), method, path)
 
 
 def grant_to_follow(path: str, ontology: str) -> str | None:
@@ -150,25 +136,20 @@ def grant_to_follow(path: str, ontology: str) -> str | None:
     from kg_api.local.processes import Home
     from kg_api.schemas.folders import folder_grant
     from kg_api.settings import load_settings
+    from kg_api.wording import is_loopback
 
     settings = load_settings()
     home = Home(settings.home)
     key = home.folder_key()
-    if key is None or not _is_of_home(settings.api_url or home.api_url() or "", home):
+    if key is None:
         return None
-    return folder_grant(key, path, ontology)
-
-
-def _is_of_home(url: str, home: Home) -> bool:
-    """Whether an address belongs to a service of this home, on this machine."""
-    from kg_api.wording import is_loopback
-
-    parts = urlsplit(url)
+    parts = urlsplit(settings.api_url or home.api_url() or "")
     host, port = parts.hostname or "", parts.port or 80
-    return any(
+    is_ours = any(
         port == each.port and (is_loopback(host) or (bool(host) and host == each.host))
         for each in home.services()
     )
+    return folder_grant(key, path, ontology) if is_ours else None
 
 
 # How an answer of the service leaves a command.

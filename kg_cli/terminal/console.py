@@ -1,4 +1,4 @@
-"""How the running `kg` is called from the shell it was called from."""
+"""What commands print with, read from, and say of errors."""
 
 from __future__ import annotations
 
@@ -220,7 +220,12 @@ def describe(error: Exception) -> str:
     """Write the trace into a log; say in a line or two what happened and where that log is."""
     what = f"unexpected {type(error).__name__}: {error}"
     try:
-        path = _write(error, load_settings().home.expanduser().absolute() / "logs" / "cli.log")
+        path = load_settings().home.expanduser().absolute() / "logs" / "cli.log"
+        processes.make_folder(path.parent)
+        processes.limit(path)
+        with path.open("a", encoding="utf-8") as log:
+            log.write(f"--- {dt.datetime.now(tz=dt.UTC).isoformat()}\n")
+            traceback.print_exception(error, file=log)
     except (OSError, KgError):
         return f"{what}\nSet KG_LOG__LEVEL=debug to see where it came from."
     return f"{what}\nThis is a fault of kg. Where it came from is written in {path}"
@@ -234,15 +239,6 @@ def trace_when_debugging(error: Exception) -> None:
         return
     if debugging:
         traceback.print_exception(error)
-
-
-def _write(error: Exception, path: Path) -> Path:
-    processes.make_folder(path.parent)
-    processes.limit(path)
-    with path.open("a", encoding="utf-8") as log:
-        log.write(f"--- {dt.datetime.now(tz=dt.UTC).isoformat()}\n")
-        traceback.print_exception(error, file=log)
-    return path
 
 
 # Reading texts and conversations from a file or from standard input.
@@ -275,7 +271,12 @@ def read_messages(path: Path) -> list[dict[str, Any]]:
     try:
         found = json.loads(text)
     except ValueError:
-        found = _lines(text, path)
+        found = []
+        for number, line in numbered_lines(text):
+            try:
+                found.append(json.loads(line))
+            except (ValueError, RecursionError):
+                raise _wrong(path, f"line {number} is not valid JSON") from None
     except RecursionError:
         raise _wrong(path, "is nested too deeply") from None
     if isinstance(found, dict):  # an object with messages, or a single line of JSON Lines
@@ -294,13 +295,12 @@ def read_object(path: Path) -> dict[str, Any]:
         UnreadableDocument: the file cannot be read.
         InvalidInput: it holds something else.
     """
-    name = "standard input" if path == STDIN else str(path)
     try:
         found = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{name} is not valid JSON: {error}") from None
+        raise InvalidInput(f"{_name(path)} is not valid JSON: {error}") from None
     if not isinstance(found, dict):
-        raise InvalidInput(f"{name} holds no JSON object; write {{...}}")
+        raise InvalidInput(f"{_name(path)} holds no JSON object; write {{...}}")
     return cast("dict[str, Any]", found)
 
 
@@ -309,18 +309,11 @@ def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
 
 
-def _lines(text: str, path: Path) -> list[Any]:
-    messages: list[Any] = []
-    for number, line in numbered_lines(text):
-        try:
-            messages.append(json.loads(line))
-        except (ValueError, RecursionError):
-            raise _wrong(path, f"line {number} is not valid JSON") from None
-    return messages
+def _name(path: Path) -> str:
+    return "standard input" if path == STDIN else str(path)
 
 
 def _wrong(path: Path, why: str) -> InvalidInput:
-    name = "standard input" if path == STDIN else str(path)
     return InvalidInput(
-        f"{name}: {why}. A conversation is a JSON list, or lines, of messages like {_EXAMPLE}"
+        f"{_name(path)}: {why}. A conversation is a JSON list, or lines, of messages like {_EXAMPLE}"
     )
