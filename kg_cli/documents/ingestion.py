@@ -244,10 +244,10 @@ def show_preview(
     with console.progress("documents") as bar, ThreadPoolExecutor(PARALLEL_UPLOADS) as pool:
         task = bar.add_task("looking", total=len(selection.files))
         found: list[DocumentPreview | None] = []
-        for each in pool.map(partial(_one, client, into), selection.files):
+        for each in pool.map(partial(_preview, client, into), selection.files):
             bar.advance(task)
             found.append(each)
-    previews = [each for each in found if each is not None]
+    previews = list(filter(None, found))
     total = sum_costs([each.cost for each in previews])
     if as_json and not yes:
         documents = [each.model_dump(mode="json") for each in previews]
@@ -303,7 +303,7 @@ def _together(values: Sequence[float | None]) -> float | None:
     return sum(known) if len(known) == len(values) else None
 
 
-def _one(client: KgClient, into: Destination, file: FileToIngest) -> DocumentPreview | None:
+def _preview(client: KgClient, into: Destination, file: FileToIngest) -> DocumentPreview | None:
     """None for a file that cannot be read; the ingest tells why."""
     try:
         return send_file(client.preview_bytes, file, into)
@@ -367,10 +367,6 @@ class IngestOutcome:
         """The jobs that embed what is new, each once."""
         return list(dict.fromkeys(each.job_id for each in self.ingested if each.job_id))
 
-    def duplicates(self) -> list[tuple[str, str]]:
-        """Documents that say the same as others, each with the other one."""
-        return [(each.document, each.duplicate_of) for each in self.ingested if each.duplicate_of]
-
 
 def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: bool, as_json: bool) -> bool:
     """Upload, wait if asked to, report; whether something was taken and nothing failed.
@@ -381,14 +377,13 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
         KgError: the service is away or refuses everything.
     """
     ontology = into.ontology
-    try:
+    try:  # told once, and not by the service for each file
         TypeAdapter[str](OntologyName).validate_python(ontology)
     except ValidationError:
         raise InvalidInput(
             f"{ontology!r} cannot be the name of an ontology: take letters and digits of any script, "
             "'_', '-', '.' and inner spaces, 100 characters at most"
         ) from None
-    # Told once, and not by the service for each file
     try:
         TypeAdapter[dict[str, MetadataValue]](Metadata).validate_python(into.metadata)
     except ValidationError as error:
@@ -397,8 +392,7 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
         reason = first["msg"].removeprefix("Value error, ")
         raise InvalidInput(f"the metadata cannot be kept: {about}{reason}") from None
     client.health()  # an absent service is reported at once; one that goes away later is waited for
-    begun = time.monotonic()
-    ended = False
+    begun, ended = time.monotonic(), False
     outcome = IngestOutcome(failed=[(each.path, each.reason) for each in selection.problems])
     try:
         with console.progress("documents") as bar:
@@ -417,23 +411,23 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
         outcome.seconds = round(time.monotonic() - begun, 2)
         if ended or outcome.ingested:  # else the error is all that there is to tell
             if as_json:
-                console.print_json(_as_json(outcome, selection))
+                console.print_json(
+                    {
+                        "documents": [each.model_dump(mode="json") for each in outcome.ingested],
+                        "failed": [{"path": path, "error": reason} for path, reason in outcome.failed],
+                        "left_out": dict(selection.left_out),
+                        "left_out_files": [
+                            {"path": path, "reason": reason} for path, reason in selection.review
+                        ],
+                        "jobs": outcome.jobs(),
+                        "seconds": outcome.seconds,
+                    }
+                )
             else:
                 _report(outcome, selection, ontology, waited=wait)
     if wait and outcome.ingested and not as_json and (told := concepts_to_follow(client, ontology)):
         console.say(f"{told} (kg admin concepts status --ontology {escape(repr(ontology))})")
     return bool(outcome.ingested) and not outcome.failed
-
-
-def _as_json(outcome: IngestOutcome, selection: FileSelection) -> dict[str, Any]:
-    return {
-        "documents": [each.model_dump(mode="json") for each in outcome.ingested],
-        "failed": [{"path": path, "error": reason} for path, reason in outcome.failed],
-        "left_out": dict(selection.left_out),
-        "left_out_files": [{"path": path, "reason": reason} for path, reason in selection.review],
-        "jobs": outcome.jobs(),
-        "seconds": outcome.seconds,
-    }
 
 
 def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, waited: bool) -> None:
@@ -448,7 +442,8 @@ def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, 
         f"{changes['unchanged']} unchanged{rest}; {pluralize(added, 'source')} added, {kept} kept, "
         f"{removed} removed ({outcome.seconds:.1f} s)"
     )
-    for line in describe_duplicates(outcome.duplicates()):
+    duplicates = [(each.document, each.duplicate_of) for each in outcome.ingested if each.duplicate_of]
+    for line in describe_duplicates(duplicates):
         console.line(f"  {line}")
     for note in describe_notes(outcome.ingested):
         console.line(f"  note: {note}")

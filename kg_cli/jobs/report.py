@@ -259,28 +259,22 @@ def _set_aside(client: KgClient, job: Job) -> list[tuple[str, str]]:
 
 
 def print_cancelled(job: Job) -> None:
-    """Say how far a cancelled job came, and how it goes on."""
     done = f"Cancelled; {progress_of(job)} were done"
     console.say(f"{done}. Go on with: kg jobs retry {escape(job.job_id)}")
 
 
 def print_retried(job: Job) -> None:
-    """Say how to follow a job that is tried again."""
     console.say(f"It is queued; follow it with: kg jobs watch {escape(job.job_id)}")
 
 
 def print_queue(status: QueueStatus) -> None:
     """Print the queue's numbers and its workers."""
     console.print_table(["jobs", ""], _numbers(status))
-    rows = [
-        (
-            worker.name,
-            f"{duration(worker.seen_seconds_ago)} ago" + ("" if worker.alive else " (lost)"),
-            worker.job or "-",
-        )
-        for worker in status.workers
-    ]
-    if rows:
+    if status.workers:
+        rows: list[tuple[str, str, str]] = []
+        for worker in status.workers:
+            lost = "" if worker.alive else " (lost)"
+            rows.append((worker.name, f"{duration(worker.seen_seconds_ago)} ago{lost}", worker.job or "-"))
         console.print_table(["worker", "last seen", "job"], rows)
     else:
         console.say("No worker is there: start one with `kg up`, or `kg worker` on a server.")
