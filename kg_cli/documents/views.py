@@ -102,7 +102,6 @@ def print_ingested(told: Ingested) -> None:
 
 
 def print_changed(changed: DocumentChanged) -> None:
-    """Say what a document is called now, and what is said of it."""
     console.say(escape(f"{changed.document} of {changed.ontology}: {changed.title}"))
     console.print_table(["key", "value"], [(key, _value(each)) for key, each in changed.metadata.items()])
     console.note(*changed.notes)
@@ -171,7 +170,6 @@ def print_deleted(deleted: Deleted, *, as_json: bool, what: str = "") -> None:
 
 
 def print_to_delete(found: DeletedMatching) -> None:
-    """Show what would go."""
     for each in found.first:
         console.say(escape(f"  {each.ontology} / {each.document}"))
     if more := found.documents - len(found.first):
@@ -190,7 +188,6 @@ def print_deleted_matching(deleted: DeletedMatching) -> None:
 
 
 def print_waiting(page: WaitingDocuments) -> None:
-    """Print a page of what waits, and how to see the next."""
     if not page.documents:
         console.say("Nothing waits for approval here.")
         return
@@ -209,7 +206,6 @@ def _waiting(waiting: WaitingDocument) -> tuple[Text, str]:
 def print_approved(
     outcomes: Sequence[DocumentOutcome], unknown: Sequence[str], *, ontology: str, as_json: bool
 ) -> None:
-    """Say what became of documents that were approved."""
     if as_json:
         told = [each.model_dump(mode="json") for each in outcomes]
         console.print_json({"outcomes": told, "unknown": list(unknown)})
@@ -227,7 +223,6 @@ def print_approved(
 
 
 def print_rejected(rejected: int, unknown: Sequence[str], *, ontology: str, as_json: bool) -> None:
-    """Say how many documents wait no more."""
     if as_json:
         console.print_json({"rejected": rejected, "unknown": list(unknown)})
         return
@@ -321,7 +316,6 @@ def wait_for_scan(client: KgClient, folder: Folder) -> Folder:
 
 
 def print_folder(folder: Folder, *, waited: bool) -> None:
-    """Say what became of a folder."""
     scan = folder.last_scan
     if not waited or scan is None:
         console.line(f"{folder.folder_id}  {folder.path} -> {folder.ontology}")
@@ -355,7 +349,6 @@ def show(found: FolderList) -> None:
 
 
 def print_removed(removed: FolderRemoved) -> None:
-    """Say what was removed, and what was not."""
     console.say(f"{removed.path} is followed no more; its files are as they were.")
     if removed.kept_documents:
         console.say(f"kept in {removed.ontology} as now: {pluralize(removed.kept_documents, 'document')}.")

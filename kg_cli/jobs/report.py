@@ -166,7 +166,6 @@ MAX_ERROR_LENGTH = 200
 
 
 def print_page(page: JobPage, *, kind: str | None) -> None:
-    """Print a page of jobs, and whether there are more."""
     for note in page.notes:
         console.say(escape(note))
     print_jobs(page.jobs, kind)
@@ -268,7 +267,6 @@ def print_retried(job: Job) -> None:
 
 
 def print_queue(status: QueueStatus) -> None:
-    """Print the queue's numbers and its workers."""
     console.print_table(["jobs", ""], _numbers(status))
     if status.workers:
         rows: list[tuple[str, str, str]] = []
@@ -334,7 +332,6 @@ def _print_once(state: RetryCallState) -> None:
 
 
 def unfinished_jobs(client: KgClient, *, kind: str | None = None, ontology: str | None = None) -> list[str]:
-    """Give the ids of the jobs that run or wait."""
     chosen = partial(client.jobs, kind=kind, ontology=ontology, limit=1000)
     pages = [chosen(state=state) for state in ("queued", "running")]  # the way a job goes
     return list(dict.fromkeys(job.job_id for page in pages for job in page.jobs))

@@ -147,7 +147,6 @@ def print_hits(answer: SourceHits, *, full: bool, further: bool = False) -> None
 
 
 def _nothing(left_out: LeftOut, *, further: bool) -> str:
-    """Why there is no hit."""
     if further:
         return "There are no more hits."
     if left_out.nearest is None or not left_out.below_similarity:
@@ -157,7 +156,6 @@ def _nothing(left_out: LeftOut, *, further: bool) -> str:
 
 
 def print_hybrid(answer: HybridHits, *, full: bool) -> None:
-    """Print concepts and passages as tables, and what could not be done."""
     console.note(*answer.degraded, answer.note, answer.concepts_note)
     if answer.concepts:
         concepts = [
@@ -301,7 +299,6 @@ def print_context_block(answer: Augmented) -> None:
 
 
 def print_records(answer: Augmented) -> None:
-    """Print the passages as a table."""
     console.print_ranking(["similarity", "pieces", "passage"], map(_record, answer.records))
     _say_augmented(answer)
 
@@ -331,7 +328,6 @@ def _record(record: AugmentRecord) -> tuple[str, str, Text]:
 
 
 def print_similar(answer: SimilarSources) -> None:
-    """Print what is like a source as a table, and what could not be done."""
     console.note(*answer.degraded)
     if not answer.sources:
         console.say("Nothing that is like it was found.")
@@ -352,7 +348,6 @@ def _similar(each: SimilarSource) -> tuple[str, Text]:
 
 
 def print_documents(answer: SimilarDocuments) -> None:
-    """Print what is like a document as a table, and what could not be done."""
     console.note(*answer.degraded)
     console.print_ranking(["score", "document"], map(_document, answer.documents))
     _say_repeated(answer.repeated)
@@ -400,7 +395,6 @@ def _node(node: SourceNode) -> Text:
 
 
 def _say_repeated(repeated: Sequence[RepeatedText]) -> None:
-    """Say what was set apart."""
     for each in repeated[:MAX_REPEATED]:
         text = escape(repr(each.text[:MAX_EXCERPT]))
         console.say(f"set apart, for {pluralize(each.documents, 'document')} repeat it: {text}")
@@ -419,7 +413,6 @@ _LANES: dict[ImageLane, str] = {
 
 
 def print_found(answer: ImageHits) -> None:
-    """Print pictures that were found as a table, and what could not be done."""
     console.note(*answer.degraded, answer.note)
     console.print_ranking(["picture"], map(_found, answer.images))
     by = f" by {', '.join(_LANES[each] for each in answer.by)}" if answer.by else ""
@@ -441,7 +434,6 @@ def _found(each: ImageHit) -> tuple[Text]:
 
 
 def print_related(answer: RelatedSources) -> None:
-    """Print what goes with a source as a table, and what could not be done."""
     console.note(*answer.degraded)
     noun = "picture" if answer.kinds == ["image"] else "passage"
     console.print_ranking([noun], map(_related, answer.sources))
@@ -471,7 +463,6 @@ def _through(way: RelatedThrough) -> str:
 
 
 def print_images(page: ImagePage) -> None:
-    """Print a page of pictures, and how to see the next."""
     console.note(*page.notes)
     if page.images:
         console.print_table(["picture", "size"], [(_image(each), _size(each)) for each in page.images])

@@ -72,13 +72,11 @@ class SafeConsole(Console):
 
 @cache
 def stdout() -> Console:
-    """Give the console for results."""
     return SafeConsole(highlight=False)
 
 
 @cache
 def stderr() -> Console:
-    """Give the console for progress, hints and errors."""
     return SafeConsole(stderr=True, highlight=False)
 
 
