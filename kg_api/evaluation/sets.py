@@ -188,13 +188,13 @@ def _candidate(document: SetDocument, start: int, end: int) -> _Candidate | None
     return _Candidate(Reference(document.document, start, end), text, words)
 
 
-# Question sets in a folder: corpus.jsonl, queries.jsonl with or without spans, qrels.tsv.
+# Question sets in a folder: corpus.jsonl or corpora/, queries.jsonl with or without spans, qrels.tsv.
 
 QRELS_PLACES = ("qrels.tsv", "qrels/test.tsv", "qrels/dev.tsv", "qrels/train.tsv")
 """Where sets have judgements; the first that is there is read."""
 _COLUMNS = 3
 _MAX_NAME_LENGTH = 1000
-_FORMATS: tuple[Format, ...] = ("markdown", "text", "rst")
+_FORMATS: dict[str, Format] = {".md": "markdown", ".txt": "text", ".rst": "rst"}
 _SHORT = 3
 """A folder's name of so few letters, such as `en`, says little without the one above it."""
 
@@ -270,7 +270,8 @@ def read_set(folder: Path) -> QuestionSet:
     found = _read_corpus(folder)
     documents = {name: each for name, each in found.items() if each.text.strip() or each.title}
     if not documents:
-        raise InvalidInput(f"{folder / 'corpus.jsonl'}: it holds no document")
+        path = folder / ("corpus.jsonl" if (folder / "corpus.jsonl").is_file() else "corpora")
+        raise InvalidInput(f"{path}: it holds no document")
     notes = list[str]()
     if empty := [name for name in found if name not in documents]:
         some = ", ".join(empty[:5]) + (", ..." if len(empty) > 5 else "")  # noqa: PLR2004 - enough to look up
@@ -303,7 +304,9 @@ def _read_corpus(folder: Path) -> dict[str, SetDocument]:
     """Read the documents by their names, in their order, empty ones, too."""
     path = folder / "corpus.jsonl"
     if not path.is_file():
-        raise InvalidInput(f"{folder} is not a question set: it has no corpus.jsonl")
+        if (folder / "corpora").is_dir():
+            return _read_files(folder / "corpora")
+        raise InvalidInput(f"{folder} is not a question set: it has neither corpus.jsonl nor corpora/")
     found: dict[str, SetDocument] = {}
     for record in _read_json_lines(path):
         name, form = record.text("_id"), record.fields.get("format")
@@ -311,10 +314,28 @@ def _read_corpus(folder: Path) -> dict[str, SetDocument]:
             raise record.wrong(f"'_id' must have 1 to {_MAX_NAME_LENGTH} characters")
         if name in found:
             raise record.wrong(f"the document {name!r} is listed twice")
-        if form is not None and form not in _FORMATS:
-            raise record.wrong(f"'format' is none of {', '.join(_FORMATS)}")
+        if form is not None and form not in _FORMATS.values():
+            raise record.wrong(f"'format' is none of {', '.join(_FORMATS.values())}")
         title = " ".join(record.text("title", default="").split())
         found[name] = SetDocument(name, record.text("text"), title, form)
+    return found
+
+
+def _read_files(folder: Path) -> dict[str, SetDocument]:
+    """Read a corpus of files, such as long texts; each is called by its name without the suffix."""
+    found: dict[str, SetDocument] = {}
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
+            continue
+        if path.suffix not in _FORMATS:
+            raise InvalidInput(f"{path}: only {', '.join(_FORMATS)} are read in a set")
+        if path.stem in found:
+            raise InvalidInput(f"{path}: another file is called {path.stem!r}, too")
+        try:
+            text = storable(text_of(path))
+        except ValueError as error:
+            raise InvalidInput(f"{path}: it {error}") from None
+        found[path.stem] = SetDocument(path.stem, text, format=_FORMATS[path.suffix])
     return found
 
 
@@ -336,15 +357,16 @@ def _read_queries(path: Path, documents: Mapping[str, SetDocument]) -> dict[str,
 
 
 def _references(record: _Record, documents: Mapping[str, SetDocument]) -> tuple[Reference, ...]:
-    """Return the spans of a question: `doc` and `spans`."""
-    given: Any = record.fields.get("spans")
-    if "spans" not in record.fields:
+    """Return the spans of a question: `doc` and `spans`, or `corpus_id` and `references`."""
+    spans, document = ("spans", "doc") if "spans" in record.fields else ("references", "corpus_id")
+    if spans not in record.fields:
         return ()
-    name = record.text("doc")
+    name = record.text(document)
     if name not in documents:
-        raise record.wrong(f"'doc' names the document {name!r}, which is not in the corpus")
+        raise record.wrong(f"{document!r} names the document {name!r}, which is not in the corpus")
+    given: Any = record.fields[spans]
     if not isinstance(given, list):
-        raise record.wrong("'spans' is no list")
+        raise record.wrong(f"{spans!r} is no list")
     return tuple(_reference(record, documents[name], each) for each in cast("list[Any]", given))
 
 
@@ -374,7 +396,7 @@ def _reference(record: _Record, document: SetDocument, span: Any) -> Reference:
         raise record.wrong(
             f"the span {span!r} is none of {document.document!r}, which has {len(document.text)} characters"
         )
-    quoted, there = given.get("text"), document.text[start:end]
+    quoted, there = given.get("text", given.get("content")), document.text[start:end]
     if quoted is not None and there != quoted:
         raise record.wrong(f"{document.document!r} has {there!r} from {start} to {end}, not {quoted!r}")
     return Reference(document.document, start, end)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,13 @@ import pytest
 from kg_api.errors import InvalidInput
 from kg_api.evaluation.sets import read_set, write_set
 from kg_api.schemas.evaluation import Reference
-from tests.unit.evaluate.sets import CORPUS, QRELS, QUERIES, write
+from tests.unit.evaluate.sets import CORPUS, QRELS, QUERIES, lines, write
 
 
-def spans(**more: Any) -> dict[str, Any]:
+def spans(name: str, **more: Any) -> dict[str, Any]:
     start = CORPUS[0]["text"].index("ten seconds")
-    span = {"start": start, "end": start + 11, "text": "ten seconds"}
-    return {"_id": "q1", "text": "how often", "spans": [span], **more}
+    span = {"start": start, "end": start + 11, name: "ten seconds"}
+    return {"_id": "q1", "text": "how often", **more, "spans" if name == "text" else "references": [span]}
 
 
 def test_a_standard_set(tmp_path: Path) -> None:
@@ -40,9 +41,19 @@ def test_the_hashes_tell_what_changed(tmp_path: Path) -> None:
 
 
 def test_spans_in_a_standard_set(tmp_path: Path) -> None:
-    found = read_set(write(tmp_path / "s", queries=[spans(doc="leases"), QUERIES[1]]))
+    found = read_set(write(tmp_path / "s", queries=[spans("text", doc="leases"), QUERIES[1]]))
     assert found.queries[0].references == (Reference("leases", 32, 43),)
     assert found.targets == ("documents", "spans")
+
+
+def test_a_set_of_long_texts_and_spans(tmp_path: Path) -> None:
+    (tmp_path / "corpora").mkdir()
+    (tmp_path / "corpora" / "leases.md").write_bytes(CORPUS[0]["text"].encode())
+    (tmp_path / "queries.jsonl").write_text(lines([spans("content", corpus_id="leases")]))
+    found = read_set(tmp_path)
+    assert found.targets == ("spans",)
+    assert found.queries[0].references == (Reference("leases", 32, 43),)
+    assert found.documents[0].format == "markdown"
 
 
 def test_a_folder_of_two_letters_is_named_with_the_one_above(tmp_path: Path) -> None:
@@ -101,15 +112,15 @@ BAD_QUERIES = {
     "line 2: the question 'q1' is listed twice": [QUERIES[0], QUERIES[0]],
     "line 1: the question is empty": [{"_id": "q1", "text": " "}],
     "line 1: the question is longer than 20,000 characters": [{"_id": "q1", "text": "x" * 20_001}],
-    "line 1: 'doc' names the document 'nowhere', which is not in the corpus": [spans(doc="nowhere")],
-    "line 1: 'doc' is missing": [spans()],
-    "line 1: 'retries' has 'er one seco' from 32 to 43, not 'ten seconds'": [spans(doc="retries")],
-    "line 1: 'spans' is no list": [{**spans(doc="leases"), "spans": {}}],
+    "line 1: 'doc' names the document 'nowhere', which is not in the corpus": [spans("text", doc="nowhere")],
+    "line 1: 'doc' is missing": [spans("text")],
+    "line 1: 'retries' has 'er one seco' from 32 to 43, not 'ten seconds'": [spans("text", doc="retries")],
+    "line 1: 'spans' is no list": [{**spans("text", doc="leases"), "spans": {}}],
     "line 1: the span {'start': 3, 'end': 3} is none of 'leases'": [
-        {**spans(doc="leases"), "spans": [{"start": 3, "end": 3}]}
+        {**spans("text", doc="leases"), "spans": [{"start": 3, "end": 3}]}
     ],
     "line 1: the span {'start': 0, 'end': 1000} is none of 'leases', which has 44 characters": [
-        {**spans(doc="leases"), "spans": [{"start": 0, "end": 1000}]}
+        {**spans("text", doc="leases"), "spans": [{"start": 0, "end": 1000}]}
     ],
     "it holds no question": [],
 }
@@ -160,13 +171,22 @@ def test_files_that_cannot_be_read(tmp_path: Path, content: bytes, told: str) ->
 
 
 def test_a_folder_that_is_no_set(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"it has no corpus\.jsonl"):
+    with pytest.raises(InvalidInput, match=r"neither corpus\.jsonl nor corpora/"):
         read_set(tmp_path)
 
 
 def test_nothing_is_judged(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="nothing says which documents or spans"):
         read_set(write(tmp_path, qrels=None))
+
+
+def test_two_corpora_of_one_name(tmp_path: Path) -> None:
+    (tmp_path / "corpora").mkdir()
+    for suffix in ("md", "txt"):
+        (tmp_path / "corpora" / f"a.{suffix}").write_text("x")
+    (tmp_path / "queries.jsonl").write_text(json.dumps(QUERIES[0]))
+    with pytest.raises(InvalidInput, match="another file is called 'a'"):
+        read_set(tmp_path)
 
 
 def passage(**change: object) -> dict[str, object]:
