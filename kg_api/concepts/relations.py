@@ -184,8 +184,8 @@ class RelationshipSearcher:
     def __init__(self, graph: Graph, spaces: SpaceRegistry) -> None:
         self._graph = graph
         self._spaces = spaces
-        self._plans = self._indexes = snapshots_of(graph)
-        self._embedding = self._indexes.progress("edge_embedding")
+        self._snapshots = snapshots_of(graph)
+        self._embedding = self._snapshots.progress("edge_embedding")
 
     def search(
         self, asked: RelationshipSearch, document_ids: Collection[str] | None = None
@@ -196,9 +196,9 @@ class RelationshipSearcher:
             asked: what is looked for.
             document_ids: only what sources of these documents state; None: of all.
         """
-        known = self._plans.known(asked.ontologies or (), new_too=asked.ontologies is None)
+        known = self._snapshots.known(asked.ontologies or (), new_too=asked.ontologies is None)
         query = question(asked.query_text, asked.ontologies, known, self._spaces)
-        missing = self._indexes.populating(*(each.space.relation_index_name for each in query.meanings))
+        missing = self._snapshots.populating(*(each.space.relation_index_name for each in query.meanings))
         types, unknown = resolve_types(self._graph, query.ontologies, asked.types)
         looking = _Looking(asked, query, missing, types, document_ids)
         hits = self._hits(looking)[: asked.limit]

@@ -437,9 +437,9 @@ class ConceptService:
     def __init__(self, graph: Graph, spaces: SpaceRegistry) -> None:
         self._graph = graph
         self._spaces = spaces
-        self._plans = self._indexes = snapshots_of(graph)
-        self._extraction = self._indexes.progress("concept_extraction")
-        self._embedding = self._indexes.progress("concept_embedding")
+        self._snapshots = snapshots_of(graph)
+        self._extraction = self._snapshots.progress("concept_extraction")
+        self._embedding = self._snapshots.progress("concept_embedding")
 
     def search(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
         """Find concepts by meaning, words and name. What could not be done is told in `degraded`.
@@ -447,7 +447,7 @@ class ConceptService:
         Raises:
             Unavailable: no index of concepts is online.
         """
-        known = self._plans.known(ontologies or (), new_too=ontologies is None)
+        known = self._snapshots.known(ontologies or (), new_too=ontologies is None)
         asked = question(query_text, ontologies, known, self._spaces)
         names = (each.space.concept_index_name for each in asked.meanings)
         found = find_concepts(
@@ -456,7 +456,7 @@ class ConceptService:
             asked.meanings,
             asked.ontologies,
             limit,
-            populating=self._indexes.populating(WORDS_INDEX, *names),
+            populating=self._snapshots.populating(WORDS_INDEX, *names),
         )
         started = start_embedding(self._graph, known, asked.ontologies) if asked.meanings else []
         extraction = under_way(self._extraction.read(), asked.ontologies, EXTRACTION)

@@ -22,7 +22,6 @@ from kg_api.discovery.subgraph import WorkingEdge, WorkingNode, WorkingSet, conn
 from kg_api.errors import InvalidInput, NotFound, TookTooLong
 from kg_api.graph.client import SEARCH_SECONDS, Graph, limit_time
 from kg_api.graph.concepts import concepts_of, find_concept
-from kg_api.graph.filters import RememberedFilters
 from kg_api.graph.library import find_source
 from kg_api.graph.relation_search import resolve_types
 from kg_api.graph.search import Filters, nearness_of_concepts
@@ -214,8 +213,8 @@ class ConstructiveService:
         self._search = search
         self._concepts = concepts
         self._relationships = relationships
-        self._plans = snapshots_of(graph)
-        self._remembered = RememberedFilters(graph)
+        self._snapshots = snapshots_of(graph)
+        self._remembered = self._snapshots.filters
         self._steps: dict[str, Callable[[Any, _Progress], None]] = {
             "seed": self._seed,
             "expand": self._expand,
@@ -261,7 +260,7 @@ class ConstructiveService:
         )
 
     def _begin(self, query: ConstructiveQuery, until: float) -> _Progress:
-        known = self._plans.known(query.ontologies or (), new_too=query.ontologies is None)
+        known = self._snapshots.known(query.ontologies or (), new_too=query.ontologies is None)
         known.require_known(query.ontologies)
         there = known.there(query.ontologies)
         asked = _Narrowed(query.ontologies, query.documents, query.where)

@@ -350,7 +350,7 @@ class AnswerService:
         self._spaces = spaces
         self._search = search
         self._model = model
-        self._plans = snapshots_of(graph)
+        self._snapshots = snapshots_of(graph)
         self._places = threading.BoundedSemaphore(MAX_AT_ONCE)
 
     def answer(self, request: AnswerRequest) -> Answered:
@@ -389,7 +389,7 @@ class AnswerService:
     def _retrieve(self, request: AnswerRequest) -> RetrievedPassages:
         watch = Stopwatch("answer")
         name = self.model_name()
-        known = self._plans.known(request.ontologies or ())
+        known = self._snapshots.known(request.ontologies or ())
         # What is similar enough in each space
         spaces = (*known.answering.values(), known.new)
         thresholds = {space.slug: threshold_of(space, request) for space in spaces}

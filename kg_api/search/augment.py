@@ -574,7 +574,7 @@ class AugmentService:
     def __init__(self, graph: Graph, spaces: SpaceRegistry, search: SearchService) -> None:
         self._spaces = spaces
         self._search = search
-        self._plans = snapshots_of(graph)
+        self._snapshots = snapshots_of(graph)
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="augment")
 
     def close(self) -> None:
@@ -588,7 +588,7 @@ class AugmentService:
             Unavailable: no lane that was asked for can answer.
         """
         watch = Stopwatch("augment")
-        where = resolve_scope(request, self._plans.known(request.ontologies or ()))
+        where = resolve_scope(request, self._snapshots.known(request.ontologies or ()))
         with watch.stage("cut"):
             text, notes = consolidate_request(request)
             counter = self._counter(where.spaces[0])

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from kg_api.concepts.search import reciprocal_rank_fusion
 from kg_api.errors import DatabaseUnavailable, InvalidInput, NotFound, Unavailable
 from kg_api.graph.client import Graph
-from kg_api.graph.filters import RememberedFilters
 from kg_api.graph.images import having_images
 from kg_api.graph.library import find_source
 from kg_api.graph.search import Filters
@@ -188,8 +187,8 @@ class ImageLanes:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._indexes = snapshots_of(graph)
-        self._progress = self._indexes.progress("image_embedding")
+        self._snapshots = snapshots_of(graph)
+        self._progress = self._snapshots.progress("image_embedding")
 
     def find(
         self,
@@ -215,7 +214,7 @@ class ImageLanes:
     def _by_vector(
         self, picture: AskedPicture, scope: _Scope, space: Space, names: Sequence[str], lanes: LanesFound
     ) -> None:
-        if waiting := self._indexes.populating(space.image_index_name):
+        if waiting := self._snapshots.populating(space.image_index_name):
             reason = f"the index {space.image_index_name} is {waiting[space.image_index_name]}"
             lanes.without.setdefault(reason, []).extend(names)
             return
@@ -376,8 +375,8 @@ class ImageSearchService:
         self._images = images
         self._reader = reader
         self._read_blob = read_blob
-        self._remembered = RememberedFilters(graph)
-        self._plans = snapshots_of(graph)
+        self._snapshots = snapshots_of(graph)
+        self._remembered = self._snapshots.filters
         self._lanes = ImageLanes(graph)
 
     def search(self, request: ImageSearch) -> ImageHits:
@@ -414,7 +413,7 @@ class ImageSearchService:
 
     def _like(self, picture: AskedPicture, request: ImageScope) -> ImageHits:
         watch = Stopwatch("images")
-        known = self._plans.known(request.ontologies or (), fresh=bool(request.documents))
+        known = self._snapshots.known(request.ontologies or (), fresh=bool(request.documents))
         names = known.there(request.ontologies)
         known.require_known(request.ontologies)
         with watch.stage("filter") if request.documents or request.where else nullcontext():

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 from kg_api.errors import InvalidInput
 from kg_api.graph.client import Graph
-from kg_api.graph.filters import RememberedFilters
 from kg_api.graph.fulltext import (
     MAX_TERMS,
     fuzzy_queries,
@@ -401,17 +400,15 @@ class SearchPlanner:
         graph: Graph,
         spaces: SpaceRegistry,
         hyde: Hyde,
-        plans: Snapshots,
-        indexes: Snapshots,
+        snapshots: Snapshots,
         *,
         pictures: PictureQuestions,
     ) -> None:
         self._graph = graph
-        self._remembered = RememberedFilters(graph)
+        self._remembered = snapshots.filters
         self._spaces = spaces
         self._hyde = hyde
-        self._plans = plans
-        self._indexes = indexes
+        self._snapshots = snapshots
         self._pictures = pictures
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="question")
         """Apart from the lanes: a provider that is slow holds up nobody else."""
@@ -433,7 +430,7 @@ class SearchPlanner:
         Args:
             ontologies: where it is looked for; None: in all.
         """
-        known = self._plans.known(ontologies or ())
+        known = self._snapshots.known(ontologies or ())
         names, pictures = known.there(ontologies), known.image_spaces
         seeing = [pictures[name] for name in names if name in pictures and reads_text(pictures[name])]
         return [*map(known.space_of, names), *seeing]
@@ -457,7 +454,7 @@ class SearchPlanner:
         text, names, watch = request.query_text or "", request.ontologies, Stopwatch()
         fresh = request.documents is not None or bool(request.where)
         new_too = request.follows_concepts and names is None  # concepts are named in ontologies
-        known = self._plans.known(names or (), fresh=fresh, new_too=new_too)
+        known = self._snapshots.known(names or (), fresh=fresh, new_too=new_too)
         known.require_known(names)
         with watch.stage("filter") if request.documents or request.where else nullcontext():
             chosen = choose(self._graph, self._remembered, request, known.there(names))
@@ -467,7 +464,7 @@ class SearchPlanner:
         if request.exact and (request.documents is None or request.where):
             self._require_few(names or list(known.embedding_states), filters)
         indexes = () if request.exact else (each.space.index_name for each in scope.spaces)
-        populating = self._indexes.populating(TEXT_INDEX, *indexes)
+        populating = self._snapshots.populating(TEXT_INDEX, *indexes)
         with watch.stage("hyde") if request.hyde else nullcontext():
             hypothetical, hyde_fault = self._hyde.generate(request)
         pictured = [] if concepts_alone else self._pictures.spaces(request, known, scope, filters)

@@ -199,10 +199,10 @@ NO_CONCEPTS: CarriedSources = {}
 class Presenter:
     """Reads what is shown: hits, a source among its neighbours, a document from a paragraph on."""
 
-    def __init__(self, graph: Graph, spaces: SpaceRegistry, plans: Snapshots) -> None:
+    def __init__(self, graph: Graph, spaces: SpaceRegistry, snapshots: Snapshots) -> None:
         self._graph = graph
         self._spaces = spaces
-        self._plans = plans
+        self._snapshots = snapshots
 
     def present(
         self, plan: SearchPlan, ranking: Ranking, places: PlaceReader, candidates: Candidates
@@ -323,7 +323,7 @@ class Presenter:
         )
 
     def _counter(self, ontology: str) -> ModelTokenCounter:
-        return token_counter(self._spaces.of(self._plans.known([ontology]).space_of(ontology)))
+        return token_counter(self._spaces.of(self._snapshots.known([ontology]).space_of(ontology)))
 
 
 def present_hits(

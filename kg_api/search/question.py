@@ -130,10 +130,10 @@ class PictureVector:
 class PictureQuestions:
     """Embeds questions for pictures, where there are any and a model reads text; else it does nothing."""
 
-    def __init__(self, graph: Graph, images: ImageSpaceRegistry | None, indexes: Snapshots) -> None:
+    def __init__(self, graph: Graph, images: ImageSpaceRegistry | None, snapshots: Snapshots) -> None:
         self._graph = graph
         self._images = images
-        self._indexes = indexes
+        self._snapshots = snapshots
 
     def spaces(
         self, request: SourceSearch, known: OntologySnapshot, scope: Scope, filters: Filters
@@ -156,7 +156,7 @@ class PictureQuestions:
             return found
         for space, names in spaces:
             vector, fault = None, None
-            if waiting := self._indexes.populating(space.image_index_name):
+            if waiting := self._snapshots.populating(space.image_index_name):
                 fault = f"the index {space.image_index_name} is {waiting[space.image_index_name]}"
             else:
                 try:

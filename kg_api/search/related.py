@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 from kg_api.concepts.search import none_yet, reciprocal_rank_fusion
 from kg_api.graph.client import Graph
-from kg_api.graph.filters import RememberedFilters
 from kg_api.graph.library import find_source, neighbours
 from kg_api.graph.search import TEXT_INDEX, Filters, LaneHit, NearestPassages, SeedPassage, by_concepts
 from kg_api.graph.similar import NearestPictures, VectorPart, places_of, vectors_in, vectors_of
@@ -166,8 +165,8 @@ class SeenLane:
 
     def __init__(self, graph: Graph, images: ImageSpaceRegistry | None) -> None:
         self._graph = graph
-        self._indexes = snapshots_of(graph)
-        self._questions = PictureQuestions(graph, images, self._indexes)
+        self._snapshots = snapshots_of(graph)
+        self._questions = PictureQuestions(graph, images, self._snapshots)
 
     def find(self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]) -> list[Found]:
         """Pictures like a picture; and where a model reads both, passages near to it, or pictures to one."""
@@ -181,7 +180,7 @@ class SeenLane:
         """Pictures that a picture looks like, where theirs have vectors of the same space."""
         own, spaces = asked.own, known.image_spaces
         space = spaces.get(own.ontology)
-        if space is None or self._indexes.populating(space.image_index_name):
+        if space is None or self._snapshots.populating(space.image_index_name):
             return {}
         groups = group_by_space(known.there(asked.within.ontologies), spaces)
         names = next((names for each, names in groups if each.slug == space.slug), list[str]())
@@ -199,7 +198,7 @@ class SeenLane:
         texts = {each.slug: each for each in known.answering.values()}
         one = [each for each in texts.values() if is_one_space(space.identity, each.identity)]
         slots = [slot for each in one for slot in comparable(each, asked.within.ontologies, known).slots]
-        there = [(each, names) for each, names in slots if not self._indexes.populating(each.index_name)]
+        there = [(each, names) for each, names in slots if not self._snapshots.populating(each.index_name)]
         return near_vectors(self._graph, asked, parts, there, "picture_space")
 
     def _pictures(self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]) -> Found:
@@ -240,9 +239,9 @@ class RelatedService:
     def __init__(self, graph: Graph, images: ImageSpaceRegistry | None = None) -> None:
         self._graph = graph
         self._seeing = SeenLane(graph, images)
-        self._remembered = RememberedFilters(graph)
-        self._plans = self._indexes = snapshots_of(graph)
-        self._progress = self._indexes.progress()
+        self._snapshots = snapshots_of(graph)
+        self._remembered = self._snapshots.filters
+        self._progress = self._snapshots.progress()
 
     def related(self, source_id: str, request: RelatedSearch) -> RelatedSources:
         """Find what goes with a source. What could not be done is told.
@@ -254,7 +253,7 @@ class RelatedService:
         """
         watch, told = Stopwatch("related"), list[Degradation]()
         own = find_source(self._graph, source_id)
-        known = self._plans.known([own.ontology, *(request.ontologies or ())])
+        known = self._snapshots.known([own.ontology, *(request.ontologies or ())])
         known.require_known(request.ontologies)
         with watch.stage("filter") if request.where else nullcontext():
             within = self._within(own, request, told)
@@ -307,7 +306,7 @@ class RelatedService:
         if not parts:
             return self._sharing_words(asked, told)
         names = [] if asked.within.image else [space.index_name for space, _ in scope.slots]
-        waiting = self._indexes.populating(*names)  # of pictures every vector is compared, without an index
+        waiting = self._snapshots.populating(*names)  # of pictures every vector is compared, without an index
         told += _filling(waiting)
         told += [each for each in scope.degradations() if each not in told]
         told += under_way(self._progress.recent(), scope.ontologies)
@@ -317,7 +316,7 @@ class RelatedService:
     def _sharing_words(self, asked: RelatedQuery, told: list[Degradation]) -> Found:
         effect = "the source has no vector yet: what shares its words was looked for, which says less"
         told.append(Degradation(part="vectors", effect=effect))
-        if waiting := self._indexes.populating(TEXT_INDEX):
+        if waiting := self._snapshots.populating(TEXT_INDEX):
             told += _filling(waiting)
             return {}
         return near_in_words(self._graph, asked)

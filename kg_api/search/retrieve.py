@@ -44,7 +44,7 @@ from kg_api.schemas.search import Degradation, MatchedChunk, Place, Ranks, Respe
 from kg_api.schemas.spaces import USUAL, SimilarityCalibration
 from kg_api.schemas.vocabulary import GroupBy
 from kg_api.search.plan import SearchPlan, Wording
-from kg_api.spaces.snapshot import Snapshots, snapshots_of
+from kg_api.spaces.snapshot import Snapshots
 from kg_api.suggestions import UNSPACED
 
 # Hits: what lanes find, what brought it to its place, and what it says. Pure.
@@ -339,11 +339,11 @@ TOO_MANY = (
 class ConceptLane:
     """Finds sources through concepts: it goes on from what the other lanes found."""
 
-    def __init__(self, graph: Graph, indexes: Snapshots) -> None:
+    def __init__(self, graph: Graph, snapshots: Snapshots) -> None:
         self._graph = graph
-        self._indexes = indexes
-        self._extraction = snapshots_of(graph).progress("concept_extraction")
-        self._embedding = snapshots_of(graph).progress("concept_embedding")
+        self._snapshots = snapshots
+        self._extraction = snapshots.progress("concept_extraction")
+        self._embedding = snapshots.progress("concept_embedding")
 
     def retrieve(self, plan: SearchPlan, seeds: Sequence[Seed], best: Sequence[LaneHit]) -> list[LaneHit]:
         """Find as many sources as the plan is deep.
@@ -371,7 +371,7 @@ class ConceptLane:
     def _nearness(self, plan: SearchPlan) -> Iterator[ConceptNearness]:
         """Whose vectors tell what is near to the concepts that the walk begins with."""
         models = plan.scope.models
-        waiting = self._indexes.populating(*(space.concept_index_name for space in models))
+        waiting = self._snapshots.populating(*(space.concept_index_name for space in models))
         for space in models:
             if space.concept_index_name not in waiting:
                 yield ConceptNearness(space, plan.scope.ontologies[space.slug], least_near(space))
@@ -389,7 +389,7 @@ class ConceptLane:
             *(start_embedding(self._graph, plan.known, names) if meanings or plan.request.graph else ()),
         ]
         spaces = plan.scope.models if plan.request.graph else [each.space for each in meanings]
-        waiting = self._indexes.populating(*(space.concept_index_name for space in spaces))
+        waiting = self._snapshots.populating(*(space.concept_index_name for space in spaces))
         usable = [each for each in meanings if each.space.concept_index_name not in waiting]
         named = list(names_in(plan.text))
         weights = self._find_seeds(plan, named, usable)
@@ -514,11 +514,11 @@ Fuse = Callable[[SearchPlan, Candidates], Sequence[Hit]]
 class Retriever:
     """Asks the lanes, in the caller's thread; the question's own concepts beside them."""
 
-    def __init__(self, graph: Graph, indexes: Snapshots, fuse: Fuse) -> None:
+    def __init__(self, graph: Graph, snapshots: Snapshots, fuse: Fuse) -> None:
         self._graph = graph
         self._fuse = fuse
-        self._concepts = ConceptLane(graph, indexes)
-        self._progress = snapshots_of(graph).progress()
+        self._concepts = ConceptLane(graph, snapshots)
+        self._progress = snapshots.progress()
         self._words = KnownWords()
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="seeds")
 

@@ -52,12 +52,12 @@ class SearchService:
         images: ImageSpaceRegistry | None = None,
     ) -> None:
         self._graph = graph
-        plans = indexes = snapshots_of(graph)
-        pictures = PictureQuestions(graph, images, indexes)
-        self._planner = SearchPlanner(graph, spaces, hyde or Hyde(), plans, indexes, pictures=pictures)
-        self._retriever = Retriever(graph, indexes, fuse_lanes)
+        snapshots = snapshots_of(graph)
+        pictures = PictureQuestions(graph, images, snapshots)
+        self._planner = SearchPlanner(graph, spaces, hyde or Hyde(), snapshots, pictures=pictures)
+        self._retriever = Retriever(graph, snapshots, fuse_lanes)
         self._ranker = Ranker(graph, reranking)
-        self._presenter = Presenter(graph, spaces, plans)
+        self._presenter = Presenter(graph, spaces, snapshots)
 
     def close(self) -> None:
         self._retriever.close()
@@ -154,7 +154,7 @@ class HybridService:
     def __init__(self, graph: Graph, search: SearchService) -> None:
         self._graph = graph
         self._search = search
-        self._indexes = snapshots_of(graph)
+        self._snapshots = snapshots_of(graph)
 
     def search(self, request: HybridSearch) -> HybridHits:
         """Find both. What could not be done is told in `degraded`.
@@ -185,7 +185,9 @@ class HybridService:
         if not limit:
             return []
         meanings, names = meanings_of(plan), plan.scope.names
-        waiting = self._indexes.populating(WORDS_INDEX, *(each.space.concept_index_name for each in meanings))
+        waiting = self._snapshots.populating(
+            WORDS_INDEX, *(each.space.concept_index_name for each in meanings)
+        )
         with plan.watch.stage("find_concepts"):
             found = find_concepts(self._graph, plan.text, meanings, names, limit, populating=waiting)
         lane = plan.request.follows_concepts  # it has started them

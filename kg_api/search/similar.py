@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from kg_api.errors import InvalidInput, TooBusy, Unavailable
 from kg_api.graph.client import Graph
-from kg_api.graph.filters import RememberedFilters
 from kg_api.graph.library import find_document, find_source
 from kg_api.graph.search import TEXT_INDEX, Filters
 from kg_api.graph.similar import (
@@ -221,10 +220,10 @@ class SimilarityService:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._remembered = RememberedFilters(graph)
         self._maps = threading.BoundedSemaphore(MAX_MAPS_AT_ONCE)
-        self._plans = self._indexes = snapshots_of(graph)
-        self._progress = self._indexes.progress()
+        self._snapshots = snapshots_of(graph)
+        self._remembered = self._snapshots.filters
+        self._progress = self._snapshots.progress()
 
     def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
         """Find passages of other documents that are like a source. What could not be done is told.
@@ -235,7 +234,7 @@ class SimilarityService:
         """
         watch = Stopwatch("similar_sources")
         own = find_source(self._graph, source_id)
-        known = self._plans.known([own.ontology, *(request.ontologies or ())])
+        known = self._snapshots.known([own.ontology, *(request.ontologies or ())])
         with watch.stage("vectors"):
             parts = self._parts(own, known)
         scope = comparable(known.space_of(own.ontology), request.ontologies, known)
@@ -265,7 +264,7 @@ class SimilarityService:
             NotFound: there is no such document.
             Unavailable: the vector index is still being filled.
         """
-        known = self._plans.known(request.ontologies or ())
+        known = self._snapshots.known(request.ontologies or ())
 
         def among(scope: Comparable, own: str) -> Comparable:
             if not request.where:
@@ -273,7 +272,7 @@ class SimilarityService:
             chosen = choose_documents(self._remembered, request.where, Filters(request.ontologies, None))
             return _within(chosen, scope, own)
 
-        watches = (self._indexes, self._progress)
+        watches = (self._snapshots, self._progress)
         return similar_documents(self._graph, document_id, request, known, watches=watches, among=among)
 
     def graph(self, request: GraphRequest) -> SourceGraph:
@@ -284,7 +283,7 @@ class SimilarityService:
             InvalidInput: the filters name too many documents.
         """
         named = request.documents is not None or bool(request.where)
-        known = self._plans.known(request.ontologies or (), fresh=named)
+        known = self._snapshots.known(request.ontologies or (), fresh=named)
         return build_graph(self._graph, self._remembered, request, known, self._progress)
 
     def map(self, ontology: str, limit: int, communities: Sequence[Community]) -> PassageMap:
@@ -303,7 +302,9 @@ class SimilarityService:
         if not self._maps.acquire(blocking=False):
             raise TooBusy(f"{MAX_MAPS_AT_ONCE} maps are being made right now; try again in a few seconds")
         try:
-            return build_map(self._graph, ontology, limit, communities, self._plans.known([state.ontology]))
+            return build_map(
+                self._graph, ontology, limit, communities, self._snapshots.known([state.ontology])
+            )
         finally:
             self._maps.release()
 
@@ -322,7 +323,7 @@ class SimilarityService:
     def _by_vectors(
         self, own: Place, parts: list[VectorPart], scope: Comparable, request: SimilarSearch
     ) -> tuple[list[SimilarSource], list[Degradation]]:
-        waiting = self._indexes.populating(*(space.index_name for space, _ in scope.slots))
+        waiting = self._snapshots.populating(*(space.index_name for space, _ in scope.slots))
         asked = SimilarityQuery(own, parts, same_document=request.same_document)
         self._require_few(scope, request, waiting)
         groups, more = self._reach(asked, scope, request, exact=request.exact or bool(waiting))
@@ -398,7 +399,7 @@ class SimilarityService:
     def _by_words(
         self, own: Place, request: SimilarSearch, scope: Comparable, watch: Stopwatch
     ) -> SimilarSources:
-        waiting = self._indexes.populating(TEXT_INDEX)
+        waiting = self._snapshots.populating(TEXT_INDEX)
         if waiting:
             raise Unavailable(
                 f"the source has no vector yet, and the full-text index is {waiting[TEXT_INDEX]}; "

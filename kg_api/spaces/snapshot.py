@@ -8,6 +8,7 @@ from functools import partial
 
 from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
+from kg_api.graph.filters import RememberedFilters
 from kg_api.graph.fulltext import OntologyWords, all_words
 from kg_api.graph.jobs import SOURCE_EMBEDDING, Progress, embedding_progress
 from kg_api.graph.names import describe_waiting
@@ -98,6 +99,7 @@ class Snapshots:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
+        self.filters = RememberedFilters(graph)
         self._crowds = Crowds(graph)
         self._ontologies = SharedReading(self._read)
         self._indexes = SharedReading(lambda: index_states(graph))
