@@ -22,7 +22,7 @@ from fastapi import Request
 from fastapi import Response as FastapiResponse
 from limits import RateLimitItemPerMinute
 from limits.storage import MemoryStorage
-from limits.strategies import SlidingWindowCounterRateLimiter
+from limits.strategies import MovingWindowRateLimiter
 from pydantic import BaseModel
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
@@ -93,7 +93,7 @@ class MinuteLimit:
     def __init__(self, most: int | None, refusal: str) -> None:
         self._most = None if most is None else RateLimitItemPerMinute(most)
         self._refusal = refusal
-        self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
+        self._limiter = MovingWindowRateLimiter(MemoryStorage())
 
     def hit(self, who: str) -> None:
         """Count one.

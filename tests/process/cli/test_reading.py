@@ -100,6 +100,7 @@ def test_a_search_as_json_is_the_rest_answer(kg: Kg, rest: httpx.Client, mode: s
         "limit": 3,
         "documents": ["leases.md"],
     }
+    rest.post("/queries/sources/search", json=body)  # so that both know the words of the question
     ran = kg(
         *(
             "search",
