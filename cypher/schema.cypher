@@ -1,3 +1,6 @@
+// The baseline of the schema. A database that has it never runs these statements again: put a change of an index or a
+// constraint into migrations.cypher, as `2xx_name`. Vector indexes of spaces are in spaces.cypher.
+
 // name: ontology_name
 // An ontology's name is its id.
 CREATE CONSTRAINT ontology_name IF NOT EXISTS FOR (o:Ontology) REQUIRE o.name IS UNIQUE

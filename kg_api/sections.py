@@ -1,4 +1,4 @@
-"""Groups of settings that share the variables of their provider, such as `OPENAI_API_KEY`."""
+"""Groups of settings for providers and models, sync, search and tracing. `settings.py` has the others."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from kg_api.search.plan import SearchPlan
 from kg_api.search.question import SimilarityFilter
 from kg_api.search.retrieve import PICTURES, VECTOR, Candidates, Hit, LaneContribution, Ranking
 
-# Fusing the lists of several lanes; what comes through concepts is joined in order.py. Pure.
+# Fusing the lists of several retrievers. Sources found through concepts are joined in rank.py.
 #
 # `adaptive` is kg's own; ADR 0020 has the measurements. Both others are what the field uses: reciprocal rank
 # fusion, and fixed weights over scores brought to one scale.

@@ -1,4 +1,4 @@
-"""What is built on searches: answers to questions, and the passages that go with a long text."""
+"""`kg search`, `kg ask`, `kg augment`, `kg similar` and the other searches."""
 
 from __future__ import annotations
 
