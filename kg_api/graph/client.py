@@ -7,12 +7,14 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, LiteralString, Self, TypeVar
+from functools import cache
+from typing import Any, LiteralString, Self, TypeVar, get_args
 
 import neo4j
 import structlog
 from neo4j.exceptions import AuthError, DriverError, IncompleteCommit, Neo4jError
 from neo4j.exceptions import ConfigurationError as DriverConfigurationError
+from pydantic import BaseModel
 from tenacity import (
     RetryCallState,
     retry,
@@ -354,7 +356,14 @@ def portions(items: Sequence[T], size: int = ROWS_A_STATEMENT) -> Iterator[Seque
         yield items[start : start + size]
 
 
-def without_deleted(rows: Iterable[Row], always: Sequence[str]) -> list[Row]:
+@cache
+def _required(model: type[BaseModel]) -> tuple[str, ...]:
+    """Return the fields of a model that cannot be null."""
+    fields = model.model_fields.items()
+    return tuple(name for name, field in fields if type(None) not in get_args(field.annotation))
+
+
+def without_deleted(rows: Iterable[Row], always: Sequence[str] | type[BaseModel]) -> list[Row]:
     """Return the rows except those of nodes that were deleted during the read.
 
     Neo4j reads committed properties one by one, so the row of such a node contains nulls (three times in four
@@ -362,9 +371,10 @@ def without_deleted(rows: Iterable[Row], always: Sequence[str]) -> list[Row]:
 
     Args:
         rows: Rows of a list.
-        always: Columns that have a value in each whole row.
+        always: Columns that have a value in each whole row, or the model that is made of it.
     """
-    return [row for row in rows if all(row[each] is not None for each in always)]
+    columns = _required(always) if isinstance(always, type) else always
+    return [row for row in rows if all(row.get(each, True) is not None for each in columns)]
 
 
 def _rows(result: neo4j.Result) -> list[Row]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from kg_api.errors import NotFound
-from kg_api.graph.client import Graph, Reader, Row, Transaction
+from kg_api.graph.client import Graph, Reader, Row, Transaction, without_deleted
 from kg_api.graph.names import MAX_OFFERED, only_one, unknown_ontology
 from kg_api.schemas.search import Place
 
@@ -202,7 +202,7 @@ def read_details(graph: Graph, community: Row, concepts: int, passages: int) -> 
         "concepts": graph.read("communities/members", **key, offset=0, limit=concepts),
         "passages": [
             {"weight": row["weight"], "concepts": row["concepts"], "source": Place.model_validate(row)}
-            for row in graph.read("communities/passages", **around)
+            for row in without_deleted(graph.read("communities/passages", **around), Place)
         ],
         "documents": graph.read("communities/documents", **around),
     }

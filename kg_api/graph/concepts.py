@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any, Final, TypeVar
 
 from kg_api.errors import NotFound
-from kg_api.graph.client import Graph, Row
+from kg_api.graph.client import Graph, Row, without_deleted
 from kg_api.graph.names import identify_concept
 from kg_api.graph.reach import reaches
 from kg_api.graph.relations import RelationRow, between, state
@@ -452,7 +452,8 @@ def concepts_of(graph: Graph, concept_ids: Iterable[str]) -> dict[str, Concept]:
     """Some concepts by id; what is not there is missing."""
     ids = list(dict.fromkeys(concept_ids))
     rows = graph.read("concepts/read_by_ids", concept_ids=ids) if ids else []
-    return {row["concept_id"]: Concept.model_validate(row) for row in rows if reaches(row["ontology"])}
+    there = [row for row in without_deleted(rows, Concept) if reaches(row["ontology"])]
+    return {row["concept_id"]: Concept.model_validate(row) for row in there}
 
 
 def find_concept(graph: Graph, concept_id: str) -> Concept:
@@ -477,12 +478,12 @@ def page_of_concepts(graph: Graph, ontology: str, offset: int, limit: int) -> tu
     """One page of an ontology's concepts, those of most sources first, and how many there are in all."""
     rows = graph.read("concepts/read_page", ontology=ontology, offset=offset, limit=limit)
     total = graph.read("concepts/read_count", ontology=ontology)[0]["total"]
-    return [Concept.model_validate(row) for row in rows], total
+    return [Concept.model_validate(row) for row in without_deleted(rows, Concept)], total
 
 
 def evidence_of(graph: Graph, concept_id: str, limit: int) -> list[Evidence]:
     """Quotes that prove a concept, the surest first."""
-    rows = graph.read("concepts/read_evidence", concept_id=concept_id, limit=limit)
+    rows = without_deleted(graph.read("concepts/read_evidence", concept_id=concept_id, limit=limit), Place)
     return [_evidence(Place.model_validate(row), row, row["quote_start"], row["quote_end"]) for row in rows]
 
 
@@ -495,14 +496,15 @@ def count_evidence(graph: Graph, concept_id: str) -> int:
 def read_unverified(graph: Graph, concept_id: str, limit: int) -> tuple[list[UnverifiedQuote], int]:
     """What was quoted for a concept and proves nothing, in reading order; and how much there is in all."""
     rows = graph.read("concepts/read_unverified", concept_id=concept_id, limit=limit)
-    return [UnverifiedQuote.model_validate(row) for row in rows], rows[0]["total"] if rows else 0
+    whole = without_deleted(rows, UnverifiedQuote)
+    return [UnverifiedQuote.model_validate(row) for row in whole], rows[0]["total"] if rows else 0
 
 
 def appearances(graph: Graph, concept_id: str, limit: int) -> list[Appearance]:
     """The sources that carry a concept, those with a true quote first."""
     rows = graph.read("concepts/appearances", concept_id=concept_id, limit=limit)
     found = list[Appearance]()
-    for row in rows:
+    for row in without_deleted(rows, Place):
         place = Place.model_validate(row)
         quotes = [_evidence(place, each, each["start"], each["end"]) for each in row["quotes"]]
         found.append(Appearance(place, quotes, row["unverified"]))
@@ -528,7 +530,7 @@ def relations_of(graph: Graph, concept_ids: Sequence[str], limit: int, hop: int)
             hops=hop,
             via=row["of"] if hop > 1 else None,
         )
-        for row in rows
+        for row in without_deleted(rows, Concept)
     ]
 
 
@@ -549,7 +551,7 @@ def appearing_with(graph: Graph, concept_id: str, limit: int) -> list[RelatedCon
             confidence=1.0,
             sources=row["stated"],
         )
-        for row in rows
+        for row in without_deleted(rows, Concept)
     ]
 
 

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from kg_api.errors import FilesCollected, NotFound
-from kg_api.graph.client import Graph, Row, Transaction, portions
+from kg_api.graph.client import Graph, Row, Transaction, portions, without_deleted
 from kg_api.graph.documents import DocumentDifference
 from kg_api.graph.names import identify_source, require_ontologies
 from kg_api.graph.reach import reaches, within
@@ -251,7 +251,7 @@ def list_images(graph: Graph, *, ontology: str | None, offset: int, limit: int) 
     """
     rows = graph.read("images/page", ontologies=within(ontology), offset=offset, limit=limit)
     total = graph.read("images/count", ontologies=within(ontology))[0]["images"]
-    images = [Place.model_validate(row) for row in rows]
+    images = [Place.model_validate(row) for row in without_deleted(rows, Place)]
     if not total:
         require_ontologies(graph, ontology)
     return ImagePage(images=images, total=total, offset=offset, limit=limit)

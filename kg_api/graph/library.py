@@ -32,9 +32,6 @@ from kg_api.schemas.documents import (
 from kg_api.schemas.filters import Clause
 from kg_api.schemas.search import Place
 
-_ALWAYS = [name for name, each in DocumentSummary.model_fields.items() if each.annotation != str | None]
-"""What each document has."""
-
 
 @dataclass(frozen=True, slots=True)
 class Counted:
@@ -55,7 +52,7 @@ class Counted:
 def list_ontologies(graph: Graph, counted: Sequence[Counted]) -> list[OntologySummary]:
     """Some ontologies with their counts, by name."""
     rows = graph.read("ontologies/list", plans=[each.parameters() for each in counted])
-    return [OntologySummary.model_validate(row) for row in rows]
+    return [OntologySummary.model_validate(row) for row in without_deleted(rows, OntologySummary)]
 
 
 def embedding_status(graph: Graph, counted: Sequence[Counted], ontology: str | None) -> EmbeddingStatus:
@@ -167,7 +164,8 @@ def find_summary(graph: Graph, called: str, ontology: str | None = None) -> Docu
 def paragraphs(graph: Graph, document_id: str, first: int, last: int) -> list[Place]:
     """The sources of a document from one paragraph to another, in reading order."""
     around = {"source_id": "", "document_id": document_id, "first": first, "last": last}
-    return [Place.model_validate(row) for row in graph.read("sources/neighbours", places=[around])]
+    rows = graph.read("sources/neighbours", places=[around])
+    return [Place.model_validate(row) for row in without_deleted(rows, Place)]
 
 
 def change_called(
@@ -197,9 +195,10 @@ def find_source(graph: Graph, source_id: str) -> Place:
         NotFound: there is none that is called so.
         Conflict: several are.
     """
-    rows = [row for row in graph.read("sources/find", source_id=source_id) if reaches(row["ontology"])]
+    rows = without_deleted(graph.read("sources/find", source_id=source_id), Place)
+    rows = [row for row in rows if reaches(row["ontology"])]
     if not rows and (whole := identify_source(graph, source_id)):
-        rows = graph.read("sources/find", source_id=whole)
+        rows = without_deleted(graph.read("sources/find", source_id=whole), Place)
     if not rows:
         raise unknown_source(graph, source_id)
     return Place.model_validate(rows[0])
@@ -227,13 +226,13 @@ def neighbours(graph: Graph, places: list[Place], window: int) -> dict[str, list
         for place in places
     ]
     found: dict[str, list[Place]] = {place.source_id: [] for place in places}
-    for row in graph.read("sources/neighbours", places=wanted):
+    for row in without_deleted(graph.read("sources/neighbours", places=wanted), Place):
         found[row["around"]].append(Place.model_validate(row))
     return found
 
 
 def _summaries(rows: Sequence[Row]) -> list[DocumentSummary]:
-    return [DocumentSummary.model_validate(_to_fields(row)) for row in without_deleted(rows, _ALWAYS)]
+    return [DocumentSummary.model_validate(_to_fields(row)) for row in without_deleted(rows, DocumentSummary)]
 
 
 def _to_fields(row: Row) -> dict[str, Any]:

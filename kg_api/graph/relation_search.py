@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from neo4j.vector import Vector
 
-from kg_api.graph.client import Graph, Row
+from kg_api.graph.client import Graph, Row, without_deleted
 from kg_api.graph.concepts import SCANNED
 from kg_api.graph.search import Meaning
 from kg_api.schemas.base import concept_name, relation_type_id
@@ -37,7 +37,7 @@ def read_statements(
     """
     asked = {"towards": sorted(towards), "away": sorted(away), "scanned": SCANNED}
     rows = graph.search("relations/speaking_of", concept_id=concept_id, **asked)
-    return [(row["type_key"], evidence_of_row(row)) for row in rows]
+    return [(row["type_key"], evidence_of_row(row)) for row in without_deleted(rows, Place)]
 
 
 def evidence_of_row(row: Row) -> RelationshipEvidence:
@@ -131,7 +131,7 @@ def read_relations(graph: Graph, relation_ids: Iterable[str]) -> dict[str, State
             row["stating"],
             evidence_of_row(row),
         )
-        for row in rows
+        for row in without_deleted(rows, Place)
     }
 
 

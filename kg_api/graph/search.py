@@ -14,7 +14,7 @@ from cachetools import TTLCache, cached
 from neo4j.vector import Vector
 from numpy.typing import NDArray
 
-from kg_api.graph.client import Graph, Lookup, Row
+from kg_api.graph.client import Graph, Lookup, Row, without_deleted
 from kg_api.graph.concept_vectors import near_property
 from kg_api.graph.concepts import IMPORTED
 from kg_api.graph.filters import SourceFilter, keep_fitting
@@ -575,7 +575,8 @@ def by_name(name_ids: Sequence[str], meanings: Sequence[Meaning], limit: int) ->
 
 def look_up_concepts(graph: Graph, lookups: Sequence[Lookup]) -> list[list[ConceptLaneHit]]:
     """What each finds, all in one round trip."""
-    return [[_to_hit(row) for row in found] for found in graph.look_up(lookups)]
+    found = graph.look_up(lookups)
+    return [[_to_hit(row) for row in without_deleted(rows, Concept)] for rows in found]
 
 
 def concepts_by_text(

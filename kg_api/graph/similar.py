@@ -11,7 +11,7 @@ import numpy as np
 from neo4j.vector import Vector
 from numpy.typing import NDArray
 
-from kg_api.graph.client import Graph, Lookup, Row, portions
+from kg_api.graph.client import Graph, Lookup, Row, portions, without_deleted
 from kg_api.graph.filters import SourceFilter, keep_fitting
 from kg_api.graph.reach import reaches
 from kg_api.graph.search import Filters, LaneHits, SpaceVectors, to_lane_hit
@@ -128,7 +128,7 @@ def nearest(
         key=space.key,
         **sources.parameters(),
     )
-    return [_near(row) for row in rows], any(row["more"] for row in rows)
+    return [_near(row) for row in without_deleted(rows, Place)], any(row["more"] for row in rows)
 
 
 def _fitting(
@@ -202,7 +202,7 @@ def vectors_in(graph: Graph, source_id: str, space: Space) -> list[VectorPart]:
 def places_of(graph: Graph, source_ids: Iterable[str]) -> list[DescribedPlace]:
     """Sources by their ids, as a reader would come to them; what is not there is missing."""
     rows = graph.search("similar/by_ids", source_ids=list(dict.fromkeys(source_ids)))
-    seen = (row for row in rows if reaches(row["ontology"]))
+    seen = (row for row in without_deleted(rows, Place) if reaches(row["ontology"]))
     told = ({**row, "metadata": json.loads(row["metadata"] or "{}")} for row in seen)
     return [DescribedPlace.model_validate(row) for row in told]
 
@@ -220,7 +220,7 @@ def places_in(
     fitting = (sources or SourceFilter()).parameters()
     rows = graph.read("similar/in_scope", **where, **fitting, limit=limit)
     total = len(rows) if len(rows) < limit else count_sources(graph, ontologies, document_ids, sources)
-    return [Place.model_validate(row) for row in rows], total
+    return [Place.model_validate(row) for row in without_deleted(rows, Place)], total
 
 
 def _parts(row: Row) -> list[VectorPart]:

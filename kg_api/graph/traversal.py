@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from kg_api.graph.client import Graph
+from kg_api.graph.client import Graph, without_deleted
 from kg_api.schemas.constructive import DocumentFacts, EdgeQuote
 from kg_api.schemas.search import DescribedPlace
 from kg_api.schemas.vocabulary import EdgeDirection, EdgeKind, NodeKind
@@ -180,7 +180,7 @@ def statements_of(graph: Graph, relation_ids: Iterable[str]) -> dict[str, EdgeQu
     """Return by id the statements of relationships; a deleted one is missing."""
     rows = graph.search("constructive/statements", ids=list(dict.fromkeys(relation_ids)))
     found = dict[str, EdgeQuote]()
-    for row in rows:
+    for row in without_deleted(rows, ("source_start", "quote", "ontology", "document", "paragraph")):
         # A quote's place is stored within its source, so that it stays true when the source moves.
         start = row["source_start"]
         place = {} if row["start"] is None else {"start": start + row["start"], "end": start + row["end"]}
@@ -213,6 +213,6 @@ def quotes_of(graph: Graph, sources: Mapping[str, DescribedPlace]) -> dict[tuple
 
 def documents_of(graph: Graph, document_ids: Iterable[str]) -> dict[str, DocumentFacts]:
     """Return some documents by id; a deleted one is missing."""
-    rows = graph.read("documents/of_ids", document_ids=list(document_ids))
+    rows = without_deleted(graph.read("documents/of_ids", document_ids=list(document_ids)), DocumentFacts)
     told = ({**row, "metadata": json.loads(row["metadata"] or "{}")} for row in rows)
     return {row["document_id"]: DocumentFacts.model_validate(row) for row in told}
