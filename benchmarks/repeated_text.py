@@ -1,4 +1,4 @@
-"""How much of what is similar is text that many documents repeat, such as a licence (adr/0077).
+"""How much of what is similar is text that many documents repeat, such as a licence.
 
     python -m benchmarks.repeated_text ../shared/data/python_peps/rst
 

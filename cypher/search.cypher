@@ -55,7 +55,7 @@ RETURN collect({
 // The sources that full text finds, with their similarity where question and source have vectors of one space; of some
 // documents, if they are too many to be named in the query, and of those that fit conditions. `looked` counts what the
 // index gave: fewer than candidates are all there are.
-// Pairs of words are compared only for a question of few words, some of which the index leaves out (ADR 51, 106).
+// Pairs of words are compared only for a question of few words, some of which the index leaves out (ADR 46).
 // A source without a vector of its own is as similar as the nearest of its chunks, which is the part that it is shown by.
 // Without a question's vector only the parents of chunks are looked for, where an ontology has any. Both are read in one
 // place behind the list, so that they cost nothing where no source needs them.

@@ -14,7 +14,7 @@ MAX_PROCESSES = 12
 USUAL_PROCESSES = 4
 """So many whatever the memory, where there are so many cores."""
 PROCESS_BYTES = 350 * 1024**2
-"""What a process of the service takes with the packaged model (adr/0046)."""
+"""What a process of the service takes with the packaged model (ADR 46)."""
 _CONTROL_GROUPS = Path("/sys/fs/cgroup")
 _OWN_GROUPS = Path("/proc/self/cgroup")
 
@@ -42,7 +42,7 @@ def batch_for(cores: int) -> int:
 def service_processes(cores: int, memory_bytes: int) -> int:
     """Processes of the service: one a core up to four, then three of four cores, for Neo4j needs some, too.
 
-    Those beyond four take no more than a sixteenth of the memory together with the others (adr/0084).
+    Those beyond four take no more than a sixteenth of the memory together with the others (ADR 46).
     """
     room = memory_bytes // 16 // PROCESS_BYTES
     return min(cores, max(USUAL_PROCESSES, min(3 * cores // 4, room, MAX_PROCESSES)))

@@ -274,7 +274,7 @@ def _match_acronym(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
 # Whether two concepts are one: by how they are called, and how near their vectors are. Pure.
 #
 # A wrong merge hides one of two things, and nobody finds out; a double is found twice. So every rule asks for
-# both. The thresholds are measured (adr/0022).
+# both. The thresholds are measured (ADR 22).
 
 Reason = Spelling | Literal["alias", "mutual alias"]
 """Why two concepts are one: they are spellings of one name, or one is said to be a name of the other."""

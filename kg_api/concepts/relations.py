@@ -59,7 +59,7 @@ from kg_api.spaces.snapshot import snapshots_of
 #
 # Names are compared, by their vectors. A name alone tells types apart better than in a sentence, where all
 # are alike; and two things that vectors do not see are seen to by rules: a denial, and who does it to whom
-# (adr/0070).
+# (ADR 70).
 
 NEGATIONS: Final = frozenset({"not", "no", "never", "without", "cannot", "non", "n't", "neither", "nor"})
 BLOCK: Final = 500

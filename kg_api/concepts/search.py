@@ -149,7 +149,7 @@ def none_yet(graph: Graph, ontologies: Sequence[str]) -> list[Degradation]:
 NAME_FIELDS = {name: CONCEPT_FIELDS[name] for name in ("label", "search_terms")}
 """What a concept is called; a word of its description says little of it."""
 SHARE = 0.5
-"""A concept is near from so far on the way from unrelated concepts to the very one (adr/0029)."""
+"""A concept is near from so far on the way from unrelated concepts to the very one (ADR 29)."""
 UNMEASURED_SHARE = 0.5
 """The same from unrelated texts to equal ones, where there are too few concepts to be measured."""
 MIN_GAP = 0.04
@@ -376,7 +376,7 @@ def _describe_degradation(
         yield Degradation(part="vectors", effect=effect)
 
 
-# Concepts of a single source are embedded when an ontology's concepts are asked for by meaning (ADR 33).
+# Concepts of a single source are embedded when an ontology's concepts are asked for by meaning (ADR 4).
 
 log = structlog.get_logger()
 

@@ -236,7 +236,7 @@ def read_concept_graph(
 
 SEED: Final = 19
 TRIALS: Final = 3
-"""Runs of which the best counts: two seeds agree better so (ADR 79)."""
+"""Runs of which the best counts: results of two seeds agree better."""
 ITERATIONS: Final = 2
 MAX_LEVELS: Final = MAX_COMMUNITY_LEVEL + 1
 

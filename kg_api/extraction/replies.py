@@ -29,7 +29,7 @@ from kg_api.suggestions import WITHOUT_BLANKS, FoldedText, at_words, fold, is_cu
 from kg_api.text.documents import parse
 from kg_api.text.sources import blocks_of
 
-# The blocks of sources that were stored before block kinds were (ADR 39).
+# The blocks of sources that were stored before block kinds were (ADR 7).
 
 
 def with_blocks(document: Sequence[SourceText], about: DocumentAbout) -> Sequence[SourceText]:

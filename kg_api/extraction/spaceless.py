@@ -1,7 +1,7 @@
 """Noun phrases of Chinese and Japanese, which have no spaces between words.
 
 Chinese is split into words with parts of speech by jieba's dictionary and method in Rust. Of Thai, Lao, Khmer
-and Burmese only phrases in Latin letters are found (adr/0083).
+and Burmese only phrases in Latin letters are found (ADR 73).
 """
 
 from __future__ import annotations

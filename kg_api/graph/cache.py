@@ -42,7 +42,7 @@ def _stored_keys(keys: Sequence[str]) -> list[str]:
 
 
 def _vector_of(stored: bytes | list[float]) -> NDArray[np.float32]:
-    """As it was made; those that were remembered before ADR 61 are lists of numbers."""
+    """As it was made; those that were remembered before ADR 42 are lists of numbers."""
     if isinstance(stored, list):
         return np.asarray(stored, dtype=np.float32)
     return np.frombuffer(stored, dtype=NUMBERS).astype(np.float32)

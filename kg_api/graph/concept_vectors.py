@@ -16,7 +16,7 @@ from kg_api.schemas.spaces import USUAL
 
 NEAR_FROM: Final = 2 / 3
 """Concepts are near in meaning from so far on the way from unrelated texts to equal ones: 0.79 for bge-small;
-between 0.7 and 0.85 nothing much changes (ADR 0078)."""
+between 0.7 and 0.85 nothing much changes (ADR 23)."""
 NEAREST: Final = 5
 """So many of each lead on."""
 

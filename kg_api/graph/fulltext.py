@@ -55,15 +55,15 @@ FIELDS = {"full_text": 1.0, "heading": 1.0, "title": 1.0, "document": 0.5}
 CONCEPT_FIELDS = {"label": 2.0, "search_terms": 1.0, "description": 0.5}
 """Those of concepts: what a concept is called says more than what is said of it."""
 LIGHT = "^0.5"
-"""The weight of stop words beside the others: ADR 51 has what others give."""
+"""The weight of stop words. With 0.2, nDCG@10 on xquad en is 0.6 points below equal weights (ADR 57)."""
 STEMS_WEIGHT = 1.0
-"""Of stems in the language of a text: ADR 57 has what others give."""
+"""The weight of stems. With 0.5, nDCG@10 falls by 0.5 points on xquad de (ADR 57)."""
 PARTS_WEIGHT = 1.0
 """Of words that only their parts are found by."""
 NAME_WEIGHT = 2.0
 """Of a document whose alias is the whole question."""
 PHRASES_WEIGHT = 0.4
-"""Of two words beside each other, in addition to both by themselves (ADR 106 has what others give)."""
+"""The weight of two adjacent words. Without it, nDCG@10 falls by 0.4 to 3 points (ADR 46)."""
 MAX_PHRASES = 16
 """Lucene counts each word of a phrase as a clause."""
 

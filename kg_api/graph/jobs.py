@@ -47,7 +47,7 @@ _RANK_OF_KIND = {
 RANKS = (FIRST, STALE, 2, 3, 4)
 """What work is worth: new text first, with the scans that bring it and what a person put first; then what is
 stale and what is to be cleared away; then concepts and
-relationships; last what may be linked, and the overview. Only jobs of one rank share turns (ADR 33)."""
+relationships; last what may be linked, and the overview. Only jobs of one rank share turns (ADR 4)."""
 
 
 def rank_of(kind: str) -> int:

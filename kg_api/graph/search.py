@@ -291,7 +291,7 @@ SAID_ALIKE = 2
 NEAR_TEXTS = 20
 """So many texts are read for words that may be meant by one that none has."""
 PAIRS_WEIGHT = 1.0
-"""A source that has all pairs of neighbouring words of a short question counts so much more (ADR 51)."""
+"""A source that has all pairs of neighbouring words of a short question counts so much more (ADR 46)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -688,7 +688,7 @@ class SharedReading(Generic[Result]):
 # How many passages a vector index is asked about; remembered, so that a search costs no extra round trip.
 
 CROWDED = 62_500
-"""Passages from which on an index is asked for more than is fused, to find what is nearest (ADR 47, 94)."""
+"""Passages from which on an index is asked for more than is fused, to find what is nearest (ADR 8)."""
 WITHIN_SECONDS = 60.0
 """For so long it is remembered of some ontologies: of many documents counting takes a while."""
 MAX_REMEMBERED = 1000

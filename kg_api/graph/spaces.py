@@ -40,7 +40,7 @@ from kg_api.schemas.vocabulary import Modality
 QUANTIZATION: Final = "SCALAR"
 EXPANSION_FACTOR: Final = 3.0
 EF_CONSTRUCTION: Final = 200
-"""Candidates for the neighbours of a new vector; twice Neo4j's own, for large ontologies (ADR 47)."""
+"""Candidates for the neighbours of a new vector; twice Neo4j's own, for large ontologies (ADR 8)."""
 
 
 @dataclass(frozen=True, slots=True)

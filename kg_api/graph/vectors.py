@@ -69,7 +69,7 @@ class SourceText:
     full_text: str
     content_hash: str
     blocks: tuple[SourceBlock, ...] = field(default=(), compare=False)
-    """Read with the document only; none of those that were stored before kinds were (ADR 39)."""
+    """Read with the document only; none of those that were stored before kinds were (ADR 7)."""
     renewed: bool = field(default=False, compare=False)
     """Whether somebody asked for it to be embedded anew, and not from the cache."""
 

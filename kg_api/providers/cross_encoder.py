@@ -17,7 +17,7 @@ from kg_api.providers.wordpiece import load_tokenizer
 MAX_TOKENS = 512
 """Of question and passage together."""
 MAX_QUESTION_LENGTH = 64
-"""Tokens. Such models are trained on short questions; passages as questions lose by them (ADR 0017)."""
+"""Tokens. Such models are trained on short questions; passages as questions lose by them (ADR 17)."""
 OVERLAP = 64
 """Tokens that two windows of a long passage share, so that no sentence is torn in both."""
 _PIECE = 50_000

@@ -98,7 +98,7 @@ class Provider:
         )
 
 
-# The meaning of an HTTP status; ADR 0036 says why.
+# The meaning of an HTTP status; ADR 108 has the reasons.
 
 _RETRYABLE = {408, 409, 425, 429, 499}
 _NEVER_WORKS = {501, 505}

@@ -31,7 +31,7 @@ from kg_api.providers.tokens import Bytes, Cl100k, Span, Tokenizer
 from kg_api.settings import Settings
 
 SHARE = 0.3
-"""How much the tokens in the whole text weigh beside the part by itself; see adr/0019."""
+"""How much the tokens in the whole text weigh beside the part by itself; see ADR 11."""
 
 
 def mean_of(states: NDArray[np.float32], places: Sequence[Span], span: Span) -> NDArray[np.float64] | None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kg_api.providers.cross_encoder import CrossEncoder
 
 WEIGHT = 0.5
-"""How much the cross-encoder's evidence counts beside the place; benchmarks/rerank_blend.py, ADR 0017."""
+"""How much the cross-encoder's evidence counts beside the place; benchmarks/rerank_blend.py, ADR 17."""
 _CERTAIN = 1e-12
 
 

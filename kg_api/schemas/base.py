@@ -112,7 +112,7 @@ def concept_id(ontology: str, label: str) -> str:
 def concept_text(label: str, description: str, search_terms: Iterable[str]) -> str:
     """What is embedded of a concept; a model that takes less takes its beginning.
 
-    Names of code without their underscores: `__gt__` is near to whatever is asked in some models (ADR 73).
+    Names of code without their underscores: `__gt__` is near to whatever is asked in some models (ADR 29).
     """
     names = ", ".join(map(_words_of_name, search_terms))
     return "\n".join(part for part in (_words_of_name(label), description, names) if part)

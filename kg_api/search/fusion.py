@@ -21,14 +21,14 @@ from kg_api.search.retrieve import PICTURES, VECTOR, Candidates, Hit, LaneContri
 
 # Fusing the lists of several retrievers. Sources found through concepts are joined in rank.py.
 #
-# `adaptive` is kg's own; ADR 0020 has the measurements. Both others are what the field uses: reciprocal rank
+# `adaptive` is kg's own; ADR 20 has the measurements. Both others are what the field uses: reciprocal rank
 # fusion, and fixed weights over scores brought to one scale.
 
 BEST = 50
 """So many of a lane's best tell its shape, however many were fetched."""
 FULL_GAP = 0.53
 """At this share of the model's own gap the vectors' best hit weighs as much as a word lane's whose best score
-is twice its mean. Measured on bge-small, checked on two other models (ADR 0020)."""
+is twice its mean. Measured on bge-small, checked on two other models (ADR 20)."""
 MIN_GAP = 0.04
 """A model that tells even less apart was not asked in a language it knows: its gap says nothing."""
 MAX_ADDED = BEST / math.sqrt(BEST - 1)
@@ -130,7 +130,7 @@ MAX_TOLD = 100
 USUAL_SHARES: Final = (0.8, 0.8)
 SHARES: Final = {"bge-small-en-v1.5": (0.85, 0.9), "all-MiniLM-L6-v2": (0.75, 0.65)}
 """Where near begins, between the cosine of unrelated texts (0) and of related ones (1): for questions, and
-for those of few words. By model, as measured: `python -m benchmarks.nothing_near` (ADR 56)."""
+for those of few words. By model, as measured: `python -m benchmarks.nothing_near` (ADR 29)."""
 
 
 @dataclass(frozen=True, slots=True)

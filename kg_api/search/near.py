@@ -149,7 +149,7 @@ def evenly(parts: Sequence[VectorPart], most: int) -> list[VectorPart]:
 
 MIN_DOCUMENTS: Final = 4
 """Of 157 PEPs that share a text of several paragraphs are three at most, of those with the same words of
-copyright 49 and 93 (adr/0077)."""
+copyright 49 and 93 (benchmarks/repeated_text.py)."""
 MIN_FIELDS: Final = 3
 """Names that a text has, each once for the greater part: those who speak in a transcript come again."""
 MIN_SHARED: Final = 0.5

@@ -313,7 +313,7 @@ def _unspaced_names(text: str) -> Iterator[str]:
 # What a question needs may stand in a passage that says nothing of the question's words: the best hit names
 # somebody, and another passage says who that is. The lane begins with the concepts that the question names or
 # is near to, and with those of the best hits, goes on to what is near to these in meaning, and follows
-# appearances and one relationship (ADRs 0023 and 0078 have the measurements; the spreading of weight is
+# appearances and one relationship (ADR 23 has the measurements; the spreading of weight is
 # that of
 # Gutiérrez et al., HippoRAG, 2024, cut off after one hop).
 
@@ -380,7 +380,7 @@ class ConceptLane:
         """The concepts that the question names or is near to; asked beside the other lanes.
 
         One without spaces goes by those that it names: to a model that does not know its language, as the
-        default one, all concepts are near (adr/0083). Where concepts alone are asked, it may name none.
+        default one, all concepts are near (ADR 73). Where concepts alone are asked, it may name none.
         """
         meanings, names = meanings_of(plan), plan.scope.names
         told = [

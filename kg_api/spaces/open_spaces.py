@@ -460,7 +460,7 @@ def calibrate_labels(questions: NDArray[np.float32], vectors: NDArray[np.float32
     """The mean cosine of concepts' labels, asked for, with their own stored vectors and with all others'.
 
     Labels are short and of one subject, and their vectors crowd: those that have nothing to do with each
-    other are nearer than passages are (adr/0029).
+    other are nearer than passages are (ADR 29).
 
     Args:
         questions: the labels of the first of some concepts as questions, a row each.

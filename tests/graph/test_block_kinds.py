@@ -1,4 +1,4 @@
-"""What each block of a source is, is stored with it, and extraction reads it (ADR 39)."""
+"""What each block of a source is, is stored with it, and extraction reads it (ADR 7)."""
 
 from __future__ import annotations
 

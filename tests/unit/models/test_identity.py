@@ -76,7 +76,7 @@ def test_a_scope_is_one_plain_token(name: str) -> None:
 
 
 def test_names_of_code_are_embedded_by_their_words_and_other_names_as_they_are() -> None:
-    """Nonsense was taken for `__gt__`, which some models have near to all (ADR 73)."""
+    """Nonsense was taken for `__gt__`, which some models have near to all (ADR 29)."""
     assert concept_text("__gt__", "", ()) == "gt"
     assert (
         concept_text("MAX_AGE", "Of my_cache.", ["max_age", "age"]) == "MAX AGE\nOf my_cache.\nmax age, age"
