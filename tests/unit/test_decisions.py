@@ -1,4 +1,4 @@
-"""Decision records (ADRs) have a number, a status and a date."""
+"""The format of decision records (ADRs): number, title, status, date, sections, and length."""
 
 from __future__ import annotations
 
@@ -10,19 +10,40 @@ import pytest
 
 ADR = Path(__file__).parents[2] / "adr"
 DECISIONS = sorted(ADR.glob("[0-9]*.md"))
+SECTIONS = ["## Context", "## Decision", "## Consequences", "## Alternatives"]
+MAX_WORDS = 600
+MAX_TITLE_WORDS = 10
 
 
 @pytest.mark.parametrize("path", DECISIONS, ids=lambda path: path.name)
-def test_a_decision_has_number_status_and_date(path: Path) -> None:
+def test_decision_has_number_status_and_date(path: Path) -> None:
     title, _, status, day, *rest = path.read_text(encoding="utf-8").splitlines()
     assert re.match(rf"# {int(path.name[:4])}\. \S", title)
+    assert len(title.split()) - 2 <= MAX_TITLE_WORDS
     assert status.startswith(("Status: accepted", "Status: superseded by [", "Status: proposed"))
     assert date.fromisoformat(day.removeprefix("Date: "))
-    assert "## Context" in rest
-    for linked in re.findall(r"\]\((\d[^)]*)\)", status):
-        assert (ADR / linked).is_file()
+    assert [line for line in rest if line.startswith("#")] == SECTIONS
 
 
-def test_numbers_of_decisions_are_unique() -> None:
+@pytest.mark.parametrize("path", DECISIONS, ids=lambda path: path.name)
+def test_decision_fits_one_page(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").split()) <= MAX_WORDS
+
+
+@pytest.mark.parametrize("path", [*DECISIONS, ADR / "README.md"], ids=lambda path: path.name)
+def test_links_between_decisions_have_files(path: Path) -> None:
+    for linked in re.findall(r"\]\(([^):#]+\.md)\)", path.read_text(encoding="utf-8")):
+        assert (ADR / linked).is_file(), linked
+
+
+def test_index_lists_every_decision() -> None:
+    listed = re.findall(
+        r"^- \[(\d+\. .+)\]\((\d.+)\)$", (ADR / "README.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    titles = [path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ") for path in DECISIONS]
+    assert listed == [(title, path.name) for title, path in zip(titles, DECISIONS, strict=True)]
+
+
+def test_decision_numbers_are_unique() -> None:
     numbers = [path.name[:4] for path in DECISIONS]
     assert len(set(numbers)) == len(numbers) > 0
