@@ -1,16 +1,18 @@
 // name: by_ids
-// Sources by their ids, with what is told of their documents.
+// Sources by their ids, with properties of their documents, in the order of a reader; as one row, which costs the driver
+// half of what ten rows cost.
 UNWIND $source_ids AS id
 MATCH (s:Source {source_id: id})
 OPTIONAL MATCH (s)-[:PART_OF]->(d:Document)
-RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document, s.document_id AS document_id,
-       s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.page AS page,
-       s.last_page AS last_page, s.ocr_confidence IS NOT NULL AS ocr, s.ocr_confidence AS ocr_confidence,
-       s.full_text AS full_text,
-       CASE WHEN s:Image THEN 'image' ELSE 'passage' END AS kind,
-       CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes, .perceptual_hash} END AS image,
-       s.title AS title, d.uri AS uri, d.format AS format, d.metadata AS metadata
-ORDER BY ontology, document, document_id, paragraph
+WITH s, d ORDER BY s.ontology, s.document, s.document_id, s.paragraph
+RETURN collect({
+  source_id: s.source_id, ontology: s.ontology, document: s.document, document_id: s.document_id,
+  paragraph: s.paragraph, heading: s.heading, start: s.start, end: s.end, page: s.page, last_page: s.last_page,
+  ocr: s.ocr_confidence IS NOT NULL, ocr_confidence: s.ocr_confidence, full_text: s.full_text,
+  kind: CASE WHEN s:Image THEN 'image' ELSE 'passage' END,
+  image: CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes, .perceptual_hash} END,
+  title: s.title, uri: d.uri, format: d.format, metadata: d.metadata
+}) AS found
 
 // name: count_in_scope
 // How many sources there are of some ontologies, or of some documents only.

@@ -264,53 +264,58 @@ class QuestionWords:
         self._plain = re.compile(rf"(?:{'|'.join(found)})[a-z0-9]*", re.DOTALL) if found else None
 
     def find(self, text: str) -> list[tuple[int, int]]:
-        """Start and end of each place, in order, none overlapping; no more than the first 50."""
-        found: list[tuple[int, int]] = []
-        for phrase in self._phrases(text[:MAX_SCANNED]):
-            is_behind = not found or phrase[0].start >= found[-1][1]  # one word may have several parts
-            if is_behind and self._says(phrase):
-                found.append((phrase[0].start, phrase[-1].end))
-                if len(found) == MAX_MATCHES:
-                    break
-        return found
+        """Start and end of each place, in order, none overlapping; no more than the first 50.
 
-    def _says(self, phrase: list[IndexToken]) -> bool:
-        if len(phrase) == 1:
-            return phrase[0].form in self._alone
-        return not self._telling or any(each.form in self._telling for each in phrase)
-
-    def _phrases(self, text: str) -> Iterator[list[IndexToken]]:
-        """Tokens that the question has, too; those beside each other together where it has them so."""
-        phrase: list[IndexToken] = []
-        for token in self._tokens(text):
-            if phrase and not self._goes_on(phrase[-1], token, text):
-                yield phrase
-                phrase = []
-            phrase.append(token)
-        if phrase:
-            yield phrase
-
-    def _goes_on(self, last: IndexToken, token: IndexToken, text: str) -> bool:
-        """Nothing but blanks stands between them, or a character that joins words."""
-        if (last.form, token.form) not in self._pairs:
-            return False
-        return token.start < last.end or _JOINT.fullmatch(text, last.end, token.start) is not None
-
-    def _tokens(self, text: str) -> Iterator[IndexToken]:
-        """Those that are wanted; most words of a text are not, and cost little."""
+        One loop without helpers: a search runs it over all that it shows, and a call per word took twice as
+        long.
+        """
+        text = text[:MAX_SCANNED]
         if not text.isascii():
-            found = _WORD.finditer(text)
+            words = _WORD.finditer(text)
         elif self._plain is None:
-            return
+            return []
         else:
-            found = self._plain.finditer(text.lower())
-        for word in found:
+            words = self._plain.finditer(text.lower())
+        found: list[tuple[int, int]] = []
+        # The phrase that may go on: its start, end, last form, number of tokens, and whether one says something
+        begun, ended, last, length, says = 0, 0, "", 0, False
+        for word in words:
             known = self._seen.get(word[0])
             if known is None:
-                every = _split(word[0])
-                known = self._seen[word[0]] = tuple(each for each in every if each.form in self._wanted)
-            for start, end, form in known:
-                yield IndexToken(word.start() + start, word.start() + end, form)
+                known = tuple(each for each in _split(word[0]) if each.form in self._wanted)
+                self._seen[word[0]] = known
+            for token in known:
+                start, form = word.start() + token.start, token.form
+                goes_on = (
+                    length > 0
+                    and (last, form) in self._pairs
+                    and (start < ended or _JOINT.fullmatch(text, ended, start) is not None)
+                )
+                if goes_on:
+                    says, length = says or form in self._telling, length + 1
+                else:
+                    self._add(found, begun, ended, last, length, says=says)
+                    begun, says, length = start, form in self._telling, 1
+                ended, last = word.start() + token.end, form
+            if len(found) == MAX_MATCHES:
+                return found
+        self._add(found, begun, ended, last, length, says=says)
+        return found[:MAX_MATCHES]
+
+    def _add(
+        self, found: list[tuple[int, int]], begun: int, ended: int, last: str, length: int, *, says: bool
+    ) -> None:
+        """Add a phrase if it says something. One word may have several parts, which overlap."""
+        if length == 0 or (found and begun < found[-1][1]):
+            return
+        if last in self._alone if length == 1 else (says or not self._telling):
+            found.append((begun, ended))
+
+
+@lru_cache(KNOWN_QUESTIONS)
+def words_of_question(question: str) -> QuestionWords:
+    """Return the words of a question, remembered: people ask the same again and page through answers."""
+    return QuestionWords(question)
 
 
 @lru_cache(KNOWN_FORMS)

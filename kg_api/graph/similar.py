@@ -201,10 +201,10 @@ def vectors_in(graph: Graph, source_id: str, space: Space) -> list[VectorPart]:
 
 def places_of(graph: Graph, source_ids: Iterable[str]) -> list[DescribedPlace]:
     """Sources by their ids, as a reader would come to them; what is not there is missing."""
-    rows = graph.search("similar/by_ids", source_ids=list(dict.fromkeys(source_ids)))
-    seen = (row for row in without_deleted(rows, Place) if reaches(row["ontology"]))
-    told = ({**row, "metadata": json.loads(row["metadata"] or "{}")} for row in seen)
-    return [DescribedPlace.model_validate(row) for row in told]
+    (row,) = graph.search("similar/by_ids", source_ids=list(dict.fromkeys(source_ids)))
+    seen = (each for each in without_deleted(row["found"], Place) if reaches(each["ontology"]))
+    told = ({**each, "metadata": json.loads(each["metadata"] or "{}")} for each in seen)
+    return [DescribedPlace.model_validate(each) for each in told]
 
 
 def places_in(

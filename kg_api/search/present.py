@@ -7,7 +7,7 @@ from itertools import pairwise, takewhile
 
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.client import Graph
-from kg_api.graph.fulltext import QuestionWords
+from kg_api.graph.fulltext import words_of_question
 from kg_api.graph.library import find_source, find_summary, neighbours, paragraphs
 from kg_api.graph.names import first_source, is_whole_id, names_place
 from kg_api.graph.search import TEXT_INDEX, chunk_texts, concepts_of
@@ -342,7 +342,7 @@ def present_hits(
         texts: what the chunks named by `find_needed_texts` say.
         carried: the concepts of the hits, where they were asked for.
     """
-    words = QuestionWords(plan.text)
+    words = words_of_question(plan.text)
     shown: list[SourceHit] = []
     for hit in hits:
         found, place = hit.found, places.get(hit.found.source.source_id)

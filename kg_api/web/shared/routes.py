@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Coroutine, Iterable
+from functools import wraps
 from typing import Any, get_args, get_origin
 
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 
 from kg_api.errors import InvalidInput, KgError
 from kg_api.web.shared.limits import parse, read_body, require_type
@@ -69,6 +72,27 @@ class StrictRequest(Request):
 
 class ApiRoute(GuardedRoute):
     """A route that ignores nothing it is asked for: neither a parameter nor a body."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        waits = inspect.iscoroutinefunction(endpoint) or "response" in inspect.signature(endpoint).parameters
+        super().__init__(path, endpoint if waits else self._encoding(endpoint), **options)
+
+    def _encoding(self, endpoint: Callable[..., Any]) -> Callable[..., Any]:
+        """Let an endpoint encode its answer in its own thread.
+
+        FastAPI would validate the answer in a second thread and encode it in the event loop, for a fifth of
+        the processor time of a search.
+        """
+
+        @wraps(endpoint)
+        def encoded(**given: Any) -> Any:
+            answer = endpoint(**given)
+            if not isinstance(answer, BaseModel) or self.response_field is None:
+                return answer
+            content = self.response_field.serialize_json(answer)
+            return Response(content, self.status_code or 200, media_type="application/json")
+
+        return encoded
 
     def get_route_handler(self) -> Handler:
         handle = APIRoute.get_route_handler(self)
