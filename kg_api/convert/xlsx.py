@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple
 
 from kg_api.convert.ooxml.drawings import read_lines
 from kg_api.convert.ooxml.package import Package, q
 from kg_api.convert.ooxml.text import Script, strike_text
-from kg_api.convert.shared.containers import local_name, read_xml
+from kg_api.convert.shared.containers import iterate_xml, local_name, read_xml
 from kg_api.convert.shared.markdown_text import one_line
 from kg_api.convert.shared.number_format import (
     GENERAL,
@@ -27,13 +29,7 @@ from kg_api.convert.shared.number_format import (
     format_text,
     parse_number_format,
 )
-from kg_api.convert.sheet_xml import TRUE, Cell, SheetXml, read_attributes, read_strings
-from kg_api.convert.sheets import (
-    Sheet,
-    SheetNotes,
-    join_runs,
-    name_column,
-)
+from kg_api.convert.sheets import Sheet, SheetNotes, join_runs, name_column
 from kg_api.errors import UnreadableDocument
 
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -44,6 +40,7 @@ _REFERENCE = re.compile(
 """Cells that a formula names; what stands in quotes or brackets is no cell."""
 _NEWER = re.compile(r"_xl(?:fn|ws|pm|udf)\.")
 _PAGE_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|(?![PN])[A-Za-z+-])')
+_TRUE = frozenset({"1", "true"})
 _PAGE_TEXTS = frozenset({"oddHeader", "oddFooter", "evenHeader", "evenFooter", "firstHeader", "firstFooter"})
 
 Run = tuple[str, Script, bool | None]
@@ -89,12 +86,14 @@ def read_xlsx_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[Sh
     if package.has(part := package.find_related(main, "styles") or "xl/styles.xml"):
         book.styles = _read_styles(read_xml(package.read(part), part))
     if package.has(part := package.find_related(main, "sharedStrings") or "xl/sharedStrings.xml"):
-        for each in read_strings(package.read(part), part):
-            text = _unescape(each) if isinstance(each, str) else _read_runs(each)
-            book.strings.append(one_line(text) if isinstance(text, str) else text)
+        for each in iterate_xml(package.read(part), part):
+            if local_name(each) == "si":
+                text = _read_runs(each)
+                book.strings.append(one_line(text) if isinstance(text, str) else text)
+                each.clear()
     said = {local_name(each): each.attrib for each in root.iter()}
-    book.since_1904 = said.get("workbookPr", {}).get("date1904") in TRUE
-    book.is_recomputed = said.get("calcPr", {}).get("fullCalcOnLoad") in TRUE
+    book.since_1904 = said.get("workbookPr", {}).get("date1904") in _TRUE
+    book.is_recomputed = said.get("calcPr", {}).get("fullCalcOnLoad") in _TRUE
     for each in [each for each in root.iter() if local_name(each) == "sheet"]:
         name = str(each.get("name") or "")
         link = links.get(next((value for key, value in each.attrib.items() if key.endswith("}id")), ""))
@@ -163,85 +162,48 @@ class _SheetReader:
         self._book, self._sheet, self._part = book, sheet, part
         self._formulas: dict[str, tuple[str, int, int]] = {}
         """Formulas that several cells share, each with the row and column that it is written for."""
-        self._columns: dict[str, int] = {}
-        """Columns by their letters."""
-        self._looks: dict[str, tuple[str, _Style]] = {}
-        """Kinds and styles of cells by their attributes."""
         if not book.package.has(part):
             raise UnreadableDocument(f"{part[:200]!r} in it is missing; save the file anew")
-        self._xml = SheetXml(book.package.read(part), part, has_results=not book.is_recomputed)
 
     def read(self) -> None:
         hidden_columns, hidden_rows, bold = list[range](), list[int](), list[int]()
         merges = list[tuple[int, int, int, int]]()
         row = 0
-        for number, is_hidden, cells in self._xml.read_rows():
-            row = max(number, row + 1)  # rows that go back would overwrite others
-            texts, is_bold = self._read_row(cells, row)
-            if texts:
-                self._sheet.add_row(row, texts)
-                if is_bold:
-                    bold.append(row)
-                if is_hidden:
-                    hidden_rows.append(row)
-        for each in self._xml.frame:
+        for each in iterate_xml(self._book.package.read(self._part), self._part):
             name = local_name(each)
-            if name == "col" and (each.get("hidden") in TRUE or each.get("width") == "0"):
+            if name == "row":
+                row = max(_number(each.get("r")), row + 1)  # rows that go back would overwrite others
+                texts, is_bold = self._read_row(each, row)
+                if texts:
+                    self._sheet.add_row(row, texts)
+                    bold += [row] if is_bold else []
+                    hidden_rows += [row] if each.get("hidden") in _TRUE or each.get("ht") == "0" else []
+                each.clear()
+            elif name == "col" and (each.get("hidden") in _TRUE or each.get("width") == "0"):
                 hidden_columns.append(range(_number(each.get("min")) - 1, _number(each.get("max"))))
             elif name == "mergeCell" and (found := _RANGE.fullmatch(str(each.get("ref") or ""))):
                 left, top, right, bottom = found.groups()
-                merges.append((int(top), self._find_column(left), int(bottom), self._find_column(right)))
+                merges.append((int(top), _find_column(left), int(bottom), _find_column(right)))
             elif name in _PAGE_TEXTS:
                 self._book.notes.add_page_text(_PAGE_CODE.sub(" ", str(each.text or "")).replace("&&", "&"))
         self._sheet.place(merges, bold, hidden_rows, hidden_columns)
         self._read_links()
 
-    def _read_row(self, row: list[Cell], number: int) -> tuple[dict[int, str], bool]:
+    def _read_row(self, row: Any, number: int) -> tuple[dict[int, str], bool]:
         """Return the filled cells of a row by their columns, and whether all of them are bold."""
         cells: dict[int, str] = {}
-        looks, columns, strings = self._looks, self._columns, self._book.strings
-        column, all_bold, since_1904 = -1, True, self._book.since_1904
-        for letters, attributes, value, other, _ in row:
-            if letters:
-                column = columns[letters] if letters in columns else self._find_column(letters)
-                if not value:
-                    continue
-                kind, style = looks[attributes] if attributes in looks else self._read_look(attributes)
-                form, is_struck, is_bold = style
-                if kind == "n":
-                    text = value
-                    if form is not GENERAL or not value.isdecimal():
-                        text = one_line(format_number(value, form, since_1904=since_1904))
-                elif kind != "s" or form.sections or not isinstance(text := strings[int(value)], str):
-                    text = one_line(self._show(kind, value, style))
-            elif other and local_name(element := self._xml.parse(other)) == "c":
-                place = element.get("r", "").rstrip("0123456789")
-                column = self._find_column(place) if place else column + 1
-                style = self._get_style(element.get("s", "0"))
-                text = one_line(self._read_cell(element, style, number, column))
-                _, is_struck, is_bold = style
-            else:
+        column, all_bold, styles = -1, True, self._book.styles
+        for cell in row:
+            if local_name(cell) != "c":
                 continue
-            if text:
-                cells[column] = strike_text(text) if is_struck and "~~" not in text else text
-                all_bold = all_bold and is_bold
+            place = cell.get("r", "").rstrip("0123456789")
+            column = _find_column(place) if place else column + 1
+            at = _number(cell.get("s"))
+            style = styles[at] if at < len(styles) else _PLAIN
+            if text := one_line(self._read_cell(cell, style, number, column)):
+                cells[column] = strike_text(text) if style.is_struck and "~~" not in text else text
+                all_bold = all_bold and style.is_bold
         return cells, all_bold
-
-    def _read_look(self, attributes: str) -> tuple[str, _Style]:
-        said = read_attributes(attributes)
-        look = self._looks[attributes] = said.get("t", "n"), self._get_style(said.get("s", "0"))
-        return look
-
-    def _get_style(self, at: str) -> _Style:
-        styles = self._book.styles
-        return styles[int(at)] if at.isdecimal() and int(at) < len(styles) else _PLAIN
-
-    def _find_column(self, letters: str) -> int:
-        column = 0
-        for letter in letters.upper():
-            column = column * 26 + ord(letter) - 64
-        self._columns[letters] = column - 1
-        return column - 1
 
     def _read_cell(self, cell: Any, style: _Style, row: int, column: int) -> str:
         parts = {local_name(each): each for each in cell}
@@ -266,8 +228,11 @@ class _SheetReader:
         if kind == "str":
             return format_text(_unescape(value), style.form)
         if kind == "b":
-            return "TRUE" if value.strip() in TRUE else "FALSE"
-        return _show_date(value) if kind == "d" else value
+            return "TRUE" if value.strip() in _TRUE else "FALSE"
+        if kind == "d":
+            with suppress(ValueError):
+                return format_datetime(datetime.fromisoformat(value.strip()))
+        return value
 
     @staticmethod
     def _join(text: str | list[Run], style: _Style) -> str:
@@ -328,20 +293,18 @@ def move_formula(text: str, down: int, right: int) -> str:
         if found["kept"]:
             return found["kept"]
         fixed_column, letters, fixed_row, number = found.groups()[1:]
-        column = 0
-        for letter in letters:
-            column = column * 26 + ord(letter) - 64
-        shown = letters if fixed_column else name_column(column - 1 + right)
+        shown = letters if fixed_column else name_column(_find_column(letters) + right)
         return f"{fixed_column}{shown}{fixed_row}{int(number) + (0 if fixed_row else down)}"
 
     return _REFERENCE.sub(move, text)
 
 
-def _show_date(value: str) -> str:
-    try:
-        return format_datetime(datetime.fromisoformat(value.strip()))
-    except ValueError:
-        return value
+@cache
+def _find_column(letters: str) -> int:
+    column = 0
+    for letter in letters.upper():
+        column = column * 26 + ord(letter) - 64
+    return column - 1
 
 
 def _number(text: str | None) -> int:
