@@ -14,10 +14,10 @@ from kg_api.convert.image.embedded import ImagesWithin
 from kg_api.convert.ooxml.drawings import read_lines, read_paragraph, write_graphic
 from kg_api.convert.ooxml.package import (
     SLIDE_PARTS,
+    Package,
     XmlElement,
     parse_part,
     q,
-    read_pieces,
     resolve_alternatives,
 )
 from kg_api.convert.ooxml.text import BULLET, ListWriter, format_slide_number
@@ -71,7 +71,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     notes = (
         *((f"hidden slides that were read all the same: {', '.join(hidden)}",) if hidden else ()),
         *(f"left out: {what} ({count:,})" for what, count in deck.left_out.items() if count),
-        *note_missing(read_pieces(archive, SLIDE_PARTS), text, "the slides"),
+        *note_missing(Package(archive).read_pieces(SLIDE_PARTS), text, "the slides"),
         *deck.images.notes(),
     )
     return Converted(text, title, about, tuple(deck.pages), notes, images=tuple(deck.writer.images))

@@ -16,12 +16,11 @@ from kg_api.convert.docx.text import (
     NoteReference,
     ParagraphText,
     TextReader,
-    count_words,
     read_control_state,
 )
 from kg_api.convert.image.embedded import ImagesWithin
 from kg_api.convert.ooxml.drawings import read_formula, read_paragraph, write_graphic
-from kg_api.convert.ooxml.package import WORD_PARTS, Package, XmlElement, q, read_pieces
+from kg_api.convert.ooxml.package import WORD_PARTS, Package, XmlElement, q
 from kg_api.convert.ooxml.text import BULLET, ListWriter, format_number
 from kg_api.convert.shared.accounting import note_missing
 from kg_api.convert.shared.containers import core_properties, open_office, read_entry
@@ -79,7 +78,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     notes = (
         *(f"left out: {what} ({count:,})" for what, count in beside.items() if count),
         *document.describe_left_out(),
-        *note_missing(read_pieces(archive, WORD_PARTS), text, "the document"),
+        *note_missing(package.read_pieces(WORD_PARTS, document.reader.unshown), text, "the document"),
         *images.notes(),
     )
     return Converted(text, title, about, notes=notes, images=tuple(writer.images))
@@ -95,7 +94,7 @@ class _Document:
         self._styles = Styles(self._parse_related("styles"))
         self._numbering = Numbering(self._parse_related("numbering"), self._styles)
         self._left_out: Counter[str] = Counter()
-        self._reader = TextReader(self._styles, self._left_out, self._mark_note, self._find_picture)
+        self.reader = TextReader(self._styles, self._left_out, self._mark_note, self._find_picture)
         self._notes = {kind: self._read_notes(kind) for kind in ("footnote", "endnote")}
         settings = self._parse_related("settings")
         self._note_forms = {"footnote": "decimal", "endnote": "lowerRoman"}
@@ -112,7 +111,7 @@ class _Document:
     def write(self) -> None:
         """Write the body, and the footnotes and endnotes behind it."""
         root = self._package.parse(self._main)
-        self._reader.fields.find_unmatched(root)
+        self.reader.fields.find_unmatched(root)
         for body in root.findall(q("w:body")):
             self._write_blocks(body)
         self._close()
@@ -128,7 +127,7 @@ class _Document:
     def describe_left_out(self) -> Iterator[str]:
         """Return what a reader of the file sees, or could see, and the text lacks."""
         yield from (f"left out: {what} ({count:,})" for what, count in self._left_out.items() if count)
-        missing = self._reader.fields.without_result
+        missing = self.reader.fields.without_result
         if missing:
             code = next(iter(missing))
             yield f"left out: fields without a stored result ({missing.total():,}), e.g. {code}"
@@ -207,7 +206,7 @@ class _Document:
 
     def _read_paragraph(self, element: XmlElement) -> tuple[ParagraphText, ParagraphNumber | None]:
         """Read a paragraph, and count it if Word shows it."""
-        read = self._reader.read(element)
+        read = self.reader.read(element)
         settings = element.find(_SETTINGS)
         mark = None if settings is None else settings.find(q("w:rPr"))
         gone = mark is not None and (
@@ -288,7 +287,7 @@ class _Document:
             return False
         hidden, deleted = is_on(settings.find(q("w:hidden"))), settings.find(q("w:del")) is not None
         if hidden or deleted:
-            self._left_out[DELETED if deleted else HIDDEN] += count_words(row)
+            self.reader.leave_out(row, DELETED if deleted else HIDDEN)
         return hidden or deleted
 
     def _find(self, container: XmlElement, tag: str) -> Iterator[XmlElement]:

@@ -186,11 +186,6 @@ class ParagraphText:
     anchored: list[Anchored] = field(default_factory=list[Anchored])
 
 
-def count_words(element: XmlElement) -> int:
-    """Count the words below an element, deleted ones included."""
-    return sum(len((each.text or "").split()) for each in element.iter(_TEXT, q("w:delText")))
-
-
 class NoteReference(NamedTuple):
     """A place of a footnote or an endnote."""
 
@@ -218,6 +213,8 @@ class TextReader:
             find_picture: Returns a picture and its name by its relationship; None: only its words are read.
         """
         self.fields = Fields()
+        self.unshown = set[XmlElement]()
+        """Hidden, deleted and computed texts, which are no words of the document."""
         self._styles = styles
         self._left_out = left_out
         self._mark_note = mark_note
@@ -225,7 +222,7 @@ class TextReader:
         self._style = ""
         self._text = ParagraphText()
         self._handlers: dict[str, Callable[[XmlElement], None]] = {
-            **{q(f"w:{name}"): self._leave_out_deleted for name in ("del", "moveFrom")},
+            **{q(f"w:{name}"): self.leave_out for name in ("del", "moveFrom")},
             q("w:r"): self._read_run,
             q("w:sdt"): self._read_control,
             q("w:fldSimple"): self._read_simple_field,
@@ -264,8 +261,11 @@ class TextReader:
             ):  # links, insertions, tags, bidirectional text and what else has runs
                 self._read_children(child)
 
-    def _leave_out_deleted(self, element: XmlElement) -> None:
-        self._left_out[DELETED] += count_words(element)
+    def leave_out(self, element: XmlElement, reason: str = DELETED) -> None:
+        """Count the words below an element."""
+        texts = list(element.iter(_TEXT, q("w:delText")))
+        self.unshown.update(texts)
+        self._left_out[reason] += sum(len((each.text or "").split()) for each in texts)
 
     def _read_control(self, element: XmlElement) -> None:
         before = self._text.inline.size
@@ -291,10 +291,13 @@ class TextReader:
                 self._text.inline.add(self.fields.switch(child), look.script, struck=look.struck)
             elif tag == q("w:instrText"):
                 self.fields.add_code(child.text or "")
-            elif self.fields.in_code or tag in _SKIPPED:
+                self.unshown.update(child.iter(_TEXT))  # of fields within its code
+            elif self.fields.in_code:
+                self.unshown.update(child.iter(_TEXT))
+            elif tag in _SKIPPED:
                 continue
             elif look.hidden:
-                self._left_out[HIDDEN] += count_words(child)
+                self.leave_out(child, HIDDEN)
             elif tag in self._signs:
                 self._text.inline.add(self._signs[tag], look.script, struck=look.struck)
             elif handler := self._in_run.get(tag):

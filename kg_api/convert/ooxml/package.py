@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple, Protocol, cast
@@ -79,6 +79,7 @@ class Package:
         self._archive = archive
         self._names = {name.lower(): name for name in archive.namelist()}
         self._relationships: dict[str, dict[str, Relationship]] = {}
+        self._roots: dict[str, XmlElement] = {}
 
     def get_main_part(self, default: str) -> str:
         """Return the name of the part that is the document."""
@@ -120,12 +121,33 @@ class Package:
         return read_entry(self._archive, self._names[name.lower()])
 
     def parse(self, name: str) -> XmlElement:
-        """Parse a part.
+        """Return the tree of a part, the same one each time.
 
         Raises:
             UnreadableDocument: The part is damaged.
         """
-        return parse_part(self.read(name), name)
+        key = name.lower()
+        if key not in self._roots:
+            self._roots[key] = parse_part(self.read(name), name)
+        return self._roots[key]
+
+    def read_pieces(self, parts: re.Pattern[str], unshown: Collection[XmlElement] = ()) -> Iterator[str]:
+        """Yield the text of each paragraph of some parts, to find text that a converter lost.
+
+        This knows no lists, looks or positions. Text nodes in `unshown`, footers, hidden shapes and signs of
+        symbol fonts are left out.
+        """
+        for name in filter(parts.fullmatch, self._names.values()):
+            try:
+                root = self.parse(name)
+            except UnreadableDocument:
+                continue  # the converter reports damaged parts
+            if "chart" in name.lower():  # each series repeats the categories, and numbers have formats
+                caches = root.iter("{*}strCache", "{*}strDim", "{*}txData")
+                names = (each for cache in caches for each in cache.iter("{*}v", "{*}pt"))
+                yield from {each.text for each in (*names, *root.iter("{*}t")) if each.text}
+            else:
+                yield from _read_paragraphs(root, unshown)
 
 
 def parse_part(data: bytes, name: str) -> XmlElement:
@@ -179,62 +201,23 @@ def _shows_something(branch: XmlElement) -> bool:
     )
 
 
-# A simple reader of all text nodes of Word and PowerPoint files, to find text that their converters lost.
-#
-# It shares nothing with the converters but the parser, and knows no lists, looks or positions.
-
 WORD_PARTS = re.compile(
     r"word/(?:document\d*|footnotes|endnotes|charts/chart(?:ex)?\d+|diagrams/data\d+)\.xml", re.IGNORECASE
 )
 SLIDE_PARTS = re.compile(
     r"ppt/(?:slides/slide|notesSlides/notesSlide|charts/chart(?:ex)?|diagrams/data)\d+\.xml", re.IGNORECASE
 )
-_STYLES = "word/styles.xml"
 _FOOTERS = frozenset({"sldNum", "ftr", "hdr", "dt"})
 _SHAPES = frozenset({"sp", "pic", "grpSp", "graphicFrame", "cxnSp", "wsp", "spTree"})
-_OFF = frozenset({"0", "false", "off"})
 
 
-def read_pieces(archive: zipfile.ZipFile, parts: re.Pattern[str]) -> Iterator[str]:
-    """Yield the text of each paragraph of these parts, without deleted and hidden text."""
-    names = archive.namelist()
-    styles = _parse(read_entry(archive, _STYLES)) if _STYLES in names else None
-    hidden = set[str]() if styles is None else _find_hidden_styles(styles)
-    for name in filter(parts.fullmatch, names):
-        root = _parse(read_entry(archive, name))
-        if root is None:
-            continue  # the converter reports damaged parts
-        if "chart" in name.lower():
-            yield from _read_chart(root)
-        else:
-            yield from _read_paragraphs(root, hidden)
-
-
-def _parse(data: bytes) -> XmlElement | None:
-    library = cast("Any", etree)
-    try:
-        return library.fromstring(data, library.XMLParser(resolve_entities=False, no_network=True))
-    except library.LxmlError:
-        return None
-
-
-def _read_chart(root: XmlElement) -> set[str]:
-    """Titles and names; each series repeats the categories, and numbers are shown in their formats."""
-    names = (
-        each
-        for cache in root.iter("{*}strCache", "{*}strDim", "{*}txData")
-        for each in cache.iter("{*}v", "{*}pt")
-    )
-    return {each.text for each in (*names, *root.iter("{*}t")) if each.text}
-
-
-def _read_paragraphs(root: XmlElement, hidden: set[str]) -> Iterator[str]:
-    skipped = set(_find_skipped(root, hidden))
+def _read_paragraphs(root: XmlElement, unshown: Collection[XmlElement]) -> Iterator[str]:
+    unseen = {*unshown} | {text for each in _find_unseen(root) for text in each.iter("{*}t")}
     owner, pieces = None, list[str]()
     for each in root.iter("{*}t", "{*}tab", "{*}br", "{*}cr"):
         if local_name(each) != "t":
             pieces.append(" ")
-        elif each.text and each not in skipped:
+        elif each.text and each not in unseen:
             above = next((up for up in _climb(each) if local_name(up) in {"p", "rt", "oMath"}), each)
             if above is not owner:
                 yield "".join(pieces)
@@ -244,82 +227,17 @@ def _read_paragraphs(root: XmlElement, hidden: set[str]) -> Iterator[str]:
     yield "".join(pieces)
 
 
-def _find_codes(root: XmlElement) -> Iterator[XmlElement]:
-    """Text within the codes of fields, such as a field that another one compares."""
-    begun = list[list[XmlElement] | None]()  # the text of each code so far; None: its result has begun
-    for each in root.iter("{*}t", "{*}fldChar"):
-        kind = _get(each, "fldCharType")
-        if each.tag.endswith("}t"):
-            for code in begun:
-                if code is not None:
-                    code.append(each)
-        elif kind == "begin":
-            begun.append([])
-        elif begun and kind in {"separate", "end"}:
-            yield from begun.pop() or ()
-            begun += [None] if kind == "separate" else []
-
-
-def _find_skipped(root: XmlElement, hidden: set[str]) -> Iterator[XmlElement]:
-    """Text nodes that nobody sees: other branches, deleted and hidden text, what each slide repeats."""
-    yield from _find_codes(root)
-    for holder in (
-        *_find_other_branches(root),
-        *root.iter("{*}del", "{*}moveFrom"),
-        *_find_hidden(root, hidden),
-    ):
-        yield from holder.iter("{*}t")
-
-
-def _find_other_branches(root: XmlElement) -> Iterator[XmlElement]:
-    for each in root.iter("{*}AlternateContent"):
-        said = [
-            any((text.text or "").strip() for text in branch.iter("{*}t"))
-            or next(branch.iter("{*}chart", "{*}relIds", "{*}blip"), None) is not None
-            for branch in each
-        ]
-        yield from (branch for at, branch in enumerate(each) if any(said) and at != said.index(True))
-
-
-def _find_hidden(root: XmlElement, styles: set[str]) -> Iterator[XmlElement]:
-    for each in root.iter("{*}vanish", "{*}rStyle", "{*}pStyle"):
-        shown = _get(each, "val") not in styles if local_name(each) != "vanish" else _get(each, "val") in _OFF
-        above = list(islice(_climb(each), 2))
-        if not shown and local_name(above[-1]) in {"r", "p"}:
-            yield above[-1]
+def _find_unseen(root: XmlElement) -> Iterator[XmlElement]:
     for each in root.iter("{*}rFonts", "{*}latin"):  # letters of a symbol font are signs
-        if is_symbol_font(_get(each, "ascii") or each.get("typeface", "")):
+        if is_symbol_font(each.get(q("w:ascii"), "") or each.get("typeface", "")):
             yield from islice(_climb(each), 1, 2)
-    for each in root.iter("{*}trPr"):
-        if any(local_name(child) in {"hidden", "del"} for child in each):
-            yield from islice(_climb(each), 1)
     yield from (each for each in root.iter("{*}fld") if each.get("type", "") == "slidenum")
     for each in root.iter("{*}ph", "{*}cNvPr"):
         if each.get("type", "") in _FOOTERS or each.get("hidden", "0") in {"1", "true"}:
             yield next((up for up in _climb(each) if local_name(up) in _SHAPES), each)
 
 
-def _find_hidden_styles(styles: XmlElement) -> set[str]:
-    found = dict[str, tuple[str, str]]()
-    for each in styles.iter("{*}style"):
-        said = {local_name(child): _get(child, "val") for child in each.iter("{*}vanish", "{*}basedOn")}
-        own = (said["vanish"] or "on") if "vanish" in said else ""
-        found[_get(each, "styleId")] = own, said.get("basedOn", "")
-    hidden = set[str]()
-    while (
-        more := {name for name, (own, base) in found.items() if own not in _OFF and (own or base in hidden)}
-        - hidden
-    ):
-        hidden |= more
-    return hidden
-
-
 def _climb(element: XmlElement) -> Iterator[XmlElement]:
     while (above := element.getparent()) is not None:
         yield above
         element = above
-
-
-def _get(element: XmlElement, name: str) -> str:
-    """An attribute in the namespace of its element."""
-    return element.get(element.tag.rpartition("}")[0] + "}" + name, "")

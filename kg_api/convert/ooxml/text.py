@@ -181,7 +181,10 @@ _WITH_ZERO = frozenset({"none", "decimal", "decimalZero", "numberInDash"})
 _AUTOMATIC = re.compile(r"(\w+?)(Period|ParenR|ParenBoth|Plain|Minus)")
 _SLIDE_FORMS = {
     **dict.fromkeys(("arabic", "arabicDb"), "decimal"),
-    **{"alphaLc": "lowerLetter", "alphaUc": "upperLetter", "romanLc": "lowerRoman", "romanUc": "upperRoman"},
+    "alphaLc": "lowerLetter",
+    "alphaUc": "upperLetter",
+    "romanLc": "lowerRoman",
+    "romanUc": "upperRoman",
     **dict.fromkeys(("circleNumDb", "circleNumWdBlack", "circleNumWdWhite"), "decimalEnclosedCircle"),
     **dict.fromkeys(("ea1Chs", "ea1Cht", "ea1JpnKor", "ea1JpnChsDb"), "chineseCounting"),
 }
