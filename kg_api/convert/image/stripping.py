@@ -1,21 +1,14 @@
-"""Images without what else their files say: a closed list of metadata stays.
-
-JPEG, PNG and WebP are copied part by part: Pillow would need the memory of all pixels, seconds for a large
-PNG, and encode lossy pixels again. It saves all other kinds anew.
-"""
+"""Images without what else their files say: a closed list of metadata stays."""
 
 from __future__ import annotations
 
 import io
-import re
-import struct
-import zlib
-from collections.abc import Iterator
 from typing import Any
 
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
-from kg_api.convert.image.file import ORIENTATION, flat
+from kg_api.convert.image.file import ORIENTATION, flat, frames_of
 
 _WORDS = frozenset({0x010E, 0x0132, 0x013B, 0x8298, 0x9C9B, 0x9C9C})
 """EXIF: description, date of change, author, copyright, and title and comment as Windows writes them."""
@@ -24,43 +17,41 @@ _EXIF_DIRECTORY, _DATES = 0x8769, frozenset({0x9003, 0x9004, 0xA001})
 _MAX_EXIF = 65_000
 """A JPEG segment holds no more bytes."""
 _SAVED_MODES = frozenset({"1", "L", "LA", "I;16", "P", "RGB", "RGBA"})
-_JPEG_END, _JPEG_SCAN, _JFIF, _PROFILE, _ADOBE = 0xD9, 0xDA, 0xE0, 0xE2, 0xEE
-_JPEG_TABLES = frozenset({*range(0xC0, 0xD0), *range(0xDA, 0xE0)})
-_JPEG_ALONE = frozenset({0x00, 0x01, *range(0xD0, 0xD9), 0xFF})
-_JPEG_MARKER = re.compile(rb"\xff[\x01-\xcf\xd8-\xfe]")
-"""Ends the bits of a scan: neither a stuffed byte nor a restart."""
-_PNG_CHUNKS = frozenset(
-    b"IHDR PLTE IDAT IEND tRNS sBIT bKGD pHYs hIST sPLT gAMA cHRM sRGB iCCP cICP mDCV cLLI mDCv cLLi "
-    b"acTL fcTL fdAT".split()
-)
-_PNG_TEXTS = frozenset({b"tEXt", b"zTXt", b"iTXt"})
-_PNG_WORDS = frozenset({b"title", b"author", b"description", b"copyright", b"creation time"})
-_WEBP_CHUNKS = frozenset({b"VP8 ", b"VP8L", b"VP8X", b"ALPH", b"ANIM", b"ANMF", b"ICCP"})
-_WEBP_EXIF, _WEBP_XMP = 0x08, 0x04
+_PNG_WORDS = frozenset({"title", "author", "description", "copyright", "creation time"})
+_PNG_LEVEL, _WEBP_QUALITY = 3, 95
 
 
 def stripped(data: bytes, picture: Image.Image) -> bytes:
     """Return an image with pixels, profile, orientation, title, description, author, rights and dates alone.
 
-    TIFF and BMP become PNG: Pillow would copy tags of a TIFF that it does not know.
+    A JPEG keeps its quantization tables, a lossy WebP is encoded anew, TIFF and BMP become PNG.
     """
-    exif, content = _write_exif(picture), io.BytesIO()
-    kept: dict[str, Any] = {"exif": exif, "icc_profile": picture.info.get("icc_profile")}
+    content = io.BytesIO()
+    kept: dict[str, Any] = {"exif": _write_exif(picture), "icc_profile": picture.info.get("icc_profile")}
     kept |= {"dpi": picture.info["dpi"]} if "dpi" in picture.info else {}
     match picture.format:
-        case "PNG":
-            return b"".join(_keep_png(data, exif))
+        case "JPEG" | "MPO":
+            picture.format = "JPEG"  # of a camera's several pictures the first one
+            progressive = bool(picture.info.get("progressive"))
+            picture.save(content, "JPEG", quality="keep", comment=b"", progressive=progressive, **kept)
         case "WEBP":
-            (size,) = struct.unpack_from("<I", data, 4)
-            return _pack_webp(b"RIFF", b"WEBP" + b"".join(_keep_webp(data[12 : size + 8], exif)))
+            lossless = b"VP8L" in data[:4096]
+            picture.save(
+                content, "WEBP", save_all=True, lossless=lossless, quality=_WEBP_QUALITY, exact=True, **kept
+            )
         case "GIF":
             picture.save(content, "GIF", save_all=True, comment=b"")
-        case "JPEG" | "MPO":
-            return b"".join(_keep_jpeg(data, exif))
         case _:
+            words = PngInfo()
+            for key, said in picture.info.items():
+                if picture.format == "PNG" and str(key).lower() in _PNG_WORDS:
+                    words.add_text(str(key), str(said))
+            several = picture.format == "PNG" and frames_of(picture) > 1
             picture.load()
             shown = picture if picture.mode in _SAVED_MODES else flat(picture, (1, 1))
-            shown.save(content, "PNG", compress_level=3, **kept)  # level 6 takes four times as long
+            shown.save(
+                content, "PNG", save_all=several, pnginfo=words, compress_level=_PNG_LEVEL, **kept
+            )  # the usual level 6 takes four times as long
     return content.getvalue()
 
 
@@ -81,79 +72,3 @@ def _write_exif(picture: Image.Image) -> bytes:
     except Exception:  # noqa: BLE001 - whatever Pillow raises for values of another type
         return turn
     return content if len(content) <= _MAX_EXIF else turn
-
-
-def _keep_jpeg(data: bytes, exif: bytes) -> Iterator[bytes]:  # noqa: C901 - one walk
-    """Yield tables, scans, profile and EXIF, up to the end of the first image."""
-    yield b"\xff\xd8"
-    at = 2
-    while (at := data.find(b"\xff", at)) >= 0 and at + 1 < len(data):
-        marker = data[at + 1]
-        at += 1 if marker == 0xFF else 2  # noqa: PLR2004 - fill bytes
-        if marker == _JPEG_END:
-            yield b"\xff\xd9"
-            return
-        if marker in _JPEG_ALONE:
-            continue
-        (length,) = struct.unpack_from(">H", data, at)
-        start, at = at, at + max(length, 2)
-        content, scan = data[start + 2 : at], b""
-        if marker == _JPEG_SCAN:
-            found = _JPEG_MARKER.search(data, at)
-            end = found.start() if found else len(data)
-            scan, at = data[at:end], end
-        if marker == _JFIF:  # without its thumbnail
-            content = content[:12] + b"\0\0" if content.startswith(b"JFIF\0") and len(content) > 13 else b""  # noqa: PLR2004
-        elif marker == _ADOBE:
-            content = content[:12] if content.startswith(b"Adobe") else b""
-        elif marker == _PROFILE:
-            content = content if content.startswith(b"ICC_PROFILE\0") else b""
-        elif marker not in _JPEG_TABLES:
-            content = b""
-        if not content:
-            continue
-        if exif and marker != _JFIF:
-            said = exif if exif.startswith(b"Exif") else b"Exif\0\0" + exif
-            yield b"\xff\xe1" + struct.pack(">H", len(said) + 2) + said
-            exif = b""
-        yield bytes((0xFF, marker)) + struct.pack(">H", len(content) + 2) + content + scan
-
-
-def _keep_png(data: bytes, exif: bytes) -> Iterator[bytes]:
-    yield data[:8]
-    at = 8
-    while at + 12 <= len(data):
-        size, kind = struct.unpack_from(">I4s", data, at)
-        chunk = data[at : at + 12 + size]
-        at += len(chunk)
-        if kind == b"IDAT" and exif:
-            said = b"eXIf" + exif.removeprefix(b"Exif\0\0")
-            yield struct.pack(">I", len(said) - 4) + said + struct.pack(">I", zlib.crc32(said))
-            exif = b""
-        keyword = chunk[8:].partition(b"\0")[0].lower() if kind in _PNG_TEXTS else b""
-        if kind in _PNG_CHUNKS or keyword in _PNG_WORDS:
-            yield chunk
-        if kind == b"IEND":
-            return
-
-
-def _keep_webp(chunks: bytes, exif: bytes) -> Iterator[bytes]:
-    """Yield the chunks of a file, or of one frame, that show it."""
-    at = 0
-    while at + 8 <= len(chunks):
-        kind, size = struct.unpack_from("<4sI", chunks, at)
-        content = chunks[at + 8 : at + 8 + size]
-        at += 8 + size + size % 2
-        if kind == b"VP8X" and content:
-            flags = content[0] & ~(_WEBP_EXIF | _WEBP_XMP) | (_WEBP_EXIF if exif else 0)
-            content = bytes((flags,)) + content[1:]
-        if kind == b"ANMF":  # a head of 16 bytes, then chunks
-            content = content[:16] + b"".join(_keep_webp(content[16:], b""))
-        if kind in _WEBP_CHUNKS:
-            yield _pack_webp(kind, content)
-    if exif:
-        yield _pack_webp(b"EXIF", exif)
-
-
-def _pack_webp(kind: bytes, content: bytes) -> bytes:
-    return kind + struct.pack("<I", len(content)) + content + bytes(len(content) % 2)

@@ -6,7 +6,7 @@ import io
 from typing import cast
 
 import pytest
-from PIL import Image, PngImagePlugin
+from PIL import Image, ImageChops, ImageStat, PngImagePlugin
 
 from kg_api.convert.image.embedded import convert, read_image
 from kg_api.convert.image.file import MAX_FRAMES
@@ -39,7 +39,8 @@ def test_a_picture_is_what_its_content_says(kind: str, told: str) -> None:
     content = encoded(drawn(), kind)
     image = read(content)
     assert (image.content_type, image.width, image.height) == (f"image/{told}", 64, 48)
-    assert seen(image.content).convert("RGB").tobytes() == seen(content).convert("RGB").tobytes()
+    pair = seen(image.content).convert("RGB"), seen(content).convert("RGB")
+    assert max(ImageStat.Stat(ImageChops.difference(*pair)).mean) < (1 if kind in {"JPEG", "WEBP"} else 1e-9)
     thumbnail = seen(image.thumbnail)
     assert (thumbnail.format, thumbnail.size) == ("WEBP", (64, 48))
 
