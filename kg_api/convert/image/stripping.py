@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
+import struct
+from collections.abc import Iterator
 from typing import Any
 
 from PIL import Image
@@ -18,22 +21,25 @@ _MAX_EXIF = 65_000
 """A JPEG segment holds no more bytes."""
 _SAVED_MODES = frozenset({"1", "L", "LA", "I;16", "P", "RGB", "RGBA"})
 _PNG_WORDS = frozenset({"title", "author", "description", "copyright", "creation time"})
+_JPEG_END, _JPEG_SCAN, _JFIF, _PROFILE, _ADOBE = 0xD9, 0xDA, 0xE0, 0xE2, 0xEE
+_JPEG_TABLES = frozenset({*range(0xC0, 0xD0), *range(0xDA, 0xE0)})
+_JPEG_ALONE = frozenset({0x00, 0x01, *range(0xD0, 0xD9), 0xFF})
+_JPEG_MARKER = re.compile(rb"\xff[\x01-\xcf\xd8-\xfe]")
+"""Ends the bits of a scan: neither a stuffed byte nor a restart."""
 _PNG_LEVEL, _WEBP_QUALITY = 3, 95
 
 
 def stripped(data: bytes, picture: Image.Image) -> bytes:
     """Return an image with pixels, profile, orientation, title, description, author, rights and dates alone.
 
-    A JPEG keeps its quantization tables, a lossy WebP is encoded anew, TIFF and BMP become PNG.
+    A JPEG is copied part by part, since its pixels may need a quarter of a gigabyte. TIFF and BMP become PNG.
     """
     content = io.BytesIO()
     kept: dict[str, Any] = {"exif": _write_exif(picture), "icc_profile": picture.info.get("icc_profile")}
     kept |= {"dpi": picture.info["dpi"]} if "dpi" in picture.info else {}
     match picture.format:
         case "JPEG" | "MPO":
-            picture.format = "JPEG"  # of a camera's several pictures the first one
-            progressive = bool(picture.info.get("progressive"))
-            picture.save(content, "JPEG", quality="keep", comment=b"", progressive=progressive, **kept)
+            return b"".join(_keep_jpeg(data, kept["exif"]))
         case "WEBP":
             lossless = b"VP8L" in data[:4096]
             picture.save(
@@ -72,3 +78,39 @@ def _write_exif(picture: Image.Image) -> bytes:
     except Exception:  # noqa: BLE001 - whatever Pillow raises for values of another type
         return turn
     return content if len(content) <= _MAX_EXIF else turn
+
+
+def _keep_jpeg(data: bytes, exif: bytes) -> Iterator[bytes]:  # noqa: C901 - one walk
+    """Yield tables, scans, profile and EXIF, up to the end of the first image."""
+    yield b"\xff\xd8"
+    at = 2
+    while (at := data.find(b"\xff", at)) >= 0 and at + 1 < len(data):
+        marker = data[at + 1]
+        at += 1 if marker == 0xFF else 2  # noqa: PLR2004 - fill bytes
+        if marker == _JPEG_END:
+            yield b"\xff\xd9"
+            return
+        if marker in _JPEG_ALONE:
+            continue
+        (length,) = struct.unpack_from(">H", data, at)
+        start, at = at, at + max(length, 2)
+        content, scan = data[start + 2 : at], b""
+        if marker == _JPEG_SCAN:
+            found = _JPEG_MARKER.search(data, at)
+            end = found.start() if found else len(data)
+            scan, at = data[at:end], end
+        if marker == _JFIF:  # without its thumbnail
+            content = content[:12] + b"\0\0" if content.startswith(b"JFIF\0") and len(content) > 13 else b""  # noqa: PLR2004
+        elif marker == _ADOBE:
+            content = content[:12] if content.startswith(b"Adobe") else b""
+        elif marker == _PROFILE:
+            content = content if content.startswith(b"ICC_PROFILE\0") else b""
+        elif marker not in _JPEG_TABLES:
+            content = b""
+        if not content:
+            continue
+        if exif and marker != _JFIF:
+            said = exif if exif.startswith(b"Exif") else b"Exif\0\0" + exif
+            yield b"\xff\xe1" + struct.pack(">H", len(said) + 2) + said
+            exif = b""
+        yield bytes((0xFF, marker)) + struct.pack(">H", len(content) + 2) + content + scan
