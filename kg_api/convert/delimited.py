@@ -20,11 +20,7 @@ csv.field_size_limit(16 * 1024 * 1024)
 
 
 def convert(data: bytes) -> Converted:
-    """Make Markdown of a table of delimited values.
-
-    Raises:
-        UnreadableDocument: it is no text, or it has no values.
-    """
+    """Make Markdown of a table of delimited values."""
     if data.startswith((b"PK\x03\x04", b"%PDF-", b"\xd0\xcf\x11\xe0", b"\x89PNG")):
         raise UnreadableDocument("it is not a CSV file but another kind of file; name it for what it is")
     text, notes = decode_declared(data)

@@ -42,11 +42,7 @@ _CHAPTERS = frozenset({
 
 
 def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
-    """Make Markdown of a book, with its pictures.
-
-    Raises:
-        UnreadableDocument: it is none, it is damaged or protected, or has no text.
-    """
+    """Make Markdown of a book, with its pictures."""
     archive = open_archive(data, _KIND, needs=_CONTAINER)
     if _ENCRYPTION in archive.namelist():
         root = read_xml(read_entry(archive, _ENCRYPTION), _ENCRYPTION)

@@ -32,11 +32,7 @@ def load(name: str) -> Any:
 
 
 def convert(data: bytes, form: ConvertedFormat, settings: ConversionSettings) -> Converted:
-    """Make Markdown of a file, in this process.
-
-    Raises:
-        UnreadableDocument: it is broken, protected or holds no text; the message says what to do.
-    """
+    """Make Markdown of a file, in this process."""
     module = load(_MODULES[form])
     return module.convert(data, settings) if form in _OF_IMAGES else module.convert(data)
 
@@ -44,17 +40,7 @@ def convert(data: bytes, form: ConvertedFormat, settings: ConversionSettings) ->
 def convert_with(
     data: bytes, form: str, settings: ConversionSettings, beside: Mapping[str, bytes]
 ) -> Converted:
-    """Make Markdown of a page, or find the places in a Markdown text, with the pictures that lie beside it.
-
-    Args:
-        data: the document.
-        form: `html` or `markdown`.
-        settings: bounds of the pictures.
-        beside: by their references.
-
-    Raises:
-        UnreadableDocument: it is broken or holds no text; the message says what to do.
-    """
+    """Make Markdown of a page, or find the places in a Markdown text, with pictures by their references."""
     if form == "html":
         return load("html.page").convert(data, settings, beside)
     return load("image.embedded").convert_markdown(data, settings, beside)

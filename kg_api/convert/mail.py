@@ -54,11 +54,7 @@ _MAX_DATE = 100
 
 
 def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
-    """Make Markdown of a message, with its pictures.
-
-    Raises:
-        UnreadableDocument: it is no message, or it says nothing in text.
-    """
+    """Make Markdown of a message, with its pictures."""
     message = _read(data)
     parts = _select_parts(message)
     writer, images = MarkdownWriter(), MailImages(parts.images, settings)

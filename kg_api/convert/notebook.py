@@ -31,11 +31,7 @@ MAX_OUTPUT = 2_000
 
 
 def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
-    """Make Markdown of a notebook, with its pictures.
-
-    Raises:
-        UnreadableDocument: it is no notebook, or has no cell with text.
-    """
+    """Make Markdown of a notebook, with its pictures."""
     notebook, notes = _read(data)
     about = _mapping(notebook.get("metadata"))
     named = _mapping(about.get("language_info")).get("name") or _mapping(about.get("kernelspec")).get(

@@ -50,11 +50,7 @@ _PLAIN = _Style()
 
 
 def read_ods_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[Sheet]:
-    """Read the sheets of a `content.xml` in their order.
-
-    Raises:
-        UnreadableDocument: it is no spreadsheet, damaged or encrypted, or a sheet has too many cells.
-    """
+    """Read the sheets of a `content.xml` in their order."""
     names = archive.namelist()
     if "META-INF/manifest.xml" in names and b"encryption-data" in read_entry(
         archive, "META-INF/manifest.xml"

@@ -44,11 +44,7 @@ _ON = frozenset({"1", "true"})
 
 
 def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
-    """Make Markdown of a presentation, with its pictures.
-
-    Raises:
-        UnreadableDocument: it is none, it is damaged or encrypted, or has no text.
-    """
+    """Make Markdown of a presentation, with its pictures."""
     archive = open_office(data, _KIND, needs="ppt/presentation.xml")
     deck = _Deck(settings)
     try:

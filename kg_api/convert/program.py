@@ -139,11 +139,7 @@ def _grammar(language: ProgramLanguage) -> Language:
 
 
 def definitions(data: bytes, language: ProgramLanguage) -> list[Definition]:
-    """Find the definitions in reading order.
-
-    Raises:
-        UnreadableDocument: the text is too large, or takes too much work to be a program.
-    """
+    """Find the definitions in reading order."""
     if len(data) > MAX_BYTES:
         raise UnreadableDocument(f"it has more than {MAX_BYTES // 1_000_000} MB")
     left = max(_MIN_CALLS, int(len(data) * _CALLS_A_BYTE))
@@ -233,15 +229,7 @@ class _Section(NamedTuple):
 
 
 def find_scopes(data: bytes, suffix: str) -> list[CodeScope]:
-    """Find where functions and classes begin, and where the text around them goes on.
-
-    Args:
-        data: the program, in UTF-8.
-        suffix: of its file, without the dot; one of `SUFFIXES`.
-
-    Raises:
-        UnreadableDocument: as `definitions` does.
-    """
+    """Find where functions and classes begin, and where the text around them goes on."""
     found = [each for each in definitions(data, language_of(suffix)) if each.lines >= MIN_LINES]
     text = data.decode("utf-8", "replace")
     if len(text) != len(data):  # places in code points

@@ -46,16 +46,7 @@ class Sheet:
     _right: int = 0
 
     def add_row(self, number: int, cells: Mapping[int, str], times: int = 1) -> None:
-        """Add the filled cells of a row below those before, by their columns from 0.
-
-        Args:
-            number: of the row, from 1.
-            cells: at least one.
-            times: how many rows in a row have these cells.
-
-        Raises:
-            UnreadableDocument: there are too many places between the first and the last filled cell.
-        """
+        """Add the filled cells of a row below those before, by their columns from 0."""
         left, right = min(cells), max(cells) + 1
         self._left, self._right = min(self._left, left), max(self._right, right)
         self._top = self._top or number
@@ -73,14 +64,7 @@ class Sheet:
         hidden_rows: Iterable[int],
         hidden_columns: Sequence[range],
     ) -> None:
-        """Place the rows as the sheet has them, with blank ones between, and all that belongs to them.
-
-        Args:
-            merges: cells that span several places, by rows from 1 and columns from 0.
-            bold: rows whose cells are all bold.
-            hidden_rows: those with cells.
-            hidden_columns: also those without.
-        """
+        """Place the rows as the sheet has them, with blank ones between, and all that belongs to them."""
         top, first = self._top, self._left if self._filled else 0
         for number, left, row in self._filled:
             self.rows += [[] for _ in range(number - top - len(self.rows))]
@@ -215,13 +199,7 @@ def write_grid(
 def split_tables(
     rows: Sequence[Row], merges: Sequence[Range] = (), bold: AbstractSet[int] = frozenset()
 ) -> Iterator[str | list[Row]]:
-    """Return titles and tables in reading order; side by side, the left one first.
-
-    Args:
-        rows: texts of cells, empty where a cell has none.
-        merges: cells that span several places.
-        bold: rows that the sheet sets off.
-    """
+    """Return titles and tables in reading order; side by side, the left one first."""
     spans = {(top, left): (bottom, right) for top, left, bottom, right in merges}
     yield from _Grid(_repeat_labels(rows, spans), spans, bold).split()
 

@@ -29,11 +29,7 @@ _VALUES_ONLY = (
 
 
 def convert(data: bytes) -> Converted:
-    """Make Markdown of a workbook.
-
-    Raises:
-        UnreadableDocument: it is none, it is damaged, encrypted or too large, or all its sheets are empty.
-    """
+    """Make Markdown of a workbook."""
     archive = None if data.startswith(_OLE) else open_archive(data, _KIND)
     writer, pages, notes = MarkdownWriter(), list[int](), SheetNotes()
     said, has_text = list[str](), False

@@ -69,11 +69,7 @@ class _Book:
 
 
 def read_xlsx_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[Sheet]:
-    """Read the sheets of a workbook in its order.
-
-    Raises:
-        UnreadableDocument: it is another kind of file, a part is damaged, or a sheet has too many cells.
-    """
+    """Read the sheets of a workbook in its order."""
     package = Package(archive)
     main = package.find_related("", "officeDocument") or "xl/workbook.xml"
     if not (package.has(main) and main.endswith(".xml")):

@@ -45,11 +45,7 @@ _BREAKS = re.compile(r"\n[ \t]*\n\s*")
 
 
 def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
-    """Make Markdown of a Word document, with its pictures.
-
-    Raises:
-        UnreadableDocument: The file is none, it is damaged or encrypted, or has no text.
-    """
+    """Make Markdown of a Word document, with its pictures."""
     archive = open_office(data, _KIND, needs="[Content_Types].xml")
     package, images = Package(archive), ImagesWithin(settings)
     part = package.get_main_part("word/document.xml")
@@ -219,12 +215,7 @@ class _Document:
         return read, self._numbering.count(settings)
 
     def _write_anchored(self, anchored: list[Anchored], words: str = "") -> None:
-        """Write pictures, text boxes and graphics behind the block that they are anchored in.
-
-        Args:
-            anchored: What to write.
-            words: Stand for a picture that has none of its own.
-        """
+        """Write pictures, text boxes and graphics behind the block that they are anchored in."""
         for each in anchored:
             if isinstance(each, FoundPicture):
                 self._writer.image(each.image, each.words or words, each.name, self._lists.indent)

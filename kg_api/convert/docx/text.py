@@ -204,14 +204,7 @@ class TextReader:
         mark_note: Callable[[NoteReference], str],
         find_picture: Callable[[str], tuple[ReadImage, str] | None],
     ) -> None:
-        """Create a reader.
-
-        Args:
-            styles: Of the document.
-            left_out: Counts what is not shown.
-            mark_note: Returns the mark of a footnote or an endnote.
-            find_picture: Returns a picture and its name by its relationship; None: only its words are read.
-        """
+        """Create a reader."""
         self.fields = Fields()
         self.unshown = set[XmlElement]()
         """Hidden, deleted and computed texts, which are no words of the document."""

@@ -96,12 +96,7 @@ _MAX_CELLS = 2_000_000
 
 
 def inline_text(element: Element, left_out: Counter[str] | None = None) -> str:
-    """Return the words of an element, in which blocks are parted by blanks only.
-
-    Args:
-        element: where to read.
-        left_out: counts the words that are no content, by the reason.
-    """
+    """Return the words of an element, in which blocks are parted by blanks only."""
     return "".join(_read_pieces(element, left_out))
 
 

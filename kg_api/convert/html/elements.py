@@ -193,11 +193,7 @@ _FULL_SHARE = 0.5
 
 
 def parse(text: str) -> Element:
-    """Give the page's tree.
-
-    Raises:
-        UnreadableDocument: it holds nothing, or what cannot be taken away is nested too deeply.
-    """
+    """Give the page's tree."""
     text = (
         _as_html(text) if _XHTML.search(text[:_HEAD_CHARACTERS]) else _SELF_CLOSED.sub(r"<\1\2></\1>", text)
     )

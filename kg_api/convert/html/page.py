@@ -287,16 +287,7 @@ _KINDS = (b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x89PNG", b"\xff\xd8\x
 def convert(
     data: bytes, settings: ConversionSettings = DEFAULTS, beside: Mapping[str, bytes] | None = None
 ) -> Converted:
-    """Make Markdown of an HTML page; of its pictures those are taken that it holds itself, or that are given.
-
-    Args:
-        data: the page.
-        settings: bounds of its pictures.
-        beside: files that came with it, by `key_of` their references.
-
-    Raises:
-        UnreadableDocument: it is not a page, or holds no text.
-    """
+    """Make Markdown of an HTML page, with the pictures that it holds itself or that are given by `key_of`."""
     if data.startswith(_KINDS):
         raise UnreadableDocument("it is not an HTML page but another kind of file; name it for what it is")
     text, notes = decode_declared(data, declared_encoding(data))
@@ -311,11 +302,7 @@ def convert(
 
 
 def convert_letter(text: str, images: FindImage | None = None) -> Converted:
-    """Make Markdown of a page that is all letter, also its margins.
-
-    Raises:
-        UnreadableDocument: it holds no text.
-    """
+    """Make Markdown of a page that is all letter, also its margins."""
     writer = MarkdownWriter()
     left_out = write_chapter(parse(text), writer, images)
     if not writer.text():
@@ -324,11 +311,7 @@ def convert_letter(text: str, images: FindImage | None = None) -> Converted:
 
 
 def convert_text(text: str, notes: tuple[str, ...] = (), images: FindImage | None = None) -> Converted:
-    """Make Markdown of a page whose encoding is known.
-
-    Raises:
-        UnreadableDocument: it holds no text.
-    """
+    """Make Markdown of a page whose encoding is known."""
     tree = parse(text)
     writer = MarkdownWriter()
     left_out = write_page(tree, writer, images)
@@ -355,17 +338,7 @@ def write_page(tree: Element, writer: MarkdownWriter, images: FindImage | None =
 def write_chapter(
     tree: Element, writer: MarkdownWriter, images: FindImage | None = None, sheets: Iterable[str] = ()
 ) -> Counter[str]:
-    """Write all of a page that is no site's: what a book or a letter has at its margins is to be read.
-
-    Args:
-        tree: the page.
-        writer: where to write.
-        images: reads images by their addresses.
-        sheets: style sheets that are not in the page itself.
-
-    Returns:
-        How many words were left out, by the reason.
-    """
+    """Write all of a page that is no site's: what a book or a letter has at its margins is to be read."""
     for each in tree.iter("header", "footer", "aside", "form", "noscript"):
         each.tag = "section" if each.tag != "noscript" else "div"  # its reader runs no scripts
     for sheet in sheets:

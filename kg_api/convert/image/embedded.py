@@ -46,11 +46,7 @@ from kg_api.text.markdown import blocks, read_front_matter
 
 
 def convert(data: bytes, settings: ConversionSettings) -> Converted:
-    """Read a picture; its text is what it says of itself, which may be nothing.
-
-    Raises:
-        UnreadableDocument: it is none, it is too large, or it is damaged.
-    """
+    """Read a picture; its text is what it says of itself, which may be nothing."""
     image, said, frames = _read(data, settings)
     text = "\n".join(filter(None, (said.title, said.description, said.dated)))
     notes = (f"it has {frames:,} frames or pages, and the first one is looked at",) if frames > 1 else ()
@@ -59,11 +55,7 @@ def convert(data: bytes, settings: ConversionSettings) -> Converted:
 
 
 def read_image(data: bytes, settings: ConversionSettings) -> ReadImage:
-    """Read a picture that is part of a document.
-
-    Raises:
-        UnreadableDocument: as `convert` does.
-    """
+    """Read a picture that is part of a document."""
     return _read(data, settings)[0]
 
 
@@ -233,11 +225,6 @@ def convert_markdown(
     """Find the pictures of a text in UTF-8 that stand on lines of their own.
 
     One in the middle of a sentence stays a word of it, for a passage is a part of the text.
-
-    Args:
-        data: the text.
-        settings: bounds of the pictures.
-        beside: their files, by `key_of` their references.
     """
     text, files, images = data.decode(), beside or {}, ImagesWithin(settings)
     left = sorted(each for each in mentions(text) if each.key in files)
@@ -371,11 +358,7 @@ MAX_CHARACTERS = 20_000
 
 
 def convert_words(data: bytes, engine: EngineName, settings: ConversionSettings) -> Converted:
-    """The lines that OCR is sure of, from top to bottom as the engine gives them; there may be none.
-
-    Raises:
-        UnreadableDocument: it is no picture, or the engine cannot be used.
-    """
+    """The lines that OCR is sure of, from top to bottom as the engine gives them; there may be none."""
     try:
         with opened(data, settings.image_max_megapixels) as picture:
             grey = np.asarray(shown(picture, settings.ocr_max_megapixels * 1e6).convert("L"))

@@ -109,11 +109,7 @@ _DAMAGE = (
 
 @contextmanager
 def opened(data: bytes, max_megapixels: float) -> Generator[Image.Image]:
-    """Open a picture; of several frames the first one is shown.
-
-    Raises:
-        UnreadableDocument: it is none, it is too large, or it is damaged, also when that comes out later.
-    """
+    """Open a picture; of several frames the first one is shown."""
     Image.MAX_IMAGE_PIXELS = None  # its own bound only warns
     try:
         with Image.open(io.BytesIO(data), formats=[*TYPES.keys() - {"MPO"}]) as picture:
@@ -275,11 +271,7 @@ Extent = tuple[float, float]
 
 
 def render(data: bytes, rendering: Rendering, settings: ConversionSettings) -> RenderedImage:
-    """Unpack a picture.
-
-    Raises:
-        UnreadableDocument: it is none, it is too large, or it is damaged.
-    """
+    """Unpack a picture."""
     with opened(data, settings.image_max_megapixels) as picture:
         made = render_opened(picture, rendering)
     return RenderedImage(made.width, made.height, made.tobytes())

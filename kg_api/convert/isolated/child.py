@@ -60,22 +60,14 @@ REQUESTS, ANSWERS = TypeAdapter[Request](Request), TypeAdapter[Answer](Answer)
 
 
 def send(pipe: BinaryIO, *parts: bytes) -> None:
-    """Write one message, which may be in parts.
-
-    Raises:
-        OSError: nobody reads.
-    """
+    """Write one message, which may be in parts."""
     pipe.write(_LENGTH.pack(sum(map(len, parts))))
     pipe.writelines(parts)
     pipe.flush()
 
 
 def receive(pipe: BinaryIO, most: int) -> bytes | None:
-    """Read one message of at most so many bytes; None at the end.
-
-    Raises:
-        ValueError: it is longer.
-    """
+    """Read one message of at most so many bytes; None at the end."""
     head = pipe.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None
@@ -157,10 +149,6 @@ def enter(max_bytes: int, program: str | None = None) -> None:
 
     The kernel holds memory and file sizes everywhere that is Unix, and the network where Linux lets a process
     leave it. The rest is held by Python's audit hooks, which stop a parser's Python, not its machine code.
-
-    Args:
-        max_bytes: of address space.
-        program: the one that may be run: its processes have the same limits, and no network either.
     """
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):

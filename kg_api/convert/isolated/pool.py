@@ -110,16 +110,7 @@ class ConverterProcess:
         return self._process.poll() is None and self._files < MAX_FILES
 
     def ask(self, request: Request, parts: Sequence[bytes], spent: Spent | None = None) -> Answer:
-        """Return what a file became, or why it did not.
-
-        Args:
-            request: what to do with it.
-            parts: the file, and images that came with it.
-            spent: time that earlier requests for the same file took; what this one takes is added.
-
-        Raises:
-            ConverterDied: saying why.
-        """
+        """Return what a file became, or why it did not."""
         spent = spent or Spent()
         self._files += 1
         seconds = self._settings.max_seconds
@@ -211,11 +202,7 @@ class _Queue:
 
     @contextlib.contextmanager
     def place(self) -> Generator[None]:
-        """Wait for a place at work.
-
-        Raises:
-            TooBusy: too many others wait already.
-        """
+        """Wait for a place at work."""
         if not self._line.acquire(blocking=False):
             raise TooBusy("too many files are being converted; try again in a few seconds")
         try:
@@ -237,12 +224,7 @@ class ConverterPool:
         settings: ConversionSettings,
         start: Callable[[ConversionSettings], ConverterProcess] | None = None,
     ) -> None:
-        """Start nothing yet.
-
-        Args:
-            settings: how many processes, and their bounds.
-            start: starts one; None: as usual.
-        """
+        """Start nothing yet."""
         self._settings = settings
         self._start = partial(start or ConverterProcess, settings)
         self._queue = _Queue(settings.processes)
@@ -253,13 +235,7 @@ class ConverterPool:
         self._closed = False
 
     def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
-        """Make Markdown of a file.
-
-        Args:
-            data: the file.
-            form: its kind.
-            ocr: which pages of a PDF are read by OCR, and whether a picture is.
-        """
+        """Make Markdown of a file."""
         if form == "pdf" and ocr == "always":
             engine, reason = choose(self._settings)
             if engine is None:
@@ -318,14 +294,7 @@ class ConverterPool:
         return self._answer(list[CodeScope], Request("scopes", suffix), data)
 
     def render(self, data: bytes, rendering: Rendering) -> Pixels:
-        """Unpack a picture for a model that sees.
-
-        Returns:
-            uint8, shape (height, width, 3), not to be written to.
-
-        Raises:
-            ValueError: the rendering is larger than is given out.
-        """
+        """Unpack a picture for a model that sees."""
         sides = (rendering.width, rendering.height)
         if min(sides) < 1 or max(sides) > MAX_SIDE:
             raise ValueError(f"pictures are rendered with sides of 1 to {MAX_SIDE} pixels, not {sides}")
@@ -337,12 +306,7 @@ class ConverterPool:
         return np.frombuffer(answer.pixels, dtype=np.uint8).reshape(shape)
 
     def draw_page(self, read: Callable[[], bytes], wanted: PageToDraw) -> DrawnPage:
-        """Draw a page of a PDF, with words marked.
-
-        Args:
-            read: reads the file, once there is a place: who waits or is refused holds no file.
-            wanted: what is to be drawn.
-        """
+        """Draw a page of a PDF, with words marked."""
         with self._queue.place():
             return _require(DrawnPage, self._ask(Request("page", page=wanted), (read(),), Spent()))
 
@@ -423,15 +387,7 @@ def _require_one_image(made: Converted) -> None:
 
 
 def note_pictures(made: Converted, reason: str) -> Converted:
-    """Add notes on pages without text, and with text that cannot be read.
-
-    Args:
-        made: what the file became.
-        reason: why they were not read; empty: its notes say that.
-
-    Raises:
-        UnreadableDocument: no page has text.
-    """
+    """Add notes on pages without text, and with text that cannot be read."""
     if made.text.strip():
         return replace(made, notes=(*made.notes, *_describe_pictures(made, reason)))
     told = reason or "; ".join(made.notes)

@@ -121,11 +121,7 @@ class Package:
         return read_entry(self._archive, self._names[name.lower()])
 
     def parse(self, name: str) -> XmlElement:
-        """Return the tree of a part, the same one each time.
-
-        Raises:
-            UnreadableDocument: The part is damaged.
-        """
+        """Return the tree of a part, the same one each time."""
         key = name.lower()
         if key not in self._roots:
             self._roots[key] = parse_part(self.read(name), name)
@@ -151,11 +147,7 @@ class Package:
 
 
 def parse_part(data: bytes, name: str) -> XmlElement:
-    """Parse XML without entities and network, and decide its alternatives.
-
-    Raises:
-        UnreadableDocument: The part is damaged.
-    """
+    """Parse XML without entities and network, and decide its alternatives."""
     library = cast("Any", etree)
     parser = library.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
     try:

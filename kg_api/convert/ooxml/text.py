@@ -117,13 +117,7 @@ _MAX_REPEATED = 30
 
 
 def format_number(value: int, form: str, language: str = "en") -> str | None:
-    """Return a number as a list shows it; None for a format, or a language of ordinals, that is unknown.
-
-    Args:
-        value: The number.
-        form: A value of ST_NumberFormat, or a pattern of a custom format such as `001, 002, 003, ...`.
-        language: Language tag of the document.
-    """
+    """Return a number as a list shows it; None for a format, or a language of ordinals, that is unknown."""
     if plain := re.match(r"0*[0-9]", form):  # a custom format: its first number shows the width
         return str(value).zfill(len(plain[0]))
     if form == "ordinal" and value > 0 and language.lower().startswith("en"):

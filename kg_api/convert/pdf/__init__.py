@@ -38,13 +38,7 @@ class Pictures(Protocol):
 def convert(
     data: bytes, settings: ConversionSettings = DEFAULTS, pictures: Pictures | None = None
 ) -> Converted:
-    """Read a PDF's text in reading order, with its headings, lists, code and pictures.
-
-    Args:
-        data: the file.
-        settings: bounds of its pictures.
-        pictures: reads the pages that have no text; None: they are only counted.
-    """
+    """Read a PDF's text in reading order, with its headings, lists, code and pictures."""
     with opened(data) as document:
         images, annotations = PdfImages(settings), Annotations(document, data)
         pages = [_page(annotations, number, images) for number in range(len(document))]

@@ -84,11 +84,7 @@ class Annotations:
         self._beyond = 0
 
     def read_page(self, number: int) -> tuple[pdfium.PdfPage, PageObjects, PageText]:
-        """Read a page with what it shows besides its content.
-
-        Raises:
-            PdfiumError: it is broken.
-        """
+        """Read a page with what it shows besides its content."""
         page = self._document[number]
         found = self._find(page)
         if not found.is_drawn:

@@ -507,13 +507,7 @@ _SCALE = 10_000
 
 
 def place_words(text: str, blocks: Sequence[PdfBlock], begins: Sequence[int]) -> tuple[WordBox, ...]:
-    """Find the words of blocks in the text that was made of them.
-
-    Args:
-        text: the document's.
-        blocks: in the order of the text.
-        begins: where each begins in it.
-    """
+    """Find the words of blocks in the text that was made of them."""
     boxes: list[WordBox] = []
     for block, at, end in zip(blocks, begins, [*begins, len(text)][1:], strict=True):
         for line in block.lines:

@@ -226,14 +226,7 @@ class _Open:
         return near and style.turn == self.style.turn
 
     def is_apart(self, style: Style, left: float, text: str, *, inserted: bool) -> bool:
-        """A blank is left before it, though none is written; letters that are all spread out have none.
-
-        Args:
-            style: of the letter.
-            left: where it begins.
-            text: what it is.
-            inserted: whether PDFium has put in a blank.
-        """
+        """A blank is left before it, though none is written; letters that are all spread out have none."""
         gap = left - self.last_right
         if gap <= _NARROW_SPACE * style.size and not inserted:  # quick: nearly all letters
             return False
@@ -393,10 +386,6 @@ def open_text(page: pdfium.PdfPage, texts: Iterable[Any]) -> pdfium.PdfTextPage:
 
     PDFium skips text without a width, such as a single letter of a font that is neither embedded nor on this
     machine. With an outline it has one.
-
-    Args:
-        page: it.
-        texts: its text objects.
     """
     left, bottom, right, top = (ctypes.c_float() for _ in range(4))
     for item in texts:
@@ -408,13 +397,7 @@ def open_text(page: pdfium.PdfPage, texts: Iterable[Any]) -> pdfium.PdfTextPage:
 
 
 def read(page: pdfium.PdfPage, objects: PageObjects, of_annotations: Container[int] = ()) -> PageText:
-    """Give a page's pieces of text, turned so that most of them are written from left to right.
-
-    Args:
-        page: it.
-        objects: on it.
-        of_annotations: addresses of the text objects that are no content of the page.
-    """
+    """Give a page's pieces of text, turned so that most of them are written from left to right."""
     text_page = open_text(page, objects.texts)
     try:
         runs = _Reader(text_page, of_annotations).read()

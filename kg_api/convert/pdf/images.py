@@ -79,12 +79,7 @@ def _begins(line: Line, *, first: bool) -> bool:
 
 
 def assign(boxes: Sequence[tuple[int, Box]], found: Sequence[Caption]) -> dict[int, Caption]:
-    """Give pictures their captions: the nearest pair first; what is left then shares one, as (a) and (b) do.
-
-    Args:
-        boxes: page and place of each picture.
-        found: all captions.
-    """
+    """Give pictures their captions, the nearest pair first; the rest then share one, as (a) and (b) do."""
     pairs = sorted(
         (distance, picture, number)
         for picture, (page, box) in enumerate(boxes)
@@ -209,12 +204,7 @@ class PageShape:
 def choose(
     found: Iterable[FoundPicture], shapes: Mapping[int, PageShape]
 ) -> tuple[list[FoundPicture], Counter[str]]:
-    """Return those that are taken, page by page, and how many are not, by the reason.
-
-    Args:
-        found: of all pages.
-        shapes: of their pages.
-    """
+    """Return those that are taken, page by page, and how many are not, by the reason."""
     on_pages: dict[int, list[FoundPicture]] = defaultdict(list)
     for each in found:
         on_pages[each.page].append(each)
@@ -291,17 +281,7 @@ _TURNS = (PdfMatrix(), PdfMatrix(0, -1, 1, 0), PdfMatrix(-1, 0, 0, -1), PdfMatri
 
 
 def file_of(parts: Sequence[DrawnObject], page: pdfium.PdfPage, turn: int, max_megapixels: float) -> bytes:
-    """Give a picture as a JPEG or a PNG; nothing if there is nothing to be seen on it.
-
-    Args:
-        parts: one, or the strips or tiles that make it.
-        page: that they are on.
-        turn: quarters against the clock in which the page's lines are written.
-        max_megapixels: of a JPEG.
-
-    Raises:
-        PdfiumError: it is broken.
-    """
+    """Give a picture as a JPEG or a PNG; nothing if there is nothing to be seen on it."""
     picture = _Drawing(page, [DrawnObject(each.handle, each.matrix.multiply(_TURNS[turn])) for each in parts])
     look = picture.draw(_LOOK)
     if all(low == high for low, high in cast("Any", look).getextrema()):
@@ -406,13 +386,7 @@ def with_pictures(blocks: Sequence[PdfBlock], pictures: Sequence[PlacedPicture])
 
 
 def images_of(text: str, blocks: Sequence[PdfBlock], begins: Sequence[int]) -> tuple[FoundImage, ...]:
-    """The pictures with the places of their words in the text.
-
-    Args:
-        text: the document's.
-        blocks: in the order of the text.
-        begins: where each begins in it.
-    """
+    """The pictures with the places of their words in the text."""
     found: list[FoundImage] = []
     for block, begin in zip(blocks, begins, strict=True):
         if block.image:
@@ -477,14 +451,7 @@ class PdfImages:
     def look(
         self, page: pdfium.PdfPage, number: int, images: Sequence[DrawnObject], turn: int | None
     ) -> None:
-        """Look what is on a page.
-
-        Args:
-            page: it.
-            number: from 0.
-            images: on it.
-            turn: quarters against the clock in which most of its lines are written; None: it has none.
-        """
+        """Look what is on a page."""
         if not self._wanted:
             return
         try:

@@ -343,11 +343,7 @@ _WORD, _WORD_EDGE = (255, 205, 150), (214, 90, 20)
 
 
 def draw_page(wanted: PageToDraw, data: bytes) -> DrawnPage:
-    """Draw one page of a PDF.
-
-    Raises:
-        UnreadableDocument: it is broken, or there is something far too large on it.
-    """
+    """Draw one page of a PDF."""
     with opened(data) as document:
         count = len(document)
         if not 1 <= wanted.page <= count:

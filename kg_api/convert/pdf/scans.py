@@ -43,12 +43,7 @@ _MAX_NESTED = 8
 
 
 def draw(page: pdfium.PdfPage, most_pixels: float) -> Picture:
-    """Draw a page in grey, at 200 dpi where that has no more pixels than it may.
-
-    Raises:
-        OcrFailed: there is something far too large on it.
-        PdfiumError: it is broken.
-    """
+    """Draw a page in grey, at 200 dpi where that has no more pixels than it may."""
     objects = cast("Iterable[Any]", page.get_objects(max_depth=_MAX_NESTED))
     for count, item in enumerate(objects):
         if count > _MAX_OBJECTS:
@@ -262,17 +257,7 @@ class PictureReader:
 def convert(
     data: bytes, engine: EngineName, settings: ConversionSettings, *, every: bool = False
 ) -> Converted:
-    """Make Markdown of it.
-
-    Args:
-        data: the file.
-        engine: what reads its pages.
-        settings: bounds of that.
-        every: whether it reads all pages, also those with text.
-
-    Raises:
-        UnreadableDocument: it is broken or protected, or the engine cannot be used.
-    """
+    """Make Markdown of it."""
     try:
         reader = PictureReader(open_engine(engine, settings), settings, every)
     except OcrFailed as error:

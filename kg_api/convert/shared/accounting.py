@@ -45,10 +45,6 @@ def find_missing(pieces: Iterable[str], markdown: str) -> MissingText | None:
 
     A word that the Markdown spells joined or apart (`10^6` for the pieces `10` and `6`, a word over two runs)
     counts as found where its characters stand there in a row.
-
-    Args:
-        pieces: visible text of the file, in any order.
-        markdown: what kg stores.
     """
     read = [(piece, split_tokens(piece)) for piece in pieces]
     wanted = Counter(token for _, tokens in read for token in tokens)

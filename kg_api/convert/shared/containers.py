@@ -94,12 +94,7 @@ _SAVE = "open it in the program that made it and save it again"
 
 
 def open_archive(data: bytes, kind: str, *, needs: str = "") -> zipfile.ZipFile:
-    """Open a ZIP archive whose entries can be read one by one without harm.
-
-    Raises:
-        UnreadableDocument: it is none, it is damaged or encrypted, it lacks the entry `needs`, or it would
-            unpack to more than is read.
-    """
+    """Open a ZIP archive whose entries can be read one by one without harm."""
     if not data:
         raise UnreadableDocument(f"it is empty, not {kind}")
     if data.startswith(b"\xd0\xcf\x11\xe0"):
@@ -144,11 +139,7 @@ def _too_many(entries: int) -> UnreadableDocument:
 
 
 def read_entry(archive: zipfile.ZipFile, name: str) -> bytes:
-    """Read one entry, as many bytes as the directory says and no more.
-
-    Raises:
-        UnreadableDocument: it is missing or damaged, or longer than it says.
-    """
+    """Read one entry, as many bytes as the directory says and no more."""
     try:
         with archive.open(name) as entry:
             return entry.read(MAX_ENTRY_BYTES)
@@ -168,11 +159,7 @@ def local_name(element: Any) -> str:
 
 
 def read_xml(data: bytes, what: str) -> Any:
-    """Read XML without entities, document types and network.
-
-    Raises:
-        UnreadableDocument: it is damaged, or has entities.
-    """
+    """Read XML without entities, document types and network."""
     with note_damage(what):
         if any(mark in data for mark in _DOCTYPES):  # needed to define entities; defusedxml is slow
             return cast("Any", fromstring)(data, forbid_dtd=False)
@@ -180,11 +167,7 @@ def read_xml(data: bytes, what: str) -> Any:
 
 
 def iterate_xml(data: bytes, what: str) -> Iterator[Any]:
-    """Return the elements of a large part as they end; clear each after use to keep memory small.
-
-    Raises:
-        UnreadableDocument: it is damaged, or has a document type.
-    """
+    """Return the elements of a large part as they end; clear each after use to keep memory small."""
     if any(mark in data for mark in _DOCTYPES):
         raise UnreadableDocument(f"{what} in it has a document type, which such a file never has")
     with note_damage(what):
@@ -206,11 +189,7 @@ def note_damage(what: str) -> Generator[None]:
 
 
 def open_office(data: bytes, kind: str, *, needs: str) -> zipfile.ZipFile:
-    """Open an Office file whose parts a library can read without harm.
-
-    Raises:
-        UnreadableDocument: see `open_archive`; or a part is damaged or has a document type.
-    """
+    """Open an Office file whose parts a library can read without harm."""
     archive = open_archive(data, kind, needs=needs)
     for name in archive.namelist():
         part = read_entry(archive, name)

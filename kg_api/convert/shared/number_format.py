@@ -229,13 +229,7 @@ def _keep_currency(text: str) -> str:
 
 
 def format_number(literal: str, form: NumberFormat = GENERAL, *, since_1904: bool = False) -> str:
-    """Return the number of a cell as a reader sees it.
-
-    Args:
-        literal: digits as the file stores them, such as `0.30000000000000004`.
-        form: how the workbook shows it.
-        since_1904: whether dates count from 1904, as on old Macs.
-    """
+    """Return the number of a cell as a reader sees it."""
     if form.is_date or form.is_time:
         return _format_moment(literal, form, since_1904=since_1904)
     if not form.sections:

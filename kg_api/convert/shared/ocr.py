@@ -67,15 +67,7 @@ class OcrEngine(Protocol):
         ...
 
     def read(self, picture: Picture, seconds: float) -> list[PixelLine]:
-        """Find the lines of a picture.
-
-        Args:
-            picture: at about 200 dpi.
-            seconds: that it may take; not every engine can be stopped.
-
-        Raises:
-            OcrFailed: saying why.
-        """
+        """Find the lines of a picture."""
         ...
 
 
@@ -127,11 +119,7 @@ def _languages() -> str:
 
 
 def open_engine(name: EngineName, settings: ConversionSettings) -> OcrEngine:
-    """Make ready an engine that is installed.
-
-    Raises:
-        OcrFailed: it cannot be used as the settings say.
-    """
+    """Make ready an engine that is installed."""
     return (open_rapidocr if name == "rapidocr" else open_tesseract)(settings)
 
 
@@ -230,11 +218,7 @@ class _Tesseract:
 
 
 def open_tesseract(settings: ConversionSettings) -> _Tesseract:
-    """Find the program and its languages.
-
-    Raises:
-        OcrFailed: a language is not installed.
-    """
+    """Find the program and its languages."""
     program = shutil.which("tesseract") or "tesseract"
     there = _run([program, "--list-langs"], b"", _LIST_SECONDS).decode(errors="replace").split("\n")[1:]
     known = [each.strip() for each in there if each.strip() not in {"", "osd", "equ"}]
