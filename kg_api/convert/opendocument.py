@@ -42,7 +42,6 @@ Run = tuple[str, Script, bool]
 class _Style(NamedTuple):
     script: Script = ""
     is_struck: bool = False
-    is_bold: bool = False
     is_hidden: bool = False
 
 
@@ -93,8 +92,6 @@ def _read_styles(roots: list[Any]) -> dict[str, _Style]:
         line = said.get("text-line-through-style", said.get("text-line-through-type"))
         if line is not None:
             style = style._replace(is_struck=line != "none")
-        if (weight := said.get("font-weight")) is not None:
-            style = style._replace(is_bold=weight == "bold" or weight in {"600", "700", "800", "900"})
         styles[name] = style._replace(is_hidden=said.get("display") == "false")
         return styles[name]
 
@@ -113,7 +110,7 @@ class _SheetReader:
         self._merges: list[Range] = []
 
     def read(self) -> Sheet:
-        hidden, hidden_columns, bold, number = list[int](), list[range](), list[int](), 1
+        hidden, hidden_columns, number = list[int](), list[range](), 1
         for each in _iterate_rows(self._table):
             kind, times = local_name(each), _count(each, "number-rows-repeated")
             if kind == "table-column":
@@ -123,23 +120,21 @@ class _SheetReader:
                     hidden_columns.append(range(len(self._columns), len(self._columns) + columns))
                 self._columns += repeat(style, columns)
             elif kind == "table-row":
-                cells, is_bold = self._read_row(each, number)
-                if cells:
+                if cells := self._read_row(each, number):
                     self._sheet.add_row(number, cells, times)
-                    rows = range(number, number + times)
-                    hidden += rows if _attribute(each, "visibility") in _HIDDEN else ()
-                    bold += rows if is_bold else ()
+                    if _attribute(each, "visibility") in _HIDDEN:
+                        hidden += range(number, number + times)
                 number += times
             elif kind == "shapes":
                 for shape in each:
                     self._read_shape(shape)
-        self._sheet.place(self._merges, bold, hidden, hidden_columns)
+        self._sheet.place(self._merges, hidden, hidden_columns)
         return self._sheet
 
-    def _read_row(self, row: Any, number: int) -> tuple[dict[int, str], bool]:
-        """Return the filled cells of a row by their columns, and whether all of them are bold."""
+    def _read_row(self, row: Any, number: int) -> dict[int, str]:
+        """Return the filled cells of a row by their columns."""
         cells: dict[int, str] = {}
-        column, is_bold = 0, True
+        column = 0
         for each in row:
             if local_name(each) not in {"table-cell", "covered-table-cell"}:
                 continue
@@ -152,12 +147,11 @@ class _SheetReader:
                 if column + times > _MAX_COLUMNS:
                     raise too_large(self._sheet.name)
                 cells.update(dict.fromkeys(range(column, column + times), text))
-                is_bold = is_bold and style.is_bold
                 down, right = _count(each, "number-rows-spanned"), _count(each, "number-columns-spanned")
                 if max(down, right) > 1:
                     self._merges.append((number, column, number + down - 1, column + right - 1))
             column += times
-        return cells, is_bold
+        return cells
 
     def _read_cell(self, cell: Any, style: _Style) -> str:
         shown = list[str]()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import pairwise, zip_longest
 
@@ -32,8 +31,6 @@ class Sheet:
     rows: list[list[str]] = field(default_factory=list[list[str]])
     """From the first filled row to the last; those between may be empty, and each ends where it ends."""
     merges: list[Range] = field(default_factory=list[Range])
-    bold: set[int] = field(default_factory=set[int])
-    """Rows whose filled cells are all bold."""
     texts: list[str] = field(default_factory=list[str])
     """Paragraphs of text boxes."""
     hidden_rows: str = ""
@@ -60,7 +57,6 @@ class Sheet:
     def place(
         self,
         merges: Iterable[Range],
-        bold: Iterable[int],
         hidden_rows: Iterable[int],
         hidden_columns: Sequence[range],
     ) -> None:
@@ -69,7 +65,6 @@ class Sheet:
         for number, left, row in self._filled:
             self.rows += [[] for _ in range(number - top - len(self.rows))]
             self.rows.append([*[""] * (left - first), *row])
-        self.bold = {row - top for row in bold}
         self.merges = [
             (upper - top, left - first, lower - top, right - first)
             for upper, left, lower, right in merges
@@ -164,7 +159,6 @@ _SAMPLE = 20
 """Rows below a header that show what its columns hold."""
 _JUDGED_ROWS = 2_000
 _MAX_SIDE_BY_SIDE = 50
-_MAX_PREAMBLE = 10
 _LABEL_WORDS = 8
 """A single cell of more words between blank rows is a remark, not a row of the table around it."""
 _VALUE = re.compile(
@@ -180,14 +174,9 @@ _YEAR_OR_DATE = re.compile(r"(?:1[5-9]|20|21)\d\d(?:-\d\d){0,2}")
 Row = Sequence[str]
 
 
-def write_grid(
-    writer: MarkdownWriter,
-    rows: Sequence[Row],
-    merges: Sequence[Range] = (),
-    bold: AbstractSet[int] = frozenset(),
-) -> None:
+def write_grid(writer: MarkdownWriter, rows: Sequence[Row], merges: Sequence[Range] = ()) -> None:
     """Write titles and tables of a grid; a table of a single row is a paragraph."""
-    for block in split_tables(rows, merges, bold):
+    for block in split_tables(rows, merges):
         if isinstance(block, str):
             writer.add(paragraph(block))
         elif len(block) == 1:
@@ -196,12 +185,10 @@ def write_grid(
             writer.add(table(block))
 
 
-def split_tables(
-    rows: Sequence[Row], merges: Sequence[Range] = (), bold: AbstractSet[int] = frozenset()
-) -> Iterator[str | list[Row]]:
+def split_tables(rows: Sequence[Row], merges: Sequence[Range] = ()) -> Iterator[str | list[Row]]:
     """Return titles and tables in reading order; side by side, the left one first."""
     spans = {(top, left): (bottom, right) for top, left, bottom, right in merges}
-    yield from _Grid(_repeat_labels(rows, spans), spans, bold).split()
+    yield from _Grid(_repeat_labels(rows, spans), spans).split()
 
 
 def _repeat_labels(rows: Sequence[Row], spans: Mapping[tuple[int, int], tuple[int, int]]) -> Sequence[Row]:
@@ -244,7 +231,6 @@ class _Group:
 class _Grid:
     rows: Sequence[Row]
     spans: Mapping[tuple[int, int], tuple[int, int]]
-    bold: AbstractSet[int]
 
     def split(self) -> Iterator[str | list[Row]]:
         places = range(len(self.rows))
@@ -268,21 +254,13 @@ class _Grid:
         return row if left == 0 and right >= len(row) else row[left:right]
 
     def _find_groups(self, places: Sequence[int], left: int, right: int) -> list[_Group]:
-        """Part rows at blank ones, and above a second header that is set off by bold type."""
+        """Part rows at blank ones."""
         groups, gap, open_ = list[_Group](), 0, False
         for place in places:
             row = self._cut(place, left, right)
             if not any(row):
                 gap, open_ = gap + 1, False
                 continue
-            if open_ and place in self.bold and self._is_bold_header(place, groups[-1], left, right):
-                group = groups[-1]
-                at = len(group.rows)
-                while at and _count(group.rows[at - 1]) == 1:
-                    at -= 1
-                if at:  # single cells above it are its title
-                    groups.append(_Group(group.places[at:], group.rows[at:], left, 0))
-                    del group.places[at:], group.rows[at:]
             if not open_:
                 groups.append(_Group([], [], left, gap))
                 gap, open_ = 0, True
@@ -293,21 +271,6 @@ class _Grid:
             every = [place for group in groups for place in group.places]
             return [_Group(every, [self._cut(place, left, right) for place in every], left, 0)]
         return groups
-
-    def _is_bold_header(self, place: int, above: _Group, left: int, right: int) -> bool:
-        row = self._cut(place, left, right)
-        below = self._cut(place + 1, left, right) if place + 1 < len(self.rows) else ()
-        return (
-            _count(row) > 1
-            and _count(below) > 1
-            and not any(map(is_value, filter(None, row)))
-            and place + 1 not in self.bold
-            and any(
-                _count(each) > 1
-                for each, at in zip(above.rows, above.places, strict=True)
-                if at not in self.bold
-            )
-        )
 
     def _find_columns(self, places: Sequence[int], left: int, right: int) -> list[tuple[int, int]]:
         """Find the columns of tables that stand side by side."""
@@ -392,13 +355,7 @@ class _Grid:
         if not below or not _is_header(row, below):
             return False
         left, right = _find_extent(group.rows)
-        return (
-            group.gap > 1
-            or group.places[at] in self.bold
-            or _count_contrasts(row, below) > 0
-            or left < extent[0]
-            or right > extent[1]
-        )
+        return group.gap > 1 or _count_contrasts(row, below) > 0 or left < extent[0] or right > extent[1]
 
     def _read_header(self, group: _Group, *, is_last: bool) -> tuple[list[Row], list[Row], list[Row]]:
         """Part the rows of a table into titles above it, its header and its body."""
@@ -407,10 +364,6 @@ class _Grid:
             return [], rows[:1], rows[1:]
         if titles and not (_is_header(rows[titles], rows[titles + 1 :]) or self._is_wide(group, titles - 1)):
             titles -= 1  # a header that names one of its columns only
-        for at in range(titles + 1, min(titles + _MAX_PREAMBLE, len(rows) - 1)):
-            if self._ends_preamble(group, titles, at):
-                titles = at
-                break
         header, at = rows[titles], titles + 1
         while (
             at < len(rows) - is_last  # values may stand below a blank row
@@ -429,45 +382,17 @@ class _Grid:
         left, right = _find_extent(group.rows)
         return last - group.left + 1 >= right and column <= left
 
-    def _ends_preamble(self, group: _Group, first: int, at: int) -> bool:
-        """Whether rows of several cells before this one, such as `User: | Ann`, stand above a table."""
-        rows = group.rows
-        row, below = rows[at], rows[at + 1 :]
-        if not _is_header(row, below) or not (_count_contrasts(row, below) or group.places[at] in self.bold):
-            return False
-        if self._spread(group, at - 1, rows[at - 1]):
-            return False
-        most = _count(row)
-        return all(
-            2 * _count(each) <= most or (_count(each) < most and not _is_header(each, rows[first + 1 :]))
-            for each in rows[first:at]
-        )
-
     def _spread(self, group: _Group, at: int, names: Row) -> Row:
         """Repeat names of a header's upper row over the columns that each spans; empty if none does."""
         place, left = group.places[at], group.left
         if _count(names) < 2:  # noqa: PLR2004
             return ()
         spread = list(names)
-        if self.spans:
-            for column, name in enumerate(names):
-                _, last = self.spans.get((place, left + column), (0, 0))
-                if name and last > left + column:
-                    spread[column : last - left + 1] = [name] * (last - left + 1 - column)
-            return spread if len([*filter(None, spread)]) > _count(names) else ()
-        row, below = group.rows[at + 1], group.rows[at + 2 :]
-        width = len(row)
-        spread += [""] * (width - len(names))
-        if (
-            all(names[: _find_extent([names])[1]])
-            or 2 * _count(names) > width + 1
-            or _count(row) < width - 1
-            or _count_contrasts(row, below) <= 1
-        ):
-            return ()
-        for column in range(1, width):
-            spread[column] = spread[column] or spread[column - 1]
-        return spread
+        for column, name in enumerate(names):
+            _, last = self.spans.get((place, left + column), (0, 0))
+            if name and last > left + column:
+                spread[column : last - left + 1] = [name] * (last - left + 1 - column)
+        return spread if len([*filter(None, spread)]) > _count(names) else ()
 
 
 def _count(row: Row) -> int:

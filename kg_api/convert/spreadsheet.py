@@ -45,7 +45,7 @@ def convert(data: bytes) -> Converted:
             pages.append(writer.position)
             writer.add(heading(2, sheet.name))
             before = writer.position
-            write_grid(writer, sheet.rows, sheet.merges, sheet.bold)
+            write_grid(writer, sheet.rows, sheet.merges)
             for text in sheet.texts:
                 writer.add(paragraph(text))
             has_text = has_text or writer.position > before

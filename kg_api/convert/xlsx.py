@@ -50,7 +50,6 @@ Run = tuple[str, Script, bool | None]
 class _Style(NamedTuple):
     form: NumberFormat = GENERAL
     is_struck: bool = False
-    is_bold: bool = False
 
 
 _PLAIN = _Style()
@@ -119,7 +118,6 @@ def _read_styles(root: Any) -> list[_Style]:
                     _Style(
                         forms.get(form) or find_builtin_format(form),
                         is_struck=_is_on(marks, "strike"),
-                        is_bold=_is_on(marks, "b"),
                     )
                 )
     return styles
@@ -162,17 +160,15 @@ class _SheetReader:
             raise UnreadableDocument(f"{part[:200]!r} in it is missing; save the file anew")
 
     def read(self) -> None:
-        hidden_columns, hidden_rows, bold = list[range](), list[int](), list[int]()
+        hidden_columns, hidden_rows = list[range](), list[int]()
         merges = list[tuple[int, int, int, int]]()
         row = 0
         for each in iterate_xml(self._book.package.read(self._part), self._part):
             name = local_name(each)
             if name == "row":
                 row = max(_number(each.get("r")), row + 1)  # rows that go back would overwrite others
-                texts, is_bold = self._read_row(each, row)
-                if texts:
+                if texts := self._read_row(each, row):
                     self._sheet.add_row(row, texts)
-                    bold += [row] if is_bold else []
                     hidden_rows += [row] if each.get("hidden") in _TRUE or each.get("ht") == "0" else []
                 each.clear()
             elif name == "col" and (each.get("hidden") in _TRUE or each.get("width") == "0"):
@@ -182,13 +178,13 @@ class _SheetReader:
                 merges.append((int(top), _find_column(left), int(bottom), _find_column(right)))
             elif name in _PAGE_TEXTS:
                 self._book.notes.add_page_text(_PAGE_CODE.sub(" ", str(each.text or "")).replace("&&", "&"))
-        self._sheet.place(merges, bold, hidden_rows, hidden_columns)
+        self._sheet.place(merges, hidden_rows, hidden_columns)
         self._read_links()
 
-    def _read_row(self, row: Any, number: int) -> tuple[dict[int, str], bool]:
-        """Return the filled cells of a row by their columns, and whether all of them are bold."""
+    def _read_row(self, row: Any, number: int) -> dict[int, str]:
+        """Return the filled cells of a row by their columns."""
         cells: dict[int, str] = {}
-        column, all_bold, styles = -1, True, self._book.styles
+        column, styles = -1, self._book.styles
         for cell in row:
             if local_name(cell) != "c":
                 continue
@@ -198,8 +194,7 @@ class _SheetReader:
             style = styles[at] if at < len(styles) else _PLAIN
             if text := one_line(self._read_cell(cell, style, number, column)):
                 cells[column] = strike_text(text) if style.is_struck and "~~" not in text else text
-                all_bold = all_bold and style.is_bold
-        return cells, all_bold
+        return cells
 
     def _read_cell(self, cell: Any, style: _Style, row: int, column: int) -> str:
         parts = {local_name(each): each for each in cell}

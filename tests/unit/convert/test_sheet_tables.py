@@ -18,8 +18,8 @@ def grid(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")] for line in text.strip("\n").split("\n")]
 
 
-def split(text: str, merges: list[Range] | None = None, bold: set[int] | None = None) -> list[Block]:
-    blocks = split_tables(grid(text), merges or [], bold or set())
+def split(text: str, merges: list[Range] | None = None) -> list[Block]:
+    blocks = split_tables(grid(text), merges or [])
     return [block if isinstance(block, str) else [list(row) for row in block] for block in blocks]
 
 
@@ -46,13 +46,6 @@ APART: dict[str, tuple[str, list[Block]]] = {
     "values above the table": (
         "Date:|2026-08-03\nUser:|Ann\n\nSite|Load|Owner\nHarbour|40|Team A\nAirport|55|Team B",
         [[["Date:", "2026-08-03"], ["User:", "Ann"]], SITES],
-    ),
-    "values above the table without a gap": (
-        "Export|3 August 2026\nSite|Load|Owner|Since\nHarbour|40|Team A|1999\nAirport|55|Team B|2001",
-        [
-            "Export 3 August 2026",
-            grid("Site|Load|Owner|Since\nHarbour|40|Team A|1999\nAirport|55|Team B|2001"),
-        ],
     ),
     "one blank row, another type": (
         "Site|Load\nHarbour|40\n\nPart|Price\nBolt|3\nNut|2",
@@ -120,10 +113,6 @@ APART: dict[str, tuple[str, list[Block]]] = {
     "title over one year": (
         "Loads\nSite|2024\nHarbour|40",
         ["Loads", [["Site", "2024"], ["Harbour", "40"]]],
-    ),
-    "groups of columns": (
-        "|2023||2024|\nSite|Q1|Q2|Q1|Q2\nHarbour|1|2|3|4",
-        [[["Site", "2023 Q1", "2023 Q2", "2024 Q1", "2024 Q2"], ["Harbour", "1", "2", "3", "4"]]],
     ),
     "title of a single column": (
         "Instructions\n\nName\nAnn\nBob",
@@ -214,24 +203,12 @@ def test_merged_cells_are_titles_names_and_labels() -> None:
     assert split(shared, [(1, 1, 2, 1)]) == [grid(shared)]
 
 
-def test_a_bold_row_of_words_is_a_header() -> None:
-    text = "Name|Role\nAnn|Chief\nRooms\nRoom|Floor\nA1|first\nB2|second"
-    assert len(split(text)) == 1
-    assert split(text, bold={0, 3}) == [
-        [["Name", "Role"], ["Ann", "Chief"]],
-        "Rooms",
-        [["Room", "Floor"], ["A1", "first"], ["B2", "second"]],
-    ]
-    total = "Site|Load\nHarbour|40\nTotal|40\nDock|1"
-    assert split(total, bold={0, 2}) == [grid(total)]
-
-
 CELLS = st.sampled_from(["", "", "a", "b c", "12", "2024-01-02", "n/a", " ".join("abcdefghijk")])
 
 
-@given(st.lists(st.lists(CELLS, max_size=7), max_size=14), st.sets(st.integers(0, 13), max_size=4))
-def test_no_cell_is_lost(rows: list[list[str]], bold: set[int]) -> None:
-    blocks = list(split_tables(rows, (), bold))
+@given(st.lists(st.lists(CELLS, max_size=7), max_size=14))
+def test_no_cell_is_lost(rows: list[list[str]]) -> None:
+    blocks = list(split_tables(rows))
     found = Counter(
         word
         for block in blocks
