@@ -17,13 +17,7 @@ from kg_api.convert.shared.number_format import (
     parse_number_format,
     write_digits,
 )
-from kg_api.convert.sheets import (
-    Range,
-    Sheet,
-    SheetNotes,
-    join_runs,
-    too_large,
-)
+from kg_api.convert.sheets import Range, Sheet, SheetNotes, join_runs, too_large
 from kg_api.errors import UnreadableDocument
 
 _MAX_COLUMNS = 1 << 20

@@ -12,14 +12,7 @@ import pptx
 
 from kg_api.convert.image.embedded import ImagesWithin
 from kg_api.convert.ooxml.drawings import read_lines, read_paragraph, write_graphic
-from kg_api.convert.ooxml.package import (
-    SLIDE_PARTS,
-    Package,
-    XmlElement,
-    parse_part,
-    q,
-    resolve_alternatives,
-)
+from kg_api.convert.ooxml.package import SLIDE_PARTS, Package, XmlElement, parse_part, q, resolve_alternatives
 from kg_api.convert.ooxml.text import BULLET, ListWriter, format_slide_number
 from kg_api.convert.shared.accounting import note_missing
 from kg_api.convert.shared.containers import core_properties, open_office

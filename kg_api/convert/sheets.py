@@ -55,10 +55,7 @@ class Sheet:
         self._filled += [(each, left, row) for each in range(number, number + times)]
 
     def place(
-        self,
-        merges: Iterable[Range],
-        hidden_rows: Iterable[int],
-        hidden_columns: Sequence[range],
+        self, merges: Iterable[Range], hidden_rows: Iterable[int], hidden_columns: Sequence[range]
     ) -> None:
         """Place the rows as the sheet has them, with blank ones between, and all that belongs to them."""
         top, first = self._top, self._left if self._filled else 0
@@ -411,10 +408,7 @@ def _find_extent(rows: Sequence[Row]) -> tuple[int, int]:
     """Find the first filled column and the end of the last."""
     filled = [row for row in rows if any(row)]
     return (
-        min(
-            (0 if row[0] else next(at for at, cell in enumerate(row) if cell) for row in filled),
-            default=0,
-        ),
+        min((0 if row[0] else next(at for at, cell in enumerate(row) if cell) for row in filled), default=0),
         max(
             (
                 len(row) if row[-1] else next(at for at in range(len(row), 0, -1) if row[at - 1])

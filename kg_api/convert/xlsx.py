@@ -115,10 +115,7 @@ def _read_styles(root: Any) -> list[_Style]:
                 form, font = _number(xf.get("numFmtId")), _number(xf.get("fontId"))
                 marks = fonts[font] if font < len(fonts) else ()
                 styles.append(
-                    _Style(
-                        forms.get(form) or find_builtin_format(form),
-                        is_struck=_is_on(marks, "strike"),
-                    )
+                    _Style(forms.get(form) or find_builtin_format(form), is_struck=_is_on(marks, "strike"))
                 )
     return styles
 

@@ -18,8 +18,6 @@ from kg_api.text.sentences import sentence_borders
 
 Span = tuple[int, int]
 """(start, end) in code points, end excluded."""
-
-
 SentenceVectors = Callable[[Sequence[str]], NDArray[np.float32]]
 """Vectors of length 1, shape (sentences, dimensions), that tell where the meaning moves."""
 
@@ -46,21 +44,11 @@ class ChunkSpan:
 
 _STOPS = "、。，．！？；：｡､।॥"
 """Marks that end a word where no space follows."""
-
-
 _ON_TOP = "\u0300-\u036f\u20d0-\u20f0\ufe00-\ufe0f\u200d"
 """What joins the character before it, be it a stop."""
-
-
 _WORD = re.compile(rf"[^\s{_STOPS}]+[{_STOPS}{_ON_TOP}]*|[{_STOPS}][{_STOPS}{_ON_TOP}]*")
-
-
 _CLAUSE = re.compile(r"[,;:–—،؛]\s+|[，、；：､]\s*")
-
-
 _CLUSTER = regex.compile(r"\X")
-
-
 _MAX_CLUSTER_LENGTH = 24
 """Code points. The longest emoji has ten; above this somebody stacks marks without end."""
 
@@ -98,8 +86,6 @@ def clusters(text: str, start: int, end: int, longest: int) -> Iterator[Span]:
 
 
 _FIRST_MARK, _JOINER = "\u0300", "\u200d"
-
-
 _FINEST = 8
 """What the last level cuts, words without end, it cuts into parts of at most this share of a piece."""
 

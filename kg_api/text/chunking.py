@@ -27,8 +27,6 @@ from kg_api.text.semantic import by_meaning
 
 _LONG_WORD = 10
 """Characters that `words` counts as one more word: no chunk has more than size times this."""
-
-
 _KEPT_WHOLE = 4
 """What is written without spaces is kept whole up to this share of a chunk."""
 
@@ -201,9 +199,6 @@ def fit_chunks(
 
     Returns:
         Chunks that fit, in order; pieces keep the parent of their chunk.
-
-    Raises:
-        InvalidInput: a context leaves no room for text.
     """
     fitting: list[ChunkSpan] = []
     todo = list(reversed(spans))
@@ -240,9 +235,6 @@ def chunk(
     Returns:
         Chunks in order, without white space at their ends. Together they hold every visible character. They
         overlap only where that is asked for.
-
-    Raises:
-        ValueError: `semantic` without `sentence_vectors`.
     """
     if chunking.strategy == "hierarchical":
         size, overlap, parent_size = chunking.size, chunking.overlap or 0, chunking.parent_size or 0

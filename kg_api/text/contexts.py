@@ -11,12 +11,8 @@ from kg_api.text.markdown import plain_title
 
 MAX_LINE_LENGTH = 300
 """Characters of a line, about 75 tokens: the rest is for the text."""
-
-
 _MARKS = "#=-~^*+\"'`_: \t"
 """What stands around a heading's words in Markdown and reStructuredText."""
-
-
 _LINES = 12
 """Lines in which a chunk's own headings are looked for."""
 

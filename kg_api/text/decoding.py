@@ -12,11 +12,7 @@ from charset_normalizer import CharsetMatch, from_bytes
 from kg_api.errors import InvalidInput, UnreadableDocument
 
 _BEGINNINGS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
-
-
 _BMP_HEADERS = (12, 40, 52, 56, 64, 108, 124)
-
-
 _BMP_HEAD = struct.Struct("<2sI4xII")
 
 
@@ -49,25 +45,17 @@ _BINARY = (
     (b"SQLite format 3\x00", "an SQLite database"),
     (b"{\\rtf", "an RTF file"),
 )
-
-
 _UNREAD_PICTURES = (
     (b"8BPS", "a Photoshop picture"),
     (b"\x00\x00\x00\x0cJXL ", "a JPEG XL picture"),
     (b"\x00\x00\x00\x0cjP  ", "a JPEG 2000 picture"),
 )
-
-
 _BRANDS = (
     (frozenset({b"avif", b"avis"}), "an AVIF picture"),
     (frozenset({b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1"}), "a HEIC picture"),
 )
-
-
 _MAX_BRANDS = 256
 """Bytes of the list of brands of a media file that are looked at."""
-
-
 EXPORT = "export it as JPEG or PNG in the program that shows it, and take that"
 """What is to be done with a picture of a kind that is not read."""
 
@@ -93,23 +81,13 @@ MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-
-
 _CHARSETS = (  # of equally good guesses the first is taken: the most used one
     *("cp1252", "cp1250", "cp1251", "cp1254", "cp1253", "cp1255", "cp1256", "cp1257", "cp1258"),
     *("koi8_r", "koi8_u", "cp874", "gb18030", "big5", "cp932", "euc_jp", "cp949"),
 )
-
-
 _AS_CLEAN = 0.001
-
-
 _AS_COHERENT = 0.02
-
-
 _SURROGATE = re.compile("[\ud800-\udfff]")
-
-
 READS = (
     "kg reads Markdown, reStructuredText, Org, plain text, source code, HTML, PDF, DOCX, PPTX, XLSX, CSV, "
     "EPUB, e-mail (.eml), notebooks (.ipynb) and pictures (PNG, JPEG, WebP, GIF, TIFF, "
@@ -123,9 +101,6 @@ def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
 
     Returns:
         The text without byte-order mark, its newlines untouched, and notes that a person should see.
-
-    Raises:
-        UnreadableDocument: the bytes are not text, or not in an encoding that can be told.
     """
     if picture := unread_picture(data):
         raise UnreadableDocument(f"this is {picture}, a kind that is not read: {EXPORT}")
@@ -136,12 +111,7 @@ def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
 
 
 def check_text(text: str) -> str:
-    r"""Give the text back if it can be stored.
-
-    Raises:
-        InvalidInput: half of a surrogate pair is in it, which no encoding can hold.
-        UnreadableDocument: it contains U+0000, which only binary files do.
-    """
+    r"""Give the text back if it can be stored."""
     half = None if text.isascii() else _SURROGATE.search(text)
     if half:
         raise InvalidInput(
@@ -209,29 +179,17 @@ def _most_used(matches: list[CharsetMatch]) -> str:
 
 
 _WIDE = ("utf-16", "utf-32")
-
-
 _ONE_BYTE = frozenset({"koi8-r", "koi8-u", *(f"cp125{digit}" for digit in range(9))}) | {
-    *(f"iso8859-{number}" for number in range(1, 17)),
+    *(f"iso8859-{number}" for number in range(1, 17))
 }
 """Codecs that take almost any byte: UTF-8 that is labelled so is not found out by an error."""
-
-
 _JAPANESE = "iso2022_jp+nec"
-
-
 _SUPERSETS = {"iso2022_jp": ("iso2022_jp_ext", _JAPANESE), "euc_jp": ("euc_jis_2004",)}
-
-
 _SAMPLE = 200_000
-
-
 _DECLARED = re.compile(
     rb"""<meta[^<>]{0,500}?charset\s*=\s*["']?\s*([\w.:-]{1,40})|<\?xml[^<>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})""",
     re.IGNORECASE,
 )
-
-
 _HEAD_BYTES = 4_096
 
 
@@ -241,9 +199,6 @@ def decode_declared(data: bytes, declared: str = "") -> tuple[str, tuple[str, ..
     Args:
         data: bytes of a file or of a part.
         declared: label of the encoding that the file names, read as browsers read it (WHATWG).
-
-    Raises:
-        UnreadableDocument: the bytes are not text, or not in an encoding that can be detected.
     """
     for mark, encoding in MARKS:
         if data.startswith(mark):

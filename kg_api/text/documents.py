@@ -82,24 +82,14 @@ _READERS = (
         for form, suffixes in CONVERTED.items()
     ),
 )
-
-
 SUFFIXES = frozenset(suffix for reader in _READERS for suffix in reader.suffixes)
 """Suffixes, in lower case with their dot, of the files that are taken from a folder."""
-
-
 _PDF = b"%PDF-"
-
-
 _HIDDEN = re.compile("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 
 
 def format_of(name: str, format: Format | None = None, data: bytes = b"") -> Format:  # noqa: A002 - its own word
-    """The kind of a file: what is said, else what it plainly is, else what its name says.
-
-    Raises:
-        UnreadableDocument: files of this kind are not read.
-    """
+    """The kind of a file: what is said, else what it plainly is, else what its name says."""
     seen = plain_format(data) if format is None else None
     return seen or _reader(name, format).format
 
@@ -124,10 +114,6 @@ def parse(
         name: the file's name or path; its suffix tells the format; its stem is the title if nothing else is.
         format: the format, when the name does not tell it.
         scopes: of a program, where its functions and classes begin, if that is known.
-
-    Raises:
-        UnreadableDocument: files of this kind are not read, or the text is none (see `check_text`).
-        InvalidInput: the text is no valid Unicode.
     """
     reader = _reader(name, format)
     check_text(text)

@@ -18,17 +18,9 @@ from kg_api.errors import InvalidInput
 from kg_api.schemas.base import document_name
 
 IGNORED = "ignored by .gitignore"
-
-
 EXCLUDED = "excluded by --exclude"
-
-
 NOT_INCLUDED = "not named by --include"
-
-
 EMPTY = "empty file"
-
-
 _MAX_BYTES = 1_000_000
 """Of a .gitignore that is read."""
 
@@ -48,11 +40,7 @@ class FolderFilter:
     """The rules, for one folder that a person named."""
 
     def __init__(self, root: Path, rules: FolderRules) -> None:
-        """Read the .gitignore files above the folder, up to the repository that it is in.
-
-        Raises:
-            InvalidInput: a pattern is none.
-        """
+        """Read the .gitignore files above the folder, up to the repository that it is in."""
         self._given, self._root = root, root.resolve()
         self._include = _spec(rules.include) if rules.include else None
         self._exclude = _spec(rules.exclude)
@@ -182,9 +170,6 @@ def select(
         prefix: goes before each document's name.
         passed_over: whether a folder is left out with all that is below it.
         rules: what else is left out of folders, and then files that are empty or blank, too. None: nothing.
-
-    Raises:
-        InvalidInput: a path does not exist, or a pattern is none.
     """
     selection = FileSelection()
     owners: dict[str, Path] = {}
@@ -259,10 +244,7 @@ def _below(
 
 
 def _is_entered(
-    folder: Path,
-    selection: FileSelection,
-    passed_over: Callable[[Path], bool],
-    chosen: FolderFilter | None,
+    folder: Path, selection: FileSelection, passed_over: Callable[[Path], bool], chosen: FolderFilter | None
 ) -> bool:
     """Whether files are looked for below a folder; if not, it is told."""
     if passed_over(folder):

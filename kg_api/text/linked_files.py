@@ -319,11 +319,7 @@ def read_beside(
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """Read a file of so many bytes at most, which is no link, pipe or device.
-
-    Raises:
-        OSError: it cannot be read, or is larger.
-    """
+    """Read a file of so many bytes at most, which is no link, pipe or device."""
     with open(os.open(path, _FLAGS), "rb") as file:  # noqa: PTH123 - a handle, not a path
         seen = os.fstat(file.fileno())
         if not stat.S_ISREG(seen.st_mode) or seen.st_size > most:

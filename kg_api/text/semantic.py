@@ -13,16 +13,10 @@ from kg_api.text.cutting import words
 
 BUFFER = 1
 """Sentences on each side of a border whose mean vectors are compared."""
-
-
 PERCENTILE = 80
 """Borders above this percentile of a text's distances are where the meaning moves."""
-
-
 _MIN_SIZE_DIVISOR = 4
 """No chunk ends there before it has the size divided by this."""
-
-
 _BATCH = 2048
 """Sentences whose vectors are made at once; those of a large text would not fit in memory."""
 

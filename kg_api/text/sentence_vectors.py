@@ -34,9 +34,6 @@ def open_sentence_vectors() -> SentenceVectors:
     Returns:
         Gives float32 vectors of length 1 (zero where a text has no tokens), shape (texts, 256). The same text
         gives the same vector, alone or among others.
-
-    Raises:
-        ConfigurationError: the package is missing, or is not the version that kg knows.
     """
     table = next(iter(load(_file(*_WEIGHTS)).values())).astype(np.float32)
     tokenizer = Tokenizer.from_buffer(_file(*_TOKENIZER))

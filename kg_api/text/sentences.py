@@ -11,8 +11,6 @@ import sentencex
 
 _WINDOW = 3000
 """Characters given to sentencex at once: it takes quadratic time on text with many closed quotes or CJK."""
-
-
 _SCRIPTS = (
     ("ja", re.compile("[\u3040-\u30ff]")),
     ("zh", re.compile("[\u4e00-\u9fff]")),
@@ -24,12 +22,8 @@ _SCRIPTS = (
     ("am", re.compile("[\u1200-\u137f]")),
     ("my", re.compile("[\u1000-\u109f]")),
 )
-
-
 _A_SCRIPT = 0.2
 """Share of the characters that makes a text one of that script."""
-
-
 _COMMON_WORDS = {
     "en": "the of and to in is that it for was with as on are this be by",
     "de": "der die und das ist nicht ein eine zu den mit von auf dem im für sich",
@@ -40,8 +34,6 @@ _COMMON_WORDS = {
     "nl": "de het een en van is dat niet op te in voor met zijn er aan",
     "pl": "i w na z że się nie do jest to o jak po co od za dla",
 }
-
-
 _COMMON = {language: frozenset(words.split()) for language, words in _COMMON_WORDS.items()}
 
 

@@ -37,21 +37,11 @@ class SplitLimits:
 
 SPLITTER_VERSION = "2"
 """Part of a document's hash; another version means other sources from the same text."""
-
-
 _DEFAULTS = SplitLimits()
-
-
 _TAIL = 100
 """Characters in which the end of a piece is looked for behind the blanks."""
-
-
 _WHOLE: frozenset[BlockKind] = frozenset({"code", "program", "table"})
-
-
 _BY_LINES: frozenset[BlockKind] = frozenset({"code", "program", "table", "markup", "other"})
-
-
 _JOINED: frozenset[BlockKind] = frozenset({"list_item", "code", "program", "table", "markup", "other"})
 """Kinds that are joined with their neighbours whatever their size."""
 

@@ -11,12 +11,8 @@ from kg_api.text.borders import ChunkSpan, Paragraph, Span
 
 WINDOW_VERSION = "1"
 """Another version means other windows from the same text, or other vectors from the same window."""
-
-
 MIN_FILL = 2
 """A window but the last is filled to at least 1 / MIN_FILL, so that there is a choice where it ends."""
-
-
 CHARACTERS = 50
 """So many count as a token at least: of what has no tokens a window is not to be endless."""
 

@@ -80,19 +80,7 @@ MACHINERY = "machinery"
 """Scripts and the like: nothing that a reader could miss."""
 
 _TAGS = {
-    **dict.fromkeys(
-        (
-            "script",
-            "style",
-            "head",
-            "title",
-            "link",
-            "meta",
-            "iframe",
-            "embed",
-        ),
-        MACHINERY,
-    ),
+    **dict.fromkeys(("script", "style", "head", "title", "link", "meta", "iframe", "embed"), MACHINERY),
     **dict.fromkeys(("annotation", "annotation-xml", "desc", "defs"), MACHINERY),
     **dict.fromkeys(("object", "audio", "video", "canvas"), FALLBACK),
     "noscript": SCRIPTLESS,

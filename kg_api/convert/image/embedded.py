@@ -72,13 +72,7 @@ def _read(data: bytes, settings: ConversionSettings) -> tuple[ReadImage, AboutIm
     original_hash = hashlib.sha256(data)
     original_hash.update(b"" if settings.image_keep_place else b"stripped")
     image = ReadImage(
-        kind,
-        width,
-        height,
-        difference_hash(preview),
-        thumbnail(preview),
-        content,
-        original_hash.hexdigest(),
+        kind, width, height, difference_hash(preview), thumbnail(preview), content, original_hash.hexdigest()
     )
     return image, said, frames
 

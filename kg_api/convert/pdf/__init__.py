@@ -73,12 +73,7 @@ def _converted(
     text, offsets, begins = markdown(found, len(pages))
     words = place_words(text, found, begins)
     return Converted(
-        text,
-        title(document),
-        metadata(document),
-        offsets,
-        words=words,
-        images=images_of(text, found, begins),
+        text, title(document), metadata(document), offsets, words=words, images=images_of(text, found, begins)
     )
 
 

@@ -279,11 +279,7 @@ def list_form_texts(form: Any) -> list[Any]:
 
 
 def _walk(
-    parent: Any,
-    count: Callable[[Any], int],
-    get: Callable[[Any, int], Any],
-    outer: PdfMatrix,
-    depth: int,
+    parent: Any, count: Callable[[Any], int], get: Callable[[Any, int], Any], outer: PdfMatrix, depth: int
 ) -> Iterator[tuple[int, Any, PdfMatrix]]:
     """PDFium is asked at once: a page may have thousands of letters and lines between two images."""
     for i in range(max(0, count(parent))):
