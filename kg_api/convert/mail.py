@@ -9,7 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from email import policy
-from email.errors import MessageError
+from email.errors import HeaderParseError, MessageError
+from email.header import decode_header
 from email.message import EmailMessage
 from email.utils import getaddresses
 from typing import Literal, NamedTuple, cast
@@ -34,13 +35,8 @@ _TEXTS = frozenset({
     *("text/x-patch", "text/x-diff", "text/x-log", "text/troff"),
 })  # fmt: skip
 _REPORTS = frozenset({"message/delivery-status", "message/disposition-notification"})
-_ENCODED = re.compile(r"=\?([^?\s*]+)(?:\*[^?\s]*)?\?([bBqQ])\?([^?]*)\?=")
 _WORDS_OF_LINKS = re.compile(r"<?(?:https?|mailto):[^\s<>]+>?|\[(?:cid|image):[^\]\n]*\]", re.IGNORECASE)
 """Addresses that a plain form writes behind a link's words."""
-_FILE_IN_TEXT = re.compile(
-    r"^begin [0-7]{3,4} (\S.*)\r?\n(?:[\x20-\x60]{1,62}\r?\n)+end[ \t\r]*$", re.MULTILINE
-)
-"""An attachment of old mail programs (uuencode)."""
 _MAX_EXAMPLE = 80
 _MAX_STUB = 60
 """Words of a plain form that says that there is HTML, and nothing else."""
@@ -130,27 +126,14 @@ def _raw_header(message: EmailMessage, name: str) -> str:
 
 
 def _decode_words(raw: str) -> str:
-    """Decode encoded words (RFC 2047); a sign that is cut in two goes on in the next word."""
-    text, at = "", 0
-    waiting, label = b"", ""
-    for found in _ENCODED.finditer(raw):
-        between = raw[at : found.start()]
-        if (between.strip() or label.lower() != found[1].lower()) and waiting:
-            text, waiting = text + _decode_bytes(waiting, label), b""
-        text += between if between.strip() or not at else ""
-        label, at = found[1], found.end()
-        waiting += _decode_transfer(found[3], found[2].lower())
-    return text + _decode_bytes(waiting, label) + raw[at:]
-
-
-def _decode_transfer(text: str, kind: str) -> bytes:
-    content = text.encode("ascii", "replace")
-    if kind == "q":
-        return quopri.decodestring(content, header=True)
+    """Decode encoded words (RFC 2047); neighbours of one encoding are joined before they are decoded."""
     try:
-        return base64.b64decode(content + b"=" * (-len(content) % 4))
-    except ValueError:
-        return content
+        parts = decode_header(raw)
+    except HeaderParseError:  # base64 that is none
+        return raw
+    return "".join(
+        part if isinstance(part, str) else _decode_bytes(part, label or "") for part, label in parts
+    )
 
 
 def _decode_bytes(content: bytes, label: str) -> str:
@@ -344,11 +327,7 @@ def _write_body(
             content, about = _content(part)
             notes += about
             if _kind(part) == "plain":
-                if files := [found[1].strip() for found in _FILE_IN_TEXT.finditer(content)]:
-                    notes.append(f"attachments that were not read: {', '.join(files)}")
-                    content = _FILE_IN_TEXT.sub("", content)
-                flowed = part.get_param("format") == "flowed"
-                _write_plain(writer, _unflowed(content) if flowed else content.splitlines())
+                _write_plain(writer, content.splitlines())
             elif content.strip():
                 try:
                     page = convert_letter(content, images.find)
@@ -357,21 +336,6 @@ def _write_body(
                 images.write_page(writer, page)
                 notes += page.notes
     return notes
-
-
-def _unflowed(content: str) -> list[str]:
-    """Lines as they were written: one that ends with a blank goes on in the next one (RFC 3676)."""
-    lines = list[str]()
-    depth = -1  # of the quoting of a line that goes on
-    for line in content.splitlines():
-        mark = _QUOTED.match(line)
-        quoted = mark[0].count(">") if mark else 0
-        if quoted == depth:
-            lines[-1] += line[mark.end() :] if mark else line
-        else:
-            lines.append(line)
-        depth = quoted if line.endswith(" ") and line.strip("> ") not in {"", "--"} else -1
-    return lines
 
 
 def _write_plain(writer: MarkdownWriter, lines: Iterable[str]) -> None:

@@ -109,14 +109,6 @@ def test_lines_stay_lines_and_make_no_other_blocks() -> None:
     ]
 
 
-def test_flowed_lines_are_joined_where_they_go_on() -> None:
-    made = message("A line that \ngoes on.\nAnother.\n> quoted and \n> on \nAnn's own.\n-- \nAnn\n")
-    made.set_param("format", "flowed")
-    assert convert(made.as_bytes()).text == (
-        f"{HEAD}A line that goes on.\nAnother.\n\nquoted and on\n\nAnn's own.\n\n--\nAnn\n"
-    )
-
-
 def test_the_head_names_some_of_many_people_and_stands_alone_where_nothing_is_written() -> None:
     made = message("")
     made.replace_header("To", ", ".join(f"p{n}@example.org" for n in range(25)))
@@ -384,8 +376,3 @@ def test_cut_and_unencoded_headers_are_decoded() -> None:
     got = convert(f"Subject: {subject}\nFrom: Jürgen <j@example.org>\n\nx\n".encode())
     assert got.title == "Re: für ü 10€ end"
     assert got.metadata["author"] == "Jürgen <j@example.org>"
-
-
-def test_files_in_text_are_attachments() -> None:
-    got = body_of(part(WORDS, "See file.\n\nbegin 644 plan.bin\n#0V%T\n`\nend\n\nBye.\n"))
-    assert got == ("See file.\n\nBye.\n", ("attachments that were not read: plan.bin",))
