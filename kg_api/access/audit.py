@@ -26,11 +26,7 @@ NOT_WRITTEN: Final = "changes are not written to the audit log"
 
 
 class AuditWriter:
-    """Writes entries in a thread of its own: no request waits for it.
-
-    Args:
-        graph: gives the database, once it is open.
-    """
+    """Writes entries in a thread of its own: no request waits for it."""
 
     def __init__(self, graph: Callable[[], Graph]) -> None:
         self._graph = graph
@@ -42,7 +38,7 @@ class AuditWriter:
         self._thread.start()
 
     def add(self, record: AuditRecord) -> None:
-        """Have one written soon; where too many wait, the log says that it is not."""
+        """Have an entry written soon. If too many wait, the log says that it is not written."""
         with suppress(queue.Full):
             self._waiting.put_nowait(record)
             return
@@ -62,7 +58,7 @@ class AuditWriter:
             self._write_down(records)
 
     def _take(self) -> list[AuditRecord] | None:
-        """The next, and those behind it that wait already; None at the end."""
+        """Return the next, and those behind it that wait already; None at the end."""
         first = self._waiting.get()
         if first is None:
             return None
@@ -75,7 +71,6 @@ class AuditWriter:
         return taken
 
     def _write_down(self, records: list[AuditRecord]) -> None:
-        """Again and again until it is done, or the service ends."""
         while not self._try_to_write(records):
             if self._closing.wait(RETRY_SECONDS):
                 log.error(NOT_WRITTEN, changes=len(records))

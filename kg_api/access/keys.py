@@ -47,25 +47,17 @@ _PROOF = re.compile(r"kg_local_(?P<at>\d{1,12})_(?P<proof>[0-9a-f]{64})")
 
 
 def make_proof(home_key: str, now: float, method: str, path: str) -> str:
-    """What is sent with a request by whoever can read a home's key.
-
-    Args:
-        home_key: the key.
-        now: seconds since 1970.
-        method: of the request, as in `GET`.
-        path: as it stands in the request, without its query.
-    """
+    """Return what is sent with a request by whoever can read a home's key."""
     at = int(now)
     return f"kg_local_{at}_{_sign(home_key, at, method, path)}"
 
 
 def is_proof(text: str) -> bool:
-    """Whether a text has the form of a proof."""
     return _PROOF.fullmatch(text) is not None
 
 
 def proves(text: str, home_key: str | None, now: float, method: str, path: str) -> bool:
-    """Whether a text was made for a request with a home's key, within the last minute."""
+    """Return whether a text was made for a request with a home's key, within the last minute."""
     found = _PROOF.fullmatch(text)
     if found is None or home_key is None:
         return False
@@ -84,15 +76,7 @@ Request = TypeVar("Request", bound=BaseModel)
 
 
 def narrowed(graph: Reader, request: Request) -> Request:
-    """The same request, of ontologies that can be seen alone.
-
-    Args:
-        graph: knows which there are.
-        request: has a field `ontology`, of one name or several, or `ontologies`; null: all.
-
-    Raises:
-        Forbidden: it names one that cannot be seen.
-    """
+    """Return the same request, of ontologies that can be seen alone."""
     field = "ontology" if "ontology" in type(request).model_fields else "ontologies"
     given = getattr(request, field)
     named = [given] if isinstance(given, str) else given
@@ -124,7 +108,7 @@ class _Secret:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def has_hash(self, stored: str) -> bool:
-        """Whether a stored hash is its own, in the same time for every other one."""
+        """Return whether a stored hash is its own, in the same time for every other one."""
         return hmac.compare_digest(self.secret_hash, stored)
 
 
@@ -146,7 +130,7 @@ class SessionToken(_Secret):
         return hmac.digest(self.text.encode(), b"csrf", "sha256").hex()
 
     def has_csrf_token(self, sent: str) -> bool:
-        """Whether what was sent along is its own, in the same time for every other one."""
+        """Return whether what was sent along is its own, in the same time for every other one."""
         return hmac.compare_digest(self.csrf_token.encode(), sent.encode("utf-8", "replace"))
 
 
@@ -156,7 +140,6 @@ def make_token() -> KeyToken:
 
 
 def parse_token(text: str) -> KeyToken | None:
-    """A key as it was sent; None where it cannot be one."""
     found = WHOLE_KEY.fullmatch(text)
     return KeyToken(text, found["key_id"]) if found else None
 
@@ -166,7 +149,6 @@ def make_session_token() -> SessionToken:
 
 
 def parse_session_token(text: str) -> SessionToken | None:
-    """One as a browser sent it; None where it cannot be one."""
     return SessionToken(text) if _SESSION.fullmatch(text) else None
 
 
@@ -196,7 +178,6 @@ class Access:
         return self not in {LOCAL, ANYONE, STRANGER}
 
     def allows(self, scope: KeyScope) -> bool:
-        """Whether what needs a scope may be done."""
         return _SCOPES.index(scope) <= _SCOPES.index(self.scope)
 
 
@@ -213,8 +194,6 @@ Token = KeyToken | SessionToken
 
 @dataclass(frozen=True, slots=True)
 class KnownKey:
-    """What is known of a key that was sent, or of a session of one."""
-
     access: Access | None
     """None: it is wrong, expired or revoked."""
     until: float
@@ -225,10 +204,6 @@ class KeyCheck:
     """Knows the keys and sessions that were sent lately. Thread-safe.
 
     Keys that are no good are remembered apart, so that whoever tries many pushes no good one out.
-
-    Args:
-        graph: gives the database, once it is open.
-        clock: seconds that only grow.
     """
 
     def __init__(self, graph: Callable[[], Graph], clock: Callable[[], float] = time.monotonic) -> None:
@@ -242,21 +217,17 @@ class KeyCheck:
         self._lock = threading.Lock()
 
     def known(self, token: Token) -> KnownKey | None:
-        """What was found of one within the last seconds; None: it must be looked up."""
+        """Return what was found of one within the last seconds; None: it must be looked up."""
         with self._lock:
             return self._good.get(token.secret_hash) or self._bad.get(token.secret_hash)
 
     def was_good(self, token: Token) -> bool:
-        """Whether one was found good here before; it may be revoked by now."""
+        """Return whether one was found good here before; it may be revoked by now."""
         with self._lock:
             return token.secret_hash in self._once_good
 
     def look_up(self, token: Token) -> Access | None:
-        """Who sends a key or a session of it; None where one of them is wrong, over or revoked.
-
-        Raises:
-            Unavailable: the database does not answer.
-        """
+        """Return the access of a key or session; None if it is wrong, over, or revoked."""
         begun, graph = self._clock(), self._graph()
         if isinstance(token, KeyToken):
             key = find_usable(graph, token.key_id)
@@ -306,11 +277,7 @@ LAST = (
 
 
 def create_key(graph: Graph, asked: NewKey, created_by: str) -> CreatedKey:
-    """Make a key; its secret is in the answer alone.
-
-    Raises:
-        Conflict: a key that can be used has that name.
-    """
+    """Make a key; its secret is in the answer alone."""
     token = make_token()
     wanted = None if asked.ontologies is None else sorted(set(asked.ontologies))
     about = (token.key_id, token.secret_hash, asked.name, asked.scope, wanted, created_by)
@@ -332,12 +299,7 @@ def create_key(graph: Graph, asked: NewKey, created_by: str) -> CreatedKey:
 
 
 def rotate_key(graph: Graph, called: str, asked: KeyRotation, created_by: str) -> CreatedKey:
-    """Make a key that replaces one, which stays good for a while, so that nobody is locked out.
-
-    Raises:
-        NotFound: no key is called so.
-        Conflict: it cannot be used any more, was replaced already, or several are called so.
-    """
+    """Make a key that replaces one, which stays good for a while, so that nobody is locked out."""
     token = make_token()
 
     def work(tx: Transaction) -> ApiKey:
@@ -360,17 +322,7 @@ def rotate_key(graph: Graph, called: str, asked: KeyRotation, created_by: str) -
 
 
 def revoke_key(graph: Graph, called: str, *, but_the_last: bool = False) -> ApiKey:
-    """Make a key worth nothing from now on; to do it twice is no error.
-
-    Args:
-        graph: where keys are.
-        called: its id or name.
-        but_the_last: leave the last one that administers all of kg.
-
-    Raises:
-        NotFound: no key is called so.
-        Conflict: several are, or it is that last one.
-    """
+    """Make a key worth nothing from now on; to do it twice is no error."""
 
     def work(tx: Transaction) -> ApiKey:
         lock_keys(tx)
@@ -386,12 +338,7 @@ def revoke_key(graph: Graph, called: str, *, but_the_last: bool = False) -> ApiK
 
 
 def find_called(keys: Sequence[ApiKey], called: str) -> ApiKey:
-    """The key of an id, or the one of a name: of several the one that can be used.
-
-    Raises:
-        NotFound: there is none.
-        Conflict: there are several.
-    """
+    """Return the key of an id, or the one of a name: of several the one that can be used."""
     called = key_id_in(called)
     if by_id := _by_id(keys, called):
         return by_id
@@ -406,11 +353,7 @@ def find_called(keys: Sequence[ApiKey], called: str) -> ApiKey:
 
 
 def ids_called(keys: Sequence[ApiKey], called: str) -> list[str]:
-    """The id of a key, or those of all keys that have or had a name: one that replaces another has the same.
-
-    Raises:
-        NotFound: there is none.
-    """
+    """Return the ids of all keys that have or had a name, or the id given."""
     called = key_id_in(called)
     found = [each.key_id for each in keys if called in {each.key_id, each.name}]
     if not found:

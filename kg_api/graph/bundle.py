@@ -24,41 +24,26 @@ CHUNKED_SOURCES = 20
 
 @dataclass(frozen=True, slots=True)
 class StoredPart:
-    """Some sources of documents, in reading order, with what is made of them."""
-
     sources: Sequence[Row]
     chunks: Sequence[Row]
     evidence: EvidenceRows
     labels: dict[str, str]
-    """Labels of concepts, by id."""
 
 
 def count_documents(graph: Graph) -> dict[str, int]:
-    """By ontology, in the order of their names."""
     return {row["ontology"]: row["documents"] for row in graph.read("bundle/counts")}
 
 
 def documents_behind(graph: Graph, ontology: str, after: str, limit: int) -> list[Row]:
-    """Return the next documents of an ontology, by their names."""
     return graph.read("bundle/documents", ontology=ontology, after=after, limit=limit)
 
 
 def have_changed(graph: Graph, documents: Sequence[Row]) -> bool:
-    """Whether any of these was written since it was read."""
     now = versions_of(graph, [row["document_id"] for row in documents])
     return any(now.get(row["document_id"], "") != row["version"] for row in documents)
 
 
 def read_part(graph: Graph, documents: Sequence[Row], space: Space, mark: Mark, places: range) -> StoredPart:
-    """Read the sources of documents at some paragraphs, with what is made of them.
-
-    Args:
-        graph: the database.
-        documents: as they were read.
-        space: the space of their vectors.
-        mark: how they shall be embedded.
-        places: paragraphs.
-    """
     sources, chunks = _read_embedded(graph, documents, space, mark, places)
     source_ids = [row["source_id"] for row in sources]
     for _ in range(LOOKS):
@@ -117,7 +102,7 @@ def _small(vector: list[float] | None) -> np.ndarray[tuple[int], np.dtype[np.flo
 
 
 def _evidence(graph: Graph, source_ids: Sequence[str]) -> EvidenceRows:
-    """What some sources say of concepts; merging may move some of it between two statements of this."""
+    """Return what sources say of concepts; a merge may move some of it between two statements of this."""
     found = graph.transaction(lambda tx: present_evidence(tx, source_ids, source_ids))
     return EvidenceRows(
         sorted(found.appearances, key=lambda row: row.key),
@@ -127,7 +112,6 @@ def _evidence(graph: Graph, source_ids: Sequence[str]) -> EvidenceRows:
 
 
 def by_document(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """Rows by the document that they are of."""
     found = defaultdict[str, list[Row]](list)
     for row in rows:
         found[row["document_id"]].append(row)
@@ -136,29 +120,25 @@ def by_document(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 @dataclass(frozen=True, slots=True)
 class StoredSource:
-    """A source that a bundle is about, as it is stored."""
-
     text: SourceText
     is_embedded: bool
     extracted_with: str
-    """The extractor that has read it, if any."""
     is_brought: bool
     """Whether somebody has brought concepts of it."""
 
 
 def hold_documents(tx: Transaction, document_ids: Collection[str]) -> dict[str, str | None]:
-    """Lock the documents that exist; return by id the hash of all that each was made of."""
+    """Lock the documents that exist; return by id the hash of the text of each."""
     rows = tx.run("bundle/hold", document_ids=sorted(document_ids))
     return {row["document_id"]: row["content_hash"] for row in rows}
 
 
 def waiting_among(tx: Transaction, document_ids: Collection[str]) -> set[str]:
-    """Return the documents of which a text waits for approval."""
+    """Return the documents that have a text which waits for approval."""
     return {row["document_id"] for row in tx.run("bundle/waiting", document_ids=sorted(document_ids))}
 
 
 def keep_changes(tx: Transaction, changes: Mapping[str, str]) -> None:
-    """Keep, by document, what somebody changed of it."""
     if changes:
         rows = [{"document_id": identity, "changes": said} for identity, said in sorted(changes.items())]
         tx.run("bundle/keep_changes", rows=rows)
@@ -167,7 +147,6 @@ def keep_changes(tx: Transaction, changes: Mapping[str, str]) -> None:
 def stored_sources(
     tx: Transaction, document_ids: Collection[str], mark: Mark, places: range
 ) -> dict[str, dict[int, StoredSource]]:
-    """Read the sources at some paragraphs, by document and paragraph."""
     rows = tx.run(
         "bundle/sources_of",
         document_ids=sorted(document_ids),
@@ -187,11 +166,7 @@ def stored_sources(
 
 
 def require_own_chunks(tx: Transaction, batch: EmbeddedBatch, space: Space) -> None:
-    """Refuse chunks that would take the place of another document's.
-
-    Raises:
-        InvalidInput: there is one.
-    """
+    """Refuse chunks that would take the place of another document's."""
     places = [each.place for each in (*batch.chunks, *batch.parents)]
     rows = [{"chunk_id": each.chunk_id, "document_id": each.document_id} for each in places]
     if rows and tx.run("bundle/foreign_chunks", rows=rows, space=space.key):

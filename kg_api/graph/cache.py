@@ -21,13 +21,11 @@ CONTEXTS_KEPT = 1_000_000
 
 
 def read_vectors(graph: Graph, keys: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-    """Those of the vectors that are known, by key."""
     rows = graph.read("cache/read_vectors", keys=_stored_keys(keys))
     return {row["key"].removeprefix(PACKED): _vector_of(row["vector"]) for row in rows}
 
 
 def remember_vectors(graph: Graph, new: Mapping[str, NDArray[np.float32]], used: Sequence[str]) -> None:
-    """Keep new vectors, and note that others were used again."""
     if new:
         vectors = {PACKED + key: vector.astype(NUMBERS).tobytes() for key, vector in sorted(new.items())}
         rows = [{"key": key, "vector": vector} for key, vector in vectors.items()]
@@ -49,7 +47,6 @@ def _vector_of(stored: bytes | list[float]) -> NDArray[np.float32]:
 
 
 def read_contexts(graph: Graph, keys: Sequence[str]) -> dict[str, str]:
-    """Those of the contexts that are known, by key."""
     return {row["key"]: row["text"] for row in graph.write("cache/read_contexts", keys=sorted(keys))}
 
 
@@ -63,7 +60,7 @@ def write_contexts(tx: Transaction, new: Mapping[str, str]) -> None:
 
 
 def prune_cache(graph: Graph, bound: int) -> int:
-    """Forget the least recently used vectors beyond `bound`, and contexts, at most 5,000 each; how many."""
+    """Delete the least recently used vectors beyond `bound`, and old contexts; return how many."""
     vectors = graph.write("cache/prune_vectors", bound=bound)[0]["pruned"]
     return vectors + graph.write("cache/prune_contexts", bound=CONTEXTS_KEPT)[0]["pruned"]
 
@@ -72,26 +69,13 @@ def prune_cache(graph: Graph, bound: int) -> int:
 
 KEPT_HOURS = 24
 MAX_KEY_LENGTH = 255
-"""Characters."""
 MAX_CALLER_LENGTH = 20
-"""Of what may stand before it."""
 
 Answer = dict[str, Any]
 
 
 def once(tx: Transaction, key: str, request_hash: str, make: Callable[[], Answer]) -> tuple[Answer, bool]:
-    """Carry out a request unless one with its key was in the last 24 hours; (its answer, whether it was now).
-
-    Args:
-        tx: the transaction in which all that the request changes is changed.
-        key: what the caller sent, such as an Idempotency-Key; with the caller's name before it, if any.
-        request_hash: of all that the request says, and what is asked for.
-        make: does it within the transaction; its answer goes through JSON.
-
-    Raises:
-        Conflict: the key belongs to another request.
-        InvalidInput: it is empty or too long.
-    """
+    """Carry out a request, once for a key in 24 hours; return its answer, and whether it was now."""
     if not 0 < len(key) <= MAX_KEY_LENGTH + MAX_CALLER_LENGTH:
         raise InvalidInput(
             f"an Idempotency-Key has 1 to {MAX_KEY_LENGTH} characters, this one has {len(key)}"
@@ -110,5 +94,4 @@ def once(tx: Transaction, key: str, request_hash: str, make: Callable[[], Answer
 
 
 def forget_old_answers(graph: Graph) -> int:
-    """Forget answers older than 24 hours, at most 10,000 a call; how many."""
     return graph.write("idempotency/forget_old", hours=KEPT_HOURS)[0]["forgotten"]

@@ -79,8 +79,6 @@ Generation = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class StoredState:
-    """The stored summary of an ontology's communities."""
-
     ontology: str
     summary: str | None
     """JSON; None: none were detected yet."""
@@ -89,7 +87,6 @@ class StoredState:
 
 
 def read_states(graph: Reader, names: Sequence[str] | None = None) -> list[StoredState]:
-    """Return the states of some ontologies, or of all, in the order of their names."""
     return [_to_state(row) for row in graph.read("communities/state", names=names)]
 
 
@@ -99,7 +96,6 @@ def _to_state(row: Row) -> StoredState:
 
 
 def require_state(graph: Reader, ontology: str) -> None:
-    """Raise NotFound if there is no such ontology."""
     if not read_states(graph, [ontology]):
         raise unknown_ontology(graph, ontology)
 
@@ -110,14 +106,7 @@ def begin_generation(tx: Transaction, made: Generation) -> bool:
 
 
 def write_communities(tx: Transaction, made: Generation, communities: Sequence[Row]) -> bool:
-    """Write some communities; False: another generation was begun, or the ontology was deleted.
-
-    Args:
-        tx: the transaction.
-        made: their generation.
-        communities: `community_id`, `level`, `place` among those of its level, `parent_id`, and `inside`, the
-            share within of the weight of its concepts' edges.
-    """
+    """Write some communities; False: another generation was begun, or the ontology was deleted."""
     held = bool(tx.run("communities/hold", **made))
     if held:
         tx.run("communities/write", **made, rows=communities)
@@ -125,13 +114,7 @@ def write_communities(tx: Transaction, made: Generation, communities: Sequence[R
 
 
 def write_members(tx: Transaction, made: Generation, members: Sequence[Row]) -> bool:
-    """Write the communities of some concepts, in the order of their ids; False as `write_communities`.
-
-    Args:
-        tx: the transaction.
-        made: their generation.
-        members: `concept_id`, and `communities`: `community_id`, `place` among its members, `weight`.
-    """
+    """Write the communities of some concepts, in the order of their ids; False as `write_communities`."""
     held = bool(tx.run("communities/hold", **made))
     if held:
         tx.run("communities/write_members", **made, rows=members, named=MAX_NAMED)
@@ -161,14 +144,7 @@ CENTRAL: Final = 30
 def page_of_communities(
     graph: Reader, ontology: str, *, level: int, parent_id: str | None, offset: int, limit: int
 ) -> tuple[StoredState, list[Row], int]:
-    """Communities of a level, or the parts of one, the largest first.
-
-    Returns:
-        What is known of their generation, those of the page, and how many there are in all.
-
-    Raises:
-        NotFound: there is no such ontology.
-    """
+    """Return the state of an ontology, a page of communities, the largest first, and their number."""
     given = {"level": level, "parent_id": parent_id, "offset": offset, "limit": limit}
     rows = graph.read("communities/page", ontology=ontology, **given)
     if not rows:
@@ -177,12 +153,7 @@ def page_of_communities(
 
 
 def find_community(graph: Reader, ontology: str, called: str) -> Row:
-    """The community of an ontology whose id is, or begins with, some digits; with its `generation`.
-
-    Raises:
-        NotFound: there is none, or no such ontology.
-        Conflict: there are several.
-    """
+    """Return the community of an ontology whose id is, or begins with, some digits; with its `generation`."""
     rows = graph.read("communities/find", ontology=ontology, prefix=called, limit=MAX_OFFERED)
     found = only_one("community_id", called, [row["community"] for row in rows])
     if found is None:

@@ -36,7 +36,6 @@ from kg_api.graph.relations import RelationRow, write_relations
 from kg_api.schemas.concepts import ConceptMerge
 
 RECORDED: Final = 500
-"""Sources of which what they say is recorded by one statement."""
 MAX_RECORDED: Final = 5000
 """Sources of a concept that goes: a merge of more cannot be undone, for it and the record of it may
 take more than the memory of one transaction (of 346 MiB 8,000 took less, 20,000 more)."""
@@ -47,8 +46,6 @@ Still = Callable[[Text, Text], bool]
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """Why two concepts are taken for one."""
-
     reason: str | None = None
     similarity: float | None = None
 
@@ -62,24 +59,12 @@ def merge_concepts(graph: Graph, pair: tuple[str, str], still: Still, why: Why =
     The one that more sources carry stays, else the older one, else the smaller id. It gets the other's
     evidence, relationships and names. A quote that both had counts once. Doing it twice changes nothing. It
     is recorded, so that it can be undone.
-
-    Args:
-        graph: where they are.
-        pair: the ids of two concepts of one ontology.
-        still: asked when both are locked.
-        why: for the record.
-
-    Returns:
-        The id of the one that stays, whose text is another now; None when nothing was merged.
-
-    Raises:
-        DatabaseUnavailable: Neo4j does not answer.
     """
     return graph.transaction(lambda tx: _merge(tx, pair, still, why))
 
 
 def doubles(quotes: Iterable[Row], kept: str) -> list[str]:
-    """Which quotes stand twice: of two on one place, what was imported stays, else the better one."""
+    """Return which quotes stand twice: of two on one place, what was imported stays, else the better one."""
 
     def worth(quote: Row) -> tuple[Any, ...]:
         imported = quote["extracted_with"].startswith(IMPORTED)
@@ -177,7 +162,7 @@ def _record(
 
 
 def _are_parted(tx: Transaction, ontology: str, pair: tuple[str, str]) -> bool:
-    """Whether somebody has parted two concepts, or any that became part of them."""
+    """Return whether somebody has parted two concepts, or any that became part of them."""
     parted = [row["pair"].split() for row in tx.run("concept_merges/parted", ontology=ontology)]
     if not parted:
         return False
@@ -206,20 +191,14 @@ def read_concept_merges(
     merge_id: str | None = None,
     concept_id: str | None = None,
 ) -> tuple[list[ConceptMerge], int]:
-    """What became one in an ontology, the last first, and how much in all; or one merge, or into one."""
+    """Return merges of an ontology, the last first, and their number."""
     given = {"merge_id": merge_id, "concept_id": concept_id, "offset": offset, "limit": limit}
     row = graph.read("concept_merges/list", ontology=ontology, **given)[0]
     return [_to_merge(each) for each in row["merges"]], row["total"]
 
 
 def unmerge_concepts(graph: Graph, ontology: str, merge_id: str, by: str | None) -> ConceptMerge:
-    """Part two concepts again, for good; doing it twice changes nothing more.
-
-    Raises:
-        NotFound: there is no merge of that id.
-        Conflict: what it moved is not recorded; or a later merge must be undone before: the one that stayed
-            is part of another since, or another part of it in the same sources.
-    """
+    """Part two concepts again, for good; doing it twice changes nothing more."""
     if not read_concept_merges(graph, ontology, 0, 1, merge_id=merge_id)[0]:
         raise NotFound(
             f"{ontology} has no merge of concepts {merge_id!r}; "

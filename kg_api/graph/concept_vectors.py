@@ -27,8 +27,6 @@ _ALWAYS: Final = ("label", "terms", "text_hash", "near_label", "near_terms", "ne
 
 @dataclass(frozen=True, slots=True)
 class NearConcepts:
-    """Two concepts whose vectors are near to each other."""
-
     ids: tuple[str, str]
     texts: tuple[Text, Text]
     """Without their descriptions."""
@@ -38,7 +36,7 @@ class NearConcepts:
 
 
 def want_concepts(tx: Transaction, ontology: str) -> bool:
-    """Have those of a single source embedded too, from now on; whether they were not before."""
+    """Have concepts of a single source embedded too; return whether they were not before."""
     return bool(tx.run("concepts/want", ontology=ontology))
 
 
@@ -47,7 +45,7 @@ def has_concepts(tx: Transaction, ontology: str) -> bool:
 
 
 def count_fresh(tx: Transaction, concept_ids: Iterable[str], *, wants_all: bool) -> int:
-    """How many of some concepts have another text than was embedded, in whatever space, and are due."""
+    """Count the concepts whose text was not embedded in any space and that are due."""
     counted = (
         tx.run("concepts/count_fresh", ids=ids, marks=FIRST_MARK, wants_all=wants_all)
         for ids in portions(sorted(concept_ids))
@@ -56,29 +54,20 @@ def count_fresh(tx: Transaction, concept_ids: Iterable[str], *, wants_all: bool)
 
 
 def least_near(space: Space) -> float:
-    """The cosine from which on concepts are near in meaning."""
+    """Return the cosine from which on concepts are near in meaning."""
     return (space.calibration or USUAL).toward_equal(NEAR_FROM)
 
 
 def near_property(space: Space) -> str:
-    """The property of a concept that says when it was linked with what is near to it."""
     return of_space(FIRST_NEAR, space.slug)
 
 
 def near_concepts(
     graph: Graph, space: Space, ontology: str, concept_ids: Sequence[str], limit: int, *, least: float
 ) -> list[NearConcepts]:
-    """What is nearest to some concepts of an ontology and near enough, the nearest pairs first.
+    """Return what is nearest to some concepts of an ontology and near enough, the nearest pairs first.
 
     Concepts without a vector are neither asked for nor found, nor is one that is deleted at this moment.
-
-    Args:
-        graph: where they are.
-        space: whose vectors are compared.
-        ontology: of the concepts.
-        concept_ids: of the concepts.
-        limit: so many for each.
-        least: the cosine of those that are near enough.
     """
     rows = graph.read(
         "concepts/near",
@@ -93,13 +82,7 @@ def near_concepts(
 
 
 def link_concepts(graph: Graph, space: Space, near: Mapping[str, Sequence[NearConcepts]]) -> None:
-    """Link concepts with the nearest of what is near to them, in place of what they were linked to.
-
-    Args:
-        graph: where they are.
-        space: whose vectors were compared.
-        near: by the id of a concept what is near to it, the nearest first; those that have gone are left out.
-    """
+    """Link concepts with the nearest of what is near to them, in place of what they were linked to."""
     rows = [
         {"concept_id": each, "near": [_link(pair) for pair in pairs[:NEAREST]]}
         for each, pairs in sorted(near.items())
@@ -129,7 +112,7 @@ APPEARANCES_READ: Final = 100
 
 
 def hold_concepts(tx: Transaction, ontology: str, concept_ids: Iterable[str]) -> dict[str, Text]:
-    """Lock concepts in the order of their ids; those that are there, and what is said of them."""
+    """Lock concepts in the order of their ids; return the texts of those that exist."""
     rows: list[Row] = []
     for ids in portions(sorted(concept_ids)):
         rows += tx.run("concepts/hold", ontology=ontology, ids=ids)
@@ -159,15 +142,6 @@ def retell(
     """Say of some locked concepts only what their sources say now, the surest first.
 
     Call it when a source says no more what it said; adding is cheaper. The label stays.
-
-    Args:
-        tx: the transaction.
-        ontology: of the concepts.
-        concept_ids: which; those that have gone are passed over.
-        known: what is stored of them.
-
-    Returns:
-        Ids of those of which something else is said now.
     """
     changed = dict[str, Text]()
     for ids in portions(sorted(concept_ids), RETOLD_A_STATEMENT):
@@ -190,14 +164,7 @@ def delete_orphans(tx: Transaction, concept_ids: Iterable[str]) -> None:
 def ask_for_embedding(
     tx: Transaction, ontology: str, concept_ids: Collection[str], *, limited: bool = True
 ) -> None:
-    """Of what is new of some concepts, unless embedding waits until somebody asks for it.
-
-    Of a concept of a single source nothing is asked before somebody wants the ontology's concepts by meaning.
-
-    Raises:
-        TooBusy: the job would be made, and too many wait; the transaction must not be committed. Not where
-            it is not `limited`, see `request_job`.
-    """
+    """Request the embedding of changed concepts, unless it waits for a request."""
     if not concept_ids:
         return
     configured = read_configuration(tx, ontology)
@@ -208,5 +175,4 @@ def ask_for_embedding(
 
 
 def text_of(row: Row) -> Text:
-    """What a row says of a concept."""
     return Text(row["label"], row["description"], tuple(row["search_terms"]))

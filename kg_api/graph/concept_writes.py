@@ -63,13 +63,9 @@ def forget_evidence(tx: Transaction, source_ids: Sequence[str]) -> None:
 
 
 def forget_apart(graph: Graph, source_ids: Sequence[str]) -> None:
-    """Where many sources will go, delete their evidence before, in transactions of its own.
+    """Delete the evidence of many sources in transactions of their own, before the sources go.
 
-    All of it may be more than a server can delete at once. If the sources stay in the end, as after a fault,
-    they are due for extraction. Safe to repeat; what comes in meanwhile is for `forget_evidence`.
-
-    Raises:
-        DatabaseUnavailable: Neo4j does not answer; what is forgotten stays so.
+    If the sources stay after all, as after a fault, they are due for extraction. Safe to repeat.
     """
     if len(source_ids) > SOURCES_A_TRANSACTION:
         _forget_in_parts(graph, source_ids, lambda _: True)
@@ -78,14 +74,7 @@ def forget_apart(graph: Graph, source_ids: Sequence[str]) -> None:
 def forget_apart_of_documents(
     graph: Graph, sources: Mapping[str, Sequence[str]], goes: Callable[[Transaction, str], bool]
 ) -> None:
-    """As `forget_apart`, for documents that may stay after all.
-
-    Args:
-        graph: where they are.
-        sources: the sources of each document.
-        goes: whether a document is still to go. Asked in each transaction, where it must hold the document:
-            what does not go keeps its evidence, but for what went in transactions before it changed.
-    """
+    """As `forget_apart`, for documents that may stay after all."""
     if sum(map(len, sources.values())) > SOURCES_A_TRANSACTION:
         for document_id, ids in sources.items():
             _forget_in_parts(graph, ids, lambda tx, called=document_id: goes(tx, called))
@@ -106,15 +95,13 @@ def _forget_in_parts(graph: Graph, source_ids: Sequence[str], goes: Callable[[Tr
 
 @dataclass(frozen=True, slots=True)
 class KnownDocuments:
-    """Documents by what they are called."""
-
     by_name: dict[str, str] = field(default_factory=dict[str, str])
     by_title: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """Several may have one title."""
 
 
 def documents_called(graph: Graph, ontology: str, names: Iterable[str]) -> KnownDocuments:
-    """The ids of an ontology's documents that have one of these names or titles, by their composed form."""
+    """Return the documents of an ontology that have one of these names or titles."""
     known = KnownDocuments()
     wanted = sorted({form for name in names for form in spellings(name)})
     for row in graph.read("concepts/import_documents", ontology=ontology, names=wanted):
@@ -129,7 +116,7 @@ def documents_called(graph: Graph, ontology: str, names: Iterable[str]) -> Known
 def sources_to_carry(
     graph: Graph, ontology: str, document_ids: Collection[str], source_ids: Collection[str]
 ) -> list[SourceText]:
-    """The sources of some documents and some others of the ontology, in reading order."""
+    """Return the sources of some documents and some others of the ontology, in reading order."""
     ids = {"document_ids": sorted(set(document_ids)), "source_ids": sorted(set(source_ids))}
     rows = graph.read("concepts/import_sources", ontology=ontology, **ids)
     return [source_text(row) for row in rows]
@@ -140,8 +127,6 @@ def sources_to_carry(
 
 @dataclass(frozen=True, slots=True)
 class StoredExtraction:
-    """What is stored of an ontology's extraction."""
-
     ontology: str
     config: ExtractionConfig = field(default_factory=ExtractionConfig)
     spent: float = 0.0
@@ -155,8 +140,6 @@ class StoredExtraction:
 
 
 class ExtractionCounts(TypedDict):
-    """How far extraction is by one mark, and what there is by all."""
-
     total: int
     extracted: int
     refused: int
@@ -168,11 +151,6 @@ class ExtractionCounts(TypedDict):
 
 
 def read_extraction(graph: Reader, ontology: str) -> StoredExtraction:
-    """How concepts are extracted from an ontology.
-
-    Raises:
-        NotFound: there is no such ontology.
-    """
     rows = graph.read("extraction/configuration", names=[ontology])
     if not rows:
         raise unknown_ontology(graph, ontology)
@@ -180,7 +158,6 @@ def read_extraction(graph: Reader, ontology: str) -> StoredExtraction:
 
 
 def read_extractions(graph: Graph) -> list[StoredExtraction]:
-    """How concepts are extracted from all ontologies, in the order of their names."""
     return [_to_stored(row) for row in graph.read("extraction/configuration", names=None)]
 
 
@@ -191,20 +168,20 @@ def write_extraction(tx: Transaction, ontology: str, config: ExtractionConfig) -
 
 
 def hold_extraction(tx: Transaction, ontology: str) -> ExtractionConfig | None:
-    """Lock an ontology for the transaction; how concepts are extracted from it; None: it has gone."""
+    """Lock an ontology; return how its concepts are extracted, or None if it was deleted."""
     tx.run("ontologies/hold", names=[ontology])
     rows = tx.run("extraction/configuration", names=[ontology])
     return _to_stored(rows[0]).config if rows else None
 
 
 def read_spent(graph: Graph, ontology: str) -> float:
-    """US dollars that extraction from an ontology has cost; 0 when it has gone."""
+    """Return the US dollars that extraction has cost; 0 if the ontology was deleted."""
     rows = graph.read("extraction/configuration", names=[ontology])
     return float(rows[0]["spent"]) if rows else 0.0
 
 
 def ask_for_all(tx: Transaction, ontology: str, mark: str | None) -> None:
-    """Note by which extractor, of this mark, somebody wants all of an ontology to be read; None: by none."""
+    """Note the mark of the extractor by which somebody wants everything to be read; None: of none."""
     tx.run("extraction/ask", ontology=ontology, mark=mark)
 
 
@@ -226,13 +203,12 @@ def expect_cost(graph: Graph, ontology: str, job_id: str, dollars: float) -> Non
 
 
 def count_extraction(graph: Graph, ontology: str, mark: str | None) -> ExtractionCounts:
-    """How far extraction is by a mark, by any where it is none, and what there is."""
+    """Return how far extraction is by a mark, by any where it is none, and what there is."""
     rows = graph.read("extraction/status", ontology=ontology, mark=mark)
     return cast("ExtractionCounts", rows[0])
 
 
 def unread_sources(graph: Graph, ontology: str, mark: str | None, *, limit: int) -> list[RefusedSource]:
-    """The sources that were set aside, with the reasons, in reading order."""
     rows = graph.read("extraction/refused", ontology=ontology, mark=mark, limit=limit)
     return [RefusedSource.model_validate({**row, "at": row["at"].to_native()}) for row in rows]
 
@@ -252,13 +228,6 @@ def _to_stored(row: Row) -> StoredExtraction:
 
 
 def present_evidence(tx: Transaction, source_ids: Collection[str], proven: Collection[str]) -> EvidenceRows:
-    """The evidence that some sources give, as it is stored.
-
-    Args:
-        tx: in which they are locked.
-        source_ids: which.
-        proven: those of them that carry a concept or are quoted for one; of the others neither is looked for.
-    """
     ids = sorted(proven)
     appearances = tx.run("concepts/present_appearances", source_ids=ids) if ids else []
     for row in appearances:
@@ -273,14 +242,7 @@ def present_evidence(tx: Transaction, source_ids: Collection[str], proven: Colle
 
 
 def write_evidence(tx: Transaction, ontology: str, found: Difference, *, new: Collection[str]) -> None:
-    """Write what is to be written, after what is to go.
-
-    Args:
-        tx: in which sources and concepts are locked.
-        ontology: of them.
-        found: what to write, and what to delete.
-        new: sources that give no evidence yet: theirs is made, not looked for.
-    """
+    """Write what is to be written, after what is to go."""
     for part in portions([row.relation_id for row in found.gone.relations]):
         tx.run("concepts/forget_relations", ids=part)
     for part in portions([row.instance_id for row in found.gone.quotes]):
@@ -297,7 +259,7 @@ def write_evidence(tx: Transaction, ontology: str, found: Difference, *, new: Co
 
 
 def _first_rows(write: EvidenceRows, new: Collection[str]) -> list[Row]:
-    """A row for each source that gives no evidence yet: its concepts, each with its quotes."""
+    """Return a row for each source that gives no evidence yet: its concepts, each with its quotes."""
     quotes = dict[tuple[str, str], list[Row]]()
     for quote in write.quotes:
         quotes.setdefault((quote.source_id, quote.concept_id), []).append(to_row(quote))
@@ -325,10 +287,7 @@ def _rows(rows: Iterable[AppearanceRow | QuoteRow]) -> list[Row]:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What became of extractions."""
-
     done: int
-    """Sources."""
     emptied: int
     """Of them those that carried imported concepts before, and carry none now."""
 
@@ -345,19 +304,6 @@ def write_extractions(
 
     What was found there before goes, if it is of the same origin. Doing it twice changes nothing. A source
     that has changed or gone meanwhile is passed over and stays due; one that was refused keeps its evidence.
-
-    Args:
-        tx: the transaction, which may run twice.
-        ontology: of the sources.
-        extractions: what was found, one for a source.
-        mark: of the extractor, or of the import.
-        imported: whether people or files said it; extraction does not touch it then, nor is the source read.
-
-    Returns:
-        How many sources are done, and what that took away.
-
-    Raises:
-        TooBusy: the job of embedding would be made, and too many wait; the transaction must not be committed.
     """
     asked = sorted(extractions, key=lambda each: each.source_id)
     names_read = ("source_id", "content_hash", "block_kinds")
@@ -418,26 +364,15 @@ def due_for_extraction(
     *,
     selection: Selection = "due",
 ) -> list[SourceText]:
-    """The next sources that are to be read, in reading order.
-
-    Args:
-        graph: where they are.
-        ontology: whose.
-        mark: of the extractor.
-        after: document and paragraph of the last one that was looked at; ("", -1) at the beginning.
-        limit: most of them.
-        selection: `due`: all that no extractor of this mark has read; `missing`: that none has read.
-    """
     return due_sources(graph, _unread(ontology, mark, selection), after=after, limit=limit)
 
 
 def count_for_extraction(graph: Graph, ontology: str, mark: str, selection: Selection = "due") -> int:
-    """How many sources are to be read; see `due_for_extraction`."""
     return count_due(graph, _unread(ontology, mark, selection))
 
 
 def reading_mark(mark: str) -> Mark:
-    """Sources that an extractor has read are marked as those that are embedded."""
+    """Return the mark of sources that an extractor has read."""
     return Mark("Source", EXTRACTION_MARK, mark, "extracted_at", "not_extracted_because")
 
 
@@ -449,10 +384,8 @@ def _unread(ontology: str, mark: str, selection: Selection) -> Wanted:
 def _hold_concepts(
     tx: Transaction, ontology: str, names: Mapping[str, str], carried: Collection[str]
 ) -> tuple[dict[str, str], dict[str, Text]]:
-    """Lock what some names mean and what is carried; by name its concept, and what is said of all.
-
-    Names that are there are only read: whoever deletes one has locked its concept first.
-    """
+    """Lock the concepts of names and of sources; return concepts by name, and their texts."""
+    # Existing names are only read: whoever deletes one has locked its concept first
     for _ in range(LOOKS):
         stored = _find_or_create(tx, ontology, names)
         held = hold_concepts(tx, ontology, {*carried, *filter(None, stored.values())})
@@ -464,10 +397,8 @@ def _hold_concepts(
 
 
 def _find_or_create(tx: Transaction, ontology: str, names: Mapping[str, str]) -> dict[str, str]:
-    """By name, the concept that it means; names that are new are made and mean nothing yet.
-
-    What is just being deleted has no properties: making its name anew waits for that.
-    """
+    """Return by name the concept that it means; new names are created and mean nothing yet."""
+    # A name that is just being deleted has no properties: creating it again waits for that
     rows = [row for ids in portions([*names]) for row in tx.run("concepts/find_names", name_ids=ids)]
     found = [row for row in rows if row["name_id"] and row["concept_id"]]
     there = {row["name_id"] for row in found}

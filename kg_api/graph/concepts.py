@@ -48,14 +48,12 @@ TERMS: Final = 20
 
 
 def clean_name(text: str, characters: int) -> str:
-    """A text of one line without unseen characters, no longer than that."""
+    """Return a text of one line without unseen characters, no longer than that."""
     return one_line(text)[:characters].strip()
 
 
 @dataclass(frozen=True, slots=True)
 class NamedConcept:
-    """A concept that was found, cleaned."""
-
     label: str
     description: str
     terms: tuple[str, ...]
@@ -65,14 +63,12 @@ class NamedConcept:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What is said of a concept."""
-
     label: str
     description: str = ""
     terms: tuple[str, ...] = ()
 
     def with_more(self, found: NamedConcept) -> Text:
-        """The same with what was found since: a description if it had none, terms while there is room."""
+        """Return the text with a description if it had none, and further terms while there is room."""
         known = {concept_name(each): each for each in (self.label, *self.terms)}
         for each in (found.label, *found.terms):
             known.setdefault(concept_name(each), each)
@@ -87,7 +83,7 @@ class Text:
 
 @lru_cache(maxsize=4096)  # each step of writing a batch asks for all of it
 def to_named(found: ExtractedConcept) -> NamedConcept | None:
-    """A concept that was found, cleaned; None when nothing is left of its label."""
+    """Return a concept that was found, cleaned; None when nothing is left of its label."""
     label = clean_name(found.label, LABEL_CHARACTERS)
     own = concept_name(label)
     forms = [clean_name(form, TERM_CHARACTERS) for form in found.forms[:TERMS]]
@@ -99,7 +95,6 @@ def to_named(found: ExtractedConcept) -> NamedConcept | None:
 
 
 def all_named(extractions: Iterable[Extraction]) -> Iterator[NamedConcept]:
-    """All concepts that were found, cleaned."""
     for each in extractions:
         for found in each.concepts:
             if one := to_named(found):
@@ -107,11 +102,8 @@ def all_named(extractions: Iterable[Extraction]) -> Iterator[NamedConcept]:
 
 
 def names_of(ontology: str, extractions: Iterable[Extraction]) -> dict[str, str]:
-    """By id, in the order of the ids: all names of what was found.
-
-    A search term is none. It may be broader, "Python" for "CPython": whether a concept of that label is the
-    same is for merging to judge, by their vectors too.
-    """
+    """Return all names of concepts by id, in the order of the ids."""
+    # No search terms: one may be broader, "Python" for "CPython". Merging judges them, by their vectors too
     names = [name for one in all_named(extractions) for name in one.names]
     return dict(sorted((name_id(ontology, name), concept_name(name)) for name in names))
 
@@ -119,13 +111,7 @@ def names_of(ontology: str, extractions: Iterable[Extraction]) -> dict[str, str]
 def resolve_names(
     ontology: str, extractions: Sequence[Extraction], known: Mapping[str, str]
 ) -> dict[str, str]:
-    """By the name's id, the concept that it means: what is known already, then labels, then other forms.
-
-    Args:
-        ontology: whose.
-        extractions: what was found.
-        known: concepts by the id of their names, as they are stored.
-    """
+    """Return by name id the concept that it means: a known one, then by label, then by other forms."""
     means = dict(known)
     for one in all_named(extractions):
         means.setdefault(name_id(ontology, one.label), concept_id(ontology, one.label))
@@ -136,7 +122,6 @@ def resolve_names(
 
 
 def terms_of(*lists: Iterable[str]) -> tuple[str, ...]:
-    """Terms together, each name once, no more than allowed."""
     known = dict[str, str]()
     for each in chain(*lists):
         known.setdefault(concept_name(each), each)
@@ -146,7 +131,7 @@ def terms_of(*lists: Iterable[str]) -> tuple[str, ...]:
 def first_texts(
     ontology: str, extractions: Iterable[Extraction], means: Mapping[str, str]
 ) -> dict[str, Text]:
-    """By concept, the label under which it was found first, and nothing more."""
+    """Return by concept the label under which it was found first."""
     first = dict[str, Text]()
     for found in all_named(extractions):
         first.setdefault(means[name_id(ontology, found.label)], Text(found.label))
@@ -165,8 +150,6 @@ IMPORTED: Final = "imported:"
 
 @dataclass(frozen=True, slots=True)
 class AppearanceRow:
-    """A source carries a concept."""
-
     source_id: str
     concept_id: str
     confidence: float
@@ -177,7 +160,6 @@ class AppearanceRow:
     terms: tuple[str, ...] = ()
     """Its label first, where that is another name than the concept's."""
     unverified: tuple[str, ...] = ()
-    """What was quoted for it and proves nothing."""
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -191,8 +173,6 @@ class AppearanceRow:
 
 @dataclass(frozen=True, slots=True)
 class QuoteRow:
-    """A quote of a source proves a concept."""
-
     source_id: str
     concept_id: str
     instance_id: str = field(compare=False)
@@ -210,14 +190,12 @@ class QuoteRow:
 
 
 def to_row(row: AppearanceRow | QuoteRow) -> Row:
-    """As `dataclasses.asdict` does it, without copying what is in it, which takes ten times as long."""
+    """Return the fields, as `asdict` does in ten times the time."""
     return {name: getattr(row, name) for name in row.__slots__}
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRows:
-    """What ties sources to concepts."""
-
     appearances: Sequence[AppearanceRow] = ()
     quotes: Sequence[QuoteRow] = ()
     relations: Sequence[RelationRow] = ()
@@ -230,8 +208,6 @@ class EvidenceRows:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What is to be written, and what is to go before."""
-
     write: EvidenceRows
     gone: EvidenceRows
 
@@ -246,15 +222,7 @@ def evidence(
     texts: Mapping[str, str],
     extracted_with: str,
 ) -> EvidenceRows:
-    """The rows of what was found; a quote that is not in its source to the letter is left out.
-
-    Args:
-        ontology: whose.
-        extractions: what was found.
-        means: by the ids of names, the concepts that they mean.
-        texts: of the sources.
-        extracted_with: the mark of all rows.
-    """
+    """Return the rows of what was found, without quotes that are not verbatim in their source."""
     appearances = dict[tuple[str, ...], AppearanceRow]()
     quotes = dict[tuple[str, ...], QuoteRow]()
     relations = dict[tuple[str, ...], RelationRow]()
@@ -314,10 +282,7 @@ def evidence(
 
 
 def difference(wanted: EvidenceRows, present: EvidenceRows, *, imported: bool) -> Difference:
-    """What makes of the present what is wanted: what has another origin stays, and an import goes before.
-
-    An appearance stays as long as a quote proves it.
-    """
+    """Return the writes that turn present rows into the wanted ones; rows of another origin stay."""
     known = {row.key: row.instance_id for row in present.quotes}
     own = [replace(row, instance_id=known.get(row.key, row.instance_id)) for row in wanted.quotes]
     quotes = _join(own, present.quotes, imported=imported)
@@ -349,7 +314,7 @@ def difference(wanted: EvidenceRows, present: EvidenceRows, *, imported: bool) -
 
 
 def unsaid(found: Difference, present: EvidenceRows) -> set[str]:
-    """The concepts of which a source does not say any more what it said."""
+    """Return the concepts of which a source does not say any more what it said."""
     after = {row.key: row.says for row in found.write.appearances}
     changed = {row.concept_id for row in present.appearances if row.says != after.get(row.key, row.says)}
     lost = changed.union(row.concept_id for row in found.gone.appearances)
@@ -359,13 +324,7 @@ def unsaid(found: Difference, present: EvidenceRows) -> set[str]:
 def find_changed_texts(
     before: Mapping[str, Text], known: Mapping[str, Text], said: Iterable[AppearanceRow]
 ) -> dict[str, Text]:
-    """By concept, in the order of the ids: what is to be said of those that are new, or better known now.
-
-    Args:
-        before: of each concept, what was said without this.
-        known: those that are stored.
-        said: what is said since.
-    """
+    """Return by concept the texts of those that are new or better known now."""
     now = dict(before)
     for row in said:
         text = now[row.concept_id]
@@ -374,7 +333,6 @@ def find_changed_texts(
 
 
 def _join_appearances(one: AppearanceRow, other: AppearanceRow) -> AppearanceRow:
-    """Join two of one concept in one source."""
     return replace(
         one,
         confidence=max(one.confidence, other.confidence),
@@ -397,7 +355,7 @@ def _find_changed(final: Mapping[tuple[str, ...], R], present: Sequence[R]) -> l
 
 
 def _in(text: str, quote: Quote) -> Quote | None:
-    """A quote without blanks at its end and no longer than allowed, if it is in the text to the letter."""
+    """Return a verbatim quote, cut and without whitespace at its end, or None if it is not in the text."""
     kept = quote.text[:QUOTE_CHARACTERS].rstrip()
     if not kept or quote.start < 0 or text[quote.start : quote.end] != quote.text:
         return None
@@ -410,7 +368,6 @@ def _clean_unverified(said: Iterable[str]) -> tuple[str, ...]:
 
 
 def _share(number: float) -> float:
-    """From 0 to 1, whatever a model says."""
     return min(max(float(number), 0.0), 1.0) if math.isfinite(number) else 0.0
 
 
@@ -431,25 +388,19 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Appearance:
-    """A source that carries a concept, and the quotes it has of it."""
-
     place: Place
     quotes: list[Evidence]
     unverified: list[str] = field(default_factory=list[str])
-    """What was quoted and proves nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReachedConcept:
-    """The neighbours of a concept, the nearest first."""
-
     neighbours: list[str]
     cut: bool
-    """There are more of them."""
 
 
 def concepts_of(graph: Graph, concept_ids: Iterable[str]) -> dict[str, Concept]:
-    """Some concepts by id; what is not there is missing."""
+    """Return some concepts by id; what is not there is missing."""
     ids = list(dict.fromkeys(concept_ids))
     rows = graph.read("concepts/read_by_ids", concept_ids=ids) if ids else []
     there = [row for row in without_deleted(rows, Concept) if reaches(row["ontology"])]
@@ -457,12 +408,7 @@ def concepts_of(graph: Graph, concept_ids: Iterable[str]) -> dict[str, Concept]:
 
 
 def find_concept(graph: Graph, concept_id: str) -> Concept:
-    """One concept, by its id or at least eight digits that only this id begins with.
-
-    Raises:
-        NotFound: there is none by that id.
-        Conflict: several ids begin so.
-    """
+    """Return one concept, by its id or at least eight digits that only this id begins with."""
     found = concepts_of(graph, [concept_id])
     if not found and (whole := identify_concept(graph, concept_id)):
         found = concepts_of(graph, [whole])
@@ -475,33 +421,29 @@ def find_concept(graph: Graph, concept_id: str) -> Concept:
 
 
 def page_of_concepts(graph: Graph, ontology: str, offset: int, limit: int) -> tuple[list[Concept], int]:
-    """One page of an ontology's concepts, those of most sources first, and how many there are in all."""
     rows = graph.read("concepts/read_page", ontology=ontology, offset=offset, limit=limit)
     total = graph.read("concepts/read_count", ontology=ontology)[0]["total"]
     return [Concept.model_validate(row) for row in without_deleted(rows, Concept)], total
 
 
 def evidence_of(graph: Graph, concept_id: str, limit: int) -> list[Evidence]:
-    """Quotes that prove a concept, the surest first."""
     rows = without_deleted(graph.read("concepts/read_evidence", concept_id=concept_id, limit=limit), Place)
     return [_evidence(Place.model_validate(row), row, row["quote_start"], row["quote_end"]) for row in rows]
 
 
 def count_evidence(graph: Graph, concept_id: str) -> int:
-    """How many quotes prove a concept."""
     rows = graph.read("concepts/count_evidence", concept_id=concept_id)
     return rows[0]["quotes"] if rows else 0
 
 
 def read_unverified(graph: Graph, concept_id: str, limit: int) -> tuple[list[UnverifiedQuote], int]:
-    """What was quoted for a concept and proves nothing, in reading order; and how much there is in all."""
     rows = graph.read("concepts/read_unverified", concept_id=concept_id, limit=limit)
     whole = without_deleted(rows, UnverifiedQuote)
     return [UnverifiedQuote.model_validate(row) for row in whole], rows[0]["total"] if rows else 0
 
 
 def appearances(graph: Graph, concept_id: str, limit: int) -> list[Appearance]:
-    """The sources that carry a concept, those with a true quote first."""
+    """Return the sources that carry a concept, those with a true quote first."""
     rows = graph.read("concepts/appearances", concept_id=concept_id, limit=limit)
     found = list[Appearance]()
     for row in without_deleted(rows, Place):
@@ -535,7 +477,6 @@ def relations_of(graph: Graph, concept_ids: Sequence[str], limit: int, hop: int)
 
 
 def appearing_with(graph: Graph, concept_id: str, limit: int) -> list[RelatedConcept]:
-    """Return the concepts that appear in the same sources as one."""
     rows = graph.read(
         "concepts/appearing_with",
         concept_id=concept_id,
@@ -556,7 +497,6 @@ def appearing_with(graph: Graph, concept_id: str, limit: int) -> list[RelatedCon
 
 
 def expand_related(graph: Graph, concept_ids: Sequence[str], fan_out: int) -> dict[str, ReachedConcept]:
-    """One step along what is stated."""
     rows = graph.read(
         "concepts/expand_related",
         concept_ids=list(concept_ids),
@@ -567,7 +507,6 @@ def expand_related(graph: Graph, concept_ids: Sequence[str], fan_out: int) -> di
 
 
 def expand_appearing(graph: Graph, concept_ids: Sequence[str], fan_out: int) -> dict[str, ReachedConcept]:
-    """One step to the concepts that appear in the same sources."""
     rows = graph.read(
         "concepts/expand_appearing",
         concept_ids=list(concept_ids),
@@ -610,18 +549,16 @@ def statements_among(graph: Graph, concept_ids: Sequence[str], limit: int) -> tu
 
 
 def sources_shared(graph: Graph, pairs: Sequence[Pair]) -> dict[Pair, list[str]]:
-    """By pair of concepts the sources in which both appear."""
     rows = graph.read("concepts/sources_shared", pairs=[[*pair] for pair in pairs], most_sources=MAX_SOURCES)
     return {(row["first"], row["second"]): sorted(row["shared"]) for row in rows}
 
 
 def _share_reads(concept_ids: Sequence[str]) -> int:
-    """How many relationships of each are looked at."""
     return max(1, min(SCANNED, SCANNED_IN_ALL // max(1, len(concept_ids))))
 
 
 def _evidence(place: Place, quote: Mapping[str, Any], start: int, end: int) -> Evidence:
-    """A quote's place is stored within its source, so that it stays true when the source moves."""
+    """Return a quote with its place in the document; its place in its source is stored."""
     return Evidence(
         instance_id=quote["instance_id"],
         quote=quote["quote"],

@@ -63,11 +63,7 @@ def write_blocks(tx: Transaction, differences: Sequence[DocumentDifference]) -> 
 
 
 def write_sources(tx: Transaction, differences: Sequence[DocumentDifference]) -> Counter[str]:
-    """Write what is new, moved and gone.
-
-    Returns:
-        By document: how many sources lost a chunk which they shared with one that has gone.
-    """
+    """Write what is new, moved and gone."""
     owners = _owners(differences)
     bereft = _delete(tx, [identity for each in differences for identity in each.gone])
     for rows in _parts(
@@ -101,7 +97,7 @@ def look_again(
 
 
 def _is_touched(difference: DocumentDifference, stored: StoredConfiguration) -> bool:
-    """Whether chunks or contexts of sources that stay may be others now."""
+    """Return whether chunks or contexts of sources that stay may be others now."""
     configs = [layout.config(embed_on_ingest=True) for layout in stored.texts.kept_up]
     anew = any(difference.described_anew(each.context, each.context_template) for each in configs)
     crosses = any(config.crosses_sources for config in configs)
@@ -118,7 +114,7 @@ def _delete(tx: Transaction, gone: Sequence[str]) -> set[str]:
 
 
 def _title_rows(differences: Sequence[DocumentDifference]) -> Iterator[Row]:
-    """The new titles and aliases of the sources that stay; new ones have them."""
+    """Yield the new titles and aliases of the sources that stay; new ones have them."""
     for each in differences:
         title, metadata = each.record.title, each.record.metadata
         for source in each.kept:
@@ -129,12 +125,11 @@ def _title_rows(differences: Sequence[DocumentDifference]) -> Iterator[Row]:
 
 
 def _owners(differences: Sequence[DocumentDifference]) -> dict[str, str]:
-    """The document of each source that stays."""
     return {source.source_id: each.record.document_id for each in differences for source in each.kept}
 
 
 def _parts(rows: Iterable[Row]) -> Iterator[Sequence[Row]]:
-    """Rows of sources that are there, in the order of their ids."""
+    """Yield rows of sources that are there, in the order of their ids."""
     return portions(sorted(rows, key=lambda row: row["source_id"]), SOURCES_A_STATEMENT)
 
 
@@ -149,8 +144,6 @@ CHARACTERS_A_TRANSACTION = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class StoreResult:
-    """What storing did, the job that embeds what is new, and how much is to be read."""
-
     change: StoredChange
     job_id: str | None
     unread: int = 0
@@ -160,7 +153,6 @@ class StoreResult:
 def store_document(
     graph: Graph, record: DocumentRecord, extract: AskForExtraction | None = None
 ) -> StoreResult:
-    """Store one document, as `store_documents` does."""
     return store_documents(graph, [record], extract)[0]
 
 
@@ -170,15 +162,6 @@ def store_documents(
     """Store documents and ask for the embedding and reading of their new sources, all in one transaction.
 
     Sources that say the same as before keep node, vector and evidence, wherever they moved.
-
-    Args:
-        graph: where to.
-        records: of one ontology, each name once.
-        extract: has new text read.
-
-    Raises:
-        DatabaseUnavailable: Neo4j does not answer; nothing was stored.
-        TooBusy: too many jobs wait; nothing was stored.
     """
     forget_evidence_of_gone(graph, records)
     return graph.transaction(storing(records, extract))
@@ -198,7 +181,7 @@ def split_to_transactions(records: Sequence[DocumentRecord]) -> Iterator[list[Do
 
 
 def forget_evidence_of_gone(graph: Graph, records: Sequence[DocumentRecord]) -> None:
-    """Before documents are stored that lose many sources: their evidence goes in parts."""
+    """Delete in parts the evidence of sources that a changed document loses, if they are many."""
     rows = [
         {"document_id": each.document_id, "content_hash": each.content_hash}
         for each in records
@@ -212,12 +195,12 @@ def forget_evidence_of_gone(graph: Graph, records: Sequence[DocumentRecord]) -> 
 def storing(
     records: Sequence[DocumentRecord], extract: AskForExtraction | None = None
 ) -> Callable[[Transaction], list[StoreResult]]:
-    """What `store_documents` does, for a transaction of the caller's; the same one may run it twice."""
+    """Return the work of `store_documents` for a transaction that may run twice."""
     return _Call(records, uuid.uuid4().hex, extract).store
 
 
 def preview_document(graph: Graph, record: DocumentRecord) -> tuple[StoredChange, list[SourceRecord]]:
-    """What storing a document would do, and its sources that would be new; nothing is stored."""
+    """Return what storing a document would do, and its sources that would be new; nothing is stored."""
     rows = graph.read("documents/stored", document_id=record.document_id)
     before: Row = rows[0] if rows else {"content_hash": None, "uri": None, "sources": 0}
     if before["content_hash"] == record.content_hash:
@@ -245,7 +228,6 @@ class _Call:
         self._outcomes: dict[str, StoreResult] = {}
 
     def store(self, tx: Transaction) -> list[StoreResult]:
-        """Store the documents, but for those that this call has stored."""
         if waiting := [each for each in self._records if each.waits_as is not None]:
             changes = put_waiting(tx, waiting)
             self._outcomes.update({name: StoreResult(change, None) for name, change in changes.items()})
@@ -330,18 +312,14 @@ def _write_file_times(tx: Transaction, known: Sequence[tuple[DocumentRecord, Row
 
 
 def _refuse_reviewed(records: Sequence[DocumentRecord]) -> None:
-    """Refuse to approve what waits no more.
-
-    Raises:
-        Conflict: somebody else was faster; nothing is stored.
-    """
+    """Refuse to approve what waits no more."""
     for each in records:
         if each.approves is not None:
             raise Conflict(f"{each.document!r} was approved, rejected or replaced meanwhile: list what waits")
 
 
 def _lock(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Row]:
-    """Hold the documents; by id, what each was before."""
+    """Hold the documents; return by id what each was before."""
     rows = [
         {"document_id": each.document_id, "document": each.document, "approves": each.approves}
         for each in sorted(records, key=lambda each: each.document_id)
@@ -355,7 +333,7 @@ def _lock(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Row]:
 def _find_differences(
     tx: Transaction, changed: Sequence[tuple[DocumentRecord, Row]]
 ) -> list[DocumentDifference]:
-    """Of new documents nothing is read: there is nothing."""
+    """Compare documents with their stored sources; new ones have none."""
     places: dict[str, list[Row]] = {row["document_id"]: [] for _, row in changed}
     there = [row["document_id"] for _, row in changed if row["content_hash"] is not None]
     for row in tx.run("documents/source_places", document_ids=there) if there else ():
@@ -381,10 +359,6 @@ def delete_called(graph: Graph, called: str, ontology: str | None = None) -> Del
     """Delete a document by its id, a beginning of that, or its name.
 
     One that is not there is an error; of a whole id it is a note only, for deleting twice shall be harmless.
-
-    Raises:
-        NotFound: none goes by that name.
-        Conflict: several do.
     """
     try:
         identity = identify_document(graph, called, ontology)
@@ -421,14 +395,13 @@ def forget_evidence_of(
     document_ids: Sequence[str],
     goes: Callable[[Transaction, str], bool] = lambda _tx, _document_id: True,
 ) -> None:
-    """Before documents are deleted in one transaction; see `forget_apart_of_documents`."""
+    """Delete in parts the evidence of documents that are deleted in one transaction, if it is much."""
     rows = {each: graph.read("sources/ids_of_document", document_id=each) for each in document_ids}
     sources = {each: [row["source_id"] for row in found] for each, found in rows.items()}
     forget_apart_of_documents(graph, sources, goes)
 
 
 def delete_document_in(tx: Transaction, document_id: str) -> Deleted:
-    """Delete a document within a transaction."""
     tx.run("documents/hold", document_id=document_id)
     ids = [row["source_id"] for row in tx.run("sources/ids_of_document", document_id=document_id)]
     forget_evidence(tx, ids)
@@ -441,11 +414,6 @@ def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
     """Delete the documents that fit, each in a transaction of its own; or say which they are.
 
     Interrupted, some of them are left: what a dry run said of all does not hold for these.
-
-    Raises:
-        NotFound: an ontology that the request names does not exist.
-        Conflict: other documents fit than were expected; nothing was deleted.
-        InvalidInput: a condition is of a field that no document has, and another one is called nearly so.
     """
     require_ontologies(graph, request.ontologies)
     matching = matching_documents(graph, request.where, request.ontologies, in_order=True)

@@ -31,8 +31,6 @@ from kg_api.schemas.problems import valid
 
 @dataclass(frozen=True, slots=True)
 class DocumentDifference:
-    """What is to be written of a document."""
-
     record: DocumentRecord
     before: Row
     """The document as it was, by `documents/lock`."""
@@ -60,7 +58,7 @@ class DocumentDifference:
         return bool(self.new or self.gone or self.new_headings or self.new_order or self.new_blanks)
 
     def described_anew(self, context: str, template: str | None) -> bool:
-        """Whether what a context is made of is another now, beside the text."""
+        """Return whether what a context is made of is another now, beside the text."""
         rows = (self.before["title"], self.before["metadata"]), (self.record.title, self.record.metadata)
         was, now = (
             used_in_context(context, template, title or "", json.loads(metadata or "{}"))
@@ -103,7 +101,6 @@ def find_difference(record: DocumentRecord, before: Row, rows: Sequence[Row]) ->
 
 
 def unchanged(before: Row) -> StoredChange:
-    """Of a document that is stored as it comes."""
     return StoredChange("unchanged", 0, before["sources"], 0, None)
 
 
@@ -122,12 +119,10 @@ def _place(row: Row) -> tuple[Any, ...]:
 
 
 def block_row(row: Row) -> Row:
-    """What the blocks of a source are."""
     return {name: row[name] for name in ("source_id", "block_kinds", "block_starts")}
 
 
 def source_row(source: SourceRecord) -> Row:
-    """A source as it stands in its document."""
     return {
         "source_id": source.source_id,
         "paragraph": source.paragraph,
@@ -146,12 +141,12 @@ def source_row(source: SourceRecord) -> Row:
 
 
 def placed_row(record: DocumentRecord, source: SourceRecord, language: str | None) -> Row:
-    """A source with all that full text finds it by."""
+    """Return a source with all that full text finds it by."""
     return {**source_row(source), "scope": scope_of(record, source, language)}
 
 
 def new_row(record: DocumentRecord, source: SourceRecord, language: str | None) -> Row:
-    """A source with all that is stored of it."""
+    """Return a source with all that is stored of it."""
     of_document = {
         "document_id": record.document_id,
         "ontology": record.ontology,
@@ -162,21 +157,20 @@ def new_row(record: DocumentRecord, source: SourceRecord, language: str | None) 
 
 
 def _of_file(record: DocumentRecord, file: Row | None) -> Row:
-    """Of a file of a folder that waited: the document follows it from now on."""
+    """Return what a file of a folder that waited adds to its document, which follows it from now on."""
     if file is None or file["folder_id"] is None:
         return {}
     return {**file, "file_content": record.content_hash}
 
 
 def scope_of(record: DocumentRecord, source: SourceRecord, language: str | None) -> list[str]:
-    """What full text finds a source by, beside its own words, in its ontology's language if it has one."""
+    """Return the tokens by which full text finds a source beside its own words."""
     texts = (source.full_text, *source.heading, record.title, record.document)
     aliases = aliases_at(source.paragraph, record.metadata)
     return scope_of_source(record.ontology, record.document_id, texts, language, aliases=aliases)
 
 
 def document_row(record: DocumentRecord, before: Row, mark: str) -> Row:
-    """What is stored of a document besides its sources."""
     properties = {
         "written_by": mark,
         "title": record.title,
@@ -199,21 +193,10 @@ def document_row(record: DocumentRecord, before: Row, mark: str) -> Row:
 MAX_NAMED = 10
 """So many others are named of one document."""
 Names = tuple[str, ...]
-"""Of documents, in their order."""
 
 
 def find_same_texts(tx: Transaction, written: Sequence[tuple[DocumentRecord, Row]]) -> dict[str, Names]:
-    """By document id, the others of their ontology that say the same; of these documents, those before it.
-
-    It is asked when all other writers of the ontology wait: of two that come at once, the later one is told.
-
-    Args:
-        tx: which has written them.
-        written: documents of one ontology, and what they were before.
-
-    Raises:
-        ConcurrentChange: a document is there now that says what one that is not wanted twice says.
-    """
+    """Return by document the others of its ontology with the same text, or those before it in the call."""
     stored = find_stored(tx, [record for record, _ in written])
     if any(may_be_left_out(*each) and each[0].text_hash in stored for each in written):
         raise ConcurrentChange
@@ -226,7 +209,7 @@ def find_same_texts(tx: Transaction, written: Sequence[tuple[DocumentRecord, Row
 
 
 def find_left_out(tx: Transaction, changed: Sequence[tuple[DocumentRecord, Row]]) -> dict[str, Names]:
-    """By id, the new documents that are not wanted, for others say the same; nothing is kept of them."""
+    """Return by id the new documents that are not wanted because others say the same."""
     if not any(may_be_left_out(*each) for each in changed):
         return {}
     stored = find_stored(tx, [record for record, _ in changed])
@@ -244,17 +227,16 @@ def find_left_out(tx: Transaction, changed: Sequence[tuple[DocumentRecord, Row]]
 
 
 def read_same_texts(graph: Graph, record: DocumentRecord) -> Names:
-    """The others that say what a document says which is not stored."""
+    """Return the other documents with the text of one that is not stored."""
     return _by_text(graph.read("documents/of_same_text", **_asked([record]))).get(record.text_hash, ())
 
 
 def may_be_left_out(record: DocumentRecord, before: Row) -> bool:
-    """Whether it is new: what is stored under its name is brought up to date, whatever others say."""
+    """Return whether it is new: what is stored under its name is brought up to date, whatever others say."""
     return record.skip_duplicate and before["content_hash"] is None
 
 
 def skipped(names: Names) -> StoredChange:
-    """Of a document that is left out, for these say the same."""
     return StoredChange("skipped", 0, 0, 0, None, names)
 
 
@@ -263,7 +245,7 @@ def _one(name: str | None) -> Names:
 
 
 def find_stored(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Names]:
-    """By what some documents of one ontology say, others that are stored and say it."""
+    """Return by text the other stored documents that say it."""
     return _by_text(tx.run("documents/of_same_text", **_asked(records)))
 
 
@@ -291,19 +273,6 @@ def documents_called(graph: Graph, called: Sequence[str], ontologies: Sequence[s
     """Find what a filter names; a name is of all documents that have it in the ontologies looked into.
 
     An alias is of one document in each ontology.
-
-    Args:
-        graph: where they are.
-        called: names, `ONTOLOGY/NAME`, aliases, ids, or at least eight digits that only one id begins with.
-        ontologies: those looked into.
-
-    Returns:
-        The ids of the documents, by ontology.
-
-    Raises:
-        NotFound: one is not there; the message suggests the closest names.
-        InvalidInput: they are more than one search can take.
-        Conflict: several ids begin with the digits given, or several documents of an ontology have the alias.
     """
     if len(ontologies) * len(called) > MAX_SCOPES:
         raise InvalidInput(
@@ -327,7 +296,7 @@ def documents_called(graph: Graph, called: Sequence[str], ontologies: Sequence[s
 
 
 def _ways(called: str, ontologies: Sequence[str]) -> Iterator[list[str]]:
-    """The ids that are meant, by what it is taken for, in the order of preference."""
+    """Yield the ids that are meant, by what it is taken for, in the order of preference."""
     yield [called]
     forms = spellings(called)
     yield [document_id(ontology, form) for ontology in ontologies for form in forms]
@@ -335,7 +304,6 @@ def _ways(called: str, ontologies: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _aliased(graph: Graph, called: str, ontologies: Sequence[str]) -> list[Row]:
-    """The document of each ontology that has an alias."""
     rows = by_alias(graph, called, ontologies)
     return [
         require_one(called, [row for row in rows if row["ontology"] == ontology])
@@ -370,7 +338,7 @@ def _unknown_documents(graph: Graph, unknown: Sequence[str], ontologies: Sequenc
 
 
 def join_changes(before: str | None, change: DocumentChange) -> str:
-    """All changes of a document as they are stored: the earlier ones and a further one, key by key."""
+    """Return all changes of a document as they are stored: the earlier ones and a further one, key by key."""
     known: dict[str, Any] = json.loads(before or "{}")
     told = change.model_dump(exclude_none=True, include={"title", "uri"})
     metadata = {**known.get("metadata", {}), **change.metadata}
@@ -386,7 +354,7 @@ def change_metadata(
 
 
 def with_changes(record: DocumentRecord, changes: str | None) -> DocumentRecord:
-    """A document that comes again, with what was changed of it."""
+    """Return a document that comes again, with what was changed of it."""
     if not changes:
         return record
     known: dict[str, Any] = json.loads(changes)
@@ -403,20 +371,12 @@ def with_changes(record: DocumentRecord, changes: str | None) -> DocumentRecord:
 
 
 def change_document(graph: Graph, document_id: str, change: DocumentChange) -> str | None:
-    """Change title, address or metadata; what is embedded stays, unless its contexts use what changed.
-
-    Returns:
-        The job that embeds it anew; None: nothing is to be embedded.
-
-    Raises:
-        NotFound: it is not there.
-        InvalidInput: with the change there would be too much metadata.
-    """
+    """Change title, address or metadata; what is embedded stays, unless its contexts use what changed."""
     return graph.transaction(lambda tx: _change(tx, document_id, change))
 
 
 def note_same_words(form: str, change: DocumentChange) -> list[str]:
-    """The note that a picture's words stay: they were made of what was said when it came."""
+    """Return the note that a picture's words stay: they were made of what was said when it came."""
     if form != "image" or not (change.title or change.metadata):
         return []
     effect = "it is a picture, found by the words that it came with"
@@ -466,7 +426,7 @@ def _metadata(row: Row) -> dict[str, MetadataValue]:
 
 
 def _write_titles(tx: Transaction, document_id: str, about: Row) -> None:
-    """The title on each source and the aliases on the first, where full text looks for them."""
+    """Write the title on each source and the aliases on the first, where full text looks for them."""
     found = tx.run("documents/source_places", document_ids=[document_id])
     rows = [
         {"source_id": row["source_id"], "title": about["title"], "scope": _scope(document_id, about, row)}

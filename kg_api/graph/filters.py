@@ -40,7 +40,7 @@ PRUNED_AT_ONCE: Final = 10_000
 
 
 def prune_writes(graph: Graph) -> int:
-    """Take away nodes that writes left, 10,000 at most; their number stays counted. How many went."""
+    """Delete up to 10,000 nodes that writes left; their number stays counted."""
     return graph.write("documents/prune_writes", limit=PRUNED_AT_ONCE)[0]["pruned"]
 
 
@@ -53,13 +53,10 @@ def prune_writes(graph: Graph) -> int:
 MAX_SOURCES: Final = 2**63 - 1
 KINDS: Final = frozenset[SourceKind](get_args(SourceKind))
 NOTHING: Final[list[Sequence[Row]]] = [[]]
-"""What no source fits."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFilter:
-    """Which sources of some documents are wanted."""
-
     image: bool | None = None
     """Only images, or only passages; None: both."""
     fits: Sequence[Sequence[Row]] = field(default_factory=list[Sequence[Row]])
@@ -81,9 +78,7 @@ class SourceFilter:
 
 
 SourcesMatching = Callable[[Sequence[Clause]], list[str]]
-"""Returns the documents for which conditions on documents hold."""
 Having = Callable[[SourceFilter], list[str]]
-"""Returns the documents that have a source which fits."""
 
 
 def split_clauses(where: Iterable[Clause]) -> tuple[list[Clause], list[Clause]]:
@@ -98,14 +93,7 @@ def split_clauses(where: Iterable[Clause]) -> tuple[list[Clause], list[Clause]]:
 def filter_sources(
     clauses: Iterable[Clause], matching: SourcesMatching, having: Having | None = None
 ) -> SourceFilter:
-    """Build a filter from clauses, all of which hold.
-
-    Args:
-        clauses: each with a condition on sources.
-        matching: finds documents.
-        having: finds documents by their sources. Given, the filter selects documents, by one fitting source.
-            Otherwise it selects sources.
-    """
+    """Build a filter from clauses, all of which hold."""
     kinds, fits = KINDS, list[Sequence[Row]]()
     for clause in clauses:
         groups = [_group_of(each, matching, having) for each in alternatives_of(clause)]
@@ -124,7 +112,6 @@ def documents_having(
     *,
     sources: int = MAX_SOURCES,
 ) -> list[str]:
-    """Return the ids of the documents of at most `sources` sources that fit."""
     (row,) = graph.read(
         "sources/documents_fitting",
         ontologies=None if ontologies is None else list(ontologies),
@@ -136,7 +123,6 @@ def documents_having(
 
 
 def keep_fitting(graph: Reader, fitting: SourceFilter, source_ids: Iterable[str]) -> frozenset[str]:
-    """Return those of some sources that fit."""
     ids = list(dict.fromkeys(source_ids))
     rows = graph.read("sources/fitting", source_ids=ids, **fitting.parameters()) if ids else []
     return frozenset(row["source_id"] for row in rows)
@@ -144,8 +130,6 @@ def keep_fitting(graph: Reader, fitting: SourceFilter, source_ids: Iterable[str]
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Conditions that hold together."""
-
     kinds: frozenset[SourceKind]
     pages: Sequence[Row]
     documents: Sequence[str] | None
@@ -184,7 +168,7 @@ def _kinds(condition: Condition) -> frozenset[SourceKind]:
 
 
 def _pages(condition: Condition) -> Row:
-    """A source is on each page from its first to its last one, as a list would have them."""
+    """Return the pages of a condition; a source is on each page from its first to its last."""
     if condition.op == "exists":
         return {"spans": [_span_sources(-MAX_PAGE, MAX_PAGE)], "wanted": bool(condition.value)}
     numbers = cast("list[int]", condition.values)
@@ -229,12 +213,7 @@ TIMES: Final = "when."
 
 
 def metadata_properties(metadata: str, before: str | None = None) -> dict[str, Any]:
-    """The properties of a document's metadata; null for keys of what it was before.
-
-    Args:
-        metadata: a JSON object.
-        before: the one that is stored.
-    """
+    """Return the properties of a document's metadata; null for keys of what it was before."""
     known: dict[str, MetadataValue] = json.loads(metadata)
     gone = json.loads(before or "{}").keys()
     properties: dict[str, Any] = {f"{kind}{key}": None for key in gone for kind in (VALUES, TIMES)}
@@ -268,15 +247,7 @@ def matching_documents(
     *,
     in_order: bool = False,
 ) -> dict[str, list[str]]:
-    """The ids of documents that fit a filter, by ontology; see `kg_api.graph.filters`.
-
-    Args:
-        graph: where they are.
-        where: the conditions.
-        ontologies: only of these; None: of all.
-        document_ids: only these; None: all.
-        in_order: whether they are in the order of their names, which takes as long again.
-    """
+    """Return the ids of documents that fit a filter, by ontology."""
     of_documents, of_sources = split_clauses(where)
     if of_sources:
         document_ids = _documents_by_sources(graph, of_sources, ontologies, document_ids)
@@ -306,42 +277,28 @@ def _documents_by_sources(
 def describe_unknown_fields(
     graph: Graph, where: Sequence[Clause], ontologies: Sequence[str] | None
 ) -> list[Degradation]:
-    """That no document has a field; for filters that found nothing, or ask for what is not so.
-
-    Raises:
-        InvalidInput: there is one that is spelt nearly so.
-    """
+    """Describe the fields of a filter that no document has; a field that is spelt nearly so is an error."""
     return describe_unknown_keys(graph, keys_of(where), ontologies)
 
 
 def keys_of(where: Sequence[Clause]) -> list[str]:
-    """The keys of metadata that conditions are of."""
     return [each.key for each in conditions_of(where) if each.key is not None]
 
 
 def describe_unknown_keys(
     graph: Graph, asked: Sequence[str], ontologies: Sequence[str] | None
 ) -> list[Degradation]:
-    """That no document has some keys in its metadata.
-
-    Raises:
-        InvalidInput: there is one that is spelt nearly so.
-    """
     return describe_missing_keys(asked, read_keys(graph, ontologies)) if asked else []
 
 
 def read_keys(graph: Graph, ontologies: Sequence[str] | None) -> list[str]:
-    """The keys that documents have in their metadata; it looks at each of them."""
+    """Return the keys that documents have in their metadata; it looks at each of them."""
     rows = graph.read("documents/fields", ontologies=_listed(ontologies), limit=MAX_FIELDS_READ)
     return [row["field"] for row in rows]
 
 
 def describe_missing_keys(asked: Sequence[str], known: Sequence[str]) -> list[Degradation]:
-    """That no document has some keys in its metadata.
-
-    Raises:
-        InvalidInput: there is one that is spelt nearly so, or is asked as only facets are.
-    """
+    """Describe the keys that no document has; a key that is spelt nearly so is an error."""
     unknown = [key for key in dict.fromkeys(asked) if key not in known]
     for key in unknown:
         fields = [*known, *KNOWN_FIELDS]
@@ -365,7 +322,7 @@ def _nearest_fields(key: str, known: Sequence[str]) -> list[str]:
 
 
 def asks_for_absence(where: Sequence[Clause]) -> bool:
-    """Whether a document without a field may fit."""
+    """Return whether a document without a field may fit."""
     return any(each.is_negative for each in conditions_of(where))
 
 
@@ -389,14 +346,14 @@ def _parameters(condition: Condition) -> Row:
 
 
 def _times_of(condition: Condition) -> str:
-    """The property that has a field's dates; of the known fields only one is a date, the others are texts."""
+    """Return the property that has a field's dates; of the known fields only one is a date."""
     if condition.key is not None:
         return f"{TIMES}{condition.key}"
     return condition.field if condition.field == "updated_at" else ""
 
 
 def _spelt(condition: Condition) -> list[Any]:
-    """Values in each form that a name may have been stored in; the form of names comes first."""
+    """Return values in each form that a name may have been stored in; the form of names comes first."""
     forms = [spellings(document_name(each)) if isinstance(each, str) else [each] for each in condition.values]
     return [form for each in forms for form in each]
 
@@ -411,12 +368,7 @@ def _span(value: Any) -> Moment | None:
 
 
 def count_facets(graph: Graph, request: FacetRequest) -> Facets:
-    """Count the values of fields among the documents that fit.
-
-    Raises:
-        NotFound: an ontology that the request names does not exist.
-        InvalidInput: no document has a field, and another one is called nearly so.
-    """
+    """Count the values of fields among the documents that fit."""
     names, ids = request.ontologies, None
     require_ontologies(graph, names)
     if request.where:
@@ -445,7 +397,6 @@ def _property(facet: Facet) -> str:
 
 
 def _of_kind(numbers: Row, documents: int, limit: int) -> Row:
-    """Return the counts of kinds as `documents/facets` has those of a property."""
     found = sorted(numbers.items(), key=lambda each: (-each[1], each[0]))
     values = [{"value": kind, "documents": number} for kind, number in found if number]
     return {
@@ -492,7 +443,7 @@ MAX_KEPT = 100
 
 
 def count_writes(graph: Graph) -> int:
-    """How many transactions have changed documents so far: the same number, the same documents."""
+    """Return how many transactions have changed documents so far: the same number, the same documents."""
     return graph.read("documents/writes")[0]["writes"]
 
 
@@ -523,11 +474,6 @@ class RememberedFilters:
     def describe_unknown_fields(
         self, where: Sequence[Clause], ontologies: Sequence[str] | None
     ) -> list[Degradation]:
-        """As the function of that name does.
-
-        Raises:
-            InvalidInput: there is a field that is spelt nearly so.
-        """
         asked = keys_of(where)
         if not asked:
             return []
@@ -553,5 +499,5 @@ class RememberedFilters:
 
 
 def _size_of(found: Matching) -> int:
-    """In ids; at least so many that no more than 100 filters are kept."""
+    """Return the size in ids; at least so many that no more than 100 filters are kept."""
     return max(MAX_KEPT_IDS // MAX_KEPT, sum(map(len, found.values())))

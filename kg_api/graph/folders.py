@@ -28,22 +28,13 @@ DOCUMENTS_A_PORTION = 1000
 
 
 def register(graph: Graph, new: NewFolder, *, grant: str | None = None) -> str:
-    """Register a folder and ask for its first scan; give its id.
-
-    Args:
-        graph: where it is registered.
-        new: the folder.
-        grant: kept with it: by this a worker knows that its home's own user asked for it.
-
-    Raises:
-        Conflict: it, a folder in it, or one that it is in, goes to the same ontology already.
-    """
+    """Register a folder and ask for its first scan; give its id."""
     mark = uuid.uuid4().hex
     return graph.transaction(lambda tx: _register(tx, new, mark, grant))
 
 
 def _register(tx: Transaction, new: NewFolder, mark: str, grant: str | None) -> str:
-    """May run twice, when the answer to a commit is lost: then it finds its own mark."""
+    """Register a folder; a transaction that runs twice finds its own mark."""
     identity = folder_id(new.path, new.ontology)
     tx.run("folders/hold_ontology", ontology=new.ontology)
     others = tx.run("folders/registered", ontology=new.ontology)
@@ -71,11 +62,7 @@ def _refuse_overlap(new: NewFolder, other: str) -> None:
 
 
 def request_scan(graph: Graph, identity: str, *, allow_empty: bool = False) -> str:
-    """Ask for a scan now; give the id of the job, which may be one that is unfinished.
-
-    Raises:
-        NotFound: there is no such folder.
-    """
+    """Ask for a scan now; give the id of the job, which may be one that is unfinished."""
     found = find_folder(graph, identity)
 
     def request(tx: Transaction) -> str | None:
@@ -107,7 +94,7 @@ def _enqueue_if_due(tx: Transaction, row: Row) -> bool:
 
 
 def _use_job(tx: Transaction, identity: str, ontology: str, *, allow_empty: bool) -> str:
-    """One job a folder: the unfinished one, or a new one in the place of the last."""
+    """Request the one job of a folder: the unfinished one, or a new one in the place of the last."""
     tx.run("folders/forget_job", folder_id=identity)
     job_id = request_job(tx, SCAN_KIND, ontology, added=0, about=identity, limited=False)
     tx.run("folders/use_job", folder_id=identity, job_id=job_id, allow_empty=allow_empty)
@@ -115,16 +102,10 @@ def _use_job(tx: Transaction, identity: str, ontology: str, *, allow_empty: bool
 
 
 def list_folders(graph: Graph) -> list[Folder]:
-    """All folders, by ontology and path."""
     return [_folder(row) for row in graph.read("folders/list", folder_id=None)]
 
 
 def find_folder(graph: Graph, identity: str) -> Folder:
-    """One folder.
-
-    Raises:
-        NotFound: there is none by that id.
-    """
     rows = graph.read("folders/list", folder_id=identity)
     if not rows:
         raise _unknown(identity)
@@ -165,7 +146,7 @@ def remove(graph: Graph, identity: str) -> None:
 
 
 def documents_of(graph: Graph, identity: str) -> Iterator[tuple[str, str]]:
-    """The documents that came from a folder, id and name, in the order of their ids."""
+    """Yield the documents that came from a folder, id and name, in the order of their ids."""
     after = ""
     while rows := graph.read("folders/documents", folder_id=identity, after=after, limit=DOCUMENTS_A_PORTION):
         yield from ((row["document_id"], row["document"]) for row in rows)
@@ -173,14 +154,12 @@ def documents_of(graph: Graph, identity: str) -> Iterator[tuple[str, str]]:
 
 
 def waiting_of(graph: Graph, identity: str) -> list[str]:
-    """The names of a folder's documents that wait or were rejected."""
+    """Return the names of a folder's documents that wait or were rejected."""
     return [row["document"] for row in graph.read("folders/waiting", folder_id=identity)]
 
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    """What is remembered of the file behind a document."""
-
     as_filed: bool
     """Whether the document is of this folder and still what the file made it."""
     stamp: str | None
@@ -191,7 +170,6 @@ class KnownFile:
 
 
 def read_known_documents(graph: Graph, identity: str, document_ids: Sequence[str]) -> dict[str, KnownFile]:
-    """By document id, what is remembered; those that are not there are missing."""
     rows = graph.read("folders/known", folder_id=identity, document_ids=list(document_ids))
     return {
         row["document_id"]: KnownFile(bool(row["as_filed"]), row["stamp"], row["file_hash"], row["taken_by"])
@@ -212,8 +190,6 @@ class NameTaken(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class ScannedFolder:
-    """A folder as its scan sees it."""
-
     folder_id: str
     path: str
     ontology: str
@@ -230,15 +206,13 @@ class ScannedFolder:
 
 @dataclass(frozen=True, slots=True)
 class FileMark:
-    """What shall be remembered of the file behind a document."""
-
     document_id: str
     stamp: str | None
     file_hash: str
 
 
 def folder_of_job(graph: Graph, job_id: str) -> ScannedFolder | None:
-    """The folder that a job shall scan; None when it is registered no more."""
+    """Return the folder that a job shall scan; None when it is registered no more."""
     rows = graph.read("folders/of_job", job_id=job_id)
     if not rows:
         return None
@@ -252,21 +226,12 @@ def _tally(stored: str | None) -> ScanTally | None:
 
 
 def hold_folder(tx: Transaction, folder_id: str) -> None:
-    """Hold a folder until the end of the transaction.
-
-    Raises:
-        FolderGone: it is registered no more; the transaction must not be committed.
-    """
     if not tx.run("folders/hold", folder_id=folder_id):
         raise FolderGone
 
 
 def take_documents(tx: Transaction, folder_id: str, marks: Sequence[FileMark]) -> None:
-    """Make documents the folder's and remember what their files look like.
-
-    Raises:
-        NameTaken: one is another folder's; the transaction must not be committed.
-    """
+    """Make documents the folder's and remember what their files look like."""
     rows = [asdict(mark) for mark in marks]
     for row in tx.run("folders/take_documents", folder_id=folder_id, rows=rows) if rows else ():
         raise NameTaken(row["taken_by"])
@@ -291,7 +256,7 @@ def forget_waiting(tx: Transaction, folder_id: str, document_ids: Sequence[str])
 
 
 def is_of_folder(tx: Transaction, folder_id: str, document_id: str) -> bool:
-    """Whether a document came from the folder; if so, it is held."""
+    """Return whether a document came from the folder; if so, it is held."""
     return bool(tx.run("folders/hold_document", folder_id=folder_id, document_id=document_id))
 
 
@@ -303,7 +268,6 @@ def delete_if_of_folder(tx: Transaction, folder_id: str, document_id: str) -> bo
 
 
 def record_progress(tx: Transaction, folder_id: str, job_id: str, tally: ScanTally, *, total: int) -> None:
-    """Store what the scan has done so far, and how many files it has in all."""
     tx.run(
         "folders/tell_progress",
         folder_id=folder_id,
@@ -314,5 +278,4 @@ def record_progress(tx: Transaction, folder_id: str, job_id: str, tally: ScanTal
 
 
 def conclude(tx: Transaction, folder_id: str, tally: ScanTally) -> None:
-    """Store what the whole scan did; the next one is due so long after now."""
     tx.run("folders/conclude", folder_id=folder_id, tally=tally.model_dump_json())

@@ -34,37 +34,26 @@ from kg_api.schemas.search import ImagePage, Place
 HOLD_SECONDS = 3600
 """A document is stored long before; a hold that nobody released is of a process that died."""
 LOOKED_AT_ONCE = 500
-"""By one transaction."""
 
 
 class Blob(NamedTuple):
-    """Bytes that are kept."""
-
     key: str
-    """Their hash."""
     generation: str | None
     """Which of all that ever were of this key; None: it is of before there were generations."""
 
 
 class HeldBlob(NamedTuple):
-    """One that is kept, and about to be written."""
-
     blob: Blob
     used: bool
     """Whether something uses it already: then its file should be there."""
 
 
 class SampledBlob(NamedTuple):
-    """One of some."""
-
     blob: Blob
     dead: bool
-    """Whether it has gone, and its file is there or not."""
 
 
 class Hold(NamedTuple):
-    """What keeps blobs until a document that uses them is stored."""
-
     hold_id: str
     blobs: list[HeldBlob]
 
@@ -77,7 +66,7 @@ def hold_blobs(graph: Graph, keys: Sequence[str], seconds: float = HOLD_SECONDS)
 
 
 def release_holds(tx: Transaction, hold_ids: Sequence[str]) -> None:
-    """Within the transaction after which the blobs are used, or never will be."""
+    """Release holds within the transaction that uses the blobs."""
     if hold_ids:
         tx.run("blobs/release", hold_ids=list(hold_ids))
 
@@ -89,23 +78,21 @@ def forget_holds(graph: Graph) -> None:
 
 
 def find_blob(graph: Graph, key: str) -> Blob | None:
-    """The blob of a key, if it is known."""
     return next(iter(_blobs(graph.read("blobs/find", key=key))), None)
 
 
 def some_blobs(graph: Graph, limit: int) -> list[SampledBlob]:
-    """Some of those there are, and some of those that have gone; so many of each."""
     rows = graph.read("blobs/some", limit=limit)
     return [SampledBlob(_blob(row), row["dead"]) for row in rows]
 
 
 def known_store(graph: Graph) -> str | None:
-    """The store that has their files; None: nobody has used one yet, or kg did not remember it then."""
+    """Return the store that has their files; None before the first use."""
     return next((row["store_id"] for row in graph.read("blobs/store")), None)
 
 
 def remember_store(graph: Graph, identity: str) -> str:
-    """Let that store have their files, unless there is one; gives the one there is."""
+    """Let a store have their files, unless there is one; return the one there is."""
     return graph.write("blobs/know_store", store_id=identity)[0]["store_id"]
 
 
@@ -115,7 +102,6 @@ def lose_blob(graph: Graph, key: str) -> None:
 
 
 def lost_blobs(graph: Graph, keys: Sequence[str]) -> set[str]:
-    """Those of some whose files were seen to be missing or damaged."""
     return {row["key"] for row in graph.read("blobs/lost", keys=sorted(keys))}
 
 
@@ -127,7 +113,7 @@ def mend_blobs(graph: Graph, keys: Sequence[str]) -> int:
 
 
 def loose_blobs(graph: Graph, after: str = "", limit: int = LOOKED_AT_ONCE) -> list[str]:
-    """The keys of the next blobs that may be unused, in their order."""
+    """Return the keys of the next blobs that may be unused, in their order."""
     return [row["key"] for row in graph.read("blobs/loose", after=after, limit=limit)]
 
 
@@ -143,7 +129,7 @@ def bury_unused(graph: Graph, keys: Sequence[str]) -> None:
 
 
 def dead_blobs(graph: Graph, limit: int = LOOKED_AT_ONCE) -> list[Blob]:
-    """Some that have gone, and whose files are to be deleted."""
+    """Return some that have gone, and whose files are to be deleted."""
     return _blobs(graph.read("blobs/dead", limit=limit))
 
 
@@ -166,36 +152,26 @@ def _blob(row: Row) -> Blob:
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A document, and the file that it was made of."""
-
     document_id: str
     document: str
     key: str
-    """Of the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceOnPage:
-    """A passage that stands on a page, or a part of it does."""
-
     source_id: str
     full_text: str
     start: int
-    """Where it begins in its document."""
     word_boxes: bytes | None
 
     def words(self, page: int) -> list[WordBox]:
-        """Where the words stand on the page that OCR read; none, where it did not."""
+        """Return the places of the words on a page that OCR read."""
         found = unpack(self.word_boxes, self.start) if self.word_boxes else []
         return [each for each in found if each.page == page]
 
 
 def find_original(graph: Graph, document_id: str) -> Original:
-    """The PDF that a document was made of.
-
-    Raises:
-        NotFound: the document has gone, it is no PDF, or its file was not kept.
-    """
+    """Return the PDF that a document was made of."""
     rows = graph.read("originals/find", document_id=document_id)
     if not rows:
         raise NotFound("the document was deleted at this moment")
@@ -211,7 +187,6 @@ def find_original(graph: Graph, document_id: str) -> Original:
 
 
 def sources_of_page(graph: Graph, document_id: str, page: int) -> list[SourceOnPage]:
-    """What stands on a page, in reading order."""
     rows = graph.read("originals/sources_of_page", document_id=document_id, page=page)
     return [SourceOnPage(**row) for row in rows]
 
@@ -221,8 +196,6 @@ def sources_of_page(graph: Graph, document_id: str, page: int) -> list[SourceOnP
 
 @dataclass(frozen=True, slots=True)
 class ImageKeys:
-    """Where the files of a picture are."""
-
     storage_key: str
     thumbnail_key: str
     content_type: ImageType
@@ -230,12 +203,7 @@ class ImageKeys:
 
 
 def find_image(graph: Graph, called: str) -> ImageKeys:
-    """The files of a picture, by its source's id or a beginning of it.
-
-    Raises:
-        NotFound: there is no such source, or it is a passage of text.
-        Conflict: several sources begin like that.
-    """
+    """Return the files of a picture, by its source's id or a beginning of it."""
     identity = identify_source(graph, called) or called
     rows = graph.read("images/find", source_id=identity)
     if not rows or not reaches(rows[0].pop("ontology")):
@@ -244,11 +212,6 @@ def find_image(graph: Graph, called: str) -> ImageKeys:
 
 
 def list_images(graph: Graph, *, ontology: str | None, offset: int, limit: int) -> ImagePage:
-    """Return one page of images.
-
-    Raises:
-        NotFound: the ontology does not exist.
-    """
     rows = graph.read("images/page", ontologies=within(ontology), offset=offset, limit=limit)
     total = graph.read("images/count", ontologies=within(ontology))[0]["images"]
     images = [Place.model_validate(row) for row in without_deleted(rows, Place)]
@@ -258,7 +221,6 @@ def list_images(graph: Graph, *, ontology: str | None, offset: int, limit: int) 
 
 
 def having_images(graph: Graph, ontologies: Sequence[str]) -> list[str]:
-    """Those of some ontologies that have a picture."""
     return [row["name"] for row in graph.read("images/having", ontologies=list(ontologies))]
 
 
@@ -268,14 +230,7 @@ IMAGES_A_STATEMENT = 500
 
 
 def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> Counter[str]:
-    """Let sources be the pictures that they are, whether they are new or were there.
-
-    Returns:
-        By document, how many have another file than before, or are new.
-
-    Raises:
-        FilesCollected: a file has been collected, for its hold ended long ago.
-    """
+    """Let sources be the pictures that they are, whether they are new or were there."""
     rows = [_row(each, source) for each in differences for source in each.record.sources if source.image]
     there = [each.record.document_id for each in differences if each.before["content_hash"] is not None]
     others, changed = list[str](), Counter[str]()
@@ -293,7 +248,7 @@ def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> 
 
 
 def _forget_vectors(tx: Transaction, source_ids: Sequence[str]) -> None:
-    """A picture is never compared by what another file looked like."""
+    """Delete the vectors of images that have another file now."""
     if not source_ids:
         return
     keys = [slug for slug, space in spaces_within(tx).items() if space.is_of_images]
@@ -303,11 +258,7 @@ def _forget_vectors(tx: Transaction, source_ids: Sequence[str]) -> None:
 
 
 def write_originals(tx: Transaction, differences: Sequence[DocumentDifference]) -> None:
-    """Let documents have the files that they were made of.
-
-    Raises:
-        FilesCollected: a file has been collected, for its hold ended long ago.
-    """
+    """Let documents have the files that they were made of."""
     there = [_original(each) for each in differences if each.before["content_hash"] is not None]
     if there:
         tx.run("originals/forget", rows=there)

@@ -51,7 +51,6 @@ relationships; last what may be linked, and the overview. Only jobs of one rank 
 
 
 def rank_of(kind: str) -> int:
-    """What a fresh job of a kind is worth."""
     return _RANK_OF_KIND.get(kind, FIRST)
 
 
@@ -75,14 +74,11 @@ class ClaimedJob:
     part: str = ""
     """The range of document ids, `lo:hi`; "" for all."""
     parent_id: str | None = None
-    """The job that it is a part of."""
     done: int = 0
     total: int = 0
-    """The estimate when it was claimed."""
     request_id: str | None = None
     """The request that first made it, as in the service's log."""
     rank: int = FIRST
-    """Its priority; smaller goes first."""
     traceparent: str | None = None
 
 
@@ -194,7 +190,6 @@ def forget_worker(graph: Graph, name: str) -> None:
 
 
 def unknown_kinds(graph: Graph, kinds: Sequence[str]) -> dict[str, int]:
-    """Count the waiting jobs of other kinds than these, by kind."""
     rows = graph.read("jobs/unknown_kinds", kinds=list(kinds))
     return {row["kind"]: row["waiting"] for row in rows}
 
@@ -243,11 +238,7 @@ def claim(
 
 
 def heartbeat(graph: Graph, owner: Owner, *, stuck_seconds: float = 86_400.0) -> bool:
-    """Renew the lease; False if the job made no progress for so long that it is dead now.
-
-    Raises:
-        LeaseLost: Another worker has the job, or it has ended.
-    """
+    """Renew the lease; False if the job made no progress for so long that it is dead now."""
     given = {
         "lease_seconds": owner.lease_seconds,
         "stuck_seconds": stuck_seconds,
@@ -267,15 +258,7 @@ def heartbeat(graph: Graph, owner: Owner, *, stuck_seconds: float = 86_400.0) ->
 
 
 def others_wait(graph: Graph, job: ClaimedJob, kinds: Sequence[str], *, over: bool = True) -> bool:
-    """Whether a job shall let others go first.
-
-    Args:
-        graph: The database.
-        job: The running job.
-        kinds: The kinds that its worker can do.
-        over: Whether its time slice is over. Then others of its rank go first too, if they are of another
-            ontology or kind, or the whole of this part. Jobs of a smaller rank go first at any time.
-    """
+    """Return whether a job shall let others go first."""
     about = {"kind": job.kind, "ontology": job.ontology or "", "parent_id": job.parent_id, "rank": job.rank}
     rows = graph.read("jobs/others_wait", kinds=list(kinds), over=over, **about)
     return bool(rows[0]["others"])
@@ -333,18 +316,12 @@ def _give_back(
 NEWEST = 100
 """Jobs that are looked through for one whose id is like a wrong one."""
 MAX_COOLDOWN_SECONDS = 600
-"""Seconds."""
 MAX_IN_LINE = 50
 RATE_DIGITS = 3
 OF_THE_MACHINE = "its folder cannot be read: an administrator of kg sees why"
 
 
 def find_job(graph: Graph, job_id: str) -> Job:
-    """One job.
-
-    Raises:
-        NotFound: there is none by that id.
-    """
     rows = graph.read("jobs/find", job_id=job_id)
     if not rows or not reaches(rows[0]["job"].get("ontology")):
         raise unknown_job(graph, job_id)
@@ -352,7 +329,7 @@ def find_job(graph: Graph, job_id: str) -> Job:
 
 
 def unknown_job(graph: Graph, job_id: str) -> NotFound:
-    """The error that says which of the newest jobs have an id like one that is not there."""
+    """Return the error that says which of the newest jobs have an id like one that is not there."""
     newest, _ = page_of_jobs(graph, state=None, kind=None, ontology=None, offset=0, limit=NEWEST)
     near = suggestion(job_id, [job.job_id for job in newest])
     return NotFound(f"there is no job {job_id!r}{near}; `kg jobs list` shows the existing ones")
@@ -361,7 +338,7 @@ def unknown_job(graph: Graph, job_id: str) -> NotFound:
 def page_of_jobs(
     graph: Graph, *, state: str | None, kind: str | None, ontology: str | None, offset: int, limit: int
 ) -> tuple[list[Job], int]:
-    """One page of jobs, the newest first, and how many there are in all. Parts of jobs are not among them."""
+    """Return a page of jobs without their parts, the newest first, and the number of all."""
     hidden = [each for each in PERIODIC_KINDS if each != kind]
     chosen = {"state": state, "kind": kind, "ontologies": within(ontology), "hidden": hidden}
     rows = graph.read("jobs/page", **chosen, offset=offset, limit=limit)
@@ -375,7 +352,7 @@ def parts_of(graph: Graph, job_id: str, *, limit: int) -> list[Job]:
 
 
 def present_waiting(graph: Graph, rows: Sequence[Row]) -> list[Job]:
-    """Jobs from their properties, those that could be taken with what they wait for."""
+    """Present jobs; of those that could be taken also what they wait for."""
     line = jobs_in_line(graph) if any(map(_ready, rows)) else []
     return [
         job_of(row).model_copy(update={"waits_for": ahead_of(row["job_id"], row.get("rank") or 0, line)})
@@ -395,13 +372,13 @@ class InLine:
 
 
 def jobs_in_line(graph: Graph) -> list[InLine]:
-    """What is at work, and what could be taken, each in the order in which it goes."""
+    """Return what is at work, and what could be taken, each in the order in which it goes."""
     rows = graph.read("queue/ahead", ranks=list(RANKS), hidden=list(PERIODIC_KINDS), limit=MAX_IN_LINE)
     return [InLine(_ahead(row["job"]), row["rank"], row["at_work"]) for row in rows]
 
 
 def ahead_of(job_id: str, rank: int, line: Iterable[InLine]) -> JobAhead | None:
-    """What a job of a rank waits for: one at work that is worth no less, else one that goes before it.
+    """Return what a job of a rank waits for: one at work that is worth no less, else one that goes before it.
 
     None, too, where that is nothing for the eyes of whoever asks.
     """
@@ -417,20 +394,18 @@ def _ahead(row: Row) -> JobAhead:
 
 
 def _ready(row: Row) -> bool:
-    """Whether it could be taken now; what has parts is not waiting for others."""
+    """Return whether it could be taken now; what has parts is not waiting for others."""
     return row["state"] == JobState.QUEUED and not row.get("parts") and row["run_after"] <= row["now"]
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an unfinished job is."""
-
     done: int
     total: int
 
 
 def embedding_progress(graph: Graph, kind: str = SOURCE_EMBEDDING) -> dict[str, Progress]:
-    """By ontology, how far the embedding of its sources is, or another kind of work, where it goes on."""
+    """Return the progress of unfinished jobs of a kind, by ontology."""
     rows = graph.read("jobs/unfinished", kind=kind)
     return {row["ontology"]: Progress(row["done"], row["total"]) for row in rows}
 
@@ -438,18 +413,10 @@ def embedding_progress(graph: Graph, kind: str = SOURCE_EMBEDDING) -> dict[str, 
 def rests(
     graph: Reader, kind: str, ontology: str, *, at_most: float, after_fault: float = MAX_COOLDOWN_SECONDS
 ) -> bool:
-    """Whether work that has died shall not be begun again by itself yet.
+    """Return whether work that has died shall not be begun again by itself yet.
 
     At once after one death, then 30 s, 90 s and so on up to ten minutes, or ten minutes after a death of
     what a person must mend.
-
-    Args:
-        graph: where the jobs are.
-        kind: of the work.
-        ontology: whose.
-        at_most: seconds that this process runs: whoever started it anew has mended something.
-        after_fault: seconds after a death of what a person must mend; endless: until somebody asks for it,
-            whenever this process was started.
     """
     rows = graph.read("jobs/deaths", kind=kind, ontology=ontology)
     deaths = list(takewhile(lambda row: row["dead"], rows))
@@ -464,7 +431,7 @@ def rests(
 
 
 def job_of(row: Row) -> Job:
-    """A job from its properties, the time `now`, and how many unfinished `parts` it has."""
+    """Return a job from its properties, the time `now`, and how many unfinished `parts` it has."""
     known = {name: row[name] for name in Job.model_fields if row.get(name) is not None}
     nothing = dict.fromkeys(name for name, field in Job.model_fields.items() if field.is_required())
     times = {name: row[name].to_native() for name in _TIMES if row.get(name) is not None}
@@ -496,13 +463,7 @@ def _speed(row: Row) -> dict[str, float | None]:
 
 
 def speed(moved: int, seconds: float, left: int) -> tuple[float, float]:
-    """Items a second, and the seconds that the rest takes at exactly that rate. Pure.
-
-    Args:
-        moved: items done, at least one.
-        seconds: that they took.
-        left: items to do; less than none where more was done than was counted.
-    """
+    """Return items per second, and the seconds that the rest takes at that rate."""
     rate = float(f"{moved / max(seconds, 0.001):.{RATE_DIGITS}g}")  # a slow one is not rounded to nothing
     return rate, round(max(left, 0) / rate, 1)
 
@@ -513,19 +474,18 @@ MAX_WAITS = 10
 
 
 def queue_status(graph: Graph) -> QueueStatus:
-    """Count jobs by what they do at this moment, and list the workers."""
     counted = graph.read("queue/status", hidden=list(PERIODIC_KINDS))[0]
     workers = [_worker(row) for row in graph.read("queue/workers")]
     return QueueStatus.model_validate({**counted, "workers": workers, "waits": _waits(graph)})
 
 
 def is_touched(graph: Graph, *, within_seconds: float) -> bool:
-    """Whether a worker has a job at this moment, or has got on with one within that time."""
+    """Return whether a worker has a job at this moment, or has got on with one within that time."""
     return bool(graph.read("queue/touched", seconds=within_seconds)[0]["touched"])
 
 
 def lately(graph: Graph, ontology: str | None) -> list[Job]:
-    """Unfinished jobs, at most 1,000 of them, and those that have ended within the last half minute."""
+    """Return up to 1,000 unfinished jobs, and those that ended within the last half minute."""
     rows = graph.read("queue/lately", ontologies=within(ontology), hidden=list(PERIODIC_KINDS))
     return present_waiting(graph, [row["job"] for row in rows])
 
@@ -560,23 +520,7 @@ def request_job(
     paused: bool = True,
     about: str | None = None,
 ) -> str:
-    """Request work on an ontology within the caller's transaction; return the id of the job that does it.
-
-    Args:
-        tx: The transaction that makes the work.
-        kind: The kind of the job.
-        ontology: The ontology; its work is not paused any longer.
-        added: The items that the job's total grows by.
-        selection: The items. An unfinished job with another selection does everything.
-        force: Whether to repeat the work that was done before now although it is right.
-        limited: Whether to reject the request if too many jobs wait. False for callers who checked by
-            `would_be_taken`, and whose work must not be undone because others requested in between.
-        paused: Whether the work may be paused. False for callers who know that it is not.
-        about: The thing that has a job of its own in the ontology, such as a folder; None: the ontology.
-
-    Raises:
-        TooBusy: Another job is needed, and too many wait; do not commit the transaction.
-    """
+    """Request work on an ontology within the caller's transaction; return the id of the job that does it."""
     if paused:
         unpause(tx, kind, ontology)
     fresh = fresh_job(kind, ontology, key=f"{kind}:{about or ontology}", selection=selection)
@@ -586,11 +530,7 @@ def request_job(
 def ensure_job(
     graph: Graph, kind: str, ontology: str, *, total: int, selection: Selection = "due", force: bool = False
 ) -> tuple[str, bool]:
-    """Create a job for an ontology unless one is unfinished; return its id, and whether it is new.
-
-    Raises:
-        TooBusy: It would be new, and too many wait.
-    """
+    """Create a job for an ontology unless one is unfinished; return its id, and whether it is new."""
     fresh = fresh_job(kind, ontology, key=f"{kind}:{ontology}", selection=selection)
     given = {"force": force, "limited": True, "joins": False}
     return graph.transaction(lambda tx: _request(tx, fresh, total, **given))
@@ -613,17 +553,17 @@ def _request(
 
 
 def would_be_taken(tx: Transaction, kind: str, ontology: str) -> bool:
-    """Whether work could be asked for now: it joins an unfinished job, or one more may wait."""
+    """Return whether work could be asked for now: it joins an unfinished job, or one more may wait."""
     return is_asked_for(tx, kind, ontology) or _has_room(tx, 1)
 
 
 def is_asked_for(tx: Transaction, kind: str, ontology: str) -> bool:
-    """Whether there is an unfinished job for that work."""
+    """Return whether there is an unfinished job for that work."""
     return bool(tx.run("jobs/holder_of_key", unique_key=f"{kind}:{ontology}"))
 
 
 def is_any_asked_for(graph: Graph, kinds: Sequence[str], ontology: str) -> bool:
-    """Whether there is an unfinished job of any of these kinds."""
+    """Return whether there is an unfinished job of any of these kinds."""
     return graph.transaction(lambda tx: any(is_asked_for(tx, kind, ontology) for kind in kinds))
 
 
@@ -632,14 +572,7 @@ def _has_room(tx: Transaction, more: int) -> bool:
 
 
 def enqueue_slot(graph: Graph, kind: str, slot: str | None = None, *, every_seconds: float = 60.0) -> str:
-    """Make the one job of a schedule's slot, unless one of the kind is unfinished; give the slot's job id.
-
-    Args:
-        graph: where the jobs are.
-        kind: of the job.
-        slot: its name; None: the one of the database's time.
-        every_seconds: how long such a slot is.
-    """
+    """Make the one job of a schedule's slot, unless one of the kind is unfinished; give the slot's job id."""
     fresh = fresh_job(kind, None)
     del fresh["job_id"]
     return graph.write("jobs/enqueue_slot", slot=slot, every_seconds=every_seconds, fresh=fresh)[0]["job_id"]
@@ -649,16 +582,6 @@ def add_parts(graph: Graph, owner: Owner, kind: str, ontology: str, parts: Seque
     """Divide a running job: each part is a job of its own, which any worker may take. Safe to repeat.
 
     What a part gets done counts for the whole too. When the whole ends, in whatever way, its parts do.
-
-    Args:
-        graph: where the jobs are.
-        owner: who has the whole.
-        kind: of the parts.
-        ontology: whose work.
-        parts: what each is about, such as ranges of document ids, `lo:hi`.
-
-    Raises:
-        LeaseLost: the whole has another owner, or has ended; no part was made.
     """
     if not parts:
         return
@@ -671,7 +594,6 @@ def add_parts(graph: Graph, owner: Owner, kind: str, ontology: str, parts: Seque
 
 
 def unfinished_parts(graph: Graph, job_id: str) -> list[str]:
-    """The parts of a job that wait or run."""
     return [row["part"] for row in graph.read("jobs/unfinished_parts", job_id=job_id)]
 
 
@@ -693,17 +615,12 @@ def unpause(tx: Transaction, kind: str, ontology: str | None) -> None:
 # What a person does with jobs: cancel one, try one again. And forgetting what is long over.
 
 RETRIED = frozenset({JobState.DEAD, JobState.CANCELLED, JobState.COMPLETED_WITH_ERRORS})
-"""Ends that can be tried again."""
 
 
 def cancel_job(graph: Graph, job_id: str) -> Job:
     """End a job that waits or runs, and its parts; its worker writes nothing more, what it wrote stays.
 
     An ontology whose embedding is cancelled is left alone until somebody asks for it again.
-
-    Raises:
-        NotFound: there is no such job.
-        Conflict: it has ended in another way.
     """
     find_job(graph, job_id)
     graph.transaction(lambda tx: _cancel(tx, job_id))
@@ -728,10 +645,6 @@ def retry_job(graph: Graph, job_id: str) -> Job:
     """Put a job that ended badly into the queue again, or let one that waits begin now.
 
     One that waits for what is worth more shares turns with that from now on.
-
-    Raises:
-        NotFound: there is no such job.
-        Conflict: it runs, it is completed, or another job does its work.
     """
     try:
         graph.transaction(lambda tx: _retry(tx, job_id))

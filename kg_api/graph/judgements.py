@@ -25,12 +25,7 @@ _LAST: Final = "g"
 
 
 def judge(graph: Graph, ontology: str, request: JudgementRequest) -> Judgement:
-    """Keep what somebody thinks of a passage; what was said of it for that question before is replaced.
-
-    Raises:
-        NotFound: the ontology has no such passage.
-        Conflict: several are called so.
-    """
+    """Keep what somebody thinks of a passage; what was said of it for that question before is replaced."""
     require(ontology)
     place = find_source(graph, request.source_id)
     identity = judgement_id(ontology, request.question, place.source_id)
@@ -49,7 +44,6 @@ def judge(graph: Graph, ontology: str, request: JudgementRequest) -> Judgement:
 def list_judgements(
     graph: Graph, ontology: str, question: str | None, *, offset: int, limit: int
 ) -> Judgements:
-    """What was judged in an ontology, for one question or for all."""
     require(ontology)
     chosen = _range(ontology, question)
     rows = graph.read("judgements/page", ontology=ontology, **chosen, offset=offset, limit=limit)
@@ -60,13 +54,11 @@ def list_judgements(
 
 
 def count_questions(graph: Graph, ontology: str) -> int:
-    """How many questions of an ontology something was judged for."""
     require(ontology)
     return graph.read("judgements/count_questions", ontology=ontology)[0]["questions"]
 
 
 def list_questions(graph: Graph, ontology: str, *, offset: int, limit: int) -> JudgedQuestions:
-    """The questions of an ontology that something was judged for, those that were judged last first."""
     require(ontology)
     rows = graph.read("judgements/questions", ontology=ontology, offset=offset, limit=limit)
     total = count_questions(graph, ontology)
@@ -85,13 +77,6 @@ def delete_judgements(graph: Graph, ontology: str, question: str, source_id: str
 
 
 def relevances(graph: Graph, question: str, sources: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """How some sources were judged for a question, by source id; those that were not are left out.
-
-    Args:
-        graph: where they are.
-        question: as it is kept.
-        sources: the ontology and the id of each.
-    """
     rows = [
         {"source_id": source, "judgement_id": judgement_id(ontology, question, source)}
         for ontology, source in sources

@@ -18,8 +18,6 @@ BEGINNING = datetime.fromtimestamp(0, UTC)
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """A request that changed something, to be stored."""
-
     key_id: str
     method: str
     path: str
@@ -31,7 +29,6 @@ class AuditRecord:
 
 
 def write_audit(graph: Graph, records: Sequence[AuditRecord]) -> None:
-    """Store some; to do it twice is no error."""
     rows = [{name: getattr(each, name) for name in each.__slots__} for each in records]
     graph.write("audit/write", entries=[{**row, "outcome": json.dumps(row["outcome"])} for row in rows])
 
@@ -39,22 +36,12 @@ def write_audit(graph: Graph, records: Sequence[AuditRecord]) -> None:
 def page_of_audit(
     graph: Graph, *, key_ids: Sequence[str] | None, since: datetime | None, offset: int, limit: int
 ) -> tuple[list[AuditEntry], int]:
-    """Some, the newest first, and how many there are in all.
-
-    Args:
-        graph: where they are.
-        key_ids: only of these keys; None: of all.
-        since: only from then on; None: all.
-        offset: how many to skip.
-        limit: how many at most.
-    """
     given = {"key_ids": key_ids, "since": since or BEGINNING}
     rows = graph.read("audit/page", **given, offset=offset, limit=limit)
     return [_entry(row) for row in rows], graph.read("audit/count", **given)[0]["total"]
 
 
 def prune_audit(graph: Graph, days: int) -> int:
-    """Forget what is older than that, at most 10,000 a call; how many."""
     return graph.write("audit/prune", days=days)[0]["pruned"]
 
 
@@ -110,12 +97,11 @@ def put_key(tx: Transaction, key: StoredKey) -> None:
 
 
 def read_keys(graph: Reader) -> list[ApiKey]:
-    """All keys, the newest first, also those that are worth nothing any more."""
+    """Return all keys, the newest first, also those that are worth nothing any more."""
     return [_key(row["key"], row["now"].to_native()) for row in graph.read("keys/all")]
 
 
 def find_usable(graph: Graph, key_id: str) -> UsableKey | None:
-    """A key that requests may be sent with; None where there is none of that id."""
     rows = graph.read("keys/find", key_id=key_id, note_again_seconds=NOTE_AGAIN_SECONDS)
     return UsableKey(**rows[0]) if rows else None
 
@@ -130,13 +116,12 @@ def lock_keys(tx: Transaction) -> None:
 
 
 def life_of(tx: Transaction, key_id: str) -> int | None:
-    """For how many seconds a key was made; None: for ever."""
+    """Return the seconds for which a key was made; None: for ever."""
     rows = tx.run("keys/life", key_id=key_id)
     return rows[0]["seconds"] if rows else None
 
 
 def revoke_stored(tx: Transaction, key_id: str) -> None:
-    """Make a key worth nothing."""
     tx.run("keys/revoke", key_id=key_id)
 
 
@@ -154,7 +139,6 @@ def limit_keys(graph: Graph, current: Sequence[ApiKey]) -> None:
 
 
 def end_all_sessions(graph: Graph) -> None:
-    """End every session of the pages."""
     graph.write("keys/end_sessions")
 
 
@@ -173,31 +157,21 @@ def _state(times: dict[str, datetime], now: datetime) -> KeyState:
 
 
 def put_session(graph: Graph, session_hash: str, key_id: str, *, valid_seconds: int, most: int) -> bool:
-    """Store one; whether its key can be used.
-
-    Args:
-        graph: where it is stored.
-        session_hash: of what the browser has.
-        key_id: of the key that somebody signs in with.
-        valid_seconds: how long it lasts.
-        most: so many of the newest stay of a key.
-    """
+    """Store a session; return whether its key can be used."""
     given = {"session_hash": session_hash, "key_id": key_id, "valid_seconds": valid_seconds, "most": most}
     return graph.write("keys/open_session", **given)[0]["sessions"] > 0
 
 
 def find_session(graph: Graph, session_hash: str) -> UsableKey | None:
-    """The key of a session; None where the session is over or none, or the key worth nothing."""
+    """Return the key of a session; None where the session is over or none, or the key worth nothing."""
     given = {"session_hash": session_hash, "note_again_seconds": NOTE_AGAIN_SECONDS}
     rows = graph.read("keys/find_session", **given)
     return UsableKey(**rows[0]) if rows else None
 
 
 def remove_session(graph: Graph, session_hash: str) -> None:
-    """End one; to do it twice is no error."""
     graph.write("keys/end_session", session_hash=session_hash)
 
 
 def prune_sessions(graph: Graph) -> int:
-    """Forget those that are over, at most 10,000 a call; how many."""
     return graph.write("keys/prune_sessions")[0]["pruned"]

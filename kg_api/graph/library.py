@@ -50,13 +50,11 @@ class Counted:
 
 
 def list_ontologies(graph: Graph, counted: Sequence[Counted]) -> list[OntologySummary]:
-    """Some ontologies with their counts, by name."""
     rows = graph.read("ontologies/list", plans=[each.parameters() for each in counted])
     return [OntologySummary.model_validate(row) for row in without_deleted(rows, OntologySummary)]
 
 
 def embedding_status(graph: Graph, counted: Sequence[Counted], ontology: str | None) -> EmbeddingStatus:
-    """How many sources have the vector they should have, over some ontologies."""
     summaries = list_ontologies(graph, counted)
     total, embedded, stale, refused, searchable = (
         sum(getattr(each, name) for each in summaries)
@@ -77,7 +75,6 @@ def embedding_status(graph: Graph, counted: Sequence[Counted], ontology: str | N
 def page_of_documents(
     graph: Graph, *, ontology: str | None, offset: int, limit: int
 ) -> tuple[list[DocumentSummary], int]:
-    """One page of documents by ontology and name, and how many there are in all."""
     rows = graph.read("documents/page", ontologies=within(ontology), offset=offset, limit=limit)
     total = graph.read("documents/count", ontologies=within(ontology))[0]["total"]
     return _summaries(rows), total
@@ -86,12 +83,6 @@ def page_of_documents(
 def list_documents(
     graph: Graph, *, ontology: str | None, offset: int, limit: int, where: Sequence[Clause] = ()
 ) -> DocumentPage:
-    """Return one page of documents.
-
-    Raises:
-        NotFound: the ontology does not exist.
-        InvalidInput: a condition is of a field that no document has, and another one is called nearly so.
-    """
     if where:
         return _list_matching(graph, ontology, where, offset, limit)
     found, total = page_of_documents(graph, ontology=ontology, offset=offset, limit=limit)
@@ -115,23 +106,13 @@ def _list_matching(
 
 
 def summaries(graph: Graph, document_ids: Sequence[str]) -> list[DocumentSummary]:
-    """Some documents by their ids, in that order; what is not there is missing."""
+    """Return some documents by their ids, in that order; what is not there is missing."""
     rows = graph.read("documents/of_ids", document_ids=list(document_ids)) if document_ids else []
     return _summaries(rows)
 
 
 def find_document(graph: Graph, called: str, ontology: str | None = None) -> DocumentContent:
-    """A document with its text, which is its preface and its sources, joined in reading order.
-
-    Args:
-        graph: where it is.
-        called: its id, a beginning of that, or its name (see `identify_document`).
-        ontology: which it is in; None: any.
-
-    Raises:
-        NotFound: none is called so.
-        Conflict: several are.
-    """
+    """Return a document with its text, which is its preface and its sources, joined in reading order."""
     rows = _with_text(graph, called) if ontology is None else []
     if not rows:
         identity = identify_document(graph, called, ontology)
@@ -149,12 +130,6 @@ def _with_text(graph: Graph, document_id: str) -> list[Row]:
 
 
 def find_summary(graph: Graph, called: str, ontology: str | None = None) -> DocumentSummary:
-    """A document without its text; see `find_document`.
-
-    Raises:
-        NotFound: none is called so.
-        Conflict: several are.
-    """
     identity = identify_document(graph, called, ontology)
     if not (found := summaries(graph, [identity])):
         raise NotFound(f"the document {called!r} was deleted at this moment")
@@ -162,7 +137,7 @@ def find_summary(graph: Graph, called: str, ontology: str | None = None) -> Docu
 
 
 def paragraphs(graph: Graph, document_id: str, first: int, last: int) -> list[Place]:
-    """The sources of a document from one paragraph to another, in reading order."""
+    """Return the sources of a document from one paragraph to another, in reading order."""
     around = {"source_id": "", "document_id": document_id, "first": first, "last": last}
     rows = graph.read("sources/neighbours", places=[around])
     return [Place.model_validate(row) for row in without_deleted(rows, Place)]
@@ -171,13 +146,7 @@ def paragraphs(graph: Graph, document_id: str, first: int, last: int) -> list[Pl
 def change_called(
     graph: Graph, called: str, change: DocumentChange, ontology: str | None = None
 ) -> DocumentChanged:
-    """Change what is said of a document that is called by its id, a beginning of that, or its name.
-
-    Raises:
-        NotFound: none goes by that name.
-        Conflict: several do.
-        InvalidInput: with the change there would be too much metadata.
-    """
+    """Change what is said of a document that is called by its id, a beginning of that, or its name."""
     identity = identify_document(graph, called, ontology)
     job_id = change_document(graph, identity, change)
     rows = graph.read("documents/of_ids", document_ids=[identity])
@@ -189,12 +158,7 @@ def change_called(
 
 
 def find_source(graph: Graph, source_id: str) -> Place:
-    """One source, by its id, at least eight digits that only this id begins with, or `DOCUMENT#PARAGRAPH`.
-
-    Raises:
-        NotFound: there is none that is called so.
-        Conflict: several are.
-    """
+    """Return a source by its id, a beginning of that, or `DOCUMENT#PARAGRAPH`."""
     rows = without_deleted(graph.read("sources/find", source_id=source_id), Place)
     rows = [row for row in rows if reaches(row["ontology"])]
     if not rows and (whole := identify_source(graph, source_id)):
@@ -205,17 +169,12 @@ def find_source(graph: Graph, source_id: str) -> Place:
 
 
 def sources_called(graph: Graph, called: Sequence[str]) -> list[str]:
-    """The ids of sources, each called as in `find_source`; one that is nowhere stays as it is called.
-
-    Raises:
-        NotFound: a document or a paragraph that one names is not there.
-        Conflict: several are called as one of them.
-    """
+    """Return the ids of sources called as in `find_source`; an unknown one stays as it is called."""
     return [each if is_whole_id(each) else identify_source(graph, each) or each for each in called]
 
 
 def neighbours(graph: Graph, places: list[Place], window: int) -> dict[str, list[Place]]:
-    """By source id: the paragraphs from `window` before to `window` after it, in reading order."""
+    """Return by source id: the paragraphs from `window` before to `window` after it, in reading order."""
     wanted = [
         {
             "source_id": place.source_id,

@@ -18,34 +18,25 @@ from kg_api.wording import pluralize
 
 
 def names_of_ontologies(graph: Reader) -> list[str]:
-    """All that can be seen, in order."""
     return [row["ontology"] for row in graph.read("ontologies/names") if reaches(row["ontology"])]
 
 
 def searched(graph: Reader, ontologies: Sequence[str] | None) -> list[str] | None:
-    """The ontologies that are searched: those named, else those that can be seen and are there; None: all.
-
-    Raises:
-        Forbidden: one that is named cannot be seen.
-    """
+    """Return the ontologies to search: the named or the visible ones; None: all."""
     if ontologies is None and (seen := reach()) is not None:
         return names_of_ontologies(graph) or seen
     return looked_into(ontologies)
 
 
 def unknown_ontology(graph: Reader, ontology: str | Sequence[str]) -> NotFound:
-    """The error that says which ontologies are nearest to one that is not there."""
+    """Return the error that says which ontologies are nearest to one that is not there."""
     wanted = [ontology] if isinstance(ontology, str) else ontology
     told = no_ontology(wanted, names_of_ontologies(graph)) + describe_waiting(graph, wanted)
     return NotFound(f"{told}; `kg ontologies` lists the existing ones")
 
 
 def require_ontologies(graph: Reader, ontologies: str | Sequence[str] | None) -> None:
-    """Require that every ontology which a list or a deletion is filtered by exists; None: no filter.
-
-    Raises:
-        NotFound: one does not; the message suggests the closest names.
-    """
+    """Require that every ontology which a list or a deletion is filtered by exists; None: no filter."""
     wanted = [ontologies] if isinstance(ontologies, str) else ontologies
     names = names_of_ontologies(graph) if wanted else []
     if missing := [each for each in wanted or () if each not in names]:
@@ -60,7 +51,7 @@ def note_on_ontologies(graph: Graph, ontologies: Sequence[str] | None) -> list[s
 
 
 def describe_waiting(graph: Reader, ontologies: Sequence[str]) -> str:
-    """The clause that documents wait for approval in ontologies that are not there yet; or empty."""
+    """Return the clause that documents wait for approval in ontologies that are not there yet; or empty."""
     rows = graph.read("waiting/count", ontologies=reach())
     told = [
         f"; {pluralize(row['waiting'], 'document')} of {row['ontology']} "
@@ -84,31 +75,18 @@ _ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
 
 
 def is_whole_id(text: str) -> bool:
-    """Whether a text has the form of an id."""
     return _ID.fullmatch(text) is not None
 
 
 def may_begin(called: str) -> bool:
-    """Whether a text can be the beginning of an id."""
+    """Return whether a text can be the beginning of an id."""
     return _PREFIX.fullmatch(called) is not None and not is_whole_id(called)
 
 
 def identify_document(
     graph: Graph, called: str, ontology: str | None = None, *, sought: str = "document"
 ) -> str:
-    """The id of a document that is called by its id, by a beginning of that, by its name, or by an alias.
-
-    Args:
-        graph: where it is.
-        called: an id, at least eight digits that only one id begins with, `NAME`, or `ONTOLOGY/NAME`; in the
-            place of a name, an alias that only one document has.
-        ontology: which it is in; None: any.
-        sought: what the message says there is none of.
-
-    Raises:
-        NotFound: none is called so; the message names the nearest.
-        Conflict: several are.
-    """
+    """Return the id of a document that is called by its id, a beginning of that, its name, or an alias."""
     found = by_name(graph, called, ontology)
     found = found or next(iter(by_prefix(graph, called, within(ontology))), None)
     if found is None:
@@ -117,11 +95,7 @@ def identify_document(
 
 
 def by_name(graph: Graph, called: str, ontology: str | None) -> Row | None:
-    """What has the very id, the very name, or the alias: in one ontology, or in any that can be seen.
-
-    Raises:
-        Conflict: several have the name, or no name fits and several have the alias.
-    """
+    """Return the document with that id, name, or alias, in one ontology or any visible one."""
     owners = names_of_ontologies(graph) if ontology is None else [ontology]
     forms = spellings(called)
     named = [[document_id(owner, form) for owner in owners] for form in forms]
@@ -137,13 +111,13 @@ def by_name(graph: Graph, called: str, ontology: str | None) -> Row | None:
 
 
 def ids_of_full_name(called: str) -> list[str]:
-    """The ids that `ONTOLOGY/NAME` may mean; none where it is not of that form."""
+    """Return the ids that `ONTOLOGY/NAME` may mean; none where it is not of that form."""
     owner, slash, name = called.partition("/")
     return [document_id(owner.strip(), each) for each in (name, name.strip())] if slash else []
 
 
 def by_alias(graph: Graph, called: str, ontologies: Sequence[str] | None) -> list[Row]:
-    """The documents that have an alias, or of an ontology where it stands in front: `ONTOLOGY/ALIAS`."""
+    """Return the documents that have an alias: `ALIAS` or `ONTOLOGY/ALIAS`."""
     owner, slash, name = called.partition("/")
     ways = [(called, ontologies), *([(name, [owner.strip()])] if slash else [])]
     for alias, owners in ways:
@@ -155,11 +129,7 @@ def by_alias(graph: Graph, called: str, ontologies: Sequence[str] | None) -> lis
 
 
 def by_prefix(graph: Graph, called: str, ontologies: Sequence[str] | None) -> list[Row]:
-    """The one document whose id begins with some digits, eight at least; none where there is none.
-
-    Raises:
-        Conflict: there are several; the message lists them.
-    """
+    """Return the one document whose id begins with some digits, eight at least; none where there is none."""
     if not may_begin(called):
         return []
     looked_into = None if ontologies is None else list(ontologies)
@@ -168,11 +138,6 @@ def by_prefix(graph: Graph, called: str, ontologies: Sequence[str] | None) -> li
 
 
 def require_one(called: str, rows: Sequence[Row]) -> Row:
-    """The only one of some documents.
-
-    Raises:
-        Conflict: there are several.
-    """
     if len(rows) > 1:
         offered = ", ".join(f"{row['ontology']}/{row['document']} ({row['document_id']})" for row in rows)
         raise Conflict(f"several documents are called {called!r}: {offered}; give one's id, or ONTOLOGY/NAME")
@@ -180,11 +145,7 @@ def require_one(called: str, rows: Sequence[Row]) -> Row:
 
 
 def name_nearest(graph: Graph, called: Sequence[str], ontologies: Sequence[str] | None) -> str:
-    """The clause that says which documents are nearest to some that are not there; empty where none is.
-
-    Of one that begins with an ontology that is there, only what that has is looked through. They are named
-    with their ontology where what was called seems to name one.
-    """
+    """Return the clause that suggests the nearest documents, or an empty text."""
     rows = graph.read("documents/names", ontologies=looked_into(ontologies), limit=MAX_NAMES_READ)
     owners = {each.partition("/")[0] for each in called if "/" in each}
     there = {row["ontology"] for row in rows}
@@ -197,7 +158,6 @@ def name_nearest(graph: Graph, called: Sequence[str], ontologies: Sequence[str] 
 
 
 def _nearest_within(owned: tuple[str, ...], called: Sequence[str], rows: Sequence[Row]) -> str:
-    """Of the ontologies that what is called begins with, or of folders of that name."""
     full = [name for row in rows if (name := _full_name(row)).startswith(owned)]
     folders = [row["document"] for row in rows if row["document"].startswith(owned)]
     wanted = [each.partition("/")[2] for each in called if each.startswith(owned)]
@@ -223,26 +183,12 @@ _PLACE = re.compile(r"(?P<document>.+)#(?P<paragraph>\d{1,9})", re.DOTALL)
 
 
 def names_place(text: str) -> bool:
-    """Whether a text has the form of a place in a document, `DOCUMENT#PARAGRAPH`."""
+    """Return whether a text has the form of a place in a document, `DOCUMENT#PARAGRAPH`."""
     return _PLACE.fullmatch(text) is not None
 
 
 def identify_source(graph: Graph, called: str) -> str | None:
-    """The id of a source that is called by the beginning of it, or by where it stands.
-
-    Args:
-        graph: where it is.
-        called: at least eight digits that only one id begins with, or `DOCUMENT#PARAGRAPH`, where the
-            document is called as in `identify_document`, and its paragraphs are counted from 0; the name
-            alone of a document with one source, as a picture is.
-
-    Returns:
-        None where it is called otherwise, or no id begins so.
-
-    Raises:
-        NotFound: there is no such document, or it has no such paragraph.
-        Conflict: several are called so.
-    """
+    """Return the id of a source that is called by the beginning of it, or by where it stands."""
     rows = graph.read("sources/begin_with", **_beginning(called)) if may_begin(called) else []
     if rows:
         return _only("source_id", called, rows)
@@ -273,7 +219,7 @@ def _sources_of(graph: Graph, document: Row | None) -> _Sources:
 
 
 def unknown_source(graph: Graph, called: str) -> NotFound:
-    """The error that no source is called so; or that a document is, which has several."""
+    """Return the error that no source is called so; or that a document is, which has several."""
     if (count := _sources_of(graph, by_name(graph, called, None)).total) > 1:
         many = f"{called!r} is a document of {count} sources"
         return NotFound(f"{many}: say which, {called}#0 to {called}#{count - 1}")
@@ -285,12 +231,6 @@ def unknown_source(graph: Graph, called: str) -> NotFound:
 
 
 def first_source(graph: Graph, called: str) -> str:
-    """The id of the source that a document begins with; see `identify_document`.
-
-    Raises:
-        NotFound: there is no such document, or it has no sources.
-        Conflict: several are called so.
-    """
     identity = identify_document(graph, called, sought="source or document")
     rows = graph.read("sources/first_of_document", document_id=identity)
     if not rows:
@@ -299,31 +239,16 @@ def first_source(graph: Graph, called: str) -> str:
 
 
 def identify_job(graph: Graph, called: str) -> str:
-    """The id of the job that alone begins with some digits, eight at least; else what is given.
-
-    Raises:
-        Conflict: there are several.
-    """
     rows = graph.read("jobs/begin_with", **_beginning(called)) if may_begin(called) else []
     return _only("job_id", called, rows) or called
 
 
 def identify_concept(graph: Graph, called: str) -> str | None:
-    """The id of the concept that alone begins with some digits, eight at least; None where there is none.
-
-    Raises:
-        Conflict: there are several.
-    """
     rows = graph.read("concepts/begin_with", **_beginning(called)) if may_begin(called) else []
     return _only("concept_id", called, rows)
 
 
 def identify_proposal(graph: Graph, called: str) -> str:
-    """The id of the proposal that alone begins with some digits, eight at least; else what is given.
-
-    Raises:
-        Conflict: there are several.
-    """
     rows = graph.read("proposals/begin_with", **_beginning(called)) if may_begin(called) else []
     return _only("proposal_id", called, rows) or called
 
@@ -333,11 +258,6 @@ def _beginning(called: str) -> dict[str, Any]:
 
 
 def only_one(key: str, called: str, rows: Sequence[Row]) -> Row | None:
-    """The row of what begins as it is called; None where there is none.
-
-    Raises:
-        Conflict: there are several.
-    """
     if len(rows) > 1:
         raise Conflict(f"several ids begin with {called!r}: {', '.join(row[key] for row in rows)}")
     return rows[0] if rows else None

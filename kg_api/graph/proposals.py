@@ -22,8 +22,6 @@ from kg_api.schemas.vocabulary import LINKED, ProposalKind, ProposalState
 
 @dataclass(frozen=True, slots=True)
 class StoredProposals:
-    """What is stored of an ontology's proposals."""
-
     ontology: str
     config: ProposalConfig
     proposed_for: str | None
@@ -33,11 +31,6 @@ class StoredProposals:
 
 
 def read_proposals(graph: Reader, ontology: str) -> StoredProposals:
-    """How links are proposed in an ontology.
-
-    Raises:
-        NotFound: there is no such ontology.
-    """
     rows = graph.read("proposals/configuration", names=[ontology])
     if not rows:
         raise unknown_ontology(graph, ontology)
@@ -45,35 +38,31 @@ def read_proposals(graph: Reader, ontology: str) -> StoredProposals:
 
 
 def read_all_proposals(graph: Graph) -> list[StoredProposals]:
-    """How links are proposed in all ontologies, in the order of their names."""
     return [_to_stored(row) for row in graph.read("proposals/configuration", names=None)]
 
 
 def hold_proposals(tx: Transaction, ontology: str) -> StoredProposals | None:
-    """Lock an ontology for the transaction; how links are proposed in it; None: it has gone."""
+    """Lock an ontology; return how links are proposed in it, or None if it was deleted."""
     tx.run("ontologies/hold", names=[ontology])
     rows = tx.run("proposals/configuration", names=[ontology])
     return _to_stored(rows[0]) if rows else None
 
 
 def write_configuration(tx: Transaction, ontology: str, config: ProposalConfig) -> None:
-    """Set how links are proposed in an ontology that is locked."""
     stored = json.dumps(config.model_dump(exclude_none=True), sort_keys=True)
     tx.run("proposals/configure", name=ontology, proposals=stored)
 
 
 def note_flagged(tx: Transaction, ontology: str, mark: str) -> None:
-    """All of an ontology is flagged for a way to propose."""
+    """Note that everything in an ontology is flagged for a way to propose."""
     tx.run("proposals/flagged", name=ontology, mark=mark)
 
 
 def flag_again(graph: Graph, ontology: str) -> None:
-    """Have all of an ontology looked at again."""
     graph.write("proposals/flag_again", name=ontology)
 
 
 def note_searched(tx: Transaction, ontology: str) -> None:
-    """All that was due of an ontology has been looked at."""
     tx.run("proposals/searched", name=ontology)
 
 
@@ -106,12 +95,10 @@ class DueNode:
 
 
 def count_due(graph: Reader, ontology: str) -> int:
-    """How many sources and concepts of an ontology are to be looked at."""
     return graph.search("proposals/count_due", ontology=ontology)[0]["due"]
 
 
 def read_due(graph: Graph, kind: ProposalKind, ontology: str, space: Space, limit: int) -> list[DueNode]:
-    """Some that are to be looked at, in no order."""
     given = {"ontology": ontology, "time_property": time_property(kind, space), "limit": limit}
     if kind == "source":
         rows = graph.read("proposals/due_sources", **given)
@@ -123,7 +110,7 @@ def read_due(graph: Graph, kind: ProposalKind, ontology: str, space: Space, limi
 def flag_portion(
     tx: Transaction, kind: ProposalKind, ontology: str, space: Space, after: FlaggedTo
 ) -> FlaggedTo | None:
-    """Flag the next of an ontology that are not flagged; how far that is, none at the end."""
+    """Flag the next nodes of an ontology; return how far that is, None at the end."""
     given = {"ontology": ontology, "time_property": time_property(kind, space), "limit": PORTION}
     if kind == "source":
         rows = tx.run("proposals/flag_sources", **given, after=after[0], after_paragraph=after[1])
@@ -133,7 +120,7 @@ def flag_portion(
 
 
 def note_seen(tx: Transaction, kind: ProposalKind, space: Space, nodes: Sequence[DueNode]) -> None:
-    """Take the flags away, but of those that were embedded anew meanwhile. They are locked."""
+    """Take the flags of locked nodes away, except of those that were embedded meanwhile."""
     rows = [{"id": each.id, "at": each.at} for each in nodes]
     given = {"rows": rows, "time_property": time_property(kind, space)}
     if kind == "source":
@@ -143,7 +130,6 @@ def note_seen(tx: Transaction, kind: ProposalKind, space: Space, nodes: Sequence
 
 
 def time_property(kind: ProposalKind, space: Space) -> str:
-    """The property that says when one was embedded; of concepts both slots have the same."""
     return (space if kind == "source" else space.at("")).time_property
 
 
@@ -154,9 +140,6 @@ def move_links(tx: Transaction, ontology: str, gone: str, kept: str) -> list[Row
     """Move the accepted links of a concept that goes to the one that it becomes part of; both are locked.
 
     A link stays behind, and goes, where the two are linked already, or somebody has rejected that.
-
-    Returns:
-        What went: `proposal_id` as it was, what it `becomes`, and the `other` end.
     """
     rows = tx.run("proposals/links_of_concept", concept_id=gone)
     moves = [{**row, "becomes": proposal_id(ontology, "concept", kept, row["other"])} for row in rows]
@@ -189,7 +172,6 @@ def page_of_proposals(
     offset: int,
     limit: int,
 ) -> tuple[list[Proposal], int]:
-    """Some proposals, the best first, and how many there are in all."""
     counts = count_proposals(graph, ontology, kind)
     total = counts.get(state, 0) if state else sum(counts.values())
     given = {"ids": None, "ontologies": within(ontology), "kind": kind, "state": state}
@@ -197,28 +179,17 @@ def page_of_proposals(
 
 
 def count_proposals(graph: Reader, ontology: str | None, kind: ProposalKind | None = None) -> dict[str, int]:
-    """By state, how many there are."""
     rows = graph.search("proposals/count", ontologies=within(ontology), kind=kind)
     return {row["state"]: row["proposals"] for row in rows}
 
 
 def find_proposal(graph: Graph, proposal_id: str) -> Proposal:
-    """One proposal, by its id or at least eight digits that only this id begins with.
-
-    Raises:
-        NotFound: there is none by that id, or its texts have gone.
-        Conflict: several ids begin so.
-    """
+    """Return one proposal, by its id or at least eight digits that only this id begins with."""
     return _read_one(graph, identify_proposal(graph, proposal_id))
 
 
 def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None) -> Proposal:
-    """Accept, reject or open a proposal again; doing it twice changes nothing more. A note tells what it was.
-
-    Raises:
-        NotFound: there is none by that id, or its texts have gone.
-        Conflict: several ids begin so.
-    """
+    """Accept, reject or reopen a proposal; repeating changes nothing. A note says what it was."""
     whole = identify_proposal(graph, proposal_id)
     own, seen = uuid.uuid4().hex, list[Row]()
     given = {"proposal_id": whole, "state": state, "by": by, "type": LINKED, "decision": own}
@@ -244,14 +215,7 @@ def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None)
 
 
 def sources_apart(graph: Graph, pairs: Sequence[Pair], *, hops: int, most_sources: int) -> set[Pair]:
-    """Of pairs of sources those that nothing connects within so many steps.
-
-    Args:
-        graph: where they are.
-        pairs: ids.
-        hops: steps, at most 3.
-        most_sources: a concept of more sources connects nothing.
-    """
+    """Return the pairs of sources that nothing connects within so many steps."""
     rows = graph.read(
         "proposals/sources_apart", pairs=[list(each) for each in pairs], hops=hops, most_sources=most_sources
     )
@@ -259,7 +223,6 @@ def sources_apart(graph: Graph, pairs: Sequence[Pair], *, hops: int, most_source
 
 
 def concepts_apart(graph: Graph, pairs: Sequence[Pair], *, hops: int, most_sources: int) -> set[Pair]:
-    """Return the pairs of concepts that nothing connects; see `sources_apart`."""
     rows = graph.read(
         "proposals/concepts_apart", pairs=[list(each) for each in pairs], hops=hops, most_sources=most_sources
     )
@@ -267,7 +230,7 @@ def concepts_apart(graph: Graph, pairs: Sequence[Pair], *, hops: int, most_sourc
 
 
 def links_among(graph: Graph, source_ids: Sequence[str]) -> list[Row]:
-    """The accepted links between some sources: `a`, `b`, `proposal_id`, `similarity`."""
+    """Return the accepted links between some sources: `a`, `b`, `proposal_id`, `similarity`."""
     return graph.read("proposals/links_among", source_ids=list(source_ids))
 
 
@@ -316,8 +279,6 @@ def _to_end(row: Row) -> ProposalEnd:
 
 @dataclass(frozen=True, slots=True)
 class LinkEnd:
-    """One of the two that may be linked."""
-
     id: str
     text_hash: str
     """What it said when it was looked at."""
@@ -328,8 +289,6 @@ class LinkEnd:
 
 @dataclass(frozen=True, slots=True)
 class NewProposal:
-    """A link that is proposed."""
-
     kind: ProposalKind
     first: LinkEnd
     second: LinkEnd
@@ -338,7 +297,7 @@ class NewProposal:
     reason: str
 
     def identity(self, ontology: str) -> str:
-        """By the texts of sources, so that it is the same when they come again; by the ids of concepts."""
+        """Return an id made of the texts of sources, which survive re-ingestion, or of concepts' ids."""
         keys = (each.text_hash if self.kind == "source" else each.id for each in (self.first, self.second))
         return proposal_id(ontology, self.kind, *keys)
 
@@ -352,16 +311,7 @@ def write_proposals(
     *,
     most: int,
 ) -> None:
-    """Write what is proposed of some nodes; what was proposed of them before and holds no more goes.
-
-    Args:
-        tx: the transaction.
-        kind: of the nodes.
-        ontology: which they are in.
-        seen: the nodes that were looked at.
-        proposals: of them; one whose end has changed or gone meanwhile is left out.
-        most: so many open proposals of the ontology are kept, the best.
-    """
+    """Write what is proposed of some nodes; what was proposed of them before and holds no more goes."""
     hashes = {each.id: each.text_hash for each in seen}
     hashes |= {end.id: end.text_hash for each in proposals for end in (each.first, each.second)}
     ids = sorted(hashes)  # the order in which all lock nodes

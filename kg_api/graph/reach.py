@@ -36,11 +36,7 @@ def reaching(ontologies: Iterable[str] | None) -> Generator[None]:
 
 
 def reach() -> list[str] | None:
-    """The ontologies that can be seen, by name; None: all.
-
-    Raises:
-        RuntimeError: this thread of the service has lost the request that it works for.
-    """
+    """Return the ontologies that can be seen, by name; None: all."""
     try:
         found = _REACH.get()
     except LookupError:
@@ -51,16 +47,12 @@ def reach() -> list[str] | None:
 
 
 def reaches(ontology: str | None) -> bool:
-    """Whether an ontology can be seen; None: what concerns all is seen by whoever sees all."""
+    """Return whether an ontology can be seen; None: what concerns all is seen by whoever sees all."""
     return (found := reach()) is None or ontology in found
 
 
 def within(ontology: str | None) -> list[str] | None:
-    """What is looked into: the ontology that is named, else all that can be seen; None: all there are.
-
-    Raises:
-        Forbidden: it cannot be seen.
-    """
+    """Return the named ontology, or all visible ones; None: all."""
     return looked_into(None if ontology is None else [ontology])
 
 
@@ -73,11 +65,7 @@ def looked_into(ontologies: Sequence[str] | None) -> list[str] | None:
 
 
 def require(*ontologies: str) -> None:
-    """Refuse what names an ontology that cannot be seen, whether it is there or not.
-
-    Raises:
-        Forbidden: naming those that can be.
-    """
+    """Refuse what names an ontology that cannot be seen, whether it is there or not."""
     outside = [each for each in dict.fromkeys(ontologies) if not reaches(each)]
     if outside:
         own = ", ".join(map(repr, reach() or ()))

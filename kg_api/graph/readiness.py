@@ -7,8 +7,6 @@ from kg_api.graph.client import Graph
 
 
 class DatabaseProbe:
-    """Asks one database, over one connection that is kept."""
-
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
 

@@ -18,7 +18,7 @@ from kg_api.suggestions import MAX_NAMED, suggestion
 
 
 def read_stances(graph: Graph, ontology: str) -> dict[str, Stance]:
-    """By folded name, the types of an ontology that say something for or against."""
+    """Return the types of an ontology that say something for or against, by folded name."""
     rows = graph.search("relations/stances", ontology=ontology, known=list(STANCES))
     stances: dict[str, Stance] = {row["key"]: stance_of(row["name"], row["stance"]) for row in rows}
     return {key: stance for key, stance in stances.items() if stance != "neutral"}
@@ -27,21 +27,14 @@ def read_stances(graph: Graph, ontology: str) -> dict[str, Stance]:
 def read_statements(
     graph: Graph, concept_id: str, *, towards: Collection[str], away: Collection[str]
 ) -> list[tuple[str, RelationshipEvidence]]:
-    """Return the keys of types and the statements of a concept, the surest first.
-
-    Args:
-        graph: where it is.
-        concept_id: of the concept.
-        towards: folded types that speak of the concept they go to.
-        away: those that speak of the one they come from.
-    """
+    """Return the keys of types and the statements of a concept, the surest first."""
     asked = {"towards": sorted(towards), "away": sorted(away), "scanned": SCANNED}
     rows = graph.search("relations/speaking_of", concept_id=concept_id, **asked)
     return [(row["type_key"], evidence_of_row(row)) for row in without_deleted(rows, Place)]
 
 
 def evidence_of_row(row: Row) -> RelationshipEvidence:
-    """A source's statement with its place; the quote's is counted in the document."""
+    """Return a source's statement with its place; the quote's is counted in the document."""
     quoted = row["quote_start"] is not None
     return RelationshipEvidence(
         relation_id=row["relation_id"],
@@ -63,27 +56,23 @@ MAX_TYPE_NAMES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class StatedRelationship:
-    """What one source states of two concepts."""
-
     subject: RelationshipEnd
     type: str
     type_key: str
     object: RelationshipEnd
     ontology: str
     stating: int
-    """How many sources state the same."""
     evidence: RelationshipEvidence
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Statements of one key say the same."""
         return self.subject.concept_id, self.type_key, self.object.concept_id
 
 
 def near_relations(
     graph: Graph, meaning: Meaning, type_keys: Sequence[str] | None, limit: int
 ) -> dict[str, float]:
-    """Ids and cosines of the relationships nearest to a vector; all filters run inside the index."""
+    """Return ids and cosines of the relationships nearest to a vector; all filters run inside the index."""
     given = {
         "vector": Vector.from_numpy(meaning.vector),
         "ontologies": list(meaning.ontologies),
@@ -119,7 +108,7 @@ def near_relations_in(
 
 
 def read_relations(graph: Graph, relation_ids: Iterable[str]) -> dict[str, StatedRelationship]:
-    """Some relationships by id; one that has gone is missing."""
+    """Return some relationships by id; one that has gone is missing."""
     rows = graph.search("relations/read", ids=list(relation_ids), scanned=SCANNED)
     return {
         row["relation_id"]: StatedRelationship(
@@ -136,7 +125,6 @@ def read_relations(graph: Graph, relation_ids: Iterable[str]) -> dict[str, State
 
 
 def has_relations(graph: Graph, ontologies: Sequence[str]) -> bool:
-    """Whether sources of some ontologies state any."""
     return bool(graph.search("relations/any_of", ontologies=list(ontologies)))
 
 

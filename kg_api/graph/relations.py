@@ -27,23 +27,15 @@ MAX_QUOTE: Final = 500
 
 
 class Span(Protocol):
-    """A quote of a source."""
+    @property
+    def start(self) -> int: ...
 
     @property
-    def start(self) -> int:
-        """In code points of the source's text, as `end`."""
-        ...
-
-    @property
-    def end(self) -> int:
-        """Behind its last one."""
-        ...
+    def end(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
 class RelationRow:
-    """A source states something of two concepts."""
-
     relation_id: str
     source_id: str
     subject: str
@@ -75,31 +67,23 @@ class RelationRow:
 
 
 def state(subject: str, kind: str, target: str) -> str:
-    """A relationship as a sentence; a type may be written as programs name things."""
+    """Return a relationship as a sentence; a type may be written as programs name things."""
     return f"{subject} {kind.replace('_', ' ')} {target}"
 
 
 def edge_text(statement: str, quote: str) -> str:
-    """What is embedded of a relationship: what it says, and where the source says so."""
+    """Return what is embedded of a relationship: what it says, and where the source says so."""
     return f"{statement}: {quote}" if quote else statement
 
 
 def edge_text_hash(text: str) -> str:
-    """Changes when the text does that is embedded."""
     return digest("edge text", text)
 
 
 def between(
     text: str, subject: Iterable[Span], target: Iterable[Span], named: NamedPair = UNNAMED
 ) -> tuple[str, int | None, int | None]:
-    """The source's words in which two concepts are nearest to each other, from which to which code point.
-
-    Args:
-        text: of the source.
-        subject: quotes of one of them.
-        target: quotes of the other.
-        named: where the text names both; a quote of one that has both in it stands for both.
-    """
+    """Return the source's words in which two concepts are nearest, and their place."""
     ones, others = [*subject], [*target]
     alone = [(each.start, each.end) for each in (*ones, *others)]
     both = [each for each in alone if named.is_within(*each)]
@@ -115,16 +99,12 @@ def between(
 # The types of an ontology's relationships: read, merged, parted again, and swept when they are unused.
 
 PORTION: Final = 2000
-"""Relationships that get their type in one transaction."""
 SCANNED: Final = 1000
-"""Relationships of a type that are looked at for examples."""
 EXAMPLES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class StoredType:
-    """A type with all that was merged into it."""
-
     type_id: str
     ids: list[str]
     """Its own, and those of the merged."""
@@ -143,11 +123,10 @@ class StoredType:
 class TypeExamples:
     statements: list[str]
     pairs: frozenset[str]
-    """Of concepts."""
 
 
 def read_types(graph: Graph, ontology: str, space: Space) -> list[StoredType]:
-    """All types of an ontology that are not merged into another, the most frequent first."""
+    """Return all types of an ontology that are not merged into another, the most frequent first."""
     rows = graph.read("relations/types", ontology=ontology, property=space.at("").vector_property)
     groups: dict[str, list[Row]] = {row["type_id"]: [] for row in rows if row["type_id"] == row["into"]}
     for row in rows:
@@ -168,13 +147,11 @@ def read_types(graph: Graph, ontology: str, space: Space) -> list[StoredType]:
 
 
 def read_type_vectors(graph: Graph, space: Space, type_ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-    """The vectors of some types' names; one that is not embedded is missing."""
     rows = graph.read("relations/type_vectors", ids=list(type_ids), property=space.at("").vector_property)
     return {row["type_id"]: np.asarray(row["vector"], dtype=np.float32) for row in rows}
 
 
 def read_examples(graph: Graph, types: Sequence[StoredType]) -> dict[str, TypeExamples]:
-    """What is stated with some types."""
     keys = [{"type_id": each.type_id, "ids": each.ids} for each in types]
     found = dict[str, TypeExamples]()
     for part in portions(keys):
@@ -187,10 +164,6 @@ def merge_types(graph: Graph, ontology: str, asked: TypeMerging) -> TypeMerge:
     """Make types part of another. What is stated stays as it is stated; reads call it by the other.
 
     The same again goes on where it was broken off, and gives the record of the first time.
-
-    Raises:
-        NotFound: one of the types is not there.
-        Conflict: one is merged already otherwise, or would become part of itself.
     """
     merge = graph.transaction(lambda tx: _merge(tx, ontology, asked))
     if merge.merge_id is not None:
@@ -199,11 +172,7 @@ def merge_types(graph: Graph, ontology: str, asked: TypeMerging) -> TypeMerge:
 
 
 def unmerge_types(graph: Graph, ontology: str, merge_id: str, by: str | None) -> TypeMerge:
-    """Take a merge back; doing it twice changes nothing more.
-
-    Raises:
-        NotFound: there is none of that id.
-    """
+    """Take a merge back; doing it twice changes nothing more."""
     merges, _ = read_merges(graph, ontology, 0, 1, merge_id=merge_id)
     if not merges:
         raise NotFound(
@@ -219,16 +188,7 @@ def unmerge_types(graph: Graph, ontology: str, merge_id: str, by: str | None) ->
 def finish_renaming(
     graph: Graph, merge_id: str | None = None, checkpoint: Callable[[], None] = lambda: None
 ) -> int:
-    """Give relationships the name that the vocabulary has for them, after one merge or undoing, or after all.
-
-    Args:
-        graph: where they are.
-        merge_id: of the one; None: all.
-        checkpoint: is called between portions, and may raise.
-
-    Returns:
-        How many merges or undoings were not through yet.
-    """
+    """Rename the relationships of a merge or undoing, or of all; return how many were unfinished."""
     begun = graph.read("relations/being_renamed", merge_id=merge_id)
     for row in begun:
         type_ids = [relation_type_id(row["ontology"], each) for each in row["merged"]]
@@ -245,7 +205,7 @@ def _rename_portion(tx: Transaction, *, type_ids: list[str]) -> int:
 def read_merges(
     graph: Graph, ontology: str, offset: int, limit: int, *, merge_id: str | None = None
 ) -> tuple[list[TypeMerge], int]:
-    """What was merged in an ontology, the last first, and how much in all; or only one, by its id."""
+    """Return merges of types, the last first, and their number."""
     given = {"ontology": ontology, "merge_id": merge_id, "offset": offset, "limit": limit}
     row = graph.read("relations/merges", **given)[0]
     return [_to_merge(each) for each in row["merges"]], row["total"]
@@ -257,12 +217,10 @@ def set_stance(graph: Graph, type_id: str, stance: Stance | None) -> bool:
 
 
 def delete_unused_types(graph: Graph, limit: int = PORTION) -> int:
-    """Delete types that nothing is stated with; how many."""
     return graph.write("relations/delete_unused_types", limit=limit)[0]["deleted"]
 
 
 def unknown_type(ontology: str, names: Sequence[str]) -> NotFound:
-    """That no source states such relationships."""
     told = ", ".join(map(repr, names))
     return NotFound(
         f"{ontology} has no relationships of type {told}; "
@@ -306,7 +264,7 @@ def _merge(tx: Transaction, ontology: str, asked: TypeMerging) -> TypeMerge:
 
 
 def _stances(held: Mapping[str, Row], into: str, merged: Sequence[str]) -> dict[str, Any]:
-    """What grounds concepts otherwise, now that it is said with another type."""
+    """Return what grounds concepts otherwise, now that it is said with another type."""
     stances = {each: stance_of(row["name"], row["stance"]) for each, row in held.items()}
     others = [each for each in merged if stances[each] != stances[into] and held[each]["relations"]]
     if not others:
@@ -330,11 +288,7 @@ def _to_merge(row: Row) -> TypeMerge:
 
 
 def write_relations(tx: Transaction, ontology: str, relations: Sequence[RelationRow]) -> None:
-    """Write what sources state of concepts, and have it embedded.
-
-    Raises:
-        TooBusy: the job of embedding would be made, and too many wait; the transaction must not be committed.
-    """
+    """Write what sources state of concepts, and have it embedded."""
     write_portion(tx, ontology, relations)
     # Of what is new, unless embedding waits until somebody asks for it
     fresh = len(relations)

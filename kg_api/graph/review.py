@@ -20,7 +20,6 @@ from kg_api.schemas.documents import (
 )
 
 BEGINNING = 300
-"""Characters of a text that are shown in the list."""
 REMOVED_A_TRANSACTION = 500
 
 
@@ -37,14 +36,6 @@ def put_waiting(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str,
     """Let documents wait; nothing of them is read or found. By id, what became of each.
 
     One that is stored as it comes does not wait, nor does one that is left out, for another says the same.
-
-    Args:
-        tx: in which nothing else is stored under their names.
-        records: of one ontology, with what they were given as.
-
-    Raises:
-        Conflict: too many wait.
-        FilesCollected: a file has been collected, for its hold ended long ago.
     """
     rows = tx.run("waiting/before", document_ids=sorted(each.document_id for each in records))
     before = {row["document_id"]: row for row in rows}
@@ -112,7 +103,7 @@ def _row(record: DocumentRecord) -> Row:
 
 
 def _blobs(record: DocumentRecord) -> list[str]:
-    """The files of its pictures and its own, which are kept while it waits."""
+    """Return the files of its pictures and its own, which are kept while it waits."""
     images = [source.image for source in record.sources if source.image]
     keys = {key for each in images for key in (each.storage_key, each.thumbnail_key)}
     return sorted(keys if record.original is None else keys | {record.original})
@@ -123,13 +114,11 @@ def _count(rows: Sequence[Row]) -> int:
 
 
 def count_waiting(graph: Graph, ontology: str | None = None) -> dict[str, int]:
-    """By ontology, how many documents wait."""
     rows = graph.read("waiting/count", ontologies=within(ontology))
     return {row["ontology"]: row["waiting"] for row in rows}
 
 
 def list_waiting(graph: Graph, *, ontology: str | None, offset: int, limit: int) -> WaitingDocuments:
-    """One page of what waits, by ontology and name."""
     rows = graph.read("waiting/page", ontologies=within(ontology), offset=offset, limit=limit)
     found = [WaitingDocument.model_validate({**row, "given_at": row["given_at"].to_native()}) for row in rows]
     total = sum(count_waiting(graph, ontology).values())
@@ -139,7 +128,6 @@ def list_waiting(graph: Graph, *, ontology: str | None, offset: int, limit: int)
 def read_waiting(
     graph: Graph, ontology: str, documents: Sequence[str] | None, *, after: str, limit: int
 ) -> list[GivenDocument]:
-    """Documents that wait: those of some names, or the next ones behind a name."""
     asked: dict[str, Any] = {"ontology": ontology}
     rows = (
         graph.read("waiting/following", **asked, after=after, limit=limit)

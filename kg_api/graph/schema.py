@@ -28,12 +28,10 @@ class IndexState:
 
     @property
     def online(self) -> bool:
-        """Whether it answers with all that is stored."""
         return self.state == "ONLINE"
 
 
 def index_states(graph: Graph) -> dict[str, IndexState]:
-    """All indexes but the lookup ones, by name."""
     return {row["name"]: IndexState(**row) for row in graph.search("indexes/states")}
 
 
@@ -64,16 +62,7 @@ def _migrations() -> list[LiteralString]:
 
 
 def migrate(graph: Graph) -> list[str]:
-    """Create the schema, or bring an older one up to this version.
-
-    Returns:
-        The records that were applied now.
-
-    Raises:
-        SchemaTooNew: a newer kg has written this database.
-        SchemaTooOld: a development version from before the baseline has written it.
-        DatabaseUnavailable: Neo4j does not answer.
-    """
+    """Create the schema, or bring an older one up to this version."""
     now = list[str]()
     _migrate(graph, now)
     return now
@@ -117,29 +106,14 @@ def _apply(graph: Graph, name: LiteralString) -> None:
 
 
 def require_known_schema(graph: Graph) -> list[dict[str, str]]:
-    """Return the records of the database.
-
-    Raises:
-        SchemaTooNew: a newer kg has written it.
-        SchemaTooOld: a version from before the baseline has written it.
-    """
+    """Return the records of the database."""
     rows = graph.read("migrations/applied")
     check_records((row["name"] for row in rows), "this database", rows[-1]["kg_version"] if rows else "")
     return rows
 
 
 def check_records(records: Iterable[str], what: str, kg_version: str) -> None:
-    """Reject the records of a schema that this version cannot read.
-
-    Args:
-        records: names of applied migrations.
-        what: `this database` or `this backup`.
-        kg_version: that wrote the newest record.
-
-    Raises:
-        SchemaTooNew: a record is unknown.
-        SchemaTooOld: a record is from before the baseline.
-    """
+    """Reject the records of a schema that this version cannot read."""
     unknown = [each for each in records if each not in list_known()]
     if not unknown:
         return

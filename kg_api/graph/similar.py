@@ -19,7 +19,6 @@ from kg_api.graph.spaces import Space
 from kg_api.schemas.search import DescribedPlace, Place
 
 PORTION = 1000
-"""Sources whose vectors are read at once."""
 INDEX_DEPTH = 1000
 """Passages of the index that are looked through for those that fit, for all sources together. If too few do,
 each vector that fits is compared."""
@@ -38,19 +37,12 @@ class VectorPart:
 
 @dataclass(frozen=True, slots=True)
 class SimilarityQuery:
-    """A source whose like is looked for."""
-
     place: Place
     parts: Sequence[VectorPart]
     same_document: bool = False
 
     def rows(self, number: int, *, among: bool = False) -> list[Row]:
-        """As statements take it: for each vector the documents before and behind its own.
-
-        Args:
-            number: what its hits are told by.
-            among: whether documents are named, without its own.
-        """
+        """Return rows for a statement: for each vector the documents before and behind its own."""
         own = self.place.document_id
         ranges = [(FIRST, LAST)] if self.same_document or among else [(FIRST, own), (own, LAST)]
         return [
@@ -68,12 +60,8 @@ class SimilarityQuery:
 
 @dataclass(frozen=True, slots=True)
 class NearSource:
-    """A passage that is near to a source."""
-
     asked: int
-    """Number of the source that was asked."""
     part: int
-    """Number of its part that is nearest."""
     place: Place
     """The passage's source; of a chunk over several the first one."""
     similarity: float
@@ -93,21 +81,7 @@ def nearest(
     document_ids: Sequence[str] | None = None,
     sources: SourceFilter | None = None,
 ) -> tuple[list[NearSource], bool]:
-    """What is nearest to some sources in one slot of a space; a filter never shrinks it.
-
-    Args:
-        graph: where they are.
-        asked: the sources.
-        space: where to look; of the same model as the sources' vectors.
-        ontologies: where to look.
-        limit: most passages for each source.
-        exact: compare with every vector instead of asking the index.
-        document_ids: only these, whatever `same_document` says; None: all.
-        sources: which of their sources; None: all.
-
-    Returns:
-        By source the nearest first, and whether there may be more of them.
-    """
+    """Return what is nearest to some sources in one slot of a space; a filter never shrinks it."""
     sources = sources or SourceFilter()
     if sources and not exact:
         depth = max(limit, INDEX_DEPTH // max(1, len(asked)))
@@ -161,7 +135,6 @@ def count_sources(
     document_ids: Sequence[str] | None = None,
     sources: SourceFilter | None = None,
 ) -> int:
-    """How many sources some ontologies have, or some documents of them; of those that fit."""
     where = {
         "ontologies": list(ontologies),
         "document_ids": None if document_ids is None else list(document_ids),
@@ -173,14 +146,7 @@ def count_sources(
 def vectors_of(
     graph: Graph, source_ids: Sequence[str], answering: Mapping[str, Space], new: Space
 ) -> dict[str, list[VectorPart]]:
-    """The vectors that answer for some sources, by id; none for what has none, or is not there.
-
-    Args:
-        graph: where they are.
-        source_ids: of the sources.
-        answering: the slot that answers for each ontology.
-        new: the one that answers for any other.
-    """
+    """Return the vectors that answer for some sources, by id; none for what has none, or is not there."""
     spaces = {space.key: space for space in (new, *answering.values())}
     known = {
         "spaces": {name: space.key for name, space in answering.items()},
@@ -195,7 +161,7 @@ def vectors_of(
 
 
 def vectors_in(graph: Graph, source_id: str, space: Space) -> list[VectorPart]:
-    """The vectors that one source has in a space, be it of texts or of pictures."""
+    """Return the vectors that one source has in a space, be it of texts or of pictures."""
     return vectors_of(graph, [source_id], {}, space).get(source_id, [])
 
 
@@ -214,7 +180,6 @@ def places_in(
     limit: int,
     sources: SourceFilter | None = None,
 ) -> tuple[list[Place], int]:
-    """The first sources of some ontologies, or of some documents, and how many there are in all."""
     documents = None if document_ids is None else list(document_ids)
     where = {"ontologies": list(ontologies), "document_ids": documents}
     fitting = (sources or SourceFilter()).parameters()
@@ -258,7 +223,6 @@ class NearestPictures:
     space: Space
     ontologies: Sequence[str]
     document_ids: Sequence[str] | None
-    """None: all of the ontologies."""
     limit: int
     words: SpaceVectors = field(default=NO_WORDS)
     """What the pictures' words are measured by."""
@@ -294,7 +258,7 @@ def hashes_of(
     *,
     without: Space | None = None,
 ) -> dict[str, int]:
-    """The perceptual hashes of images that fit, by id; of all, or of those without a vector in a space."""
+    """Return the perceptual hashes of images by id: of all, or of those without a vector in a space."""
     rows = graph.read(
         "images/hashes",
         ontologies=list(ontologies),

@@ -33,7 +33,6 @@ class VectorCounts:
     """Chunks of no source."""
 
     def add(self, row: Row) -> None:
-        """Add a portion's counts."""
         for name in self.__dataclass_fields__:
             setattr(self, name, getattr(self, name) + row.get(name, 0))
 
@@ -58,7 +57,7 @@ def count_vectors(graph: Graph, ontology: str, space: Space, mark: Mark) -> Vect
 
 
 def find_lost_in_index(graph: Graph, ontology: str, space: Space, mark: Mark) -> tuple[int, int]:
-    """Ask the index for vectors that are stored; how many of how many it does not give back."""
+    """Ask the index for sampled vectors; return how many it does not find, of how many."""
     places = [f"{random.getrandbits(32):08x}" for _ in range(SAMPLED - 1)]
     names = {**_names(space), **mark.parameters()}
     del names["dimensions"]

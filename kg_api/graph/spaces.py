@@ -57,7 +57,6 @@ class Space:
     dropping: bool = False
     """It is being removed; nothing is written to it any more."""
     for_new: bool = False
-    """Whether ontologies use it that nobody has configured."""
     created_at: Any = None
     slot: str = ""
     calibration: SimilarityCalibration | None = None
@@ -99,38 +98,31 @@ class Space:
 
     @property
     def is_of_images(self) -> bool:
-        """Whether its vectors are of pictures."""
         return self.identity.modality == "image"
 
     @property
     def index_names(self) -> list[str]:
-        """Its vector indexes, of this slot."""
         if self.is_of_images:
             return [self.image_index_name]
         return [self.index_name, self.concept_index_name, self.relation_index_name]
 
     @property
     def vector_property(self) -> str:
-        """The property that holds its vectors, on sources and chunks."""
         return of_space(FIRST_PROPERTY, self.key)
 
     @property
     def mark_property(self) -> str:
-        """The property of a source that says how it was embedded in this space."""
         return of_space(FIRST_MARK, self.key)
 
     @property
     def time_property(self) -> str:
-        """The property of a source that says when it was."""
         return of_space(FIRST_TIME, self.key)
 
     @property
     def refusal_property(self) -> str:
-        """The property of a source that says why it could not be."""
         return of_space(FIRST_REFUSAL, self.key)
 
     def at(self, slot: str) -> Space:
-        """The same space with its vectors in that slot."""
         return replace(self, slot=slot)
 
     @property
@@ -144,11 +136,6 @@ def ensure_space(graph: Graph, identity: SpaceIdentity, slug: str = FIRST_SLUG) 
     """Register a space with its index, or check that it is the one that was registered.
 
     A further space is registered when its model has answered: what is registered stays.
-
-    Raises:
-        ConfigurationError: the stored vectors of the first space are of another model than the settings
-            name, or the index has other settings.
-        Conflict: a further space of that name has another model.
     """
     graph.write(
         "spaces/register",
@@ -166,11 +153,7 @@ def ensure_space(graph: Graph, identity: SpaceIdentity, slug: str = FIRST_SLUG) 
 
 @while_schema_changes
 def ensure_index(graph: Graph, space: Space) -> None:
-    """Make the vector indexes of a space's slot, or check those that are there.
-
-    Raises:
-        ConfigurationError: an index has other settings.
-    """
+    """Make the vector indexes of a space's slot, or check those that are there."""
     options = {"indexConfig": index_config(space.identity)}
     if space.is_of_images:
         graph.write("spaces/create_image_index", space.slug, name=space.image_index_name, options=options)
@@ -191,11 +174,6 @@ def ensure_index(graph: Graph, space: Space) -> None:
 
 
 def find_space(graph: Graph, slug: str = FIRST_SLUG) -> Space:
-    """A registered space, without asking its model.
-
-    Raises:
-        NotFound: there is none of that name.
-    """
     rows = graph.read("spaces/find", slug=slug)
     if not rows:
         raise NotFound(
@@ -205,7 +183,6 @@ def find_space(graph: Graph, slug: str = FIRST_SLUG) -> Space:
 
 
 def all_spaces(graph: Graph) -> dict[str, Space]:
-    """All registered spaces by name, the oldest first."""
     return _by_name(graph.search("spaces/all"))
 
 
@@ -215,7 +192,6 @@ def spaces_within(tx: Transaction) -> dict[str, Space]:
 
 
 def text_spaces(graph: Graph) -> dict[str, Space]:
-    """Those of texts by name, the oldest first."""
     return {slug: space for slug, space in all_spaces(graph).items() if not space.is_of_images}
 
 
@@ -225,12 +201,12 @@ def remember_probe(graph: Graph, space: Space, probe: NDArray[np.float32]) -> No
 
 
 def index_config(identity: SpaceIdentity) -> dict[str, Any]:
-    """The settings of a space's index; all that matters is set explicitly, for the defaults lose recall."""
+    """Return the settings of a space's index. All are explicit, because the defaults lose recall."""
     return {**_required(identity), "vector.hnsw.ef_construction": EF_CONSTRUCTION}
 
 
 def _required(identity: SpaceIdentity) -> dict[str, Any]:
-    """Those without which searches would be wrong."""
+    """Return those without which searches would be wrong."""
     return {
         "vector.dimensions": identity.dimensions,
         "vector.similarity_function": "COSINE",
@@ -288,7 +264,7 @@ def _variables(identity: SpaceIdentity) -> str:
 
 
 def display_name(identity: SpaceIdentity) -> str:
-    """A model as a person reads it."""
+    """Return a model as a person reads it."""
     about = f"{identity.dimensions} dimensions, {identity.revision[:12]}"
     return f"{identity.provider} {identity.model} ({about})"
 
@@ -298,7 +274,6 @@ def display_name(identity: SpaceIdentity) -> str:
 EXTRACTION_MARK: Final = "extracted_with"
 """The property that says which extractor has read a source."""
 RENEWED: Final = "renewed"
-"""The mark of a source that somebody wants to be embedded anew."""
 MARK_DIGITS: Final = 16
 EmbeddedLabel = Literal["Source", "Concept", "Image", "RELATED_TO", "RelationType"]
 """Of nodes and relationships that are embedded; each has its branch in the statements of
@@ -335,16 +310,11 @@ class Mark:
 
 
 def mark_of(label: EmbeddedLabel, space: Space, value: str) -> Mark:
-    """The mark of nodes that are embedded in a space in a certain way."""
     return Mark(label, space.mark_property, value, space.time_property, space.refusal_property)
 
 
 def reject(tx: Transaction, space: Space, mark: Mark, *, identity: str, text_hash: str, reason: str) -> bool:
-    """Mark a node whose text the model does not take, unless it has changed; whether that was done.
-
-    Raises:
-        LeaseLost: the space is being removed, or is of another model now.
-    """
+    """Mark a node whose text the model does not take, unless it has changed; whether that was done."""
     require_writable(tx, space)
     texts = {"id": identity, "text_hash": text_hash, "property": space.vector_property}
     return bool(tx.run("embedding/refuse", **mark.parameters(), **texts, reason=reason))
@@ -356,17 +326,12 @@ def retry_refused(tx: Transaction, ontology: str, mark: Mark) -> int:
 
 
 def renew_documents(tx: Transaction, ontology: str, document_ids: Sequence[str], mark: Mark) -> int:
-    """Let the sources of some documents be embedded anew, and not from the cache; how many."""
     parameters = {**mark.parameters(), "renewed": RENEWED, "document_ids": list(document_ids)}
     return tx.run("sources/renew_documents", ontology=ontology, **parameters)[0]["renewed"]
 
 
 def require_writable(tx: Transaction, space: Space) -> None:
-    """Refuse to write to a space that is going.
-
-    Raises:
-        LeaseLost: it is being removed, or is of another model now.
-    """
+    """Refuse to write to a space that is going."""
     rows = tx.run("spaces/writable", slug=space.slug)
     if not rows or rows[0]["fingerprint"] != space.fingerprint:
         raise LeaseLost(f"the space {space.slug!r} is being removed")
@@ -422,13 +387,7 @@ class SpaceUse:
         return [self.target] if self.serving is None else [self.serving, self.target]
 
     def built(self, wanted: Layout, *, answers: bool, activates: bool) -> SpaceUse:
-        """Return the use with another target. The answering layout answers until the target is complete.
-
-        Args:
-            wanted: The new target. Another chunking in the same space takes the space's other slot.
-            answers: Whether any vector exists that can answer until then.
-            activates: Whether the target answers automatically when it is complete.
-        """
+        """Return the use with another target. The answering layout answers until the target is complete."""
         now = self.answering
         same_space = wanted.space == now.space
         beside = answers and (not same_space or wanted.chunking != now.chunking)
@@ -458,8 +417,6 @@ FIRST_IMAGES: Final = SpaceUse(Layout(FIRST_IMAGE_SLUG))
 
 @dataclass(frozen=True, slots=True)
 class StoredConfiguration:
-    """Everything that is stored about how an ontology is embedded."""
-
     texts: SpaceUse
     images: SpaceUse = FIRST_IMAGES
     embed_on_ingest: bool = True
@@ -483,24 +440,23 @@ class StoredConfiguration:
 
 
 def layout_of(space: str, slot: str, chunking: Chunking) -> Layout:
-    """A layout with its chunking as it is stored."""
     return Layout(space, slot, json.dumps(chunking.model_dump(exclude_none=True), sort_keys=True))
 
 
 def read_configurations(graph: Graph, name: str | None = None) -> dict[str, StoredConfiguration]:
-    """By ontology, in the order of their names; that of one name only, if given."""
+    """Return configurations by ontology, in the order of their names."""
     return _by_name_configuration(
         graph.search("ontologies/configuration", names=None if name is None else [name])
     )
 
 
 def count_ontologies(graph: Graph) -> int:
-    """How many there are, of whomever."""
+    """Count all ontologies, also those that the caller cannot see."""
     return graph.read("ontologies/count")[0]["ontologies"]
 
 
 def read_configuration(tx: Transaction, name: str) -> StoredConfiguration:
-    """Of one ontology, within a transaction; the default when there is no such ontology."""
+    """Return the configuration of an ontology; the default if it does not exist."""
     return _by_name_configuration(tx.run("ontologies/configuration", names=[name])).get(
         name
     ) or _to_configuration({})
@@ -513,7 +469,6 @@ def hold_configurations(tx: Transaction, names: Sequence[str]) -> dict[str, Stor
 
 
 def write_configuration(tx: Transaction, name: str, configured: StoredConfiguration) -> None:
-    """Set how an ontology is embedded; it is made when it is not there."""
     tx.run(
         "ontologies/configure",
         name=name,
@@ -530,11 +485,7 @@ def write_configuration(tx: Transaction, name: str, configured: StoredConfigurat
 
 
 def hold_spaces(tx: Transaction, slugs: Iterable[str]) -> None:
-    """Lock spaces that are about to be used.
-
-    Raises:
-        Conflict: one is being removed.
-    """
+    """Lock spaces that are about to be used."""
     wanted = sorted(set(slugs))
     there = {row["slug"] for row in tx.run("spaces/hold", slugs=wanted)}
     if gone := [slug for slug in wanted if slug not in there]:
@@ -542,7 +493,7 @@ def hold_spaces(tx: Transaction, slugs: Iterable[str]) -> None:
 
 
 def spaces_of_new(graph: Graph) -> dict[Modality, str]:
-    """The spaces of ontologies that are not configured yet, for their texts and for their pictures."""
+    """Return the spaces of ontologies that are not configured yet, for their texts and for their pictures."""
     row = graph.read("spaces/of_new")[0]
     return {"text": row["text"], "image": row["image"]}
 
@@ -557,7 +508,7 @@ def set_space_of_new(tx: Transaction, slug: str) -> None:
 
 
 def space_of_new_before(graph: Graph, slug: str) -> str | None:
-    """The space that new ontologies used before this one; None: it has gone, or was never noted."""
+    """Return the space that new ontologies used before this one; None: it has gone, or was never noted."""
     rows = graph.read("spaces/of_new_before", slug=slug)
     return rows[0]["slug"] if rows else None
 
@@ -589,7 +540,7 @@ def _to_configuration(row: Row) -> StoredConfiguration:
 
 
 def _usual() -> Layout:
-    """That of ontologies that nobody has configured."""
+    """Return the layout of ontologies that nobody has configured."""
     return layout_of(FIRST_SLUG, "", Chunking())
 
 
@@ -623,10 +574,7 @@ OF_A_NODE = (FIRST_PROPERTY, FIRST_MARK, FIRST_TIME, FIRST_REFUSAL, FIRST_NEAR)
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """Vectors to remove."""
-
     keys: tuple[str, ...]
-    """Of the slots of spaces."""
     ontology: str | None
     """Only of this one; None: of all, and the space itself."""
     slug: str | None = None
@@ -637,7 +585,6 @@ class Leftover:
 
     @property
     def name(self) -> str:
-        """Tells it from others."""
         return f"{self.ontology or ''}/{','.join(self.keys)}"
 
 
@@ -647,12 +594,10 @@ def begin_dropping(tx: Transaction, slug: str) -> None:
 
 
 def forget_vectors(tx: Transaction, ontology: str, keys: Sequence[str]) -> None:
-    """Note that an ontology's vectors in these slots are to be removed."""
     tx.run("ontologies/forget", name=ontology, keys=list(keys))
 
 
 def ask_for_cleanup(tx: Transaction) -> str:
-    """Ask for the job that removes what was noted; its id."""
     return request_job(tx, CLEANUP, "", added=0)
 
 
@@ -680,7 +625,6 @@ def forget_portion(tx: Transaction, leftover: Leftover, of: Vectored, after: str
 
 
 def drop_indexes(graph: Graph, leftover: Leftover) -> None:
-    """Drop the vector indexes of a space that is being removed."""
     names = [of_space(FIRST_INDEX, key) for key in leftover.keys]
     once = (FIRST_CONCEPT_INDEX, FIRST_IMAGE_INDEX, FIRST_RELATION_INDEX)
     names += [of_space(index, key) for key in _of_concepts(leftover) for index in once]
@@ -689,7 +633,6 @@ def drop_indexes(graph: Graph, leftover: Leftover) -> None:
 
 
 def forgotten(tx: Transaction, leftover: Leftover) -> None:
-    """Note that it has gone."""
     if leftover.slug is not None:
         tx.run("spaces/delete", slug=leftover.slug, since=leftover.since)
     else:
@@ -697,7 +640,7 @@ def forgotten(tx: Transaction, leftover: Leftover) -> None:
 
 
 def is_still_wanted(tx: Transaction, leftover: Leftover) -> bool:
-    """Whether it is still to be removed: not by then, and made anew since."""
+    """Return whether it is still to be removed: not by then, and made anew since."""
     if leftover.slug is not None:
         return bool(tx.run("spaces/require_dropping", slug=leftover.slug, since=leftover.since))
     keys = {
@@ -710,7 +653,7 @@ def is_still_wanted(tx: Transaction, leftover: Leftover) -> bool:
 
 
 def _of_concepts(leftover: Leftover) -> list[str]:
-    """The spaces whose vectors of concepts or pictures go too: those of which neither slot is needed."""
+    """Return the spaces of which no slot is needed: their vectors of concepts and images go too."""
     return [key for key in leftover.keys if key + SECOND_SLOT in leftover.keys]
 
 
@@ -730,15 +673,7 @@ def remember_labels(graph: Graph, space: Space, calibration: SimilarityCalibrati
 def sample_of_concepts(
     graph: Graph, space: Space, limit: int, *, walked: int, hours: int
 ) -> tuple[list[str], NDArray[np.float32]]:
-    """Labels and vectors of some concepts; none when they were measured less than so many hours ago.
-
-    Args:
-        graph: where they are.
-        space: that they are embedded in.
-        limit: most of them.
-        walked: most concepts that are looked through for them.
-        hours: that a measurement holds.
-    """
+    """Return labels and vectors of some concepts; none if they were measured a few hours ago."""
     rows = graph.read(
         "spaces/concept_sample",
         slug=space.slug,

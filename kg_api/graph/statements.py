@@ -54,15 +54,7 @@ def folder() -> Traversable:
 
 
 def of_space(name: str, key: str) -> str:
-    """The name of a space's own index or property: the first space's name, with the key behind it.
-
-    Args:
-        name: of the first space's.
-        key: a space's slug, with the slot of its second set of vectors behind it if that is meant.
-
-    Raises:
-        ValueError: the slug is not one; it becomes part of a statement, so nothing else may pass.
-    """
+    """Return the name of a space's own index or property: the first space's name, with the key behind it."""
     if not re.fullmatch(SLUG_PATTERN, key.removesuffix(SECOND_SLOT)):
         raise ValueError(f"{key!r} is not a valid space slug")
     return name if key == FIRST_SLUG else f"{name}_{key}"
@@ -83,7 +75,7 @@ def area(name: str) -> Mapping[str, str]:
 
 @cache
 def statement(name: str, space: str = FIRST_SLUG) -> LiteralString:
-    """The text of a statement, for one space.
+    """Return the text of a statement, for one space.
 
     Cypher takes no parameter for a vector index's name, nor for its property when it is made. So a statement
     is written for the first space, and for another one these names get its slug.

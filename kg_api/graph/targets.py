@@ -116,16 +116,7 @@ def plan_of(
     answering: Space | None = None,
     wants_all: bool = True,
 ) -> Plan:
-    """Return a plan. Its mark changes with everything that decides over a vector.
-
-    Args:
-        ontology: The ontology.
-        config: Its configuration.
-        space: The slot of a space. Only sources and their chunks use the second slot.
-        label: The label of the items.
-        answering: The space that answers searches; None: this one.
-        wants_all: See `Plan`.
-    """
+    """Return a plan. Its mark changes with everything that decides over a vector."""
     if label == "Source":
         chunking = json.dumps(config.chunking.model_dump(), sort_keys=True)
         windows = (WINDOW_VERSION,) if config.is_late else ()
@@ -147,7 +138,6 @@ class PendingItem:
 
     @property
     def place(self) -> str:
-        """The position in the order of ids."""
         return self.identity
 
 
@@ -159,7 +149,6 @@ def list_pending(graph: Graph, wanted: Wanted, *, after: str, limit: int) -> lis
 
 
 def sample_texts(graph: Graph, kind: EmbeddedKind, ontology: str, limit: int) -> list[str]:
-    """Return the texts of some concepts or relationships, to estimate the cost of embedding them."""
     if kind == "concept":
         rows = graph.read("concepts/sample", ontology=ontology, limit=limit)
     else:
@@ -186,20 +175,7 @@ def count_embedded(graph: Graph, kind: EmbeddedKind, plans: Sequence[Plan]) -> d
 def write_vectors(
     tx: Transaction, plan: Plan, vectors: Sequence[tuple[PendingItem, NDArray[np.float32]]]
 ) -> list[str]:
-    """Write the vectors of items whose text is still the same; the others stay pending.
-
-    Args:
-        tx: The transaction of the batch.
-        plan: How they were embedded.
-        vectors: By item, in the order of their ids; shape (dimensions,).
-
-    Returns:
-        The ids of the items that were written.
-
-    Raises:
-        EmbeddingFailed: A vector has the wrong size, is not finite or zero.
-        LeaseLost: The space is being removed, or has another model now.
-    """
+    """Write the vectors of items whose text is still the same; the others stay pending."""
     require_fitting(tx, plan.space, (vector for _, vector in vectors))
     rows = [
         {"id": each.identity, "text_hash": each.text_hash, "vector": Vector.from_numpy(vector)}
@@ -219,11 +195,7 @@ def list_embedded_before(graph: Graph, plan: Plan, last: str, limit: int) -> lis
 
 
 def set_lost_aside(tx: Transaction, plan: Plan, image: PendingItem, reason: str) -> None:
-    """Reject an image whose file is lost, until the file is stored again.
-
-    Raises:
-        LeaseLost: The space is being removed, or has another model now.
-    """
+    """Reject an image whose file is lost, until the file is stored again."""
     require_writable(tx, plan.space)
     given = {**plan.parameters(), "reason": reason}
     tx.run("images/lose", id=image.identity, storage_key=image.text_hash, **given)

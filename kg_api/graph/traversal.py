@@ -22,11 +22,8 @@ OUTGOING: Final[dict[EdgeDirection, list[bool]]] = {"out": [True], "in": [False]
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """How edges are followed."""
-
     direction: EdgeDirection
     fan_out: int
-    """At most so many from one node."""
     types: list[str] | None = None
     """Keys of types; None: all."""
     document_ids: list[str] | None = None
@@ -35,31 +32,22 @@ class Following:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A node at the other end of an edge."""
-
     id: str
     kind: NodeKind
     ontology: str
     outgoing: bool
-    """Whether the edge goes to it."""
     document_id: str | None = None
-    """Of a source."""
     type: str = ""
     type_key: str = ""
     support: int = 1
-    """How many sources state the edge."""
     relation_ids: Sequence[str] = ()
-    """Of the surest that state it."""
     verified: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The neighbours of one node, the best first."""
-
     found: Sequence[Neighbour]
     left_out: int
-    """Neighbours that are not in `found`."""
     hub: bool = False
     """It has so many edges, or its documents so many sources, that not all were examined."""
 

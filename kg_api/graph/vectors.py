@@ -33,7 +33,6 @@ class Wanted:
 
     ontology: str
     mark: Mark
-    """How."""
     answering_property: str
     """The mark of those that answer searches, which may be others than are being built."""
     selection: Selection = "due"
@@ -94,20 +93,13 @@ class DocumentAbout:
 
 
 def reading_place(place: str) -> tuple[str, int]:
-    """Document and paragraph of a source's `place`; before all for ""."""
+    """Return document and paragraph of a source's `place`."""
     document, _, paragraph = place.rpartition(":")
     return (document, int(paragraph)) if document else BEGINNING
 
 
 def due_sources(graph: Graph, wanted: Wanted, *, after: tuple[str, int], limit: int) -> list[SourceText]:
-    """The next sources that are not embedded as they shall be, in reading order.
-
-    Args:
-        graph: where they are.
-        wanted: which.
-        after: document and paragraph of the last one that was looked at; ("", -1) at the beginning.
-        limit: most of them.
-    """
+    """Return the next sources that are not embedded as they shall be, in reading order."""
     document, paragraph = after if after[0] >= wanted.within[0] else (wanted.within[0], -1)
     place = {"after": document, "after_paragraph": paragraph}
     rows = graph.read("embedding/due", **wanted.parameters(), **place, limit=limit)
@@ -115,7 +107,6 @@ def due_sources(graph: Graph, wanted: Wanted, *, after: tuple[str, int], limit: 
 
 
 def count_due(graph: Graph, wanted: Wanted) -> int:
-    """How many nodes are not embedded as they shall be."""
     return graph.read("embedding/count_due", **wanted.parameters())[0]["due"]
 
 
@@ -124,35 +115,30 @@ class Behind:
     """Nodes that answer searches now, and would not if embedded as wanted."""
 
     behind: int
-    """They are not built yet."""
     refused: int
-    """The model does not take them."""
 
 
 def count_behind(tx: Transaction, wanted: Wanted) -> Behind:
-    """Count the nodes that answer searches now, and would not with the mark that is wanted."""
     return Behind(**tx.run("embedding/count_behind", **wanted.parameters())[0])
 
 
 def read_refused_sources(graph: Graph, ontology: str, mark: Mark, *, limit: int) -> list[RefusedSource]:
-    """The sources that were set aside, with the reasons, in reading order."""
     rows = graph.read("sources/refused", ontology=ontology, **mark.parameters(), limit=limit)
     return [RefusedSource.model_validate({**row, "at": row["at"].to_native()}) for row in rows]
 
 
 def sources_of_document(graph: Graph, document_id: str) -> list[SourceText]:
-    """All sources of a document in reading order; empty when it has gone."""
+    """Return all sources of a document in reading order; empty when it has gone."""
     return [source_text(row) for row in graph.read("sources/of_document", document_id=document_id)]
 
 
 def versions_of(graph: Graph, document_ids: Iterable[str]) -> dict[str, str | None]:
-    """By document, which write made it what it is; one that has gone is missing."""
+    """Return by document, which write made it what it is; one that has gone is missing."""
     rows = graph.read("documents/versions", document_ids=sorted(set(document_ids)))
     return {row["document_id"]: row["version"] for row in rows}
 
 
 def about_documents(graph: Graph, document_ids: Sequence[str]) -> dict[str, DocumentAbout]:
-    """Titles and metadata by document."""
     rows = graph.read("documents/about", document_ids=sorted(set(document_ids)))
     return {row["document_id"]: _about(row) for row in rows}
 
@@ -211,9 +197,7 @@ class EmbeddedBatch:
     due: frozenset[str]
     """Ids of those that are done with it."""
     vectors: dict[str, NDArray[np.float32]]
-    """Of sources that are one chunk each, by source."""
     chunks: Sequence[NewChunk]
-    """Those that are not there yet."""
     parents: Sequence[NewParent]
     keep: frozenset[str]
     """Ids of all chunks that these sources shall have."""
@@ -222,7 +206,6 @@ class EmbeddedBatch:
 
 
 def chunk_ids_of(graph: Graph, source_ids: Collection[str], space: Space) -> set[str]:
-    """Ids of the chunks that some sources have in a space."""
     rows = graph.read("chunks/of_sources", source_ids=sorted(source_ids), space=space.key)
     return {row["chunk_id"] for row in rows}
 
@@ -231,14 +214,6 @@ def write_batch(tx: Transaction, batch: EmbeddedBatch, space: Space, mark: Mark)
     """Write within the caller's transaction what still fits the sources as they are now.
 
     A source that has changed or moved apart meanwhile is passed over and stays due.
-
-    Returns:
-        How many sources are done.
-
-    Raises:
-        EmbeddingFailed: a vector is of the wrong size, not finite or zero. Neo4j would store it without an
-            error and leave it out of the index.
-        LeaseLost: the space is being removed, or is of another model now.
     """
     require_fitting(tx, space, [*batch.vectors.values(), *(chunk.vector for chunk in batch.chunks)])
     changed = set[str]()
@@ -287,34 +262,20 @@ def write_batch(tx: Transaction, batch: EmbeddedBatch, space: Space, mark: Mark)
 
 
 def reject_source(tx: Transaction, source: SourceText, space: Space, mark: Mark, reason: str) -> None:
-    """Mark a source that the model does not take, unless it has changed.
-
-    Raises:
-        LeaseLost: the space is being removed, or is of another model now.
-    """
+    """Mark a source that the model does not take, unless it has changed."""
     identity, text_hash = source.source_id, source.content_hash
     if reject(tx, space, mark, identity=identity, text_hash=text_hash, reason=reason):
         _delete_others(tx, [source.source_id], (), space, mark)
 
 
 def require_fitting(tx: Transaction, space: Space, vectors: Iterable[NDArray[np.float32]]) -> None:
-    """Refuse vectors that cannot be written to a space.
-
-    Raises:
-        EmbeddingFailed: one is of the wrong size, not finite or zero.
-        LeaseLost: the space is being removed, or is of another model now.
-    """
     require_writable(tx, space)
     for vector in vectors:
         check_vector(vector, space.dimensions)
 
 
 def check_vector(vector: NDArray[np.float32], dimensions: int) -> None:
-    """Refuse what a vector index would silently leave out.
-
-    Raises:
-        EmbeddingFailed: saying what is wrong.
-    """
+    """Refuse what a vector index would silently leave out."""
     if vector.shape != (dimensions,):
         raise EmbeddingFailed(f"a vector has the shape {vector.shape}; the space has {dimensions} dimensions")
     if not np.isfinite(vector).all():
@@ -326,13 +287,12 @@ def check_vector(vector: NDArray[np.float32], dimensions: int) -> None:
 def _delete_others(
     tx: Transaction, source_ids: Sequence[str], keep: Collection[str], space: Space, mark: Mark
 ) -> None:
-    """Delete the chunks of some sources but for those to keep."""
     ids = {"source_ids": list(source_ids), "keep": sorted(keep)}
     tx.run("chunks/delete_others", **ids, space=space.key, mark_property=mark.key)
 
 
 def _together(place: ChunkPlace, held: dict[str, Row]) -> bool:
-    """Whether the sources of a chunk are all there and still follow each other."""
+    """Return whether the sources of a chunk are all there and still follow each other."""
     if not all(identity in held for identity in place.source_ids):
         return False
     paragraphs = [held[identity]["paragraph"] for identity in place.source_ids]
@@ -362,13 +322,7 @@ class Flags:
         self._look_at: dict[tuple[str, str], float] = {}
 
     def keep(self, ontology: str, mark: Mark, is_current: Callable[[Transaction], bool]) -> None:
-        """Look at every source where it is not known that all are flagged, and at times all the same.
-
-        Args:
-            ontology: whose.
-            mark: the only one that its sources shall have.
-            is_current: whether they still shall, with the ontology locked; else nothing is noted.
-        """
+        """Look at every source where it is not known that all are flagged, and at times all the same."""
         place = (ontology, mark.key)
         noted = is_noted(self._graph, ontology, mark)
         if noted and time.monotonic() < self._look_at.get(place, float("-inf")):
@@ -379,7 +333,7 @@ class Flags:
 
 
 def is_noted(graph: Graph, ontology: str, mark: Mark) -> bool:
-    """Whether all sources of an ontology without this mark are known to be flagged."""
+    """Return whether all sources of an ontology without this mark are known to be flagged."""
     wanted = {"ontology": ontology, "mark_property": mark.key, "mark": mark.value}
     rows = graph.read("ontologies/flagged", **wanted, note=_names(mark)[1])
     return bool(rows) and rows[0]["flagged"]
@@ -389,9 +343,6 @@ def flag(graph: Graph, ontology: str, mark: Mark, is_current: Callable[[Transact
     """Look at every source, flag those without this mark, and note it when none is left; see `keep`.
 
     Until then nothing is noted: whoever looks for what is due looks at all.
-
-    Returns:
-        Whether none is left.
     """
     name, note = _names(mark)
     wanted = {"ontology": ontology, "mark_property": mark.key, "mark": mark.value}
@@ -408,5 +359,5 @@ def flag(graph: Graph, ontology: str, mark: Mark, is_current: Callable[[Transact
 
 
 def _names(mark: Mark) -> tuple[str, str]:
-    """The properties that flag a source, and that note it on the ontology."""
+    """Return the properties that flag a source, and that note it on the ontology."""
     return ("unread", "unread_for") if mark.key == EXTRACTION_MARK else ("unembedded", "flagged_for")

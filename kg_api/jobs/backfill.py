@@ -57,15 +57,6 @@ class Backfill:
         collect: Callable[[], int] = lambda: 0,
         *looks: Callable[[], None],
     ) -> None:
-        """What is looked at.
-
-        Args:
-            graph: what is stored.
-            cache_entries: how much of the cache stays.
-            extraction: asks for reading.
-            collect: deletes unused files.
-            looks: ask for what is made of concepts, where it is due.
-        """
         self._looks = looks
         self._graph = graph
         self._collect = collect
@@ -76,7 +67,6 @@ class Backfill:
         self._flags = Flags(graph)
 
     def run(self, run: JobRun) -> None:
-        """Look at every ontology once."""
         self._indexes = index_states(self._graph).keys()
         for state in read_embedding_states(self._graph).values():
             run.checkpoint()
@@ -129,7 +119,6 @@ class Backfill:
             )
 
     def _extract(self, run: JobRun) -> None:
-        """Enqueue what is to be read for concepts."""
         if self._extraction is None:
             return
         for stored in read_extractions(self._graph):

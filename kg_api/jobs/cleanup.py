@@ -22,8 +22,6 @@ SETTLED_SECONDS = 5
 
 
 class SpaceCleanup:
-    """Handles jobs of kind `space_cleanup`."""
-
     kind = CLEANUP
 
     def __init__(self, graph: Graph) -> None:
@@ -57,7 +55,6 @@ class SpaceCleanup:
         return run.commit(lambda tx: is_still_wanted(tx, leftover), after=run.cursor, done=0)
 
     def _step(self, run: JobRun, leftover: Leftover, of: Vectored, after: str, cursor: str) -> str | None:
-        """Remove one portion; where it ended."""
 
         def remove(tx: Transaction) -> str | None:
             return forget_portion(tx, leftover, of, after) if is_still_wanted(tx, leftover) else None

@@ -106,24 +106,13 @@ class ItemModel(ABC, Generic[OpenT]):
 
     @cached_property
     def opened(self) -> OpenT:
-        """The open space.
-
-        Raises:
-            EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: Its model does not answer as ever.
-        """
         opened = self._find()
         opened.assure()
         return opened
 
     @abstractmethod
     def embed_items(self, items: Sequence[PendingItem]) -> NDArray[np.float32]:
-        """Embed items; shape (len(items), dimensions).
-
-        Raises:
-            RejectedItems: The model rejects these.
-            RejectedText: The model rejects an unknown one; LostItem: its file is lost.
-            EmbeddingUnavailable, ConfigurationError: The model does not answer.
-        """
+        """Embed items; shape (len(items), dimensions)."""
 
     @abstractmethod
     def characters(self, items: Sequence[PendingItem]) -> int:
@@ -136,8 +125,6 @@ class ItemModel(ABC, Generic[OpenT]):
 
 
 class SpaceModel(ItemModel[OpenSpace]):
-    """Embeds texts for one space."""
-
     def __init__(
         self,
         spaces: SpaceRegistry,
@@ -158,13 +145,7 @@ class SpaceModel(ItemModel[OpenSpace]):
         return self._spaces.of(self._space)
 
     def embed(self, passages: Sequence[Passage], *, fresh: bool = False) -> NDArray[np.float32]:
-        """Embed passages, without the cache if `fresh`; shape (len(passages), dimensions).
-
-        Raises:
-            RejectedTexts: The model rejects these.
-            RejectedText: The model rejects an unknown one.
-            EmbeddingUnavailable, ConfigurationError: The model does not answer.
-        """
+        """Embed passages, without the cache if `fresh`; shape (len(passages), dimensions)."""
         opened = self.opened
         try:
             with self._alone:
@@ -304,13 +285,7 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         self._rejected: list[tuple[ItemT, RejectedText]] = []
 
     def through(self, target: EmbeddingTarget[ItemT, BatchT]) -> None:
-        """Embed what is due of a target.
-
-        Raises:
-            RejectedText: every text was.
-            EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: the model does not answer as it should.
-            As `JobRun.checkpoint`.
-        """
+        """Embed what is due of a target."""
         self._accepted, self._rejected = False, []  # what one model does not take says nothing of another
         place = place_of(self._run.cursor, target.name)
         if place:
@@ -329,9 +304,6 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         """Embed what is due of several targets.
 
         A model that cannot be used holds up no other: what is built beside it is the way away from it.
-
-        Raises:
-            As `through`: what came first, when all have had their turn.
         """
         faults = list[Fault]()
         for target in targets:
@@ -343,12 +315,8 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
             raise faults[0]
 
     def _flight(self, target: EmbeddingTarget[ItemT, BatchT]) -> Flight[ItemT, BatchT]:
-        """As many batches as are embedded at once may wait to be written, so that no thread stands still.
-
-        Where vectors are remembered as they are made, the end of a worker costs the work on those that are
-        being embedded and no more: one batch of a model in this process. Where they are not, the next of that
-        begins when the last is written.
-        """
+        """Return a flight with room for as many more batches as are embedded at once."""
+        # If nothing is cached, the end of a worker must not cost more than the batch of a local model
         at_once = target.model.at_once
         room = 1 if at_once == 1 and not target.model.remembers else 2 * at_once
         return Flight(
@@ -426,13 +394,13 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
 
 
 def halves(due: Sequence[ItemT]) -> Iterator[Sequence[ItemT]]:
-    """Both halves of several; none of one."""
+    """Yield both halves of several; none of one."""
     if half := len(due) // 2:
         yield from (due[:half], due[half:])
 
 
 def left(targets: Iterable[EmbeddingTarget[Any, Any]]) -> bool:
-    """Whether anything is due of some targets, wherever it stands."""
+    """Return whether anything is due of some targets, wherever it stands."""
     return any(target.due("", 1) for target in targets)
 
 
@@ -631,12 +599,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         return count_due(self._graph, self._wanted)
 
     def embed(self, items: Sequence[SourceText]) -> EmbeddedBatch:
-        """Embed sources; one that is longer than the model takes is embedded in chunks, nothing is cut off.
-
-        Raises:
-            EmbeddingUnavailable, LlmUnavailable, ConfigurationError: a model does not answer.
-            RejectedText: one of the texts is refused.
-        """
+        """Embed sources; a source longer than the model takes is embedded in chunks, nothing is cut off."""
         planned, versions = self._planned(items)
         key = self._plan.space.key
         alone = _alone(planned)
@@ -673,15 +636,12 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         )
 
     def characters(self, items: Sequence[SourceText]) -> int:
-        """How long they are together."""
         return sum(len(each.full_text) for each in items)
 
     def write(self, tx: Transaction, batch: EmbeddedBatch) -> int:
-        """Write what still fits the sources as they are now; how many are done."""
         return write_batch(tx, batch, self._plan.space, self._plan.mark)
 
     def reject(self, tx: Transaction, item: SourceText, reason: str) -> None:
-        """Mark a source that the model does not take."""
         reject_source(tx, item, self._plan.space, self._plan.mark, reason)
 
     @cached_property
@@ -690,7 +650,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         return Planner(self._graph, config, embedder, self._contexts.sentence_vectors(config))
 
     def _planned(self, items: Sequence[SourceText]) -> tuple[list[PlannedChunk], dict[str, str | None]]:
-        """The chunks of some sources, and the versions of documents by which they were planned.
+        """Return the chunks of some sources, and the versions of documents by which they were planned.
 
         One thread at a time: the planner remembers the document that it was at.
         """
@@ -704,7 +664,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
 
 
 def _alone(planned: Sequence[PlannedChunk]) -> dict[str, PlannedChunk]:
-    """The chunks that are a whole source which no other chunk touches, by source."""
+    """Return the chunks that are a whole source which no other chunk touches, by source."""
     touched = dict[str, int]()
     for each in planned:
         for source in each.sources:

@@ -48,8 +48,6 @@ MAX_REFUSED = 20
 
 
 class ConceptExtraction:
-    """Handles jobs of kind `concept_extraction`."""
-
     kind = KIND
 
     def __init__(self, graph: Graph, extractors: Extractors, batch_size: int) -> None:
@@ -58,11 +56,10 @@ class ConceptExtraction:
         self._batch_size = batch_size
 
     def run(self, run: JobRun) -> None:
-        """Read what is due until nothing is left, by the configuration as it is then."""
         in_rounds(run, lambda: self._round(run))
 
     def _round(self, run: JobRun) -> bool:
-        """Go over all that is due; whether to go round again."""
+        """Go over all that is due; return whether another round is needed."""
         stored = self._read_stored(run.job.ontology or "")
         if stored is None:
             return False
@@ -91,30 +88,25 @@ class ConceptExtraction:
         return (resumed or over.passed_over > 0) and over.left() and (over.written > 0 or resumed)
 
     def _read_stored(self, ontology: str) -> StoredExtraction | None:
-        """None when the ontology has gone."""
         try:
             return read_extraction(self._graph, ontology)
         except NotFound:
             return None
 
     def _has_changed(self, stored: StoredExtraction) -> bool:
-        """Whether the ontology is configured in another way by now, or has gone."""
+        """Return whether the ontology is configured in another way by now, or has gone."""
         now = self._read_stored(stored.ontology)
         return now is None or (_plain(now.config), now.asked) != (_plain(stored.config), stored.asked)
 
 
 class ExtractionPass:
-    """One round over an ontology's sources that are due, in reading order."""
-
     def __init__(
         self, graph: Graph, run: JobRun, ontology: str, extractor: Extractor, selection: Selection
     ) -> None:
         self._mark = extractor.mark
         self._selection: Selection = selection
         self.written = 0
-        """Sources that were read or set aside."""
         self.passed_over = 0
-        """Sources that changed while they were read."""
         self._graph = graph
         self._run = run
         self._ontology = ontology
@@ -127,11 +119,6 @@ class ExtractionPass:
         return due_for_extraction(self._graph, self._ontology, self._mark, place, limit, selection=wanted)
 
     def through(self, size: int, is_current: Callable[[], bool]) -> None:
-        """Read and write what is due in batches of a size.
-
-        Raises:
-            ConfigurationError: nothing could be extracted from any of many sources.
-        """
         read = read_on(place_of(self._run.cursor, self._mark), self._due, size)
         room = 1 if self._extractor.name == "llm" else READ_AHEAD
         with Flight(self._run, self._extract, room=room) as flight:
@@ -140,7 +127,7 @@ class ExtractionPass:
                     self._write(extracted(), due[-1])
 
     def left(self) -> bool:
-        """Whether anything is due, wherever it stands."""
+        """Return whether anything is due, wherever it stands."""
         return bool(self._due("", 1))
 
     def _extract(self, due: Sequence[SourceText]) -> list[Extraction]:
@@ -159,7 +146,7 @@ class ExtractionPass:
     def _sources(
         self, document_id: str, due: Sequence[SourceText], about: DocumentAbout
     ) -> Sequence[SourceText]:
-        """Of a document, which may come in many batches; read again when it has changed."""
+        """Return the sources of a document, which may come in many batches; read again when changed."""
         known = {source.source_id: source for source in self._document[1]}
         if self._document[0] != document_id or any(known.get(each.source_id) != each for each in due):
             sources: Sequence[SourceText] = sources_of_document(self._graph, document_id)

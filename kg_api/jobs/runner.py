@@ -50,7 +50,6 @@ MIN_DELAY_SECONDS = 1.0
 OTHER_WORKER_SECONDS = 5.0
 """A job of a provider that this worker has no settings for waits so long: another worker may have them."""
 MAX_ERROR_LENGTH = 500
-"""Characters of an error that are kept on its job."""
 
 
 class Heartbeat:
@@ -103,12 +102,6 @@ class Heartbeat:
 
 
 class TimeSlice:
-    """The time slice of a job.
-
-    It is over when its time is and another job of its rank waits for a worker, or as soon as a job of a
-    smaller rank waits: that is asked at every batch.
-    """
-
     def __init__(self, graph: Graph, kinds: Sequence[str], seconds: float) -> None:
         self._graph = graph
         self._kinds = kinds
@@ -169,13 +162,7 @@ class JobRun:
         self._turn = turn
 
     def checkpoint(self) -> None:
-        """Call between batches.
-
-        Raises:
-            Stopped: The worker shall end.
-            Yielded: It is the turn of others.
-            LeaseLost: Another worker has the job, or it was cancelled.
-        """
+        """Call between batches."""
         self.require_running()
         if self._turn is not None and self._turn.is_over(self.job):
             raise Yielded
@@ -200,14 +187,7 @@ class JobRun:
         raise Paused(seconds)
 
     def commit(self, work: Callable[[Transaction], T], *, after: str, done: int, set_aside: int = 0) -> T:
-        """Do a batch's writes and move the cursor in one transaction; return the result of the writes.
-
-        Args:
-            work: The writes. They may run twice, so they must be safe to repeat.
-            after: The new cursor.
-            done: The number of items, including rejected ones.
-            set_aside: The number of rejected items.
-        """
+        """Do a batch's writes and move the cursor in one transaction; return the result of the writes."""
 
         def batch(tx: Transaction) -> T:
             written = work(tx)
@@ -260,8 +240,6 @@ class JobRun:
 
 
 class Handler(Protocol):
-    """Runs the jobs of one kind."""
-
     @property
     def kind(self) -> str: ...
 
@@ -271,12 +249,7 @@ class Handler(Protocol):
 
 
 def retry_delay(failures: int, jitter: float) -> float:
-    """Return the seconds before the next attempt: 1, 2, 4, ... up to 300, with up to a quarter added.
-
-    Args:
-        failures: Failures in a row so far, from 0.
-        jitter: A random number from 0 to 1.
-    """
+    """Return the seconds before the next attempt: 1, 2, 4, ... up to 300, with up to a quarter added."""
     doubled = MIN_DELAY_SECONDS * 2 ** min(failures, 30)
     return min(doubled * (1 + jitter / 4), MAX_DELAY_SECONDS)
 
@@ -320,12 +293,7 @@ class Runner:
                 self._stopping.wait(self._settings.poll_seconds)
 
     def run_one(self) -> bool:
-        """Claim a job and run it; False if there was none.
-
-        Raises:
-            DatabaseUnavailable: Neo4j does not answer. This worker continues a running job as soon as it
-                does, or another worker when the lease has run out.
-        """
+        """Claim a job and run it; False if there was none."""
         job = jobs.claim(
             self._graph,
             self._worker,
@@ -356,7 +324,6 @@ class Runner:
         return True
 
     def _run(self, job: jobs.ClaimedJob, owner: jobs.Owner) -> str:
-        """Run a job; return how that ended."""
         graph, settings = self._graph, self._settings
         about = {"job_id": job.job_id, "kind": job.kind}
         try:
@@ -460,15 +427,11 @@ LOOKED_SECONDS = 1.0
 
 
 class Item(Protocol):
-    """A pending item."""
-
     @property
     def identity(self) -> str: ...
 
     @property
-    def place(self) -> str:
-        """The position in the order of the items."""
-        ...
+    def place(self) -> str: ...
 
 
 ItemT = TypeVar("ItemT", bound=Item)
@@ -549,17 +512,6 @@ class Flight(Generic[ItemT, BatchT]):
         characters: Callable[[Sequence[ItemT]], int] = lambda _: 0,
         together: bool = False,
     ) -> None:
-        """Begin nothing yet.
-
-        Args:
-            run: The job's.
-            work: Makes the result of a batch; several threads call it at once.
-            at_once: The number of threads.
-            room: The number of batches that are under way or wait to be written. With 1, a batch begins when
-                the previous one is written.
-            characters: Returns the length of a batch's texts.
-            together: Whether batches that are done come back with the first one, unless they failed.
-        """
         self._run = run
         self._work = work
         self._room = room
@@ -586,9 +538,6 @@ class Flight(Generic[ItemT, BatchT]):
         """Send what is read as long as that is current; yield batches in their order, some together.
 
         A job that is to stop or to yield sends no more. What was begun is returned first.
-
-        Raises:
-            As `JobRun.checkpoint`.
         """
         try:
             for due in read:
@@ -641,7 +590,7 @@ class Flight(Generic[ItemT, BatchT]):
         return [(due, partial(self._outcome, done)) for due, done in landed]
 
     def _is_next_done(self, first: Future[BatchT]) -> bool:
-        """Whether the next batch can be written with one that has landed; a failed one comes by itself."""
+        """Return whether the next batch can be written with the first; a failed one comes alone."""
         if not (self._together and self._sent):
             return False
         following = self._sent[0][1]

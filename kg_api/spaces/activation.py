@@ -26,17 +26,7 @@ def count_kind_behind(tx: Transaction, state: EmbeddingState, kind: EmbeddedKind
 def activate(
     tx: Transaction, states: Sequence[EmbeddingState], modality: Modality, *, accept_refused: bool = False
 ) -> None:
-    """Let the targets of some ontologies answer, all at once or none.
-
-    Args:
-        tx: The transaction of the switch.
-        states: The ontologies.
-        modality: Whether their texts or their images are switched.
-        accept_refused: Whether items that the new model rejects may be lost to vector searches.
-
-    Raises:
-        Conflict: One is not complete, or was reconfigured meanwhile.
-    """
+    """Let the targets of some ontologies answer, all at once or none."""
     hold_spaces(tx, [each.configured.of(modality).target.space for each in states])
     held = hold_configurations(tx, [each.ontology for each in states])
     for state in states:

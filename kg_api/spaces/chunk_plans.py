@@ -25,15 +25,7 @@ def parts(
     befores: Sequence[str],
     embedder: Embedder,
 ) -> list[TextPart]:
-    """Each chunk as a part of its window.
-
-    Args:
-        text: the whole text.
-        paragraphs: its sources.
-        spans: its chunks, in order; the model takes each of them.
-        befores: what stands in front of each when it is read by itself.
-        embedder: the space's model.
-    """
+    """Return each chunk as a part of its window."""
     found = windows(text, spans, paragraphs, room_of(embedder))
     texts = {window: text[slice(*window)] for window in found}  # one for all chunks of a window
     return [
@@ -43,7 +35,7 @@ def parts(
 
 
 def room_of(embedder: Embedder) -> Room:
-    """How much a model reads at once."""
+    """Return how much a model reads at once."""
     around = embedder.count_tokens([""])  # prefix and special tokens
     return Room(
         tokens=lambda text: embedder.count_tokens([text]) - around,
@@ -69,7 +61,6 @@ class SourceGroup:
         object.__setattr__(self, "starts", starts)
 
     def paragraphs(self) -> list[Paragraph]:
-        """As the strategies take them."""
         ends = [*self.starts[1:], len(self.text)]
         return [
             Paragraph(start, end, source.heading)
@@ -77,18 +68,16 @@ class SourceGroup:
         ]
 
     def covered(self, start: int, end: int) -> tuple[int, int]:
-        """The first and the last source that text[start:end] touches, by their number here."""
+        """Return the first and the last source that text[start:end] touches, by their number here."""
         return bisect_right(self.starts, start) - 1, max(0, bisect_left(self.starts, end) - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedChunk:
     sources: Sequence[SourceText]
-    """Those that it covers."""
     offset: int
     end_offset: int
     text: str
-    """What it says."""
     before: str = ""
     """The context that is embedded in front of it."""
     parent: PlannedChunk | None = None
@@ -102,7 +91,7 @@ class PlannedChunk:
         return own and self.within is None and (self.parent is None or self.parent.text == self.text)
 
     def place(self, space: str) -> ChunkPlace:
-        """Where it is; its id tells all that decides over its vector and its reader's text."""
+        """Return the place of a chunk; its id covers everything that decides over its vector and text."""
         ids = tuple(source.source_id for source in self.sources)
         around = "" if self.parent is None else self.parent.place(space).chunk_id
         span = (str(self.offset), str(self.end_offset))
@@ -138,7 +127,7 @@ class Planner:
         """Of the documents that the last chunks were planned for, where more counts than the sources."""
 
     def chunks(self, due: Sequence[SourceText], before: Before) -> list[PlannedChunk]:
-        """The chunks that touch the sources given, which are in reading order."""
+        """Return the chunks that touch the sources given, which are in reading order."""
         if self._chunking.crosses_sources or self._chunking.context != "none":
             self.versions = versions_of(self._graph, (source.document_id for source in due))
         if not self._chunking.crosses_sources:
@@ -151,7 +140,7 @@ class Planner:
         return found
 
     def passages(self, sources: Sequence[SourceText]) -> list[SourceGroup]:
-        """What is chunked together: each source by itself, or all that are given."""
+        """Return what is chunked together: each source by itself, or all that are given."""
         return (
             [SourceGroup(sources)]
             if self._chunking.crosses_sources
@@ -159,7 +148,6 @@ class Planner:
         )
 
     def of_passages(self, passages: Sequence[SourceGroup], before: Before) -> list[PlannedChunk]:
-        """All chunks of some passages, in reading order."""
         return list(self._plan(passages, before))
 
     def _of_document(self, document_id: str, before: Before) -> list[PlannedChunk]:
@@ -179,7 +167,7 @@ class Planner:
             yield from self._among_neighbours(list(mine))
 
     def _among_neighbours(self, pieces: Sequence[_Piece]) -> Iterator[PlannedChunk]:
-        """The chunks of one passage as parts of windows."""
+        """Yield the chunks of one passage as parts of windows."""
         passage = pieces[0][0]
         befores = [contextual(planned.before, "") for _, _, planned in pieces]
         spans = [span for _, span, _ in pieces]
@@ -188,7 +176,7 @@ class Planner:
             yield replace(planned, within=part)
 
     def _pieces(self, passages: Sequence[SourceGroup], before: Before) -> Iterator[_Piece]:
-        """What the model takes whole."""
+        """Yield what the model takes whole."""
         spans = [
             (each, span)
             for each in passages
@@ -202,7 +190,7 @@ class Planner:
                 yield passage, piece, _plan_chunk(passage, piece.start, piece.end, context, parent)
 
     def _with_room(self, context: str) -> str:
-        """A context of at most a quarter of what the model takes: the text needs the rest."""
+        """Return a context of at most a quarter of what the model takes: the text needs the rest."""
         most = self._embedder.identity.max_tokens // 4
         while context and (tokens := self._embedder.count_tokens([context])) > most:
             context = context[: int(len(context) * min(0.9, most / tokens))].rstrip()

@@ -99,8 +99,6 @@ MAX_RENEWED: Final = 200_000
 
 @dataclass(frozen=True, slots=True)
 class PendingPart:
-    """The pending items of one kind in one ontology."""
-
     state: EmbeddingState
     type: EmbeddedKind
     due: int
@@ -165,29 +163,13 @@ class EmbeddingRequests:
         """Embed what is missing, stale or was rejected, and report the sources, or the images.
 
         Concepts of a single source stay out, until somebody searches the ontology's concepts by vectors.
-
-        Args:
-            ontology: The ontology.
-            key: The same answer is given to the same key.
-            modality: `image`: only images. `text`: everything.
-
-        Raises:
-            NotFound: The ontology does not exist.
-            TooBusy: Too many jobs wait.
         """
         asked = Regeneration(ontology=ontology, type="all" if modality == "text" else "image")
         done = self._regenerate(asked, key, [read_embedding_state(self._graph, ontology)]).ontologies[0]
         return EmbeddingStarted(ontology=ontology, due=done.due, job_id=done.job_id)
 
     def regenerate(self, asked: Regeneration, key: str | None = None) -> RegenerationStarted:
-        """Embed as requested; concepts include those of a single source.
-
-        Raises:
-            NotFound: The ontology does not exist.
-            Conflict: The key was used for another request.
-            TooBusy: Too many jobs wait.
-            InvalidInput: The filter fits too many sources, or names a field that no document has.
-        """
+        """Embed as requested; concepts include those of a single source."""
         if asked.ontology:
             states = [read_embedding_state(self._graph, asked.ontology)]
         else:
@@ -251,12 +233,7 @@ class EmbeddingRequests:
         return self._graph.transaction(lambda tx: _answer_once(tx, key, asked, start))
 
     def retry(self, job_id: str) -> Job:
-        """Run a job again that has ended, with everything that it rejected.
-
-        Raises:
-            NotFound: The job does not exist.
-            Conflict: It has not ended, or another job does its work.
-        """
+        """Run a job again that has ended, with everything that it rejected."""
         job = find_job(self._graph, job_id)
         name = job.ontology
         if job.kind == EXTRACTION and name and job.state in RETRIED:
@@ -321,32 +298,18 @@ PRICES = "KG_LLM__PRICE_INPUT and KG_LLM__PRICE_OUTPUT"
 
 
 class ExtractionService:
-    """How concepts are extracted from ontologies."""
-
     def __init__(self, graph: Graph, extractors: Extractors, requests: ExtractionRequests) -> None:
         self._graph = graph
         self._extractors = extractors
         self._requests = requests
 
     def show(self, ontology: str, *, with_cost: bool = False) -> ExtractionStatus:
-        """The present configuration and how far extraction is.
-
-        Args:
-            ontology: which.
-            with_cost: whether to count what reading the sources that are due takes; nothing is asked.
-
-        Raises:
-            NotFound: there is no such ontology.
-        """
         return self._to_status(read_extraction(self._graph, ontology), [], with_cost=with_cost)
 
     def set(self, ontology: str, config: ExtractionConfig, *, dry_run: bool) -> ExtractionStatus:
         """Configure an ontology, which is made when it is not there; nothing is changed in a dry run.
 
         What `config` leaves out stays as it is; None is the service's own setting.
-
-        Raises:
-            InvalidInput: it cannot be used; the message says which settings are missing.
         """
         present = self._present(ontology)
         config = present.config.model_copy(update=config.model_dump(exclude_unset=True))
@@ -364,26 +327,11 @@ class ExtractionService:
         return self._to_status(read_extraction(self._graph, ontology), notes, with_cost=True)
 
     def require_usable(self, ontology: str, config: ExtractionConfig) -> None:
-        """Require that an ontology can be configured so.
-
-        Raises:
-            InvalidInput: The message names the missing settings.
-        """
         if problem := self._problem(ontology, self._extractors.used(config)):
             raise InvalidInput(problem)
 
     def extract(self, ontology: str, *, stale: bool = False) -> ExtractionStarted:
-        """Have concepts extracted from what is due, and from what was set aside.
-
-        Args:
-            ontology: which.
-            stale: from what another model, prompt or number of concepts has read, too; it may cost.
-
-        Raises:
-            NotFound: there is no such ontology.
-            InvalidInput: nothing is to be extracted from it, or it cannot be as the service is set up.
-            TooBusy: too many jobs wait.
-        """
+        """Have concepts extracted from what is due, and from what was set aside."""
         used = self._extractors.used(read_extraction(self._graph, ontology).config)
         if used.extractor == "none":
             raise InvalidInput(
@@ -396,11 +344,6 @@ class ExtractionService:
         return ExtractionStarted(ontology=ontology, due=due, job_id=job_id)
 
     def refused(self, ontology: str) -> UnreadSources:
-        """The sources that were set aside, with the reasons.
-
-        Raises:
-            NotFound: there is no such ontology.
-        """
         mark = self._mark(self._extractors.used(read_extraction(self._graph, ontology).config))
         total = count_extraction(self._graph, ontology, mark)["refused"]
         found = unread_sources(self._graph, ontology, mark, limit=MAX_REJECTED)
@@ -512,19 +455,12 @@ Along = Callable[[Transaction], object]
 
 
 class ConfigurationService:
-    """How ontologies are embedded."""
-
     def __init__(self, graph: Graph, estimator: Estimator, requests: EmbeddingRequests) -> None:
         self._graph = graph
         self._estimator = estimator
         self._requests = requests
 
     def show(self, ontology: str) -> EmbeddingConfiguration:
-        """Return the present configuration, and the cost of the missing and stale vectors.
-
-        Raises:
-            NotFound: The ontology does not exist.
-        """
         return self._present(read_embedding_state(self._graph, ontology), [])
 
     def change(
@@ -539,16 +475,6 @@ class ConfigurationService:
         """Configure an ontology, and create it if necessary. A dry run changes nothing.
 
         The present vectors answer until the new ones are complete.
-
-        Args:
-            ontology: The ontology.
-            config: Its configuration.
-            dry_run: Only report the consequences.
-            along: What else is written.
-
-        Raises:
-            InvalidInput: The space does not exist, or the configuration cannot be used.
-            Conflict: Somebody else configured it at the same moment.
         """
         return self._configure(ontology, lambda _: config, dry_run=dry_run, along=along)
 
@@ -589,15 +515,7 @@ class ConfigurationService:
     def rebuild(
         self, before: EmbeddingState, modality: Modality, wanted: Layout, *, dry_run: bool, activates: bool
     ) -> tuple[EmbeddingState, EmbeddingStatus | ImageCounts]:
-        """Build the texts or images of an ontology in another layout, while the present one answers.
-
-        Returns:
-            The new state, and how many items have the vectors of the new layout.
-
-        Raises:
-            InvalidInput: The configuration cannot be used in the space.
-            Conflict: Somebody else configured it at the same moment, or the vectors are being removed.
-        """
+        """Build the texts or images of an ontology in another layout, while the present one answers."""
         spaces = all_spaces(self._graph)
         answers = self._answers(before, modality)
         use = before.configured.of(modality).built(wanted, answers=answers, activates=activates)
@@ -662,11 +580,7 @@ class ConfigurationService:
         return plan.config, self._estimator.of_document(plan, sources, about)
 
     def status(self, ontology: str | None) -> EmbeddingStatus:
-        """Count the sources, concepts, images and relationships that have the vectors they should have.
-
-        Raises:
-            NotFound: The ontology does not exist.
-        """
+        """Count the sources, concepts, images and relationships that have the vectors they should have."""
         if ontology:
             states = [read_embedding_state(self._graph, ontology)]
         else:
@@ -685,11 +599,6 @@ class ConfigurationService:
         )
 
     def refused(self, ontology: str) -> RefusedSources:
-        """Return the rejected sources with the reasons.
-
-        Raises:
-            NotFound: The ontology does not exist.
-        """
         state = read_embedding_state(self._graph, ontology)
         total = embedding_status(self._graph, [state.counted], ontology).refused
         found = read_refused_sources(self._graph, ontology, state.target.mark, limit=MAX_REJECTED)
@@ -701,7 +610,7 @@ class ConfigurationService:
         return embedding_status(self._graph, [state.counted], state.ontology)
 
     def _answers(self, state: EmbeddingState, modality: Modality) -> bool:
-        """Whether any vector exists that can answer."""
+        """Return whether any vector exists that can answer."""
         if modality == "text":
             return embedding_status(self._graph, [state.counted], state.ontology).searchable > 0
         counted = count_embedded(self._graph, "image", state.images[:1])

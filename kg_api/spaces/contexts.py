@@ -62,20 +62,17 @@ class _Wanted:
 
 @dataclass(frozen=True, slots=True)
 class _Document:
-    """A document as it was divided."""
-
     about: DocumentAbout
     sources: Mapping[str, SourceText]
     parts: Sequence[DocumentPart]
     part_of: Mapping[str, int]
-    """By source."""
 
     def says(self, about: DocumentAbout, sources: Iterable[SourceText]) -> bool:
-        """Whether it still is what these sources are of."""
+        """Return whether it still is what these sources are of."""
         return self.about == about and all(self.sources.get(each.source_id) == each for each in sources)
 
     def wanted(self, model: str, source: SourceText, text: str) -> _Wanted:
-        """What is asked for a chunk that begins in a source."""
+        """Return what is asked for a chunk that begins in a source."""
         part, chunk = self.parts[self.part_of[source.source_id]], Chunk(text, source.heading)
         return _Wanted(key_of(model, part, chunk), part, chunk)
 
@@ -87,25 +84,13 @@ class LlmContexts:
     """
 
     def __init__(self, graph: Graph, model: str, ask: Ask) -> None:
-        """Nothing is asked yet.
-
-        Args:
-            graph: where documents and the contexts written before are.
-            model: the language model's name.
-            ask: asks it.
-        """
         self._graph = graph
         self._model = model
         self._ask = ask
         self._last: _Document | None = None
 
     def __call__(self, chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
-        """See `Before`. A chunk whose source has gone meanwhile, so that it is not written, has none.
-
-        Raises:
-            LlmFailed, LlmUnavailable, ConfigurationError, InvalidInput: there is a chunk without its context;
-                those that were written are remembered.
-        """
+        """Return the contexts of chunks. A chunk whose source was deleted has none."""
         documents = self._documents([source for source, _ in chunks])
         wanted = [
             documents[source.document_id].wanted(self._model, source, text)
@@ -156,9 +141,7 @@ class WrittenContexts:
     """Contexts that were written before, and cost nothing."""
     requests: int
     read: int
-    """Tokens that it reads."""
     written: int
-    """Tokens that it writes."""
     price: float | None
     """US dollars for all of that; None if it is not known."""
 
@@ -173,7 +156,6 @@ class LlmQuote:
         sample: Sequence[Sequence[SourceText]],
         about: Mapping[str, DocumentAbout],
     ) -> None:
-        """Divide the documents of a sample."""
         self._graph = graph
         self._settings = settings
         self._documents = {
@@ -184,14 +166,14 @@ class LlmQuote:
         self._wanted: dict[str, _Wanted] = {}
 
     def __call__(self, chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
-        """See `Before`: a text of the usual length for each."""
+        """Return a text of the usual length for each chunk."""
         for source, text in chunks:
             each = self._documents[source.document_id].wanted(self._settings.model or "", source, text)
             self._wanted[each.key] = each
         return [USUAL] * len(chunks)
 
     def written(self) -> WrittenContexts:
-        """What the chunks so far would take; who sees some ontologies is not told what others had written."""
+        """Estimate what the chunks so far would take; only who sees everything is told what is cached."""
         known = read_contexts(self._graph, list(self._wanted)) if reach() is None else {}
         missing = [each for key, each in self._wanted.items() if key not in known]
         questions = [
@@ -206,7 +188,7 @@ class LlmQuote:
 
 
 def cap(text: str) -> str:
-    """At most 300 characters of a context, up to the end of a sentence if that leaves enough, or a word."""
+    """Cut a context to 300 characters, at the end of a sentence if that leaves enough, or of a word."""
     if len(text) <= MAX_CONTEXT_LENGTH:
         return text
     sentences = list(
@@ -239,12 +221,6 @@ class Contexts:
     """Gives contexts; for `semantic` chunks it gives the means to find where the meaning moves too."""
 
     def __init__(self, graph: Graph, settings: Settings | None = None) -> None:
-        """Nothing is opened yet.
-
-        Args:
-            graph: where documents, and contexts that were written before, are.
-            settings: those of the language model; unset: there is none.
-        """
         self._graph = graph
         self._settings = settings
         self._sentence_vectors: SentenceVectors | None = None
@@ -252,11 +228,7 @@ class Contexts:
         self._llm: LlmContexts | None = None
 
     def of(self, plan: Plan) -> Before:
-        """The contexts of chunks under a plan.
-
-        Raises:
-            ConfigurationError: there is no language model to write them.
-        """
+        """Return the contexts of chunks under a plan."""
         match plan.config.context:
             case "template" | "late_template":
                 return partial(self._template, plan.config.context_template)
@@ -271,13 +243,7 @@ class Contexts:
         sample: Sequence[Sequence[SourceText]],
         about: Mapping[str, DocumentAbout] | None = None,
     ) -> tuple[Before, LlmQuote | None]:
-        """Return contexts for an estimate without a request that costs money, and the quote for paid ones.
-
-        Args:
-            plan: The ontology's.
-            sample: The sources whose chunks are planned, by document.
-            about: Documents that are not stored; unset: they are looked up.
-        """
+        """Return contexts for an estimate without a request that costs money, and the quote for paid ones."""
         if plan.config.context in {"none", "late"}:
             return _none, None
         if plan.config.context in {"template", "late_template"}:
@@ -294,11 +260,7 @@ class Contexts:
         return quote, quote
 
     def require_usable(self, chunking: Chunking) -> None:
-        """Refuse a context mode that is not set up.
-
-        Raises:
-            InvalidInput: saying which settings are missing.
-        """
+        """Refuse a context mode that is not set up."""
         if chunking.context != "llm":
             return
         try:
@@ -309,7 +271,6 @@ class Contexts:
             ) from error
 
     def close(self) -> None:
-        """Close the connections to the language model."""
         self._model.close()
 
     def _open_llm(self) -> LlmContexts:
@@ -318,7 +279,7 @@ class Contexts:
         return self._llm
 
     def sentence_vectors(self, chunking: Chunking) -> SentenceVectors | None:
-        """For strategies that need them; opened once."""
+        """Return the sentence vectors that a strategy needs, opened once."""
         if chunking.strategy != "semantic":
             return None
         if self._sentence_vectors is None:

@@ -56,7 +56,7 @@ class Estimator:
         self._speeds: dict[str, float] = {}
 
     def of_ontology(self, plan: Plan, *, due: int) -> Cost:
-        """For the sources of an ontology that are due, from a sample of its documents."""
+        """Estimate the embedding of an ontology's due sources from a sample of its documents."""
         row = self._graph.read("ontologies/sample", ontology=plan.ontology, limit=SAMPLED_DOCUMENTS)[0]
         sample: list[Sequence[SourceText]] = []
         ids: list[str] = row["sample"] if due else []
@@ -70,7 +70,7 @@ class Estimator:
         )
 
     def of_texts(self, kind: EmbeddedKind, plan: Plan, *, due: int) -> Cost:
-        """For concepts or relationships of an ontology, from a sample of all; each is one text."""
+        """Estimate the embedding of concepts or relationships from a sample; each is one text."""
         texts = sample_texts(self._graph, kind, plan.ontology, SAMPLED_SOURCES)
         try:
             embedder = self._spaces.of(plan.space).embedder()
@@ -91,7 +91,7 @@ class Estimator:
         )
 
     def of_images(self, space: Space, due: int) -> Cost:
-        """For images, as far as that is known: providers' prices of images are not."""
+        """Estimate the embedding of images; providers' prices of images are not known."""
         provider = space.identity.provider
         free = provider in IN_PROCESS
         notes = [] if free else [f"{pluralize(due, 'picture')} go to {provider}: see its prices"]
@@ -99,24 +99,20 @@ class Estimator:
         return unknown.model_copy(update={"chunks": due, "price": 0.0 if free else None})
 
     def of_document(self, plan: Plan, sources: Sequence[SourceText], about: DocumentAbout) -> Cost:
-        """For sources of one document, which need not be stored."""
+        """Estimate the embedding of sources of one document, which need not be stored."""
         known = {source.document_id: about for source in sources}
         sample = sources[:SAMPLED_SOURCES]
         factor = len(sources) / len(sample) if sample else 0.0
         return self._cost(plan, [sample], documents=1, sources=len(sources), factor=factor, about=known)
 
     def require_usable(self, plan: Plan) -> None:
-        """Refuse a configuration that no job could follow.
-
-        Raises:
-            InvalidInput: saying what is missing.
-        """
+        """Refuse a configuration that no job could follow."""
         if plan.config.is_late and (refusal := refusal_of_parts(plan.space.identity)):
             raise InvalidInput(refusal)
         self._contexts.require_usable(plan.config)
 
     def advice(self, plan: Plan) -> list[str]:
-        """What a person should know about a configuration."""
+        """Return what a person should know about a configuration."""
         unit = SIZES[plan.config.strategy].unit
         words = plan.config.size if unit == "words" else plan.config.size // 6
         limit = plan.space.identity.max_tokens
@@ -251,19 +247,12 @@ class ModelService:
         self._batch_size_of = batch_size_of
 
     def infos(self) -> list[SpaceInfo]:
-        """All spaces, the oldest first."""
         uses = _uses(read_configurations(self._graph))
         of_new = spaces_of_new(self._graph)
         return [self._info(space, uses, of_new) for space in all_spaces(self._graph).values()]
 
     def add(self, new: NewSpace) -> SpaceInfo:
-        """Make a further space, or find that it is there.
-
-        Raises:
-            InvalidInput: the model cannot be used with these settings; the message says what is missing.
-            Conflict: there is a space of that name for another model.
-            EmbeddingUnavailable: the model does not answer.
-        """
+        """Make a further space, or find that it is there."""
         try:
             opened = self._images.add(new) if new.modality == "image" else self._spaces.add(new)
         except Conflict:
@@ -301,8 +290,6 @@ class ModelService:
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """The ontologies that use a space, by what for."""
-
     answering: list[str] = field(default_factory=list[str])
     building: list[str] = field(default_factory=list[str])
     previous: list[str] = field(default_factory=list[str])

@@ -40,19 +40,11 @@ class OpenImageSpace(WatchedModel[ImageEmbedder]):
             raise
 
     def embed_pixels(self, images: Sequence[Pixels]) -> NDArray[np.float32]:
-        """Embed images that were unpacked as `rendering` says; shape (len(images), dimensions).
-
-        Raises:
-            As `ImageEmbedder.embed_images`; ConfigurationError also if another model answers.
-        """
+        """Embed images that were unpacked as `rendering` says; shape (len(images), dimensions)."""
         return self._asked(lambda: self.embedder().embed_images(images))
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Embed words that are to find images; shape (dimensions,).
-
-        Raises:
-            As `ImageEmbedder.embed_query`; ConfigurationError also if another model answers.
-        """
+        """Embed words that are to find images; shape (dimensions,)."""
         return self._asked(lambda: self.embedder().embed_query(normalise_width(text)))
 
     def _asked(self, ask: Callable[[], NDArray[np.float32]]) -> NDArray[np.float32]:
@@ -78,8 +70,6 @@ Render = Callable[[bytes, Rendering], Pixels]
 
 
 class ImageSpaceRegistry(OpenSpaces[ImageEmbedder, OpenImageSpace]):
-    """The spaces of images."""
-
     first = FIRST_IMAGE_SLUG
     modality = "image"
 
@@ -92,20 +82,11 @@ class ImageSpaceRegistry(OpenSpaces[ImageEmbedder, OpenImageSpace]):
         """Register the first space for the model of the settings, unless one is registered.
 
         Its model is compared when it is opened: no image is embedded by another.
-
-        Raises:
-            ConfigurationError: The model cannot be opened.
         """
         known = all_spaces(self._graph)
         return self.of(known[self.first]) if self.first in known else self.open_first(self._open(None))
 
     def render(self, opened: OpenImageSpace, content: bytes) -> Pixels:
-        """Unpack an image as the model of a space wants it.
-
-        Raises:
-            UnreadableDocument: It cannot be read.
-            TooBusy: Too many files are being read.
-        """
         return self._render(content, opened.rendering)
 
     def _open(self, chosen: SpaceIdentity | NewSpace | None) -> ImageEmbedder:
@@ -130,7 +111,7 @@ ONE_SPACE: Final = {"nomic-embed-vision-v1.5": "nomic-embed-text-v1.5"}
 
 
 def group_by_space(names: Iterable[str], spaces: Mapping[str, Space]) -> list[tuple[Space, list[str]]]:
-    """Ontologies by the space that answers for their pictures; those without one are left out."""
+    """Group ontologies by the space that answers for their images; those without one are left out."""
     groups: dict[str, tuple[Space, list[str]]] = {}
     for name in names:
         if name in spaces:
@@ -139,7 +120,7 @@ def group_by_space(names: Iterable[str], spaces: Mapping[str, Space]) -> list[tu
 
 
 def is_one_space(pictures: SpaceIdentity, texts: SpaceIdentity) -> bool:
-    """Whether a picture's vector can be compared with those of passages.
+    """Return whether a picture's vector can be compared with those of passages.
 
     That is known of some models, and of one that embeds both.
     """

@@ -74,12 +74,6 @@ class CircuitBreaker:
     """Leaves a model alone after a failure, and demands a proof that it is still the same. Thread-safe."""
 
     def __init__(self, *, lasting: bool, proven: bool = False) -> None:
-        """Begin.
-
-        Args:
-            lasting: Whether the model cannot change, so that one proof is enough.
-            proven: Whether it has just been proven.
-        """
         self.lasting = lasting
         self.failure: Failure | None = None
         self.changes = 0
@@ -153,25 +147,14 @@ class WatchedModel(ABC, Generic[ModelT]):
 
     @abstractmethod
     def check(self) -> None:
-        """Ask the model for its probe and compare; the first answer of all is kept.
-
-        Raises:
-            ConfigurationError: Another model answers under the same name.
-            EmbeddingUnavailable, EmbeddingFailed: It does not answer as it should.
-        """
+        """Ask the model for its probe and compare; the first answer of all is kept."""
 
     def assure(self) -> None:
-        """Check the model unless it was just proven."""
         if self._breaker.is_due:
             self.check()
 
     def embedder(self) -> ModelT:
-        """Return the model itself. Opening it is tried again after a failure.
-
-        Raises:
-            ConfigurationError: It cannot be opened, or is not the one that the space was made with.
-            EmbeddingUnavailable: It is not available at the moment.
-        """
+        """Return the model itself. Opening it is tried again after a failure."""
         with self._opening:
             if self._embedder is None:
                 self._embedder = self._open()
@@ -267,24 +250,14 @@ class OpenSpaces(ABC, Generic[EmbedderT, OpenT]):
         return kept or self._keep(self._wrap(space.at(""), lambda: self._open(chosen)))
 
     def get(self, slug: str | None = None) -> OpenT:
-        """Return a space by its name.
-
-        Raises:
-            NotFound: It does not exist.
-        """
         return self.of(find_space(self._graph, slug or self.first))
 
     def all(self) -> list[OpenT]:
-        """Return every space, the oldest first."""
         spaces = all_spaces(self._graph).values()
         return [self.of(space) for space in spaces if space.identity.modality == self.modality]
 
     def open_first(self, embedder: EmbedderT) -> OpenT:
-        """Register the first space for a model, or check that it was registered for it.
-
-        Raises:
-            ConfigurationError: The stored vectors are of another model.
-        """
+        """Register the first space for a model, or check that it was registered for it."""
         try:
             space = ensure_space(self._graph, embedder.identity, self.first)
         except BaseException:
@@ -293,17 +266,7 @@ class OpenSpaces(ABC, Generic[EmbedderT, OpenT]):
         return self._keep(self._wrap(space, lambda: embedder))
 
     def add(self, new: NewSpace, fingerprint: str = "") -> OpenT:
-        """Register another space: its model is opened and asked, its index created.
-
-        Args:
-            new: Its name and model.
-            fingerprint: The fingerprint that the model must have; any if empty.
-
-        Raises:
-            Conflict: A space of that name has another model or is being removed, or there are too many.
-            ConfigurationError: The model cannot be used, or has another fingerprint.
-            EmbeddingUnavailable, EmbeddingFailed: It does not answer as it should.
-        """
+        """Register another space: its model is opened and asked, its index created."""
         known, slug = all_spaces(self._graph), new.slug
         if slug in known and known[slug].dropping:
             raise Conflict(f"the space {slug!r} is being removed; wait until it has gone")
@@ -360,11 +323,7 @@ two models differ by far more (docs/benchmarks.md)."""
 
 
 def check_probe(space: Space, answered: NDArray[np.float32]) -> None:
-    """Compare what the model answers to the probe text with what it answered when the space was made.
-
-    Raises:
-        OtherModel: it is another one.
-    """
+    """Compare what the model answers to the probe text with what it answered when the space was made."""
     if space.probe is None:
         return
     cosine = float(np.dot(space.probe.astype(np.float64), answered.astype(np.float64)))
@@ -441,12 +400,9 @@ PAIRS: Final = tuple(
 
 
 def calibrate_similarity(embedder: Embedder) -> SimilarityCalibration:
-    """The mean cosine of questions with their own answers, and with all other answers.
+    """Return the mean cosine of questions with their own answers, and with all other answers.
 
     Both sides are embedded as passages: one call, whatever the provider.
-
-    Raises:
-        EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: the model does not answer.
     """
     vectors = embedder.embed_passages([_fitting(embedder, text) for pair in PAIRS for text in pair])
     vectors = vectors.astype(np.float64)
@@ -457,15 +413,7 @@ def calibrate_similarity(embedder: Embedder) -> SimilarityCalibration:
 
 
 def calibrate_labels(questions: NDArray[np.float32], vectors: NDArray[np.float32]) -> SimilarityCalibration:
-    """The mean cosine of concepts' labels, asked for, with their own stored vectors and with all others'.
-
-    Labels are short and of one subject, and their vectors crowd: those that have nothing to do with each
-    other are nearer than passages are (ADR 29).
-
-    Args:
-        questions: the labels of the first of some concepts as questions, a row each.
-        vectors: what is stored of all of them, a row each.
-    """
+    """Return the mean cosine of labels as questions with their own stored vectors, and with all others."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     cosines = questions.astype(np.float64) @ (vectors / np.maximum(lengths, 1e-12)).T
     own = cosines.diagonal()
@@ -474,7 +422,7 @@ def calibrate_labels(questions: NDArray[np.float32], vectors: NDArray[np.float32
 
 
 def _fitting(embedder: Embedder, text: str) -> str:
-    """The beginning of a text that a model of very few tokens takes; the others take all."""
+    """Return the beginning of a text that a model of very few tokens takes; the others take all."""
     return text[: embedder.spans(text)[0][1]]
 
 
@@ -561,10 +509,6 @@ class OpenSpace(WatchedModel[Embedder]):
         """Embed a question; a model that just failed is not asked again for a few seconds.
 
         Models know digits and letters in their plain width: the question is embedded so.
-
-        Raises:
-            EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: it cannot be embedded, or another model
-                answers; the caller goes on with full text.
         """
         if failure := self._breaker.open_failure:
             raise failure.again()
@@ -575,11 +519,7 @@ class OpenSpace(WatchedModel[Embedder]):
             raise
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed passages by a model that is seen to be the same by what it answers, or right after it.
-
-        Raises:
-            As `Embedder.embed_passages`; ConfigurationError also when another model answers.
-        """
+        """Embed passages by a model that is seen to be the same by what it answers, or right after it."""
         identity = self.space.identity
         try:
             if self._breaker.lasting or identity.query_prefix != identity.passage_prefix:
@@ -598,7 +538,7 @@ class OpenSpace(WatchedModel[Embedder]):
             raise
 
     def trouble(self) -> str | None:
-        """Why the model was not used when it was asked last; it is soon asked again then, unless it rests."""
+        """Return why the model failed last. It is asked again in the background, unless it rests."""
         failure = self._breaker.failure
         if failure is None:
             return None

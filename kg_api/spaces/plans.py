@@ -89,11 +89,7 @@ def kinds_of(modality: Modality) -> list[EmbeddedKind]:
 def embedding_state_of(
     ontology: str, configured: StoredConfiguration, spaces: Mapping[str, Space]
 ) -> EmbeddingState:
-    """Work out the plans of one ontology.
-
-    Raises:
-        Unavailable: A space of texts that it uses is not registered.
-    """
+    """Work out the plans of one ontology."""
     answering = configured.texts.answering
     if missing := [layout.space for layout in configured.texts.kept_up if layout.space not in spaces]:
         raise Unavailable(
@@ -130,11 +126,6 @@ def read_embedding_states(graph: Graph, name: str | None = None) -> dict[str, Em
 
 
 def read_embedding_state(graph: Graph, ontology: str) -> EmbeddingState:
-    """Return the state of one ontology.
-
-    Raises:
-        NotFound: The ontology does not exist.
-    """
     embedding_states = read_embedding_states(graph, ontology)
     if ontology not in embedding_states:
         raise unknown_ontology(graph, ontology)
@@ -142,11 +133,7 @@ def read_embedding_state(graph: Graph, ontology: str) -> EmbeddingState:
 
 
 def select_embedding_states(graph: Graph, names: Sequence[str] | None) -> list[EmbeddingState]:
-    """Return the states of some ontologies, or of all for None.
-
-    Raises:
-        NotFound: One does not exist.
-    """
+    """Return the states of some ontologies, or of all for None."""
     embedding_states = read_embedding_states(graph)
     if unknown := [name for name in names or () if name not in embedding_states]:
         raise NotFound(f"{no_ontology(unknown, embedding_states)}; `kg ontologies` lists the existing ones")

@@ -46,8 +46,6 @@ OpenModel = Callable[[ModelChoice | None], Embedder]
 
 
 class SpaceRegistry(OpenSpaces[Embedder, OpenSpace]):
-    """The spaces of texts."""
-
     first = FIRST_SLUG
     modality = "text"
 
@@ -75,7 +73,6 @@ class SpaceRegistry(OpenSpaces[Embedder, OpenSpace]):
 
 
 def choice_of(space: Space) -> ModelChoice:
-    """The model of a space that is registered."""
     identity = space.identity
     return ModelChoice(cast("Provider", identity.provider), identity.model, identity.dimensions)
 
@@ -87,14 +84,14 @@ MAX_IMAGE_BATCH = 16
 
 
 def price_of_space(settings: Settings, space: Space) -> float | None:
-    """US dollars for a million tokens; None: not known, as of pictures elsewhere."""
+    """Return the US dollars for a million tokens; None if that is not known."""
     if space.is_of_images:
         return 0.0 if space.identity.provider in IN_PROCESS else None
     return price_of(choice_of(space), settings)
 
 
 def batch_size_of_space(settings: Settings, space: Space) -> int:
-    """Texts or pictures that go to the model at once."""
+    """Return how many texts or images go to the model at once."""
     batch = settings.worker.sources_a_batch
     if space.is_of_images:
         return min(batch, MAX_IMAGE_BATCH)
@@ -103,7 +100,7 @@ def batch_size_of_space(settings: Settings, space: Space) -> int:
 
 
 def is_paid(settings: Settings, space: Space) -> bool:
-    """Whether embedding most likely costs money: elsewhere, or by a model that has a price.
+    """Return whether embedding most likely costs money: elsewhere, or by a model that has a price.
 
     What answers at an address of loopback may be a proxy of something paid, or run here, as Ollama does.
     """
@@ -131,15 +128,7 @@ class CachedPassages:
     def embed(
         self, opened: OpenSpace, passages: Sequence[Passage], *, fresh: bool = False
     ) -> NDArray[np.float32]:
-        """Embed passages, equal ones once; what is remembered is not asked for when they shall be `fresh`.
-
-        Returns:
-            float32, shape (len(passages), dimensions), in the order given.
-
-        Raises:
-            EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: the model does not give them.
-            InvalidInput: a text cannot be embedded.
-        """
+        """Embed passages, equal ones once; what is remembered is not asked for when they shall be `fresh`."""
         if not passages:
             return np.empty((0, opened.space.dimensions), dtype=np.float32)
         keys = [_key(opened.space.fingerprint, passage) for passage in passages]
@@ -153,7 +142,7 @@ class CachedPassages:
 
 
 def _key(fingerprint: str, passage: Passage) -> str:
-    """All that decides over the vector."""
+    """Return all that decides over the vector."""
     if isinstance(passage, str):
         return digest("vector", fingerprint, passage)
     place = (str(passage.start), str(passage.end))
@@ -193,7 +182,7 @@ class ModelTokenCounter:
 
 
 def token_counter(opened: OpenSpace) -> ModelTokenCounter:
-    """The counter of a space; it estimates, and says so, when the model cannot be opened."""
+    """Return the counter of a space; it estimates, and says so, when the model cannot be opened."""
     try:
         return ModelTokenCounter(opened.embedder())
     except FAULTS as error:
@@ -202,7 +191,7 @@ def token_counter(opened: OpenSpace) -> ModelTokenCounter:
 
 
 def estimate_tokens(text: str) -> int:
-    """A careful guess for any model."""
+    """Return a careful guess for any model."""
     return math.ceil(len(text.encode()) / BYTES_A_TOKEN)
 
 
@@ -215,15 +204,6 @@ def open_first_space(spaces: SpaceRegistry, open_model: Callable[[], Embedder], 
     """Open the settings' own model, and see that it answers as it did when its vectors were made.
 
     A provider that does not answer is no reason to stay away: searches go on with full text, jobs wait.
-
-    Args:
-        spaces: where it is registered.
-        open_model: opens it.
-        required: whether a model that cannot be opened is an error although its space is registered.
-
-    Raises:
-        ConfigurationError: the model is not the one whose vectors are stored, or cannot be opened.
-        ManagedProcessError: it cannot be fetched.
     """
     try:
         embedder = open_model()
@@ -256,7 +236,7 @@ def _is_registered(spaces: SpaceRegistry) -> bool:
 
 
 def space_of_new(spaces: Mapping[str, Space]) -> Space:
-    """The space of ontologies that nobody has configured."""
+    """Return the space of ontologies that nobody has configured."""
     texts = [space for space in spaces.values() if not space.is_of_images]
     chosen = [space for space in texts if space.for_new or space.slug == FIRST_SLUG]
     if not chosen:

@@ -36,7 +36,7 @@ class OntologySnapshot:
     """Says what waits for approval to be in ontologies that are not there."""
 
     def seen(self) -> OntologySnapshot:
-        """What of it whoever asks can see."""
+        """Return what of it whoever asks can see."""
         if reach() is None:
             return self
         states = {name: state for name, state in self.embedding_states.items() if reaches(name)}
@@ -44,17 +44,17 @@ class OntologySnapshot:
         return replace(self, embedding_states=states, words=words)
 
     def synonyms_of(self, wanted: Sequence[str] | None) -> list[Sequence[str]]:
-        """Words that some ontologies take for each other, or all."""
+        """Return words that some ontologies take for each other, or all."""
         names = self.words if wanted is None else wanted
         return [group for name in names if name in self.words for group in self.words[name].synonyms]
 
     def languages_of(self, wanted: Sequence[str] | None) -> frozenset[str | None]:
-        """Those of the sources of some ontologies, or of all; None where each source has its own."""
+        """Return those of the sources of some ontologies, or of all; None where each source has its own."""
         names = self.embedding_states if wanted is None else wanted
         return frozenset(self.words[name].language if name in self.words else None for name in names)
 
     def has_parents(self, names: Iterable[str]) -> bool:
-        """Whether some ontologies may have parent chunks, which are read in place of smaller ones."""
+        """Return whether some ontologies may have parent chunks, which are read in place of smaller ones."""
         states = (self.embedding_states.get(name) for name in names)
         return any(each.answering.config.chunking.strategy == "hierarchical" for each in states if each)
 
@@ -70,21 +70,16 @@ class OntologySnapshot:
         return {name: each.images[0].space for name, each in states if each.images}
 
     def space_of(self, ontology: str) -> Space:
-        """The slot of a space that answers for an ontology, or would."""
         known = self.embedding_states.get(ontology)
         return known.answering.space if known else self.new
 
     def there(self, wanted: Sequence[str] | None) -> list[str]:
-        """Those ontologies of a request that are there; None asks for all."""
+        """Return those ontologies of a request that are there; None asks for all."""
         known = self.embedding_states
         return [*known] if wanted is None else [name for name in wanted if name in known]
 
     def require_known(self, wanted: Sequence[str] | None) -> None:
-        """Require that every ontology which a request names exists.
-
-        Raises:
-            NotFound: one does not; the message suggests the closest names.
-        """
+        """Require that every ontology which a request names exists."""
         if unknown := [name for name in wanted or () if name not in self.embedding_states]:
             told = no_ontology(unknown[:MAX_NAMED], self.embedding_states) + self.waiting(unknown)
             raise NotFound(f"{told}; `kg ontologies` lists the existing ones")
@@ -109,13 +104,7 @@ class Snapshots:
     def known(
         self, wanted: Iterable[str] = (), *, fresh: bool = False, new_too: bool = False
     ) -> OntologySnapshot:
-        """Return the visible ontologies.
-
-        Args:
-            wanted: Read again if one of these is not known.
-            fresh: Read again.
-            new_too: Read again if any ontology was created since; knowing costs a round trip.
-        """
+        """Return the visible ontologies."""
         known = None if fresh else self._ontologies.remembered()
         anew = known is None and (fresh or new_too)
         if known is None:

@@ -68,13 +68,7 @@ class SpaceChecker:
     def check(
         self, space: Space, states: Sequence[EmbeddingState], *, accept_refused: bool = False
     ) -> SpaceCheck:
-        """Check a space's model, and each ontology that it answers or shall answer.
-
-        Args:
-            space: The space.
-            states: The ontologies.
-            accept_refused: Whether the model may reject some items.
-        """
+        """Check a space's model, and each ontology that it answers or shall answer."""
         opened = self._images.of(space) if space.is_of_images else self._spaces.of(space)
         probe = "drawn picture" if space.is_of_images else "probe text"
         try:
@@ -135,19 +129,13 @@ class SpaceChecker:
 
 @dataclass(frozen=True, slots=True)
 class Rollback:
-    """One ontology's way back."""
-
     present: StoredConfiguration
     anew: StoredConfiguration
     before: str
-    """The space that answers now."""
     now: str
-    """The space that answers then."""
 
 
 class SwitchService:
-    """The life of a space."""
-
     def __init__(
         self,
         graph: Graph,
@@ -161,12 +149,7 @@ class SwitchService:
         self._checker = checker
 
     def build(self, slug: str, asked: SpaceBuild) -> SpaceBuilding:
-        """Build the vectors of a space for ontologies, while their present vectors answer.
-
-        Raises:
-            NotFound: The space or an ontology does not exist.
-            Conflict: Another space is being built for one of them, or the vectors there are being removed.
-        """
+        """Build the vectors of a space for ontologies, while their present vectors answer."""
         space = find_space(self._graph, slug)
         chosen = select_embedding_states(self._graph, asked.ontologies)
         there = list[str]()
@@ -193,23 +176,14 @@ class SwitchService:
         return SpaceBuilding(slug=slug, builds=builds, notes=notes)
 
     def check(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceCheck:
-        """Check whether the vectors that were built in a space can answer.
-
-        Raises:
-            NotFound: The space or an ontology does not exist.
-        """
+        """Check whether the vectors that were built in a space can answer."""
         space = find_space(self._graph, slug)
         return self._checker.check(space, self._list_targeting(space, ontologies))
 
     def activate(
         self, slug: str, ontologies: Sequence[str] | None = None, *, accept_refused: bool = False
     ) -> SpaceSwitched:
-        """Let what was built in a space answer: all in one transaction, after a check.
-
-        Raises:
-            NotFound: The space or an ontology does not exist.
-            Conflict: Nothing is built there, or the check finds something wrong.
-        """
+        """Let what was built in a space answer: all in one transaction, after a check."""
         space, new = find_space(self._graph, slug), ontologies is None
         modality = space.identity.modality
         uses = {
@@ -251,10 +225,6 @@ class SwitchService:
         """Return to the previous vectors in one transaction. An incomplete build is given up.
 
         New ontologies return to the space that was theirs, or to the most common one if that has gone.
-
-        Raises:
-            NotFound: The space or an ontology does not exist.
-            Conflict: There is nothing to return to, or an ontology was reconfigured meanwhile.
         """
         space = find_space(self._graph, slug)
         modality = space.identity.modality
@@ -282,12 +252,7 @@ class SwitchService:
         return self._present(space, _switched(back), seconds, begun)
 
     def preview_rollback(self, slug: str, ontologies: Sequence[str] | None = None) -> list[SwitchedOntology]:
-        """Return what a rollback would switch, without a change.
-
-        Raises:
-            NotFound: The space or an ontology does not exist.
-            Conflict: There is nothing to return to.
-        """
+        """Return what a rollback would switch, without a change."""
         return _switched(self._find_rollbacks(find_space(self._graph, slug), ontologies))
 
     def _find_rollbacks(self, space: Space, ontologies: Sequence[str] | None) -> dict[str, Rollback]:
@@ -362,12 +327,7 @@ class DropService:
         self._graph = graph
 
     def drop(self, slug: str, ontology: str | None = None) -> SpaceDropped:
-        """Remove a space with all its vectors, or the unused vectors of one ontology.
-
-        Raises:
-            NotFound: The space or the ontology does not exist.
-            Conflict: The space answers, is being built, or is for new ontologies.
-        """
+        """Remove a space with all its vectors, or the unused vectors of one ontology."""
         space = find_space(self._graph, slug)
         chosen = select_embedding_states(self._graph, None if ontology is None else [ontology])
         if ontology is None:

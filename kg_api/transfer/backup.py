@@ -81,11 +81,7 @@ def copy_file(source: Path, to: Path, on_bytes: OnBytes, hashed: Any = None) -> 
 
 
 def require_room(folder: Path, needed: int, reserve: int) -> None:
-    """Begin only what there is room for.
-
-    Raises:
-        StorageFull: saying how much is missing.
-    """
+    """Begin only what there is room for."""
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     free = shutil.disk_usage(there).free
     if free < needed + reserve:
@@ -100,13 +96,7 @@ YOUNG_NS: Final = 2_000_000_000
 
 
 class Mirror:
-    """A copy of folders that are in use: refreshed while others write, and last while nobody does.
-
-    Args:
-        trees: pairs of a folder and of its place in the copy.
-        to: the folder of the copy.
-        wanted: whether a file is to be copied, by its path below its folder.
-    """
+    """A copy of folders that are in use: refreshed while others write, and last while nobody does."""
 
     def __init__(
         self, trees: Sequence[tuple[Path, str]], to: Path, wanted: Callable[[Path], bool] = lambda _: True
@@ -165,9 +155,6 @@ def standing_still(process: ProcessId, limit_seconds: float = LIMIT_SECONDS) -> 
     """Let a process stand still; it goes on when the block ends, this process dies, or the limit is over.
 
     Gives a function that tells whether it has stood still ever since: whoever copies asks it at the end.
-
-    Raises:
-        Unavailable: it does not stop.
     """
     limit = threading.Timer(limit_seconds, process.signal, (signal.SIGCONT,))
     limit.daemon = True
@@ -195,7 +182,7 @@ def standing_still(process: ProcessId, limit_seconds: float = LIMIT_SECONDS) -> 
 
 
 def is_stopped(process: ProcessId) -> bool:
-    """Whether a process lives and no thread of it runs."""
+    """Return whether a process lives and no thread of it runs."""
     if not process.alive():
         return False
     tasks = Path(f"/proc/{process.pid}/task")
@@ -239,8 +226,6 @@ class _Frozen(BaseModel):
 
 
 class BackupCounts(_Frozen):
-    """The content of a database in numbers."""
-
     ontologies: Count
     documents: Count
     sources: Count
@@ -264,8 +249,6 @@ class BackedUpFile(_Frozen):
 
 
 class BackupManifest(_Frozen):
-    """All that is known of a backup."""
-
     format: int
     kg_version: str
     neo4j_version: str
@@ -294,11 +277,7 @@ def write(folder: Path, manifest: BackupManifest) -> None:
 
 
 def read(folder: Path) -> BackupManifest:
-    """Read the manifest of a backup.
-
-    Raises:
-        Conflict: there is none, it is damaged, or of a kg that writes others.
-    """
+    """Read the manifest of a backup."""
     try:
         manifest = BackupManifest.model_validate_json((folder / MANIFEST).read_bytes())
     except FileNotFoundError:
@@ -320,8 +299,6 @@ def read(folder: Path) -> BackupManifest:
 
 @dataclass(frozen=True, slots=True)
 class RunningDatabase:
-    """A Neo4j that answers."""
-
     process: ProcessId
     graph: Graph
 
@@ -329,11 +306,7 @@ class RunningDatabase:
         return BackupCounts.model_validate(self.graph.read("backup/counts")[0])
 
     def schema_version(self) -> str:
-        """Return the name of the last migration; empty if there is none.
-
-        Raises:
-            SchemaTooNew, SchemaTooOld: a version has written it that this kg cannot read.
-        """
+        """Return the name of the last migration; empty if there is none."""
         rows = require_known_schema(self.graph)
         return str(rows[-1]["name"]) if rows else ""
 
@@ -342,17 +315,7 @@ class RunningDatabase:
 def running_database(
     home: Home, settings: Settings, on_wait: OnWait, needed_by_others: Callable[[], bool]
 ) -> Generator[RunningDatabase]:
-    """Give the Neo4j of a home, started if it does not run, and stopped again then.
-
-    Args:
-        home: whose.
-        settings: what it runs with.
-        on_wait: called with what is being waited for.
-        needed_by_others: asked at the end, whether one that was started here is to run on.
-
-    Raises:
-        ManagedProcessError: it does not start, or does not answer in time.
-    """
+    """Give the Neo4j of a home, started if it does not run, and stopped again then."""
     role, seconds = neo4j_role(home, settings), settings.neo4j.start_timeout_seconds
     ours = processes.running(role) is None
     if ours:
@@ -388,22 +351,12 @@ OWNER: Final = "owner.pid"
 
 
 class BackupMaker:
-    """Makes backups of a home."""
-
     def __init__(self, home: Home, settings: Settings, progress: BackupProgress) -> None:
         self._home = home
         self._settings = settings
         self._progress = progress
 
     def make(self, database: RunningDatabase, folder: Path) -> tuple[Path, BackupManifest]:
-        """Make a backup in a folder of its own below `folder`.
-
-        Raises:
-            StorageFull: there is no room for it.
-            SchemaTooNew: a newer kg has written the database.
-            Unavailable: too much was written for a moment of rest.
-            OSError: something cannot be read or written.
-        """
         processes.make_folder(folder)
         remove_interrupted(folder)
         begun, started = dt.datetime.now(tz=dt.UTC), time.monotonic()
@@ -491,11 +444,7 @@ class BackupMaker:
 
 @contextlib.contextmanager
 def one_at_a_time(home: Home) -> Generator[BackupRecord]:
-    """Let one backup of a home be made at a time, and record what becomes of it.
-
-    Raises:
-        Conflict: one is being made.
-    """
+    """Let one backup of a home be made at a time, and record what becomes of it."""
     try:
         with filelock.FileLock(home.backup_lock, timeout=LOCK_SECONDS):
             begun = begin(home)
@@ -546,7 +495,6 @@ def read_record(home: Home) -> BackupRecord | None:
 
 
 def begin(home: Home) -> BackupRecord:
-    """Record that this process begins a backup."""
     last, me = read_record(home) or BackupRecord(), processes.identify(os.getpid())
     begun = replace(last, begun=time.time(), ended=None, error=None, pid=os.getpid())
     return _keep(home, replace(begun, pid_created=me.created if me else 0.0))
@@ -574,14 +522,7 @@ RETRY_SECONDS: Final = 600.0
 
 
 class BackupSchedule:
-    """Starts a process for each backup that is due, and logs what became of it.
-
-    Args:
-        home: whose backups.
-        every_seconds: how long after the beginning of one the next is due.
-        start: starts the process.
-        clock: seconds since 1970.
-    """
+    """Starts a process for each backup that is due, and logs what became of it."""
 
     def __init__(
         self,
@@ -628,7 +569,7 @@ def due_at(known: BackupRecord | None, every_seconds: float) -> float:
 
 
 def is_overdue(known: BackupRecord | None, every_seconds: float, now: float) -> bool:
-    """Whether a whole backup is missing for longer than two are apart."""
+    """Return whether a whole backup is missing for longer than two are apart."""
     return known is None or known.made is None or now - known.made > 2 * every_seconds
 
 
@@ -687,11 +628,7 @@ def look_at(path: Path) -> FoundBackup:
 
 
 def find_backup(named: Path, folder: Path) -> Path:
-    """Return the backup that somebody names: by its path, or by its name alone in the usual folder.
-
-    Raises:
-        NotFound: there is none.
-    """
+    """Return the backup that somebody names: by its path, or by its name alone in the usual folder."""
     for path in (named.expanduser(), folder / named):
         if path.is_dir():
             return path.absolute()

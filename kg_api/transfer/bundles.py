@@ -46,11 +46,6 @@ def require_format(told: int, by: str = "") -> None:
 
 
 def read_line(raw: bytes, check_bounds: CheckBounds) -> BundledLine:
-    """A line of a bundle.
-
-    Raises:
-        InvalidInput: saying what is wrong with it.
-    """
     if len(raw) > MAX_LINE_BYTES:
         raise InvalidInput(f"it is longer than {MAX_LINE_BYTES:,} bytes")
     try:
@@ -63,11 +58,6 @@ def read_line(raw: bytes, check_bounds: CheckBounds) -> BundledLine:
 
 
 def read_lines(content: bytes, check_bounds: CheckBounds) -> Iterator[BundledLine]:
-    """The lines of a part of a file.
-
-    Raises:
-        InvalidInput: naming the first line that is wrong.
-    """
     for number, raw in enumerate(content.rstrip(b"\n").split(b"\n"), start=1):
         try:
             yield read_line(raw, check_bounds)
@@ -76,16 +66,11 @@ def read_lines(content: bytes, check_bounds: CheckBounds) -> Iterator[BundledLin
 
 
 def pack(vector: Sequence[float]) -> str:
-    """A vector as a line has it: base64 of 32-bit floats, the lowest byte first."""
+    """Return a vector as a line has it: base64 of 32-bit floats, the lowest byte first."""
     return base64.b64encode(np.asarray(vector, dtype=NUMBERS).tobytes()).decode()
 
 
 def unpack(vector: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-    """A vector of a line.
-
-    Raises:
-        InvalidInput: it is none that an index takes.
-    """
     content = base64.b64decode(vector)
     if len(content) % FLOAT_BYTES:
         raise InvalidInput("a vector is no row of 32-bit floats")
@@ -111,22 +96,17 @@ PART = 1024 * 1024
 
 
 def file_name(number: int) -> str:
-    """What the lines of an ontology are called, by its number from 1."""
+    """Return the name of the file with an ontology's lines, by its number from 1."""
     return f"ontology-{number:04}.jsonl"
 
 
 def blob_path(folder: Path, key: str) -> Path:
-    """Where the file of a key is."""
     return folder / BLOBS / key[:2] / key
 
 
 @contextmanager
 def open_plain(path: Path) -> Generator[IO[bytes]]:
-    """Open a file for reading that is one.
-
-    Raises:
-        InvalidInput: it is not there, or is a link, a folder or a device.
-    """
+    """Open a file for reading that is one."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
@@ -140,12 +120,6 @@ def open_plain(path: Path) -> Generator[IO[bytes]]:
 
 
 def read_manifest(folder: Path, check_bounds: CheckBounds) -> Manifest:
-    """What a bundle says of itself.
-
-    Raises:
-        NotFound: there is no bundle.
-        InvalidInput: it was not finished, is of another format, or is none.
-    """
     if not (folder / MANIFEST).exists():
         if (folder / UNFINISHED).exists():
             raise InvalidInput(f"the export to {folder} was not finished: run the same `kg export` again")
@@ -173,7 +147,7 @@ def read_manifest(folder: Path, check_bounds: CheckBounds) -> Manifest:
 
 
 def keys_of(line: BundledLine) -> list[str]:
-    """The files that a line needs."""
+    """Return the files that a line needs."""
     if isinstance(line, BundledDocument) and line.original is not None:
         return [line.original]
     if isinstance(line, BundledSource) and line.image is not None:
@@ -182,11 +156,6 @@ def keys_of(line: BundledLine) -> list[str]:
 
 
 def read_blob(folder: Path, key: str) -> bytes:
-    """The file of a key.
-
-    Raises:
-        InvalidInput: it is not there, is too large, or is not what its name says.
-    """
     with open_plain(blob_path(folder, key)) as file:
         content = file.read(MAX_BLOB_BYTES + 1)
     if len(content) > MAX_BLOB_BYTES or hashlib.sha256(content).hexdigest() != key:
@@ -195,11 +164,6 @@ def read_blob(folder: Path, key: str) -> bytes:
 
 
 def raw_lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Lines with their ends.
-
-    Raises:
-        InvalidInput: one is too long, or the last one has no end.
-    """
     while raw := file.readline(MAX_LINE_BYTES + 2):
         if len(raw) > MAX_LINE_BYTES:
             raise InvalidInput(f"the line behind it is longer than {MAX_LINE_BYTES:,} bytes")
@@ -212,12 +176,7 @@ def raw_lines(file: IO[bytes]) -> Iterator[bytes]:
 
 
 class LineOrder:
-    """Sees line by line that a file says of whole documents, each once, what fits them.
-
-    Args:
-        ontology: whose documents they are.
-        dimensions: of the vectors; None: as the first one has it.
-    """
+    """Sees line by line that a file says of whole documents, each once, what fits them."""
 
     def __init__(self, ontology: str, dimensions: int | None = None) -> None:
         self._ontology = ontology
@@ -230,11 +189,7 @@ class LineOrder:
         self.counts = LineCounts()
 
     def add(self, line: BundledLine) -> None:
-        """Take the next line.
-
-        Raises:
-            InvalidInput: it does not fit.
-        """
+        """Take the next line."""
         if isinstance(line, BundledDocument):
             self._begin(line)
         elif isinstance(line, BundledSource):
@@ -252,11 +207,7 @@ class LineOrder:
         setattr(self.counts, line.kind, getattr(self.counts, line.kind) + 1)
 
     def end(self) -> None:
-        """See that the last document is whole.
-
-        Raises:
-            InvalidInput: it is not.
-        """
+        """See that the last document is whole."""
         self._require_whole()
 
     def _begin(self, line: BundledDocument) -> None:
@@ -303,11 +254,7 @@ def check_vectors(line: BundledVectors, lengths: Mapping[int, int]) -> None:
 
 
 def check_sizes(line: BundledVectors, dimensions: int | None = None) -> int | None:
-    """See that all vectors have so many dimensions, or as many as the first one has; gives how many.
-
-    Raises:
-        InvalidInput: one has not, or is none that an index takes.
-    """
+    """Require that all vectors have so many dimensions, or as many as the first; return how many."""
     for vector in (*line.vectors, *(each.vector for each in line.chunks)):
         if vector is None:
             continue
@@ -347,11 +294,6 @@ class FileCheck:
         self._size = self._number = 0
 
     def add(self, raw: bytes) -> BundledLine:
-        """Read the next line.
-
-        Raises:
-            InvalidInput: it is wrong, or does not fit the lines before it.
-        """
         self._number += 1
         self._digest.update(raw)
         self._size += len(raw)
@@ -380,17 +322,7 @@ class FileCheck:
 
 
 def check_bundle(folder: Path, check_bounds: CheckBounds, advance: Advance) -> Manifest:
-    """Look at all of a bundle.
-
-    Args:
-        folder: where it is.
-        check_bounds: of the JSON of a line.
-        advance: told how far it is.
-
-    Raises:
-        NotFound: there is no bundle.
-        InvalidInput: saying what is wrong with which file, and in which line.
-    """
+    """Look at all of a bundle."""
     manifest = read_manifest(folder, check_bounds)
     keys = set[str]()
     try:

@@ -112,7 +112,7 @@ def vector_lines(
 
 
 def _heaps(items: Iterable[T], weigh: Callable[[T], int], most: int) -> Iterator[list[T]]:
-    """Items in parts that weigh no more than that, unless one alone does."""
+    """Yield items in parts that weigh no more than that, unless one alone does."""
     heap, weight = list[T](), 0
     for each in items:
         own = weigh(each)
@@ -139,8 +139,6 @@ def _chunk(row: Row) -> BundledChunk:
 
 @dataclass(slots=True)
 class _Evidence:
-    """What one extractor, or people, found in a source."""
-
     mark: str
     appearances: list[AppearanceRow] = field(default_factory=list[AppearanceRow])
     quotes: list[QuoteRow] = field(default_factory=list[QuoteRow])
@@ -191,7 +189,7 @@ def concept_lines(documents: Sequence[Row], part: StoredPart) -> Iterator[tuple[
 
 
 def _values(concept: BundledConcept) -> int:
-    """About how many values it has in a line; at least so many that no line has more than 1,000."""
+    """Return about how many values it has in a line; at least so many that no line has more than 1,000."""
     return 20 + 4 * len(concept.quotes) + len(concept.search_terms) + len(concept.unverified)
 
 
@@ -234,18 +232,12 @@ def schema_version() -> int:
 
 
 class ExportService:
-    """Reads what goes into bundles; nothing is changed by it."""
-
     def __init__(self, graph: Graph, files: StoredFiles) -> None:
         self._graph = graph
         self._files = files
 
     def offer(self, ontologies: Sequence[str] | None) -> BundleOffer:
-        """Return what there is to export of some ontologies, or of all.
-
-        Raises:
-            NotFound: one is not there.
-        """
+        """Return what there is to export of some ontologies, or of all."""
         states = select_embedding_states(self._graph, ontologies)
         counts, waiting = count_documents(self._graph), count_waiting(self._graph)
         names = [each.ontology for each in states]
@@ -262,12 +254,7 @@ class ExportService:
         )
 
     def page(self, ontology: str, after: str) -> bytes:
-        """Return the lines of the next documents behind a name; none behind the last.
-
-        Raises:
-            NotFound: there is no such ontology.
-            Unavailable: its documents change faster than they can be read.
-        """
+        """Return the lines of the next documents behind a name; none behind the last."""
         for _ in range(LOOKS):
             plan = read_embedding_state(self._graph, ontology).answering
             documents, sources = list[Row](), 0
@@ -287,11 +274,6 @@ class ExportService:
         raise Unavailable(f"documents of {ontology!r} change faster than they can be read: try again")
 
     def blob(self, key: str) -> bytes:
-        """Return the file of a key.
-
-        Raises:
-            FileLost: there is none, or it is damaged.
-        """
         return self._files.read(key)
 
     def _configuration(self, state: EmbeddingState) -> BundledOntology:

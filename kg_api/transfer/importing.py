@@ -81,11 +81,7 @@ class GivenDocument:
 
 
 def sort_lines(ontology: str, lines: Iterable[BundledLine]) -> list[GivenDocument]:
-    """Sort lines of whole documents; before these, lines about documents that were sent before.
-
-    Raises:
-        InvalidInput: they do not fit each other.
-    """
+    """Sort lines of whole documents; before these, lines about documents that were sent before."""
     given: dict[str, GivenDocument] = {}
     order = LineOrder(ontology)
     document: BundledDocument | None = None
@@ -213,7 +209,7 @@ def joined(lines: Iterable[BundledConcepts]) -> list[BundledConcepts]:
 
 
 def extraction(line: BundledConcepts, source: SourceText) -> Extraction:
-    """What was found in a source, as an extractor gives it."""
+    """Return what was found in a source, as an extractor gives it."""
     text = source.full_text
     return Extraction(
         source.source_id,
@@ -256,11 +252,7 @@ class ImportService:
         self._extract = extract
 
     def keep(self, key: str, content: bytes) -> KeptBlob:
-        """Keep a file for an hour, or as long as a document uses it.
-
-        Raises:
-            InvalidInput: it is not the file of that key.
-        """
+        """Keep a file for an hour, or as long as a document uses it."""
         if key_of(content) != key:
             raise InvalidInput(f"the file is not the one that is called {key}: it was changed or cut off")
         self._files.keep([content])
@@ -271,16 +263,6 @@ class ImportService:
 
         A document that is there stays as it is, unless it says the same or `replace` is wanted. The same
         lines again change nothing.
-
-        Args:
-            ontology: which must be there.
-            lines: of whole documents, or vectors and concepts of documents that came before.
-            replace: whether a document of the same name takes the place of another text.
-
-        Raises:
-            NotFound: there is no such ontology.
-            InvalidInput: the lines do not fit each other; nothing was stored.
-            Unavailable: nothing can be stored now.
         """
         state = read_embedding_state(self._graph, ontology)
         given = sort_lines(ontology, lines)
@@ -417,7 +399,7 @@ class _Storing:
         return document_id(self._state.ontology, line.document)
 
     def _is_of(self, line: BundledVectors | BundledConcepts, hashes: Mapping[str, str | None]) -> bool:
-        """Whether a line is about the text that is stored."""
+        """Return whether a line is about the text that is stored."""
         return hashes.get(self._id(line)) == line.content_hash
 
 
@@ -426,8 +408,6 @@ def _lengths(sources: Mapping[int, StoredSource]) -> dict[int, int]:
 
 
 class MovingService:
-    """Exports and imports the content of bundles."""
-
     def __init__(
         self,
         graph: Graph,
@@ -446,11 +426,7 @@ class MovingService:
         self.imports = ImportService(graph, files, extract)
 
     def open_import(self, given: OntologyToImport) -> ImportOpened:
-        """Create an ontology as a bundle has it configured, with its space; an existing one keeps its own.
-
-        Raises:
-            InvalidInput: the bundle is of another format, or of a later kg.
-        """
+        """Create an ontology as a bundle has it configured, with its space; an existing one keeps its own."""
         require_format(given.format)
         if given.schema_version > schema_version():
             raise InvalidInput(

@@ -45,19 +45,13 @@ _RESTORED: Final = ("neo4j", "blobs", "neo4j-password")
 
 
 class SwapNote(BaseModel):
-    """What goes out and what comes in, while that is done."""
-
     backup: str
     out: list[str]
     into: list[str]
 
 
 def swap(home: Home, backup: Path) -> None:
-    """Let a home hold what lies restored beside it, and remove what it held.
-
-    Raises:
-        OSError: a rename failed; the next command finishes it.
-    """
+    """Let a home hold what lies restored beside it, and remove what it held."""
     refuse_mounts(home)
     shutil.rmtree(home.replaced, ignore_errors=True)
     note = SwapNote(
@@ -70,11 +64,7 @@ def swap(home: Home, backup: Path) -> None:
 
 
 def finish_swap(home: Home) -> str | None:
-    """Finish a swap that was begun; return the backup that is restored with it, None if none was begun.
-
-    Raises:
-        OSError: as in `swap`.
-    """
+    """Finish a swap that was begun; return the backup that is restored with it, None if none was begun."""
     if not home.restore_file.exists():
         return None
     note = SwapNote.model_validate(processes.read_json(home.restore_file))
@@ -97,11 +87,7 @@ def finish_swap(home: Home) -> str | None:
 
 
 def refuse_mounts(home: Home) -> None:
-    """See to it that all can be exchanged by renames.
-
-    Raises:
-        Conflict: a part of the home is a disk of its own.
-    """
+    """See to it that all can be exchanged by renames."""
     for name in _RESTORED:
         if (home.path / name).is_mount():
             raise Conflict(
@@ -110,7 +96,6 @@ def refuse_mounts(home: Home) -> None:
 
 
 def holds_data(home: Home) -> bool:
-    """Whether there is something that a restore would replace."""
     return home.has_data() or (home.blobs.is_dir() and any(home.blobs.iterdir()))
 
 
@@ -119,8 +104,6 @@ def holds_data(home: Home) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RestoredKeys:
-    """What became of the keys of a backup."""
-
     limited: Sequence[ApiKey]
     """Active in the backup, and not in the database that is replaced: they stay as they were there."""
     unverified: Sequence[ApiKey]
@@ -155,12 +138,7 @@ def read_current_keys(home: Home, settings: Settings, on_wait: OnWait) -> list[A
 
 
 def limit_restored_keys(restored: Graph, current: Sequence[ApiKey] | None) -> RestoredKeys:
-    """Let no key of a restored database be worth more than in the replaced one; sessions of pages end.
-
-    Args:
-        restored: the database.
-        current: keys of the replaced database; None if they are unknown.
-    """
+    """Let no key of a restored database be worth more than in the replaced one; sessions of pages end."""
     before = {key.key_id for key in read_keys(restored) if key.state == "active"}
     limit_keys(restored, current or ())
     end_all_sessions(restored)
@@ -183,24 +161,14 @@ _PLACES: Final = {
 
 
 def read_backup(backup: Path) -> BackupManifest:
-    """Read the manifest of a backup that this kg can restore.
-
-    Raises:
-        Conflict: it is not whole.
-        SchemaTooNew, SchemaTooOld: as in `check_versions`.
-    """
+    """Read the manifest of a backup that this kg can restore."""
     manifest = manifests.read(backup)
     check_versions(manifest)
     return manifest
 
 
 def check_versions(manifest: BackupManifest) -> None:
-    """See to it that this kg can read it; an older one is migrated when kg starts.
-
-    Raises:
-        SchemaTooNew: a newer kg, or a newer Neo4j, has written it.
-        SchemaTooOld: a version from before the baseline has written it.
-    """
+    """See to it that this kg can read it; an older one is migrated when kg starts."""
     check_records(filter(None, [manifest.schema_version]), "this backup", manifest.kg_version)
 
     def numbers(version: str) -> tuple[int, ...]:
@@ -214,8 +182,6 @@ def check_versions(manifest: BackupManifest) -> None:
 
 
 class Restorer:
-    """Restores a backup beside what is in a home."""
-
     def __init__(self, home: Home, settings: Settings, progress: BackupProgress) -> None:
         self._home = home
         self._aside = Home(home.restoring)
@@ -234,12 +200,7 @@ class Restorer:
                 self._clear()
 
     def copy(self, backup: Path, manifest: BackupManifest) -> None:
-        """Copy all files of a backup, each compared with its checksum.
-
-        Raises:
-            Conflict: one is missing, or not what it was.
-            StorageFull: there is no room for them.
-        """
+        """Copy all files of a backup, each compared with its checksum."""
         require_room(self._home.path, manifest.bytes, self._settings.neo4j.disk_reserve_mb * MIB)
         self._progress.on_step("restoring", manifest.bytes)
         for each in manifest.files:
@@ -258,17 +219,7 @@ class Restorer:
     def try_out(
         self, manifest: BackupManifest, current_keys: Sequence[ApiKey] | None, on_wait: OnWait
     ) -> tuple[BackupCounts, RestoredKeys]:
-        """Start Neo4j with what was restored, count what it holds, limit its API keys, and stop it.
-
-        Args:
-            manifest: of the backup.
-            current_keys: keys of the database that is replaced; None if they are unknown.
-            on_wait: called with what is being waited for.
-
-        Raises:
-            ManagedProcessError: it does not start.
-            Conflict: it holds something else than what was backed up.
-        """
+        """Start Neo4j with what was restored, count what it holds, limit its API keys, and stop it."""
         own = self._settings.neo4j.model_copy(update={"port": None})
         settings = self._settings.model_copy(update={"home": self._aside.path, "neo4j": own})
         self._aside.remember(neo4j=processes.free_port())
