@@ -18,105 +18,6 @@ MATCH (d:Document {document_id: s.document_id})
 RETURN id AS of, [{id: d.document_id, kind: 'document', ontology: d.ontology, document_id: d.document_id,
                    outgoing: true}] AS found, 1 AS number, false AS hub
 
-// name: from_documents/related
-// As `constructive/related`, of concepts with very many relationships, from the other side: of some documents so many
-// sources are looked at, and it is told whether these are all.
-CALL () {
-  UNWIND $document_ids AS document_id
-  MATCH (s:Source)
-  WHERE s.document_id = document_id AND s.paragraph >= 0
-  WITH s LIMIT $scanned + 1
-  RETURN count(s) AS sources
-}
-RETURN sources <= $scanned AS whole, COLLECT {
-  UNWIND $document_ids AS document_id
-  MATCH (s:Source)
-  WHERE s.document_id = document_id AND s.paragraph >= 0
-  WITH s LIMIT $scanned
-  MATCH (a:Concept)-[r:RELATED_TO {source_id: s.source_id}]->(b:Concept)
-  USING INDEX r:RELATED_TO(source_id)
-  WITH r, a, b WHERE a <> b AND ($types IS NULL OR r.type_key IN $types)
-  UNWIND $outgoing AS outgoing
-  WITH r, outgoing, CASE WHEN outgoing THEN a ELSE b END AS c, CASE WHEN outgoing THEN b ELSE a END AS o
-  WHERE c.concept_id IN $ids
-  WITH r, outgoing, c, o ORDER BY r.confidence DESC, r.relation_id
-  WITH c, o, outgoing, r.type_key AS type_key, min(r.type) AS type, max(r.confidence) AS confidence,
-       count(DISTINCT r.source_id) AS support, collect(r.relation_id)[..$most_quotes] AS relation_ids
-  ORDER BY support DESC, confidence DESC, o.concept_id, type_key, outgoing DESC
-  WITH c.concept_id AS id,
-       collect({id: o.concept_id, kind: 'concept', ontology: o.ontology, outgoing: outgoing, type: type,
-                type_key: type_key, support: support, relation_ids: relation_ids}) AS found
-  RETURN {of: id, found: found[..$fan_out], number: size(found)}
-} AS found
-
-// name: from_documents/sources_of_concepts
-// As `constructive/sources_of_concepts`, of concepts in very many sources, from the other side: of some documents so
-// many sources are looked at, and it is told whether these are all.
-CALL () {
-  UNWIND $document_ids AS document_id
-  MATCH (s:Source)
-  WHERE s.document_id = document_id AND s.paragraph >= 0
-  WITH s LIMIT $scanned + 1
-  RETURN count(s) AS sources
-}
-RETURN sources <= $scanned AS whole, COLLECT {
-  UNWIND $document_ids AS document_id
-  MATCH (s:Source)
-  WHERE s.document_id = document_id AND s.paragraph >= 0
-  WITH s LIMIT $scanned
-  MATCH (s)<-[a:APPEARS_IN]-(c:Concept)
-  WHERE c.concept_id IN $ids
-  WITH c, a, s ORDER BY coalesce(a.verified, false) DESC, a.confidence DESC, s.document, s.document_id, s.paragraph
-  WITH c.concept_id AS id,
-       collect({id: s.source_id, kind: CASE WHEN s:Image THEN 'image' ELSE 'passage' END, ontology: s.ontology,
-                document_id: s.document_id, outgoing: true, verified: coalesce(a.verified, false)}) AS found
-  RETURN {of: id, found: found[..$fan_out], number: size(found)}
-} AS found
-
-// name: from_documents/stated_within
-// As `constructive/stated_within`, of relationships between concepts with very many, from the other side: of some
-// documents so many sources are looked at, and it is told whether these are all.
-CALL () {
-  UNWIND $document_ids AS document_id
-  MATCH (s:Source)
-  WHERE s.document_id = document_id AND s.paragraph >= 0
-  WITH s LIMIT $scanned + 1
-  RETURN count(s) AS sources
-}
-RETURN sources <= $scanned AS whole, COLLECT {
-  UNWIND $document_ids AS document_id
-  MATCH (s:Source)
-  WHERE s.document_id = document_id AND s.paragraph >= 0
-  WITH s LIMIT $scanned
-  MATCH (a:Concept)-[r:RELATED_TO {source_id: s.source_id}]->(b:Concept)
-  USING INDEX r:RELATED_TO(source_id)
-  WITH r, [a.concept_id, r.type_key, b.concept_id] AS triple
-  WHERE triple IN $triples
-  WITH triple, r ORDER BY r.confidence DESC, r.relation_id
-  WITH triple, count(DISTINCT r.source_id) AS support, collect(r.relation_id)[..$most_quotes] AS relation_ids
-  RETURN {triple: triple, support: support, relation_ids: relation_ids}
-} AS found
-
-// name: from_documents/within
-// As `constructive/within`, of concepts in very many sources, from the other side: of some documents so many sources
-// are looked at, and it is told whether these are all.
-CALL () {
-  UNWIND $document_ids AS document_id
-  MATCH (s:Source)
-  WHERE s.document_id = document_id AND s.paragraph >= 0
-  WITH s LIMIT $scanned + 1
-  RETURN count(s) AS sources
-}
-RETURN sources <= $scanned AS whole, COLLECT {
-  UNWIND $document_ids AS document_id
-  MATCH (s:Source)
-  WHERE s.document_id = document_id AND s.paragraph >= 0
-  WITH s LIMIT $scanned
-  MATCH (s)<-[:APPEARS_IN]-(c:Concept)
-  WHERE c.concept_id IN $ids
-  RETURN DISTINCT c.concept_id
-} AS found
-
 // name: nearness_of_concepts
 // How near some concepts are to a question, where both have vectors of one space.
 UNWIND $ids AS id
@@ -142,13 +43,11 @@ RETURN id AS of, found[..$fan_out] AS found, size(found) AS number, false AS hub
 
 // name: related
 // What some concepts are stated to be related to, in some directions, of some types and by some documents only; what
-// most sources state first, at most so many of each. Of a concept with very many relationships so many are looked at;
-// beside documents none, for these lead to it.
+// most sources state first, at most so many of each. Of a concept with very many relationships so many are looked at.
 UNWIND $ids AS id
 MATCH (c:Concept {concept_id: id})
 WITH id, c, COUNT { (c)-[:RELATED_TO]-() } > $scanned AS hub
-CALL (c, hub) {
-  WITH c WHERE $document_ids IS NULL OR NOT hub
+CALL (c) {
   MATCH (c)-[r:RELATED_TO]-(o:Concept)
   WITH c, r, o LIMIT $scanned
   WITH c, r, o, startNode(r) = c AS outgoing
@@ -168,12 +67,11 @@ RETURN id AS of, found, number, hub
 
 // name: sources_of_concepts
 // The sources that carry some concepts, of some documents only, those with a true quote first, at most so many of
-// each. Of a concept in very many of them so many are looked at; beside documents none, for these lead to it.
+// each. Of a concept in very many of them so many are looked at.
 UNWIND $ids AS id
 MATCH (c:Concept {concept_id: id})
 WITH id, c, COUNT { (c)-[:APPEARS_IN]->() } > $scanned AS hub
-CALL (c, hub) {
-  WITH c WHERE $document_ids IS NULL OR NOT hub
+CALL (c) {
   MATCH (c)-[a:APPEARS_IN]->(s:Source)
   WITH a, s LIMIT $scanned
   WHERE $document_ids IS NULL OR s.document_id IN $document_ids

@@ -646,8 +646,8 @@ def _identify(place: Place) -> tuple[str, NodeKind, str, str]:
 def _note_unproven(what: str, number: int, progress: _Progress) -> None:
     if number:
         effect = (
-            f"{pluralize(number, what)} left out that may fit: they have so much evidence, and the documents "
-            "so many sources, that not all of it was looked at; name fewer documents"
+            f"{pluralize(number, what)} left out that may fit: they have so much evidence that not all of it "
+            "was looked at; ask for fewer at once"
         )
         progress.note_cut("hub", effect, number)
 

@@ -13,9 +13,11 @@ from kg_api.schemas.search import DescribedPlace
 from kg_api.schemas.vocabulary import EdgeDirection, EdgeKind, NodeKind
 
 SCANNED: Final = 10_000
-"""Edges of one node that are looked at in one hop, and sources of documents that lead to it."""
+"""Edges of one node that are looked at in one hop."""
 SCANNED_IN_ALL: Final = 50_000
 """And of all nodes of a hop together."""
+SCANNED_FOR_DOCUMENTS: Final = 500_000
+"""As well, if only some documents count: they are looked for among the edges."""
 MAX_QUOTES: Final = 3
 OUTGOING: Final[dict[EdgeDirection, list[bool]]] = {"out": [True], "in": [False], "both": [True, False]}
 
@@ -49,7 +51,7 @@ class Neighbours:
     found: Sequence[Neighbour]
     left_out: int
     hub: bool = False
-    """It has so many edges, or its documents so many sources, that not all were examined."""
+    """It has so many edges that not all were examined."""
 
 
 def follow(
@@ -60,55 +62,39 @@ def follow(
     how: Following,
 ) -> dict[str, Neighbours]:
     """Return by id the neighbours of nodes of one sort along edges of one kind."""
-    documents = {"document_ids": how.document_ids, "fan_out": how.fan_out}
-    related: dict[str, Any] = {
-        **documents,
-        "outgoing": OUTGOING[how.direction],
-        "types": how.types,
-        "most_quotes": MAX_QUOTES,
-    }
-    scanned = max(1, min(SCANNED, SCANNED_IN_ALL // max(1, len(ids))))
+    few: dict[str, Any] = {"ids": ids, "fan_out": how.fan_out}
+    in_all = SCANNED_IN_ALL if how.document_ids is None else SCANNED_FOR_DOCUMENTS
+    many = {**few, "document_ids": how.document_ids, "scanned": _share(ids, in_all)}
+    outgoing = OUTGOING[how.direction]
     match kind, start:
         case "related_to", _:
-            rows = graph.search("constructive/related", ids=ids, scanned=scanned, **related)
+            related = {"outgoing": outgoing, "types": how.types, "most_quotes": MAX_QUOTES}
+            rows = graph.search("constructive/related", **many, **related)
         case "appears_in", "concept":
-            rows = graph.search("constructive/sources_of_concepts", ids=ids, scanned=scanned, **documents)
+            rows = graph.search("constructive/sources_of_concepts", **many)
         case "appears_in", _:
-            rows = graph.search("constructive/concepts_of_sources", ids=ids, fan_out=how.fan_out)
+            rows = graph.search("constructive/concepts_of_sources", **few)
         case "part_of", "document":
-            rows = graph.search("constructive/sources_of_documents", ids=ids, fan_out=how.fan_out)
+            rows = graph.search("constructive/sources_of_documents", **few)
         case "part_of", _:
             rows = graph.search("constructive/documents_of_sources", ids=ids)
         case "next_to", _:
-            outgoing = OUTGOING[how.direction]
-            rows = graph.search("constructive/next_to", ids=ids, outgoing=outgoing, fan_out=how.fan_out)
-    # From a node with too many edges those that some documents state are found from these documents.
-    order = [row["of"] for row in rows]
-    hubs = [row["of"] for row in rows if row["hub"]] if how.document_ids is not None else []
-    whole = True
-    if hubs and kind == "related_to":
-        (row,) = graph.search("constructive/from_documents/related", ids=hubs, scanned=SCANNED, **related)
-        rows, whole = [each for each in rows if not each["hub"]] + row["found"], row["whole"]
-    elif hubs and start == "concept":
-        (row,) = graph.search(
-            "constructive/from_documents/sources_of_concepts", ids=hubs, scanned=SCANNED, **documents
+            rows = graph.search("constructive/next_to", **few, outgoing=outgoing)
+    return {
+        row["of"]: Neighbours(
+            [Neighbour(**each) for each in row["found"]],
+            max(0, row["number"] - len(row["found"])),
+            row["hub"],
         )
-        rows, whole = [each for each in rows if not each["hub"]] + row["found"], row["whole"]
-    found = {each: Neighbours([], 0, hub=not whole) for each in hubs}
-    for row in rows:
-        around = [Neighbour(**each) for each in row["found"]]
-        hub = not whole if row["of"] in found else row["hub"]
-        found[row["of"]] = Neighbours(around, max(0, row["number"] - len(around)), hub=hub)
-    return {each: found[each] for each in order}
+        for row in rows
+    }
+
+
+def _share(items: Sequence[object], in_all: int) -> int:
+    return max(1, min(SCANNED, in_all // max(1, len(items))))
 
 
 # The evidence for the edges of a subgraph, and the part of it in some documents.
-
-LOOKED_AT: Final = 1_000
-"""Sources of one concept, among which one of some documents is looked for at first."""
-LOOKED_AT_IN_ALL: Final = 50_000
-BETWEEN_IN_ALL: Final = 500_000
-"""Relationships of the ends that have fewer, among which those between both are looked for."""
 
 Triple = tuple[str, str, str]
 """Subject, key of the type, object: a relationship, whoever states it."""
@@ -120,48 +106,34 @@ def stated_within(
     graph: Graph, edges: Sequence[Triple], document_ids: Sequence[str]
 ) -> tuple[dict[Triple, Stated], int]:
     """Return the relationships that sources of some documents state, and how many could not be examined."""
-    given = {"document_ids": list(document_ids), "most_quotes": MAX_QUOTES}
     rows = graph.search(
         "constructive/stated_within",
+        document_ids=list(document_ids),
+        most_quotes=MAX_QUOTES,
         edges=[
             {"number": at, "subject": subject, "type_key": key, "object": target}
             for at, (subject, key, target) in enumerate(edges)
         ],
-        scanned=max(1, min(SCANNED, BETWEEN_IN_ALL // max(1, len(edges)))),
-        **given,
+        scanned=_share(edges, SCANNED_FOR_DOCUMENTS),
     )
     found: dict[Triple, Stated] = {
         edges[row["number"]]: (row["support"], row["relation_ids"]) for row in rows if not row["hub"]
     }
-    hubs: list[Triple] = [edges[row["number"]] for row in rows if row["hub"]]
-    if not hubs:
-        return found, 0
-    (row,) = graph.search(
-        "constructive/from_documents/stated_within",
-        triples=[[*each] for each in hubs],
-        scanned=SCANNED,
-        **given,
-    )
-    for each in row["found"]:
-        subject, key, target = each["triple"]
-        found[subject, key, target] = each["support"], each["relation_ids"]
-    return found, 0 if row["whole"] else len({*hubs} - found.keys())
+    return found, sum(row["hub"] for row in rows)
 
 
 def concepts_within(
     graph: Graph, concept_ids: Sequence[str], document_ids: Sequence[str]
 ) -> tuple[set[str], int]:
     """Return those of some concepts that appear in some documents, and how many could not be examined."""
-    share = max(1, min(LOOKED_AT, LOOKED_AT_IN_ALL // max(1, len(concept_ids))))
-    given = {"document_ids": list(document_ids)}
-    rows = graph.search("constructive/within", ids=list(concept_ids), scanned=share, **given)
+    rows = graph.search(
+        "constructive/within",
+        ids=list(concept_ids),
+        scanned=_share(concept_ids, SCANNED_FOR_DOCUMENTS),
+        document_ids=list(document_ids),
+    )
     found: set[str] = {row["concept_id"] for row in rows if row["appears"]}
-    hubs: list[str] = [row["concept_id"] for row in rows if not row["appears"]]
-    if not hubs:
-        return found, 0
-    (row,) = graph.search("constructive/from_documents/within", ids=hubs, scanned=SCANNED, **given)
-    found.update(row["found"])
-    return found, 0 if row["whole"] else len({*hubs} - found)
+    return found, len(rows) - len(found)
 
 
 def statements_of(graph: Graph, relation_ids: Iterable[str]) -> dict[str, EdgeQuote]:

@@ -71,22 +71,6 @@ def test_what_is_left_out_of_a_hub_is_counted(
     assert (2, "edges", 3) in cuts(ask(constructive, seed("hub"), expand("related_to", fan_out=5)))
 
 
-def test_a_filter_comes_before_what_is_looked_at_of_a_hub(
-    kg: Kg, constructive: ConstructiveService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(6):
-        made = replace(record(f"{number}.md", ["The hub."]), metadata=json.dumps({"number": number}))
-        store_concepts(kg.graph, made, {0: ["hub"]})
-    monkeypatch.setattr(traversal, "SCANNED", 2)
-    every = ask(constructive, seed("hub"), expand("appears_in", direction="out"))
-    assert [each[1] for each in cuts(every)] == ["hub"]
-    for number in range(6):
-        only = ask(
-            constructive, seed("hub"), expand("appears_in", direction="out"), where=[f"number={number}"]
-        )
-        assert (names(only), cuts(only)) == (["hub", f"{number}.md#0"], [])
-
-
 def test_time_that_is_over_ends_following_but_not_filtering(
     constructive: ConstructiveService, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
