@@ -49,14 +49,6 @@ WITH c ORDER BY c.ontology DESC, c.concept_id DESC
 RETURN c.concept_id AS concept_id
 LIMIT $limit
 
-// name: begin_with
-// Concepts whose id begins so; more than one is no answer.
-MATCH (c:Concept)
-WHERE c.concept_id STARTS WITH $prefix AND ($ontologies IS NULL OR c.ontology IN $ontologies)
-RETURN c.concept_id AS concept_id
-ORDER BY concept_id
-LIMIT $limit
-
 // name: count_evidence
 // How many quotes prove a concept.
 MATCH (c:Concept {concept_id: $concept_id})

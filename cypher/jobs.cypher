@@ -33,14 +33,6 @@ FOREACH (_ IN CASE WHEN owned AND fresh THEN [1] ELSE [] END |
       j.lease_until = datetime.realtime() + duration({seconds: $lease_seconds}))
 RETURN owned AND j.cursor = $after AS advanced
 
-// name: begin_with
-// Jobs whose id begins so; more than one is no answer.
-MATCH (j:Job)
-WHERE j.job_id STARTS WITH $prefix AND ($ontologies IS NULL OR j.ontology IN $ontologies)
-RETURN j.job_id AS job_id
-ORDER BY job_id
-LIMIT $limit
-
 // name: cancel
 // Ends a job that waits or runs; its worker's writes are refused from now on.
 MATCH (j:Job {job_id: $job_id})
@@ -308,14 +300,6 @@ RETURN j {.*, now: datetime.realtime(), parts: COUNT {
          MATCH (c:Job) WHERE c.parent_id = j.job_id AND c.state = 'running' }, stalled_parts: COUNT {
          MATCH (c:Job) WHERE c.parent_id = j.job_id AND c.state = 'running' AND c.lease_until < datetime.realtime() }} AS job
 ORDER BY job.created_at DESC, job.job_id
-
-// name: parts
-// Parts of a job, those that are still to be done first.
-MATCH (j:Job)
-WHERE j.parent_id = $job_id AND j.state IS NOT NULL
-RETURN j {.*, now: datetime.realtime(), parts: 0} AS job
-ORDER BY job.state IN ['queued', 'running'] DESC, job.part
-LIMIT $limit
 
 // name: pause
 // Work that was cancelled for an ontology is not begun again until somebody requests it.

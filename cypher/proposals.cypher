@@ -1,12 +1,3 @@
-// name: begin_with
-// Proposals whose id begins so; more than one is no answer.
-MATCH (p:Proposal)
-WHERE p.proposal_id STARTS WITH $prefix AND ($ontologies IS NULL OR p.ontology IN $ontologies)
-  AND EXISTS { (p)-[:PROPOSES]->() }
-RETURN p.proposal_id AS proposal_id
-ORDER BY proposal_id
-LIMIT $limit
-
 // name: concepts_apart
 // Of pairs of concepts those that nothing connects: no link, no document in which both are, and not so few relationships
 // or links. A concept of very many sources connects nothing where it stands in between. Both must have a quote.

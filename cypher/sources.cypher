@@ -4,14 +4,6 @@ OPTIONAL MATCH (s:Source {document_id: $document_id, paragraph: $paragraph})
 OPTIONAL MATCH (d:Document {document_id: $document_id})
 RETURN s.source_id AS source_id, coalesce(d.sources, 0) AS sources
 
-// name: begin_with
-// Sources whose id begins so; more than one is no answer.
-MATCH (s:Source)
-WHERE s.source_id STARTS WITH $prefix AND ($ontologies IS NULL OR s.ontology IN $ontologies)
-RETURN s.source_id AS source_id
-ORDER BY source_id
-LIMIT $limit
-
 // name: create_many
 // New sources, in reading order, flagged for what embeds and what reads them. MERGE: one of that id may be left of
 // a document that was not deleted whole.
@@ -89,14 +81,6 @@ RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document,
        s.last_page AS last_page, s.ocr_confidence IS NOT NULL AS ocr, s.ocr_confidence AS ocr_confidence, s.full_text AS full_text,
        CASE WHEN s:Image THEN 'image' ELSE 'passage' END AS kind,
        CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes, .perceptual_hash} END AS image
-
-// name: first_of_document
-// The source that a document begins with.
-MATCH (s:Source)
-WHERE s.document_id = $document_id AND s.paragraph >= 0
-RETURN s.source_id AS source_id
-ORDER BY s.paragraph
-LIMIT 1
 
 // name: fitting
 // Those of some sources that fit conditions.

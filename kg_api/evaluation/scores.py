@@ -43,13 +43,6 @@ def scores(references: Sequence[Range], retrieved: Sequence[Range], elsewhere: i
     )
 
 
-def omega(references: Sequence[Range], chunks: Sequence[Range]) -> float:
-    """The precision when each chunk that touches a reference is retrieved, and no other."""
-    touching = [chunk for chunk in chunks if any(_common(chunk, each) for each in references)]
-    covered, missed = _cover(references, touching)
-    return covered / _length(_union([*touching, *missed]))
-
-
 def _cover(references: Sequence[Range], chunks: Sequence[Range]) -> tuple[int, list[Range]]:
     """Characters of the references that lie in chunks, and the ranges that do not."""
     found = list[Range]()

@@ -13,37 +13,27 @@ from kg_api.errors import Conflict, InvalidInput
 from kg_api.graph.client import Graph, Transaction
 
 PACKED = "packed:"
-"""Before the key of a vector that is remembered as bytes: no statement calculates with it, and numbers take
-twice as long to read. An older kg, which knows lists only, does not find it."""
+"""Prefix of the keys of vectors."""
 NUMBERS = "<f4"
 CONTEXTS_KEPT = 1_000_000
 """They were paid for, and are short."""
 
 
 def read_vectors(graph: Graph, keys: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-    rows = graph.read("cache/read_vectors", keys=_stored_keys(keys))
-    return {row["key"].removeprefix(PACKED): _vector_of(row["vector"]) for row in rows}
+    rows = graph.read("cache/read_vectors", keys=[PACKED + key for key in keys])
+    return {
+        row["key"].removeprefix(PACKED): np.frombuffer(row["vector"], dtype=NUMBERS).astype(np.float32)
+        for row in rows
+    }
 
 
 def remember_vectors(graph: Graph, new: Mapping[str, NDArray[np.float32]], used: Sequence[str]) -> None:
-    if new:
+    if new:  # as bytes: numbers take twice as long to read
         vectors = {PACKED + key: vector.astype(NUMBERS).tobytes() for key, vector in sorted(new.items())}
         rows = [{"key": key, "vector": vector} for key, vector in vectors.items()]
         graph.write("cache/write_vectors", rows=rows)
     if used:
-        graph.write("cache/touch_vectors", keys=_stored_keys(sorted(used)))
-
-
-def _stored_keys(keys: Sequence[str]) -> list[str]:
-    """Under which a vector may be found: what is packed comes last, so that it counts."""
-    return [*keys, *(PACKED + key for key in keys)]
-
-
-def _vector_of(stored: bytes | list[float]) -> NDArray[np.float32]:
-    """As it was made; those that were remembered before ADR 42 are lists of numbers."""
-    if isinstance(stored, list):
-        return np.asarray(stored, dtype=np.float32)
-    return np.frombuffer(stored, dtype=NUMBERS).astype(np.float32)
+        graph.write("cache/touch_vectors", keys=[PACKED + key for key in sorted(used)])
 
 
 def read_contexts(graph: Graph, keys: Sequence[str]) -> dict[str, str]:

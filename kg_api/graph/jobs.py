@@ -346,11 +346,6 @@ def page_of_jobs(
     return jobs, graph.read("jobs/count", **chosen)[0]["total"]
 
 
-def parts_of(graph: Graph, job_id: str, *, limit: int) -> list[Job]:
-    """Parts of a job, those that are still to be done first."""
-    return [job_of(row["job"]) for row in graph.read("jobs/parts", job_id=job_id, limit=limit)]
-
-
 def present_waiting(graph: Graph, rows: Sequence[Row]) -> list[Job]:
     """Present jobs; of those that could be taken also what they wait for."""
     line = jobs_in_line(graph) if any(map(_ready, rows)) else []

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, LiteralString
 
-from kg_api.errors import Conflict, NotFound
+from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.client import Graph, Reader, Row
 from kg_api.graph.reach import looked_into, reach, reaches, within
 from kg_api.schemas.base import ID_DIGITS, document_id, scope_of_alias, spellings
 from kg_api.suggestions import nearest, no_ontology, suggestion
-from kg_api.wording import pluralize
 
 
 def names_of_ontologies(graph: Reader) -> list[str]:
@@ -31,7 +30,7 @@ def searched(graph: Reader, ontologies: Sequence[str] | None) -> list[str] | Non
 def unknown_ontology(graph: Reader, ontology: str | Sequence[str]) -> NotFound:
     """Return the error that says which ontologies are nearest to one that is not there."""
     wanted = [ontology] if isinstance(ontology, str) else ontology
-    told = no_ontology(wanted, names_of_ontologies(graph)) + describe_waiting(graph, wanted)
+    told = no_ontology(wanted, names_of_ontologies(graph))
     return NotFound(f"{told}; `kg ontologies` lists the existing ones")
 
 
@@ -46,23 +45,10 @@ def require_ontologies(graph: Reader, ontologies: str | Sequence[str] | None) ->
 def note_on_ontologies(graph: Graph, ontologies: Sequence[str] | None) -> list[str]:
     """Describe the ontologies that do not exist, for requests to which that is no error."""
     names = names_of_ontologies(graph) if ontologies else []
-    missing = [each for each in ontologies or () if each not in names]
-    return [no_ontology(each, names) + describe_waiting(graph, [each]) for each in missing]
+    return [no_ontology(each, names) for each in ontologies or () if each not in names]
 
 
-def describe_waiting(graph: Reader, ontologies: Sequence[str]) -> str:
-    """Return the clause that documents wait for approval in ontologies that are not there yet; or empty."""
-    rows = graph.read("waiting/count", ontologies=reach())
-    told = [
-        f"; {pluralize(row['waiting'], 'document')} of {row['ontology']} "
-        f"{'waits' if row['waiting'] == 1 else 'wait'} for approval (kg documents waiting)"
-        for row in rows
-        if row["ontology"] in ontologies
-    ]
-    return "".join(told)
-
-
-# Which document is meant: by its id, a beginning of that, a name, or an alias.
+# Which document is meant: by its id, a name, `ONTOLOGY/NAME`, an alias, or a beginning of its id.
 
 MIN_PREFIX_DIGITS = 8
 MAX_NAMES_READ = 5000
@@ -70,6 +56,9 @@ MAX_NAMES_READ = 5000
 MAX_OFFERED = 5
 MAX_ALIASED = 1000
 """Documents of one alias that are looked through for those of an ontology."""
+MAX_SCOPES = 5000
+"""Ontologies, or documents of all ontologies searched, that one search may name: ten full-text queries."""
+MAX_TOLD = 5
 _PREFIX = re.compile(rf"[0-9a-f]{{{MIN_PREFIX_DIGITS},{ID_DIGITS}}}")
 _ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
 
@@ -78,45 +67,78 @@ def is_whole_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def may_begin(called: str) -> bool:
-    """Return whether a text can be the beginning of an id."""
-    return _PREFIX.fullmatch(called) is not None and not is_whole_id(called)
-
-
 def identify_document(
     graph: Graph, called: str, ontology: str | None = None, *, sought: str = "document"
 ) -> str:
     """Return the id of a document that is called by its id, a beginning of that, its name, or an alias."""
-    found = by_name(graph, called, ontology)
-    found = found or next(iter(by_prefix(graph, called, within(ontology))), None)
-    if found is None:
-        raise _unknown_document(graph, called, ontology, sought)
-    return found["document_id"]
+    found = by_name(graph, called, ontology) or _by_prefix(graph, called, within(ontology))
+    if found is not None:
+        return found["document_id"]
+    require_ontologies(graph, ontology)
+    near = "" if is_whole_id(called) else _name_nearest(graph, [called], within(ontology))
+    raise _unknown_document(sought, [called], near, [] if ontology is None else [ontology])
 
 
 def by_name(graph: Graph, called: str, ontology: str | None) -> Row | None:
     """Return the document with that id, name, or alias, in one ontology or any visible one."""
-    owners = names_of_ontologies(graph) if ontology is None else [ontology]
-    forms = spellings(called)
-    named = [[document_id(owner, form) for owner in owners] for form in forms]
-    spelled = [ids_of_full_name(form) for form in forms]
-    ways = [[called], *named, *spelled]
-    found = graph.read("documents/identify", document_ids=[one for ids in ways for one in ids])
-    fitting = [row for row in found if ontology in {None, row["ontology"]} and reaches(row["ontology"])]
-    for ids in ways:
-        if rows := [row for row in fitting if row["document_id"] in ids]:
-            return require_one(called, rows)
-    aliased = by_alias(graph, called, within(ontology))
-    return require_one(called, aliased) if aliased else None
+    owners = names_of_ontologies(graph) if ontology is None else (within(ontology) or [])
+    fitting = _read_named(graph, [called], owners)[called] or _by_alias(graph, called, within(ontology))
+    return _require_one(called, fitting) if fitting else None
 
 
-def ids_of_full_name(called: str) -> list[str]:
-    """Return the ids that `ONTOLOGY/NAME` may mean; none where it is not of that form."""
-    owner, slash, name = called.partition("/")
-    return [document_id(owner.strip(), each) for each in (name, name.strip())] if slash else []
+def documents_called(graph: Graph, called: Sequence[str], ontologies: Sequence[str]) -> dict[str, list[str]]:
+    """Return by ontology the documents that a filter names; a name is of all documents that have it.
+
+    An alias is of one document in each ontology.
+    """
+    if len(ontologies) * len(called) > MAX_SCOPES:
+        raise InvalidInput(
+            f"documents: {len(called)} names in {len(ontologies)} ontologies are more than {MAX_SCOPES:,} "
+            "documents: name fewer of them, or the ontology they are in"
+        )
+    found, unknown = dict[str, dict[str, None]](), list[str]()
+    for each, named in _read_named(graph, called, ontologies).items():
+        fitting = named
+        if not fitting:
+            aliased = _by_alias(graph, each, ontologies)
+            owners = dict.fromkeys(row["ontology"] for row in aliased)
+            fitting = [_require_one(each, [a for a in aliased if a["ontology"] == owner]) for owner in owners]
+        if not fitting and (begun := _by_prefix(graph, each, ontologies)):
+            fitting = [begun]
+        for row in fitting:
+            found.setdefault(row["ontology"], {})[row["document_id"]] = None
+        unknown += [] if fitting else [each]
+    if unknown:
+        near = _name_nearest(graph, unknown[:MAX_TOLD], ontologies)
+        raise _unknown_document("document", unknown, near, ontologies)
+    return {ontology: [*ids] for ontology, ids in found.items()}
 
 
-def by_alias(graph: Graph, called: str, ontologies: Sequence[str] | None) -> list[Row]:
+def _read_named(graph: Graph, called: Sequence[str], owners: Sequence[str]) -> dict[str, list[Row]]:
+    """Return by what is called the visible documents of that id, else name, else `ONTOLOGY/NAME`."""
+    ways = dict[str, list[list[str]]]()
+    for each in called:
+        forms = spellings(each)
+        full = [
+            (owner.strip(), name) for owner, slash, name in (form.partition("/") for form in forms) if slash
+        ]
+        ways[each] = [
+            [each],
+            *([document_id(owner, form) for owner in owners] for form in forms),
+            [document_id(owner, form) for owner, name in full for form in (name, name.strip())],
+        ]
+    ids = [one for of_each in ways.values() for way in of_each for one in way]
+    rows = graph.read("documents/identify", document_ids=ids)
+    there = {row["document_id"]: row for row in rows if row["ontology"] in owners}
+
+    def first(of_each: Sequence[Sequence[str]]) -> list[Row]:
+        found = ([there[one] for one in dict.fromkeys(way) if one in there] for way in of_each)
+        return next(filter(None, found), [])
+
+    return {each: first(of_each) for each, of_each in ways.items()}
+
+
+def _by_alias(graph: Graph, called: str, ontologies: Sequence[str] | None) -> list[Row]:
     """Return the documents that have an alias: `ALIAS` or `ONTOLOGY/ALIAS`."""
     owner, slash, name = called.partition("/")
     ways = [(called, ontologies), *([(name, [owner.strip()])] if slash else [])]
@@ -128,53 +150,44 @@ def by_alias(graph: Graph, called: str, ontologies: Sequence[str] | None) -> lis
     return []
 
 
-def by_prefix(graph: Graph, called: str, ontologies: Sequence[str] | None) -> list[Row]:
-    """Return the one document whose id begins with some digits, eight at least; none where there is none."""
-    if not may_begin(called):
-        return []
-    looked_into = None if ontologies is None else list(ontologies)
-    rows = graph.read("documents/begin_with", prefix=called, ontologies=looked_into, limit=MAX_OFFERED)
-    return [require_one(called, rows)] if rows else []
+def _by_prefix(graph: Graph, called: str, ontologies: Sequence[str] | None) -> Row | None:
+    if not _may_begin(called):
+        return None
+    seen = None if ontologies is None else list(ontologies)
+    rows = graph.read("documents/begin_with", prefix=called, ontologies=seen, limit=MAX_OFFERED)
+    return _require_one(called, rows) if rows else None
 
 
-def require_one(called: str, rows: Sequence[Row]) -> Row:
+def _require_one(called: str, rows: Sequence[Row]) -> Row:
     if len(rows) > 1:
         offered = ", ".join(f"{row['ontology']}/{row['document']} ({row['document_id']})" for row in rows)
         raise Conflict(f"several documents are called {called!r}: {offered}; give one's id, or ONTOLOGY/NAME")
     return rows[0]
 
 
-def name_nearest(graph: Graph, called: Sequence[str], ontologies: Sequence[str] | None) -> str:
+def _name_nearest(graph: Graph, called: Sequence[str], ontologies: Sequence[str] | None) -> str:
     """Return the clause that suggests the nearest documents, or an empty text."""
     rows = graph.read("documents/names", ontologies=looked_into(ontologies), limit=MAX_NAMES_READ)
+    full = [f"{row['ontology']}/{row['document']}" for row in rows]
     owners = {each.partition("/")[0] for each in called if "/" in each}
     there = {row["ontology"] for row in rows}
     if owned := tuple(f"{owner}/" for owner in sorted(owners & there)):
-        return _nearest_within(owned, called, rows)
-    full = [_full_name(row) for row in rows]
+        # Of an ontology that is there, or of a folder of that name, only what it has is like the rest
+        own = [each for each in (*full, *(row["document"] for row in rows)) if each.startswith(owned)]
+        names = {each.partition("/")[2]: each for each in reversed(own)}
+        wanted = [each.partition("/")[2] for each in called if each.startswith(owned)]
+        found = [names[name] for each in wanted for name in nearest(each, names)]
+        return suggestion(found, found)
     if any(nearest(owner, there) for owner in owners):
         return suggestion(called, full)
     return suggestion(called, [row["document"] for row in rows])
 
 
-def _nearest_within(owned: tuple[str, ...], called: Sequence[str], rows: Sequence[Row]) -> str:
-    full = [name for row in rows if (name := _full_name(row)).startswith(owned)]
-    folders = [row["document"] for row in rows if row["document"].startswith(owned)]
-    wanted = [each.partition("/")[2] for each in called if each.startswith(owned)]
-    names = {each.partition("/")[2]: each for each in [*full, *folders]}
-    found = [names[name] for each in wanted for name in nearest(each, names)]
-    return suggestion(found, found)
-
-
-def _full_name(row: Row) -> str:
-    return f"{row['ontology']}/{row['document']}"
-
-
-def _unknown_document(graph: Graph, called: str, ontology: str | None, sought: str) -> NotFound:
-    require_ontologies(graph, ontology)
-    place = "" if ontology is None else f" in {ontology!r}"
-    near = "" if is_whole_id(called) else name_nearest(graph, [called], within(ontology))
-    return NotFound(f"there is no {sought} {called!r}{place}{near}; `kg documents` lists the existing ones")
+def _unknown_document(sought: str, called: Sequence[str], near: str, ontologies: Sequence[str]) -> NotFound:
+    more = f" nor {len(called) - MAX_TOLD} more" if len(called) > MAX_TOLD else ""
+    place = f" in {ontologies[0]!r}" if len(ontologies) == 1 else ""
+    told = f"there is no {sought} {', '.join(map(repr, called[:MAX_TOLD]))}{more}{place}{near}"
+    return NotFound(f"{told}; `kg documents` lists the existing ones")
 
 
 # Which source, concept, proposal or job is meant: by a beginning of its id, or by where it stands.
@@ -188,39 +201,28 @@ def names_place(text: str) -> bool:
 
 
 def identify_source(graph: Graph, called: str) -> str | None:
-    """Return the id of a source that is called by the beginning of it, or by where it stands."""
-    rows = graph.read("sources/begin_with", **_beginning(called)) if may_begin(called) else []
-    if rows:
-        return _only("source_id", called, rows)
+    """Return the id of a source that is called by the beginning of it, or by where it stands.
+
+    The name alone is enough for a document of one source, as an image is.
+    """
+    if found := _begins(graph, "Source", called):
+        return found
     place, named = _PLACE.fullmatch(called), by_name(graph, called, None)
     if place is not None and named is None:  # a name may end so, too
-        document = place["document"]
-        paragraph = int(place["paragraph"])
-        identity = identify_document(graph, document)
-        row = graph.read("sources/at_paragraph", document_id=identity, paragraph=paragraph)[0]
+        document, paragraph = place["document"], int(place["paragraph"])
+        row = _read_paragraph(graph, identify_document(graph, document), paragraph)
         if row["source_id"] is None:
             last = row["sources"] - 1
             raise NotFound(f"{document!r} has no paragraph {paragraph}: they go from 0 to {last}")
         return row["source_id"]
-    sources = _sources_of(graph, named)
-    return sources.first if sources.total == 1 else None
-
-
-class _Sources(NamedTuple):
-    total: int = 0
-    first: str | None = None
-
-
-def _sources_of(graph: Graph, document: Row | None) -> _Sources:
-    if document is None:
-        return _Sources()
-    row = graph.read("sources/at_paragraph", document_id=document["document_id"], paragraph=0)[0]
-    return _Sources(row["sources"], row["source_id"])
+    row = _read_paragraph(graph, named["document_id"]) if named else {"sources": 0}
+    return row["source_id"] if row["sources"] == 1 else None
 
 
 def unknown_source(graph: Graph, called: str) -> NotFound:
     """Return the error that no source is called so; or that a document is, which has several."""
-    if (count := _sources_of(graph, by_name(graph, called, None)).total) > 1:
+    named = by_name(graph, called, None)
+    if named and (count := _read_paragraph(graph, named["document_id"])["sources"]) > 1:
         many = f"{called!r} is a document of {count} sources"
         return NotFound(f"{many}: say which, {called}#0 to {called}#{count - 1}")
     why = (
@@ -232,29 +234,21 @@ def unknown_source(graph: Graph, called: str) -> NotFound:
 
 def first_source(graph: Graph, called: str) -> str:
     identity = identify_document(graph, called, sought="source or document")
-    rows = graph.read("sources/first_of_document", document_id=identity)
-    if not rows:
+    if (found := _read_paragraph(graph, identity)["source_id"]) is None:
         raise NotFound(f"the document {called!r} has no sources")
-    return rows[0]["source_id"]
+    return found
 
 
 def identify_job(graph: Graph, called: str) -> str:
-    rows = graph.read("jobs/begin_with", **_beginning(called)) if may_begin(called) else []
-    return _only("job_id", called, rows) or called
+    return _begins(graph, "Job", called) or called
 
 
 def identify_concept(graph: Graph, called: str) -> str | None:
-    rows = graph.read("concepts/begin_with", **_beginning(called)) if may_begin(called) else []
-    return _only("concept_id", called, rows)
+    return _begins(graph, "Concept", called)
 
 
 def identify_proposal(graph: Graph, called: str) -> str:
-    rows = graph.read("proposals/begin_with", **_beginning(called)) if may_begin(called) else []
-    return _only("proposal_id", called, rows) or called
-
-
-def _beginning(called: str) -> dict[str, Any]:
-    return {"prefix": called, "ontologies": reach(), "limit": MAX_OFFERED}
+    return _begins(graph, "Proposal", called) or called
 
 
 def only_one(key: str, called: str, rows: Sequence[Row]) -> Row | None:
@@ -263,6 +257,18 @@ def only_one(key: str, called: str, rows: Sequence[Row]) -> Row | None:
     return rows[0] if rows else None
 
 
-def _only(key: str, called: str, rows: Sequence[Row]) -> str | None:
-    row = only_one(key, called, rows)
-    return None if row is None else row[key]
+def _may_begin(called: str) -> bool:
+    return _PREFIX.fullmatch(called) is not None and not is_whole_id(called)
+
+
+def _begins(graph: Graph, label: LiteralString, called: str) -> str | None:
+    """Return the one id of a label that begins with some digits, eight at least."""
+    if not _may_begin(called):
+        return None
+    given: dict[str, Any] = {"prefix": called, "ontologies": reach(), "limit": MAX_OFFERED}
+    row = only_one("id", called, graph.read("names/begin_with", label=label, **given))
+    return None if row is None else row["id"]
+
+
+def _read_paragraph(graph: Graph, identity: str, paragraph: int = 0) -> Row:
+    return graph.read("sources/at_paragraph", document_id=identity, paragraph=paragraph)[0]

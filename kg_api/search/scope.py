@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from kg_api.graph.client import Graph
-from kg_api.graph.documents import documents_called
 from kg_api.graph.filters import (
     RememberedFilters,
     asks_for_absence,
@@ -16,6 +15,7 @@ from kg_api.graph.filters import (
     split_clauses,
 )
 from kg_api.graph.fulltext import SCOPES_A_QUERY
+from kg_api.graph.names import documents_called
 from kg_api.graph.search import Filters
 from kg_api.graph.spaces import Space
 from kg_api.schemas.filters import Clause

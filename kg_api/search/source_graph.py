@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
-from kg_api.graph.documents import documents_called
 from kg_api.graph.filters import RememberedFilters
 from kg_api.graph.library import sources_called
+from kg_api.graph.names import documents_called
 from kg_api.graph.proposals import links_among
 from kg_api.graph.search import Filters
 from kg_api.graph.similar import (

@@ -11,7 +11,6 @@ from kg_api.graph.client import Graph
 from kg_api.graph.filters import RememberedFilters
 from kg_api.graph.fulltext import OntologyWords, all_words
 from kg_api.graph.jobs import SOURCE_EMBEDDING, Progress, embedding_progress
-from kg_api.graph.names import describe_waiting
 from kg_api.graph.reach import reach, reaches
 from kg_api.graph.schema import index_states
 from kg_api.graph.search import Crowds, SharedReading
@@ -32,8 +31,6 @@ class OntologySnapshot:
     """Says about how many passages some ontologies have, or all."""
     words: Mapping[str, OntologyWords] = field(default_factory=dict[str, OntologyWords])
     """What ontologies say of their words, of those that say anything."""
-    waiting: Callable[[Sequence[str]], str] = lambda _: ""
-    """Says what waits for approval to be in ontologies that are not there."""
 
     def seen(self) -> OntologySnapshot:
         """Return what of it whoever asks can see."""
@@ -81,7 +78,7 @@ class OntologySnapshot:
     def require_known(self, wanted: Sequence[str] | None) -> None:
         """Require that every ontology which a request names exists."""
         if unknown := [name for name in wanted or () if name not in self.embedding_states]:
-            told = no_ontology(unknown[:MAX_NAMED], self.embedding_states) + self.waiting(unknown)
+            told = no_ontology(unknown[:MAX_NAMED], self.embedding_states)
             raise NotFound(f"{told}; `kg ontologies` lists the existing ones")
 
 
@@ -140,8 +137,7 @@ class Snapshots:
         configurations = read_configurations(self._graph)
         spaces = all_spaces(self._graph)
         states = {name: embedding_state_of(name, each, spaces) for name, each in configurations.items()}
-        words, waiting = all_words(self._graph), partial(describe_waiting, self._graph)
-        return OntologySnapshot(states, space_of_new(spaces), self._crowds.of, words, waiting)
+        return OntologySnapshot(states, space_of_new(spaces), self._crowds.of, all_words(self._graph))
 
 
 _shared: dict[Graph, Snapshots] = {}

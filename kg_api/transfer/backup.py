@@ -63,10 +63,6 @@ def files_below(folder: Path) -> Iterator[Path]:
         yield from (Path(place, name) for name in names)
 
 
-def size_below(folder: Path) -> int:
-    return sum(path.stat().st_size for path in files_below(folder))
-
-
 def copy_file(source: Path, to: Path, on_bytes: OnBytes, hashed: Any = None) -> None:
     """Copy a file to one that nobody else may read, and feed each piece to a hash."""
     with source.open("rb") as file:

@@ -92,7 +92,6 @@ UNFINISHED: Final = "unfinished.json"
 BLOBS: Final = "blobs"
 MAX_MANIFEST_BYTES = 64 * 1024 * 1024
 MAX_BLOB_BYTES = 1024 * 1024 * 1024
-PART = 1024 * 1024
 
 
 def file_name(number: int) -> str:

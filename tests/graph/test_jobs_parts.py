@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import LiteralString
 
 import neo4j
 import pytest
@@ -71,7 +72,9 @@ def test_an_ontology_that_is_called_like_a_part_has_a_job_of_its_own(graph: Grap
 
 
 def parts(graph: Graph, job_id: str) -> list[Job]:
-    return jobs.parts_of(graph, job_id, limit=100)
+    query: LiteralString = "MATCH (j:Job {parent_id: $id}) RETURN j.job_id AS id"
+    found = graph.transaction(lambda tx: tx._transaction.run(query, id=job_id).data())
+    return [jobs.find_job(graph, row["id"]) for row in found]
 
 
 def test_parts_count_for_the_whole_in_the_same_transaction(graph: Graph) -> None:

@@ -12,9 +12,9 @@ import pytest
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from kg_api.graph.documents import change_document, documents_called
+from kg_api.graph.documents import change_document
 from kg_api.graph.fulltext import choose_language
-from kg_api.graph.names import identify_document
+from kg_api.graph.names import documents_called, identify_document
 from kg_api.graph.spaces import ensure_space
 from kg_api.schemas.base import document_id
 from kg_api.schemas.documents import DocumentChange, DocumentRecord

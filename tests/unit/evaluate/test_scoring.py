@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.evaluation.scores import omega, scores
+from kg_api.evaluation.scores import scores
 from kg_api.evaluation.scoring import means, per_query
 from kg_api.schemas.evaluation import FoundSpan, JudgedPassage, QuestionResult, Reference, SetQuery
 
@@ -103,11 +103,6 @@ def test_a_hit_that_only_touches_a_span_is_none() -> None:
 def test_what_is_read_twice_costs_precision() -> None:
     assert scores([(0, 10)], [(0, 10), (0, 10)], 0).precision == 0.5
     assert scores([(0, 10)], [(0, 10), (0, 10)], 0).recall == 1
-
-
-def test_omega_is_the_best_precision_that_chunks_allow() -> None:
-    assert omega([(0, 10)], [(0, 20), (25, 40)]) == 0.5
-    assert omega([(0, 20)], [(0, 20), (20, 40)]) == 0.5, "touching is enough, as in the original"
 
 
 RANGES = st.lists(

@@ -9,7 +9,7 @@ import pytest
 
 from kg_api.errors import Conflict, InvalidInput, Unavailable
 from kg_api.graph.client import Graph
-from kg_api.graph.documents import MAX_SCOPES
+from kg_api.graph.names import MAX_SCOPES
 from kg_api.providers.embedding_port import Embedder
 from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.schemas.spaces import ModelChoice
