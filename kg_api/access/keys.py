@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, TypeVar, get_args
+from typing import Any, Final, NamedTuple, TypeVar, get_args
 
 import structlog
 from cachetools import LRUCache, TLRUCache
@@ -24,7 +24,6 @@ from pydantic import BaseModel
 from kg_api.errors import Conflict, NotFound, Unavailable
 from kg_api.graph.client import Graph, Reader, Transaction
 from kg_api.graph.keys import (
-    StoredKey,
     expire_key,
     find_session,
     find_usable,
@@ -192,12 +191,10 @@ STRANGER: Final = Access("anyone", "read", frozenset())
 Token = KeyToken | SessionToken
 
 
-@dataclass(frozen=True, slots=True)
-class KnownKey:
+class KnownKey(NamedTuple):
     access: Access | None
     """None: it is wrong, expired or revoked."""
     until: float
-    """By the clock; then it is looked up again."""
 
 
 class KeyCheck:
@@ -210,14 +207,14 @@ class KeyCheck:
         self._graph = graph
         self._clock = clock
         self._good, self._bad = (
-            TLRUCache[str, KnownKey](MAX_KNOWN, ttu=lambda _, finding, __: finding.until, timer=clock)
+            TLRUCache[str, KnownKey](MAX_KNOWN, ttu=lambda _, known, __: known.until, timer=clock)
             for _ in range(2)
         )
         self._once_good: LRUCache[str, bool] = LRUCache(MAX_KNOWN)
         self._lock = threading.Lock()
 
     def known(self, token: Token) -> KnownKey | None:
-        """Return what was found of one within the last seconds; None: it must be looked up."""
+        """Return what was found within the last seconds; None: it must be looked up."""
         with self._lock:
             return self._good.get(token.secret_hash) or self._bad.get(token.secret_hash)
 
@@ -229,22 +226,19 @@ class KeyCheck:
     def look_up(self, token: Token) -> Access | None:
         """Return the access of a key or session; None if it is wrong, over, or revoked."""
         begun, graph = self._clock(), self._graph()
-        if isinstance(token, KeyToken):
-            key = find_usable(graph, token.key_id)
-        else:
-            key = find_session(graph, token.secret_hash)
-        if key is None or not token.has_hash(key.secret_hash):
-            self._remember(token, KnownKey(None, begun + KNOWN_SECONDS))
+        is_key = isinstance(token, KeyToken)
+        key = find_usable(graph, token.key_id) if is_key else find_session(graph, token.secret_hash)
+        if key is None or not token.has_hash(key["secret_hash"]):
+            self._remember(token, None, begun + KNOWN_SECONDS)
             return None
-        seen = None if key.ontologies is None else frozenset(key.ontologies)
-        access = Access(key.key_id, key.scope, seen, key.name)
-        seconds = KNOWN_SECONDS if key.seconds_left is None else min(KNOWN_SECONDS, key.seconds_left)
-        self._remember(token, KnownKey(access, begun + seconds))
-        if key.note_use:
+        key_id, seen, left = key["key_id"], key["ontologies"], key["seconds_left"]
+        access = Access(key_id, key["scope"], None if seen is None else frozenset(seen), key["name"])
+        self._remember(token, access, begun + (KNOWN_SECONDS if left is None else min(KNOWN_SECONDS, left)))
+        if key["note_use"]:
             try:  # a full disk is no reason to answer nobody
-                note_use(graph, key.key_id)
+                note_use(graph, key_id)
             except Unavailable as error:
-                log.warning("the use of a key is not noted", key=key.key_id, reason=str(error))
+                log.warning("the use of a key is not noted", key=key_id, reason=str(error))
         return access
 
     def forget(self, token: Token) -> None:
@@ -253,14 +247,14 @@ class KeyCheck:
             self._good.pop(token.secret_hash, None)
             self._bad.pop(token.secret_hash, None)
 
-    def _remember(self, token: Token, finding: KnownKey) -> None:
+    def _remember(self, token: Token, access: Access | None, until: float) -> None:
         self.forget(token)
         with self._lock:
-            if finding.access:
-                self._good[token.secret_hash] = finding
+            if access:
+                self._good[token.secret_hash] = KnownKey(access, until)
                 self._once_good[token.secret_hash] = True
             else:
-                self._bad[token.secret_hash] = finding
+                self._bad[token.secret_hash] = KnownKey(None, until)
                 self._once_good.pop(token.secret_hash, None)
 
 
@@ -278,35 +272,24 @@ LAST = (
 
 def create_key(graph: Graph, asked: NewKey, created_by: str) -> CreatedKey:
     """Make a key; its secret is in the answer alone."""
-    token = make_token()
-    wanted = None if asked.ontologies is None else sorted(set(asked.ontologies))
-    about = (token.key_id, token.secret_hash, asked.name, asked.scope, wanted, created_by)
-    new = StoredKey(*about, valid_seconds=_life(asked))
 
-    def work(tx: Transaction) -> ApiKey:
-        lock_keys(tx)
-        keys = read_keys(tx)
-        if made := _by_id(keys, new.key_id):  # the answer of the commit was lost
-            return made
-        if _usable(keys, new.name):
+    def choose(_: Transaction, keys: Sequence[ApiKey]) -> dict[str, Any]:
+        if _usable(keys, asked.name):
             raise Conflict(
-                f"a key that can be used is called {new.name!r} already: take another name, or "
+                f"a key that can be used is called {asked.name!r} already: take another name, or "
                 "`kg admin keys rotate` or `revoke` that one first"
             )
-        return _put(tx, new)
+        wanted = None if asked.ontologies is None else sorted(set(asked.ontologies))
+        about = {"name": asked.name, "scope": asked.scope, "ontologies": wanted}
+        return {**about, "valid_seconds": _life(asked), "replaces": None}
 
-    return CreatedKey(**graph.transaction(work).model_dump(), key=token.text)
+    return _make(graph, created_by, choose)
 
 
 def rotate_key(graph: Graph, called: str, asked: KeyRotation, created_by: str) -> CreatedKey:
     """Make a key that replaces one, which stays good for a while, so that nobody is locked out."""
-    token = make_token()
 
-    def work(tx: Transaction) -> ApiKey:
-        lock_keys(tx)
-        keys = read_keys(tx)
-        if made := _by_id(keys, token.key_id):  # the answer of the commit was lost
-            return made
+    def choose(tx: Transaction, keys: Sequence[ApiKey]) -> dict[str, Any]:
         old = find_called(keys, called)
         if old.state != "active":
             raise Conflict(f"the key {old.key_id} is {old.state}: make a new one with `kg admin keys create`")
@@ -314,9 +297,26 @@ def rotate_key(graph: Graph, called: str, asked: KeyRotation, created_by: str) -
         if heirs:
             raise Conflict(f"the key {old.key_id} was replaced by {heirs[0]} already: rotate that one")
         life = life_of(tx, old.key_id) if asked.valid_days is None else _life(asked)
-        heir = (token.key_id, token.secret_hash, old.name, old.scope, old.ontologies, created_by, life)
         expire_key(tx, old.key_id, round(asked.overlap_hours * _HOUR))
-        return _put(tx, StoredKey(*heir, replaces=old.key_id))
+        about = {"name": old.name, "scope": old.scope, "ontologies": old.ontologies}
+        return {**about, "valid_seconds": life, "replaces": old.key_id}
+
+    return _make(graph, created_by, choose)
+
+
+def _make(
+    graph: Graph, created_by: str, choose: Callable[[Transaction, Sequence[ApiKey]], dict[str, Any]]
+) -> CreatedKey:
+    """Make a key of what `choose` returns, which sees all other keys and may refuse."""
+    token = make_token()
+
+    def work(tx: Transaction) -> ApiKey:
+        lock_keys(tx)
+        keys = read_keys(tx)
+        if not _by_id(keys, token.key_id):  # otherwise the answer of the commit was lost
+            secret = {"key_id": token.key_id, "secret_hash": token.secret_hash, "created_by": created_by}
+            put_key(tx, **secret, **choose(tx, keys))
+        return next(each for each in read_keys(tx) if each.key_id == token.key_id)
 
     return CreatedKey(**graph.transaction(work).model_dump(), key=token.text)
 
@@ -363,11 +363,6 @@ def ids_called(keys: Sequence[ApiKey], called: str) -> list[str]:
 
 def _unknown(called: str) -> NotFound:
     return NotFound(f"there is no key {called!r}; `kg admin keys list` shows them")
-
-
-def _put(tx: Transaction, new: StoredKey) -> ApiKey:
-    put_key(tx, new)
-    return next(each for each in read_keys(tx) if each.key_id == new.key_id)
 
 
 def _describe(key: ApiKey) -> str:

@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kg_api.graph.client import Graph, Reader, Row, Transaction
+from kg_api.graph.rows import with_times
 from kg_api.schemas.operations import ApiKey, AuditEntry
-from kg_api.schemas.vocabulary import KeyScope, KeyState
+from kg_api.schemas.vocabulary import KeyState
 
 BEGINNING = datetime.fromtimestamp(0, UTC)
 
@@ -38,72 +39,39 @@ def page_of_audit(
 ) -> tuple[list[AuditEntry], int]:
     given = {"key_ids": key_ids, "since": since or BEGINNING}
     rows = graph.read("audit/page", **given, offset=offset, limit=limit)
-    return [_entry(row) for row in rows], graph.read("audit/count", **given)[0]["total"]
+    entries = [
+        {**row["entry"], "outcome": json.loads(row["entry"]["outcome"]), "key_name": row["key_name"]}
+        for row in rows
+    ]
+    found = [AuditEntry.model_validate(with_times(each)) for each in entries]
+    return found, graph.read("audit/count", **given)[0]["total"]
 
 
 def prune_audit(graph: Graph, days: int) -> int:
     return graph.write("audit/prune", days=days)[0]["pruned"]
 
 
-def _entry(row: Row) -> AuditEntry:
-    entry = row["entry"]
-    outcome = json.loads(entry["outcome"])
-    more = {"at": entry["at"].to_native(), "outcome": outcome, "key_name": row["key_name"]}
-    return AuditEntry.model_validate({**entry, **more})
-
-
 # Keys as they are stored: what they may do, and until when; of their secrets the hashes.
 
 NOTE_AGAIN_SECONDS = 60
 """When a key was used is known to the minute: else each request would write."""
-_TIMES = ("created_at", "expires_at", "revoked_at", "last_used_at")
 
 
-@dataclass(frozen=True, slots=True)
-class StoredKey:
-    key_id: str
-    secret_hash: str
-    name: str
-    scope: KeyScope
-    ontologies: list[str] | None
-    """Null: all."""
-    created_by: str
-    """Id of the key that it was asked for with, or `local`."""
-    valid_seconds: int | None = None
-    """None: for ever."""
-    replaces: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class UsableKey:
-    """A key that is neither expired nor revoked; also as a session of it is looked up."""
-
-    key_id: str
-    name: str
-    scope: KeyScope
-    ontologies: list[str] | None
-    """None: all."""
-    secret_hash: str
-    """Of what was looked up: the key, or its session."""
-    seconds_left: int | None
-    """None: it does not expire."""
-    note_use: bool
-    """Whether it was used longer ago than is noted."""
-
-
-def put_key(tx: Transaction, key: StoredKey) -> None:
-    given: dict[str, Any] = {name: getattr(key, name) for name in key.__slots__}
-    tx.run("keys/put", **given)
+def put_key(tx: Transaction, **key: Any) -> None:
+    """Store a key; `ontologies` and `valid_seconds` may be None: all, for ever."""
+    tx.run("keys/put", **key)
 
 
 def read_keys(graph: Reader) -> list[ApiKey]:
     """Return all keys, the newest first, also those that are worth nothing any more."""
-    return [_key(row["key"], row["now"].to_native()) for row in graph.read("keys/all")]
+    keys = [(with_times(row["key"]), row["now"].to_native()) for row in graph.read("keys/all")]
+    return [ApiKey.model_validate({**key, "state": _state(key, now)}) for key, now in keys]
 
 
-def find_usable(graph: Graph, key_id: str) -> UsableKey | None:
+def find_usable(graph: Graph, key_id: str) -> Row | None:
+    """Return a key that is neither expired nor revoked, as `keys/find` does."""
     rows = graph.read("keys/find", key_id=key_id, note_again_seconds=NOTE_AGAIN_SECONDS)
-    return UsableKey(**rows[0]) if rows else None
+    return rows[0] if rows else None
 
 
 def note_use(graph: Graph, key_id: str) -> None:
@@ -142,15 +110,10 @@ def end_all_sessions(graph: Graph) -> None:
     graph.write("keys/end_sessions")
 
 
-def _key(row: Row, now: datetime) -> ApiKey:
-    times = {name: row[name].to_native() for name in _TIMES if row[name] is not None}
-    return ApiKey.model_validate({**row, **times, "state": _state(times, now)})
-
-
-def _state(times: dict[str, datetime], now: datetime) -> KeyState:
-    if "revoked_at" in times:
+def _state(key: Row, now: datetime) -> KeyState:
+    if key["revoked_at"]:
         return "revoked"
-    return "expired" if "expires_at" in times and times["expires_at"] <= now else "active"
+    return "expired" if key["expires_at"] and key["expires_at"] <= now else "active"
 
 
 # Sessions of the page as they are stored: of what a browser has, the hash.
@@ -162,11 +125,11 @@ def put_session(graph: Graph, session_hash: str, key_id: str, *, valid_seconds: 
     return graph.write("keys/open_session", **given)[0]["sessions"] > 0
 
 
-def find_session(graph: Graph, session_hash: str) -> UsableKey | None:
-    """Return the key of a session; None where the session is over or none, or the key worth nothing."""
+def find_session(graph: Graph, session_hash: str) -> Row | None:
+    """Return the key of a session as `find_usable`; its hash is the session's."""
     given = {"session_hash": session_hash, "note_again_seconds": NOTE_AGAIN_SECONDS}
     rows = graph.read("keys/find_session", **given)
-    return UsableKey(**rows[0]) if rows else None
+    return rows[0] if rows else None
 
 
 def remove_session(graph: Graph, session_hash: str) -> None:
