@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from kg_api.graph.client import Graph, Row, Transaction
 from kg_api.graph.jobs import CONCEPT_EMBEDDING, EDGE_EMBEDDING, IMAGE_EMBEDDING, SOURCE_EMBEDDING
 from kg_api.graph.relations import edge_text
-from kg_api.graph.spaces import MARK_DIGITS, EmbeddedLabel, Mark, Space, mark_of, require_writable
+from kg_api.graph.spaces import MARK_DIGITS, EmbeddedLabel, Mark, Space, mark_of
 from kg_api.graph.vectors import Wanted, require_fitting
 from kg_api.schemas.base import concept_text, digest
 from kg_api.schemas.embedding import EmbeddingConfig
@@ -192,13 +192,6 @@ def list_embedded_before(graph: Graph, plan: Plan, last: str, limit: int) -> lis
     mark = plan.mark.parameters()
     rows = graph.read("concepts/before", ontology=plan.ontology, **mark, last=last, limit=limit)
     return [row["concept_id"] for row in rows]
-
-
-def set_lost_aside(tx: Transaction, plan: Plan, image: PendingItem, reason: str) -> None:
-    """Reject an image whose file is lost, until the file is stored again."""
-    require_writable(tx, plan.space)
-    given = {**plan.parameters(), "reason": reason}
-    tx.run("images/lose", id=image.identity, storage_key=image.text_hash, **given)
 
 
 def check_image_vectors(graph: Graph, plan: Plan) -> tuple[int, int]:

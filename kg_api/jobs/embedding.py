@@ -24,7 +24,6 @@ from kg_api.graph.targets import (
     Plan,
     list_embedded_before,
     list_pending,
-    set_lost_aside,
     write_vectors,
 )
 from kg_api.graph.vectors import (
@@ -92,21 +91,16 @@ class ItemModel(ABC, Generic[OpenT]):
     remembers = False
     """Whether vectors that were made and not written are cached."""
 
-    def __init__(self, space: Space, requests_at_once: int) -> None:
+    def __init__(self, space: Space, find: Callable[[Space], OpenT], requests_at_once: int) -> None:
         self.at_once = 1 if space.identity.provider in IN_PROCESS else requests_at_once
         """So many batches are embedded in parallel."""
-        self.lost = set[str]()
-        """Keys of files that are certainly missing or damaged."""
         self._alone = threading.Lock() if self.at_once == 1 else nullcontext()
         self._space = space
-
-    @abstractmethod
-    def _find(self) -> OpenT:
-        """Return the space in its registry."""
+        self._find = find
 
     @cached_property
     def opened(self) -> OpenT:
-        opened = self._find()
+        opened = self._find(self._space)
         opened.assure()
         return opened
 
@@ -135,14 +129,10 @@ class SpaceModel(ItemModel[OpenSpace]):
         requests_at_once: int = 1,
     ) -> None:
         """`fresh`: existing vectors are made again, without the cache."""
-        super().__init__(space, requests_at_once)
+        super().__init__(space, spaces.of, requests_at_once)
         self.fresh = fresh
         self.remembers = passages.keeps and not fresh
-        self._spaces = spaces
         self._passages = passages
-
-    def _find(self) -> OpenSpace:
-        return self._spaces.of(self._space)
 
     def embed(self, passages: Sequence[Passage], *, fresh: bool = False) -> NDArray[np.float32]:
         """Embed passages, without the cache if `fresh`; shape (len(passages), dimensions)."""
@@ -182,16 +172,13 @@ class ImageModel(ItemModel[OpenImageSpace]):
     def __init__(
         self, spaces: ImageSpaceRegistry, space: Space, read: ReadBlob, *, requests_at_once: int = 1
     ) -> None:
-        super().__init__(space, requests_at_once)
+        super().__init__(space, spaces.of, requests_at_once)
         self._spaces = spaces
         self._read = read
 
-    def _find(self) -> OpenImageSpace:
-        return self._spaces.of(self._space)
-
     def embed_items(self, items: Sequence[PendingItem]) -> NDArray[np.float32]:
         try:
-            pixels = [self._spaces.render(self.opened, self._file(each.text)) for each in items]
+            pixels = [self._spaces.render(self.opened, self._read(each.text)) for each in items]
             with self._alone:
                 return self._checked(self.opened.embed_pixels(pixels))
         except FileLost as error:
@@ -204,13 +191,6 @@ class ImageModel(ItemModel[OpenImageSpace]):
     def characters(self, items: Sequence[PendingItem]) -> int:
         rendering = self.opened.rendering
         return len(items) * rendering.width * rendering.height * 3 // PIXEL_BYTES_A_CHARACTER
-
-    def _file(self, key: str) -> bytes:
-        try:
-            return self._read(key)
-        except FileLost:
-            self.lost.add(key)
-            raise
 
 
 AnyModel = ItemModel[OpenSpace] | ItemModel[OpenImageSpace]
@@ -471,12 +451,8 @@ class ItemTarget(EmbeddingTarget[PendingItem, EmbeddedItems]):
         return len(self._written)
 
     def reject(self, tx: Transaction, item: PendingItem, reason: str) -> None:
-        plan = self._plan
-        if item.text_hash in self.model.lost:
-            set_lost_aside(tx, plan, item, reason)
-        else:
-            text = {"identity": item.identity, "text_hash": item.text_hash}
-            reject(tx, plan.space, plan.mark, **text, reason=reason)
+        text = {"identity": item.identity, "text_hash": item.text_hash}
+        reject(tx, self._plan.space, self._plan.mark, **text, reason=reason)
 
     def committed(self) -> None:
         if self._follow is not None:
