@@ -64,7 +64,8 @@ SET o.extraction_expected = coalesce(o.extraction_expected, 0.0) + $cost - unspe
 // name: pause
 // Extraction that was cancelled for an ontology is not begun again until somebody asks for it.
 MATCH (o:Ontology {name: $ontology})
-SET o.extraction_paused = true
+WHERE $paused OR o.extraction_paused
+SET o.extraction_paused = CASE WHEN $paused THEN true END
 
 // name: refused
 // The sources of an ontology from which nothing could be extracted, with the reasons: by a mark, or by any where it is null.
@@ -110,9 +111,3 @@ CALL () {
   RETURN count(r) AS relations
 }
 RETURN total, extracted, refused, concepts, quotes, relations, unverified_quotes, unverified_concepts
-
-// name: unpause
-// Somebody asks for the extraction again that was cancelled.
-MATCH (o:Ontology {name: $ontology})
-WHERE o.extraction_paused
-REMOVE o.extraction_paused

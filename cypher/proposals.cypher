@@ -73,53 +73,49 @@ WHERE p.state = 'open'
 DETACH DELETE p
 RETURN count(*) AS deleted
 
-// name: due_concepts
-// Concepts that are to be looked at, with the time of their vectors: another one by the end means to look again.
+// name: due
+// Sources or concepts that are to be looked at, with the time of their vectors: another one by the end means to look
+// again.
 CYPHER 25
-MATCH (c:Unlinked)
-WHERE c.ontology = $ontology AND c:Concept
-RETURN c.concept_id AS id, c.text_hash AS text_hash, toString(c[$time_property]) AS at
+MATCH (n:Unlinked)
+WHERE n.ontology = $ontology AND n:Source = ($kind = 'source')
+RETURN coalesce(n.source_id, n.concept_id) AS id, coalesce(n.content_hash, n.text_hash) AS text_hash,
+       toString(n[$time_property]) AS at
 LIMIT $limit
 
-// name: due_sources
-// Sources that are to be looked at, with the time of their vectors: another one by the end means to look again.
+// name: flag
+// The next sources or concepts of an ontology that are embedded and not flagged are to be looked at again. In the order in
+// which all lock them.
 CYPHER 25
-MATCH (s:Unlinked)
-WHERE s.ontology = $ontology AND s:Source
-RETURN s.source_id AS id, s.content_hash AS text_hash, toString(s[$time_property]) AS at
-LIMIT $limit
+CALL () {
+  WHEN $kind = 'source' THEN {
+    MATCH (n:Source)
+    USING INDEX SEEK n:Source(ontology, document_id, paragraph)
+    WHERE n.ontology = $ontology AND n.document_id >= $after AND n.paragraph >= 0
+    WITH n ORDER BY n.ontology, n.document_id, n.paragraph
+    WHERE n.document_id > $after OR n.paragraph > $after_paragraph
+    RETURN n, n.source_id AS id
+  }
+  ELSE {
+    MATCH (n:Concept)
+    USING INDEX SEEK n:Concept(ontology, concept_id)
+    WHERE n.ontology = $ontology AND n.concept_id > $after
+    RETURN n, n.concept_id AS id ORDER BY n.ontology, n.concept_id
+  }
+}
+WITH n, id
+WHERE n[$time_property] IS NOT NULL AND NOT n:Unlinked
+WITH n, id LIMIT $limit
+WITH collect({n: n, id: id}) AS portion
+UNWIND portion AS each
+WITH portion[-1].n AS last, each.n AS n, each.id AS id ORDER BY id
+SET n:Unlinked
+RETURN DISTINCT coalesce(last.document_id, last.concept_id) AS after, coalesce(last.paragraph, 0) AS after_paragraph
 
 // name: flag_again
 // All of an ontology is to be looked at again.
 MATCH (o:Ontology {name: $name})
 SET o.proposed_for = null
-
-// name: flag_concepts
-// The next concepts of an ontology that are embedded and not flagged are to be looked at again. In the order in which all lock them.
-CYPHER 25
-MATCH (c:Concept)
-USING INDEX SEEK c:Concept(ontology, concept_id)
-WHERE c.ontology = $ontology AND c.concept_id > $after
-WITH c ORDER BY c.ontology, c.concept_id
-WHERE c[$time_property] IS NOT NULL AND NOT c:Unlinked
-WITH c LIMIT $limit
-SET c:Unlinked
-RETURN max(c.concept_id) AS after
-
-// name: flag_sources
-// The next sources of an ontology that are embedded and not flagged are to be looked at again. In the order in which all lock them.
-CYPHER 25
-MATCH (s:Source)
-USING INDEX SEEK s:Source(ontology, document_id, paragraph)
-WHERE s.ontology = $ontology AND s.document_id >= $after AND s.paragraph >= 0
-WITH s ORDER BY s.ontology, s.document_id, s.paragraph
-WHERE (s.document_id > $after OR s.paragraph > $after_paragraph) AND s[$time_property] IS NOT NULL AND NOT s:Unlinked
-WITH s LIMIT $limit
-WITH collect(s) AS portion
-UNWIND portion AS s
-WITH portion[-1] AS last, s ORDER BY s.source_id
-SET s:Unlinked
-RETURN DISTINCT last.document_id AS after, last.paragraph AS after_paragraph
 
 // name: flagged
 // All of an ontology is flagged for a way to propose; what was dropped before is looked at again, too.
@@ -245,25 +241,18 @@ ORDER BY proposal.score DESC, proposal.proposal_id
 MATCH (o:Ontology {name: $name})
 SET o.proposed_at = datetime.realtime()
 
-// name: seen_concepts
-// These concepts have been looked at, but for those that were embedded anew meanwhile. Whoever asks has locked them.
+// name: seen
+// These have been looked at, but for those that were embedded anew meanwhile. Whoever asks has locked them.
 CYPHER 25
 UNWIND $rows AS row
-MATCH (c:Concept {concept_id: row.id})
-WHERE coalesce(toString(c[$time_property]), '') = coalesce(row.at, '')
-REMOVE c:Unlinked
-RETURN count(c) AS seen
-
-// name: seen_sources
-// These sources have been looked at, but for those that were embedded anew meanwhile.
-CYPHER 25
-UNWIND $rows AS row
-MATCH (s:Source {source_id: row.id})
-SET s.held_at = null
-WITH s, row
-WHERE coalesce(toString(s[$time_property]), '') = coalesce(row.at, '')
-REMOVE s:Unlinked
-RETURN count(s) AS seen
+CALL (row) {
+  WHEN $kind = 'source' THEN { MATCH (n:Source {source_id: row.id}) SET n.held_at = null RETURN n }
+  ELSE { MATCH (n:Concept {concept_id: row.id}) RETURN n }
+}
+WITH n, row
+WHERE coalesce(toString(n[$time_property]), '') = coalesce(row.at, '')
+REMOVE n:Unlinked
+RETURN count(n) AS seen
 
 // name: sources_apart
 // Of pairs of sources those that nothing connects: no link, no concept that both carry, and no concepts that so few

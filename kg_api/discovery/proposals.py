@@ -33,11 +33,11 @@ from kg_api.graph.proposals import (
     NewProposal,
     Pair,
     StoredProposals,
-    concepts_apart,
     count_due,
     count_proposals,
     decide,
     drop_weakest,
+    find_apart,
     find_proposal,
     flag_again,
     flag_portion,
@@ -49,7 +49,6 @@ from kg_api.graph.proposals import (
     read_all_proposals,
     read_due,
     read_proposals,
-    sources_apart,
     write_configuration,
     write_proposals,
 )
@@ -332,8 +331,9 @@ class LinkSearch:
                 contrasts[own, near.id], found[own, near.id] = contrast, near
         if not found:
             return []
-        apart_of = sources_apart if self._kind == "source" else concepts_apart
-        apart = apart_of(self._graph, list(found), hops=self._used.hops, most_sources=MAX_SOURCES)
+        apart = find_apart(
+            self._graph, self._kind, list(found), hops=self._used.hops, most_sources=MAX_SOURCES
+        )
         chosen = {pair: near for pair, near in found.items() if pair in apart}
         chunks = [each for pair, near in chosen.items() for each in self._chunks(pair[0], near)]
         texts = chunk_texts(self._graph, [each for each in chunks if each]) if any(chunks) else {}

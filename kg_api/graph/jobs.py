@@ -517,7 +517,7 @@ def request_job(
 ) -> str:
     """Request work on an ontology within the caller's transaction; return the id of the job that does it."""
     if paused:
-        unpause(tx, kind, ontology)
+        set_paused(tx, kind, ontology, paused=False)
     fresh = fresh_job(kind, ontology, key=f"{kind}:{about or ontology}", selection=selection)
     return _request(tx, fresh, added, force=force, limited=limited, joins=True)[0]
 
@@ -592,19 +592,12 @@ def unfinished_parts(graph: Graph, job_id: str) -> list[str]:
     return [row["part"] for row in graph.read("jobs/unfinished_parts", job_id=job_id)]
 
 
-def pause(tx: Transaction, kind: str, ontology: str | None) -> None:
+def set_paused(tx: Transaction, kind: str, ontology: str | None, *, paused: bool) -> None:
     """Leave an ontology alone until somebody requests this kind of work; other kinds are not paused."""
     if kind == EXTRACTION:
-        tx.run("extraction/pause", ontology=ontology)
+        tx.run("extraction/pause", ontology=ontology, paused=paused)
     elif kind in PAUSING_KINDS:
-        tx.run("jobs/pause", ontology=ontology, paused=True)
-
-
-def unpause(tx: Transaction, kind: str, ontology: str | None) -> None:
-    if kind == EXTRACTION:
-        tx.run("extraction/unpause", ontology=ontology)
-    elif kind in PAUSING_KINDS:
-        tx.run("jobs/pause", ontology=ontology, paused=False)
+        tx.run("jobs/pause", ontology=ontology, paused=paused)
 
 
 # What a person does with jobs: cancel one, try one again. And forgetting what is long over.
@@ -633,7 +626,7 @@ def _cancel(tx: Transaction, job_id: str) -> None:
         raise Conflict(f"job {job_id} has ended already ({before}): there is nothing to cancel")
     tx.run("jobs/end_parts", job_id=job_id)
     if rows[0]["parent_id"] is None:
-        pause(tx, rows[0]["kind"], rows[0]["ontology"])
+        set_paused(tx, rows[0]["kind"], rows[0]["ontology"], paused=True)
 
 
 def retry_job(graph: Graph, job_id: str) -> Job:
@@ -665,7 +658,7 @@ def _retry(tx: Transaction, job_id: str) -> None:
         for other in tx.run("jobs/holder_of_key", unique_key=job["key"]) if job["key"] else ():
             raise Conflict(f"job {other['job_id']} does the same work already: watch that one")
         tx.run("jobs/requeue", job_id=job_id, unique_key=job["key"], rank=rank_of(job["kind"]))
-        unpause(tx, job["kind"], job["ontology"])
+        set_paused(tx, job["kind"], job["ontology"], paused=False)
     elif state is JobState.RUNNING:
         raise Conflict(f"job {job_id} is running: cancel it first to restart it")
     else:

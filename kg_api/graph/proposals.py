@@ -13,6 +13,7 @@ from kg_api.errors import Conflict, NotFound
 from kg_api.graph.client import Graph, Reader, Row, Transaction
 from kg_api.graph.names import identify_proposal, unknown_ontology
 from kg_api.graph.reach import reach, within
+from kg_api.graph.rows import with_times
 from kg_api.graph.spaces import Space
 from kg_api.schemas.base import proposal_id
 from kg_api.schemas.proposals import Proposal, ProposalConfig, ProposalEnd
@@ -67,11 +68,9 @@ def note_searched(tx: Transaction, ontology: str) -> None:
 
 
 def _to_stored(row: Row) -> StoredProposals:
-    at = row["proposed_at"]
     config = ProposalConfig.model_validate_json(row["proposals"] or "{}")
-    return StoredProposals(
-        row["ontology"], config, row["proposed_for"], at.to_native() if at else None, row["dropped"]
-    )
+    at = with_times(row)["proposed_at"]
+    return StoredProposals(row["ontology"], config, row["proposed_for"], at, row["dropped"])
 
 
 # What is to be looked at for links: sources and concepts that were embedded or read since.
@@ -99,34 +98,28 @@ def count_due(graph: Reader, ontology: str) -> int:
 
 
 def read_due(graph: Graph, kind: ProposalKind, ontology: str, space: Space, limit: int) -> list[DueNode]:
-    given = {"ontology": ontology, "time_property": time_property(kind, space), "limit": limit}
-    if kind == "source":
-        rows = graph.read("proposals/due_sources", **given)
-    else:
-        rows = graph.read("proposals/due_concepts", **given)
-    return [DueNode(**row) for row in rows]
+    given = {"kind": kind, "ontology": ontology, "time_property": time_property(kind, space), "limit": limit}
+    return [DueNode(**row) for row in graph.read("proposals/due", **given)]
 
 
 def flag_portion(
     tx: Transaction, kind: ProposalKind, ontology: str, space: Space, after: FlaggedTo
 ) -> FlaggedTo | None:
     """Flag the next nodes of an ontology; return how far that is, None at the end."""
-    given = {"ontology": ontology, "time_property": time_property(kind, space), "limit": PORTION}
-    if kind == "source":
-        rows = tx.run("proposals/flag_sources", **given, after=after[0], after_paragraph=after[1])
-        return (rows[0]["after"], rows[0]["after_paragraph"]) if rows else None
-    last = tx.run("proposals/flag_concepts", **given, after=after[0])[0]["after"]
-    return (last, 0) if last else None
+    given = {
+        "kind": kind,
+        "ontology": ontology,
+        "time_property": time_property(kind, space),
+        "limit": PORTION,
+    }
+    rows = tx.run("proposals/flag", **given, after=after[0], after_paragraph=after[1])
+    return (rows[0]["after"], rows[0]["after_paragraph"]) if rows else None
 
 
 def note_seen(tx: Transaction, kind: ProposalKind, space: Space, nodes: Sequence[DueNode]) -> None:
     """Take the flags of locked nodes away, except of those that were embedded meanwhile."""
     rows = [{"id": each.id, "at": each.at} for each in nodes]
-    given = {"rows": rows, "time_property": time_property(kind, space)}
-    if kind == "source":
-        tx.run("proposals/seen_sources", **given)
-    else:
-        tx.run("proposals/seen_concepts", **given)
+    tx.run("proposals/seen", kind=kind, rows=rows, time_property=time_property(kind, space))
 
 
 def time_property(kind: ProposalKind, space: Space) -> str:
@@ -214,18 +207,18 @@ def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None)
     return decided.model_copy(update={"notes": notes})
 
 
-def sources_apart(graph: Graph, pairs: Sequence[Pair], *, hops: int, most_sources: int) -> set[Pair]:
-    """Return the pairs of sources that nothing connects within so many steps."""
-    rows = graph.read(
-        "proposals/sources_apart", pairs=[list(each) for each in pairs], hops=hops, most_sources=most_sources
-    )
-    return {(row["first"], row["second"]) for row in rows}
+def find_apart(
+    graph: Graph, kind: ProposalKind, pairs: Sequence[Pair], *, hops: int, most_sources: int
+) -> set[Pair]:
+    """Return the pairs of sources or concepts that nothing connects within so many steps.
 
-
-def concepts_apart(graph: Graph, pairs: Sequence[Pair], *, hops: int, most_sources: int) -> set[Pair]:
-    rows = graph.read(
-        "proposals/concepts_apart", pairs=[list(each) for each in pairs], hops=hops, most_sources=most_sources
-    )
+    A concept of more than `most_sources` connects nothing.
+    """
+    given = {"pairs": [list(each) for each in pairs], "hops": hops, "most_sources": most_sources}
+    if kind == "source":
+        rows = graph.read("proposals/sources_apart", **given)
+    else:
+        rows = graph.read("proposals/concepts_apart", **given)
     return {(row["first"], row["second"]) for row in rows}
 
 
@@ -254,9 +247,8 @@ def _read_page(graph: Reader, **given: Any) -> list[Proposal]:
     for row in graph.search("proposals/page", **given, quotes=MAX_QUOTES):
         if len(row["ends"]) < 2 or not all(end["source_id"] for end in row["ends"]):  # noqa: PLR2004 - both
             continue  # a concept may just have lost its last quote
-        told: dict[str, Any] = {**row["proposal"], "ends": [_to_end(each) for each in row["ends"]]}
-        times = {name: told[name].to_native() for name in ("created_at", "decided_at") if told[name]}
-        found.append(Proposal.model_validate({**told, **times}))
+        ends = [_to_end(each) for each in row["ends"]]
+        found.append(Proposal.model_validate({**with_times(row["proposal"]), "ends": ends}))
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from kg_api.graph.client import Graph
-from kg_api.graph.proposals import concepts_apart
+from kg_api.graph.proposals import find_apart
 from kg_api.schemas.base import concept_id
 from tests.support.concept_graph import Triple, store_concepts
 from tests.support.records import record
@@ -27,7 +27,9 @@ def test_a_concept_of_very_many_sources_connects_no_concepts_wherever_it_stands(
     near, far = (ALPHA, MIDDLE), (ALPHA, BETA)
     for hops, pair in ((2, near), (3, far)):
         for asked in (pair, (pair[1], pair[0])):
-            assert concepts_apart(graph, [asked], hops=hops, most_sources=50) == set()
-            assert concepts_apart(graph, [asked], hops=hops, most_sources=1) == {asked}
-            assert concepts_apart(graph, [asked], hops=hops - 1, most_sources=50) == {asked}
-    assert concepts_apart(graph, [(ALPHA, concept_id("notes", "hub"))], hops=3, most_sources=0) == set()
+            assert find_apart(graph, "concept", [asked], hops=hops, most_sources=50) == set()
+            assert find_apart(graph, "concept", [asked], hops=hops, most_sources=1) == {asked}
+            assert find_apart(graph, "concept", [asked], hops=hops - 1, most_sources=50) == {asked}
+    assert (
+        find_apart(graph, "concept", [(ALPHA, concept_id("notes", "hub"))], hops=3, most_sources=0) == set()
+    )
