@@ -62,25 +62,14 @@ def forget_evidence(tx: Transaction, source_ids: Sequence[str]) -> None:
                 ask_for_embedding(tx, ontology, changed, limited=False)
 
 
-def forget_apart(graph: Graph, source_ids: Sequence[str]) -> None:
+def forget_in_parts(
+    graph: Graph, source_ids: Sequence[str], goes: Callable[[Transaction], bool] = lambda _: True
+) -> None:
     """Delete the evidence of many sources in transactions of their own, before the sources go.
 
     If the sources stay after all, as after a fault, they are due for extraction. Safe to repeat.
     """
-    if len(source_ids) > SOURCES_A_TRANSACTION:
-        _forget_in_parts(graph, source_ids, lambda _: True)
 
-
-def forget_apart_of_documents(
-    graph: Graph, sources: Mapping[str, Sequence[str]], goes: Callable[[Transaction, str], bool]
-) -> None:
-    """As `forget_apart`, for documents that may stay after all."""
-    if sum(map(len, sources.values())) > SOURCES_A_TRANSACTION:
-        for document_id, ids in sources.items():
-            _forget_in_parts(graph, ids, lambda tx, called=document_id: goes(tx, called))
-
-
-def _forget_in_parts(graph: Graph, source_ids: Sequence[str], goes: Callable[[Transaction], bool]) -> None:
     def forget(tx: Transaction, ids: Sequence[str]) -> None:
         if goes(tx):
             forget_evidence(tx, ids)

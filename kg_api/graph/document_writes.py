@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kg_api.errors import Conflict, NotFound
+from kg_api.graph import concept_writes
 from kg_api.graph.client import ConcurrentChange, Graph, Row, Transaction, portions
-from kg_api.graph.concept_writes import forget_apart, forget_apart_of_documents, forget_evidence
+from kg_api.graph.concept_writes import forget_evidence, forget_in_parts
 from kg_api.graph.documents import (
     DocumentDifference,
     block_row,
@@ -48,93 +49,12 @@ from kg_api.graph.spaces import StoredConfiguration, read_configuration
 from kg_api.graph.text_analysis import aliases_at
 from kg_api.schemas.base import digest
 from kg_api.schemas.documents import Deleted, DocumentRecord, SourceRecord, StoredChange
-from kg_api.schemas.filters import MAX_SHOWN, Clause, DeletedMatching, DocumentDeletion
+from kg_api.schemas.filters import MAX_SHOWN, DeletedMatching, DocumentDeletion
 from kg_api.wording import pluralize
-
-SOURCES_A_STATEMENT = 1000
-
-
-def write_blocks(tx: Transaction, differences: Sequence[DocumentDifference]) -> Counter[str]:
-    """Write the blocks of sources that stay; by document, how many are to be read for concepts again."""
-    owners = _owners(differences)
-    rows = [block_row(source_row(source)) for each in differences for source in each.other_blocks]
-    changed = (tx.run("sources/set_blocks", rows=part) for part in _parts(rows))
-    return Counter(owners[row["source_id"]] for found in changed for row in found)
-
-
-def write_sources(tx: Transaction, differences: Sequence[DocumentDifference]) -> Counter[str]:
-    """Write what is new, moved and gone."""
-    owners = _owners(differences)
-    bereft = _delete(tx, [identity for each in differences for identity in each.gone])
-    for rows in _parts(
-        placed_row(each.record, source, each.language) for each in differences for source in each.moved
-    ):
-        tx.run("sources/move_many", rows=rows)
-    new = [new_row(each.record, source, each.language) for each in differences for source in each.new]
-    for rows in portions(new, SOURCES_A_STATEMENT):
-        tx.run("sources/create_many", rows=rows)
-    for rows in _parts(_title_rows(differences)):
-        tx.run("sources/set_title", rows=rows)
-    return Counter(owners[identity] for identity in bereft)
-
-
-def look_again(
-    tx: Transaction, differences: Sequence[DocumentDifference], stored: StoredConfiguration
-) -> Counter[str]:
-    """Let sources be planned anew whose chunks or contexts the change may touch; by document, how many."""
-    there = [each.record.document_id for each in differences if each.before["content_hash"] is not None]
-    if not there:
-        return Counter()
-    owners = _owners(differences)
-    broken = tx.run("chunks/delete_broken", document_ids=there)
-    found = Counter(owners[each] for each in {each for row in broken for each in row["shared"]})
-    ids = [each.record.document_id for each in differences if each.kept and _is_touched(each, stored)]
-    if ids:
-        mark_property = stored.texts.answering.mark_property
-        rows = tx.run("sources/unmark_documents", document_ids=ids, mark_property=mark_property)
-        found.update({row["document_id"]: row["unmarked"] for row in rows})
-    return found
-
-
-def _is_touched(difference: DocumentDifference, stored: StoredConfiguration) -> bool:
-    """Return whether chunks or contexts of sources that stay may be others now."""
-    configs = [layout.config(embed_on_ingest=True) for layout in stored.texts.kept_up]
-    anew = any(difference.described_anew(each.context, each.context_template) for each in configs)
-    crosses = any(config.crosses_sources for config in configs)
-    return anew or (crosses and difference.reshapes)
-
-
-def _delete(tx: Transaction, gone: Sequence[str]) -> set[str]:
-    """Delete sources with all that only they support; give those that shared a chunk with one and stay."""
-    bereft: set[str] = set()
-    forget_evidence(tx, gone)
-    for ids in portions(sorted(gone), SOURCES_A_STATEMENT):
-        bereft.update(tx.run("sources/delete_many", ids=ids)[0]["shared"])
-    return bereft.difference(gone)
-
-
-def _title_rows(differences: Sequence[DocumentDifference]) -> Iterator[Row]:
-    """Yield the new titles and aliases of the sources that stay; new ones have them."""
-    for each in differences:
-        title, metadata = each.record.title, each.record.metadata
-        for source in each.kept:
-            was = each.before["title"], aliases_at(source.paragraph, each.before["metadata"])
-            if was != (title, aliases_at(source.paragraph, metadata)):
-                scope = scope_of(each.record, source, each.language)
-                yield {"source_id": source.source_id, "title": title, "scope": scope}
-
-
-def _owners(differences: Sequence[DocumentDifference]) -> dict[str, str]:
-    return {source.source_id: each.record.document_id for each in differences for source in each.kept}
-
-
-def _parts(rows: Iterable[Row]) -> Iterator[Sequence[Row]]:
-    """Yield rows of sources that are there, in the order of their ids."""
-    return portions(sorted(rows, key=lambda row: row["source_id"]), SOURCES_A_STATEMENT)
-
 
 # Storing documents as differences to what is there, many in one transaction.
 
+SOURCES_A_STATEMENT = 1000
 AskForExtraction = Callable[[Transaction, str, int], None]
 """Has so many sources of an ontology read, within the transaction that stores them."""
 SOURCES_A_TRANSACTION = 2000
@@ -189,14 +109,40 @@ def forget_evidence_of_gone(graph: Graph, records: Sequence[DocumentRecord]) -> 
     ]
     stored = graph.read("sources/ids_of_changed", documents=rows)
     kept = {source.source_id for record in records for source in record.sources} if stored else set[str]()
-    forget_apart(graph, [row["source_id"] for row in stored if row["source_id"] not in kept])
+    gone = [row["source_id"] for row in stored if row["source_id"] not in kept]
+    if len(gone) > concept_writes.SOURCES_A_TRANSACTION:
+        forget_in_parts(graph, gone)
 
 
 def storing(
     records: Sequence[DocumentRecord], extract: AskForExtraction | None = None
 ) -> Callable[[Transaction], list[StoreResult]]:
-    """Return the work of `store_documents` for a transaction that may run twice."""
-    return _Call(records, uuid.uuid4().hex, extract).store
+    """Return the work of `store_documents` for a transaction that may run twice.
+
+    After a commit whose answer was lost, it finds its own documents by a mark, and returns the first outcome.
+    """
+    mark, outcomes = uuid.uuid4().hex, dict[str, StoreResult]()
+
+    def store(tx: Transaction) -> list[StoreResult]:
+        if waiting := [each for each in records if each.waits_as is not None]:
+            changes = put_waiting(tx, waiting)
+            outcomes.update({name: StoreResult(change, None) for name, change in changes.items()})
+        if wanted := [each for each in records if each.waits_as is None]:
+            before, left = _lock(tx, wanted), list[tuple[DocumentRecord, Row]]()
+            for each in wanted:
+                row = before[each.document_id]
+                if each.document_id in outcomes and row["written_by"] == mark:
+                    continue
+                if each.approves is not None and not row["waited"]:
+                    raise Conflict(
+                        f"{each.document!r} was approved, rejected or replaced meanwhile: list what waits"
+                    )
+                left.append((with_changes(each, row["changes"]), row))
+            outcomes.update(_store(tx, left, mark, extract))
+        release_holds(tx, [each.hold for each in records if each.hold])
+        return [outcomes[each.document_id] for each in records]
+
+    return store
 
 
 def preview_document(graph: Graph, record: DocumentRecord) -> tuple[StoredChange, list[SourceRecord]]:
@@ -213,88 +159,13 @@ def preview_document(graph: Graph, record: DocumentRecord) -> tuple[StoredChange
     return replace(difference.change, same_text=same), difference.new
 
 
-class _Call:
-    """One call of store_documents, which may run its transaction twice when the answer to a commit is lost.
-
-    Then it finds its own work, knows each document by its mark, and gives the outcome of the first run.
-    """
-
-    def __init__(
-        self, records: Sequence[DocumentRecord], mark: str, extract: AskForExtraction | None
-    ) -> None:
-        self._records = records
-        self._extract = extract
-        self._mark = mark
-        self._outcomes: dict[str, StoreResult] = {}
-
-    def store(self, tx: Transaction) -> list[StoreResult]:
-        if waiting := [each for each in self._records if each.waits_as is not None]:
-            changes = put_waiting(tx, waiting)
-            self._outcomes.update({name: StoreResult(change, None) for name, change in changes.items()})
-        if wanted := [each for each in self._records if each.waits_as is None]:
-            before = _lock(tx, wanted)
-            left = [each for each in wanted if not self._is_stored(before[each.document_id])]
-            _refuse_reviewed([each for each in left if not before[each.document_id]["waited"]])
-            self._outcomes.update(self._store(tx, left, before))
-        release_holds(tx, [each.hold for each in self._records if each.hold])
-        return [self._outcomes[each.document_id] for each in self._records]
-
-    def _is_stored(self, before: Row) -> bool:
-        return before["document_id"] in self._outcomes and before["written_by"] == self._mark
-
-    def _store(
-        self, tx: Transaction, records: Sequence[DocumentRecord], before: dict[str, Row]
-    ) -> dict[str, StoreResult]:
-        rows = [(record, before[record.document_id]) for record in records]
-        known = [(with_changes(record, row["changes"]), row) for record, row in rows]
-        same = [row for record, row in known if row["content_hash"] == record.content_hash]
-        outcomes = {row["document_id"]: StoreResult(unchanged(row), None) for row in same}
-        _write_file_times(tx, known)
-        changed = [(record, row) for record, row in known if record.document_id not in outcomes]
-        for identity, names in (left_out := find_left_out(tx, changed)).items():
-            outcomes[identity] = StoreResult(skipped(names), None)
-        wanted = [(record, row) for record, row in changed if record.document_id not in left_out]
-        if wanted:
-            outcomes.update(self._write(tx, _find_differences(tx, wanted)))
-        return outcomes
-
-    def _write(self, tx: Transaction, differences: Sequence[DocumentDifference]) -> dict[str, StoreResult]:
-        """Write documents; last what all writers of their ontology change, so that they wait least for it."""
-        ontology = differences[0].record.ontology
-        stored = read_configuration(tx, ontology)
-        new = {each.record.document_id: len(each.new) for each in differences}
-        unread, due = write_blocks(tx, differences), write_sources(tx, differences)
-        images = write_images(tx, differences)
-        write_originals(tx, differences)
-        unread.update(new)
-        due.update(new)
-        due.update(look_again(tx, differences, stored))
-        rows = [document_row(each.record, each.before, self._mark) for each in differences]
-        space = differences[0].before["space"]
-        held = tx.run("documents/describe", ontology=ontology, space=space, documents=rows)
-        require_language(held, differences[0].language)
-        wanted = stored.embed_on_ingest and not stored.paused
-        jobs = [
-            (request_job(tx, kind, ontology, added=due_of.total(), paused=False), due_of)
-            for kind, due_of in ((SOURCE_EMBEDDING, due), (IMAGE_EMBEDDING, images))
-            if wanted and due_of.total()
-        ]
-        if self._extract is not None and unread.total():
-            self._extract(tx, ontology, unread.total())
-        same = find_same_texts(tx, [(each.record, each.before) for each in differences])
-        return {
-            identity: StoreResult(
-                replace(each.change, same_text=same[identity]),
-                next((job_id for job_id, due_of in jobs if due_of[identity]), None),
-                unread[identity],
-            )
-            for identity, each in ((each.record.document_id, each) for each in differences)
-        }
-
-
-def _write_file_times(tx: Transaction, known: Sequence[tuple[DocumentRecord, Row]]) -> None:
-    """Store the time of files whose documents are unchanged, without touching anything else of them."""
-    rows = [
+def _store(
+    tx: Transaction, known: Sequence[tuple[DocumentRecord, Row]], mark: str, extract: AskForExtraction | None
+) -> dict[str, StoreResult]:
+    same = [row for record, row in known if row["content_hash"] == record.content_hash]
+    outcomes = {row["document_id"]: StoreResult(unchanged(row), None) for row in same}
+    # The time of a file may be another, though its document is unchanged
+    times = [
         {
             "document_id": record.document_id,
             "properties": {
@@ -303,19 +174,129 @@ def _write_file_times(tx: Transaction, known: Sequence[tuple[DocumentRecord, Row
             },
         }
         for record, row in known
-        if record.has_file_time
-        and row["content_hash"] == record.content_hash
-        and row["metadata"] != record.metadata
+        if record.has_file_time and record.document_id in outcomes and row["metadata"] != record.metadata
     ]
-    if rows:
-        tx.run("documents/write_properties", rows=rows)
+    if times:
+        tx.run("documents/write_properties", rows=times)
+    changed = [(record, row) for record, row in known if record.document_id not in outcomes]
+    for identity, names in (left_out := find_left_out(tx, changed)).items():
+        outcomes[identity] = StoreResult(skipped(names), None)
+    wanted = [(record, row) for record, row in changed if record.document_id not in left_out]
+    if not wanted:
+        return outcomes
+    places: dict[str, list[Row]] = {row["document_id"]: [] for _, row in wanted}
+    there = [row["document_id"] for _, row in wanted if row["content_hash"] is not None]
+    for row in tx.run("documents/source_places", document_ids=there) if there else ():
+        places[row["document_id"]].append(row)
+    differences = [find_difference(record, row, places[row["document_id"]]) for record, row in wanted]
+    return outcomes | _write(tx, differences, mark, extract)
 
 
-def _refuse_reviewed(records: Sequence[DocumentRecord]) -> None:
-    """Refuse to approve what waits no more."""
-    for each in records:
-        if each.approves is not None:
-            raise Conflict(f"{each.document!r} was approved, rejected or replaced meanwhile: list what waits")
+def _write(
+    tx: Transaction, differences: Sequence[DocumentDifference], mark: str, extract: AskForExtraction | None
+) -> dict[str, StoreResult]:
+    """Write documents; last what all writers of their ontology change, so that they wait least for it."""
+    ontology = differences[0].record.ontology
+    stored = read_configuration(tx, ontology)
+    new = {each.record.document_id: len(each.new) for each in differences}
+    unread, due = _write_sources(tx, differences)
+    images = write_images(tx, differences)
+    write_originals(tx, differences)
+    unread.update(new)
+    due.update(new)
+    due.update(_unmark_touched(tx, differences, stored))
+    rows = [document_row(each.record, each.before, mark) for each in differences]
+    space = differences[0].before["space"]
+    held = tx.run("documents/describe", ontology=ontology, space=space, documents=rows)
+    require_language(held, differences[0].language)
+    wanted = stored.embed_on_ingest and not stored.paused
+    jobs = [
+        (request_job(tx, kind, ontology, added=due_of.total(), paused=False), due_of)
+        for kind, due_of in ((SOURCE_EMBEDDING, due), (IMAGE_EMBEDDING, images))
+        if wanted and due_of.total()
+    ]
+    if extract is not None and unread.total():
+        extract(tx, ontology, unread.total())
+    same = find_same_texts(tx, [(each.record, each.before) for each in differences])
+    return {
+        identity: StoreResult(
+            replace(each.change, same_text=same[identity]),
+            next((job_id for job_id, due_of in jobs if due_of[identity]), None),
+            unread[identity],
+        )
+        for identity, each in ((each.record.document_id, each) for each in differences)
+    }
+
+
+def _write_sources(
+    tx: Transaction, differences: Sequence[DocumentDifference]
+) -> tuple[Counter[str], Counter[str]]:
+    """Write sources; return by document how many of those that stay are to be read, and embedded, again."""
+    owners = _owners(differences)
+    blocks = [block_row(source_row(source)) for each in differences for source in each.other_blocks]
+    changed = [row for part in _parts(blocks) for row in tx.run("sources/set_blocks", rows=part)]
+    gone = [identity for each in differences for identity in each.gone]
+    forget_evidence(tx, gone)
+    bereft = set[str]()  # they shared a chunk with one that goes
+    for ids in portions(sorted(gone), SOURCES_A_STATEMENT):
+        bereft.update(tx.run("sources/delete_many", ids=ids)[0]["shared"])
+    moved = [placed_row(each.record, source, each.language) for each in differences for source in each.moved]
+    for rows in _parts(moved):
+        tx.run("sources/move_many", rows=rows)
+    new = [new_row(each.record, source, each.language) for each in differences for source in each.new]
+    for rows in portions(new, SOURCES_A_STATEMENT):
+        tx.run("sources/create_many", rows=rows)
+    titles = list[Row]()
+    for each in differences:
+        title, metadata = each.record.title, each.record.metadata
+        for source in each.kept:
+            was = each.before["title"], aliases_at(source.paragraph, each.before["metadata"])
+            if was != (title, aliases_at(source.paragraph, metadata)):
+                scope = scope_of(each.record, source, each.language)
+                titles.append({"source_id": source.source_id, "title": title, "scope": scope})
+    for rows in _parts(titles):
+        tx.run("sources/set_title", rows=rows)
+    return (
+        Counter(owners[row["source_id"]] for row in changed),
+        Counter(owners[identity] for identity in bereft.difference(gone)),
+    )
+
+
+def _unmark_touched(
+    tx: Transaction, differences: Sequence[DocumentDifference], stored: StoredConfiguration
+) -> Counter[str]:
+    """Let sources be planned again whose chunks or contexts may be others now; by document, how many."""
+    there = [each.record.document_id for each in differences if each.before["content_hash"] is not None]
+    if not there:
+        return Counter()
+    owners = _owners(differences)
+    broken = tx.run("chunks/delete_broken", document_ids=there)
+    found = Counter(owners[each] for each in {each for row in broken for each in row["shared"]})
+    configs = [layout.config(embed_on_ingest=True) for layout in stored.texts.kept_up]
+    crosses = any(config.crosses_sources for config in configs)
+    ids = [
+        each.record.document_id
+        for each in differences
+        if each.kept
+        and (
+            any(each.described_anew(config.context, config.context_template) for config in configs)
+            or (crosses and each.reshapes)
+        )
+    ]
+    if ids:
+        mark_property = stored.texts.answering.mark_property
+        rows = tx.run("sources/unmark_documents", document_ids=ids, mark_property=mark_property)
+        found.update({row["document_id"]: row["unmarked"] for row in rows})
+    return found
+
+
+def _owners(differences: Sequence[DocumentDifference]) -> dict[str, str]:
+    return {source.source_id: each.record.document_id for each in differences for source in each.kept}
+
+
+def _parts(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    """Yield rows of existing sources in the order of their ids, as workers lock them."""
+    return portions(sorted(rows, key=lambda row: row["source_id"]), SOURCES_A_STATEMENT)
 
 
 def _lock(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Row]:
@@ -330,29 +311,26 @@ def _lock(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Row]:
     return {row["document_id"]: row for row in found}
 
 
-def _find_differences(
-    tx: Transaction, changed: Sequence[tuple[DocumentRecord, Row]]
-) -> list[DocumentDifference]:
-    """Compare documents with their stored sources; new ones have none."""
-    places: dict[str, list[Row]] = {row["document_id"]: [] for _, row in changed}
-    there = [row["document_id"] for _, row in changed if row["content_hash"] is not None]
-    for row in tx.run("documents/source_places", document_ids=there) if there else ():
-        places[row["document_id"]].append(row)
-    return [find_difference(record, before, places[before["document_id"]]) for record, before in changed]
-
-
 # Deleting documents: one, those that fit a filter, or all of an ontology.
 
 DOCUMENTS_A_PORTION = 100
+Goes = Callable[[Transaction, str], bool]
+"""Holds a document, and returns whether it is still to be deleted."""
 
 
-def delete_document(graph: Graph, document_id: str) -> Deleted:
+def delete_document(graph: Graph, document_id: str, goes: Goes = lambda _tx, _id: True) -> Deleted:
     """Delete a document with its sources and chunks; nothing when it is not there.
 
     The evidence of a large one goes before, in parts. If it is interrupted, repeat it.
     """
-    forget_evidence_of(graph, [document_id])
-    return graph.transaction(lambda tx: delete_document_in(tx, document_id))
+
+    def delete(tx: Transaction) -> Deleted:
+        if not goes(tx, document_id):
+            return Deleted(documents=0, sources=0)
+        return delete_document_in(tx, document_id)
+
+    forget_evidence_of(graph, [document_id], goes)
+    return graph.transaction(delete)
 
 
 def delete_called(graph: Graph, called: str, ontology: str | None = None) -> Deleted:
@@ -390,15 +368,12 @@ def delete_ontology(graph: Graph, name: str) -> Deleted:
     return gone
 
 
-def forget_evidence_of(
-    graph: Graph,
-    document_ids: Sequence[str],
-    goes: Callable[[Transaction, str], bool] = lambda _tx, _document_id: True,
-) -> None:
+def forget_evidence_of(graph: Graph, document_ids: Sequence[str], goes: Goes) -> None:
     """Delete in parts the evidence of documents that are deleted in one transaction, if it is much."""
     rows = {each: graph.read("sources/ids_of_document", document_id=each) for each in document_ids}
-    sources = {each: [row["source_id"] for row in found] for each, found in rows.items()}
-    forget_apart_of_documents(graph, sources, goes)
+    if sum(map(len, rows.values())) > concept_writes.SOURCES_A_TRANSACTION:
+        for each, found in rows.items():
+            forget_in_parts(graph, [row["source_id"] for row in found], lambda tx, each=each: goes(tx, each))
 
 
 def delete_document_in(tx: Transaction, document_id: str) -> Deleted:
@@ -424,54 +399,29 @@ def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
         notes += [each.effect for each in unknown]
     if not ids:
         notes.append("nothing was deleted: no document fits the conditions of the filter")
+    own_digest = digest("documents", *sorted(ids))
+    first = summaries(graph, ids[:MAX_SHOWN])
     if request.dry_run or not ids:
-        return _preview(graph, request, matching, ids, notes)
+        sources = count_sources(graph, list(matching), ids) if ids else 0
+        counts = {"documents": len(ids), "sources": sources, "digest": own_digest}
+        return DeletedMatching(**counts, notes=notes, dry_run=request.dry_run, first=first)
     other = "nothing was deleted; ask again with dry_run, and look at what fits"
     if request.expected not in {None, len(ids)}:
         fit = pluralize(len(ids), "document")
         raise Conflict(f"{fit} fit now, and {request.expected} were expected: {other}")
-    if request.expected_digest not in {None, _digest(ids)}:
+    if request.expected_digest not in {None, own_digest}:
         raise Conflict(f"other documents fit now than were expected: {other}")
-    first, gone = summaries(graph, ids[:MAX_SHOWN]), Deleted(documents=0, sources=0)
+
+    def still_fits(tx: Transaction, document_id: str) -> bool:
+        tx.run("documents/hold", document_id=document_id)
+        return bool(matching_documents(tx, request.where, None, [document_id]))
+
+    gone = Deleted(documents=0, sources=0)
     for each in ids:
-        deleted = _delete_one(graph, each, request.where)
+        deleted = delete_document(graph, each, still_fits)
         gone.documents, gone.sources = gone.documents + deleted.documents, gone.sources + deleted.sources
     if kept := len(ids) - gone.documents:
         notes.append(f"{pluralize(kept, 'document')} changed or went meanwhile, and do not fit any more")
     return DeletedMatching(
         documents=gone.documents, sources=gone.sources, notes=notes, dry_run=False, first=first
     )
-
-
-def _digest(ids: Sequence[str]) -> str:
-    return digest("documents", *sorted(ids))
-
-
-def _preview(
-    graph: Graph,
-    request: DocumentDeletion,
-    matching: Mapping[str, Sequence[str]],
-    ids: Sequence[str],
-    notes: list[str],
-) -> DeletedMatching:
-    return DeletedMatching(
-        documents=len(ids),
-        sources=count_sources(graph, list(matching), ids) if ids else 0,
-        notes=notes,
-        dry_run=request.dry_run,
-        first=summaries(graph, ids[:MAX_SHOWN]),
-        digest=_digest(ids),
-    )
-
-
-def _delete_one(graph: Graph, document_id: str, where: Sequence[Clause]) -> Deleted:
-    def still_fits(tx: Transaction, document_id: str) -> bool:
-        tx.run("documents/hold", document_id=document_id)
-        return bool(matching_documents(tx, where, None, [document_id]))
-
-    def delete(tx: Transaction) -> Deleted:
-        goes = still_fits(tx, document_id)
-        return delete_document_in(tx, document_id) if goes else Deleted(documents=0, sources=0)
-
-    forget_evidence_of(graph, [document_id], still_fits)
-    return graph.transaction(delete)
