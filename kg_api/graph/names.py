@@ -133,7 +133,7 @@ def _read_named(graph: Graph, called: Sequence[str], owners: Sequence[str]) -> d
 
     def first(of_each: Sequence[Sequence[str]]) -> list[Row]:
         found = ([there[one] for one in dict.fromkeys(way) if one in there] for way in of_each)
-        return next(filter(None, found), [])
+        return next((rows for rows in found if rows), list[Row]())
 
     return {each: first(of_each) for each, of_each in ways.items()}
 
@@ -215,8 +215,8 @@ def identify_source(graph: Graph, called: str) -> str | None:
             last = row["sources"] - 1
             raise NotFound(f"{document!r} has no paragraph {paragraph}: they go from 0 to {last}")
         return row["source_id"]
-    row = _read_paragraph(graph, named["document_id"]) if named else {"sources": 0}
-    return row["source_id"] if row["sources"] == 1 else None
+    row = _read_paragraph(graph, named["document_id"]) if named else None
+    return row["source_id"] if row and row["sources"] == 1 else None
 
 
 def unknown_source(graph: Graph, called: str) -> NotFound:
