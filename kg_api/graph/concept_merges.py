@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kg_api.errors import Conflict, NotFound
+from kg_api.graph import concepts
 from kg_api.graph.client import Graph, Row, Transaction, portions
 from kg_api.graph.concept_vectors import (
     ask_for_embedding,
@@ -20,16 +21,6 @@ from kg_api.graph.concept_vectors import (
     hold_concepts,
     retell,
     write_texts,
-)
-from kg_api.graph.concepts import (
-    IMPORTED,
-    TERMS,
-    UNVERIFIED,
-    AppearanceRow,
-    NamedConcept,
-    QuoteRow,
-    Text,
-    to_row,
 )
 from kg_api.graph.proposals import give_links_back, move_links
 from kg_api.graph.relations import RelationRow, write_relations
@@ -40,7 +31,7 @@ MAX_RECORDED: Final = 5000
 """Sources of a concept that goes: a merge of more cannot be undone, for it and the record of it may
 take more than the memory of one transaction (of 346 MiB 8,000 took less, 20,000 more)."""
 
-Still = Callable[[Text, Text], bool]
+Still = Callable[[concepts.Text, concepts.Text], bool]
 """Whether two concepts are one, by what is said of them now."""
 
 
@@ -67,7 +58,7 @@ def doubles(quotes: Iterable[Row], kept: str) -> list[str]:
     """Return which quotes stand twice: of two on one place, what was imported stays, else the better one."""
 
     def worth(quote: Row) -> tuple[Any, ...]:
-        imported = quote["extracted_with"].startswith(IMPORTED)
+        imported = quote["extracted_with"].startswith(concepts.IMPORTED)
         return imported, quote["score"], quote["concept_id"] == kept, quote["instance_id"]
 
     best = dict[tuple[Any, ...], Row]()
@@ -97,9 +88,9 @@ def _merge(tx: Transaction, pair: tuple[str, str], still: Still, why: Why) -> st
         "concepts/merge_appearances",
         kept=kept,
         gone=gone,
-        imported=IMPORTED,
-        most_terms=TERMS,
-        most_unverified=UNVERIFIED,
+        imported=concepts.IMPORTED,
+        most_terms=concepts.TERMS,
+        most_unverified=concepts.UNVERIFIED,
     )
     quotes = tx.run("concepts/merge_quotes", ids=[kept, gone])
     tx.run("concepts/forget_quotes", ids=doubles(quotes, kept))
@@ -107,13 +98,13 @@ def _merge(tx: Transaction, pair: tuple[str, str], still: Still, why: Why) -> st
     tx.run("concepts/merge_relations", kept=kept, gone=gone)
     tx.run("concepts/merge_names", kept=kept, gone=gone)
     other = texts[gone]
-    more = NamedConcept(other.label, other.description, other.terms)
+    more = concepts.NamedConcept(other.label, other.description, other.terms)
     write_texts(tx, ontology, {kept: texts[kept].with_more(more)})
     return kept
 
 
 def _record(
-    tx: Transaction, ontology: str, pair: tuple[str, str], texts: Mapping[str, Text], why: Why
+    tx: Transaction, ontology: str, pair: tuple[str, str], texts: Mapping[str, concepts.Text], why: Why
 ) -> None:
     """Record that the second of two locked concepts becomes part of the first, before it does; its links go.
 
@@ -252,14 +243,14 @@ def _read_moved(tx: Transaction, merge_id: str, record: Row) -> Row:
 
 
 def _part(
-    tx: Transaction, ontology: str, record: Row, moved: Mapping[str, Any], known: Mapping[str, Text]
+    tx: Transaction, ontology: str, record: Row, moved: Mapping[str, Any], known: Mapping[str, concepts.Text]
 ) -> None:
     """Give one concept back what it had; all that is touched is locked.
 
     A concept that no source carries any more is not made.
     """
     kept, gone, at = record["kept"], record["gone"], record["at"]
-    now, read_since = dict[str, AppearanceRow](), set[str]()
+    now, read_since = dict[str, concepts.AppearanceRow](), set[str]()
     for ids in portions([row["source_id"] for row in moved["appearances"]]):
         for row in tx.run("concept_merges/carried", source_ids=ids, concept_id=kept, at=at):
             if row.pop("read_since"):
@@ -272,7 +263,7 @@ def _part(
     text = moved["text"]
     described_by = text["described_by"]
     told = (row["description"] for row in moved["appearances"] if row["source_id"] == described_by)
-    own = Text(text["label"], next(told, ""), tuple(text["terms"]))
+    own = concepts.Text(text["label"], next(told, ""), tuple(text["terms"]))
     write_texts(tx, ontology, {gone: own})
     tx.run("concept_merges/give_names", rows=moved["names"], concept_id=gone, ontology=ontology)
     # A source that was read since says itself what is there.
@@ -298,14 +289,14 @@ def _give_evidence(
     ontology: str,
     pair: tuple[str, str],
     moved: Mapping[str, Any],
-    now: Mapping[str, AppearanceRow],
+    now: Mapping[str, concepts.AppearanceRow],
     *,
     as_before: Collection[str],
 ) -> None:
     kept, gone = pair
 
-    def write_appearances(rows: Collection[AppearanceRow]) -> None:
-        for part in portions([to_row(row) for row in rows]):
+    def write_appearances(rows: Collection[concepts.AppearanceRow]) -> None:
+        for part in portions([concepts.to_row(row) for row in rows]):
             tx.run("concepts/write_appearances", rows=part)
 
     before = {row["source_id"]: _to_appearance(row) for row in moved["shared"]}
@@ -318,10 +309,10 @@ def _give_evidence(
         there |= {row["instance_id"] for row in given}
     lost = [row for row in moved["quotes"] if row["instance_id"] not in there]
     quotes = [row for row in (*lost, *moved["shared_quotes"]) if row["source_id"] in as_before]
-    for part in portions([to_row(QuoteRow(**row)) for row in quotes]):
+    for part in portions([concepts.to_row(concepts.QuoteRow(**row)) for row in quotes]):
         tx.run("concepts/write_quotes", rows=part, ontology=ontology)
     # The one that stayed loses what a source said of the other only.
-    label, shared = moved["text"]["label"], list[AppearanceRow]()
+    label, shared = moved["text"]["label"], list[concepts.AppearanceRow]()
     for each in own:
         if first := before.get(each.source_id):
             terms = {label, *each.terms} - {*first.terms}
@@ -344,9 +335,9 @@ def _give_evidence(
         tx.run("concept_merges/prove", source_ids=ids, ids=[kept, gone])
 
 
-def _to_appearance(row: Row) -> AppearanceRow:
+def _to_appearance(row: Row) -> concepts.AppearanceRow:
     lists: Row = {name: tuple(row[name]) for name in ("terms", "unverified")}
-    return AppearanceRow(**(row | lists))
+    return concepts.AppearanceRow(**(row | lists))
 
 
 def _to_merge(row: Row) -> ConceptMerge:

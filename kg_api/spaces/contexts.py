@@ -13,20 +13,7 @@ from kg_api.graph.client import Graph, portions
 from kg_api.graph.reach import reach
 from kg_api.graph.targets import Plan
 from kg_api.graph.vectors import DocumentAbout, SourceText, about_documents, sources_of_document
-from kg_api.providers.chat import (
-    TOGETHER,
-    Ask,
-    Chunk,
-    DocumentPart,
-    HeadedParagraph,
-    LanguageModel,
-    document_parts,
-    key_of,
-    price_of,
-    question,
-    situate,
-    tokens_of,
-)
+from kg_api.providers import chat
 from kg_api.providers.retrying import RetryPolicy, ask_at_once, wait
 from kg_api.schemas.embedding import Chunking
 from kg_api.sections import LlmSettings
@@ -56,15 +43,15 @@ class _Wanted:
     """A chunk whose context is wanted, and what the model is shown for it."""
 
     key: str
-    part: DocumentPart
-    chunk: Chunk
+    part: chat.DocumentPart
+    chunk: chat.Chunk
 
 
 @dataclass(frozen=True, slots=True)
 class _Document:
     about: DocumentAbout
     sources: Mapping[str, SourceText]
-    parts: Sequence[DocumentPart]
+    parts: Sequence[chat.DocumentPart]
     part_of: Mapping[str, int]
 
     def says(self, about: DocumentAbout, sources: Iterable[SourceText]) -> bool:
@@ -73,8 +60,8 @@ class _Document:
 
     def wanted(self, model: str, source: SourceText, text: str) -> _Wanted:
         """Return what is asked for a chunk that begins in a source."""
-        part, chunk = self.parts[self.part_of[source.source_id]], Chunk(text, source.heading)
-        return _Wanted(key_of(model, part, chunk), part, chunk)
+        part, chunk = self.parts[self.part_of[source.source_id]], chat.Chunk(text, source.heading)
+        return _Wanted(chat.key_of(model, part, chunk), part, chunk)
 
 
 class LlmContexts:
@@ -83,7 +70,7 @@ class LlmContexts:
     Not for several threads: it remembers the last document, which may come in many batches.
     """
 
-    def __init__(self, graph: Graph, model: str, ask: Ask) -> None:
+    def __init__(self, graph: Graph, model: str, ask: chat.Ask) -> None:
         self._graph = graph
         self._model = model
         self._ask = ask
@@ -121,11 +108,11 @@ class LlmContexts:
             known |= each
         return known
 
-    def _write(self, part: DocumentPart, wanted: Sequence[_Wanted]) -> dict[str, str]:
+    def _write(self, part: chat.DocumentPart, wanted: Sequence[_Wanted]) -> dict[str, str]:
         found: dict[str, str] = {}
-        for batch in portions(wanted, TOGETHER):
+        for batch in portions(wanted, chat.TOGETHER):
             wait(0)
-            texts = situate(self._ask, part, [each.chunk for each in batch])
+            texts = chat.situate(self._ask, part, [each.chunk for each in batch])
             new = {each.key: cap(text) for each, text in zip(batch, texts, strict=True)}
             remember_contexts(self._graph, new)
             found |= new
@@ -177,13 +164,13 @@ class LlmQuote:
         known = read_contexts(self._graph, list(self._wanted)) if reach() is None else {}
         missing = [each for key, each in self._wanted.items() if key not in known]
         questions = [
-            question(part, [each.chunk for each in batch])
+            chat.question(part, [each.chunk for each in batch])
             for part, mine in _by_part(missing).items()
-            for batch in portions(mine, TOGETHER)
+            for batch in portions(mine, chat.TOGETHER)
         ]
-        read = sum(tokens_of(each.instruction) + tokens_of(each.data) for each in questions)
+        read = sum(chat.tokens_of(each.instruction) + chat.tokens_of(each.data) for each in questions)
         wrote = len(missing) * _ANSWER_TOKENS
-        price = price_of(self._settings, read, wrote)
+        price = chat.price_of(self._settings, read, wrote)
         return WrittenContexts(len(missing), len(known), len(questions), read, wrote, price)
 
 
@@ -201,14 +188,14 @@ def cap(text: str) -> str:
 
 
 def _divide(about: DocumentAbout, sources: Sequence[SourceText]) -> _Document:
-    paragraphs = [HeadedParagraph(source.full_text, source.heading) for source in sources]
-    parts, numbers = document_parts(about.title, about.metadata, paragraphs)
+    paragraphs = [chat.HeadedParagraph(source.full_text, source.heading) for source in sources]
+    parts, numbers = chat.document_parts(about.title, about.metadata, paragraphs)
     by_id = {source.source_id: source for source in sources}
     return _Document(about, by_id, parts, dict(zip(by_id, numbers, strict=True)))
 
 
-def _by_part(wanted: Iterable[_Wanted]) -> dict[DocumentPart, list[_Wanted]]:
-    found: dict[DocumentPart, list[_Wanted]] = {}
+def _by_part(wanted: Iterable[_Wanted]) -> dict[chat.DocumentPart, list[_Wanted]]:
+    found: dict[chat.DocumentPart, list[_Wanted]] = {}
     for each in wanted:
         found.setdefault(each.part, []).append(each)
     return found
@@ -224,7 +211,7 @@ class Contexts:
         self._graph = graph
         self._settings = settings
         self._sentence_vectors: SentenceVectors | None = None
-        self._model = LanguageModel(settings, RetryPolicy())
+        self._model = chat.LanguageModel(settings, RetryPolicy())
         self._llm: LlmContexts | None = None
 
     def of(self, plan: Plan) -> Before:

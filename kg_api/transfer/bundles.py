@@ -15,21 +15,8 @@ import numpy as np
 from pydantic import ValidationError
 
 from kg_api.errors import InvalidInput, NotFound
+from kg_api.schemas import bundles
 from kg_api.schemas.base import document_id
-from kg_api.schemas.bundles import (
-    FORMAT,
-    LINE,
-    MAX_LINE_BYTES,
-    BundledConcepts,
-    BundledDocument,
-    BundledFile,
-    BundledLine,
-    BundledOntology,
-    BundledSource,
-    BundledVectors,
-    LineCounts,
-    Manifest,
-)
 from kg_api.schemas.problems import describe_problems
 
 CheckBounds = Callable[[bytes], None]
@@ -41,23 +28,23 @@ LENGTH_TOLERANCE = 0.01
 
 def require_format(told: int, by: str = "") -> None:
     """Reject a bundle of another format; `by` says for the message who wrote it."""
-    if told != FORMAT:
-        raise InvalidInput(f"the bundle is of format {told}{by}; this kg reads format {FORMAT}")
+    if told != bundles.FORMAT:
+        raise InvalidInput(f"the bundle is of format {told}{by}; this kg reads format {bundles.FORMAT}")
 
 
-def read_line(raw: bytes, check_bounds: CheckBounds) -> BundledLine:
-    if len(raw) > MAX_LINE_BYTES:
-        raise InvalidInput(f"it is longer than {MAX_LINE_BYTES:,} bytes")
+def read_line(raw: bytes, check_bounds: CheckBounds) -> bundles.BundledLine:
+    if len(raw) > bundles.MAX_LINE_BYTES:
+        raise InvalidInput(f"it is longer than {bundles.MAX_LINE_BYTES:,} bytes")
     try:
         check_bounds(raw)
-        return LINE.validate_json(raw)
+        return bundles.LINE.validate_json(raw)
     except ValidationError as error:
         raise InvalidInput(describe_problems(error.errors(include_url=False, include_input=False))) from None
     except ValueError as error:
         raise InvalidInput(f"it {error}") from None
 
 
-def read_lines(content: bytes, check_bounds: CheckBounds) -> Iterator[BundledLine]:
+def read_lines(content: bytes, check_bounds: CheckBounds) -> Iterator[bundles.BundledLine]:
     for number, raw in enumerate(content.rstrip(b"\n").split(b"\n"), start=1):
         try:
             yield read_line(raw, check_bounds)
@@ -118,7 +105,7 @@ def open_plain(path: Path) -> Generator[IO[bytes]]:
         yield file
 
 
-def read_manifest(folder: Path, check_bounds: CheckBounds) -> Manifest:
+def read_manifest(folder: Path, check_bounds: CheckBounds) -> bundles.Manifest:
     if not (folder / MANIFEST).exists():
         if (folder / UNFINISHED).exists():
             raise InvalidInput(f"the export to {folder} was not finished: run the same `kg export` again")
@@ -129,7 +116,7 @@ def read_manifest(folder: Path, check_bounds: CheckBounds) -> Manifest:
         raise InvalidInput(f"{MANIFEST} is longer than {MAX_MANIFEST_BYTES:,} bytes")
     try:
         check_bounds(content)
-        found = Manifest.model_validate_json(content)
+        found = bundles.Manifest.model_validate_json(content)
     except ValidationError as error:
         told = describe_problems(error.errors(include_url=False, include_input=False))
         raise InvalidInput(f"{MANIFEST}: {told}") from None
@@ -145,11 +132,11 @@ def read_manifest(folder: Path, check_bounds: CheckBounds) -> Manifest:
     return found
 
 
-def keys_of(line: BundledLine) -> list[str]:
+def keys_of(line: bundles.BundledLine) -> list[str]:
     """Return the files that a line needs."""
-    if isinstance(line, BundledDocument) and line.original is not None:
+    if isinstance(line, bundles.BundledDocument) and line.original is not None:
         return [line.original]
-    if isinstance(line, BundledSource) and line.image is not None:
+    if isinstance(line, bundles.BundledSource) and line.image is not None:
         return [line.image.storage_key, line.image.thumbnail_key]
     return []
 
@@ -163,9 +150,9 @@ def read_blob(folder: Path, key: str) -> bytes:
 
 
 def raw_lines(file: IO[bytes]) -> Iterator[bytes]:
-    while raw := file.readline(MAX_LINE_BYTES + 2):
-        if len(raw) > MAX_LINE_BYTES:
-            raise InvalidInput(f"the line behind it is longer than {MAX_LINE_BYTES:,} bytes")
+    while raw := file.readline(bundles.MAX_LINE_BYTES + 2):
+        if len(raw) > bundles.MAX_LINE_BYTES:
+            raise InvalidInput(f"the line behind it is longer than {bundles.MAX_LINE_BYTES:,} bytes")
         if not raw.endswith(b"\n"):
             raise InvalidInput("the line behind it is cut off")
         yield raw
@@ -181,24 +168,24 @@ class LineOrder:
         self._ontology = ontology
         self._dimensions = dimensions
         self._known = set[bytes]()
-        self._document: BundledDocument | None = None
+        self._document: bundles.BundledDocument | None = None
         self._lengths: dict[int, int] = {}
         """Of the texts of its sources, by their numbers."""
         self._end = 0
-        self.counts = LineCounts()
+        self.counts = bundles.LineCounts()
 
-    def add(self, line: BundledLine) -> None:
+    def add(self, line: bundles.BundledLine) -> None:
         """Take the next line."""
-        if isinstance(line, BundledDocument):
+        if isinstance(line, bundles.BundledDocument):
             self._begin(line)
-        elif isinstance(line, BundledSource):
+        elif isinstance(line, bundles.BundledSource):
             self._add_source(line)
         else:
             self._require_whole()
             known = self._document
             if known is None or (line.document, line.content_hash) != (known.document, known.content_hash):
                 raise InvalidInput(f"it is about {line.document!r}, which is not the document before it")
-            if isinstance(line, BundledVectors):
+            if isinstance(line, bundles.BundledVectors):
                 check_vectors(line, self._lengths)
                 self._dimensions = check_sizes(line, self._dimensions)
             else:
@@ -209,7 +196,7 @@ class LineOrder:
         """See that the last document is whole."""
         self._require_whole()
 
-    def _begin(self, line: BundledDocument) -> None:
+    def _begin(self, line: bundles.BundledDocument) -> None:
         self._require_whole()
         identity = bytes.fromhex(document_id(self._ontology, line.document))
         if identity in self._known:
@@ -217,7 +204,7 @@ class LineOrder:
         self._known.add(identity)
         self._document, self._lengths, self._end = line, {}, len(line.preface)
 
-    def _add_source(self, line: BundledSource) -> None:
+    def _add_source(self, line: bundles.BundledSource) -> None:
         if self._document is None:
             raise InvalidInput("a source stands before any document")
         if len(self._lengths) >= self._document.sources:
@@ -239,7 +226,7 @@ class LineOrder:
             )
 
 
-def check_vectors(line: BundledVectors, lengths: Mapping[int, int]) -> None:
+def check_vectors(line: bundles.BundledVectors, lengths: Mapping[int, int]) -> None:
     """See that vectors and chunks are of sources that are there, by the lengths of the sources' texts."""
     covered = {at for each in line.chunks for at in range(each.first, each.last + 1)}
     if not lengths.keys() >= covered.union(line.paragraphs):
@@ -252,7 +239,7 @@ def check_vectors(line: BundledVectors, lengths: Mapping[int, int]) -> None:
         raise InvalidInput(f"the source {bare[0]} has neither a vector nor a chunk")
 
 
-def check_sizes(line: BundledVectors, dimensions: int | None = None) -> int | None:
+def check_sizes(line: bundles.BundledVectors, dimensions: int | None = None) -> int | None:
     """Require that all vectors have so many dimensions, or as many as the first; return how many."""
     for vector in (*line.vectors, *(each.vector for each in line.chunks)):
         if vector is None:
@@ -264,7 +251,7 @@ def check_sizes(line: BundledVectors, dimensions: int | None = None) -> int | No
     return dimensions
 
 
-def check_concepts(line: BundledConcepts, lengths: Mapping[int, int]) -> None:
+def check_concepts(line: bundles.BundledConcepts, lengths: Mapping[int, int]) -> None:
     """See that quotes are within a source that is there, by the lengths of the sources' texts."""
     if line.paragraph not in lengths:
         raise InvalidInput("it is about a source that is not there")
@@ -284,7 +271,7 @@ Advance = Callable[[int], None]
 class FileCheck:
     """Checks a file of lines, one after the other."""
 
-    def __init__(self, path: str, configuration: BundledOntology, check_bounds: CheckBounds) -> None:
+    def __init__(self, path: str, configuration: bundles.BundledOntology, check_bounds: CheckBounds) -> None:
         self._path = path
         self._configuration = configuration
         self._check_bounds = check_bounds
@@ -292,7 +279,7 @@ class FileCheck:
         self._digest = hashlib.sha256()
         self._size = self._number = 0
 
-    def add(self, raw: bytes) -> BundledLine:
+    def add(self, raw: bytes) -> bundles.BundledLine:
         self._number += 1
         self._digest.update(raw)
         self._size += len(raw)
@@ -300,10 +287,10 @@ class FileCheck:
         self._order.add(line)
         return line
 
-    def end(self) -> BundledFile:
+    def end(self) -> bundles.BundledFile:
         """Describe the file; its last document must be whole."""
         self._order.end()
-        return BundledFile(
+        return bundles.BundledFile(
             path=self._path,
             bytes=self._size,
             sha256=self._digest.hexdigest(),
@@ -320,7 +307,7 @@ class FileCheck:
             raise InvalidInput(f"{self._path}, line {self._number}: {error}") from None
 
 
-def check_bundle(folder: Path, check_bounds: CheckBounds, advance: Advance) -> Manifest:
+def check_bundle(folder: Path, check_bounds: CheckBounds, advance: Advance) -> bundles.Manifest:
     """Look at all of a bundle."""
     manifest = read_manifest(folder, check_bounds)
     keys = set[str]()
@@ -340,7 +327,7 @@ def check_bundle(folder: Path, check_bounds: CheckBounds, advance: Advance) -> M
     return manifest
 
 
-def _compare(told: BundledFile, found: BundledFile) -> None:
+def _compare(told: bundles.BundledFile, found: bundles.BundledFile) -> None:
     if told.bytes != found.bytes:
         raise InvalidInput(
             f"{told.path} has {found.bytes:,} bytes, and {told.bytes:,} by the manifest: it was cut off or "

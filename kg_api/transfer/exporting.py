@@ -30,24 +30,8 @@ from kg_api.graph.relations import RelationRow
 from kg_api.graph.review import count_waiting
 from kg_api.graph.schema import list_known
 from kg_api.graph.spaces import display_name
+from kg_api.schemas import bundles
 from kg_api.schemas.base import Body
-from kg_api.schemas.bundles import (
-    FORMAT,
-    LEFT_OUT,
-    SOURCES_A_PART,
-    BundledChanges,
-    BundledChunk,
-    BundledConcept,
-    BundledConcepts,
-    BundledDocument,
-    BundledImage,
-    BundledOntology,
-    BundledQuote,
-    BundledRelation,
-    BundledSource,
-    BundledVectors,
-    BundleOffer,
-)
 from kg_api.schemas.spaces import NewSpace
 from kg_api.schemas.vocabulary import Provider
 from kg_api.spaces.plans import EmbeddingState, read_embedding_state, select_embedding_states
@@ -60,16 +44,16 @@ VALUES_A_LINE = 20_000
 RELATIONS_A_LINE = 1000
 
 
-def document_line(row: Row) -> BundledDocument:
-    changes = None if row["changes"] is None else BundledChanges.model_validate_json(row["changes"])
-    known: dict[str, Any] = {name: row[name] for name in BundledDocument.model_fields if name in row}
+def document_line(row: Row) -> bundles.BundledDocument:
+    changes = None if row["changes"] is None else bundles.BundledChanges.model_validate_json(row["changes"])
+    known: dict[str, Any] = {name: row[name] for name in bundles.BundledDocument.model_fields if name in row}
     known |= {"kind": "document", "metadata": json.loads(row["metadata"] or "{}"), "changes": changes}
-    return BundledDocument(**known)
+    return bundles.BundledDocument(**known)
 
 
-def source_line(row: Row) -> BundledSource:
+def source_line(row: Row) -> bundles.BundledSource:
     boxes = row["word_boxes"]
-    return BundledSource(
+    return bundles.BundledSource(
         kind="source",
         text=row["full_text"],
         heading=row["heading"],
@@ -80,13 +64,13 @@ def source_line(row: Row) -> BundledSource:
         last_page=row["last_page"],
         ocr_confidence=row["ocr_confidence"],
         word_boxes=None if boxes is None else base64.b64encode(bytes(boxes)).decode(),
-        image=None if row["image"] is None else BundledImage(**row["image"]),
+        image=None if row["image"] is None else bundles.BundledImage(**row["image"]),
     )
 
 
 def vector_lines(
     documents: Sequence[Row], part: StoredPart, mark: str
-) -> Iterator[tuple[str, BundledVectors]]:
+) -> Iterator[tuple[str, bundles.BundledVectors]]:
     """Return the vectors of sources that are embedded as they shall be; by document."""
     chunks = by_document(part.chunks)
     sources = by_document([row for row in part.sources if row["embedded"]])
@@ -99,7 +83,7 @@ def vector_lines(
         rows = sources.get(identity, [])
         for some in _heaps(rows, lambda row, own=own: 1 + len(own[row["paragraph"]]), VECTORS_A_LINE):
             covering = {chunk["chunk_id"]: chunk for row in some for chunk in own[row["paragraph"]]}
-            line = BundledVectors(
+            line = bundles.BundledVectors(
                 kind="vectors",
                 document=document["document"],
                 content_hash=document["content_hash"],
@@ -125,8 +109,8 @@ def _heaps(items: Iterable[T], weigh: Callable[[T], int], most: int) -> Iterator
         yield heap
 
 
-def _chunk(row: Row) -> BundledChunk:
-    return BundledChunk(
+def _chunk(row: Row) -> bundles.BundledChunk:
+    return bundles.BundledChunk(
         chunk_id=row["chunk_id"],
         first=row["paragraphs"][0],
         last=row["paragraphs"][-1],
@@ -145,7 +129,9 @@ class _Evidence:
     relations: list[RelationRow] = field(default_factory=list[RelationRow])
 
 
-def concept_lines(documents: Sequence[Row], part: StoredPart) -> Iterator[tuple[str, BundledConcepts]]:
+def concept_lines(
+    documents: Sequence[Row], part: StoredPart
+) -> Iterator[tuple[str, bundles.BundledConcepts]]:
     """Return what was found in sources, lines for each extractor or import of each; by document."""
     known = {row["document_id"]: row for row in documents}
     found: dict[tuple[str, bool], _Evidence] = {}
@@ -174,7 +160,7 @@ def concept_lines(documents: Sequence[Row], part: StoredPart) -> Iterator[tuple[
             for some_concepts, some_relations in zip_longest(concepts, relations, fillvalue=()):
                 yield (
                     identity,
-                    BundledConcepts(
+                    bundles.BundledConcepts(
                         kind="concepts",
                         document=known[identity]["document"],
                         content_hash=known[identity]["content_hash"],
@@ -188,18 +174,18 @@ def concept_lines(documents: Sequence[Row], part: StoredPart) -> Iterator[tuple[
                 )
 
 
-def _values(concept: BundledConcept) -> int:
+def _values(concept: bundles.BundledConcept) -> int:
     """Return about how many values it has in a line; at least so many that no line has more than 1,000."""
     return 20 + 4 * len(concept.quotes) + len(concept.search_terms) + len(concept.unverified)
 
 
-def _concepts(evidence: _Evidence, labels: Mapping[str, str]) -> Iterator[BundledConcept]:
-    quotes = defaultdict[str, list[BundledQuote]](list)
+def _concepts(evidence: _Evidence, labels: Mapping[str, str]) -> Iterator[bundles.BundledConcept]:
+    quotes = defaultdict[str, list[bundles.BundledQuote]](list)
     for each in evidence.quotes:
-        quote = BundledQuote(start=each.start, end=each.end, score=each.score, said=each.said)
+        quote = bundles.BundledQuote(start=each.start, end=each.end, score=each.score, said=each.said)
         quotes[each.concept_id].append(quote)
     for row in evidence.appearances:
-        yield BundledConcept(
+        yield bundles.BundledConcept(
             label=labels[row.concept_id],
             description=row.description,
             search_terms=list(row.terms),
@@ -209,15 +195,15 @@ def _concepts(evidence: _Evidence, labels: Mapping[str, str]) -> Iterator[Bundle
         )
 
 
-def _relations(evidence: _Evidence, labels: Mapping[str, str]) -> Iterator[BundledRelation]:
+def _relations(evidence: _Evidence, labels: Mapping[str, str]) -> Iterator[bundles.BundledRelation]:
     for row in evidence.relations:
         quoted = row.start is not None and row.end is not None
-        yield BundledRelation(
+        yield bundles.BundledRelation(
             subject=labels[row.subject],
             type=row.type,
             object=labels[row.object],
             confidence=row.confidence,
-            quote=BundledQuote(start=row.start or 0, end=row.end or 0) if quoted else None,
+            quote=bundles.BundledQuote(start=row.start or 0, end=row.end or 0) if quoted else None,
         )
 
 
@@ -236,13 +222,13 @@ class ExportService:
         self._graph = graph
         self._files = files
 
-    def offer(self, ontologies: Sequence[str] | None) -> BundleOffer:
+    def offer(self, ontologies: Sequence[str] | None) -> bundles.BundleOffer:
         """Return what there is to export of some ontologies, or of all."""
         states = select_embedding_states(self._graph, ontologies)
         counts, waiting = count_documents(self._graph), count_waiting(self._graph)
         names = [each.ontology for each in states]
-        return BundleOffer(
-            format=FORMAT,
+        return bundles.BundleOffer(
+            format=bundles.FORMAT,
             kg_version=__version__,
             schema_version=schema_version(),
             ontologies=[self._configuration(each) for each in states],
@@ -250,7 +236,7 @@ class ExportService:
             waiting={
                 name: count for name, count in waiting.items() if ontologies is None or name in ontologies
             },
-            left_out=list(LEFT_OUT),
+            left_out=list(bundles.LEFT_OUT),
         )
 
     def page(self, ontology: str, after: str) -> bytes:
@@ -260,13 +246,15 @@ class ExportService:
             documents, sources = list[Row](), 0
             for row in documents_behind(self._graph, ontology, after, DOCUMENTS_A_PAGE):
                 sources += row["sources"]
-                if documents and sources > SOURCES_A_PART:
+                if documents and sources > bundles.SOURCES_A_PART:
                     break
                 documents.append(row)
             largest = max((row["sources"] for row in documents), default=0)
             parts = [
-                read_part(self._graph, documents, plan.space, plan.mark, range(at, at + SOURCES_A_PART))
-                for at in range(0, largest, SOURCES_A_PART)
+                read_part(
+                    self._graph, documents, plan.space, plan.mark, range(at, at + bundles.SOURCES_A_PART)
+                )
+                for at in range(0, largest, bundles.SOURCES_A_PART)
             ]
             now = read_embedding_state(self._graph, ontology).answering
             if now.mark == plan.mark and not have_changed(self._graph, documents):
@@ -276,10 +264,10 @@ class ExportService:
     def blob(self, key: str) -> bytes:
         return self._files.read(key)
 
-    def _configuration(self, state: EmbeddingState) -> BundledOntology:
+    def _configuration(self, state: EmbeddingState) -> bundles.BundledOntology:
         name, plan = state.ontology, state.answering
         identity = plan.space.identity
-        return BundledOntology(
+        return bundles.BundledOntology(
             ontology=name,
             embedding=plan.config,
             space_fingerprint=plan.space.fingerprint,
