@@ -9,6 +9,7 @@ from typing import Final
 
 from kg_api.errors import ConfigurationError, Conflict, InvalidInput, NotFound
 from kg_api.extraction.llm import ExtractionRequests, Extractors, extraction_cost
+from kg_api.graph import jobs
 from kg_api.graph.cache import once
 from kg_api.graph.client import Graph, Transaction, portions
 from kg_api.graph.concept_vectors import want_concepts
@@ -22,15 +23,6 @@ from kg_api.graph.concept_writes import (
     write_extraction,
 )
 from kg_api.graph.filters import asks_for_absence, describe_unknown_fields, matching_documents
-from kg_api.graph.jobs import (
-    EXTRACTION,
-    RETRIED,
-    find_job,
-    is_asked_for,
-    page_of_jobs,
-    request_job,
-    retry_job,
-)
 from kg_api.graph.library import embedding_status
 from kg_api.graph.similar import count_sources
 from kg_api.graph.spaces import (
@@ -234,9 +226,9 @@ class EmbeddingRequests:
 
     def retry(self, job_id: str) -> Job:
         """Run a job again that has ended, with everything that it rejected."""
-        job = find_job(self._graph, job_id)
+        job = jobs.find_job(self._graph, job_id)
         name = job.ontology
-        if job.kind == EXTRACTION and name and job.state in RETRIED:
+        if job.kind == jobs.EXTRACTION and name and job.state in jobs.RETRIED:
             self._graph.transaction(lambda tx: retry_unread(tx, name))
         kinds: dict[str, EmbeddedKind] = {each.job: kind for kind, each in KINDS.items()}
         kind = kinds.get(job.kind)
@@ -244,9 +236,9 @@ class EmbeddingRequests:
             state = read_embedding_states(self._graph, name).get(name) if name else None
             if state is None:
                 raise Conflict(f"the ontology of job {job_id} was deleted: there is nothing to retry")
-            if job.state in RETRIED:  # before the job: it looks only once
+            if job.state in jobs.RETRIED:  # before the job: it looks only once
                 self._graph.transaction(PendingPart(state, kind, 0).retry_rejected)
-        return retry_job(self._graph, job_id)
+        return jobs.retry_job(self._graph, job_id)
 
     def estimate(self, kind: EmbeddedKind, state: EmbeddingState, due: int) -> Cost:
         if kind == "image":
@@ -271,11 +263,11 @@ class EmbeddingRequests:
     def _request(self, tx: Transaction, part: PendingPart, asked: Regeneration) -> str:
         """Request the job. An unfinished one already counts the pending items in its total."""
         kind, ontology = KINDS[part.type].job, part.state.ontology
-        added = 0 if is_asked_for(tx, kind, ontology) else part.due
+        added = 0 if jobs.is_asked_for(tx, kind, ontology) else part.due
         chosen = asked.where is not None
         selection: Selection = "due" if chosen else asked.selection
         force = asked.force and not chosen  # a job that is forced embeds everything anew
-        return request_job(tx, kind, ontology, added=added, selection=selection, force=force)
+        return jobs.request_job(tx, kind, ontology, added=added, selection=selection, force=force)
 
 
 def _answer_once(
@@ -377,7 +369,7 @@ class ExtractionService:
         stale = unread - due if used.extractor == "llm" else 0
         cost = extraction_cost(graph, name, used, llm, due) if with_cost else None
         again = extraction_cost(graph, name, used, llm, stale) if with_cost and stale else None
-        last, _ = page_of_jobs(graph, state=None, kind=EXTRACTION, ontology=name, offset=0, limit=1)
+        last, _ = jobs.page_of_jobs(graph, state=None, kind=jobs.EXTRACTION, ontology=name, offset=0, limit=1)
         dead = [job for job in last if job.state is JobState.DEAD]
         return ExtractionStatus(
             ontology=name,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
+from typing import Literal
 
 from kg_api.errors import ConfigurationError, Conflict, InvalidInput, KgError
 from kg_api.graph.client import Graph
@@ -271,51 +273,44 @@ class ModelService:
         good = all(each.status == "ok" for each in found)
         return EmbeddingHealth(status="ok" if good else "error", spaces=found, notes=list_learned())
 
-    def _info(self, space: Space, uses: dict[str, Uses], of_new: Mapping[Modality, str]) -> SpaceInfo:
-        use = uses.get(space.slug, Uses())
+    def _info(self, space: Space, uses: Uses, of_new: Mapping[Modality, str]) -> SpaceInfo:
+        use = uses[space.slug]
+        states: dict[SpaceState, object] = {
+            "dropping": space.dropping,
+            "active": use["answering"] or space.for_new,
+            "building": use["building"],
+            "retiring": use["previous"],
+        }
         return SpaceInfo(
             slug=space.slug,
             **asdict(space.identity),
             fingerprint=space.identity.fingerprint,
             batch_size=self._batch_size_of(space),
             price_per_million_tokens=self._price_of(space),
-            state=_state(space, use),
+            state=next((state for state, holds in states.items() if holds), "idle"),
             for_new=space.slug == of_new[space.identity.modality],
             created_at=space.created_at.to_native(),
-            ontologies=use.answering,
-            building=use.building,
-            retiring=use.previous,
+            ontologies=use["answering"],
+            building=use["building"],
+            retiring=use["previous"],
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Uses:
-    answering: list[str] = field(default_factory=list[str])
-    building: list[str] = field(default_factory=list[str])
-    previous: list[str] = field(default_factory=list[str])
+Uses = dict[str, dict[Literal["answering", "building", "previous"], list[str]]]
+"""By space, the ontologies that it answers, is being built for, or answered before."""
 
 
-def _uses(configurations: Mapping[str, StoredConfiguration]) -> dict[str, Uses]:
-    uses: dict[str, Uses] = {}
+def _uses(configurations: Mapping[str, StoredConfiguration]) -> Uses:
+    uses: Uses = defaultdict(lambda: {"answering": [], "building": [], "previous": []})
     for name, configured in configurations.items():
         for use in (configured.texts, configured.images):
             answering = use.answering.space
-            uses.setdefault(answering, Uses()).answering.append(name)
+            uses[answering]["answering"].append(name)
             if use.target.space != answering:
-                uses.setdefault(use.target.space, Uses()).building.append(name)
+                uses[use.target.space]["building"].append(name)
             if use.previous is not None and use.previous.space != answering:
-                uses.setdefault(use.previous.space, Uses()).previous.append(name)
+                uses[use.previous.space]["previous"].append(name)
     return uses
-
-
-def _state(space: Space, use: Uses) -> SpaceState:
-    if space.dropping:
-        return "dropping"
-    if use.answering or space.for_new:
-        return "active"
-    if use.building:
-        return "building"
-    return "retiring" if use.previous else "idle"
 
 
 def _check_space(opened: OpenSpace | OpenImageSpace) -> SpaceHealth:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, cast
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.spaces import Space, all_spaces
 from kg_api.normal_form import normalise_width
 from kg_api.providers.embedding_port import ImageEmbedder, Pixels, Rendering, probe_picture
-from kg_api.schemas.spaces import FIRST_IMAGE_SLUG, ImageModelChoice, NewSpace, SpaceIdentity
-from kg_api.schemas.vocabulary import ImageProvider
+from kg_api.schemas.spaces import FIRST_IMAGE_SLUG, ImageModelChoice, SpaceIdentity
 from kg_api.spaces.open_spaces import FAULTS, OpenSpaces, WatchedModel
 
 
@@ -31,10 +30,14 @@ class OpenImageSpace(WatchedModel[ImageEmbedder]):
         """Whether words find images in it. Raises as `embedder`."""
         return self.embedder().reads_text
 
+    @staticmethod
+    def answer_probe(embedder: ImageEmbedder) -> NDArray[np.float32]:
+        return embedder.embed_images([probe_picture(embedder.rendering)])[0]
+
     def check(self) -> None:
         asked_at = time.monotonic()
         try:
-            self._compare(probe(self.embedder()), asked_at)
+            self._compare(self.answer_probe(self.embedder()), asked_at)
         except FAULTS as error:
             self._leave_alone(error)
             raise
@@ -58,13 +61,6 @@ class OpenImageSpace(WatchedModel[ImageEmbedder]):
             raise
 
 
-def probe(embedder: ImageEmbedder) -> NDArray[np.float32]:
-    """Return a model's answer to the drawn picture; shape (dimensions,)."""
-    return embedder.embed_images([probe_picture(embedder.rendering)])[0]
-
-
-OpenImageModel = Callable[[ImageModelChoice | None], ImageEmbedder]
-"""Opens a model; None: the one that the settings name."""
 Render = Callable[[bytes, Rendering], Pixels]
 """Unpacks an image for a model, in a process apart."""
 
@@ -72,10 +68,16 @@ Render = Callable[[bytes, Rendering], Pixels]
 class ImageSpaceRegistry(OpenSpaces[ImageEmbedder, OpenImageSpace]):
     first = FIRST_IMAGE_SLUG
     modality = "image"
+    choice = ImageModelChoice
+    opened_as = OpenImageSpace
 
-    def __init__(self, graph: Graph, open_model: OpenImageModel, render: Render) -> None:
-        super().__init__(graph)
-        self._open_model = open_model
+    def __init__(
+        self,
+        graph: Graph,
+        open_model: Callable[[ImageModelChoice | None], ImageEmbedder],
+        render: Render,
+    ) -> None:
+        super().__init__(graph, open_model)
         self._render = render
 
     def ensure_first(self) -> OpenImageSpace:
@@ -84,24 +86,10 @@ class ImageSpaceRegistry(OpenSpaces[ImageEmbedder, OpenImageSpace]):
         Its model is compared when it is opened: no image is embedded by another.
         """
         known = all_spaces(self._graph)
-        return self.of(known[self.first]) if self.first in known else self.open_first(self._open(None))
+        return self.of(known[self.first]) if self.first in known else self.open_first(self._open_model(None))
 
     def render(self, opened: OpenImageSpace, content: bytes) -> Pixels:
         return self._render(content, opened.rendering)
-
-    def _open(self, chosen: SpaceIdentity | NewSpace | None) -> ImageEmbedder:
-        if chosen is None:
-            return self._open_model(None)
-        provider = cast("ImageProvider", chosen.provider)
-        return self._open_model(ImageModelChoice(provider, chosen.model, chosen.dimensions))
-
-    def _wrap(
-        self, space: Space, open_model: Callable[[], ImageEmbedder], *, checked: bool = False
-    ) -> OpenImageSpace:
-        return OpenImageSpace(self._graph, space, open_model, checked=checked)
-
-    def _probe(self, embedder: ImageEmbedder) -> NDArray[np.float32]:
-        return probe(embedder)
 
 
 # Which ontologies share a space of pictures, and which spaces of pictures and of texts are one. Pure.

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib import resources
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -39,7 +40,13 @@ from kg_api.graph.spaces import (
 )
 from kg_api.normal_form import normalise_width
 from kg_api.providers.embedding_port import IN_PROCESS, Embedder, embed_probed
-from kg_api.schemas.spaces import NewSpace, SimilarityCalibration, SpaceIdentity
+from kg_api.schemas.spaces import (
+    ImageModelChoice,
+    ModelChoice,
+    NewSpace,
+    SimilarityCalibration,
+    SpaceIdentity,
+)
 from kg_api.schemas.vocabulary import Modality
 
 log = structlog.get_logger()
@@ -145,6 +152,11 @@ class WatchedModel(ABC, Generic[ModelT]):
         self._opening = threading.Lock()
         self._breaker = CircuitBreaker(lasting=space.identity.provider in IN_PROCESS, proven=checked)
 
+    @staticmethod
+    @abstractmethod
+    def answer_probe(embedder: Any) -> NDArray[np.float32]:
+        """Return a model's answer to the probe; shape (dimensions,)."""
+
     @abstractmethod
     def check(self) -> None:
         """Ask the model for its probe and compare; the first answer of all is kept."""
@@ -216,29 +228,25 @@ OpenT = TypeVar("OpenT", bound=WatchedModel[Any])
 EmbedderT = TypeVar("EmbedderT", bound=IdentifiedModel)
 
 
-class OpenSpaces(ABC, Generic[EmbedderT, OpenT]):
+class OpenSpaces(Generic[EmbedderT, OpenT]):
     """The spaces of one modality, each opened once a process when it is first needed. Thread-safe."""
 
     first: str
     """The slug of the space for the model of the settings."""
     modality: Modality
+    choice: type[ModelChoice | ImageModelChoice]
+    opened_as: type[OpenT]
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, open_model: Callable[[Any], EmbedderT]) -> None:
+        """`open_model` opens the model of a choice; None: the one that the settings name."""
         self._graph = graph
+        self._open_model = open_model
         self._spaces: dict[str, OpenT] = {}
         self._lock = threading.Lock()
 
-    @abstractmethod
-    def _open(self, chosen: SpaceIdentity | NewSpace | None) -> EmbedderT:
-        """Open a model; None: the one of the settings."""
-
-    @abstractmethod
-    def _wrap(self, space: Space, open_model: Callable[[], EmbedderT], *, checked: bool = False) -> OpenT:
-        """Return a space with a model that is yet to be opened."""
-
-    @abstractmethod
-    def _probe(self, embedder: EmbedderT) -> NDArray[np.float32]:
-        """Return a model's answer to the probe."""
+    def _open(self, chosen: SpaceIdentity | NewSpace) -> EmbedderT:
+        provider: Any = chosen.provider
+        return self._open_model(self.choice(provider, chosen.model, chosen.dimensions))
 
     def of(self, space: Space) -> OpenT:
         """Return the open space of a registered one; both of its slots have the same model."""
@@ -246,8 +254,14 @@ class OpenSpaces(ABC, Generic[EmbedderT, OpenT]):
         if kept is not None and kept.space.fingerprint != space.fingerprint:
             self._forget(space.slug)  # it was dropped, and another made by its name
             kept = None
-        chosen = None if space.slug == self.first else space.identity
-        return kept or self._keep(self._wrap(space.at(""), lambda: self._open(chosen)))
+        first, chosen = space.slug == self.first, space.identity
+        return kept or self._keep(
+            self.opened_as(
+                self._graph,
+                space.at(""),
+                lambda: self._open_model(None) if first else self._open(chosen),
+            )
+        )
 
     def get(self, slug: str | None = None) -> OpenT:
         return self.of(find_space(self._graph, slug or self.first))
@@ -263,7 +277,7 @@ class OpenSpaces(ABC, Generic[EmbedderT, OpenT]):
         except BaseException:
             embedder.close()
             raise
-        return self._keep(self._wrap(space, lambda: embedder))
+        return self._keep(self.opened_as(self._graph, space, lambda: embedder))
 
     def add(self, new: NewSpace, fingerprint: str = "") -> OpenT:
         """Register another space: its model is opened and asked, its index created."""
@@ -278,7 +292,7 @@ class OpenSpaces(ABC, Generic[EmbedderT, OpenT]):
                 name = display_name(embedder.identity)
                 told = f"this kg opens {name}, with other weights or settings"
                 raise ConfigurationError(told)  # noqa: TRY301 - it is closed below
-            answered = self._probe(embedder)  # before anything is registered: it would stay
+            answered = self.opened_as.answer_probe(embedder)  # before anything is registered: it would stay
             space = ensure_space(self._graph, embedder.identity, slug)
             remember_probe(self._graph, space, answered)
             space = find_space(self._graph, slug)
@@ -286,7 +300,7 @@ class OpenSpaces(ABC, Generic[EmbedderT, OpenT]):
         except BaseException:
             embedder.close()
             raise
-        opened = self._wrap(space, lambda: embedder, checked=True)
+        opened = self.opened_as(self._graph, space, lambda: embedder, checked=True)
         kept = self._spaces.get(slug)
         if kept is not None and kept.space.fingerprint != space.fingerprint:
             self._forget(slug)
@@ -342,60 +356,8 @@ def check_probe(space: Space, answered: NDArray[np.float32]) -> None:
 # Unrelated texts have a cosine near 0 in one model and 0.75 in another, and fusion depends on the
 # difference. Each model embeds the same pairs once.
 
-_PAIRS = """\
-How do bees tell each other where food is?
-A honey bee that comes home dances on the comb; the angle of the dance shows the direction of the flowers
-and its length the distance.
-
-Why is the sky blue?
-Air scatters short waves of sunlight far more than long ones, so blue light reaches the eye from all sides.
-
-How long does a passport stay valid?
-Travel documents for adults are issued for ten years, those for children for five.
-
-What should I do when a payment fails?
-If the card was declined, check the number and the limit, then try again or choose another way to pay.
-
-Who painted the ceiling of the Sistine Chapel?
-Between 1508 and 1512 Michelangelo covered the vault of the chapel with scenes from Genesis.
-
-How is bread dough made to rise?
-Yeast eats sugar in the flour and gives off gas, whose bubbles are held by the gluten.
-
-When was the first railway opened?
-In 1825 the line from Stockton to Darlington carried passengers behind a steam engine.
-
-How do I delete a row from a table in SQL?
-The statement DELETE FROM with a WHERE clause removes the records that meet its condition.
-
-What are the side effects of aspirin?
-It can irritate the stomach and thin the blood, so bleeding may last longer.
-
-How far is the moon from the earth?
-Our satellite circles at a mean distance of 384,400 kilometres.
-
-Which rights does a tenant have?
-Whoever rents a flat may ask for repairs, and the landlord must give notice in writing.
-
-How can a house be kept warm cheaply?
-Insulating the roof and sealing windows saves more heating than any new boiler.
-
-Why did the Roman empire fall?
-Invasions, civil wars and debased money weakened the western provinces until the last emperor was deposed in
-476.
-
-What is a neural network?
-Layers of simple units pass weighted sums through a function, and the weights are learned from examples.
-
-How do I look after a cactus?
-Give it much light, sandy soil and little water, none at all in winter.
-
-How are goals counted in water polo?
-A point is scored when the ball has wholly crossed the line between the posts of the floating goal."""
-PAIRS: Final = tuple(
-    (question, answer.replace("\n", " "))
-    for question, _, answer in (block.partition("\n") for block in _PAIRS.split("\n\n"))
-)
+_LINES = resources.files("kg_api").joinpath("spaces/calibration.txt").read_text(encoding="utf-8").splitlines()
+PAIRS: Final = tuple(zip(_LINES[0::2], _LINES[1::2], strict=True))
 """Questions and their answers, of sixteen fields, sharing few words."""
 
 
@@ -461,6 +423,10 @@ class OpenSpace(WatchedModel[Embedder]):
         self._keeping = threading.Lock()
         self._looking = threading.Lock()
         self._calibrated_at = float("-inf")
+
+    @staticmethod
+    def answer_probe(embedder: Embedder) -> NDArray[np.float32]:
+        return embed_probed(embedder, [], PROBE_TEXT, query=True)[-1]
 
     def check(self) -> None:
         try:

@@ -28,53 +28,30 @@ from kg_api.providers.embedding_port import (
     IN_PROCESS,
     Embedder,
     TextPart,
-    embed_probed,
     price_of,
     require_tokens,
 )
 from kg_api.schemas.base import digest
-from kg_api.schemas.spaces import FIRST_SLUG, ModelChoice, NewSpace, SpaceIdentity
+from kg_api.schemas.spaces import FIRST_SLUG, ModelChoice, NewSpace
 from kg_api.schemas.vocabulary import Provider
 from kg_api.settings import Settings
 from kg_api.spaces.images import ImageSpaceRegistry
-from kg_api.spaces.open_spaces import FAULTS, PROBE_TEXT, OpenSpace, OpenSpaces
+from kg_api.spaces.open_spaces import FAULTS, OpenSpace, OpenSpaces
 from kg_api.text.windows import WINDOW_VERSION
 from kg_api.wording import is_loopback
-
-OpenModel = Callable[[ModelChoice | None], Embedder]
-"""Opens a model; None: the one that the settings name."""
 
 
 class SpaceRegistry(OpenSpaces[Embedder, OpenSpace]):
     first = FIRST_SLUG
     modality = "text"
-
-    def __init__(self, graph: Graph, open_model: OpenModel) -> None:
-        super().__init__(graph)
-        self._open_model = open_model
+    choice = ModelChoice
+    opened_as = OpenSpace
 
     def add(self, new: NewSpace, fingerprint: str = "") -> OpenSpace:
         opened = super().add(new, fingerprint)
         if opened.space.calibration is None:
             opened.calibrate_soon()
         return opened
-
-    def _open(self, chosen: SpaceIdentity | NewSpace | None) -> Embedder:
-        if chosen is None:
-            return self._open_model(None)
-        provider = cast("Provider", chosen.provider)
-        return self._open_model(ModelChoice(provider, chosen.model, chosen.dimensions))
-
-    def _wrap(self, space: Space, open_model: Callable[[], Embedder], *, checked: bool = False) -> OpenSpace:
-        return OpenSpace(self._graph, space, open_model, checked=checked)
-
-    def _probe(self, embedder: Embedder) -> NDArray[np.float32]:
-        return embed_probed(embedder, [], PROBE_TEXT, query=True)[-1]
-
-
-def choice_of(space: Space) -> ModelChoice:
-    identity = space.identity
-    return ModelChoice(cast("Provider", identity.provider), identity.model, identity.dimensions)
 
 
 # What a space's model costs, and takes at once.
@@ -87,7 +64,9 @@ def price_of_space(settings: Settings, space: Space) -> float | None:
     """Return the US dollars for a million tokens; None if that is not known."""
     if space.is_of_images:
         return 0.0 if space.identity.provider in IN_PROCESS else None
-    return price_of(choice_of(space), settings)
+    identity = space.identity
+    provider = cast("Provider", identity.provider)
+    return price_of(ModelChoice(provider, identity.model, identity.dimensions), settings)
 
 
 def batch_size_of_space(settings: Settings, space: Space) -> int:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from kg_api.errors import Conflict, KgError
 from kg_api.graph.client import Graph, Transaction
@@ -17,6 +17,7 @@ from kg_api.graph.space_checks import count_vectors, find_lost_in_index
 from kg_api.graph.spaces import (
     Layout,
     Space,
+    SpaceUse,
     StoredConfiguration,
     ask_for_cleanup,
     begin_dropping,
@@ -127,14 +128,6 @@ class SpaceChecker:
         return Finding(name="vectors", ok=not wrong, detail=f"{name}: {told}")
 
 
-@dataclass(frozen=True, slots=True)
-class Rollback:
-    present: StoredConfiguration
-    anew: StoredConfiguration
-    before: str
-    now: str
-
-
 class SwitchService:
     def __init__(
         self,
@@ -213,12 +206,7 @@ class SwitchService:
                 set_space_of_new(tx, slug)
 
         seconds = self._time(switch)
-        switched = [
-            SwitchedOntology(
-                ontology=each.ontology, before=each.configured.of(modality).answering.space, now=slug
-            )
-            for each in building
-        ]
+        switched = _switched(space, [(each, each.configured.of(modality)) for each in building])
         return self._present(space, switched, seconds)
 
     def rollback(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceSwitched:
@@ -229,42 +217,41 @@ class SwitchService:
         space = find_space(self._graph, slug)
         modality = space.identity.modality
         back = self._find_rollbacks(space, ontologies)
-        commonest = Counter(each.anew.of(modality).target.space for each in back.values()).most_common(1)[0][
-            0
-        ]
-        before = space_of_new_before(self._graph, slug) or commonest
+        now = {state.ontology: use.target.space for state, use in back}
+        before = space_of_new_before(self._graph, slug) or Counter(now.values()).most_common(1)[0][0]
 
         def switch(tx: Transaction) -> None:
-            hold_spaces(tx, {before, *(each.now for each in back.values())})
-            held = hold_configurations(tx, [*back])
-            if any(held.get(name) not in (each.present, each.anew) for name, each in back.items()):
-                raise Conflict("an ontology was reconfigured in the meantime: check, and try again")
-            for name, each in back.items():
-                write_configuration(tx, name, each.anew)
+            hold_spaces(tx, {before, *now.values()})
+            held = hold_configurations(tx, [*now])
+            for state, use in back:
+                anew = state.configured.using(modality, use)
+                if held.get(state.ontology) not in (state.configured, anew):
+                    raise Conflict("an ontology was reconfigured in the meantime: check, and try again")
+                write_configuration(tx, state.ontology, anew)
             if ontologies is None and space_of_new(self._graph, modality) == slug:
                 set_space_of_new(tx, before)
 
         seconds = self._time(switch)
         states = read_embedding_states(self._graph)
         begun = list[str]()
-        for state in (states[name] for name in back if name in states):
+        for state in (states[name] for name in now if name in states):
             begun += [f"{state.ontology}: {note}" for note in self._requests.begun(state)]
-        return self._present(space, _switched(back), seconds, begun)
+        return self._present(space, _switched(space, back), seconds, begun)
 
     def preview_rollback(self, slug: str, ontologies: Sequence[str] | None = None) -> list[SwitchedOntology]:
         """Return what a rollback would switch, without a change."""
-        return _switched(self._find_rollbacks(find_space(self._graph, slug), ontologies))
+        space = find_space(self._graph, slug)
+        return _switched(space, self._find_rollbacks(space, ontologies))
 
-    def _find_rollbacks(self, space: Space, ontologies: Sequence[str] | None) -> dict[str, Rollback]:
-        modality, back = space.identity.modality, dict[str, Rollback]()
+    def _find_rollbacks(
+        self, space: Space, ontologies: Sequence[str] | None
+    ) -> list[tuple[EmbeddingState, SpaceUse]]:
+        """Return the ontologies that have a way back, each with the use that it would return to."""
+        back = list[tuple[EmbeddingState, SpaceUse]]()
         for state in self._list_targeting(space, ontologies):
-            configured = state.configured
-            use = configured.of(modality)
-            anew = use.rolled_back()
+            anew = state.configured.of(space.identity.modality).rolled_back()
             if anew is not None and (ontologies or anew.target.space != space.slug):
-                now = configured.using(modality, anew)
-                rollback = Rollback(configured, now, use.answering.space, anew.target.space)
-                back[state.ontology] = rollback
+                back.append((state, anew))
         if not back:
             of = " of pictures" if space.is_of_images else ""
             raise Conflict(f"no ontology that uses {space.slug} has a previous space{of} to roll back to")
@@ -316,8 +303,15 @@ class SwitchService:
         )
 
 
-def _switched(back: Mapping[str, Rollback]) -> list[SwitchedOntology]:
-    return [SwitchedOntology(ontology=name, before=each.before, now=each.now) for name, each in back.items()]
+def _switched(space: Space, back: Sequence[tuple[EmbeddingState, SpaceUse]]) -> list[SwitchedOntology]:
+    return [
+        SwitchedOntology(
+            ontology=state.ontology,
+            before=state.configured.of(space.identity.modality).answering.space,
+            now=use.target.space,
+        )
+        for state, use in back
+    ]
 
 
 class DropService:
