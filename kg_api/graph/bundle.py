@@ -86,11 +86,7 @@ def _read_embedded(
         if not bare:
             break
     embedded: list[Row] = [
-        {
-            **row,
-            "embedded": row["embedded"] and row["source_id"] not in bare,
-            "vector": _small(row["vector"]),
-        }
+        {**row, "embedded": row["embedded"] and row["source_id"] not in bare, "vector": _small(row["vector"])}
         for row in sources
     ]
     return embedded, chunks

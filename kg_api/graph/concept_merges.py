@@ -15,13 +15,7 @@ from typing import Any, Final
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph import concepts
 from kg_api.graph.client import Graph, Row, Transaction, portions
-from kg_api.graph.concept_vectors import (
-    ask_for_embedding,
-    delete_orphans,
-    hold_concepts,
-    retell,
-    write_texts,
-)
+from kg_api.graph.concept_vectors import ask_for_embedding, delete_orphans, hold_concepts, retell, write_texts
 from kg_api.graph.proposals import give_links_back, move_links
 from kg_api.graph.relations import RelationRow, write_relations
 from kg_api.schemas.concepts import ConceptMerge

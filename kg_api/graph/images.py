@@ -21,11 +21,7 @@ from kg_api.graph.client import Graph, Row, Transaction, portions, without_delet
 from kg_api.graph.documents import DocumentDifference
 from kg_api.graph.names import identify_source, require_ontologies
 from kg_api.graph.reach import reaches, within
-from kg_api.graph.spaces import (
-    OF_A_NODE,
-    all_spaces,
-    spaces_within,
-)
+from kg_api.graph.spaces import OF_A_NODE, all_spaces, spaces_within
 from kg_api.graph.statements import of_space
 from kg_api.schemas.documents import SourceRecord, WordBox, unpack
 from kg_api.schemas.images import ImageType

@@ -251,12 +251,7 @@ class NearestPictures:
 
 
 def hashes_of(
-    graph: Graph,
-    ontologies: Sequence[str],
-    filters: Filters,
-    limit: int,
-    *,
-    without: Space | None = None,
+    graph: Graph, ontologies: Sequence[str], filters: Filters, limit: int, *, without: Space | None = None
 ) -> dict[str, int]:
     """Return the perceptual hashes of images by id: of all, or of those without a vector in a space."""
     rows = graph.read(

@@ -18,12 +18,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.concept_writes import read_extractions
 from kg_api.graph.filters import prune_writes
 from kg_api.graph.folders import enqueue_due
-from kg_api.graph.jobs import (
-    enqueue_slot,
-    ensure_job,
-    prune,
-    rests,
-)
+from kg_api.graph.jobs import enqueue_slot, ensure_job, prune, rests
 from kg_api.graph.keys import prune_audit, prune_sessions
 from kg_api.graph.relations import delete_unused_types, finish_renaming
 from kg_api.graph.schema import index_states

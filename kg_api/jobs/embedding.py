@@ -18,14 +18,7 @@ from kg_api.errors import EmbeddingFailed, FileLost, InvalidInput, LlmFailed
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.jobs import FIRST, STALE
 from kg_api.graph.spaces import Space, reject
-from kg_api.graph.targets import (
-    KINDS,
-    PendingItem,
-    Plan,
-    list_embedded_before,
-    list_pending,
-    write_vectors,
-)
+from kg_api.graph.targets import KINDS, PendingItem, Plan, list_embedded_before, list_pending, write_vectors
 from kg_api.graph.vectors import (
     EmbeddedBatch,
     NewChunk,
@@ -314,10 +307,7 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
             yield due
 
     def _take(
-        self,
-        target: EmbeddingTarget[ItemT, BatchT],
-        due: Sequence[ItemT],
-        embedded: Callable[[], BatchT],
+        self, target: EmbeddingTarget[ItemT, BatchT], due: Sequence[ItemT], embedded: Callable[[], BatchT]
     ) -> None:
         """Write a batch without its rejected items; if those are not known, halve it until each is alone."""
         try:

@@ -271,10 +271,7 @@ class EmbeddingRequests:
 
 
 def _answer_once(
-    tx: Transaction,
-    key: str | None,
-    asked: Regeneration,
-    start: Callable[[Transaction], RegenerationStarted],
+    tx: Transaction, key: str | None, asked: Regeneration, start: Callable[[Transaction], RegenerationStarted]
 ) -> RegenerationStarted:
     if key is None:
         return start(tx)

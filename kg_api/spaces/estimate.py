@@ -189,13 +189,7 @@ class Estimator:
 def _describe_contexts(written: WrittenContexts, factor: float) -> list[str]:
     contexts, requests, read, wrote, remembered = (
         math.ceil(each * factor)
-        for each in (
-            written.contexts,
-            written.requests,
-            written.read,
-            written.written,
-            written.remembered,
-        )
+        for each in (written.contexts, written.requests, written.read, written.written, written.remembered)
     )
     notes: list[str] = []
     if contexts:

@@ -72,10 +72,7 @@ class ImageSpaceRegistry(OpenSpaces[ImageEmbedder, OpenImageSpace]):
     opened_as = OpenImageSpace
 
     def __init__(
-        self,
-        graph: Graph,
-        open_model: Callable[[ImageModelChoice | None], ImageEmbedder],
-        render: Render,
+        self, graph: Graph, open_model: Callable[[ImageModelChoice | None], ImageEmbedder], render: Render
     ) -> None:
         super().__init__(graph, open_model)
         self._render = render

@@ -257,9 +257,7 @@ class OpenSpaces(Generic[EmbedderT, OpenT]):
         first, chosen = space.slug == self.first, space.identity
         return kept or self._keep(
             self.opened_as(
-                self._graph,
-                space.at(""),
-                lambda: self._open_model(None) if first else self._open(chosen),
+                self._graph, space.at(""), lambda: self._open_model(None) if first else self._open(chosen)
             )
         )
 

@@ -10,14 +10,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.library import Counted
 from kg_api.graph.names import unknown_ontology
 from kg_api.graph.reach import reaches
-from kg_api.graph.spaces import (
-    Layout,
-    Mark,
-    Space,
-    StoredConfiguration,
-    all_spaces,
-    read_configurations,
-)
+from kg_api.graph.spaces import Layout, Mark, Space, StoredConfiguration, all_spaces, read_configurations
 from kg_api.graph.targets import KINDS, MAIN_KINDS, Plan, plan_of
 from kg_api.schemas.vocabulary import EmbeddedKind, Modality
 from kg_api.suggestions import no_ontology

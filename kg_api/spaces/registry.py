@@ -24,13 +24,7 @@ from kg_api.errors import (
 from kg_api.graph.cache import read_vectors, remember_vectors
 from kg_api.graph.client import Graph
 from kg_api.graph.spaces import Space
-from kg_api.providers.embedding_port import (
-    IN_PROCESS,
-    Embedder,
-    TextPart,
-    price_of,
-    require_tokens,
-)
+from kg_api.providers.embedding_port import IN_PROCESS, Embedder, TextPart, price_of, require_tokens
 from kg_api.schemas.base import digest
 from kg_api.schemas.spaces import FIRST_SLUG, ModelChoice, NewSpace
 from kg_api.schemas.vocabulary import Provider

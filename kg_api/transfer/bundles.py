@@ -123,10 +123,7 @@ def read_manifest(folder: Path, check_bounds: CheckBounds) -> bundles.Manifest:
     except ValueError as error:
         raise InvalidInput(f"{MANIFEST} {error}") from None
     require_format(found.format, f", written by kg {found.kg_version}")
-    for named in (
-        [each.path for each in found.files],
-        [each.configuration.ontology for each in found.files],
-    ):
+    for named in ([each.path for each in found.files], [each.configuration.ontology for each in found.files]):
         if len(set(named)) != len(named):
             raise InvalidInput(f"{MANIFEST} names a duplicate file or ontology")
     return found
