@@ -284,22 +284,7 @@ def fail(
     return graph.transaction(record_failure)
 
 
-def wait(graph: Graph, owner: Owner, error: str, *, delay_seconds: float) -> None:
-    """Give the job back for a while: a service that it needs does not answer."""
-    _give_back(graph, owner, delay_seconds=delay_seconds, error=error)
-
-
-def release(graph: Graph, owner: Owner) -> None:
-    """Give the job back; another worker may claim it at once."""
-    _give_back(graph, owner, keeps_place=True)
-
-
-def yield_job(graph: Graph, owner: Owner, *, delay_seconds: float = 0.0) -> None:
-    """Put the job at the end of the queue, to be claimed after a delay."""
-    _give_back(graph, owner, delay_seconds=delay_seconds)
-
-
-def _give_back(
+def give_back(
     graph: Graph,
     owner: Owner,
     *,
@@ -307,6 +292,10 @@ def _give_back(
     keeps_place: bool = False,
     error: str | None = None,
 ) -> None:
+    """Put a job at the end of the queue, or where it was, to be claimed after a delay.
+
+    `error` says which service that it needs does not answer.
+    """
     given = {"delay_seconds": delay_seconds, "keeps_place": keeps_place, "error": error}
     graph.write("jobs/give_back", **owner.parameters(), **given)
 

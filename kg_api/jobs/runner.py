@@ -333,15 +333,15 @@ class Runner:
                 run = JobRun(graph, job, owner, stopping=self._stopping, lost=beat.lost, turn=turn)
                 self._handlers[job.kind].run(run)
         except Stopped:
-            jobs.release(graph, owner)
+            jobs.give_back(graph, owner, keeps_place=True)
             log.info("job released", **about)
             outcome = "released"
         except Yielded:
-            jobs.yield_job(graph, owner)
+            jobs.give_back(graph, owner)
             log.info("job lets others go first", **about)
             outcome = "yielded"
         except Paused as pause:
-            jobs.yield_job(graph, owner, delay_seconds=pause.seconds)
+            jobs.give_back(graph, owner, delay_seconds=pause.seconds)
             log.debug("job pauses", **about, seconds=pause.seconds)
             outcome = "paused"
         except LeaseLost:
@@ -350,7 +350,8 @@ class Runner:
             raise
         except (Unavailable, ProviderMissing) as error:
             delay = _wait_seconds(job, error)
-            jobs.wait(graph, owner, f"waiting: {error}"[:MAX_ERROR_LENGTH], delay_seconds=delay)
+            told = f"waiting: {error}"[:MAX_ERROR_LENGTH]
+            jobs.give_back(graph, owner, delay_seconds=delay, error=told)
             log.warning("job waits", **about, seconds=round(delay, 1), reason=str(error))
             outcome = "waits"
         except Exception as error:

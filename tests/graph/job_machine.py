@@ -161,11 +161,11 @@ class Machine(RuleBasedStateMachine):
         owner, good, place = self.owner(hold), hold.is_good, hold.job.queued
         match how:
             case "release":
-                jobs.release(self.graph, owner)
+                jobs.give_back(self.graph, owner, keeps_place=True)
             case "wait":
-                jobs.wait(self.graph, owner, "waiting", delay_seconds=3600)
+                jobs.give_back(self.graph, owner, error="waiting", delay_seconds=3600)
             case _:
-                jobs.yield_job(self.graph, owner, delay_seconds=3600 * (how == "pause"))
+                jobs.give_back(self.graph, owner, delay_seconds=3600 * (how == "pause"))
         if good:
             self.model.requeue(hold.job, ready=how in {"release", "yield_job"})
             hold.job.queued = place if how == "release" else hold.job.queued

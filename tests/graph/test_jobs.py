@@ -48,7 +48,7 @@ def test_a_lease_that_ran_out_lets_another_take_over_and_fences_the_first(graph:
         jobs.heartbeat(graph, first)
     with pytest.raises(LeaseLost):
         jobs.finish(graph, first, wanted=1)
-    jobs.release(graph, first)
+    jobs.give_back(graph, first, keeps_place=True)
     advance(graph, second, "", "x")
     assert jobs.find_job(graph, job.job_id).state is JobState.RUNNING
 
@@ -120,7 +120,7 @@ def test_a_worker_takes_up_its_own_job_again_without_a_failure(graph: Graph) -> 
 def test_a_released_job_can_be_had_at_once(graph: Graph) -> None:
     request(graph)
     _, owner = owned(graph, "w")
-    jobs.release(graph, owner)
+    jobs.give_back(graph, owner, keeps_place=True)
     job, _ = owned(graph, "other")
     assert job.failures == 0
 

@@ -62,9 +62,9 @@ def test_cancel_beats_retry(graph: Graph) -> None:
     _, owner = owned(graph, "w")
     jobs.cancel_job(graph, job_id)
     assert jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=5, permanent=False) == "lost"
-    jobs.wait(graph, owner, "waiting", delay_seconds=0)
-    jobs.release(graph, owner)
-    jobs.yield_job(graph, owner)
+    jobs.give_back(graph, owner, error="waiting", delay_seconds=0)
+    jobs.give_back(graph, owner, keeps_place=True)
+    jobs.give_back(graph, owner)
     assert jobs.find_job(graph, job_id).state is JobState.CANCELLED
     assert claim(graph, "w") is None
 

@@ -71,7 +71,7 @@ def test_a_whole_whose_worker_was_lost_goes_on_when_its_last_part_has_ended(
     """What was found by the machine: the whole was taken for one that waits to be tried again."""
     job_id, owner = taken_from_a_lost_worker(graph, driver)
     jobs.add_parts(graph, owner, "test", "notes", [":"])
-    jobs.yield_job(graph, owner, delay_seconds=3600)
+    jobs.give_back(graph, owner, delay_seconds=3600)
     finish_the_only_part(graph)
     whole = claim(graph, "w")
     assert whole is not None, "it waits for its parts, and not to be tried again"
@@ -81,7 +81,7 @@ def test_a_whole_whose_worker_was_lost_goes_on_when_its_last_part_has_ended(
 
 def test_a_turn_that_is_over_leaves_the_record_of_what_went_wrong(graph: Graph, driver: neo4j.Driver) -> None:
     job_id, owner = taken_from_a_lost_worker(graph, driver)
-    jobs.yield_job(graph, owner)
+    jobs.give_back(graph, owner)
     assert jobs.find_job(graph, job_id).error == "its worker first was lost"
 
 
@@ -90,7 +90,7 @@ def test_a_whole_that_waits_to_be_tried_again_does_so_though_its_last_part_has_e
     job_id = request(graph)
     _, owner = owned(graph, "whole")
     jobs.add_parts(graph, owner, "test", "notes", [":"])
-    jobs.wait(graph, owner, "waiting: no answer", delay_seconds=3600)
+    jobs.give_back(graph, owner, error="waiting: no answer", delay_seconds=3600)
     finish_the_only_part(graph)
     assert claim(graph, "w") is None
     assert jobs.find_job(graph, job_id).error == "waiting: no answer"
@@ -103,7 +103,7 @@ def test_who_ends_a_part_in_vain_moves_its_whole_nowhere(
     job_id = request(graph)
     _, owner = owned(graph, "whole")
     jobs.add_parts(graph, owner, "test", "notes", [":"])
-    jobs.yield_job(graph, owner, delay_seconds=3600)
+    jobs.give_back(graph, owner, delay_seconds=3600)
     part, owner = owned(graph, "w")
     if cancelled:
         jobs.cancel_job(graph, part.job_id)

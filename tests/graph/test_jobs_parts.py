@@ -30,7 +30,7 @@ def divided(graph: Graph, total: int = 9) -> tuple[str, jobs.Owner]:
 def pausing(graph: Graph) -> str:
     """A divided job that waits for its parts."""
     job_id, owner = divided(graph)
-    jobs.yield_job(graph, owner, delay_seconds=3600)
+    jobs.give_back(graph, owner, delay_seconds=3600)
     return job_id
 
 
@@ -117,7 +117,7 @@ def test_the_last_part_lets_the_whole_go_on_at_once(graph: Graph) -> None:
         finish(graph, job, owner)
         for each in parts(graph, job_id):
             if each.state is JobState.RUNNING:
-                jobs.release(graph, jobs.Owner(each.job_id, "other", 1, 30))
+                jobs.give_back(graph, jobs.Owner(each.job_id, "other", 1, 30), keeps_place=True)
     whole, owner = owned(graph, "w")
     assert whole.job_id == job_id
     finish(graph, whole, owner)

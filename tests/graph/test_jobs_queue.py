@@ -60,7 +60,7 @@ def test_a_job_that_has_had_its_turn_goes_behind_the_others(graph: Graph) -> Non
     advance(graph, owner, "", "place")
     request(graph, "small 1")
     request(graph, "small 2")
-    jobs.yield_job(graph, owner)
+    jobs.give_back(graph, owner)
     assert order(graph) == ["small 1", "small 2", "huge"]
     done = jobs.find_job(graph, huge)
     assert (done.attempts, done.done) == (2, 1)
@@ -70,7 +70,7 @@ def test_a_job_that_had_its_turn_keeps_its_place_and_its_record(graph: Graph) ->
     request(graph)
     job, owner = owned(graph, "w")
     advance(graph, owner, "", "place")
-    jobs.yield_job(graph, owner)
+    jobs.give_back(graph, owner)
     again, _ = owned(graph, "w")
     assert (again.cursor, again.failures, again.waits, again.done) == ("place", 0, 0, 1)
     assert again.fence == job.fence + 1
@@ -80,7 +80,7 @@ def test_a_job_given_back_at_the_end_of_a_worker_keeps_its_place_in_the_queue(gr
     request(graph, "first")
     _, owner = owned(graph, "w")
     request(graph, "second")
-    jobs.release(graph, owner)
+    jobs.give_back(graph, owner, keeps_place=True)
     assert order(graph) == ["first", "second"]
 
 
@@ -101,7 +101,7 @@ def test_only_jobs_that_could_be_had_end_a_turn(graph: Graph) -> None:
     assert not jobs.others_wait(graph, job, ["test"]), "nobody here can do that one"
     request(graph, "later")
     _, later = owned(graph, "other")
-    jobs.yield_job(graph, later, delay_seconds=3600)
+    jobs.give_back(graph, later, delay_seconds=3600)
     assert not jobs.others_wait(graph, job, ["test"]), "it is not its time"
     request(graph, "ready")
     assert jobs.others_wait(graph, job, ["test"])
@@ -257,7 +257,7 @@ def test_a_job_that_gets_nothing_done_dies_though_its_worker_lives(
 def test_time_in_the_queue_is_no_time_of_being_stuck(graph: Graph, driver: neo4j.Driver) -> None:
     request(graph)
     _, owner = owned(graph, "w")
-    jobs.yield_job(graph, owner)
+    jobs.give_back(graph, owner)
     _let_pass(driver, 1.2 * STUCK_SECONDS)
     _, owner = owned(graph, "w")
     assert jobs.heartbeat(graph, owner, stuck_seconds=STUCK_SECONDS)

@@ -223,7 +223,7 @@ def test_work_that_waits_for_a_provider_holds_nobody_up(graph: Graph) -> None:
     request(graph, "b", kind="concept_embedding")
     sources = claim(graph)
     assert sources is not None
-    jobs.wait(graph, owner(sources), "waiting: it does not answer", delay_seconds=3600)
+    jobs.give_back(graph, owner(sources), error="waiting: it does not answer", delay_seconds=3600)
     concepts = claim(graph)
     assert concepts is not None
     assert not jobs.others_wait(graph, concepts, ALL)
@@ -254,7 +254,7 @@ def test_a_job_that_a_person_puts_first_shares_turns_with_sources(graph: Graph) 
     assert not jobs.others_wait(graph, sources, ALL)
     retry_job(graph, waiting)
     assert jobs.others_wait(graph, sources, ALL)
-    jobs.yield_job(graph, owner(sources))
+    jobs.give_back(graph, owner(sources))
     concepts = claim(graph)
     assert concepts is not None
     assert (concepts.job_id, concepts.rank) == (waiting, 0)
