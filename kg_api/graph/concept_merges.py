@@ -92,7 +92,7 @@ def _merge(tx: Transaction, pair: tuple[str, str], still: Still, why: Why) -> st
     tx.run("concepts/merge_relations", kept=kept, gone=gone)
     tx.run("concepts/merge_names", kept=kept, gone=gone)
     other = texts[gone]
-    more = concepts.NamedConcept(other.label, other.description, other.terms)
+    more = concepts.Text(other.label, other.description, other.terms)
     write_texts(tx, ontology, {kept: texts[kept].with_more(more)})
     return kept
 

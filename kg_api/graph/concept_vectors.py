@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kg_api.graph.client import Graph, Row, Transaction, portions, without_deleted
-from kg_api.graph.concepts import NamedConcept, Text
+from kg_api.graph.concepts import Text
 from kg_api.graph.jobs import CONCEPT_EMBEDDING, request_job
 from kg_api.graph.spaces import Space, read_configuration
 from kg_api.graph.statements import FIRST_MARK, FIRST_NEAR, of_space
@@ -148,7 +148,7 @@ def retell(
         for row in tx.run("concepts/said", ids=ids, limit=APPEARANCES_READ):
             text = Text(row["label"], next(iter(row["descriptions"]), ""))
             for terms in row["terms"]:
-                text = text.with_more(NamedConcept(row["label"], "", tuple(terms)))
+                text = text.with_more(Text(row["label"], "", tuple(terms)))
             if text != known.get(row["concept_id"]):
                 changed[row["concept_id"]] = text
     write_texts(tx, ontology, changed)

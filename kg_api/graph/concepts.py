@@ -53,21 +53,14 @@ def clean_name(text: str, characters: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedConcept:
-    label: str
-    description: str
-    terms: tuple[str, ...]
-    names: tuple[str, ...] = ()
-    """All that it is called: its label, and other forms of it."""
-
-
-@dataclass(frozen=True, slots=True)
 class Text:
     label: str
     description: str = ""
     terms: tuple[str, ...] = ()
+    names: tuple[str, ...] = field(default=(), compare=False)
+    """All that it is called where it was found: its label, and other forms of it."""
 
-    def with_more(self, found: NamedConcept) -> Text:
+    def with_more(self, found: Text) -> Text:
         """Return the text with a description if it had none, and further terms while there is room."""
         known = {concept_name(each): each for each in (self.label, *self.terms)}
         for each in (found.label, *found.terms):
@@ -82,7 +75,7 @@ class Text:
 
 
 @lru_cache(maxsize=4096)  # each step of writing a batch asks for all of it
-def to_named(found: ExtractedConcept) -> NamedConcept | None:
+def to_named(found: ExtractedConcept) -> Text | None:
     """Return a concept that was found, cleaned; None when nothing is left of its label."""
     label = clean_name(found.label, LABEL_CHARACTERS)
     own = concept_name(label)
@@ -91,10 +84,10 @@ def to_named(found: ExtractedConcept) -> NamedConcept | None:
     terms = {name: term for term in cut if (name := concept_name(term)) not in {"", own}}
     names = (label, *(form for form in forms if concept_name(form) in terms))
     description = clean_name(found.description, DESCRIPTION_CHARACTERS)
-    return NamedConcept(label, description, tuple(terms.values())[:TERMS], names) if own else None
+    return Text(label, description, tuple(terms.values())[:TERMS], names) if own else None
 
 
-def all_named(extractions: Iterable[Extraction]) -> Iterator[NamedConcept]:
+def all_named(extractions: Iterable[Extraction]) -> Iterator[Text]:
     for each in extractions:
         for found in each.concepts:
             if one := to_named(found):
@@ -328,7 +321,7 @@ def find_changed_texts(
     now = dict(before)
     for row in said:
         text = now[row.concept_id]
-        now[row.concept_id] = text.with_more(NamedConcept(text.label, row.description, row.terms))
+        now[row.concept_id] = text.with_more(Text(text.label, row.description, row.terms))
     return {identity: text for identity, text in sorted(now.items()) if known.get(identity) != text}
 
 
@@ -462,18 +455,7 @@ def relations_of(graph: Graph, concept_ids: Sequence[str], limit: int, hop: int)
         limit=limit,
         most_sources=MAX_SOURCES,
     )
-    return [
-        RelatedConcept(
-            concept=Concept.model_validate(row),
-            type=row["type"],
-            outgoing=row["outgoing"],
-            confidence=row["confidence"],
-            sources=row["stated"],
-            hops=hop,
-            via=row["of"] if hop > 1 else None,
-        )
-        for row in without_deleted(rows, Concept)
-    ]
+    return _related(rows, hop)
 
 
 def appearing_with(graph: Graph, concept_id: str, limit: int) -> list[RelatedConcept]:
@@ -484,13 +466,20 @@ def appearing_with(graph: Graph, concept_id: str, limit: int) -> list[RelatedCon
         limit=limit,
         most_sources=MAX_SOURCES,
     )
+    known = {"type": APPEARS_WITH, "outgoing": True, "confidence": 1.0}
+    return _related([{**row, **known} for row in rows])
+
+
+def _related(rows: Sequence[Row], hop: int = 1) -> list[RelatedConcept]:
     return [
         RelatedConcept(
             concept=Concept.model_validate(row),
-            type=APPEARS_WITH,
-            outgoing=True,
-            confidence=1.0,
+            type=row["type"],
+            outgoing=row["outgoing"],
+            confidence=row["confidence"],
             sources=row["stated"],
+            hops=hop,
+            via=row["of"] if hop > 1 else None,
         )
         for row in without_deleted(rows, Concept)
     ]

@@ -14,7 +14,6 @@ from kg_api.graph.concepts import (
     TERMS,
     Difference,
     EvidenceRows,
-    NamedConcept,
     Text,
     all_named,
     difference,
@@ -151,7 +150,7 @@ def test_what_strangers_say_is_cleaned(label: str, description: str, terms: list
 
 def test_terms_are_added_while_there_is_room() -> None:
     known = Text("a", "", tuple(f"t{n}" for n in range(TERMS - 1)))
-    more = known.with_more(NamedConcept("A!", "said", ("new", "newer")))
+    more = known.with_more(Text("A!", "said", ("new", "newer")))
     assert (more.description, more.terms[-1], len(more.terms)) == ("said", "new", TERMS)
     assert known.text_hash != more.text_hash
-    assert more.with_more(NamedConcept("A!", "other", ("new", "newer"))) == more
+    assert more.with_more(Text("A!", "other", ("new", "newer"))) == more
