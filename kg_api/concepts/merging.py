@@ -15,7 +15,7 @@ import structlog
 
 from kg_api.errors import NotFound, TooMuchAtOnce
 from kg_api.graph.client import Graph, portions
-from kg_api.graph.concept_merges import Why, merge_concepts, read_concept_merges, unmerge_concepts
+from kg_api.graph.concept_merges import merge_concepts, read_concept_merges, unmerge_concepts
 from kg_api.graph.concept_vectors import NearConcepts, least_near, link_concepts, near_concepts
 from kg_api.graph.concepts import Text, find_concept
 from kg_api.graph.spaces import Space
@@ -306,12 +306,7 @@ _OPPOSITES = (
     {"not", "no", "with", "without"},
 )
 """What one of them is said of is not what another is said of, or none."""
-_OTHERS = (
-    {"male", "female"},
-    {"men", "women"},
-    {"king", "queen"},
-    {"prince", "princess"},
-)
+_OTHERS = ({"male", "female"}, {"men", "women"}, {"king", "queen"}, {"prince", "princess"})
 """They may be left out."""
 
 
@@ -474,19 +469,18 @@ def _link(graph: Graph, space: Space, ontology: str, ids: Sequence[str]) -> list
 def _merge_pair(graph: Graph, pair: NearConcepts, space: Space) -> str | None:
     """Merge two concepts if they are the same; return the id of the one that stays, if they were merged."""
     near = likeness(pair.cosine, space.calibration)
-    why = Why(same(*pair.texts, near), round(pair.cosine, 4))
-    if why.reason is None:
+    if (reason := same(*pair.texts, near)) is None:
         return None
 
     def still(one: Text, other: Text) -> bool:
         return same(one, other, near) is not None
 
     try:
-        kept = merge_concepts(graph, pair.ids, still, why)
+        kept = merge_concepts(graph, pair.ids, still, reason, round(pair.cosine, 4))
     except TooMuchAtOnce as error:  # two of very many sources stay two; the rest goes on
         log.warning("concepts_not_merged", concept_ids=pair.ids, reason=str(error))
         return None
     if kept is not None:
         labels = [text.label for text in pair.texts]
-        log.info("concepts_merged", kept=kept, labels=labels, cosine=round(pair.cosine, 3), reason=why.reason)
+        log.info("concepts_merged", kept=kept, labels=labels, cosine=round(pair.cosine, 3), reason=reason)
     return kept

@@ -10,6 +10,7 @@ from typing import Final
 from kg_api.errors import NotFound
 from kg_api.graph.client import Graph, Reader, Row, Transaction, without_deleted
 from kg_api.graph.names import MAX_OFFERED, only_one, unknown_ontology
+from kg_api.graph.rows import with_times
 from kg_api.schemas.search import Place
 
 PORTION: Final = 5000
@@ -31,7 +32,7 @@ class OntologySize:
 
 def read_size(graph: Graph, ontology: str, since: datetime | None = None) -> OntologySize:
     row = graph.read("communities/size", ontology=ontology, since=since)[0]
-    return OntologySize(**{**row, "at": row["at"].to_native()})
+    return OntologySize(**with_times(row))
 
 
 def fewest_ties(graph: Graph, ontology: str, most: int) -> int:
@@ -87,12 +88,7 @@ class StoredState:
 
 
 def read_states(graph: Reader, names: Sequence[str] | None = None) -> list[StoredState]:
-    return [_to_state(row) for row in graph.read("communities/state", names=names)]
-
-
-def _to_state(row: Row) -> StoredState:
-    at = row["at"]
-    return StoredState(row["ontology"], row["communities"], at.to_native() if at else None)
+    return [StoredState(**with_times(row)) for row in graph.read("communities/state", names=names)]
 
 
 def require_state(graph: Reader, ontology: str) -> None:
@@ -149,7 +145,8 @@ def page_of_communities(
     rows = graph.read("communities/page", ontology=ontology, **given)
     if not rows:
         raise unknown_ontology(graph, ontology)
-    return _to_state(rows[0]), rows[0]["found"], rows[0]["total"]
+    state = with_times(rows[0])
+    return StoredState(ontology, state["communities"], state["at"]), rows[0]["found"], rows[0]["total"]
 
 
 def find_community(graph: Reader, ontology: str, called: str) -> Row:
@@ -162,7 +159,7 @@ def find_community(graph: Reader, ontology: str, called: str) -> Row:
             f"{ontology} has no community {called!r}: it may have changed since; "
             f"`kg communities list --ontology {ontology}` shows the existing ones"
         )
-    return {**found, "computed_at": rows[0]["at"].to_native()}
+    return {**found, "computed_at": with_times(rows[0])["at"]}
 
 
 def read_details(graph: Graph, community: Row, concepts: int, passages: int) -> Row:

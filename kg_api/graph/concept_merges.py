@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from kg_api.errors import Conflict, NotFound
@@ -18,6 +18,7 @@ from kg_api.graph.client import Graph, Row, Transaction, portions
 from kg_api.graph.concept_vectors import ask_for_embedding, delete_orphans, hold_concepts, retell, write_texts
 from kg_api.graph.proposals import give_links_back, move_links
 from kg_api.graph.relations import RelationRow, write_relations
+from kg_api.graph.rows import with_times
 from kg_api.schemas.concepts import ConceptMerge
 
 RECORDED: Final = 500
@@ -29,23 +30,20 @@ Still = Callable[[concepts.Text, concepts.Text], bool]
 """Whether two concepts are one, by what is said of them now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Why:
-    reason: str | None = None
-    similarity: float | None = None
-
-
-NO_REASON = Why()
-
-
-def merge_concepts(graph: Graph, pair: tuple[str, str], still: Still, why: Why = NO_REASON) -> str | None:
+def merge_concepts(
+    graph: Graph,
+    pair: tuple[str, str],
+    still: Still,
+    reason: str | None = None,
+    similarity: float | None = None,
+) -> str | None:
     """Make one concept of two, unless one of them has gone, they are two by now, or somebody has parted them.
 
     The one that more sources carry stays, else the older one, else the smaller id. It gets the other's
     evidence, relationships and names. A quote that both had counts once. Doing it twice changes nothing. It
     is recorded, so that it can be undone.
     """
-    return graph.transaction(lambda tx: _merge(tx, pair, still, why))
+    return graph.transaction(lambda tx: _merge(tx, pair, still, {"reason": reason, "similarity": similarity}))
 
 
 def doubles(quotes: Iterable[Row], kept: str) -> list[str]:
@@ -62,7 +60,7 @@ def doubles(quotes: Iterable[Row], kept: str) -> list[str]:
     return [quote["instance_id"] for quote in quotes if quote["instance_id"] not in stay]
 
 
-def _merge(tx: Transaction, pair: tuple[str, str], still: Still, why: Why) -> str | None:
+def _merge(tx: Transaction, pair: tuple[str, str], still: Still, why: Row) -> str | None:
     ids = sorted({*pair})
     known = tx.run("concepts/merge_ranks", ids=ids)
     if len(known) < len(pair) or known[0]["ontology"] != known[1]["ontology"]:
@@ -91,14 +89,12 @@ def _merge(tx: Transaction, pair: tuple[str, str], still: Still, why: Why) -> st
     tx.run("concepts/merge_move_quotes", kept=kept, gone=gone)
     tx.run("concepts/merge_relations", kept=kept, gone=gone)
     tx.run("concepts/merge_names", kept=kept, gone=gone)
-    other = texts[gone]
-    more = concepts.Text(other.label, other.description, other.terms)
-    write_texts(tx, ontology, {kept: texts[kept].with_more(more)})
+    write_texts(tx, ontology, {kept: texts[kept].with_more(texts[gone])})
     return kept
 
 
 def _record(
-    tx: Transaction, ontology: str, pair: tuple[str, str], texts: Mapping[str, concepts.Text], why: Why
+    tx: Transaction, ontology: str, pair: tuple[str, str], texts: Mapping[str, concepts.Text], why: Row
 ) -> None:
     """Record that the second of two locked concepts becomes part of the first, before it does; its links go.
 
@@ -136,8 +132,7 @@ def _record(
         into=texts[kept].label,
         merged=text.label,
         sources=len(source_ids),
-        reason=why.reason,
-        similarity=why.similarity,
+        **why,
         moved=json.dumps(moved, ensure_ascii=False) if undoable else None,
         linked=[link["other"] for link in links],
     )
@@ -179,7 +174,7 @@ def read_concept_merges(
     """Return merges of an ontology, the last first, and their number."""
     given = {"merge_id": merge_id, "concept_id": concept_id, "offset": offset, "limit": limit}
     row = graph.read("concept_merges/list", ontology=ontology, **given)[0]
-    return [_to_merge(each) for each in row["merges"]], row["total"]
+    return [ConceptMerge.model_validate(with_times(each)) for each in row["merges"]], row["total"]
 
 
 def unmerge_concepts(graph: Graph, ontology: str, merge_id: str, by: str | None) -> ConceptMerge:
@@ -332,8 +327,3 @@ def _give_evidence(
 def _to_appearance(row: Row) -> concepts.AppearanceRow:
     lists: Row = {name: tuple(row[name]) for name in ("terms", "unverified")}
     return concepts.AppearanceRow(**(row | lists))
-
-
-def _to_merge(row: Row) -> ConceptMerge:
-    times = {name: row[name].to_native() for name in ("at", "undone_at") if row.get(name) is not None}
-    return ConceptMerge.model_validate({**row, **times})

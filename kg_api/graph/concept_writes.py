@@ -32,6 +32,7 @@ from kg_api.graph.concepts import (
 from kg_api.graph.jobs import CONCEPT_EMBEDDING, would_be_taken
 from kg_api.graph.names import unknown_ontology
 from kg_api.graph.relations import RelationRow, write_relations
+from kg_api.graph.rows import with_times
 from kg_api.graph.spaces import EXTRACTION_MARK, Mark
 from kg_api.graph.vectors import SourceText, Wanted, count_due, due_sources, source_text
 from kg_api.schemas.base import document_name, spellings
@@ -199,7 +200,7 @@ def count_extraction(graph: Graph, ontology: str, mark: str | None) -> Extractio
 
 def unread_sources(graph: Graph, ontology: str, mark: str | None, *, limit: int) -> list[RefusedSource]:
     rows = graph.read("extraction/refused", ontology=ontology, mark=mark, limit=limit)
-    return [RefusedSource.model_validate({**row, "at": row["at"].to_native()}) for row in rows]
+    return [RefusedSource.model_validate(with_times(row)) for row in rows]
 
 
 def retry_unread(tx: Transaction, ontology: str) -> int:

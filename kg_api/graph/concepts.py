@@ -258,7 +258,8 @@ def evidence(
                 continue
             own = stated.quote and _in(text, stated.quote)
             known_quote = (own.text, own.start, own.end) if own else None
-            proof = known_quote or between(text, here[subject], here[target], places.pair(*names))
+            ones, others = ([(row.start, row.end) for row in here[end]] for end in (subject, target))
+            proof = known_quote or between(text, ones, others, places.pair(*names))
             row = RelationRow(
                 relation_id(ontology, names[0], kind, names[1], source),
                 source,

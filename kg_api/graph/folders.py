@@ -13,6 +13,7 @@ from kg_api.errors import Conflict, FolderEmptied, KgError, NotFound
 from kg_api.graph.client import Graph, Row, Transaction
 from kg_api.graph.document_writes import delete_document_in
 from kg_api.graph.jobs import request_job
+from kg_api.graph.rows import with_times
 from kg_api.schemas.folders import (
     MAX_REFUSALS_SHOWN,
     SCAN_KIND,
@@ -117,11 +118,10 @@ def _unknown(identity: str) -> NotFound:
 
 
 def _folder(row: Row) -> Folder:
-    times = {name: row[name].to_native() for name in ("created_at", "next_scan_at")}
     error = row["error"] and re.sub(r"^[A-Z]\w+: ", "", row["error"])
     emptied = (row["error"] or "").startswith(f"{FolderEmptied.__name__}: ")
     told = {"error": error, "looks_emptied": emptied}
-    return Folder.model_validate({**row, **times, **told, "last_scan": _last_scan(row)})
+    return Folder.model_validate({**with_times(row), **told, "last_scan": _last_scan(row)})
 
 
 def _last_scan(row: Row) -> FolderScan | None:

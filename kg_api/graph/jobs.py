@@ -17,6 +17,7 @@ from kg_api.errors import Conflict, LeaseLost, NotFound, TooBusy
 from kg_api.graph.cache import forget_old_answers
 from kg_api.graph.client import Graph, Reader, Row, Transaction
 from kg_api.graph.reach import reach, reaches, within
+from kg_api.graph.rows import with_times
 from kg_api.schemas.folders import SCAN_KIND
 from kg_api.schemas.operations import FINISHED, Job, JobAhead, JobWaiting, QueueStatus, WorkerInfo
 from kg_api.schemas.vocabulary import JobState, Selection
@@ -416,18 +417,14 @@ def rests(
 
 def job_of(row: Row) -> Job:
     """Return a job from its properties, the time `now`, and how many unfinished `parts` it has."""
-    known = {name: row[name] for name in Job.model_fields if row.get(name) is not None}
+    known = with_times({name: row[name] for name in Job.model_fields if row.get(name) is not None})
     nothing = dict.fromkeys(name for name, field in Job.model_fields.items() if field.is_required())
-    times = {name: row[name].to_native() for name in _TIMES if row.get(name) is not None}
     if row["kind"] == SCAN_KIND and known.get("error") and reach() is not None:
         known["error"] = OF_THE_MACHINE
     if row["state"] == JobState.QUEUED and row.get("running_parts"):
         row, known = {**row, "state": JobState.RUNNING}, {**known, "state": JobState.RUNNING}
     more = {"forced": row.get("forced_at") is not None, "stalled": _is_stalled(row)}
-    return Job.model_validate({**nothing, **known, **times, **more, **_speed(row)})
-
-
-_TIMES = ("created_at", "started_at", "finished_at", "run_after")
+    return Job.model_validate({**nothing, **known, **more, **_speed(row)})
 
 
 def _is_stalled(row: Row) -> bool:
@@ -486,7 +483,7 @@ def _waits(graph: Graph) -> list[JobWaiting]:
 
 def _worker(row: Row) -> WorkerInfo:
     alive = row["seen_seconds_ago"] <= ALIVE_SECONDS
-    return WorkerInfo.model_validate({**row, "started_at": row["started_at"].to_native(), "alive": alive})
+    return WorkerInfo.model_validate({**with_times(row), "alive": alive})
 
 
 # The one way to request work: a job is made, or an unfinished one is joined. A request ends a pause.

@@ -10,6 +10,7 @@ from kg_api.graph.client import Graph, Row, Transaction
 from kg_api.graph.library import find_source
 from kg_api.graph.names import require_ontologies
 from kg_api.graph.reach import require
+from kg_api.graph.rows import with_times
 from kg_api.schemas.base import judged_question_id, judgement_id
 from kg_api.schemas.evaluation import (
     JudgedQuestion,
@@ -62,7 +63,7 @@ def list_questions(graph: Graph, ontology: str, *, offset: int, limit: int) -> J
     require(ontology)
     rows = graph.read("judgements/questions", ontology=ontology, offset=offset, limit=limit)
     total = count_questions(graph, ontology)
-    found = [JudgedQuestion(**{**row, "judged_at": row["judged_at"].to_native()}) for row in rows]
+    found = [JudgedQuestion(**with_times(row)) for row in rows]
     if not total:
         require_ontologies(graph, ontology)
     return JudgedQuestions(questions=found, total=total, offset=offset, limit=limit)
@@ -93,5 +94,4 @@ def _range(ontology: str, question: str | None) -> dict[str, str]:
 
 
 def _to_judgement(row: Row) -> Judgement:
-    told = {**row["judgement"], "source": row["source"]}
-    return Judgement.model_validate({**told, "judged_at": told["judged_at"].to_native()})
+    return Judgement.model_validate({**with_times(row["judgement"]), "source": row["source"]})

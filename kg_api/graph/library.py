@@ -19,6 +19,7 @@ from kg_api.graph.names import (
     unknown_source,
 )
 from kg_api.graph.reach import reach, reaches, within
+from kg_api.graph.rows import with_times
 from kg_api.graph.spaces import Mark
 from kg_api.schemas.documents import (
     DocumentChange,
@@ -195,4 +196,4 @@ def _summaries(rows: Sequence[Row]) -> list[DocumentSummary]:
 
 
 def _to_fields(row: Row) -> dict[str, Any]:
-    return {**row, "metadata": json.loads(row["metadata"]), "updated_at": row["updated_at"].to_native()}
+    return {**with_times(row), "metadata": json.loads(row["metadata"])}

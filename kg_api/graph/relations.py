@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.client import Graph, Row, Transaction, portions
 from kg_api.graph.jobs import EDGE_EMBEDDING, request_job
+from kg_api.graph.rows import with_times
 from kg_api.graph.spaces import Space, read_configuration
 from kg_api.schemas.base import concept_name, digest, relation_type_id, type_text_hash
 from kg_api.schemas.concepts import RelationshipType, TypeMerge, TypeMerging, stance_of
@@ -25,13 +26,7 @@ from kg_api.wording import are, pluralize
 MAX_QUOTE: Final = 500
 """Code points from the first to the last word of both concepts; further apart, one of them is quoted."""
 
-
-class Span(Protocol):
-    @property
-    def start(self) -> int: ...
-
-    @property
-    def end(self) -> int: ...
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +76,14 @@ def edge_text_hash(text: str) -> str:
 
 
 def between(
-    text: str, subject: Iterable[Span], target: Iterable[Span], named: NamedPair = UNNAMED
+    text: str, subject: Sequence[Span], target: Sequence[Span], named: NamedPair = UNNAMED
 ) -> tuple[str, int | None, int | None]:
     """Return the source's words in which two concepts are nearest, and their place."""
-    ones, others = [*subject], [*target]
-    alone = [(each.start, each.end) for each in (*ones, *others)]
+    alone = [*subject, *target]
     both = [each for each in alone if named.is_within(*each)]
     pairs = [
         *both,
-        *((min(one.start, other.start), max(one.end, other.end)) for one, other in product(ones, others)),
+        *((min(one[0], other[0]), max(one[1], other[1])) for one, other in product(subject, target)),
     ]
     near = [each for each in pairs if each[1] - each[0] <= MAX_QUOTE]
     chosen = min(near, key=lambda each: (each[1] - each[0], each), default=None) or next(iter(alone), None)
@@ -208,7 +202,7 @@ def read_merges(
     """Return merges of types, the last first, and their number."""
     given = {"ontology": ontology, "merge_id": merge_id, "offset": offset, "limit": limit}
     row = graph.read("relations/merges", **given)[0]
-    return [_to_merge(each) for each in row["merges"]], row["total"]
+    return [TypeMerge.model_validate(with_times(each)) for each in row["merges"]], row["total"]
 
 
 def set_stance(graph: Graph, type_id: str, stance: Stance | None) -> bool:
@@ -242,7 +236,7 @@ def _merge(tx: Transaction, ontology: str, asked: TypeMerging) -> TypeMerge:
         given = {"ontology": ontology, "merge_id": merge_id, "offset": 0, "limit": 1}
         (record,) = tx.run("relations/merges", **given)[0]["merges"]
         if {relation_type_id(ontology, each) for each in record["merged"]} == {*merged}:
-            return _to_merge(record)
+            return TypeMerge.model_validate(with_times(record))
     if into in merged:
         raise Conflict(
             f"{held[into]['name']!r} cannot become part of itself: case and punctuation do not count"
@@ -260,7 +254,7 @@ def _merge(tx: Transaction, ontology: str, asked: TypeMerging) -> TypeMerge:
         return TypeMerge.model_validate({**dry, **_stances(held, into, merged)})
     given = {"into": into, "merged": merged, "ontology": ontology, "relations": relations, "by": asked.by}
     row = tx.run("relations/merge_types", merge_id=uuid.uuid4().hex, **given)[0]["merge"]
-    return _to_merge({**row, **_stances(held, into, merged)})
+    return TypeMerge.model_validate({**with_times(row), **_stances(held, into, merged)})
 
 
 def _stances(held: Mapping[str, Row], into: str, merged: Sequence[str]) -> dict[str, Any]:
@@ -277,11 +271,6 @@ def _stances(held: Mapping[str, Row], into: str, merged: Sequence[str]) -> dict[
         "`kg admin relationship-types stance` sets what a type says"
     )
     return {"stance_changes": count, "notes": [note]}
-
-
-def _to_merge(row: Row) -> TypeMerge:
-    times = {name: row[name].to_native() for name in ("at", "undone_at") if row.get(name) is not None}
-    return TypeMerge.model_validate({**row, **times})
 
 
 # Relationships on their way in, with the types that they are of.

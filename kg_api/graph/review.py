@@ -11,6 +11,7 @@ from kg_api.errors import Conflict, FilesCollected
 from kg_api.graph.client import Graph, Row, Transaction
 from kg_api.graph.documents import find_stored, may_be_left_out, skipped, unchanged
 from kg_api.graph.reach import within
+from kg_api.graph.rows import with_times
 from kg_api.schemas.documents import (
     MAX_WAITING,
     DocumentRecord,
@@ -120,7 +121,7 @@ def count_waiting(graph: Graph, ontology: str | None = None) -> dict[str, int]:
 
 def list_waiting(graph: Graph, *, ontology: str | None, offset: int, limit: int) -> WaitingDocuments:
     rows = graph.read("waiting/page", ontologies=within(ontology), offset=offset, limit=limit)
-    found = [WaitingDocument.model_validate({**row, "given_at": row["given_at"].to_native()}) for row in rows]
+    found = [WaitingDocument.model_validate(with_times(row)) for row in rows]
     total = sum(count_waiting(graph, ontology).values())
     return WaitingDocuments(documents=found, total=total, offset=offset, limit=limit)
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from kg_api.errors import EmbeddingFailed
 from kg_api.graph.client import Graph, Row, Transaction
+from kg_api.graph.rows import with_times
 from kg_api.graph.spaces import EXTRACTION_MARK, RENEWED, Mark, Space, reject, require_writable
 from kg_api.schemas.documents import Format, SourceBlock
 from kg_api.schemas.embedding import RefusedSource
@@ -124,7 +125,7 @@ def count_behind(tx: Transaction, wanted: Wanted) -> Behind:
 
 def read_refused_sources(graph: Graph, ontology: str, mark: Mark, *, limit: int) -> list[RefusedSource]:
     rows = graph.read("sources/refused", ontology=ontology, **mark.parameters(), limit=limit)
-    return [RefusedSource.model_validate({**row, "at": row["at"].to_native()}) for row in rows]
+    return [RefusedSource.model_validate(with_times(row)) for row in rows]
 
 
 def sources_of_document(graph: Graph, document_id: str) -> list[SourceText]:

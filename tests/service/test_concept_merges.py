@@ -10,7 +10,7 @@ import pytest
 from kg_api.client import KgClient
 from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
-from kg_api.graph.concept_merges import Why, merge_concepts
+from kg_api.graph.concept_merges import merge_concepts
 from kg_api.graph.concepts import Text
 from kg_api.schemas.base import concept_id
 from tests.service.asking import problem
@@ -38,7 +38,7 @@ def merged(kg: KgClient, graph: Graph) -> KgClient:
     kg.set_extraction_config("notes", extractor="none")
     run_jobs(graph)
     kg.import_concepts(ROWS, ontology="notes")
-    assert merge_concepts(graph, (LEASE, LEASES), always, Why("plural", 0.9123)) == LEASE
+    assert merge_concepts(graph, (LEASE, LEASES), always, "plural", 0.9123) == LEASE
     return kg
 
 

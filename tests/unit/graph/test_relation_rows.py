@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,15 +11,12 @@ from kg_api.suggestions import NamePlaces, fold
 TEXT = "".join(chr(ord("a") + at % 26) for at in range(2000))
 
 
-@dataclass(frozen=True)
-class Quoted:
-    start: int
-    end: int
+Quoted = tuple[int, int]
 
 
 def quotes(most: int = 3) -> st.SearchStrategy[list[Quoted]]:
     spans = st.tuples(st.integers(0, 1900), st.integers(1, 90))
-    return st.lists(spans.map(lambda each: Quoted(each[0], each[0] + each[1])), max_size=most)
+    return st.lists(spans.map(lambda each: (each[0], each[0] + each[1])), max_size=most)
 
 
 @given(quotes(), quotes())
@@ -34,17 +29,17 @@ def test_it_is_verbatim_and_no_longer_than_it_must_be(subject: list[Quoted], tar
     assert end is not None
     assert quote == TEXT[start:end]
     assert len(quote) <= MAX_QUOTE
-    pairs = [(min(a.start, b.start), max(a.end, b.end)) for a in subject for b in target]
+    pairs = [(min(a[0], b[0]), max(a[1], b[1])) for a in subject for b in target]
     near = [pair for pair in pairs if pair[1] - pair[0] <= MAX_QUOTE]
     if near:
         assert len(quote) == min(b - a for a, b in near), "both concepts' nearest quotes are in it"
     else:
-        assert Quoted(start, end) in (*subject, *target)
+        assert (start, end) in (*subject, *target)
 
 
 def test_a_sentence_that_names_both_stands_for_both() -> None:
     text = "Aspirin is old. Aspirin lowers the danger of stroke."
-    first, second = Quoted(0, 15), Quoted(16, len(text))
+    first, second = (0, 15), (16, len(text))
     places = NamePlaces(lambda: fold(text))
     assert between(text, [first], [second], places.pair("aspirin", "stroke")) == (text[16:], 16, len(text))
     assert between(text, [first], [second], places.pair("aspirin", "ibuprofen")) == (text, 0, len(text))
