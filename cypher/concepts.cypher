@@ -613,7 +613,7 @@ CALL (a, b) {
   ORDER BY size(stated) DESC, confidence DESC, type, forward DESC
   LIMIT 1
 }
-RETURN pair[0] AS first, pair[1] AS second, forward, type, stated[..$most_sources] AS stated, size(stated) AS support
+RETURN pair[0] AS first, pair[1] AS second, forward, type, stated[..$most_sources] AS stated
 
 // name: unmark_sources
 // Sources that lost what was imported for them: an extractor may find the same, so it is to look again.

@@ -76,8 +76,8 @@ WITH id, d, w, coalesce(w.folder_id = $folder_id, false) AS waits
 WHERE d IS NOT NULL OR w IS NOT NULL
 OPTIONAL MATCH (other:Folder)
 WHERE other.folder_id = coalesce(d.folder_id, w.folder_id) AND other.folder_id <> $folder_id
-RETURN id AS document_id, waits,
-       waits OR (d.folder_id = $folder_id AND d.content_hash = d.file_content) AS as_filed,
+RETURN id AS document_id,
+       coalesce(waits OR (d.folder_id = $folder_id AND d.content_hash = d.file_content), false) AS as_filed,
        CASE WHEN waits THEN w.file_stamp ELSE d.file_stamp END AS stamp,
        CASE WHEN waits THEN w.file_hash ELSE d.file_hash END AS file_hash, other.path AS taken_by
 

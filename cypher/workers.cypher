@@ -8,7 +8,6 @@ DELETE w
 MATCH (w:Worker)
 WHERE w.seen_at < datetime.realtime() - duration({hours: 1})
 DELETE w
-RETURN count(*) AS forgotten
 
 // name: seen
 // A worker is there.

@@ -170,29 +170,22 @@ def _kinds(condition: Condition) -> frozenset[SourceKind]:
 def _pages(condition: Condition) -> Row:
     """Return the pages of a condition; a source is on each page from its first to its last."""
     if condition.op == "exists":
-        return {"spans": [_span_sources(-MAX_PAGE, MAX_PAGE)], "wanted": bool(condition.value)}
+        return {"spans": [{"first": -MAX_PAGE, "last": MAX_PAGE}], "wanted": bool(condition.value)}
     numbers = cast("list[int]", condition.values)
-    spans: dict[str, Any] = {
-        "<": _span_sources(-MAX_PAGE, numbers[0] - 1),
-        "<=": _span_sources(-MAX_PAGE, numbers[0]),
-        ">": _span_sources(numbers[0] + 1, MAX_PAGE),
-        ">=": _span_sources(numbers[0], MAX_PAGE),
+    borders: dict[str, tuple[int, int]] = {
+        "<": (-MAX_PAGE, numbers[0] - 1),
+        "<=": (-MAX_PAGE, numbers[0]),
+        ">": (numbers[0] + 1, MAX_PAGE),
+        ">=": (numbers[0], MAX_PAGE),
     }
-    wanted = (
-        [spans[condition.op]] if condition.op in spans else [_span_sources(each, each) for each in numbers]
-    )
-    return {"spans": wanted, "wanted": condition.op != "!="}
-
-
-def _span_sources(first: int, last: int) -> Row:
-    return {"first": first, "last": last}
+    spans = [borders[condition.op]] if condition.op in borders else [(each, each) for each in numbers]
+    wanted = condition.op != "!="
+    return {"spans": [{"first": first, "last": last} for first, last in spans], "wanted": wanted}
 
 
 def _positive(condition: Condition) -> Condition:
     """Return what a negative condition denies."""
-    if condition.op == "exists":
-        return condition.model_copy(update={"value": True})
-    return condition.model_copy(update={"op": "="})
+    return condition.model_copy(update={"value": True} if condition.op == "exists" else {"op": "="})
 
 
 def _of_kinds(kinds: Collection[SourceKind], fits: Sequence[Sequence[Row]]) -> SourceFilter:
@@ -217,13 +210,11 @@ def metadata_properties(metadata: str, before: str | None = None) -> dict[str, A
     known: dict[str, MetadataValue] = json.loads(metadata)
     gone = json.loads(before or "{}").keys()
     properties: dict[str, Any] = {f"{kind}{key}": None for key in gone for kind in (VALUES, TIMES)}
-    return {**properties, **_values(known)}
-
-
-def _values(known: Mapping[str, MetadataValue]) -> dict[str, Any]:
-    values = {f"{VALUES}{key}": _compared(value) for key, value in known.items()}
-    times = {f"{TIMES}{key}": [each.start for each in moments_of(value)] for key, value in known.items()}
-    return {**values, **{key: found for key, found in times.items() if found}}
+    for key, value in known.items():
+        properties[f"{VALUES}{key}"] = _compared(value)
+        if times := [each.start for each in moments_of(value)]:
+            properties[f"{TIMES}{key}"] = times
+    return properties
 
 
 def _compared(value: MetadataValue) -> Any:
@@ -332,6 +323,7 @@ def _listed(names: Sequence[str] | None) -> list[str] | None:
 
 def _parameters(condition: Condition) -> Row:
     key, known = condition.key, condition.field
+    times = f"{TIMES}{key}" if key else known if known == "updated_at" else ""  # the one that is a date
     spans = [] if condition.op in {"contains", "exists"} else [*map(_span, condition.values)]
     op: str = _OPERATORS.get(condition.op, condition.op)
     if op == "exists" and condition.value is False:
@@ -339,17 +331,10 @@ def _parameters(condition: Condition) -> Row:
     return {
         "op": f"time {op}" if any(spans) else op,
         "property": known if key is None else f"{VALUES}{key}",
-        "times": _times_of(condition),
+        "times": times,
         "values": _spelt(condition) if known in _NAMES else condition.values,
         "spans": [{"start": each.start, "until": each.until} for each in spans if each],
     }
-
-
-def _times_of(condition: Condition) -> str:
-    """Return the property that has a field's dates; of the known fields only one is a date."""
-    if condition.key is not None:
-        return f"{TIMES}{condition.key}"
-    return condition.field if condition.field == "updated_at" else ""
 
 
 def _spelt(condition: Condition) -> list[Any]:
@@ -374,37 +359,30 @@ def count_facets(graph: Graph, request: FacetRequest) -> Facets:
     if request.where:
         ids = [each for found in matching_documents(graph, request.where, names).values() for each in found]
     within = {"ontologies": names, "document_ids": ids}
-    rows = graph.read(
-        "documents/facets",
-        **within,
-        facets=[{"property": _property(each), "by": each.by} for each in request.fields],
-        limit=request.limit,
-    )
+    asked = [
+        {"property": f"{TIMES if each.by else VALUES}{each.key}" if each.key else each.field, "by": each.by}
+        for each in request.fields
+    ]
+    rows = graph.read("documents/facets", **within, facets=asked, limit=request.limit)
     documents = rows[0]["documents"]
     if any(each.field == KIND for each in request.fields):
-        of_kind = _of_kind(graph.read("documents/facet_of_kind", **within)[0], documents, request.limit)
+        numbers = graph.read("documents/facet_of_kind", **within)[0].items()
+        found = [(kind, number) for kind, number in numbers if number]
+        values = [
+            {"value": kind, "documents": number}
+            for kind, number in sorted(found, key=lambda each: (-each[1], each[0]))
+        ]
+        of_kind: Row = {
+            "documents": documents,
+            "having": documents,
+            "distinct_values": len(values),
+            "counted": values[: request.limit],
+        }
         rows = [
             of_kind if facet.field == KIND else row for facet, row in zip(request.fields, rows, strict=True)
         ]
     counted = [_counts(facet, row) for facet, row in zip(request.fields, rows, strict=True)]
     return Facets(documents=documents, facets=counted, notes=_notes(graph, request, counted, documents))
-
-
-def _property(facet: Facet) -> str:
-    if facet.key is None:
-        return facet.field
-    return f"{TIMES if facet.by else VALUES}{facet.key}"
-
-
-def _of_kind(numbers: Row, documents: int, limit: int) -> Row:
-    found = sorted(numbers.items(), key=lambda each: (-each[1], each[0]))
-    values = [{"value": kind, "documents": number} for kind, number in found if number]
-    return {
-        "documents": documents,
-        "having": documents,
-        "distinct_values": len(values),
-        "counted": values[:limit],
-    }
 
 
 def _counts(facet: Facet, row: Row) -> FacetCounts:

@@ -7,6 +7,7 @@ import re
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from kg_api.errors import Conflict, FolderEmptied, KgError, NotFound
@@ -18,7 +19,6 @@ from kg_api.schemas.folders import (
     MAX_REFUSALS_SHOWN,
     SCAN_KIND,
     Folder,
-    FolderScan,
     NewFolder,
     ScanTally,
     folder_id,
@@ -83,15 +83,14 @@ def enqueue_due(graph: Graph) -> int:
     One that is being scanned is left alone.
     """
     due = graph.read("folders/due")
-    return sum(graph.transaction(lambda tx, row=row: _enqueue_if_due(tx, row)) for row in due)
 
+    def enqueue(tx: Transaction, row: Row) -> bool:
+        held = tx.run("folders/hold", folder_id=row["folder_id"])
+        if is_due := bool(held) and held[0]["due"]:
+            _use_job(tx, row["folder_id"], row["ontology"], allow_empty=False)
+        return is_due
 
-def _enqueue_if_due(tx: Transaction, row: Row) -> bool:
-    held = tx.run("folders/hold", folder_id=row["folder_id"])
-    if not held or not held[0]["due"]:
-        return False
-    _use_job(tx, row["folder_id"], row["ontology"], allow_empty=False)
-    return True
+    return sum(graph.transaction(partial(enqueue, row=row)) for row in due)
 
 
 def _use_job(tx: Transaction, identity: str, ontology: str, *, allow_empty: bool) -> str:
@@ -120,18 +119,12 @@ def _unknown(identity: str) -> NotFound:
 def _folder(row: Row) -> Folder:
     error = row["error"] and re.sub(r"^[A-Z]\w+: ", "", row["error"])
     emptied = (row["error"] or "").startswith(f"{FolderEmptied.__name__}: ")
-    told = {"error": error, "looks_emptied": emptied}
-    return Folder.model_validate({**with_times(row), **told, "last_scan": _last_scan(row)})
-
-
-def _last_scan(row: Row) -> FolderScan | None:
-    if row["last_scan"] is None:
-        return None
-    tally: dict[str, Any] = json.loads(row["last_scan"])
-    told = tally["refusals"][:MAX_REFUSALS_SHOWN]
-    return FolderScan.model_validate(
-        {**tally, "refusals": told, "finished_at": row["scanned_at"].to_native()}
-    )
+    row = with_times(row)
+    if row["last_scan"] is not None:
+        tally: dict[str, Any] = json.loads(row["last_scan"])
+        refusals = tally["refusals"][:MAX_REFUSALS_SHOWN]
+        row["last_scan"] = {**tally, "refusals": refusals, "finished_at": row["scanned_at"]}
+    return Folder.model_validate({**row, "error": error, "looks_emptied": emptied})
 
 
 def begin_removal(graph: Graph, identity: str) -> None:
@@ -171,10 +164,7 @@ class KnownFile:
 
 def read_known_documents(graph: Graph, identity: str, document_ids: Sequence[str]) -> dict[str, KnownFile]:
     rows = graph.read("folders/known", folder_id=identity, document_ids=list(document_ids))
-    return {
-        row["document_id"]: KnownFile(bool(row["as_filed"]), row["stamp"], row["file_hash"], row["taken_by"])
-        for row in rows
-    }
+    return {row.pop("document_id"): KnownFile(**row) for row in rows}
 
 
 # What a scan of a folder writes: each within a transaction of its job, safe to repeat.
@@ -216,13 +206,11 @@ def folder_of_job(graph: Graph, job_id: str) -> ScannedFolder | None:
     rows = graph.read("folders/of_job", job_id=job_id)
     if not rows:
         return None
-    row = rows[0]
-    row["progress"], row["last_scan"] = _tally(row["progress"]), _tally(row["last_scan"])
-    return ScannedFolder(**row)
-
-
-def _tally(stored: str | None) -> ScanTally | None:
-    return None if stored is None else ScanTally.model_validate_json(stored)
+    tallies = {
+        name: rows[0][name] and ScanTally.model_validate_json(rows[0][name])
+        for name in ("progress", "last_scan")
+    }
+    return ScannedFolder(**{**rows[0], **tallies})
 
 
 def hold_folder(tx: Transaction, folder_id: str) -> None:
@@ -268,13 +256,8 @@ def delete_if_of_folder(tx: Transaction, folder_id: str, document_id: str) -> bo
 
 
 def record_progress(tx: Transaction, folder_id: str, job_id: str, tally: ScanTally, *, total: int) -> None:
-    tx.run(
-        "folders/tell_progress",
-        folder_id=folder_id,
-        job_id=job_id,
-        tally=tally.model_dump_json(),
-        total=total,
-    )
+    given = {"folder_id": folder_id, "job_id": job_id, "total": total}
+    tx.run("folders/tell_progress", **given, tally=tally.model_dump_json())
 
 
 def conclude(tx: Transaction, folder_id: str, tally: ScanTally) -> None:
