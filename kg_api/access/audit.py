@@ -55,7 +55,10 @@ class AuditWriter:
 
     def _write(self) -> None:
         while (records := self._take()) is not None:
-            self._write_down(records)
+            while not self._try_to_write(records):
+                if self._closing.wait(RETRY_SECONDS):
+                    log.error(NOT_WRITTEN, changes=len(records))
+                    break
 
     def _take(self) -> list[AuditRecord] | None:
         """Return the next, and those behind it that wait already; None at the end."""
@@ -69,12 +72,6 @@ class AuditWriter:
                 break
             taken.append(following)
         return taken
-
-    def _write_down(self, records: list[AuditRecord]) -> None:
-        while not self._try_to_write(records):
-            if self._closing.wait(RETRY_SECONDS):
-                log.error(NOT_WRITTEN, changes=len(records))
-                return
 
     def _try_to_write(self, records: list[AuditRecord]) -> bool:
         try:

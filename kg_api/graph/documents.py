@@ -154,13 +154,6 @@ def new_row(record: DocumentRecord, source: SourceRecord, language: str | None) 
     return {**placed_row(record, source, language), **of_document}
 
 
-def _of_file(record: DocumentRecord, file: Row | None) -> Row:
-    """Return what a file of a folder that waited adds to its document, which follows it from now on."""
-    if file is None or file["folder_id"] is None:
-        return {}
-    return {**file, "file_content": record.content_hash}
-
-
 def scope_of(record: DocumentRecord, source: SourceRecord, language: str | None) -> list[str]:
     """Return the tokens by which full text finds a source beside its own words."""
     texts = (source.full_text, *source.heading, record.title, record.document)
@@ -169,6 +162,7 @@ def scope_of(record: DocumentRecord, source: SourceRecord, language: str | None)
 
 
 def document_row(record: DocumentRecord, before: Row, mark: str) -> Row:
+    file = before["of_file"]  # of a folder, that waited: its document follows it from now on
     properties = {
         "written_by": mark,
         "title": record.title,
@@ -181,7 +175,7 @@ def document_row(record: DocumentRecord, before: Row, mark: str) -> Row:
         "metadata": record.metadata,
         "sources": len(record.sources),
         **metadata_properties(record.metadata, before["metadata"]),
-        **_of_file(record, before["of_file"]),
+        **({**file, "file_content": record.content_hash} if file and file["folder_id"] else {}),
     }
     return {"document_id": record.document_id, "properties": properties}
 
@@ -214,7 +208,8 @@ def find_left_out(tx: Transaction, changed: Sequence[tuple[DocumentRecord, Row]]
     first: dict[str, str] = {}
     left_out: dict[str, Names] = {}
     for record, before in changed:
-        names = stored.get(record.text_hash) or _one(first.get(record.text_hash))
+        known = first.get(record.text_hash)
+        names = stored.get(record.text_hash) or (() if known is None else (known,))
         if names and may_be_left_out(record, before):
             left_out[record.document_id] = names
         else:
@@ -236,10 +231,6 @@ def may_be_left_out(record: DocumentRecord, before: Row) -> bool:
 
 def skipped(names: Names) -> StoredChange:
     return StoredChange("skipped", 0, 0, 0, None, names)
-
-
-def _one(name: str | None) -> Names:
-    return () if name is None else (name,)
 
 
 def find_stored(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Names]:
@@ -337,7 +328,14 @@ def _change(tx: Transaction, document_id: str, change: DocumentChange) -> str | 
     if after["title"] != before["title"] or aliases_at(0, after["metadata"]) != aliases_at(
         0, before["metadata"]
     ):
-        _write_titles(tx, document_id, {**before, **after})
+        # Where full text looks for them: the title on each source, the aliases on the first
+        about = {**before, **after}
+        found = tx.run("documents/source_places", document_ids=[document_id])
+        rows = [
+            {"source_id": row["source_id"], "title": about["title"], "scope": _scope(document_id, about, row)}
+            for row in found
+        ]
+        tx.run("sources/set_title", rows=rows)
         held = tx.run("ontologies/hold_language", name=before["ontology"])
         require_language(held, before["language"])
     return _embed_anew(tx, document_id, before["ontology"], stored) if touched else None
@@ -349,16 +347,6 @@ def _used(config: Chunking, row: Row) -> tuple[object, ...]:
 
 def _metadata(row: Row) -> dict[str, MetadataValue]:
     return json.loads(row["metadata"] or "{}")
-
-
-def _write_titles(tx: Transaction, document_id: str, about: Row) -> None:
-    """Write the title on each source and the aliases on the first, where full text looks for them."""
-    found = tx.run("documents/source_places", document_ids=[document_id])
-    rows = [
-        {"source_id": row["source_id"], "title": about["title"], "scope": _scope(document_id, about, row)}
-        for row in found
-    ]
-    tx.run("sources/set_title", rows=rows)
 
 
 def _scope(document_id: str, about: Row, source: Row) -> list[str]:

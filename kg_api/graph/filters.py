@@ -97,8 +97,9 @@ def filter_sources(
     kinds, fits = KINDS, list[Sequence[Row]]()
     for clause in clauses:
         groups = [_group_of(each, matching, having) for each in alternatives_of(clause)]
-        if len(groups) == 1 and groups[0].is_of_kind_alone:
-            kinds &= groups[0].kinds
+        alone = groups[0] if len(groups) == 1 else None
+        if alone and not alone.pages and alone.documents is None and alone.without is None:
+            kinds &= alone.kinds
         else:
             fits.append([each.row() for each in groups if each.kinds])
     return _of_kinds(kinds, fits)
@@ -135,10 +136,6 @@ class _Group:
     documents: Sequence[str] | None
     without: Sequence[str] | None
 
-    @property
-    def is_of_kind_alone(self) -> bool:
-        return not self.pages and self.documents is None and self.without is None
-
     def row(self) -> Row:
         image = None if self.kinds == KINDS else "image" in self.kinds
         known = {"documents": self.documents, "without": self.without}
@@ -152,7 +149,8 @@ def _group_of(group: Iterable[Condition], matching: SourcesMatching, having: Hav
         if not each.is_of_source:
             of_documents.append(each)
         elif having is not None and each.is_negative:
-            without += having(filter_sources([_positive(each)], matching))
+            positive = {"value": True} if each.op == "exists" else {"op": "="}
+            without += having(filter_sources([each.model_copy(update=positive)], matching))
         elif each.field == PAGE:
             pages.append(_pages(each))
         else:
@@ -181,11 +179,6 @@ def _pages(condition: Condition) -> Row:
     spans = [borders[condition.op]] if condition.op in borders else [(each, each) for each in numbers]
     wanted = condition.op != "!="
     return {"spans": [{"first": first, "last": last} for first, last in spans], "wanted": wanted}
-
-
-def _positive(condition: Condition) -> Condition:
-    """Return what a negative condition denies."""
-    return condition.model_copy(update={"value": True} if condition.op == "exists" else {"op": "="})
 
 
 def _of_kinds(kinds: Collection[SourceKind], fits: Sequence[Sequence[Row]]) -> SourceFilter:
@@ -420,11 +413,6 @@ MAX_KEPT_IDS = 200_000
 MAX_KEPT = 100
 
 
-def count_writes(graph: Graph) -> int:
-    """Return how many transactions have changed documents so far: the same number, the same documents."""
-    return graph.read("documents/writes")[0]["writes"]
-
-
 class RememberedFilters:
     """Gives the documents that fit a filter; the same filter again costs a count only. For all threads.
 
@@ -459,7 +447,7 @@ class RememberedFilters:
         return describe_missing_keys(asked, known[""])
 
     def _remembered(self, key: str, look: Callable[[], Matching]) -> Matching:
-        writes = count_writes(self._graph)
+        writes = self._graph.read("documents/writes")[0]["writes"]
         with self._lock:
             if writes != self._writes:
                 self._writes, self._seen_at = writes, self._clock()

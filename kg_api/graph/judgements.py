@@ -46,7 +46,8 @@ def list_judgements(
     graph: Graph, ontology: str, question: str | None, *, offset: int, limit: int
 ) -> Judgements:
     require(ontology)
-    chosen = _range(ontology, question)
+    identity = None if question is None else judged_question_id(ontology, question)
+    chosen = {"from": identity or "", "to": identity or _LAST}
     rows = graph.read("judgements/page", ontology=ontology, **chosen, offset=offset, limit=limit)
     total = graph.read("judgements/count", ontology=ontology, **chosen)[0]["judgements"]
     if not total:
@@ -84,13 +85,6 @@ def relevances(graph: Graph, question: str, sources: Sequence[tuple[str, str]]) 
     ]
     found = graph.read("judgements/of_sources", rows=rows) if rows else []
     return {row["source_id"]: row["relevance"] for row in found}
-
-
-def _range(ontology: str, question: str | None) -> dict[str, str]:
-    if question is None:
-        return {"from": "", "to": _LAST}
-    identity = judged_question_id(ontology, question)
-    return {"from": identity, "to": identity}
 
 
 def _to_judgement(row: Row) -> Judgement:

@@ -73,23 +73,16 @@ def embedding_status(graph: Graph, counted: Sequence[Counted], ontology: str | N
     )
 
 
-def page_of_documents(
-    graph: Graph, *, ontology: str | None, offset: int, limit: int
-) -> tuple[list[DocumentSummary], int]:
-    rows = graph.read("documents/page", ontologies=within(ontology), offset=offset, limit=limit)
-    total = graph.read("documents/count", ontologies=within(ontology))[0]["total"]
-    return _summaries(rows), total
-
-
 def list_documents(
     graph: Graph, *, ontology: str | None, offset: int, limit: int, where: Sequence[Clause] = ()
 ) -> DocumentPage:
     if where:
         return _list_matching(graph, ontology, where, offset, limit)
-    found, total = page_of_documents(graph, ontology=ontology, offset=offset, limit=limit)
+    rows = graph.read("documents/page", ontologies=within(ontology), offset=offset, limit=limit)
+    total = graph.read("documents/count", ontologies=within(ontology))[0]["total"]
     if not total:
         require_ontologies(graph, ontology)
-    return DocumentPage(documents=found, total=total, offset=offset, limit=limit)
+    return DocumentPage(documents=_summaries(rows), total=total, offset=offset, limit=limit)
 
 
 def _list_matching(

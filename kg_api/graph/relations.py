@@ -57,7 +57,7 @@ class RelationRow:
             "ontology": ontology,
             "type_id": relation_type_id(ontology, self.type),
             "type_key": concept_name(self.type),
-            "text_hash": edge_text_hash(edge_text(self.statement, self.quote)),
+            "text_hash": digest("edge text", edge_text(self.statement, self.quote)),
         }
 
 
@@ -69,10 +69,6 @@ def state(subject: str, kind: str, target: str) -> str:
 def edge_text(statement: str, quote: str) -> str:
     """Return what is embedded of a relationship: what it says, and where the source says so."""
     return f"{statement}: {quote}" if quote else statement
-
-
-def edge_text_hash(text: str) -> str:
-    return digest("edge text", text)
 
 
 def between(

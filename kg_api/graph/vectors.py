@@ -141,12 +141,12 @@ def versions_of(graph: Graph, document_ids: Iterable[str]) -> dict[str, str | No
 
 def about_documents(graph: Graph, document_ids: Sequence[str]) -> dict[str, DocumentAbout]:
     rows = graph.read("documents/about", document_ids=sorted(set(document_ids)))
-    return {row["document_id"]: _about(row) for row in rows}
-
-
-def _about(row: Row) -> DocumentAbout:
-    metadata: dict[str, Any] = json.loads(row["metadata"] or "{}")
-    return DocumentAbout(row["title"] or "", metadata, row["document"], row["format"])
+    return {
+        row["document_id"]: DocumentAbout(
+            row["title"] or "", json.loads(row["metadata"] or "{}"), row["document"], row["format"]
+        )
+        for row in rows
+    }
 
 
 def source_text(row: Row) -> SourceText:

@@ -588,9 +588,11 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
             named = ((source.source_id, passage) for each, passage in pairs for source in each.sources)
             raise blame_items(error, named) from error
         parents = _parents(chunks, key)
+        around = [each.parent for each in chunks if each.parent]
+        covered = [source for each in (*chunks, *around) for source in each.sources]
         return EmbeddedBatch(
             ontology=self._plan.ontology,
-            sources=list({s.source_id: s for s in (*items, *_covered_sources(chunks))}.values()),
+            sources=list({s.source_id: s for s in (*items, *covered)}.values()),
             due=frozenset(source.source_id for source in items),
             vectors=dict(zip(alone, vectors[: len(alone)], strict=True)),
             chunks=[
@@ -646,11 +648,6 @@ def _parents(chunks: Sequence[PlannedChunk], space: str) -> list[NewParent]:
         if each.parent:
             children.setdefault(each.parent.place(space).chunk_id, []).append(each.place(space).chunk_id)
     return [NewParent(place, tuple(children[identity])) for identity, place in places.items()]
-
-
-def _covered_sources(chunks: Sequence[PlannedChunk]) -> list[SourceText]:
-    own = [source for each in chunks for source in each.sources]
-    return own + [source for each in chunks if each.parent for source in each.parent.sources]
 
 
 # The job that embeds an ontology's sources: fetch due -> chunk -> embed -> write, batch by batch.

@@ -125,7 +125,8 @@ def test_neighbours_are_of_the_same_document_in_order(graph: Graph) -> None:
 def test_documents_are_listed_by_page(graph: Graph) -> None:
     for name in ("c.md", "a.md", "b.md"):
         store_document(graph, record(name, ["text"]))
-    page, total = library.page_of_documents(graph, ontology="notes", offset=1, limit=1)
+    listed = library.list_documents(graph, ontology="notes", offset=1, limit=1)
+    page, total = listed.documents, listed.total
     assert total == 3
     assert [document.document for document in page] == ["b.md"]
 
