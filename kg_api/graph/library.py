@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kg_api.errors import NotFound
@@ -20,7 +19,6 @@ from kg_api.graph.names import (
 )
 from kg_api.graph.reach import reach, reaches, within
 from kg_api.graph.rows import with_times
-from kg_api.graph.spaces import Mark
 from kg_api.schemas.documents import (
     DocumentChange,
     DocumentChanged,
@@ -34,28 +32,13 @@ from kg_api.schemas.filters import Clause
 from kg_api.schemas.search import Place
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """An ontology, and how its sources shall be embedded."""
-
-    ontology: str
-    space: str
-    mark: Mark
-    answering_property: str
-    """The mark of those that answer searches."""
-    building: bool
-
-    def parameters(self) -> dict[str, Any]:
-        answering = {"answering_property": self.answering_property, "building": self.building}
-        return {"ontology": self.ontology, "space": self.space, **self.mark.parameters(), **answering}
-
-
-def list_ontologies(graph: Graph, counted: Sequence[Counted]) -> list[OntologySummary]:
-    rows = graph.read("ontologies/list", plans=[each.parameters() for each in counted])
+def list_ontologies(graph: Graph, counted: Sequence[Row]) -> list[OntologySummary]:
+    """Return ontologies with their counts; `counted` says of each how its sources shall be embedded."""
+    rows = graph.read("ontologies/list", plans=list(counted))
     return [OntologySummary.model_validate(row) for row in without_deleted(rows, OntologySummary)]
 
 
-def embedding_status(graph: Graph, counted: Sequence[Counted], ontology: str | None) -> EmbeddingStatus:
+def embedding_status(graph: Graph, counted: Sequence[Row], ontology: str | None) -> EmbeddingStatus:
     summaries = list_ontologies(graph, counted)
     total, embedded, stale, refused, searchable = (
         sum(getattr(each, name) for each in summaries)

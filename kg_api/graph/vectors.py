@@ -111,16 +111,10 @@ def count_due(graph: Graph, wanted: Wanted) -> int:
     return graph.read("embedding/count_due", **wanted.parameters())[0]["due"]
 
 
-@dataclass(frozen=True, slots=True)
-class Behind:
-    """Nodes that answer searches now, and would not if embedded as wanted."""
-
-    behind: int
-    refused: int
-
-
-def count_behind(tx: Transaction, wanted: Wanted) -> Behind:
-    return Behind(**tx.run("embedding/count_behind", **wanted.parameters())[0])
+def count_behind(tx: Transaction, wanted: Wanted) -> tuple[int, int]:
+    """Count what answers searches now and would not if embedded as wanted; and of that what is refused."""
+    row = tx.run("embedding/count_behind", **wanted.parameters())[0]
+    return row["behind"], row["refused"]
 
 
 def read_refused_sources(graph: Graph, ontology: str, mark: Mark, *, limit: int) -> list[RefusedSource]:

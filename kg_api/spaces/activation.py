@@ -10,17 +10,17 @@ from kg_api.errors import Conflict
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.spaces import hold_configurations, hold_spaces, write_configuration
 from kg_api.graph.targets import KINDS, MAIN_KINDS
-from kg_api.graph.vectors import Behind, count_behind
+from kg_api.graph.vectors import count_behind
 from kg_api.schemas.vocabulary import EmbeddedKind, Modality
 from kg_api.spaces.plans import EmbeddingState, kinds_of
 
 log = structlog.get_logger()
 
 
-def count_kind_behind(tx: Transaction, state: EmbeddingState, kind: EmbeddedKind) -> Behind:
-    """Count the items of a kind that answer searches now and would not after the switch."""
+def count_kind_behind(tx: Transaction, state: EmbeddingState, kind: EmbeddedKind) -> tuple[int, int]:
+    """Count the items of a kind that answer now and would not after the switch, unbuilt and refused ones."""
     counts = [count_behind(tx, plan.wanted()) for plan in state.targets(kind)]
-    return Behind(sum(each.behind for each in counts), sum(each.refused for each in counts))
+    return sum(behind for behind, _ in counts), sum(refused for _, refused in counts)
 
 
 def activate(
@@ -35,12 +35,11 @@ def activate(
         if held.get(name) not in (configured, anew):  # a repeated transaction finds anew
             raise Conflict(f"{name} was reconfigured in the meantime: check, and try again")
         for kind in kinds_of(modality):
-            counts = count_kind_behind(tx, state, kind)
-            if counts.behind:
-                told = f"{counts.behind} {KINDS[kind].plural} are not built yet"
-                raise Conflict(f"{name} is not complete: {told}")
-            if counts.refused and kind == MAIN_KINDS[modality] and not accept_refused:
-                raise Conflict(f"{name}: {describe_refused(counts.refused, kind)}")
+            behind, refused = count_kind_behind(tx, state, kind)
+            if behind:
+                raise Conflict(f"{name} is not complete: {behind} {KINDS[kind].plural} are not built yet")
+            if refused and kind == MAIN_KINDS[modality] and not accept_refused:
+                raise Conflict(f"{name}: {describe_refused(refused, kind)}")
         write_configuration(tx, name, anew)
 
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kg_api.errors import NotFound, Unavailable
-from kg_api.graph.client import Graph
-from kg_api.graph.library import Counted
+from kg_api.graph.client import Graph, Row
 from kg_api.graph.names import unknown_ontology
 from kg_api.graph.reach import reaches
 from kg_api.graph.spaces import Layout, Mark, Space, StoredConfiguration, all_spaces, read_configurations
@@ -69,10 +68,15 @@ class EmbeddingState:
         return [plan for plan in plans if plan.space.key == plans[-1].space.key]
 
     @property
-    def counted(self) -> Counted:
-        space, answering = self.answering.space.slug, self.answering.mark.key
-        building = self.serving is not None
-        return Counted(self.ontology, space, self.target.mark, answering, building)
+    def counted(self) -> Row:
+        """The ontology and how its sources shall be embedded, for statements that count them."""
+        return {
+            "ontology": self.ontology,
+            "space": self.answering.space.slug,
+            **self.target.mark.parameters(),
+            "answering_property": self.answering.mark.key,
+            "building": self.serving is not None,
+        }
 
 
 def kinds_of(modality: Modality) -> list[EmbeddedKind]:

@@ -91,13 +91,15 @@ class SpaceChecker:
         index = self._check_index(plan.space.index_names[0])
         yield index
         for kind in sorted(kinds_of(modality), key=lambda each: each != main):
-            counts = self._graph.transaction(lambda tx, kind=kind: count_kind_behind(tx, state, kind))
-            told = f"{name}: {counts.behind} {KINDS[kind].plural} are not built yet"
+            behind, set_aside = self._graph.transaction(
+                lambda tx, kind=kind: count_kind_behind(tx, state, kind)
+            )
+            told = f"{name}: {behind} {KINDS[kind].plural} are not built yet"
             if kind == main:
-                told = told if counts.behind else f"{name}: all is built that answers now"
-                yield Finding(name="complete", ok=not counts.behind, detail=told)
-                refused = counts.refused
-            elif counts.behind:
+                told = told if behind else f"{name}: all is built that answers now"
+                yield Finding(name="complete", ok=not behind, detail=told)
+                refused = set_aside
+            elif behind:
                 yield Finding(name=f"{KINDS[kind].noun}s", ok=False, detail=told)
         if refused:
             told = f"{name}: {describe_refused(refused, main)}"

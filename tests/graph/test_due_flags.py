@@ -13,7 +13,7 @@ from kg_api.graph import vectors
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
-from kg_api.graph.library import Counted, list_ontologies
+from kg_api.graph.library import list_ontologies
 from kg_api.graph.spaces import hold_configurations, retry_refused
 from kg_api.graph.vectors import BEGINNING, Wanted, count_due, due_sources, flag, is_noted, reject_source
 from kg_api.spaces.plans import read_embedding_state
@@ -71,7 +71,7 @@ def test_nothing_is_read_where_nothing_is_due(embedded: Graph, driver: neo4j.Dri
     given = {**wanted(embedded).parameters(), "after": "", "after_paragraph": -1, "limit": 64}
     assert reads(driver, "embedding/due", **given) < FEW
     assert reads(driver, "embedding/count_due", **given) < FEW
-    plans = [read_embedding_state(embedded, "notes").counted.parameters()]
+    plans = [read_embedding_state(embedded, "notes").counted]
     assert reads(driver, "ontologies/list", plans=plans) < FEW
 
 
@@ -108,8 +108,7 @@ def test_counts_are_the_same_by_flags_and_by_reading_all(
 
 def test_counts_of_a_build_are_read_from_all(embedded: Graph) -> None:
     state = read_embedding_state(embedded, "notes")
-    counted = state.counted
-    built = Counted(counted.ontology, counted.space, counted.mark, counted.answering_property, building=True)
+    built = {**state.counted, "building": True}
     assert list_ontologies(embedded, [built])[0].embedded == MANY
 
 
