@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from collections import Counter
 
 import numpy as np
 
@@ -18,41 +18,27 @@ SAME = 0.9999
 """A cosine from which two vectors are taken for equal: then the index may give either."""
 
 
-@dataclass(slots=True)
-class VectorCounts:
-    """What was counted over an ontology's vectors in one slot."""
+def count_vectors(graph: Graph, ontology: str, space: Space, mark: Mark) -> Counter[str]:
+    """Look at every vector of an ontology in a slot, a portion at a time.
 
-    built: int = 0
-    """Sources that are marked as embedded."""
-    chunks: int = 0
-    without: int = 0
-    """Marked, but with no vector, nor a chunk that has one."""
-    wrong: int = 0
-    """Vectors that an index leaves out: of another size, zero, or not finite."""
-    orphans: int = 0
-    """Chunks of no source."""
-
-    def add(self, row: Row) -> None:
-        for name in self.__dataclass_fields__:
-            setattr(self, name, getattr(self, name) + row.get(name, 0))
-
-
-def count_vectors(graph: Graph, ontology: str, space: Space, mark: Mark) -> VectorCounts:
-    """Look at every vector of an ontology in a slot, a portion at a time."""
-    counts = VectorCounts()
+    `built` sources are marked as embedded; those `without` have neither a vector nor a chunk that has one.
+    `wrong` vectors are left out by an index: of another size, zero, or not finite. `orphans` among the
+    `chunks` are of no source.
+    """
+    counts = Counter[str]()
     names = {"ontology": ontology, **_names(space)}
     marks = mark.parameters()
     place = ["", -1]
     while place is not None:
         at = {"after_document": place[0], "after_paragraph": place[1]}
         row = graph.read("spaces/check_sources", **names, **marks, **at, limit=PORTION)[0]
-        counts.add(row)
-        place = row["last"]
+        place = row.pop("last")
+        counts.update(row)
     after = ""
     while after is not None:
         row = graph.read("spaces/check_chunks", **names, after=after, limit=PORTION)[0]
-        counts.add(row)
-        after = row["last"]
+        after = row.pop("last")
+        counts.update(row)
     return counts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import get_args
 
 from kg_api.graph.client import Graph, Transaction
@@ -38,7 +39,8 @@ class SpaceCleanup:
                 return
 
     def _remove(self, run: JobRun, leftover: Leftover) -> None:
-        if not self._is_wanted(run, leftover):
+        # Look once more as the job's owner: a worker that was frozen must not drop what was made since
+        if not run.commit(partial(is_still_wanted, leftover=leftover), after=run.cursor, done=0):
             return
         if leftover.slug is not None:
             drop_indexes(self._graph, leftover)
@@ -47,16 +49,10 @@ class SpaceCleanup:
             place: str | None = run.cursor.removeprefix(name) if run.cursor.startswith(name) else ""
             while place is not None:
                 run.checkpoint()
-                place = self._step(run, leftover, of, place, f"{name}{place}")
+                remove = partial(_remove_portion, leftover=leftover, of=of, after=place)
+                place = run.commit(remove, after=f"{name}{place}", done=0)
         run.commit(lambda tx: forgotten(tx, leftover), after="", done=0)
 
-    def _is_wanted(self, run: JobRun, leftover: Leftover) -> bool:
-        """Look once more as the job's owner: a worker that was frozen must not drop what was made since."""
-        return run.commit(lambda tx: is_still_wanted(tx, leftover), after=run.cursor, done=0)
 
-    def _step(self, run: JobRun, leftover: Leftover, of: Vectored, after: str, cursor: str) -> str | None:
-
-        def remove(tx: Transaction) -> str | None:
-            return forget_portion(tx, leftover, of, after) if is_still_wanted(tx, leftover) else None
-
-        return run.commit(remove, after=cursor, done=0)
+def _remove_portion(tx: Transaction, leftover: Leftover, of: Vectored, after: str) -> str | None:
+    return forget_portion(tx, leftover, of, after) if is_still_wanted(tx, leftover) else None

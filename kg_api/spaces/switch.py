@@ -124,9 +124,9 @@ class SpaceChecker:
             told = f"{built} pictures; {wrong} vectors that are not there or that an index leaves out"
             return Finding(name="vectors", ok=not wrong, detail=f"{name}: {told}")
         counts = count_vectors(self._graph, name, plan.space, plan.mark)
-        wrong = counts.without + counts.wrong + counts.orphans
-        told = f"{counts.built} sources, {counts.chunks} chunks; {counts.without} without a vector, "
-        told += f"{counts.wrong} vectors that an index leaves out, {counts.orphans} chunks of no source"
+        wrong = counts["without"] + counts["wrong"] + counts["orphans"]
+        told = f"{counts['built']} sources, {counts['chunks']} chunks; {counts['without']} without a vector, "
+        told += f"{counts['wrong']} vectors that an index leaves out, {counts['orphans']} chunks of no source"
         return Finding(name="vectors", ok=not wrong, detail=f"{name}: {told}")
 
 
