@@ -65,7 +65,6 @@ class AugmentRequest(Body):
     where: Where | None = None
     """Only documents for which all these hold; a text is read as one: `date>=2025-01-01`, `tags=oncall`."""
     mode: SearchMode = "hybrid"
-    """How each piece is searched; as of a search."""
     chunk_tokens: Annotated[int, Field(strict=True, ge=MIN_PIECE, le=MAX_PIECE)] = 1800
     """Most tokens of a piece, by the tokenizer of the space's model; never more than it takes at once."""
     overlap_tokens: Annotated[int, Field(strict=True, ge=0, le=MAX_PIECE_OVERLAP)] = 150
@@ -74,9 +73,7 @@ class AugmentRequest(Body):
     one_query_tokens: Annotated[int, Field(strict=True, ge=0, le=MAX_PIECE)] | None = None
     """A text of at most so many tokens is searched for as one; unset: as many as a piece has."""
     whole: Flag = False
-    """Search for the whole text too, besides its pieces."""
     per_piece: Annotated[int, Field(strict=True, ge=1, le=MAX_PER_PIECE)] = 5
-    """The best so many of each piece are looked at."""
     min_similarity: Similarity | None = None
     """Leave out what is less similar to its piece, before the best are taken. Unset: what was measured for
     the space's model, 0.7 where nothing was; the answer says which. While the text cannot be embedded nothing
@@ -84,7 +81,6 @@ class AugmentRequest(Body):
     per_document: Limit | None = 1
     """At most so many passages of one document; null: any number."""
     limit: Limit = 5
-    """Most passages in all."""
     mmr_lambda: Share | None = None
     """Order each piece's hits for diversity: 1 is relevance alone, 0 difference alone."""
     deduplicate: Flag = False
@@ -111,23 +107,16 @@ class AugmentRequest(Body):
 
 
 class AugmentPiece(Answer):
-    """A piece of the text that was searched for."""
-
     number: int
-    """From 1."""
     whole: bool
-    """Whether it is the whole text."""
     start: int
     """Its first code point in the text; in that of a conversation as its ingestion would make it."""
     end: int
     tokens: int
     hits: int
-    """Passages that its search gave, similar enough ones only."""
 
 
 class AugmentRecord(DescribedPlace):
-    """A passage for the context, and how it was found."""
-
     citation: str
     """`source_id#start-end`: the source, and the code points of the document that `text` is."""
     text: str
@@ -135,17 +124,12 @@ class AugmentRecord(DescribedPlace):
     similarity: float | None
     """Cosine of the passage and the piece that is nearest to it; none without a vector."""
     space: str | None
-    """The embedding space of the similarity."""
     rank: int
-    """Its best place among the hits of a piece, from 1."""
     pieces: list[int]
-    """Numbers of the pieces that found it, the nearest first."""
     tokens: int
-    """Of its part of the context."""
     matches: list[WordMatch] = Field(default_factory=list[WordMatch])
     """Where words of the piece that is nearest stand in `full_text`, as in a search's hit."""
     duplicates: list[str] = Field(default_factory=list[str])
-    """Sources that say almost the same and were left out for it."""
 
 
 class AugmentCounts(Answer):
@@ -156,16 +140,11 @@ class AugmentCounts(Answer):
     """
 
     characters: int
-    """Of the text, made Markdown."""
     tokens: int
-    """Of the text, as the space's model counts them; see `tokens_estimated`."""
     pieces: int
-    """All that was searched for, the whole text too."""
     pieces_left_out: int
-    """Pieces of a very long text that were not searched for."""
     searches: int
     candidates: int
-    """All that the searches looked at."""
     below_similarity: int
     """Left out by the searches before they took their best, as what has no vector."""
     without_vector: int
@@ -173,7 +152,6 @@ class AugmentCounts(Answer):
     was asked for: whether they are similar enough is not known."""
     beyond_per_piece: int
     found_again: int
-    """Hits of a passage that another piece found too."""
     duplicates: int
     beyond_per_document: int
     beyond_limit: int
@@ -182,35 +160,24 @@ class AugmentCounts(Answer):
 
 
 class Threshold(Answer):
-    """The least similarity in one space."""
-
     space: str
     min_similarity: float | None
-    """None: nothing was left out for it."""
     source: ThresholdSource
     """`request`: asked for; `model`: measured for the space's model; `default`: nothing is known of it."""
 
 
 class AugmentDegradation(Answer):
-    """Something that could not be done, and what was done instead."""
-
     part: str
     effect: str
-    """Where pieces differ in numbers only, as it was for the first of them."""
     pieces: list[int]
-    """Numbers of the pieces it happened to; none: it concerns the whole."""
 
 
 class Augmented(Answer):
-    """The passages that go with a text."""
-
     context: str
     """Ready Markdown: each passage as a quotation below its place and citation. Empty when there are none."""
     context_tokens: int
     tokens_estimated: bool
-    """Whether tokens are estimated from words, for the model's tokenizer was not at hand."""
     records: list[AugmentRecord]
-    """The passages of the context in its order, the best first."""
     order: Literal["similarity", "rank"]
     """What the passages are ordered by: ranks where similarities are missing, of several spaces, or not the
     aim (`mmr_lambda`)."""
@@ -218,7 +185,6 @@ class Augmented(Answer):
     pieces: list[AugmentPiece]
     counts: AugmentCounts
     notes: list[str]
-    """What a person should know, such as blank messages that were left out."""
     degraded: list[AugmentDegradation]
     timings_ms: dict[str, float]
 
@@ -231,10 +197,7 @@ Refusal = Literal["nothing_found", "nothing_similar", "not_measured", "not_in_pa
 
 
 class AnswerRequest(Body):
-    """A question to be answered from passages."""
-
     question: Annotated[Text, StringConstraints(max_length=MAX_QUESTION_CHARACTERS)]
-    """In plain words; it is data to the language model too, never an instruction."""
     ontology: Ontologies | None = None
     """Answer only from these; unset or null: all."""
     documents: DocumentNames | None = None
@@ -250,16 +213,13 @@ class AnswerRequest(Body):
     question cannot be embedded nothing passes a number that is given here, and there is no answer; without
     one, what words find is answered from, and `degraded` says so."""
     rerank: Flag = False
-    """Let a cross-encoder read the passages again before the best are taken."""
     hyde: Hypothetical = 0
     """Hypothetical answers to search by besides the question; as of a search."""
     concepts: Flag = False
     """Let concepts bring passages too; beside one that is near enough, these are shown whatever their own
     similarity: they answer together."""
     window_size: Window = 1
-    """So many paragraphs before and after each passage are shown too."""
     token_budget: Annotated[int, Field(strict=True, ge=MIN_ANSWER_TOKENS, le=MAX_TOKEN_BUDGET)] = 6000
-    """Most tokens of all that is shown; the best passages come first."""
     stream: Flag = False
     """Give Server-Sent Events instead: a `statement` as soon as it is written and checked, `end` with the
     whole, or `error` with a problem document."""
@@ -281,10 +241,7 @@ class AnswerRequest(Body):
 
 
 class Citation(Answer):
-    """A place in a source that was shown, which says what a statement says, as the language model has it."""
-
     number: int
-    """From 1, in the order of first use; the same place has the same number."""
     citation: str
     """`source_id#start-end`: the source, and the code points of its document that `quote` is."""
     source_id: str
@@ -296,7 +253,6 @@ class Citation(Answer):
     start: int
     end: int
     quote: str
-    """The document's own words."""
     score: float
     """1 where the language model quoted exactly; less for what was found by likeness."""
 
@@ -309,10 +265,7 @@ class Statement(Answer):
 
 
 class Shown(SourcePlace):
-    """A source that was shown to the language model."""
-
     similarity: float | None
-    """Cosine of question and passage; none for what stands around one."""
 
 
 class AnswerCounts(Answer):
@@ -322,16 +275,13 @@ class AnswerCounts(Answer):
     """
 
     found: int
-    """All that the search looked at; what is not similar enough was left out before it took the best."""
     below_similarity: int
     without_vector: int
     """Found by words only, for they are not embedded yet, or the question could not be: whether they are
     similar enough is not known."""
     beyond_budget: int
     passages: int
-    """Shown, without what is around them."""
     shown: int
-    """Sources shown, with what is around the passages."""
     tokens: int
     statements: int
     without_citation: int = 0
@@ -341,8 +291,6 @@ class AnswerCounts(Answer):
 
 
 class Answered(Answer):
-    """An answer, or why there is none."""
-
     question: str
     answered: bool
     text: str
@@ -352,17 +300,12 @@ class Answered(Answer):
     could not be embedded): the language model was not asked. `not_in_passages`: it says that there is no
     answer in what was shown. `no_valid_citation`: it wrote statements, and proved none."""
     reason: str | None
-    """The refusal in words."""
     statements: list[Statement]
     citations: list[Citation]
-    """All that are used, by number."""
     sources: list[Shown]
-    """What was shown, the best passage and what is around it first."""
     thresholds: list[Threshold]
-    """The least similarity in each space."""
     counts: AnswerCounts
     model: str
-    """The language model."""
     degraded: list[Degradation]
     timings_ms: dict[str, float]
 
@@ -378,12 +321,9 @@ class AnswerEvent(Answer):
 
 
 class HybridSearch(Body):
-    """A search for concepts and sources."""
-
     query_text: Annotated[
         Text, StringConstraints(min_length=1, max_length=MAX_QUERY_CHARACTERS), AfterValidator(visible)
     ]
-    """What to look for, in plain words; no query language."""
     ontology: Ontologies | None = None
     """Search only these; unset or null: all."""
     documents: DocumentNames | None = None
@@ -404,40 +344,27 @@ class HybridSearch(Body):
     min_similarity: Similarity | None = None
     """Leave out sources whose cosine similarity is lower, or that have no vector yet. Not for mode `text`."""
     rerank: Flag = False
-    """Let a cross-encoder read question and passage together, and blend its scores into the order."""
     collapse_duplicates: Flag = False
     """Give near-duplicates once; the hit names the others."""
     explain: Flag = False
-    """Tell how each source came to its place."""
     expand_context: Flag = False
-    """Give each source's neighbours too, and all of them as merged windows."""
     window_size: Window = DEFAULT_WINDOW
-    """How many paragraphs before and after."""
     token_budget: TokenBudget | None = None
-    """How many tokens the windows may have together; those of the best hits come first."""
 
 
 class HybridHits(Answer):
-    """The answer to a search for concepts and sources."""
-
     query_text: str
     mode: HybridMode
     concepts: list[ConceptHit]
-    """Those that fit the question, the best first."""
     sources: list[SourceHit]
-    """The best first; each names its concepts, and those through which it came."""
     near: bool | None = None
     """Whether a passage is near the question, by what its model's cosines mean, or because it has all of the
     question's words. Null: nobody can say, as in mode `text`, or with `hyde`."""
     note: str | None = None
-    """That nothing is near, where that is so: what was found is only the nearest there is."""
     concepts_note: str | None = None
-    """That no concept fits, where that is so: those found are only the nearest there are."""
     next_cursor: str | None = None
     """For the sources behind these; none when there are no more. The next page may be empty."""
     windows: list[ContextWindow] = Field(default_factory=list[ContextWindow])
-    """What to read: neighbours of all hits, merged and within the budget; with `expand_context`."""
     did_you_mean: list[Respelling] = Field(default_factory=list[Respelling])
-    """Words that no text has, and what was looked for as well; `degraded` says it as a sentence."""
     degraded: list[Degradation]
     timings_ms: dict[str, float]

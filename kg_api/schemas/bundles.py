@@ -25,10 +25,8 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 MAX_PLACE = 2**31
 MAX_DIMENSIONS = 4096
 MAX_PART = 2000
-"""Sources of one line of vectors; an export writes no more than 500."""
 MAX_KEYS = 10_000
 SOURCES_A_PART = 100
-"""Sources of a page of an export, and of one reading of a larger document."""
 
 
 def _is_base64(text: str) -> str:
@@ -86,18 +84,13 @@ class BundledDocument(Body):
     """Of all that it was made of: what comes again with the same is not stored again."""
     characters: Place
     preface: Text = ""
-    """Text before its first source."""
     metadata: BundledMetadata = Field(default_factory=dict)
     changes: BundledChanges | None = None
-    """What somebody changed of it after it came; title, address and metadata have it already."""
     original: BlobKey | None = None
-    """The file that it was made of, where that is kept."""
     sources: Annotated[int, Field(ge=1, le=MAX_PLACE)]
 
 
 class BundledImage(Body):
-    """The picture that a source is."""
-
     storage_key: BlobKey
     thumbnail_key: BlobKey
     content_type: ImageType
@@ -108,8 +101,6 @@ class BundledImage(Body):
 
 
 class BundledSource(Body):
-    """A source of the document before it."""
-
     kind: Literal["source"]
     text: Annotated[Text, StringConstraints(min_length=1)]
     heading: Annotated[list[Text], Field(max_length=100)] = Field(default_factory=list)
@@ -150,19 +141,14 @@ class BundledChunk(Body):
 
 
 class BundledVectors(Body):
-    """How some sources of a document are embedded."""
-
     kind: Literal["vectors"]
     document: DocumentName
     content_hash: Digest
-    """Of the document."""
     mark: BundledMark
-    """The embedding fingerprint: of the model, the chunker and the chunking."""
     paragraphs: Annotated[list[Place], Field(min_length=1, max_length=MAX_PART)]
     vectors: Annotated[list[BundledVector | None], Field(max_length=MAX_PART)]
     """One each; null: its chunks have them."""
     chunks: Annotated[list[BundledChunk], Field(max_length=100_000)] = Field(default_factory=list)
-    """All that cover any of these sources."""
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
@@ -176,8 +162,6 @@ class BundledVectors(Body):
 
 
 class BundledQuote(Body):
-    """A part of the source that proves something."""
-
     start: Place
     end: Place
     score: Share = 1.0
@@ -185,8 +169,6 @@ class BundledQuote(Body):
 
 
 class BundledConcept(Body):
-    """A concept that the source carries."""
-
     label: Annotated[Text, StringConstraints(min_length=1, max_length=200)]
     description: Name = ""
     search_terms: Annotated[list[Name], Field(max_length=100)] = Field(default_factory=list)
@@ -196,8 +178,6 @@ class BundledConcept(Body):
 
 
 class BundledRelation(Body):
-    """What the source states of two concepts."""
-
     subject: Name
     type: Name
     object: Name
@@ -211,11 +191,9 @@ class BundledConcepts(Body):
     kind: Literal["concepts"]
     document: DocumentName
     content_hash: Digest
-    """Of the document."""
     paragraph: Place
     extracted_with: ExtractorMark
     imported: Flag = False
-    """Whether somebody brought it, and no extractor found it."""
     unverified: Place = 0
     concepts: Annotated[list[BundledConcept], Field(max_length=1000)] = Field(default_factory=list)
     relations: Annotated[list[BundledRelation], Field(max_length=10_000)] = Field(default_factory=list)
@@ -223,13 +201,11 @@ class BundledConcepts(Body):
 
 BundledLine = BundledDocument | BundledSource | BundledVectors | BundledConcepts
 LINE: TypeAdapter[BundledLine] = TypeAdapter(Annotated[BundledLine, Field(discriminator="kind")])
-"""Reads a line."""
 
 
 # What a bundle says of itself, and what a service says of what it can give.
 
 FORMAT: Final = 1
-"""Of bundles; another one is of another kg."""
 MAX_ONTOLOGIES = 10_000
 LEFT_OUT: Final = (
     "documents that wait for approval",
@@ -241,24 +217,17 @@ LEFT_OUT: Final = (
     "followed folders, jobs, API keys and caches",
     "when documents were stored: that is when they are imported",
 )
-"""What no bundle of this format holds."""
 
 ShortText = Annotated[Text, StringConstraints(max_length=1000)]
 
 
 class BundledOntology(Body):
-    """An ontology's configuration, with what its vectors depend on."""
-
     ontology: OntologyName
     embedding: EmbeddingConfig
     space_fingerprint: ShortText
-    """Of the model and all that is known of it."""
     model: ShortText = ""
-    """As a person reads it."""
     space: NewSpace | None = None
-    """How to create its space in another kg."""
     mark: BundledMark
-    """The embedding fingerprint of its sources."""
     language: TextLanguage = "auto"
     synonyms: Annotated[list[Group], Field(max_length=MAX_GROUPS)] = Field(default_factory=list)
     extraction: ExtractionConfig = ExtractionConfig()
@@ -266,33 +235,22 @@ class BundledOntology(Body):
 
 
 class OntologyToImport(Body):
-    """An ontology of a bundle that is about to be imported."""
-
     format: int
     schema_version: int
-    """Of the database that it is from."""
     configuration: BundledOntology
 
 
 class BundleOffer(Answer):
-    """What a service can export, and what it is."""
-
     format: int
     kg_version: str
     schema_version: int
-    """The number of the last change of its database's schema."""
     ontologies: list[BundledOntology]
     documents: dict[str, int]
-    """By ontology."""
     waiting: dict[str, int]
-    """By ontology, documents that wait for approval: they are not exported."""
     left_out: list[str]
-    """What no bundle holds."""
 
 
 class ImportOpened(Answer):
-    """What an ontology is in the kg that it is imported into."""
-
     ontology: str
     created: bool
     """Whether it was made, as the bundle has it configured; else it stays as it is configured here."""
@@ -302,22 +260,15 @@ class ImportOpened(Answer):
 
 
 class ImportedLines(Answer):
-    """The outcome of importing some lines."""
-
     stored: int = 0
-    """Documents that are new."""
     replaced: int = 0
     unchanged: int = 0
     kept: list[str] = Field(default_factory=list)
     """Documents of which another text is stored here: those stay."""
     vectors: int = 0
-    """Sources whose vectors were taken."""
     anew: int = 0
-    """Sources whose vectors are not what would be made here: they are embedded anew."""
     concepts: int = 0
-    """Sources of which it was taken what was found in them."""
     problems: list[str] = Field(default_factory=list)
-    """Documents that could not be stored, and why."""
 
     def add(self, more: ImportedLines) -> None:
         """Count the outcome of more lines."""
@@ -332,8 +283,6 @@ class KeptBlob(Answer):
 
 
 class LineCounts(Body):
-    """How many lines of each kind a file has."""
-
     document: Place = 0
     source: Place = 0
     vectors: Place = 0
@@ -344,8 +293,6 @@ FileOfLines = Annotated[str, StringConstraints(pattern=r"^ontology-[0-9]{4,6}\.j
 
 
 class BundledFile(Body):
-    """A file of lines: all of one ontology."""
-
     path: FileOfLines
     bytes: Annotated[int, Field(ge=0)]
     sha256: BlobKey
@@ -354,8 +301,6 @@ class BundledFile(Body):
 
 
 class BundledBlobs(Body):
-    """The files of pictures and documents; each is named by its SHA-256."""
-
     files: Place = 0
     bytes: Annotated[int, Field(ge=0)] = 0
     lost: Annotated[list[BlobKey], Field(max_length=10_000)] = Field(default_factory=list)

@@ -54,7 +54,6 @@ class ExtractedConcept:
     description: str = ""
     search_terms: tuple[str, ...] = ()
     confidence: float = 1.0
-    """0 to 1."""
     unverified: tuple[str, ...] = ()
     """Quotes that a language model gave and that prove nothing: kept, so that they can be looked at."""
     forms: tuple[str, ...] = ()
@@ -66,9 +65,7 @@ class ExtractedRelation:
     """A relationship that a source states between two concepts found there."""
 
     subject: str
-    """The label of a concept, as `object`."""
     type: str
-    """In the words of an open vocabulary, such as "published by"."""
     object: str
     confidence: float = 1.0
     quote: Quote | None = None
@@ -104,7 +101,6 @@ class ExtractionConfig(Body):
     extractor: ExtractorName | None = None
     """`keyphrase`: without a language model; `llm`: by one, with relationships; `none`: not at all."""
     per_source: PerSource | None = None
-    """Most concepts of one source."""
     budget: Dollars | None = None
     """US dollars that the language model may cost in all; the job ends when they are spent."""
 
@@ -115,16 +111,13 @@ class UsedExtraction(Answer):
     extractor: ExtractorName
     per_source: int
     budget: float | None
-    """None: no bound."""
 
 
 class ExtractionCost(Answer):
     """What extraction will take; estimated from a sample where it says so in its notes."""
 
     sources: int
-    """Sources to read."""
     requests: int = 0
-    """To the language model."""
     tokens_read: int = 0
     tokens_written: int = 0
     price: float | None = 0.0
@@ -133,13 +126,9 @@ class ExtractionCost(Answer):
 
 
 class ExtractionStatus(Answer):
-    """An ontology's configuration of extraction, and how far that is."""
-
     ontology: str
     config: ExtractionConfig
-    """As it was set."""
     used: UsedExtraction
-    """As it is."""
     spent: float
     """US dollars that its language model has cost so far."""
     expected: float = 0.0
@@ -147,43 +136,31 @@ class ExtractionStatus(Answer):
     fingerprint: str | None = None
     """Of the extractor: another model, prompt or number of concepts has another. None: no model is set."""
     model: str | None = None
-    """The language model, where one extracts."""
     total: int
-    """Sources."""
     extracted: int
     due: int
-    """Sources that are read without being asked for."""
     stale: int = 0
     """Sources that a model of another fingerprint has read: they stay so until `stale` is asked for."""
     refused: int
-    """Set aside, for nothing could be extracted."""
     concepts: int
     quotes: int
     relations: int
     unverified_quotes: int = 0
     """That a language model gave and that are not in their sources, or prove nothing: kept and marked."""
     unverified_concepts: int = 0
-    """That no quote proves, whoever found them."""
     cost: ExtractionCost | None = None
-    """What reading those that are due takes; of a preview and of a new configuration."""
     stale_cost: ExtractionCost | None = None
-    """What reading the stale ones again takes."""
     applied: bool = True
-    """False for a dry run."""
     problem: str | None = None
     """Why nothing can be extracted as the service is set up, and what to do; none when it can be."""
     last_error: str | None = None
-    """Why its last job died; none when it did not."""
     notes: list[str] = Field(default_factory=list[str])
 
 
 class ExtractionStarted(Answer):
-    """The job that extracts concepts."""
-
     ontology: str
     due: int
     job_id: str | None
-    """None when nothing is due."""
     notes: list[str] = Field(default_factory=list[str])
 
 
@@ -202,19 +179,15 @@ MAX_ROWS = 500
 MAX_CONCEPTS = 1000
 MAX_QUOTES = 20
 MAX_PROBLEMS = 200
-"""That one answer names."""
 
 Label = Annotated[Text, StringConstraints(min_length=1, max_length=200), *VISIBLE]
 Passage = Annotated[Text, StringConstraints(min_length=1, max_length=10_000)]
 
 
 class ConceptGiven(Body):
-    """A concept, and what proves it."""
-
     label: Label
     description: Annotated[Text, StringConstraints(max_length=1000)] = ""
     search_terms: Annotated[list[Label], Field(max_length=20)] = Field(default_factory=list)
-    """Other names for it."""
     quotes: Annotated[list[Passage], Field(max_length=MAX_QUOTES)] = Field(default_factory=list)
     """Passages of the text that say it; with none of them the label itself is looked for."""
 
@@ -224,16 +197,11 @@ Statement = tuple[Label, Annotated[Text, StringConstraints(min_length=1, max_len
 
 
 class ConceptRow(Body):
-    """What is known of a document, or of one of its paragraphs."""
-
     document: DocumentName | None = None
-    """Its name, or else its title."""
     title: DocumentName | None = None
-    """Found by it where no document has the name."""
     paragraph: Annotated[int, Field(ge=0, le=10_000_000)] | None = None
     """Only this source of the document, counted from 0; unset: those in which a concept stands."""
     source_id: NodeId | None = None
-    """Instead of a document: the source itself."""
     concepts: Annotated[list[ConceptGiven], Field(max_length=MAX_CONCEPTS)] = Field(default_factory=list)
     relations: Annotated[list[Statement], Field(max_length=MAX_CONCEPTS)] = Field(default_factory=list)
     """What they relate becomes a concept too."""
@@ -249,44 +217,29 @@ class ConceptRow(Body):
 
 
 class ConceptImport(Body):
-    """Concepts for an ontology whose documents are stored already."""
-
     rows: Annotated[list[ConceptRow], Field(min_length=1, max_length=MAX_ROWS)]
     """All of one document in one request: what was imported for it before is replaced."""
 
 
 class ImportProblem(Answer):
-    """Something that has no place."""
-
     row: int
     """Its place in the request, from 0."""
     place: str
-    """The document or the source that the row names."""
     label: str | None = None
-    """The concept that it is about."""
     reason: str
 
 
 class ConceptsImported(Answer):
-    """What was imported."""
-
     ontology: str
     rows: int
-    """That were placed."""
     sources: int
-    """That carry what was imported."""
     concepts: int
-    """Different labels."""
     appearances: int
-    """Concepts in sources, each counted once a source."""
     unverified: int
-    """Appearances that no quote proves."""
     emptied: int = 0
-    """Sources that carried imported concepts before and carry none now: no row brings any."""
     relations: int
     problems: list[ImportProblem]
     more_problems: int
-    """Beyond those given."""
 
 
 def from_openie(row: dict[str, Any]) -> dict[str, Any]:
@@ -358,16 +311,12 @@ APPEARS_WITH = "appears with"
 
 
 class Concept(Answer):
-    """An idea that sources carry."""
-
     concept_id: str
     ontology: str
     label: str
     description: str
     search_terms: list[str]
-    """Other names for it."""
     sources: int
-    """How many carry it."""
     verified: bool = True
     """Whether a quote proves it. False: all that was quoted for it is not in its sources, or says nothing but
     its name; or nothing was quoted."""
@@ -376,19 +325,14 @@ class Concept(Answer):
 Fits = Literal["name", "words", "meaning"]
 """It is called so; a word of the question is in its names; it is near enough, by the space's own measure."""
 MAX_TOLD = 100
-"""Characters of a question that are repeated."""
 NEAREST = 3
-"""So many labels are named where nothing fits."""
 
 
 class ConceptHit(Concept):
-    """A concept that was found."""
-
     similarity: float | None
     """Cosine of the question and the concept; none without a vector. Compare those of one space only."""
     space: str | None = None
     score: float
-    """What the hits are ordered by."""
     fits: Fits | None = None
     """Why it may be taken for what was asked; none: it is only the nearest there is."""
 
@@ -414,13 +358,10 @@ def none_fits(query_text: str, hits: Sequence[ConceptHit]) -> str | None:
 
 
 class ConceptHits(Answer):
-    """The answer to a search for concepts."""
-
     query_text: str
     concepts: list[ConceptHit]
     degraded: list[Degradation]
     note: str | None = None
-    """That none of them fits, where that is so."""
 
 
 class Evidence(Answer):
@@ -449,28 +390,20 @@ class UnverifiedQuote(Answer):
 
 
 class RelatedConcept(Answer):
-    """A concept that is related to another."""
-
     concept: Concept
     type: str
-    """Of the relationship, in the words of the text."""
     outgoing: bool
     """Whether the relationship goes from the concept asked about to this one."""
     confidence: float
-    """The highest of those who state it."""
     sources: list[str]
-    """Ids of the sources that state it."""
     hops: int = 1
     via: str | None = None
     """Beyond one hop: the id of the concept before it."""
 
 
 class RelatedConcepts(Answer):
-    """What a concept is related to, what most sources state first, the nearer before the further."""
-
     concept: Concept
     hops: int
-    """So many steps were gone."""
     related: list[RelatedConcept]
     more_related: int
     """At least so many more there are: beyond 200 they are not counted."""
@@ -478,33 +411,22 @@ class RelatedConcepts(Answer):
 
 
 class ConceptPassage(Answer):
-    """A source that carries a concept, among its neighbours."""
-
     source_id: str
     carried_by: list[str] = Field(default_factory=list[str])
-    """All sources among these that carry the concept, in reading order: windows that touch are one."""
     quotes: list[Evidence]
     unverified: list[UnverifiedQuote] = Field(default_factory=list[UnverifiedQuote])
-    """What was quoted and proves nothing. Nothing proves that a source without a quote carries it."""
     sources: list[Place]
-    """The neighbours and the source itself, in reading order, of the same document."""
 
 
 class ConceptContext(Answer):
-    """Where a concept stands in the documents."""
-
     concept: Concept
     window_size: int
     passages: list[ConceptPassage]
     more_passages: int
-    """How many sources carry it beyond those given."""
 
 
 class PathStep(Answer):
-    """One relationship of a path."""
-
     subject: str
-    """Id of the concept that it goes from, as the text states it."""
     type: str
     object: str
     sources: list[str]
@@ -512,46 +434,32 @@ class PathStep(Answer):
 
 
 class ConceptPath(Answer):
-    """A way from one concept to another."""
-
     concepts: list[Concept]
-    """In order, the first and the last are those asked for."""
     steps: list[PathStep]
 
 
 class ConceptPaths(Answer):
-    """The shortest ways between two concepts."""
-
     start: Concept
     end: Concept
     paths: list[ConceptPath]
-    """None: there is no way within so many hops."""
     hops: int
-    """At most so many were looked through."""
     degraded: list[Degradation] = Field(default_factory=list[Degradation])
-    """What was taken for what was asked, and what was not looked at."""
 
 
 class Neighbourhood(Answer):
-    """The concepts around one, as nodes and edges for a picture."""
-
     centre: str
     concepts: list[Concept]
     steps: list[PathStep]
     left_out: int
-    """At least so many more there are: beyond 200 they are not counted."""
     degraded: list[Degradation] = Field(default_factory=list[Degradation])
 
 
 class ConceptList(Page):
-    """Some of an ontology's concepts, those of most sources first."""
-
     concepts: list[Concept]
 
 
 Hops = Annotated[int, Field(ge=1, le=MAX_HOPS)]
 Phrase = Annotated[Text, StringConstraints(max_length=MAX_PHRASE), *VISIBLE]
-"""Something to look for; not blank."""
 
 
 # Relationships: what is asked of them, and what comes back.
@@ -561,36 +469,24 @@ TypeName = Annotated[Text, StringConstraints(max_length=100), *VISIBLE]
 
 
 class RelationshipSearch(Body):
-    """A search for relationships, by what they say."""
-
     query_text: Phrase
-    """In plain words, such as "what does a lease need"."""
     ontologies: Annotated[list[Text], Field(min_length=1, max_length=MAX_ONTOLOGIES)] | None = None
-    """None: all."""
     types: Annotated[list[TypeName], Field(min_length=1, max_length=MAX_TYPES)] | None = None
     """Only relationships of these types; one that was merged into another means that one."""
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = 10
     min_similarity: Annotated[float, Field(ge=-1, le=1)] | None = None
-    """Cosine of question and relationship; what it means differs from model to model."""
 
 
 class RelationshipEnd(Answer):
-    """A concept that a relationship is of."""
-
     concept_id: str
     label: str
 
 
 class RelationshipEvidence(Answer):
-    """A source that states a relationship."""
-
     relation_id: str
     type: str
-    """As this source says it."""
     statement: str
-    """Subject, type and object in this source's words."""
     quote: str
-    """Verbatim; empty where no quote proves it."""
     start: int | None
     """Its first code point in the document's text."""
     end: int | None
@@ -599,26 +495,18 @@ class RelationshipEvidence(Answer):
 
 
 class RelationshipHit(Answer):
-    """A relationship that was found."""
-
     subject: RelationshipEnd
     type: str
     object: RelationshipEnd
     ontology: str
     similarity: float
-    """Of the question and the best of its statements. Compare those of one space only."""
     space: str
     confidence: float
-    """The highest of those found that state it."""
     sources: int
-    """How many state it, also those that were not found."""
     evidence: list[RelationshipEvidence]
-    """The statements that were found, the nearest first."""
 
 
 class RelationshipHits(Answer):
-    """The answer to a search for relationships."""
-
     query_text: str
     relationships: list[RelationshipHit]
     degraded: list[Degradation]
@@ -641,40 +529,29 @@ class Grounding(Answer):
     belief: float
     disbelief: float
     uncertainty: float
-    """1: nothing is known; it falls with each source."""
     supporting: float
-    """r: the confidences of the sources that speak for it, together."""
     contradicting: float
-    """s: of those that speak against it."""
     supporting_evidence: list[RelationshipEvidence]
     contradicting_evidence: list[RelationshipEvidence]
     more_evidence: int
-    """Statements on either side beyond those given."""
 
 
 # A concept with all that is known of it.
 
 
 class ConceptDetails(Concept):
-    """A concept with its evidence and what it is related to."""
-
     evidence: list[Evidence]
     more_evidence: int
-    """How many quotes there are beyond those given."""
     unverified: list[UnverifiedQuote] = Field(default_factory=list[UnverifiedQuote])
-    """What was quoted for it and proves nothing; as many as there may be of `evidence`."""
     more_unverified: int = 0
     related: list[RelatedConcept]
     more_related: int
-    """At least so many more there are: beyond 200 they are not counted."""
     grounding: Grounding | None = None
-    """What sources state for and against it; none where no type of relationship says anything of it."""
 
 
 # The vocabulary of relationships: their types, what may be merged, and what was.
 
 Person = Annotated[Text, StringConstraints(max_length=100), *VISIBLE]
-"""Who does it, as they call themselves."""
 _SAID: Final[dict[Stance, tuple[str, ...]]] = {
     "supports": (
         *("supports", "support", "confirms", "corroborates", "proves", "demonstrates", "verifies"),
@@ -701,42 +578,29 @@ def stance_of(name: str, given: str | None) -> Stance:
 
 
 class RelationshipType(Answer):
-    """A type of relationships, as an ontology's sources state them."""
-
     name: str
     relations: int
-    """How many are stated with it, those of types that were merged into it among them."""
     also: list[str]
-    """The types that were merged into it."""
     stance: Stance
     """What it says for or against the concept it goes to, or comes from; `neutral`: nothing."""
     embedded: bool
 
 
 class RelationshipTypes(Page):
-    """Some of an ontology's types, the most frequent first."""
-
     ontology: str
     types: list[RelationshipType]
 
 
 class LikeType(Answer):
-    """A type that may say the same as another."""
-
     name: str
     relations: int
     similarity: float
-    """Cosine of both names."""
     shared: int
-    """Pairs of concepts of which both types are stated: of two that say the same there are more."""
     examples: list[str]
 
 
 class TypeProposal(Answer):
-    """Types that may become one."""
-
     into: str
-    """The most frequent of them."""
     relations: int
     examples: list[str]
     merged: list[LikeType]
@@ -748,57 +612,42 @@ class TypeProposals(Answer):
     ontology: str
     min_similarity: float
     compared: int
-    """So many types, the most frequent that are embedded."""
     proposals: list[TypeProposal]
     notes: list[str]
 
 
 class TypeMerging(Body):
-    """Make one type of several."""
-
     into: TypeName
     merged: Annotated[list[TypeName], Field(min_length=1, max_length=MAX_MERGED_TYPES)]
     by: Person | None = None
     dry_run: Flag = False
-    """Only say what would follow."""
 
 
 class TypeMergeUndoing(Body):
-    """Take a merge of types back."""
-
     by: Person | None = None
 
 
 class StanceChange(Body):
-    """Say what a type speaks for."""
-
     type: TypeName
     stance: Stance | None
     """None: by its name again."""
 
 
 class TypeMerge(Answer):
-    """A record: which types became one, by whom and when."""
-
     merge_id: str | None
-    """None: a dry run."""
     ontology: str
     into: str
     merged: list[str]
     relations: int
-    """How many were of the merged types then."""
     by: str | None
     at: datetime | None
     undone_at: datetime | None = None
     undone_by: str | None = None
     stance_changes: int = 0
-    """How many of them say something else for or against concepts as the one type; not told in the record."""
     notes: list[str] = Field(default_factory=list[str])
 
 
 class TypeMerges(Page):
-    """What was merged in an ontology, the last first."""
-
     ontology: str
     merges: list[TypeMerge]
 
@@ -807,14 +656,10 @@ class TypeMerges(Page):
 
 
 class ConceptMergeUndoing(Body):
-    """Take a merge of concepts back."""
-
     by: Person | None = None
 
 
 class ConceptMerge(Answer):
-    """A record: which concept became part of which, why and when."""
-
     merge_id: str
     ontology: str
     concept_id: str
@@ -824,11 +669,9 @@ class ConceptMerge(Answer):
     merged: str
     """The label of the one that became part of it."""
     sources: int
-    """How many carried the merged one."""
     reason: str | None
     """How both are called: `plural`, `hyphen`, `acronym`, `alias` and so on (ADR 22)."""
     similarity: float | None
-    """Cosine of both."""
     at: datetime
     undone_at: datetime | None = None
     undone_by: str | None = None
@@ -837,7 +680,5 @@ class ConceptMerge(Answer):
 
 
 class ConceptMerges(Page):
-    """What became one in an ontology, the last first."""
-
     ontology: str
     merges: list[ConceptMerge]

@@ -42,7 +42,6 @@ class SeedStep(Body):
     phrase for it. `relationship`: what concepts have to do with each other, in words. `source`: a source's
     id, or ONTOLOGY/DOCUMENT#PARAGRAPH. `image`: the same of a stored picture."""
     value: Value
-    """What to begin with; not blank."""
     limit: Annotated[int, Field(strict=True, ge=1, le=MAX_SEEDS)] = 10
     """At most so many nodes; of `relationship` so many relationships, each with its two concepts."""
     mode: SearchMode = "hybrid"
@@ -74,11 +73,9 @@ class ExpandStep(Body):
     types: Annotated[list[TypeName], Field(min_length=1, max_length=MAX_TYPES)] | None = None
     """Of `related_to`: only relationships of these types, such as `["requires"]`."""
     hops: Hops = 1
-    """How many edges far."""
     fan_out: Annotated[int, Field(strict=True, ge=1, le=MAX_FAN_OUT)] = 10
     """From one node at most so many edges of each kind, those with the surest or most evidence."""
     limit: NodeLimit = 100
-    """At most so many new nodes in all."""
 
     @model_validator(mode="after")
     def _fits(self) -> ExpandStep:
@@ -92,7 +89,6 @@ class FilterStep(Body):
 
     step: Literal["filter"]
     kinds: NodeKinds | None = None
-    """Only nodes of these kinds."""
     where: Where | None = None
     """Only documents for which all this holds, their sources, and concepts that appear in them. A text is
     read as a condition: `date>=2025-01-01`, `tags=oncall`."""
@@ -128,7 +124,6 @@ class LimitStep(Body):
 
     step: Literal["limit"]
     nodes: NodeLimit
-    """At most so many."""
     kinds: NodeKinds | None = None
     """Count and leave out only nodes of these kinds; the others stay."""
 
@@ -177,27 +172,16 @@ class ConstructiveQuery(Body):
 
 
 class Reached(Answer):
-    """One way in which a node came into the subgraph."""
-
     step: int
-    """Its number, from 1."""
     hops: int
-    """Edges from a seed; 0: it is one."""
     along: EdgeKind | None = None
-    """The last edge; none of a seed."""
     via: str | None = None
-    """The node before it."""
     rank: int
-    """At which place the step found it, from 1."""
 
 
 class SubgraphNode(Answer):
-    """What all nodes have."""
-
     id: str
-    """Edges name it."""
     rank: int
-    """From 1, the best."""
     score: float | None = None
     """What the last rank step ordered by; none without one, or where it could not be told."""
     similarity: float | None = None
@@ -205,26 +189,19 @@ class SubgraphNode(Answer):
     reached: list[Reached]
     """How it came, the nearest and best way first; at most three."""
     more_reached: int = 0
-    """Further ways."""
 
 
 class SubgraphConcept(SubgraphNode):
-    """A concept."""
-
     kind: Literal["concept"]
     concept: Concept
 
 
 class SubgraphSource(SubgraphNode):
-    """A passage or a picture, with its exact place."""
-
     kind: Literal["passage", "image"]
     source: DescribedPlace
 
 
 class DocumentFacts(Answer):
-    """What is known of a document."""
-
     document_id: str
     ontology: str
     document: str
@@ -237,8 +214,6 @@ class DocumentFacts(Answer):
 
 
 class SubgraphDocument(SubgraphNode):
-    """A document."""
-
     kind: Literal["document"]
     document: DocumentFacts
 
@@ -247,10 +222,7 @@ AnyNode = Annotated[SubgraphConcept | SubgraphSource | SubgraphDocument, Field(d
 
 
 class EdgeQuote(Answer):
-    """Words of a source that prove an edge."""
-
     quote: str
-    """Verbatim; empty where no quote proves it."""
     start: int | None = None
     """Its first code point in the document's text."""
     end: int | None = None
@@ -259,64 +231,43 @@ class EdgeQuote(Answer):
     document: str
     paragraph: int
     statement: str | None = None
-    """Of `related_to`: subject, type and object in this source's words."""
 
 
 class SubgraphEdge(Answer):
-    """An edge between two nodes of the subgraph."""
-
     kind: EdgeKind
     subject: str
-    """Id of the node that it goes from."""
     type: str
     """Of `related_to` in the words of the sources; else as the kind says it."""
     object: str
     steps: list[int]
-    """The steps that found it."""
     sources: int = 1
-    """How many sources state it, within the query's documents."""
     verified: bool = True
     """Of `appears_in`: whether a quote proves it."""
     quotes: list[EdgeQuote] = Field(default_factory=list[EdgeQuote])
-    """At most three."""
 
 
 class Cut(Answer):
-    """What a step left out."""
-
     by: CutReason
     left_out: int | None = None
-    """How many, where they are counted."""
     effect: str
 
 
 class StepReport(Answer):
-    """What a step did."""
-
     number: int
-    """From 1."""
     step: Literal["seed", "expand", "filter", "rank", "limit"]
     added: int = 0
-    """Nodes that are new."""
     removed: int = 0
     nodes: int
-    """There are after it."""
     edges: int
     cut: list[Cut]
-    """Empty: nothing was left out."""
     milliseconds: float
 
 
 class Subgraph(Answer):
-    """The answer to a constructive query."""
-
     nodes: list[AnyNode]
-    """The best first."""
     edges: list[SubgraphEdge]
-    """Between them, those found first first."""
     steps: list[StepReport]
     note: str | None = None
-    """Why there is nothing, where that is so."""
     degraded: list[Degradation]
     timings_ms: dict[str, float]
 

@@ -47,7 +47,6 @@ class Message(Body):
 
 
 Messages = Annotated[list[Message], Field(min_length=1, max_length=MAX_MESSAGES)]
-"""In the order in which they were said."""
 
 
 class Conversation(Body):
@@ -81,7 +80,6 @@ class Block:
     level: int = 0
     """1 for the highest heading; 0 for what is not a heading."""
     title: str = ""
-    """A heading's own words, without its marks."""
     scope: tuple[str, ...] | None = None
     """From here on a program's text is in these classes and functions, the outermost first."""
 
@@ -91,7 +89,6 @@ class CodeScope(NamedTuple):
 
     start: int
     path: tuple[str, ...]
-    """The classes and functions that it is in, the outermost first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +100,9 @@ class ParsedDocument:
     format: Format
     blocks: tuple[Block, ...]
     notes: tuple[str, ...] = ()
-    """What a person should know, such as an encoding that was guessed."""
     body: int = 0
     """Where its passages begin; what stands before is said of the document, as its front matter."""
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
-    """What the front matter says, but for the title."""
 
 
 class SourceBlock(NamedTuple):
@@ -125,7 +120,6 @@ class SourceSpan:
     start: int
     end: int
     heading: tuple[str, ...]
-    """The path of headings above it, the highest first."""
 
 
 # Ontologies, documents and sources, as they are stored and as they are told.
@@ -150,7 +144,6 @@ class SourceRecord:
     page: int | None = None
     """On which it begins, from 1; a slide or a sheet, too. None: its document has no pages."""
     last_page: int | None = None
-    """On which it ends."""
     ocr_confidence: float | None = None
     """How sure OCR was of its words, from 0 to 1. None: its words are the file's own."""
     word_boxes: bytes | None = None
@@ -213,8 +206,6 @@ class StoredChange:
 
 
 class DocumentRequest(Body):
-    """What is said about a document that comes as a file."""
-
     ontology: OntologyName
     document: DocumentName
     """Its name in this ontology; the same name again replaces it. Unset in an upload: the file's name."""
@@ -223,7 +214,6 @@ class DocumentRequest(Body):
     title: Annotated[Text, StringConstraints(min_length=1, max_length=1000)] | None = None
     """What it is called; full text finds it. Unset: what the document itself says, else its name."""
     uri: Annotated[Text, StringConstraints(max_length=4000)] | None = None
-    """Where it came from."""
     metadata: Metadata = Field(default_factory=dict)
     modified: FileTime | None = None
     """When its file was last changed (ISO 8601). It is stored in the metadata as `modified`, unless the
@@ -236,8 +226,6 @@ class DocumentRequest(Body):
 
 
 class DocumentUpload(DocumentRequest):
-    """A file to store, next to its content."""
-
     ocr: OcrMode = "auto"
     """Pages of a PDF that OCR reads: `auto` those without readable text, `always` all, `never` none."""
 
@@ -252,14 +240,10 @@ class DocumentChange(Body):
 
 
 class DocumentText(DocumentRequest):
-    """A document as text."""
-
     text: Text
 
 
 class SourceChanges(Answer):
-    """How many sources storing a document added, kept and removed."""
-
     added: int
     kept: int
     removed: int
@@ -275,16 +259,11 @@ class Ingested(Answer):
     change: Change
     sources: SourceChanges
     job_id: str | None = None
-    """The job that embeds what is new; none when nothing is."""
     duplicate_of: str | None = None
-    """Another document of the ontology that says the same; looked for when this one is new or changed."""
     notes: list[str] = Field(default_factory=list[str])
-    """What a person should know, such as an encoding that was guessed."""
 
 
 class DocumentSummary(Answer):
-    """A document without its text."""
-
     document_id: str
     ontology: str
     document: str
@@ -298,42 +277,28 @@ class DocumentSummary(Answer):
 
 
 class DocumentChanged(DocumentSummary):
-    """A document after it was changed."""
-
     job_id: str | None = None
     """The job that embeds it anew, where the contexts of its chunks use what changed; else none."""
     notes: list[str] = Field(default_factory=list[str])
-    """That a picture is still found by its former words."""
 
 
 class DocumentPage(Page):
-    """Documents, ordered by ontology and name."""
-
     documents: list[DocumentSummary]
 
 
 class DocumentContent(DocumentSummary):
-    """A document with its whole text."""
-
     text: str
 
 
 class OntologySummary(Answer):
-    """An ontology and how much of it is embedded."""
-
     ontology: str
     space: str
-    """The embedding space it uses."""
     documents: int
     sources: int
     images: int = 0
-    """Those of its sources that are pictures."""
     embedded: int
-    """Sources that have the vectors they should have."""
     stale: int
-    """Sources whose vectors are of an earlier configuration."""
     refused: int = 0
-    """Sources that the model does not take."""
     searchable: int = 0
     """Sources that are found by meaning at this moment."""
     building: bool = False
@@ -341,8 +306,6 @@ class OntologySummary(Answer):
 
 
 class OntologyList(Answer):
-    """All ontologies, by name."""
-
     ontologies: list[OntologySummary]
     waiting: dict[str, int] = Field(default_factory=dict[str, int])
     """By ontology, how many documents wait for approval, also where there is none of it yet."""
@@ -354,19 +317,14 @@ class Deleted(Answer):
     documents: int
     sources: int
     notes: list[str] = Field(default_factory=list[str])
-    """That there was nothing to delete, and what is nearest to what was asked for."""
 
 
 class ConceptCounts(Answer):
-    """How many concepts have the vector they should have."""
-
     total: int
     embedded: int
     missing: int
     stale: int
-    """Their text, or the model, was another when they were embedded."""
     refused: int
-    """Set aside, for the model does not take them."""
     deferred: int = 0
     """Carried by a single source; embedded when somebody asks for the ontology's concepts by meaning."""
 
@@ -396,10 +354,7 @@ class EdgeCounts(Answer):
 
 
 class EmbeddingStatus(Answer):
-    """How many sources have the vector they should have."""
-
     ontology: str | None
-    """None: all ontologies together."""
     total: int
     embedded: int
     missing: int
@@ -412,11 +367,8 @@ class EmbeddingStatus(Answer):
     building: bool = False
     """Whether others answer than those that are being made: embedded counts the new, searchable the old."""
     concepts: ConceptCounts | None = None
-    """Of concepts, in the same way; none where they were not counted."""
     images: ImageCounts | None = None
-    """Of pictures, by what is seen on them; none where they were not counted."""
     edges: EdgeCounts | None = None
-    """Of relationships, by what they say; none where they were not counted."""
 
 
 # Many documents in one request, each with its own outcome.
@@ -427,8 +379,6 @@ _AS_MANY = Field(min_length=1, max_length=MAX_DOCUMENTS_A_BATCH)
 
 
 class DocumentBatch(Body):
-    """Documents as texts, of one ontology or of several."""
-
     documents: Annotated[list[DocumentText], _AS_MANY]
     """Each is refused alone. Of two that have one ontology and name, the later one is."""
 
@@ -440,33 +390,24 @@ class GivenBatch(Body):
 
 
 class DocumentOutcome(Answer):
-    """What became of one document of a batch: one of the two is there."""
-
     ingested: Ingested | None = None
     problem: Problem | None = None
-    """Why it was refused, as `POST /documents` would say it; nothing of it was stored."""
 
 
 class IngestedBatch(Answer):
-    """What became of the documents of a batch."""
-
     outcomes: list[DocumentOutcome]
-    """In the order of the documents."""
 
 
 # Documents that wait until somebody approves them.
 
 MAX_WAITING = 10_000
-"""So many documents of one ontology may wait."""
 MAX_REVIEWED = 1000
-"""So many documents may be named in one request."""
 
 
 class WaitingDocument(Answer):
     """A document that waits; nothing of it is embedded, read or found."""
 
     document_id: str
-    """The id that it will have."""
     ontology: str
     document: str
     title: str
@@ -481,17 +422,12 @@ class WaitingDocument(Answer):
 
 
 class WaitingDocuments(Page):
-    """What waits, by ontology and name."""
-
     documents: list[WaitingDocument]
 
 
 class Review(Body):
-    """Which documents that wait are meant."""
-
     ontology: OntologyName
     documents: Annotated[list[DocumentName], Field(min_length=1, max_length=MAX_REVIEWED)] | None = None
-    """Their names."""
     all: Flag = False
     """All that wait, in place of names; a portion a request."""
 
@@ -503,8 +439,6 @@ class Review(Body):
 
 
 class Approval(Review):
-    """Which documents that wait are approved."""
-
     after: DocumentName | None = None
     """With `all`: where the last request came to, its `next`."""
 
@@ -513,7 +447,6 @@ class Approved(Answer):
     """What became of documents that were approved; one that could not be stored waits on."""
 
     outcomes: list[DocumentOutcome]
-    """In the order of their names."""
     unknown: list[str] = Field(default_factory=list[str])
     """Names under which nothing waits."""
     next: str | None = None
@@ -521,13 +454,9 @@ class Approved(Answer):
 
 
 class Rejected(Answer):
-    """What was rejected."""
-
     rejected: int
     unknown: list[str] = Field(default_factory=list[str])
-    """Names under which nothing waits."""
     waiting: int
-    """How many documents of the ontology wait now."""
 
 
 # Where the words of a page that OCR read stand on it, and how they are kept with a source.
@@ -535,7 +464,6 @@ class Rejected(Answer):
 _ROW = struct.Struct("!IHIHHHHB")
 _FORMAT = b"\x01"
 MAX_WORDS = 20_000
-"""Kept of one source; it has far fewer."""
 
 
 class WordBox(NamedTuple):
@@ -595,12 +523,10 @@ class Converted:
     pages: tuple[int, ...] = ()
     """Where each page, slide or sheet begins in `text`, in code points, the first at 0; none: it has none."""
     notes: tuple[str, ...] = ()
-    """What a person should know, such as what was left out and how often."""
     pictures: tuple[int, ...] = ()
     """Pages, from 1, that have something on them but no text; where they are all, `text` is empty."""
     unreadable: tuple[int, ...] = ()
     """Pages, from 1, with text that was left out because no program can tell its letters."""
     words: tuple[WordBox, ...] = ()
-    """What OCR read, by its place in `text`."""
     images: tuple[FoundImage, ...] = ()
     """Pictures in reading order; each has words of its own in `text`."""

@@ -137,7 +137,6 @@ SIZES: dict[Strategy, Sizes] = {  # no source is larger than 400 words, so a par
 }
 SIZE_FIELDS = frozenset({"chunk_size", "overlap", "parent_size"})
 MAX_PARENT = 20_000
-"""Characters."""
 
 
 ContextTemplate = Annotated[
@@ -255,24 +254,13 @@ class EmbeddingConfigChange(Body):
     """
 
     strategy: Strategy | None = None
-    """`sentence`: whole sentences; `paragraph`: the sources themselves; `count`: a fixed number of words;
-    `semantic`: breaks where the meaning moves; `paragraph_group`: paragraphs of one section, together;
-    `hierarchical`: small children found, large parents given."""
     chunk_size: Annotated[int, Field(strict=True)] | None = None
-    """At most this many words a chunk; characters of a child for `hierarchical`."""
     overlap: Annotated[int, Field(strict=True, ge=0)] | None = None
-    """What is repeated in the next chunk: words, characters (`hierarchical`) or paragraphs."""
     parent_size: Annotated[int, Field(strict=True)] | None = None
-    """Characters of a parent; `hierarchical` only."""
     context: ContextMode | None = None
-    """What stands before a chunk when it is embedded, or whether it is read among its neighbours."""
     context_template: ContextTemplate | None = None
-    """The line of `template` and `late_template`, of {title}, {heading}, {date} and {author}, such as
-    `{title} > {heading}[ ({date})]`; what is in square brackets is left out where its field is not known."""
     space: Slug | None = None
-    """The embedding space; its model decides over provider and dimensions."""
     embed_on_ingest: Flag | None = None
-    """Whether new text is embedded by itself; else when it is asked for."""
 
     def applied(self, present: EmbeddingConfig) -> EmbeddingConfig:
         """The configuration with the change.
@@ -298,7 +286,6 @@ class Cost(Answer):
     """Sources to embed."""
     chunks: int
     tokens: int
-    """As the space's model counts them."""
     seconds: float | None
     """With one worker here; none when its speed is not known."""
     price: float | None
@@ -309,33 +296,24 @@ class Cost(Answer):
 
 
 class EmbeddingConfiguration(Answer):
-    """An ontology's configuration and where its vectors stand."""
-
     ontology: str
     config: EmbeddingConfig
     dimensions: int
-    """Of the space's vectors."""
     total: int
     embedded: int
     missing: int
     stale: int
     """Embedded, but with another configuration: they are found as they are until they are made anew."""
     refused: int = 0
-    """Set aside, for the model does not take them."""
     answering: EmbeddingConfig | None = None
     """What answers searches while `config` is being built; none: `config` itself."""
     previous: EmbeddingConfig | None = None
-    """What answered before; `kg admin spaces rollback` goes back to it."""
     activates: bool = True
-    """Whether what is being built answers by itself when it is complete."""
     paused: bool = False
     """Its job was cancelled: nothing is embedded until somebody asks for it."""
     regeneration: Cost
-    """What making the missing and stale ones takes."""
     applied: bool = True
-    """False for a dry run."""
     notes: list[str] = Field(default_factory=list[str])
-    """What follows from it."""
 
 
 class RefusedSource(Answer):
@@ -358,13 +336,9 @@ class RefusedSources(Answer):
 
 
 class EmbeddingStarted(Answer):
-    """The job that embeds what is missing or stale."""
-
     ontology: str
     due: int
-    """Sources that are missing or stale."""
     job_id: str | None
-    """None when nothing is due."""
 
 
 class DocumentPreview(Answer):
@@ -376,9 +350,7 @@ class DocumentPreview(Answer):
     sources: SourceChanges
     config: EmbeddingConfig
     cost: Cost
-    """Of what is new; what stays keeps its vectors."""
     duplicate_of: str | None = None
-    """Another document of the ontology that says the same."""
     notes: list[str] = Field(default_factory=list[str])
 
 
@@ -386,12 +358,8 @@ class DocumentPreview(Answer):
 
 
 class Regeneration(Body):
-    """Which embeddings are to be made."""
-
     ontology: OntologyName | None = None
-    """Unset: all ontologies."""
     type: EmbeddedKind | Literal["all"] = "source"
-    """What of; this version embeds sources, with their chunks, concepts and pictures."""
     selection: Selection = "due"
     """`missing`: what was never embedded; `stale`: what was embedded another way; `due`: both."""
     force: Flag = False
@@ -399,7 +367,6 @@ class Regeneration(Body):
     where: Annotated[Where, Field(min_length=1)] | None = None
     """Only sources of documents for which all of these hold; with `force`: what is due is embedded anyhow."""
     dry_run: Flag = False
-    """Only say what it would take."""
 
     @model_validator(mode="after")
     def _allow_filter(self) -> Self:
@@ -412,21 +379,14 @@ class Regeneration(Body):
 
 
 class Regenerated(Answer):
-    """What is done about one ontology."""
-
     ontology: str
     type: EmbeddedKind
     due: int
-    """Sources, concepts or pictures to embed."""
     job_id: str | None
-    """None for a dry run, and when nothing is to be done."""
     cost: Cost | None
-    """Of a dry run."""
 
 
 class RegenerationStarted(Answer):
-    """What is done about all that was asked for."""
-
     due: int
     ontologies: list[Regenerated]
     notes: list[str] = Field(default_factory=list[str])
@@ -438,8 +398,6 @@ Names = Annotated[list[OntologyName], Field(min_length=1, max_length=MAX_NAMES)]
 
 
 class ChosenOntologies(Body):
-    """Which ontologies are meant."""
-
     ontologies: Names | None = None
     """Unset: all that it can be done to."""
 
@@ -457,70 +415,51 @@ class SpaceBuild(ChosenOntologies):
     activate: Flag = False
     """Let each ontology's new vectors answer by themselves as soon as they are complete."""
     dry_run: Flag = False
-    """Only say what it would take."""
 
 
 class Build(Answer):
-    """One ontology's vectors, being built."""
-
     ontology: str
     answering: str
-    """The space that answers until then."""
     due: int
     job_id: str | None
     cost: Cost | None
-    """Of a dry run."""
 
 
 class SpaceBuilding(Answer):
-    """What is being built in a space."""
-
     slug: str
     builds: list[Build]
     notes: list[str] = Field(default_factory=list[str])
 
 
 class Finding(Answer):
-    """One thing that was looked at."""
-
     name: str
     ok: bool
     detail: str
 
 
 class SpaceCheck(Answer):
-    """Whether what was built in a space can answer."""
-
     slug: str
     ok: bool
     findings: list[Finding]
 
 
 class SwitchedOntology(Answer):
-    """An ontology that is answered by another space now."""
-
     ontology: str
     before: str
     now: str
 
 
 class SpaceSwitched(Answer):
-    """What was switched, in one transaction."""
-
     slug: str
     ontologies: list[SwitchedOntology]
     space_of_new: str
     """The space of ontologies that nobody has configured."""
     seconds: float
-    """How long the transaction took."""
     notes: list[str] = Field(default_factory=list[str])
 
 
 class SpaceDropped(Answer):
-    """A space that is being removed."""
-
     slug: str
     ontologies: list[str]
-    """Whose vectors go; of all that have any when the whole space goes."""
     job_id: str
     notes: list[str] = Field(default_factory=list[str])

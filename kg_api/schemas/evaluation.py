@@ -17,14 +17,12 @@ from kg_api.schemas.search import Place
 from kg_api.schemas.vocabulary import MAX_RELEVANCE, Target, Tier
 
 RESULT_FORMAT = 1
-"""Version of the saved results."""
 
 Titles = Literal["above", "field"]
 """Where the title of a set's document goes: beside its text, and `above` it too, or not."""
 Passage = Literal["chunk", "source", "parent"]
 """Which part of a hit counts as read, where spans are measured."""
 TIERS: dict[Tier, int | None] = {"pilot": 50, "standard": 300, "full": None}
-"""How many questions are asked; None: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,6 @@ class SetDocument:
     text: str
     title: str = ""
     format: Format | None = None
-    """Unset: the set does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +75,7 @@ class QuestionSet:
     name: str
     documents: tuple[SetDocument, ...]
     queries: tuple[SetQuery, ...]
-    """Those that something answers."""
     notes: tuple[str, ...]
-    """What a person should know, such as questions that nothing answers."""
     corpus_hash: str
     """Of the documents."""
     data_hash: str
@@ -108,30 +103,20 @@ class FoundSpan(Answer):
 
 
 class QuestionResult(Answer):
-    """A question that was asked, and what came."""
-
     query_id: str
     found: list[FoundSpan]
-    """The best first."""
     ms: float
-    """The whole request as the client saw it."""
     timings_ms: dict[str, float] = Field(default_factory=dict[str, float])
-    """The service's own stages."""
     degraded: list[str] = Field(default_factory=list[str])
-    """Parts of the search that could not be done as asked."""
     refusal: str | None = None
-    """Why the question was not answered, where answers are measured; nothing was found then."""
 
 
 class EvalData(Answer):
-    """What was asked of what."""
-
     name: str
     hash: str
     """Of documents, questions and judgements; results of different hashes are not compared."""
     documents: int
     queries: int
-    """Questions that something answers."""
     asked: int
     sample: str
     """Hash of the questions that were asked."""
@@ -139,29 +124,22 @@ class EvalData(Answer):
 
 
 class EvalResult(Answer):
-    """What a run measured, and all that is needed to do it again."""
-
     format: int = RESULT_FORMAT
     key: str
     """Hash of data, questions, configuration and code: what has the same was the same run."""
     label: str
     target: Target
     metrics: dict[str, float]
-    """Means over the questions."""
     intervals: dict[str, tuple[float, float]]
     """95 % bootstrap intervals of the means."""
     latency_ms: dict[str, float]
-    """Of the whole request, as the client saw it."""
     stages_ms: dict[str, dict[str, float]]
-    """Of the service's own stages."""
     degraded: dict[str, int]
-    """How many answers lacked which part; empty is as it should be."""
     refused: dict[str, int] = Field(default_factory=dict[str, int])
     """How many questions were not answered and why, where answers are measured; they count as 0."""
     config: dict[str, Any]
     data: EvalData
     kg: dict[str, Any]
-    """Version of the service, commit, hash of the code."""
     machine: dict[str, Any]
     """That asked; empty to whoever may not administer all of kg."""
     started_at: datetime
@@ -169,68 +147,45 @@ class EvalResult(Answer):
     seconds: float
     """Of all requests together."""
     per_query: dict[str, dict[str, float]]
-    """Scores of each question."""
     query_ms: dict[str, float]
-    """Latency of each question."""
     questions: dict[str, str] = Field(default_factory=dict[str, str])
-    """What was asked, by question; results of an older kg do not say it."""
 
 
 class EvalSummary(Answer):
-    """A saved result without the scores of its questions."""
-
     name: str
-    """Of its file, without the ending."""
     label: str
     question_set: str
-    """Name of the set."""
     ontology: str | None
-    """What was asked."""
     mode: str | None
     target: Target
     asked: int
-    """Questions."""
     compared_by: str
     """Stands for data, questions and target: results that have the same can be compared."""
     started_at: datetime
     metrics: dict[str, float]
-    """Means of the main measures."""
     intervals: dict[str, tuple[float, float]]
-    """95 % bootstrap intervals of these."""
     latency_ms: dict[str, float]
-    """Of the whole request."""
     degraded: dict[str, int]
-    """How many answers lacked which part."""
     refused: dict[str, int]
-    """How many questions were not answered and why."""
 
 
 class UnreadableResult(Answer):
-    """A file among the results that cannot be read."""
-
     name: str
     reason: str
 
 
 class EvalSummaries(Page):
-    """Saved results, the newest first."""
-
     evaluations: list[EvalSummary]
     unreadable: list[UnreadableResult]
     """Files that are broken, too large, or of a newer kg; told to whoever sees all ontologies."""
 
 
 class ResultDeleted(Answer):
-    """A saved result that has gone."""
-
     name: str
     ontology: str | None
-    """What was asked; None where the file did not say it."""
 
 
 class PairedTest(Answer):
-    """One configuration against the baseline, in one metric, on the same questions."""
-
     metric: str
     label: str
     baseline: str
@@ -238,14 +193,11 @@ class PairedTest(Answer):
     baseline_mean: float
     difference: float
     interval: tuple[float, float]
-    """95 % bootstrap interval of the difference."""
     wins: int
     ties: int
     losses: int
     p_t: float
-    """Paired t-test, two-sided."""
     p_randomisation: float
-    """Paired randomisation test, two-sided."""
     p_holm: float
     """`p_randomisation`, corrected by Holm for all configurations compared in this metric."""
     significant: bool
@@ -253,18 +205,14 @@ class PairedTest(Answer):
 
 
 class Comparison(Answer):
-    """Several results on the same questions."""
-
     baseline: str
     data: EvalData
     labels: list[str]
     metrics: dict[str, dict[str, float]]
-    """By label, then by metric."""
     intervals: dict[str, dict[str, tuple[float, float]]]
     latency_ms: dict[str, dict[str, float]]
     degraded: dict[str, dict[str, int]]
     refused: dict[str, dict[str, int]] = Field(default_factory=dict[str, dict[str, int]])
-    """How many questions were not answered and why; comparisons of an older kg do not say it."""
     tests: list[PairedTest]
     results: dict[str, str] = Field(default_factory=dict[str, str])
     """The saved result of each label: its name, from the service; its file, from `kg eval compare`."""
@@ -273,7 +221,6 @@ class Comparison(Answer):
 # Judgements: which passages answer a question, as people say.
 
 MAX_JUDGED_CHARACTERS: Final = 2000
-"""Of a question that passages are judged for."""
 
 
 def question_text(given: str) -> str:
@@ -295,20 +242,14 @@ Relevance = Annotated[int, Field(ge=0, le=MAX_RELEVANCE, strict=True)]
 
 
 class JudgementRequest(Body):
-    """What somebody thinks of a passage as an answer."""
-
     question: JudgedText
-    """As it was searched for; runs of blanks count as one."""
     source_id: Called
     """The passage or picture: its id, at least 8 digits it begins with, or ONTOLOGY/DOCUMENT#PARAGRAPH."""
     relevance: Relevance
     by: Person | None = None
-    """Who says so."""
 
 
 class Judgement(Answer):
-    """What somebody thinks of a passage as an answer to a question."""
-
     judgement_id: str
     ontology: str
     question: str
@@ -323,14 +264,10 @@ class Judgement(Answer):
 
 
 class Judgements(Page):
-    """Judgements of an ontology, question by question, for each the best first."""
-
     judgements: list[Judgement]
 
 
 class JudgedQuestion(Answer):
-    """A question and how much was judged for it."""
-
     question: str
     judgements: int
     relevant: int
@@ -338,16 +275,11 @@ class JudgedQuestion(Answer):
     gone: int
     """Of them those whose passage has changed since."""
     judged_at: datetime
-    """When last."""
 
 
 class JudgedQuestions(Page):
-    """Questions that passages of an ontology were judged for, those that were judged last first."""
-
     questions: list[JudgedQuestion]
 
 
 class JudgementsDeleted(Answer):
-    """How many judgements have gone."""
-
     judgements: int

@@ -13,12 +13,10 @@ from kg_api.schemas.base import Answer, Body, Flag, OntologyName, Text, digest
 from kg_api.schemas.vocabulary import JobState
 
 SCAN_KIND = "folder_sync"
-"""Of the job that scans a folder."""
 MAX_DUPLICATES_KEPT = 100
 MAX_REFUSALS_KEPT = 1000
 MAX_REFUSALS_SHOWN = 100
 MIN_SCAN_SECONDS, MAX_SCAN_SECONDS = 10, 31 * 86_400
-"""How often a folder may be scanned."""
 
 
 def _absolute(path: str) -> str:
@@ -36,12 +34,9 @@ FolderPath = Annotated[Text, StringConstraints(min_length=1, max_length=2000), A
 
 
 class NewFolder(Body):
-    """A folder whose files shall be followed."""
-
     path: FolderPath
     """Where it is on the machine of the worker."""
     ontology: OntologyName
-    """The collection its files go to."""
     every_seconds: Annotated[int, Field(strict=True, ge=MIN_SCAN_SECONDS, le=MAX_SCAN_SECONDS)] = 300
     """How long after a scan the next one begins; the schedule looks every minute."""
     prefix: Annotated[Text, StringConstraints(max_length=200)] = ""
@@ -51,15 +46,11 @@ class NewFolder(Body):
 
 
 class ScanRequest(Body):
-    """A scan, asked for by a person."""
-
     allow_empty: bool = False
     """Whether documents are deleted even if the folder is empty, or a file system of it is not mounted."""
 
 
 class RefusedFile(BaseModel):
-    """A file that could not be taken in."""
-
     document: str
     reason: str
     stamp: str = ""
@@ -67,8 +58,6 @@ class RefusedFile(BaseModel):
 
 
 class DuplicateFile(BaseModel):
-    """A file that says what another document of the ontology says."""
-
     document: str
     duplicate_of: str
 
@@ -93,15 +82,11 @@ class ScanTally(BaseModel):
 
 
 class Refusal(Answer):
-    """A file that could not be taken in; what its document was before stays."""
-
     document: str
     reason: str
 
 
 class FolderScan(Answer):
-    """What the last complete scan did."""
-
     finished_at: datetime
     added: int
     changed: int
@@ -111,42 +96,30 @@ class FolderScan(Answer):
     postponed: int
     """Files that were being written; the next scan looks at them again."""
     waiting: int = 0
-    """Files that wait for approval since then."""
     moved: int = 0
     """Of those added, files that say what one says that has gone: they have another name now."""
     duplicates: int = 0
-    """Of those added or changed, files with the text of another document; all are stored."""
     duplicate_files: list[DuplicateFile] = Field(default_factory=list[DuplicateFile])
-    """The first hundred of them, with the other one's name."""
     refusals: list[Refusal]
-    """The first hundred, with their reasons."""
     left_out: dict[str, int]
-    """How many files of each kind that kg does not read."""
 
 
 class Folder(Answer):
-    """A folder that is kept in step with an ontology."""
-
     folder_id: str
     path: str
     ontology: str
     prefix: str
     every_seconds: int
     review: bool = False
-    """Whether new and changed files wait until they are approved."""
     right: Literal["roots", "owner"] = "roots"
     """Why it may be read: it lies below KG_SYNC__ROOTS, or this home's own user asked for it."""
     created_at: datetime
     next_scan_at: datetime
     documents: int
-    """Documents that came from it."""
     job_id: str | None
-    """The job of its present or last scan."""
     state: JobState | None
-    """Of that job."""
     done: int
     total: int
-    """Files of that job."""
     removing: bool = False
     """Whether its removal was begun and not ended; asking for it again ends it."""
     error: str | None
@@ -158,14 +131,10 @@ class Folder(Answer):
 
 
 class FolderList(Answer):
-    """All folders, by ontology and path."""
-
     folders: list[Folder]
 
 
 class FolderRemoved(Answer):
-    """What was removed: the registration, and its documents if asked for."""
-
     folder_id: str
     path: str
     ontology: str

@@ -35,7 +35,6 @@ CONVERTED: Mapping[ConvertedFormat, frozenset[str]] = MappingProxyType(
         "image": _suffixes("png jpg jpeg webp gif tif tiff bmp"),
     }
 )
-"""Their suffixes, in lower case with the dot."""
 PROGRAMS = _suffixes(
     "py pyi js jsx mjs cjs ts tsx mts cts java go rs c h cc cpp cxx hh hpp cs rb sh bash"
     " sql cypher r jl toml yaml yml ini cfg conf log"
@@ -45,6 +44,5 @@ IN_TEXT: frozenset[ConvertedFormat] = frozenset({"html", "csv", "email", "notebo
 """Those that are text themselves, and so may be sent as text."""
 CONVERTED_SUFFIXES = frozenset(suffix for some in CONVERTED.values() for suffix in some)
 UNREAD_PICTURES = _suffixes("heic heif avif jxl jp2 psd svg")
-"""Suffixes of pictures that are not read."""
 NOT_READ = UNREAD_PICTURES | _suffixes("doc odt rtf ppt odp mobi zip gz tar mp3 mp4")
 """Suffixes of files that are no text, or none that is meant to be read as it stands."""

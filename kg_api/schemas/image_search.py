@@ -13,8 +13,6 @@ from kg_api.schemas.vocabulary import MAX_QUERY_CHARACTERS, ImageLane, RelatedLa
 
 
 class RelatedSearch(Body):
-    """What to look for that goes with a source."""
-
     kinds: Kinds | None = None
     """Of these kinds; unset or null: passages for a picture, pictures for a passage."""
     ontology: Ontologies | None = None
@@ -22,7 +20,6 @@ class RelatedSearch(Body):
     where: Where | None = None
     """Look only in documents for which all of this holds."""
     same_document: Flag = False
-    """Look only in the source's own document."""
     limit: Limit = 10
 
     @property
@@ -32,40 +29,27 @@ class RelatedSearch(Body):
 
 
 class RelatedThrough(Answer):
-    """One way in which a source was found."""
-
     lane: RelatedLane
     """`document`: it stands in the same document, the nearer the better; `concepts`: it carries concepts of
     the source or of what stands beside it; `words`: its words are near; `picture_space`: the picture itself
     is near; `link`: somebody accepted a proposed link of the two."""
     rank: int
-    """At which place, from 1."""
     distance: int | None = None
-    """`document`: how many paragraphs away."""
     similarity: float | None = None
-    """Cosine of the two vectors, in `space`."""
     space: str | None = None
     concepts: list[CarriedConcept] = Field(default_factory=list[CarriedConcept])
-    """`concepts`: which, at most three, the strongest first."""
 
 
 class RelatedSource(DescribedPlace):
-    """A source that goes with the one asked for."""
-
     score: float
     """What they are ordered by: reciprocal ranks, summed over the ways in which it was found."""
     through: list[RelatedThrough]
 
 
 class RelatedSources(Answer):
-    """What goes with a source."""
-
     source: Place
-    """The one asked for."""
     kinds: list[SourceKind]
-    """Those that were looked for."""
     sources: list[RelatedSource]
-    """The best first."""
     degraded: list[Degradation]
     timings_ms: dict[str, float]
 
@@ -74,8 +58,6 @@ class RelatedSources(Answer):
 
 
 class ImageScope(Body):
-    """Where pictures are looked for, and how many; with a picture that is sent."""
-
     ontology: Ontologies | None = None
     """Look only in these; unset or null: in all."""
     documents: DocumentNames | None = None
@@ -94,12 +76,9 @@ class ImageScope(Body):
 
 
 class ImageSearch(ImageScope):
-    """A search for pictures, by words or by a picture that is stored."""
-
     query_text: (
         Annotated[Text, StringConstraints(max_length=MAX_QUERY_CHARACTERS), AfterValidator(visible)] | None
     ) = None
-    """What to look for, in plain words."""
     source_id: Called | None = None
     """A picture to look for the like of: its id, or `ONTOLOGY/DOCUMENT#PARAGRAPH`."""
 
@@ -111,23 +90,17 @@ class ImageSearch(ImageScope):
 
 
 class ImageThrough(Answer):
-    """One way in which a picture was found."""
-
     lane: ImageLane
     """`picture_space`: the picture itself is near; `words`, `concepts`: as in a search for sources;
     `perceptual_hash`: it looks nearly the same."""
     rank: int | None
     """At which place, from 1; none where another way found it, and this one only measured it."""
     similarity: float | None = None
-    """Cosine, in `space`."""
     space: str | None = None
 
 
 class ImageHit(DescribedPlace):
-    """A picture that was found."""
-
     score: float
-    """What they are ordered by."""
     through: list[ImageThrough]
     differing_bits: int | None = None
     """Of the 64 of both perceptual hashes, where a picture was looked for."""
@@ -136,18 +109,12 @@ class ImageHit(DescribedPlace):
 
 
 class ImageHits(Answer):
-    """The answer to a search for pictures."""
-
     query_text: str | None = None
     source: Place | None = None
-    """The picture whose like was looked for, if it is stored."""
     by: list[ImageLane]
-    """The ways in which pictures were looked for."""
     spaces: list[str]
     """The spaces of pictures that were searched; several are joined by ranks, never by similarities."""
     images: list[ImageHit] = Field(default_factory=list[ImageHit])
-    """The best first."""
     note: str | None = None
-    """That nothing is near the words, or as similar as was asked, where that is so."""
     degraded: list[Degradation]
     timings_ms: dict[str, float]

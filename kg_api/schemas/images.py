@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 from pydantic import Base64Bytes, Field
 
 ImageType = Literal["image/png", "image/jpeg", "image/webp", "image/gif", "image/tiff", "image/bmp"]
-"""What is taken for a picture, by its content."""
 PerceptualHash = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 """Of what a picture looks like: near-duplicates differ in few of its 64 bits."""
 Pixels = Annotated[int, Field(ge=1, le=2**31)]
@@ -60,7 +59,6 @@ class StoredImage:
     width: int
     height: int
     bytes: int
-    """Of its file."""
     perceptual_hash: str
 
 
@@ -90,7 +88,6 @@ class PageToDraw:
     """What a page of a PDF is to be drawn with."""
 
     page: int
-    """From 1."""
     width: int
     """In pixels; less, where the page would have too many."""
     passage: str = ""
@@ -98,7 +95,6 @@ class PageToDraw:
     words: tuple[str, ...] = ()
     """Marked one by one, wherever they stand."""
     passage_boxes: tuple[PageBox, ...] = ()
-    """Where words of a passage stand that OCR read."""
     word_boxes: tuple[PageBox, ...] = ()
 
 
@@ -107,11 +103,9 @@ class DrawnPage:
     """A page of a PDF as a converting process has drawn it."""
 
     pages: int
-    """That the PDF has."""
     content: Base64Bytes
     """As PNG; empty, where it has no such page."""
     boxed: int
-    """Words that were found on it, and boxed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +113,6 @@ class PageImage:
     """A page of a PDF as a client gets it."""
 
     content: bytes
-    """As PNG."""
     page: int
     pages: int
-    """That the PDF has."""
     boxed: int
-    """Words that were found on it, and boxed; of those that were to be."""

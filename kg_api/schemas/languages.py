@@ -41,15 +41,11 @@ LANGUAGE_NAMES: Final = MappingProxyType(
 
 
 class LanguageChoice(Body):
-    """How the forms of words are found."""
-
     language: TextLanguage
     """`auto`: told by each text, for nine languages; or the one that all texts of the ontology are in."""
 
 
 class OntologyLanguage(Answer):
-    """In which language an ontology's texts are indexed."""
-
     ontology: str
     language: TextLanguage
     complete: bool
@@ -89,7 +85,5 @@ class SynonymList(Body):
 
 
 class Synonyms(Answer):
-    """What searches of an ontology take for each other."""
-
     ontology: str
     groups: list[list[str]]

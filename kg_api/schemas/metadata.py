@@ -21,7 +21,6 @@ LIKE_A_DAY = re.compile(r"\d{4}-\d{2}(-\d{2})?")
 """What a person means as a day or a month, though it may be none."""
 LAST_YEAR = 9999
 MAX_CHARACTERS = 40
-"""Characters of a date that is looked at."""
 
 
 class Moment(NamedTuple):
@@ -29,7 +28,6 @@ class Moment(NamedTuple):
 
     start: datetime
     until: datetime
-    """Behind its end."""
 
 
 def moment(text: str) -> Moment | None:
@@ -84,7 +82,6 @@ MODIFIED: Final = "modified"
 paragraph would renew all of them."""
 _OWN_DATES: Final = ("date", MODIFIED, "published", "updated", "created")
 ALIASES: Final = ("aliases", "alias")
-"""Keys of metadata whose values are further names of a document."""
 
 
 def _storable(metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
@@ -119,7 +116,6 @@ Metadata = Annotated[
     Field(max_length=MAX_METADATA_KEYS),
     AfterValidator(_storable),
 ]
-"""What a client says about a document."""
 
 
 def _to_utc(text: str) -> str:

@@ -23,44 +23,32 @@ from kg_api.schemas.vocabulary import (
 
 
 class Health(Answer):
-    """The process answers."""
-
     status: str = "ok"
     version: str
     instance: str | None = None
     """The home that it serves, as an id that grants nothing."""
     notes: list[str] = Field(default_factory=list[str])
-    """What is wrong around it, such as a full disk."""
 
 
 class Check(Answer):
-    """One part of the service."""
-
     name: str
     ok: bool
     detail: str
 
 
 class Readiness(Answer):
-    """Whether every part answers."""
-
     ready: bool
     waiting_for: str | None = None
-    """The first part that does not."""
     checks: list[Check] = Field(default_factory=list[Check])
 
 
 class Start(Answer):
-    """What this service is and where to go."""
-
     name: str = "kg"
     description: str
     version: str
     ready: bool
     waiting_for: str | None = None
-    """What it waits for, while it is not ready."""
     links: dict[str, str]
-    """Addresses, and what is there."""
 
 
 # Jobs: durable background work.
@@ -75,8 +63,6 @@ JOB_KINDS = (
 
 
 class JobAhead(Answer):
-    """A job that another one waits for."""
-
     job_id: str
     kind: str
     ontology: str | None
@@ -88,8 +74,6 @@ class JobAhead(Answer):
 
 
 class Job(Answer):
-    """A job and its progress."""
-
     job_id: str
     kind: str
     state: JobState
@@ -104,19 +88,16 @@ class Job(Answer):
     done: int
     total: int
     rate: float | None
-    """Items a second since a worker last took it."""
     eta_seconds: float | None
     error: str | None
     """Why it last failed, was cancelled or died."""
     worker: str | None
     selection: Selection | None = None
-    """Of an embedding job."""
     forced: bool = False
     """Whether what is right already is made anew too."""
     expected_cost: float | None = None
     """US dollars that a language model was to cost, as was estimated when the job began."""
     spent: float | None = None
-    """US dollars that it has cost."""
     set_aside: int = 0
     """Items that could not be done, each kept with its reason."""
     parts: int = 0
@@ -128,15 +109,12 @@ class Job(Answer):
 
 
 class JobPage(Page):
-    """Jobs, the newest first."""
-
     jobs: list[Job]
 
 
 # API keys: what they may do, until when, when they were used, and what was changed with them.
 
 WHOLE_KEY: Final = re.compile(r"kg_(?P<key_id>[0-9a-f]{8})_[A-Za-z0-9_-]{43}")
-"""A key as its owner has it."""
 _KEY_ID = re.compile(r"[0-9a-f]{8}")
 _LIKE_A_KEY = re.compile(r"kg_(?P<key_id>[0-9a-f]{8})(_[A-Za-z0-9_.-]*)?")
 KEY_NAME_PATTERN = r"^[\p{L}\p{N}_](?:[\p{L}\p{M}\p{N}_.@+\- ]*[\p{L}\p{M}\p{N}_])?$"
@@ -163,8 +141,6 @@ KeyOntologies = Annotated[list[OntologyName], Field(min_length=1, max_length=MAX
 
 
 class NewKey(Body):
-    """A key that somebody is to be given."""
-
     name: Annotated[
         str,
         StringConstraints(min_length=1, max_length=MAX_KEY_NAME, pattern=KEY_NAME_PATTERN),
@@ -182,8 +158,6 @@ class NewKey(Body):
 
 
 class KeyRotation(Body):
-    """A key is replaced."""
-
     overlap_hours: float = Field(default=USUAL_OVERLAP_HOURS, ge=0, le=MAX_OVERLAP_HOURS)
     """For so long the old key is good beside the new one."""
     valid_days: int | None = Field(default=None, ge=1, le=MAX_KEY_DAYS)
@@ -198,33 +172,25 @@ class ApiKey(Answer):
     name: str
     scope: KeyScope
     ontologies: list[str] | None = None
-    """Those that it is for; null: all."""
     state: KeyState
     created_at: datetime
     created_by: str
     """Id of the key that it was made with; `local`: by somebody on the machine of the service."""
     expires_at: datetime | None = None
-    """Null: never."""
     revoked_at: datetime | None = None
     last_used_at: datetime | None = None
     """To the minute; null: never."""
     replaces: str | None = None
-    """Id of the key that it was made to replace."""
 
 
 class CreatedKey(ApiKey):
-    """A key that was just made."""
-
     key: str
     """To be sent as `Authorization: Bearer ...`. Shown here and never again."""
 
 
 class ApiKeys(Answer):
-    """All keys, the newest first."""
-
     keys: list[ApiKey]
     required: Flag
-    """Whether the service answers nobody without a key."""
 
 
 class AuditEntry(Answer):
@@ -242,7 +208,6 @@ class AuditEntry(Answer):
     status: int
     """Of HTTP: below 400; from 500 on where it failed, and may have been done in part."""
     request_id: str
-    """As in the log of requests."""
     outcome: dict[str, str | int | bool] = Field(default_factory=dict)
     """Of the answer what says what was changed: names, ids and counts, no text."""
 
@@ -268,16 +233,12 @@ class WorkerInfo(Answer):
     started_at: datetime
     seen_seconds_ago: float
     alive: bool
-    """Whether its last sign of life is recent: one comes every few seconds."""
     job: str | None
-    """Id of the job it has."""
     notes: list[str] = Field(default_factory=list[str])
     """Limits of embedding servers that it has met, each with the setting that spares rejected requests."""
 
 
 class JobWaiting(Answer):
-    """A job that could be taken, and the one that goes before it."""
-
     job_id: str
     kind: str
     ontology: str | None
@@ -288,11 +249,9 @@ class QueueStatus(Answer):
     """The queue in numbers. What schedules make and the parts of jobs are not counted."""
 
     queued: int
-    """Jobs in state queued."""
     waiting: int
     """Of these, those that are tried again later."""
     running: int
-    """Jobs in state running."""
     stalled: int
     """Of these, those whose worker has given no sign of life for longer than its lease."""
     dead: int

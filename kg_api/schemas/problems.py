@@ -19,7 +19,6 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 MAX_ERRORS = 20
 MAX_DETAIL_CHARACTERS = 2000
 SOMETHING_WRONG = "Something went wrong inside kg; its log has the details."
-"""What is told of an error that nobody foresaw."""
 PASSING = frozenset({Unavailable.status, TooBusy.status, StorageFull.status})
 """Statuses of what passes by itself: the same request may end otherwise when it is sent again."""
 _BRANCH = re.compile(r"(function-\w+|list|literal)\[.*\]$|constrained-\w+(\[.*\])?$")
@@ -37,7 +36,6 @@ _WITH_ITEMS = (list, tuple, dict, set, frozenset)
 _STEP = re.compile(r"steps\.(\d+)(?:\.(?=.))?")
 """A path counts from 0, what is told of a step from 1."""
 _ADVICE = {"query_text": "; passages for a longer text: kg augment, POST /queries/augment"}
-"""Of a field that is too long."""
 
 
 class FieldProblem(Answer):
@@ -61,7 +59,6 @@ class Problem(Answer):
     title: str
     status: int
     detail: str
-    """What happened, and what to do next."""
     errors: list[FieldProblem] = Field(default_factory=list[FieldProblem])
     """For a request that is not valid: what is wrong, field by field."""
 

@@ -35,7 +35,6 @@ class ModelChoice:
 
     provider: Provider
     model: str | None = None
-    """Unset: the provider's default."""
     dimensions: int | None = None
     """Unset: the model's own; fewer for models that can shorten their vectors (Matryoshka)."""
 
@@ -48,7 +47,6 @@ class ImageModelChoice:
     model: str | None = None
     """Unset: the provider's default; of `onnx` the name of a folder below KG_IMAGE_EMBEDDING__FOLDER."""
     dimensions: int | None = None
-    """Unset: the model's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,18 +108,13 @@ before, kept to go back to; `idle`: nobody uses it; `dropping`: is being removed
 
 
 class NewSpace(Body):
-    """A further space, beside those there are."""
-
     model_config = ConfigDict(frozen=True)
 
     slug: Annotated[Slug, AfterValidator(_not_a_slot)]
     modality: Modality = "text"
-    """What its vectors are of: texts, or what is seen on pictures."""
     provider: Provider | ImageProvider
     model: NodeId | None = None
-    """Unset: the provider's default."""
     dimensions: Annotated[int, Field(strict=True, ge=1, le=4096)] | None = None
-    """Unset: the model's own."""
 
     @model_validator(mode="after")
     def _provider_fits(self) -> Self:
@@ -135,8 +128,6 @@ class NewSpace(Body):
 
 
 class SpaceInfo(Answer):
-    """A space, its model, and who uses it."""
-
     slug: str
     modality: Modality
     provider: str
@@ -144,7 +135,6 @@ class SpaceInfo(Answer):
     revision: str
     dimensions: int
     max_tokens: int
-    """A longer text is split."""
     batch_size: int | None
     """Most texts that go to the model in one call; none when the model cannot be opened here."""
     price_per_million_tokens: float | None
@@ -165,8 +155,6 @@ class SpaceInfo(Answer):
 
 
 class SpaceList(Answer):
-    """All spaces, the oldest first."""
-
     spaces: list[SpaceInfo]
 
 
@@ -180,12 +168,8 @@ class SpaceHealth(Answer):
 
 
 class EmbeddingHealth(Answer):
-    """The models of all spaces."""
-
     status: Literal["ok", "error"]
-    """`error` when any of them has one."""
     age_seconds: float = Field(default=0, ge=0)
-    """How long ago they were asked."""
     spaces: list[SpaceHealth]
     notes: list[str] = Field(default_factory=list[str])
     """Limits of the servers that the service has met, each with the setting that spares rejected requests."""

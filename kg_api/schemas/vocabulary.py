@@ -13,7 +13,6 @@ SourceKind = Literal["passage", "image"]
 RelatedLane = Literal["document", "concepts", "words", "picture_space", "link"]
 """How a picture and a passage belong together; `link`: somebody accepted a proposed link."""
 ImageLane = Literal["picture_space", "words", "concepts", "perceptual_hash"]
-"""How a picture is found."""
 SearchMode = Literal["hybrid", "vector", "text"]
 HybridMode = Literal["hybrid", "graph", "concept", "source", "text"]
 Fusion = Literal["adaptive", "rrf", "weighted"]
@@ -21,41 +20,29 @@ DegradedPart = Literal[
     "embedding", "vector_index", "text_index", "query", "spelling", "vectors", "rerank", "windows",
     "concepts", "hyde", "answer",
 ]  # fmt: skip
-"""What of an answer is not as it was asked for."""
 GroupBy = Literal["source", "chunk"]
 
 TextLanguage = Literal[
     "auto", "ar", "ca", "cs", "da", "de", "el", "en", "es", "fa", "fi", "fr", "hi", "hu", "id", "it", "nl",
     "no", "pl", "pt", "ro", "ru", "sv", "tr",
 ]  # fmt: skip
-"""ISO 639-1; `auto`: told by each text."""
 Strategy = Literal["sentence", "paragraph", "count", "semantic", "paragraph_group", "hierarchical"]
 ContextMode = Literal["none", "template", "llm", "late", "late_template"]
 Provider = Literal["local", "openai", "nomic", "deterministic"]
 ImageProvider = Literal["histogram", "onnx", "nomic", "openai", "cohere"]
-"""Of models that see pictures."""
 ImageDialect = Literal["jina", "infinity", "vllm"]
-"""How a server whose interface is else OpenAI's takes pictures."""
 Modality = Literal["text", "image"]
-"""What the vectors of a space are of."""
 EmbeddedKind = Literal["source", "concept", "image", "edge"]
 ExtractorName = Literal["keyphrase", "llm", "none"]
 Selection = Literal["due", "missing", "stale"]
-"""What an embedding job is about: all that is missing or stale, or one of both."""
 
 
 NodeKind = Literal["concept", "passage", "image", "document"]
-"""Of the nodes of a subgraph; passages and images are sources."""
 EdgeKind = Literal["related_to", "appears_in", "part_of", "next_to"]
-"""Of its edges: concept to concept, as sources state it; concept to source; source to document; source to the
-one behind it in the same document."""
 EdgeDirection = Literal["out", "in", "both"]
 SeedKind = Literal["text", "concept", "relationship", "source", "image"]
-"""What a constructive query begins with."""
 SubgraphOrder = Literal["text", "pagerank", "connections"]
-"""What the nodes of a subgraph are ranked by."""
 CutReason = Literal["fan_out", "hub", "frontier", "nodes", "edges", "time", "filter", "limit"]
-"""Why a step of a constructive query left something out."""
 
 
 KeyScope = Literal["read", "write", "admin"]
@@ -76,26 +63,20 @@ class JobState(StrEnum):
 
 
 MAX_RELEVANCE = 2
-"""Of a passage that answers a question."""
 Target = Literal["documents", "passages", "spans"]
 """What counts as found: the right documents, judged passages, or the exact spans that answer."""
 Tier = Literal["pilot", "standard", "full"]
-"""How many questions are asked."""
 
 MAX_KEY_NAME = 100
-"""Characters."""
 MAX_KEY_DAYS = 3650
 MAX_KEY_ONTOLOGIES = 100
 USUAL_OVERLAP_HOURS = 24
 MAX_OVERLAP_HOURS = 24 * 30
-"""So long a key that is replaced is good at most."""
 MAX_LIMIT = 100
-"""Hits of a search."""
 MAX_PAGED_HITS = 1000
 """Hits that the pages of one search give together."""
 MAX_CURSOR_CHARACTERS = 7000
 MAX_PAGE = 1000
-"""Items of a list."""
 MAX_OFFSET = 1_000_000
 MAX_NAMES = 1000
 """Ontologies or documents that a search is limited to."""
@@ -104,50 +85,37 @@ MIN_PAGE_WIDTH, DEFAULT_PAGE_WIDTH, MAX_PAGE_WIDTH = 100, 1200, 2400
 """Pixels of a page that is drawn."""
 MAX_HYPOTHETICAL = 5
 DEFAULT_WINDOW, MAX_WINDOW = 2, 20
-"""Paragraphs before and after."""
 MAX_PARAGRAPH = 10_000_000
 USUAL_READ = 4000
 """Tokens of a document that are read at once."""
 MAX_TOKEN_BUDGET = 1_000_000
 
 MAX_ANSWER_PASSAGES = 50
-"""Passages that a question is answered from."""
 MIN_ANSWER_TOKENS = 100
 
 MAX_PER_PIECE = 50
-"""Hits of each piece of a long text."""
 MIN_PIECE, MAX_PIECE = 64, 8192
-"""Tokens of a piece."""
 MAX_PIECE_OVERLAP = 2048
 
 MAX_COMMUNITY_LEVEL = 3
 MAX_CENTRAL_PASSAGES = 50
-"""Passages, and documents, that say most of what a community is about."""
 
 MAX_PAIRS = 50
-"""Pairs of passages of two documents."""
 MAX_NEIGHBOURS = 50
 MAX_NODES = 5000
 USUAL_MAP_POINTS, MAX_MAP_POINTS = 20_000, 50_000
 
 MAX_PER_SOURCE = 50
-"""Concepts of a source."""
 MAX_PHRASE = 2000
-"""Characters of what a concept is looked for by."""
 MAX_ONTOLOGIES = 20
-"""That concepts are looked for in."""
 MAX_TYPES = 20
-"""Of relationships, named in one request."""
 MAX_STATEMENTS = 5
-"""That are shown of one relationship."""
 MAX_HOPS = 4
 MAX_RELATED = 200
 MAX_EVIDENCE = 200
 MAX_PASSAGES = 100
-"""Sources that carry a concept."""
 MAX_PATHS = 20
 MAX_FACETS = 10
-"""Fields whose values one request counts."""
 MAX_FACET_VALUES = 1000
 MAX_MERGED_TYPES = 50
 ALIKE = 0.75
@@ -155,18 +123,13 @@ ALIKE = 0.75
 Stance = Literal["supports", "contradicts", "supported by", "contradicted by", "neutral"]
 """What a type of relationships says of the concept it goes to, or, with `by`, of the one it comes from."""
 MAX_STEPS = 12
-"""Of a constructive query."""
 MAX_SEEDS = 50
-"""That one step of it begins with."""
 MAX_FAN_OUT = 100
-"""Edges of a kind that are followed from one node in one hop."""
 MAX_SUBGRAPH_NODES, MAX_SUBGRAPH_EDGES = 1000, 5000
 MAX_QUERY_SECONDS = 30
 ProposalKind = Literal["source", "concept"]
-"""What a proposed link connects."""
 ProposalState = Literal["open", "accepted", "rejected"]
 MAX_COMPARED = 10
-"""Results of evaluations, and measures, in one comparison."""
 MAX_OPEN_PROPOSALS = 10_000
 LINKED = "linked by hand"
 """The type of a relationship that no text states: somebody accepted a proposal."""
