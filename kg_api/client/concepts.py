@@ -16,10 +16,10 @@ from kg_api.schemas.concepts import (
     ConceptList,
     ConceptMerge,
     ConceptMerges,
-    ConceptMergeUndoing,
     ConceptPaths,
     ConceptRow,
     ConceptsImported,
+    Decision,
     Neighbourhood,
     RelatedConcepts,
     RelationshipHits,
@@ -28,7 +28,6 @@ from kg_api.schemas.concepts import (
     RelationshipTypes,
     TypeMerge,
     TypeMerges,
-    TypeMergeUndoing,
     TypeMerging,
     TypeProposals,
 )
@@ -112,7 +111,7 @@ class ConceptMethods:
         self, ontology: str, merge_id: str, *, by: str | None = None
     ) -> Call[ConceptMerge]:
         """Part two concepts for good; the merged one gets back what it had."""
-        body = body_of(ConceptMergeUndoing, locals())
+        body = body_of(Decision, locals())
         path = ("ontologies", ontology, "concept-merges", merge_id, "undo")
         return post(ConceptMerge, *path, json=body)
 
@@ -182,7 +181,7 @@ class ConceptMethods:
     @request
     def undo_type_merge(self, ontology: str, merge_id: str, *, by: str | None = None) -> Call[TypeMerge]:
         """Let the types of a merge be on their own again."""
-        body = body_of(TypeMergeUndoing, locals())
+        body = body_of(Decision, locals())
         path = ("ontologies", ontology, "relationship-types", "merges", merge_id, "undo")
         return post(TypeMerge, *path, json=body)
 

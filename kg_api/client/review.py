@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kg_api.client.call import UNSET, Call, Unset, body_of, change_of, delete, get, params_of, post, put
 from kg_api.client.sending import request
+from kg_api.schemas.concepts import Decision
 from kg_api.schemas.documents import Approval, Approved, Rejected, Review, WaitingDocuments
 from kg_api.schemas.evaluation import (
     JudgedQuestions,
@@ -17,7 +18,6 @@ from kg_api.schemas.evaluation import (
 from kg_api.schemas.proposals import (
     Proposal,
     ProposalConfig,
-    ProposalDecision,
     Proposals,
     ProposalSearch,
     ProposalStatus,
@@ -60,7 +60,7 @@ class ReviewMethods:
 
 
 def _decide(proposal_id: str, what: str, by: str | None) -> Call[Proposal]:
-    return post(Proposal, "proposals", proposal_id, what, json=body_of(ProposalDecision, {"by": by}))
+    return post(Proposal, "proposals", proposal_id, what, json=body_of(Decision, {"by": by}))
 
 
 class ProposalMethods:

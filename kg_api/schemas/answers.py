@@ -6,20 +6,18 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from kg_api.schemas.base import Answer, Body, Flag, Text, visible
+from kg_api.schemas.base import Answer, Flag, Text, visible
 from kg_api.schemas.concepts import ConceptHit
 from kg_api.schemas.documents import Messages
 from kg_api.schemas.filters import (
-    DocumentNames,
     HitsCursor,
     Hypothetical,
     Kinds,
     Limit,
-    Ontologies,
+    Narrowed,
     Share,
     Similarity,
     TokenBudget,
-    Where,
     Window,
 )
 from kg_api.schemas.search import (
@@ -51,19 +49,13 @@ MAX_TEXT_CHARACTERS = 1_000_000
 ThresholdSource = Literal["request", "model", "default", "none"]
 
 
-class AugmentRequest(Body):
+class AugmentRequest(Narrowed):
     """A text or a conversation that passages are wanted for."""
 
     text: Annotated[Text, StringConstraints(max_length=MAX_TEXT_CHARACTERS)] | None = None
     """Plain text or Markdown; this, or `messages`."""
     messages: Messages | None = None
     """A conversation; it is made one Markdown text, as if it were ingested."""
-    ontology: Ontologies | None = None
-    """Search only these; unset or null: all."""
-    documents: DocumentNames | None = None
-    """Search only these documents: by name, `ONTOLOGY/NAME` or id; unset or null: all."""
-    where: Where | None = None
-    """Only documents for which all these hold; a text is read as one: `date>=2025-01-01`, `tags=oncall`."""
     mode: SearchMode = "hybrid"
     chunk_tokens: Annotated[int, Field(strict=True, ge=MIN_PIECE, le=MAX_PIECE)] = 1800
     """Most tokens of a piece, by the tokenizer of the space's model; never more than it takes at once."""
@@ -89,11 +81,6 @@ class AugmentRequest(Body):
     """Compare with every vector, instead of asking the approximate index."""
     token_budget: TokenBudget | None = None
     """Most tokens of the context block; the best passages come first, and what does not fit is counted."""
-
-    @property
-    def ontologies(self) -> list[str] | None:
-        """Those that are searched; None: all."""
-        return [self.ontology] if isinstance(self.ontology, str) else self.ontology
 
     @model_validator(mode="after")
     def _is_of_one_kind(self) -> AugmentRequest:
@@ -196,14 +183,8 @@ MAX_QUESTION_CHARACTERS = 4000
 Refusal = Literal["nothing_found", "nothing_similar", "not_measured", "not_in_passages", "no_valid_citation"]
 
 
-class AnswerRequest(Body):
+class AnswerRequest(Narrowed):
     question: Annotated[Text, StringConstraints(max_length=MAX_QUESTION_CHARACTERS)]
-    ontology: Ontologies | None = None
-    """Answer only from these; unset or null: all."""
-    documents: DocumentNames | None = None
-    """Answer only from these documents: by name, `ONTOLOGY/NAME` or id; unset or null: all."""
-    where: Where | None = None
-    """Only documents for which all these hold; a text is read as one: `date>=2025-01-01`, `tags=oncall`."""
     mode: SearchMode = "hybrid"
     """How passages are searched for; as of a search. By `text` there is no threshold."""
     limit: Annotated[int, Field(strict=True, ge=1, le=MAX_ANSWER_PASSAGES)] = 8
@@ -223,11 +204,6 @@ class AnswerRequest(Body):
     stream: Flag = False
     """Give Server-Sent Events instead: a `statement` as soon as it is written and checked, `end` with the
     whole, or `error` with a problem document."""
-
-    @property
-    def ontologies(self) -> list[str] | None:
-        """Those that are searched; None: all."""
-        return [self.ontology] if isinstance(self.ontology, str) else self.ontology
 
     @model_validator(mode="after")
     def _can_be_asked(self) -> AnswerRequest:
@@ -320,16 +296,10 @@ class AnswerEvent(Answer):
 # Searching concepts and sources together: what is asked and what comes back.
 
 
-class HybridSearch(Body):
+class HybridSearch(Narrowed):
     query_text: Annotated[
         Text, StringConstraints(min_length=1, max_length=MAX_QUERY_CHARACTERS), AfterValidator(visible)
     ]
-    ontology: Ontologies | None = None
-    """Search only these; unset or null: all."""
-    documents: DocumentNames | None = None
-    """Find sources only in these documents: by name, `ONTOLOGY/NAME` or id; unset or null: in all."""
-    where: Where | None = None
-    """Only documents for which all these hold; a text is read as one: `date>=2025-01-01`, `tags=oncall`."""
     kinds: Kinds | None = None
     """Find only sources of these kinds, such as `["image"]`; unset or null: of all."""
     mode: HybridMode = "hybrid"

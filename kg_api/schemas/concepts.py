@@ -616,15 +616,16 @@ class TypeProposals(Answer):
     notes: list[str]
 
 
-class TypeMerging(Body):
+class Decision(Body):
+    """Who decides."""
+
+    by: Person | None = None
+
+
+class TypeMerging(Decision):
     into: TypeName
     merged: Annotated[list[TypeName], Field(min_length=1, max_length=MAX_MERGED_TYPES)]
-    by: Person | None = None
     dry_run: Flag = False
-
-
-class TypeMergeUndoing(Body):
-    by: Person | None = None
 
 
 class StanceChange(Body):
@@ -653,10 +654,6 @@ class TypeMerges(Page):
 
 
 # Concepts that became one: the record, and taking it back.
-
-
-class ConceptMergeUndoing(Body):
-    by: Person | None = None
 
 
 class ConceptMerge(Answer):

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from kg_api.schemas.base import VISIBLE, Answer, Body, Text
 from kg_api.schemas.concepts import Concept, Hops, TypeName
-from kg_api.schemas.filters import DocumentNames, Kinds, Number, Ontologies, Where
+from kg_api.schemas.filters import DocumentNames, Kinds, Narrowed, Number, Where
 from kg_api.schemas.metadata import MetadataValue
 from kg_api.schemas.search import Degradation, DescribedPlace
 from kg_api.schemas.vocabulary import (
@@ -134,23 +134,12 @@ Step = Annotated[
 ]
 
 
-class ConstructiveQuery(Body):
+class ConstructiveQuery(Narrowed):
     """Steps that are done one after the other; the first one is a seed."""
 
     steps: Annotated[list[Step], Field(min_length=1, max_length=MAX_STEPS)]
-    ontology: Ontologies | None = None
-    """All steps see only these; unset or null: all."""
-    documents: DocumentNames | None = None
-    """All steps see only these documents, and what they state."""
-    where: Where | None = None
-    """All steps see only documents for which all this holds, and what they state."""
     seconds: Annotated[Number, Field(gt=0, le=MAX_QUERY_SECONDS)] = 10
     """After so long nothing more is searched or followed; what there is is filtered, ranked and given."""
-
-    @property
-    def ontologies(self) -> list[str] | None:
-        """Those that are seen; None: all."""
-        return [self.ontology] if isinstance(self.ontology, str) else self.ontology
 
     @property
     def text(self) -> str | None:

@@ -319,56 +319,32 @@ class Deleted(Answer):
     notes: list[str] = Field(default_factory=list[str])
 
 
-class ConceptCounts(Answer):
+class VectorCounts(Answer):
+    """How many sources, concepts, images or relationships have the vector they should have."""
+
     total: int
     embedded: int
     missing: int
     stale: int
-    refused: int
+    """Embedded, but with another text, model or configuration than the present one."""
+    refused: int = 0
+    """Set aside, for the model does not take them; `GET /ontologies/{ontology}/refused` says why."""
+
+
+class ConceptCounts(VectorCounts):
     deferred: int = 0
     """Carried by a single source; embedded when somebody asks for the ontology's concepts by meaning."""
 
 
-class ImageCounts(Answer):
-    """How many pictures have the vector they should have."""
-
-    total: int
-    embedded: int
-    missing: int
-    stale: int
-    """Their file, or the model, was another when they were embedded."""
-    refused: int
-    """Set aside, for they cannot be read or the model does not take them."""
-
-
-class EdgeCounts(Answer):
-    """How many relationships have the vector they should have."""
-
-    total: int
-    embedded: int
-    missing: int
-    stale: int
-    """What they say, or the model, was another when they were embedded."""
-    refused: int
-    """Set aside, for the model does not take them."""
-
-
-class EmbeddingStatus(Answer):
+class EmbeddingStatus(VectorCounts):
     ontology: str | None
-    total: int
-    embedded: int
-    missing: int
-    stale: int
-    """Embedded, but with another model or configuration than the present one."""
-    refused: int = 0
-    """Set aside, for the model does not take them; `GET /ontologies/{ontology}/refused` says why."""
     searchable: int = 0
     """Found by meaning at this moment, as they shall be or as they were."""
     building: bool = False
     """Whether others answer than those that are being made: embedded counts the new, searchable the old."""
     concepts: ConceptCounts | None = None
-    images: ImageCounts | None = None
-    edges: EdgeCounts | None = None
+    images: VectorCounts | None = None
+    edges: VectorCounts | None = None
 
 
 # Many documents in one request, each with its own outcome.

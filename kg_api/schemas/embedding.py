@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self, cast
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from kg_api.schemas.base import Answer, Body, Flag, OntologyName, Text
-from kg_api.schemas.documents import Change, SourceChanges
+from kg_api.schemas.documents import Change, SourceChanges, VectorCounts
 from kg_api.schemas.filters import Where
 from kg_api.schemas.metadata import MODIFIED, MetadataValue
 from kg_api.schemas.problems import valid
@@ -295,16 +295,10 @@ class Cost(Answer):
     notes: list[str] = Field(default_factory=list[str])
 
 
-class EmbeddingConfiguration(Answer):
+class EmbeddingConfiguration(VectorCounts):
     ontology: str
     config: EmbeddingConfig
     dimensions: int
-    total: int
-    embedded: int
-    missing: int
-    stale: int
-    """Embedded, but with another configuration: they are found as they are until they are made anew."""
-    refused: int = 0
     answering: EmbeddingConfig | None = None
     """What answers searches while `config` is being built; none: `config` itself."""
     previous: EmbeddingConfig | None = None

@@ -271,6 +271,32 @@ Where = Annotated[
 """Conditions that all hold; each an object, or a line (`date>=2025-01-01`, `tags=a || author=Ada`)."""
 
 
+class Scoped(Body):
+    """A request that concerns some ontologies, or all."""
+
+    ontology: Ontologies | None = None
+    """Only these; unset or null: all."""
+
+    @property
+    def ontologies(self) -> list[str] | None:
+        """Names of the ontologies; None: all."""
+        return [self.ontology] if isinstance(self.ontology, str) else self.ontology
+
+
+class Filtered(Scoped):
+    """A request that concerns some documents, by what is known of them."""
+
+    where: Where | None = None
+    """Only documents for which all these hold; a text is read as one: `date>=2025-01-01`, `tags=oncall`."""
+
+
+class Narrowed(Filtered):
+    """A request that concerns some documents, also by name."""
+
+    documents: DocumentNames | None = None
+    """Only these documents: by name, `ONTOLOGY/NAME` or id; unset or null: all."""
+
+
 class DocumentFilter(Body):
     """Which documents are meant."""
 
@@ -331,7 +357,7 @@ def _read_facets(given: Any) -> Any:
     return parse_facet(given) if isinstance(given, str) else given
 
 
-class FacetRequest(Body):
+class FacetRequest(Filtered):
     """What to count, and among which documents."""
 
     fields: Annotated[
@@ -339,17 +365,8 @@ class FacetRequest(Body):
         Field(min_length=1, max_length=MAX_FACETS),
     ]
     """Each as an object, or on one line: `author`, `date:year`."""
-    ontology: Ontologies | None = None
-    """Only documents of these; unset or null: of all."""
-    where: Where | None = None
-    """Only documents for which all of this holds."""
     limit: Annotated[int, Field(strict=True, ge=1, le=MAX_FACET_VALUES)] = 20
     """Of each field so many values, the most frequent first."""
-
-    @property
-    def ontologies(self) -> list[str] | None:
-        """Those that are looked into; None: all."""
-        return [self.ontology] if isinstance(self.ontology, str) else self.ontology
 
 
 class FacetValue(Answer):
@@ -390,13 +407,11 @@ class Facets(Answer):
 MAX_SHOWN = 10
 
 
-class DocumentDeletion(Body):
+class DocumentDeletion(Scoped):
     """Which documents go."""
 
     where: Annotated[Where, Field(min_length=1)]
     """All of these hold. There is one at least: to delete everything, delete the ontology."""
-    ontology: Ontologies | None = None
-    """Only documents of these; unset or null: of all."""
     dry_run: Flag = True
     """Delete nothing, and say what would go."""
     expected: Annotated[int, Field(strict=True, ge=0)] | None = None
@@ -405,11 +420,6 @@ class DocumentDeletion(Body):
     expected_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = None
     """Delete only where exactly those documents fit that a dry run counted: the `digest` that it gave; else
     409."""
-
-    @property
-    def ontologies(self) -> list[str] | None:
-        """Those that are looked into; None: all."""
-        return [self.ontology] if isinstance(self.ontology, str) else self.ontology
 
 
 class DeletedMatching(Deleted, Answer):

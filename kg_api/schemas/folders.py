@@ -62,8 +62,8 @@ class DuplicateFile(BaseModel):
     duplicate_of: str
 
 
-class ScanTally(BaseModel):
-    """What a scan has done so far, as it is stored."""
+class Tally(BaseModel):
+    """How many files a scan added, changed, and so on."""
 
     added: int = 0
     changed: int = 0
@@ -71,12 +71,19 @@ class ScanTally(BaseModel):
     removed: int = 0
     refused: int = 0
     postponed: int = 0
+    """Files that were being written; the next scan looks at them again."""
     waiting: int = 0
     moved: int = 0
+    """Of those added, files that say what one says that has gone: they have another name now."""
     duplicates: int = 0
     duplicate_files: list[DuplicateFile] = Field(default_factory=list[DuplicateFile])
-    refusals: list[RefusedFile] = Field(default_factory=list[RefusedFile])
     left_out: dict[str, int] = Field(default_factory=dict[str, int])
+
+
+class ScanTally(Tally):
+    """What a scan has done so far, as it is stored."""
+
+    refusals: list[RefusedFile] = Field(default_factory=list[RefusedFile])
     mounts: dict[str, str] = Field(default_factory=dict[str, str])
     """Mount points of the folder and below it, each with what tells its file system; of whole scans alone."""
 
@@ -86,22 +93,11 @@ class Refusal(Answer):
     reason: str
 
 
-class FolderScan(Answer):
+class FolderScan(Tally, Answer):
+    """What the last complete scan did."""
+
     finished_at: datetime
-    added: int
-    changed: int
-    unchanged: int
-    removed: int
-    refused: int
-    postponed: int
-    """Files that were being written; the next scan looks at them again."""
-    waiting: int = 0
-    moved: int = 0
-    """Of those added, files that say what one says that has gone: they have another name now."""
-    duplicates: int = 0
-    duplicate_files: list[DuplicateFile] = Field(default_factory=list[DuplicateFile])
     refusals: list[Refusal]
-    left_out: dict[str, int]
 
 
 class Folder(Answer):

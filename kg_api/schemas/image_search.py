@@ -6,26 +6,17 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from kg_api.schemas.base import Answer, Body, Called, Flag, Text, visible
-from kg_api.schemas.filters import DocumentNames, Kinds, Limit, Ontologies, Similarity, Where
+from kg_api.schemas.base import Answer, Called, Flag, Text, visible
+from kg_api.schemas.filters import Filtered, Kinds, Limit, Narrowed, Similarity
 from kg_api.schemas.search import CarriedConcept, Degradation, DescribedPlace, Place
 from kg_api.schemas.vocabulary import MAX_QUERY_CHARACTERS, ImageLane, RelatedLane, SourceKind
 
 
-class RelatedSearch(Body):
+class RelatedSearch(Filtered):
     kinds: Kinds | None = None
     """Of these kinds; unset or null: passages for a picture, pictures for a passage."""
-    ontology: Ontologies | None = None
-    """Look only in these; unset or null: in all."""
-    where: Where | None = None
-    """Look only in documents for which all of this holds."""
     same_document: Flag = False
     limit: Limit = 10
-
-    @property
-    def ontologies(self) -> list[str] | None:
-        """Those that are looked into; None: all."""
-        return [self.ontology] if isinstance(self.ontology, str) else self.ontology
 
 
 class RelatedThrough(Answer):
@@ -57,22 +48,11 @@ class RelatedSources(Answer):
 # Searching for pictures: by words, by a picture that is stored, or by one that is sent.
 
 
-class ImageScope(Body):
-    ontology: Ontologies | None = None
-    """Look only in these; unset or null: in all."""
-    documents: DocumentNames | None = None
-    """Look only in these documents: by name, `ONTOLOGY/NAME` or id; unset or null: in all."""
-    where: Where | None = None
-    """Look only in documents for which all of this holds."""
+class ImageScope(Narrowed):
     limit: Limit = 10
     min_similarity: Similarity | None = None
     """Leave out what is less similar. To a picture: in the space of pictures; to words: as in a search for
     sources."""
-
-    @property
-    def ontologies(self) -> list[str] | None:
-        """Those that are looked into; None: all."""
-        return [self.ontology] if isinstance(self.ontology, str) else self.ontology
 
 
 class ImageSearch(ImageScope):

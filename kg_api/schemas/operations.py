@@ -212,13 +212,10 @@ class AuditEntry(Answer):
     """Of the answer what says what was changed: names, ids and counts, no text."""
 
 
-class AuditPage(Answer):
+class AuditPage(Page):
     """A page of what was changed, the newest first."""
 
     entries: list[AuditEntry]
-    total: int
-    offset: int
-    limit: int
 
 
 # The queue of jobs as an operator sees it.

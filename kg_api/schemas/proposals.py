@@ -8,7 +8,6 @@ from typing import Annotated
 from pydantic import Field
 
 from kg_api.schemas.base import Answer, Body, Flag, Page
-from kg_api.schemas.concepts import Person
 from kg_api.schemas.search import Place
 from kg_api.schemas.vocabulary import MAX_OPEN_PROPOSALS, ProposalKind, ProposalState
 
@@ -68,12 +67,6 @@ class ProposalSearch(Answer):
 
 
 # Links that are proposed, and what becomes of them.
-
-
-class ProposalDecision(Body):
-    """Who decides."""
-
-    by: Person | None = None
 
 
 class ProposalEnd(Answer):

@@ -6,32 +6,20 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from kg_api.schemas.base import Answer, Body, Called, Flag
-from kg_api.schemas.filters import DocumentNames, Ontologies, Similarity, Where
+from kg_api.schemas.base import Answer, Called, Flag
+from kg_api.schemas.filters import Filtered, Narrowed, Similarity
 from kg_api.schemas.search import Degradation, DescribedPlace, Limit, MatchedChunk, Place, SourcePlace
 from kg_api.schemas.vocabulary import MAX_NEIGHBOURS, MAX_NODES, MAX_PAIRS
 
 MAX_SEEDS = 200
 
 
-class _Scoped(Body):
-    ontology: Ontologies | None = None
-    """Look only in these; unset or null: in all."""
+class _Near(Filtered):
     min_similarity: Similarity | None = None
     """Leave out what is less similar. The same number means different things to different models."""
 
-    @property
-    def ontologies(self) -> list[str] | None:
-        """Those that are looked into; None: all."""
-        return [self.ontology] if isinstance(self.ontology, str) else self.ontology
 
-
-class _Filtered(_Scoped):
-    where: Where | None = None
-    """Look only in documents for which all of this holds."""
-
-
-class SimilarSearch(_Filtered):
+class SimilarSearch(_Near):
     limit: Limit = 10
     """How many; near-duplicates that are grouped count once."""
     same_document: Flag = False
@@ -80,7 +68,7 @@ class RepeatedText(Answer):
     source_ids: list[str]
 
 
-class SimilarDocumentSearch(_Filtered):
+class SimilarDocumentSearch(_Near):
     repeated: Flag = False
     """Compare text that many documents repeat, too; else it is set apart."""
 
@@ -120,11 +108,9 @@ class SimilarDocuments(Answer):
     timings_ms: dict[str, float]
 
 
-class GraphRequest(_Filtered):
+class GraphRequest(_Near, Narrowed):
     source_ids: Annotated[list[Called], Field(min_length=1, max_length=MAX_SEEDS)] | None = None
     """Begin with these, and add what is like them; `ONTOLOGY/DOCUMENT#PARAGRAPH` is taken, too."""
-    documents: DocumentNames | None = None
-    """Only sources of these documents: by name, `ONTOLOGY/NAME` or id."""
     neighbours: Annotated[int, Field(strict=True, ge=1, le=MAX_NEIGHBOURS)] = 5
     max_nodes: Annotated[int, Field(strict=True, ge=1, le=MAX_NODES)] = 1000
     across_documents_only: Flag = True

@@ -55,10 +55,9 @@ from kg_api.schemas.concepts import (
 from kg_api.schemas.documents import (
     ConceptCounts,
     DocumentRecord,
-    EdgeCounts,
     EmbeddingStatus,
-    ImageCounts,
     SourceRecord,
+    VectorCounts,
 )
 from kg_api.schemas.embedding import (
     Cost,
@@ -503,7 +502,7 @@ class ConfigurationService:
 
     def rebuild(
         self, before: EmbeddingState, modality: Modality, wanted: Layout, *, dry_run: bool, activates: bool
-    ) -> tuple[EmbeddingState, EmbeddingStatus | ImageCounts]:
+    ) -> tuple[EmbeddingState, EmbeddingStatus | VectorCounts]:
         """Build the texts or images of an ontology in another layout, while the present one answers."""
         spaces = all_spaces(self._graph)
         answers = self._answers(before, modality)
@@ -582,8 +581,8 @@ class ConfigurationService:
         return status.model_copy(
             update={
                 "concepts": ConceptCounts.model_validate(count("concept")),
-                "images": ImageCounts.model_validate(count("image")),
-                "edges": EdgeCounts.model_validate(count("edge")),
+                "images": VectorCounts.model_validate(count("image")),
+                "edges": VectorCounts.model_validate(count("edge")),
             }
         )
 
@@ -593,9 +592,9 @@ class ConfigurationService:
         found = read_refused_sources(self._graph, ontology, state.target.mark, limit=MAX_REJECTED)
         return RefusedSources(ontology=ontology, total=total, sources=found)
 
-    def _count(self, state: EmbeddingState, modality: Modality) -> EmbeddingStatus | ImageCounts:
+    def _count(self, state: EmbeddingState, modality: Modality) -> EmbeddingStatus | VectorCounts:
         if modality == "image":
-            return ImageCounts.model_validate(count_embedded(self._graph, "image", state.targets("image")))
+            return VectorCounts.model_validate(count_embedded(self._graph, "image", state.targets("image")))
         return embedding_status(self._graph, [state.counted], state.ontology)
 
     def _answers(self, state: EmbeddingState, modality: Modality) -> bool:

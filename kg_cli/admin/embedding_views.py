@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kg_api.schemas.documents import ConceptCounts, EdgeCounts, EmbeddingStatus, ImageCounts
+from kg_api.schemas.documents import ConceptCounts, EmbeddingStatus, VectorCounts
 from kg_api.schemas.embedding import (
     EmbeddingConfiguration,
     EmbeddingStarted,
@@ -95,7 +95,7 @@ def print_reasons(sources: Sequence[RefusedSource]) -> None:
         print_table(["source", "reason"], rows)
 
 
-def _counted(counts: ConceptCounts | EdgeCounts | ImageCounts) -> str:
+def _counted(counts: ConceptCounts | VectorCounts) -> str:
     names = ("total", "embedded", "missing", "stale", "refused")
     return ", ".join(f"{getattr(counts, name)} {name}" for name in names)
 

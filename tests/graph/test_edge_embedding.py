@@ -16,7 +16,7 @@ from kg_api.graph.concept_writes import forget_evidence
 from kg_api.graph.jobs import enqueue_slot
 from kg_api.graph.schema import index_states
 from kg_api.schemas.concepts import ExtractedRelation, RelationshipSearch
-from kg_api.schemas.documents import EdgeCounts
+from kg_api.schemas.documents import VectorCounts
 from kg_api.schemas.embedding import Regeneration, SpaceBuild
 from kg_api.spaces.activation import activate
 from kg_api.spaces.plans import read_embedding_state
@@ -39,7 +39,7 @@ def relate(graph: Graph, *kinds: str, paragraph: int = 0, proved: bool = True, *
     write(graph, extraction(DOCUMENT, paragraph, *concepts, relations=relations))
 
 
-def counts(kg: Kg) -> EdgeCounts:
+def counts(kg: Kg) -> VectorCounts:
     told = kg.configure.status("notes").edges
     assert told is not None
     return told
@@ -55,8 +55,8 @@ def types(driver: neo4j.Driver, name: str = "embedding") -> dict[str, bool]:
     return {row["name"]: row["there"] for row in found}
 
 
-def total(number: int, *, embedded: int) -> EdgeCounts:
-    return EdgeCounts(total=number, embedded=embedded, missing=number - embedded, stale=0, refused=0)
+def total(number: int, *, embedded: int) -> VectorCounts:
+    return VectorCounts(total=number, embedded=embedded, missing=number - embedded, stale=0, refused=0)
 
 
 def test_a_relationship_is_embedded_by_what_it_says_and_its_quote(kg: Kg, driver: neo4j.Driver) -> None:

@@ -15,7 +15,7 @@ from kg_api.graph.schema import index_states
 from kg_api.jobs.embedding import MAX_REJECTED
 from kg_api.providers.pixels import DIMENSIONS
 from kg_api.schemas.base import document_id
-from kg_api.schemas.documents import ImageCounts
+from kg_api.schemas.documents import VectorCounts
 from kg_api.schemas.embedding import Regeneration, SpaceBuild
 from kg_api.schemas.vocabulary import JobState
 from kg_api.web.shared.health import seeing_checks
@@ -32,7 +32,7 @@ def test_pictures_are_embedded_by_a_job_that_storing_them_asked_for(
     kinds = rows(driver, "MATCH (j:Job) RETURN j.kind AS kind, j.total AS total ORDER BY kind")
     assert kinds == [{"kind": "image_embedding", "total": 3}, {"kind": "source_embedding", "total": 3}]
     album.work()
-    assert album.counts() == ImageCounts(total=3, embedded=3, missing=0, stale=0, refused=0)
+    assert album.counts() == VectorCounts(total=3, embedded=3, missing=0, stale=0, refused=0)
     stored = rows(driver, "MATCH (s:Image) RETURN s.embedding_default_images AS vector, s.embedding AS words")
     assert {(len(row["vector"]), len(row["words"])) for row in stored} == {(DIMENSIONS, 256)}
     assert index_states(album.graph)["image_embedding_default_images"].online
@@ -74,7 +74,7 @@ def test_a_picture_that_the_model_does_not_take_is_set_aside_and_tried_again(alb
     album.grid.rejects_dark = True
     album.add_images("black")
     album.work()
-    assert album.counts() == ImageCounts(total=4, embedded=3, missing=0, stale=0, refused=1)
+    assert album.counts() == VectorCounts(total=4, embedded=3, missing=0, stale=0, refused=1)
     album.grid.rejects_dark = False
     started = album.requests.regenerate(Regeneration(ontology="notes", type="image"))
     assert [(each.type, each.due) for each in started.ontologies] == [("image", 1)]
@@ -117,7 +117,7 @@ def test_a_picture_whose_file_is_lost_keeps_the_vector_that_it_should_have(
     album.work()
     job = find_job(album.graph, started.ontologies[0].job_id or "")
     assert (job.state, job.set_aside) == (JobState.COMPLETED_WITH_ERRORS, 1)
-    assert album.counts() == ImageCounts(total=3, embedded=3, missing=0, stale=0, refused=0)
+    assert album.counts() == VectorCounts(total=3, embedded=3, missing=0, stale=0, refused=0)
     assert _vector(driver, "green.png") == before
 
 

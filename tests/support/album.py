@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kg_api.graph.client import Graph
 from kg_api.graph.targets import count_embedded
-from kg_api.schemas.documents import ImageCounts
+from kg_api.schemas.documents import VectorCounts
 from kg_api.schemas.spaces import NewSpace
 from kg_api.spaces.plans import read_embedding_state
 from tests.support.colour_grid import ColourGrid, open_image_spaces, plain
@@ -34,10 +34,10 @@ class Album(Kg):
         for colour in colours:
             self.pictures.add(plain(colour), f"{colour}.png")
 
-    def counts(self) -> ImageCounts:
+    def counts(self) -> VectorCounts:
         """How pictures are embedded as they shall be."""
         plans = read_embedding_state(self.graph, "notes").images[-1:]
-        return ImageCounts.model_validate(count_embedded(self.graph, "image", plans))
+        return VectorCounts.model_validate(count_embedded(self.graph, "image", plans))
 
     @property
     def answering(self) -> str:

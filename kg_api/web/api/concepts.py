@@ -20,9 +20,9 @@ from kg_api.schemas.concepts import (
     ConceptList,
     ConceptMerge,
     ConceptMerges,
-    ConceptMergeUndoing,
     ConceptPaths,
     ConceptsImported,
+    Decision,
     Hops,
     Neighbourhood,
     Phrase,
@@ -34,7 +34,6 @@ from kg_api.schemas.concepts import (
     StanceChange,
     TypeMerge,
     TypeMerges,
-    TypeMergeUndoing,
     TypeMerging,
     TypeProposals,
 )
@@ -42,7 +41,6 @@ from kg_api.schemas.constructive import ConstructiveQuery, Subgraph
 from kg_api.schemas.proposals import (
     Proposal,
     ProposalConfig,
-    ProposalDecision,
     Proposals,
     ProposalSearch,
     ProposalStatus,
@@ -254,7 +252,7 @@ def undo_concept_merge(
     container: Open,
     ontology: Ontology,
     merge_id: Annotated[NodeId, Path(description="Id of a merge.")],
-    body: ConceptMergeUndoing,
+    body: Decision,
 ) -> ConceptMerge:
     """Part two concepts for good; doing it twice changes nothing more.
 
@@ -350,21 +348,21 @@ def get_proposal(container: Open, proposal_id: ProposalId) -> Proposal:
 
 @proposals_router.post("/proposals/{proposal_id}/accept", summary="Accept a proposed link")
 @requires("write", filtered=True)
-def accept_proposal(container: Open, proposal_id: ProposalId, body: ProposalDecision) -> Proposal:
+def accept_proposal(container: Open, proposal_id: ProposalId, body: Decision) -> Proposal:
     """Make the link: related concepts, paths and the source graph show it. Doing it twice changes nothing."""
     return container.proposals.decide(proposal_id, "accepted", body.by)
 
 
 @proposals_router.post("/proposals/{proposal_id}/reject", summary="Reject a proposed link")
 @requires("write", filtered=True)
-def reject_proposal(container: Open, proposal_id: ProposalId, body: ProposalDecision) -> Proposal:
+def reject_proposal(container: Open, proposal_id: ProposalId, body: Decision) -> Proposal:
     """Remember that the two are not to be linked: they are never proposed again. A link of them goes."""
     return container.proposals.decide(proposal_id, "rejected", body.by)
 
 
 @proposals_router.post("/proposals/{proposal_id}/undo", summary="Undo a decision on a proposed link")
 @requires("write", filtered=True)
-def undo_proposal(container: Open, proposal_id: ProposalId, body: ProposalDecision) -> Proposal:
+def undo_proposal(container: Open, proposal_id: ProposalId, body: Decision) -> Proposal:
     """Open the proposal again; its link goes."""
     return container.proposals.decide(proposal_id, "open", body.by)
 
@@ -491,8 +489,6 @@ def merge_relationship_types(
 
 @concepts_router.post(TYPES + "/merges/{merge_id}/undo", summary="Undo a merge of relationship types")
 @requires("write")
-def undo_type_merge(
-    container: Open, ontology: Ontology, merge_id: MergeId, body: TypeMergeUndoing
-) -> TypeMerge:
+def undo_type_merge(container: Open, ontology: Ontology, merge_id: MergeId, body: Decision) -> TypeMerge:
     """Let its types be on their own again; doing it twice changes nothing more."""
     return container.relationship_types.undo(ontology, merge_id, body.by)

@@ -185,7 +185,6 @@ PATH: Final = "/queries/images/search"
 MAX_FIELDS = 100
 MAX_FIELD_BYTES = 64 * 1024
 LISTS: Final = frozenset({"ontology", "documents", "where"})
-"""Fields that may stand several times in a form."""
 NUMBERS: Final = frozenset({"limit", "min_similarity"})
 
 

@@ -17,10 +17,9 @@ from kg_api.client.call import UNSET, Unset
 from kg_api.schemas.answers import AnswerRequest, AugmentRequest, HybridSearch
 from kg_api.schemas.concepts import (
     ConceptImport,
-    ConceptMergeUndoing,
+    Decision,
     ExtractionConfig,
     RelationshipSearch,
-    TypeMergeUndoing,
     TypeMerging,
 )
 from kg_api.schemas.constructive import ConstructiveQuery
@@ -87,9 +86,9 @@ REQUESTS: dict[str, type[BaseModel]] = {
     "search_relationships": RelationshipSearch,
     "constructive_query": ConstructiveQuery,
     "merge_relationship_types": TypeMerging,
-    "undo_type_merge": TypeMergeUndoing,
+    "undo_type_merge": Decision,
     "set_proposals_config": ProposalConfig,
-    "undo_concept_merge": ConceptMergeUndoing,
+    "undo_concept_merge": Decision,
 }
 ELSEWHERE: dict[str, set[str]] = {
     "ingest_bytes": {"content", "images"},
