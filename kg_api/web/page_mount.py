@@ -20,30 +20,7 @@ from kg_api.web.ui.rendering import render, wants_part
 from kg_api.web.ui.routes import embedding, evaluation, knowledge, library, operation, queries
 from kg_api.web.ui.sign_in import lead_to_page, lead_to_sign_in, page_before
 
-PAGES = (
-    queries.search_router,
-    queries.asking_router,
-    library.reading_router,
-    library.documents_router,
-    library.ontologies_router,
-    embedding.configuration_router,
-    library.review_router,
-    library.folders_router,
-    embedding.spaces_router,
-    embedding.switching_router,
-    knowledge.concepts_router,
-    knowledge.communities_router,
-    knowledge.source_graph_router,
-    knowledge.passage_map_router,
-    knowledge.proposals_router,
-    operation.jobs_router,
-    operation.keys_router,
-    operation.explaining_router,
-    operation.session_router,
-    evaluation.judging_router,
-    evaluation.runs_router,
-    evaluation.comparing_router,
-)
+PAGES = tuple(each.router for each in (queries, library, embedding, knowledge, operation, evaluation))
 
 
 def mount(app: FastAPI) -> None:

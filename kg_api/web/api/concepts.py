@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Path, Query
-from fastapi.openapi.models import Example
+from fastapi import APIRouter, Path, Query
 
 from kg_api.access.keys import narrowed
 from kg_api.graph.names import searched
@@ -61,6 +60,7 @@ from kg_api.schemas.vocabulary import (
     ProposalKind,
     ProposalState,
 )
+from kg_api.web.api.examples import example
 from kg_api.web.shared.dependencies import ConceptId, Offset, Ontology, OntologyFilter, Open, PageSize
 from kg_api.web.shared.routes import ApiRoute
 from kg_api.web.shared.scopes import requires
@@ -266,37 +266,26 @@ def undo_concept_merge(
 
 constructive_router = APIRouter(tags=["search"], route_class=ApiRoute)
 
-QUERIES: dict[str, Example] = {
-    "what passages say, and what their concepts are related to": {
-        "value": {
-            "ontology": "notes",
-            "steps": [
-                {"step": "seed", "by": "text", "value": "how are retries delayed", "limit": 5},
-                {"step": "expand", "along": ["appears_in"], "direction": "in"},
-                {"step": "expand", "along": ["related_to"], "types": ["requires"], "hops": 2},
-                {"step": "rank", "by": "pagerank"},
-                {"step": "limit", "nodes": 20},
-            ],
-        }
-    },
-    "from a concept to recent passages": {
-        "value": {
-            "steps": [
-                {"step": "seed", "by": "concept", "value": "lease"},
-                {"step": "expand", "along": ["appears_in", "part_of"], "direction": "out", "hops": 2},
-                {"step": "filter", "where": ["date>=2025-01-01"], "kinds": ["passage", "document"]},
-            ],
-        }
-    },
-}
-
 
 @constructive_router.post(
     "/queries/constructive", summary="Build a subgraph by steps: seed, expand, filter, rank, limit"
 )
 @requires("read", filtered=True)
 def constructive_query(
-    container: Open, query: Annotated[ConstructiveQuery, Body(openapi_examples=QUERIES)]
+    container: Open,
+    query: Annotated[
+        ConstructiveQuery,
+        example(
+            ontology="notes",
+            steps=[
+                {"step": "seed", "by": "text", "value": "how are retries delayed", "limit": 5},
+                {"step": "expand", "along": ["appears_in"], "direction": "in"},
+                {"step": "expand", "along": ["related_to"], "types": ["requires"], "hops": 2},
+                {"step": "rank", "by": "pagerank"},
+                {"step": "limit", "nodes": 20},
+            ],
+        ),
+    ],
 ) -> Subgraph:
     """Begin with passages, concepts, relationships or pictures, follow edges from them, and keep what fits.
 
@@ -311,11 +300,6 @@ def constructive_query(
 
 proposals_router = APIRouter(tags=["proposals"], route_class=ApiRoute)
 
-CONFIGS: dict[str, Example] = {
-    "off": {"value": {"enabled": False}},
-    "fewer and nearer": {"value": {"min_similarity": 0.85, "max_open": 100}},
-    "as the service's settings say": {"value": {"enabled": None, "min_similarity": None}},
-}
 ProposalId = Annotated[NodeId, Path(description="Id of a proposal, or at least 8 digits it begins with.")]
 KindFilter = Annotated[ProposalKind | None, Query(description="Only links of these; unset: both.")]
 StateFilter = Annotated[ProposalState | None, Query(description="Only these; unset: all.")]
@@ -379,7 +363,7 @@ def get_proposals_config(container: Open, ontology: Ontology) -> ProposalStatus:
 def put_proposals_config(
     container: Open,
     ontology: Ontology,
-    config: Annotated[ProposalConfig, Body(openapi_examples=CONFIGS)],
+    config: Annotated[ProposalConfig, example(enabled=False)],
     *,
     dry_run: DryRun = False,
 ) -> ProposalStatus:
@@ -400,22 +384,6 @@ def search_proposals(container: Open, ontology: Ontology, *, anew: Anew = False)
 # Relationships: what sources state of concepts.
 
 
-SEARCHES: dict[str, Example] = {
-    "by meaning": {"value": {"query_text": "what does a lease need", "limit": 5}},
-    "of a type": {
-        "value": {"query_text": "lease", "ontologies": ["notes"], "types": ["requires", "depends on"]}
-    },
-}
-
-RELATIONSHIPS_MERGES: dict[str, Example] = {
-    "two into one": {
-        "value": {"into": "requires", "merged": ["needs", "depends on"], "by": "Ada", "dry_run": True}
-    }
-}
-STANCES: dict[str, Example] = {
-    "against": {"value": {"type": "casts doubt on", "stance": "contradicts"}},
-    "by its name again": {"value": {"type": "casts doubt on", "stance": None}},
-}
 TYPES = "/ontologies/{ontology}/relationship-types"
 MergeId = Annotated[NodeId, Path(description="Id of a merge.")]
 
@@ -423,7 +391,8 @@ MergeId = Annotated[NodeId, Path(description="Id of a merge.")]
 @concepts_router.post("/relationships/search", summary="Search relationships by what they say")
 @requires("read", filtered=True)
 def search_relationships(
-    container: Open, body: Annotated[RelationshipSearch, Body(openapi_examples=SEARCHES)]
+    container: Open,
+    body: Annotated[RelationshipSearch, example(query_text="what does a lease need", limit=5)],
 ) -> RelationshipHits:
     """Give the relationships nearest in meaning: subject, type, object, and the sources that state them.
 
@@ -458,7 +427,9 @@ def propose_relationship_types(
 @concepts_router.put(TYPES + "/stance", summary="Set what a relationship type speaks for")
 @requires("write")
 def put_stance(
-    container: Open, ontology: Ontology, body: Annotated[StanceChange, Body(openapi_examples=STANCES)]
+    container: Open,
+    ontology: Ontology,
+    body: Annotated[StanceChange, example(type="casts doubt on", stance="contradicts")],
 ) -> RelationshipType:
     """Say whether a type supports or contradicts; grounding counts no type of which nothing is said."""
     return container.relationship_types.set_stance(ontology, body)
@@ -478,7 +449,9 @@ def list_type_merges(
 def merge_relationship_types(
     container: Open,
     ontology: Ontology,
-    body: Annotated[TypeMerging, Body(openapi_examples=RELATIONSHIPS_MERGES)],
+    body: Annotated[
+        TypeMerging, example(into="requires", merged=["needs", "depends on"], by="Ada", dry_run=True)
+    ],
 ) -> TypeMerge:
     """Let types be read as another one. What each source states is kept, so that it can be undone.
 

@@ -8,9 +8,8 @@ from pathlib import PurePosixPath
 from typing import Annotated, Any, Final, TypeVar, get_args
 from urllib.parse import quote
 
-from fastapi import APIRouter, Body, Header, HTTPException, Path, Query, Request, Response
+from fastapi import APIRouter, Header, HTTPException, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.openapi.models import Example
 from pydantic import StringConstraints
 from starlette.datastructures import UploadFile
 from starlette.routing import Match
@@ -58,6 +57,7 @@ from kg_api.schemas.search import ImagePage
 from kg_api.schemas.vocabulary import DEFAULT_PAGE_WIDTH, MAX_PAGE_WIDTH, MAX_QUERY_CHARACTERS, MIN_PAGE_WIDTH
 from kg_api.spaces.plans import read_embedding_states
 from kg_api.text.linked_files import MAX_REFERENCES, key_of
+from kg_api.web.api.examples import example
 from kg_api.web.shared.dependencies import (
     CalledDocument,
     IdempotencyKey,
@@ -77,23 +77,13 @@ from kg_api.web.shared.security import CSRF_FIELD, OWN
 
 library_router = APIRouter(tags=["library"], route_class=ApiRoute)
 
-CHANGE: dict[str, Example] = {
-    "a date and tags": {"value": {"metadata": {"date": "2025-01-31", "tags": ["oncall"], "draft": None}}}
-}
-DELETION: dict[str, Example] = {
-    "what would go": {"value": {"ontology": "notes", "where": ["date<2020"]}},
-    "delete these": {
-        "value": {"ontology": "notes", "where": ["date<2020"], "dry_run": False, "expected": 12}
-    },
-}
-FACETS: dict[str, Example] = {
-    "authors and years": {"value": {"fields": ["author", "date:year"], "where": ["tags=oncall"]}},
-}
-
 
 @library_router.post("/queries/facets", summary="Count the values of documents' fields")
 @requires("read", filtered=True)
-def count_values(container: Open, request: Annotated[FacetRequest, Body(openapi_examples=FACETS)]) -> Facets:
+def count_values(
+    container: Open,
+    request: Annotated[FacetRequest, example(fields=["author", "date:year"], where=["tags=oncall"])],
+) -> Facets:
     """Count the values of metadata keys, formats, ontologies, or dates by year, month or day."""
     return count_facets(container.graph, narrowed(container.graph, request))
 
@@ -151,7 +141,9 @@ def get_document(
 def change_document(
     container: Open,
     document_id: CalledDocument,
-    change: Annotated[DocumentChange, Body(openapi_examples=CHANGE)],
+    change: Annotated[
+        DocumentChange, example(metadata={"date": "2025-01-31", "tags": ["oncall"], "draft": None})
+    ],
     ontology: OntologyFilter = None,
 ) -> DocumentChanged:
     """Change what is said of a document. What is set here stays when its text is ingested again.
@@ -165,7 +157,7 @@ def change_document(
 @library_router.post("/documents/delete", summary="Delete documents by filter, or preview it")
 @requires("write", filtered=True)
 def delete_documents(
-    container: Open, deletion: Annotated[DocumentDeletion, Body(openapi_examples=DELETION)]
+    container: Open, deletion: Annotated[DocumentDeletion, example(ontology="notes", where=["date<2020"])]
 ) -> DeletedMatching:
     """Say which documents fit (`dry_run`, as it is by itself), or delete them with their sources.
 
@@ -204,16 +196,6 @@ Grant = Annotated[
         "for a folder that lies outside of KG_SYNC__ROOTS, as nobody else can.",
     ),
 ]
-FOLDERS: dict[str, Example] = {
-    "every five minutes": {"value": {"path": "/home/me/notes", "ontology": "notes"}},
-    "every hour": {
-        "value": {"path": "/srv/papers", "ontology": "papers", "every_seconds": 3600, "prefix": "papers/"}
-    },
-}
-SCANS: dict[str, Example] = {
-    "a scan": {"value": {}},
-    "of a folder that was cleared on purpose": {"value": {"allow_empty": True}},
-}
 
 
 @folders_router.get("/folders", summary="List synchronised folders")
@@ -227,7 +209,7 @@ def list_folders(container: Open) -> FolderList:
 @requires("admin")
 def add_folder(
     container: Open,
-    folder: Annotated[NewFolder, Body(openapi_examples=FOLDERS)],
+    folder: Annotated[NewFolder, example(path="/home/me/notes", ontology="notes")],
     grant: Grant = None,
 ) -> Folder:
     """Register a folder on the worker's machine; its first scan is asked for.
@@ -248,9 +230,7 @@ def get_folder(container: Open, folder_id: FolderId) -> Folder:
 
 @folders_router.post("/folders/{folder_id}/scan", status_code=202, summary="Scan a folder now")
 @requires("admin")
-def scan_folder(
-    container: Open, folder_id: FolderId, scan: Annotated[ScanRequest, Body(openapi_examples=SCANS)]
-) -> Folder:
+def scan_folder(container: Open, folder_id: FolderId, scan: ScanRequest) -> Folder:
     """Request a scan; a folder has at most one at a time. `job_id` is its job."""
     return container.folders.scan(folder_id, allow_empty=scan.allow_empty)
 
@@ -554,12 +534,6 @@ async def _from_upload(request: Request, taken: TakeFile[Taken]) -> Taken:
 # The language of an ontology's texts, for full text.
 
 
-CHOICES: dict[str, Example] = {
-    "German": {"value": {"language": "de"}},
-    "told by each text": {"value": {"language": "auto"}},
-}
-
-
 @library_router.get("/ontologies/{ontology}/language", summary="Get the language of an ontology")
 @requires("read")
 def get_language(container: Open, ontology: Ontology) -> OntologyLanguage:
@@ -572,7 +546,7 @@ def get_language(container: Open, ontology: Ontology) -> OntologyLanguage:
 def put_language(
     container: Open,
     ontology: Ontology,
-    choice: Annotated[LanguageChoice, Body(openapi_examples=CHOICES)],
+    choice: Annotated[LanguageChoice, example(language="de")],
 ) -> OntologyLanguage:
     """Index its sources in that language; a text of a few words does not tell its own.
 
@@ -659,13 +633,7 @@ def get_page(
 
 review_router = APIRouter(tags=["review"], route_class=ApiRoute)
 
-REVIEWS: dict[str, Example] = {
-    "two documents": {
-        "value": {"ontology": "handbook", "documents": ["notes/leases.md", "notes/workers.md"]}
-    },
-    "all": {"value": {"ontology": "handbook", "all": True}},
-}
-_BODY = Body(openapi_examples=REVIEWS)
+_BODY = example(ontology="handbook", documents=["notes/leases.md", "notes/workers.md"])
 
 
 @review_router.get("/waiting", summary="List documents that wait for approval")
@@ -704,12 +672,6 @@ def reject_documents(container: Open, review: Annotated[Review, _BODY]) -> Rejec
 # Words that searches of an ontology take for each other.
 
 
-GROUPS: dict[str, Example] = {
-    "an abbreviation": {"value": {"groups": [["k8s", "kubernetes"], ["ML", "machine learning"]]}},
-    "none any more": {"value": {"groups": []}},
-}
-
-
 @library_router.get("/ontologies/{ontology}/synonyms", summary="Get the synonyms of an ontology")
 @requires("read")
 def get_synonyms(container: Open, ontology: Ontology) -> Synonyms:
@@ -723,7 +685,7 @@ def get_synonyms(container: Open, ontology: Ontology) -> Synonyms:
 def put_synonyms(
     container: Open,
     ontology: Ontology,
-    synonyms: Annotated[SynonymList, Body(openapi_examples=GROUPS)],
+    synonyms: Annotated[SynonymList, example(groups=[["k8s", "kubernetes"], ["ML", "machine learning"]])],
 ) -> Synonyms:
     """Replace all of them. Searches look for the others of a group at half weight, from a second later on.
 

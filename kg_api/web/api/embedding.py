@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Path, Query, Request
-from fastapi.openapi.models import Example
+from fastapi import APIRouter, Path, Query, Request
 
 from kg_api.schemas.concepts import ExtractionConfig, ExtractionStarted, ExtractionStatus, UnreadSources
 from kg_api.schemas.documents import EmbeddingStatus
@@ -25,6 +24,7 @@ from kg_api.schemas.embedding import (
     SpaceSwitched,
 )
 from kg_api.schemas.spaces import EmbeddingHealth, NewSpace, Slug, SpaceInfo, SpaceList
+from kg_api.web.api.examples import example
 from kg_api.web.shared.dependencies import IdempotencyKey, Ontology, OntologyFilter, Open
 from kg_api.web.shared.health import ModelHealth
 from kg_api.web.shared.routes import ApiRoute
@@ -32,28 +32,6 @@ from kg_api.web.shared.scopes import requires
 
 embedding_router = APIRouter(tags=["embedding"], route_class=ApiRoute)
 
-CONFIGS: dict[str, Example] = {
-    "one setting; the others stay": {"value": {"embed_on_ingest": False}},
-    "sentences": {"value": {"strategy": "sentence"}},
-    "small-to-big": {"value": {"strategy": "hierarchical", "chunk_size": 512, "overlap": 50}},
-    "another model": {"value": {"space": "openai_small", "context": "template"}},
-}
-SPACES: dict[str, Example] = {
-    "OpenAI, shortened": {
-        "value": {
-            "slug": "openai_small",
-            "provider": "openai",
-            "model": "text-embedding-3-small",
-            "dimensions": 512,
-        }
-    }
-}
-REGENERATIONS: dict[str, Example] = {
-    "what is due, everywhere": {"value": {}},
-    "all of one ontology": {"value": {"ontology": "notes", "force": True}},
-    "of some documents": {"value": {"ontology": "notes", "where": ["date<2020"], "force": True}},
-    "what it would take": {"value": {"ontology": "notes", "selection": "stale", "dry_run": True}},
-}
 DryRun = Annotated[bool, Query(description="Show the effects only; change nothing.")]
 
 
@@ -89,7 +67,7 @@ def get_embedding_config(container: Open, ontology: Ontology) -> EmbeddingConfig
 def put_embedding_config(
     container: Open,
     ontology: Ontology,
-    config: Annotated[EmbeddingConfigChange, Body(openapi_examples=CONFIGS)],
+    config: Annotated[EmbeddingConfigChange, example(embed_on_ingest=False)],
     *,
     dry_run: DryRun = False,
 ) -> EmbeddingConfiguration:
@@ -129,7 +107,7 @@ def refused(container: Open, ontology: Ontology) -> RefusedSources:
 @requires("admin")
 def regenerate(
     container: Open,
-    asked: Annotated[Regeneration, Body(openapi_examples=REGENERATIONS)],
+    asked: Annotated[Regeneration, example(ontology="notes", force=True)],
     key: IdempotencyKey,
 ) -> RegenerationStarted:
     """Start the jobs that embed what is missing or stale, of one ontology or of all; or estimate the cost.
@@ -148,7 +126,13 @@ def list_spaces(container: Open) -> SpaceList:
 
 @embedding_router.post("/embedding/spaces", status_code=201, summary="Create an embedding space")
 @requires("admin")
-def add_space(container: Open, space: Annotated[NewSpace, Body(openapi_examples=SPACES)]) -> SpaceInfo:
+def add_space(
+    container: Open,
+    space: Annotated[
+        NewSpace,
+        example(slug="openai_small", provider="openai", model="text-embedding-3-small", dimensions=512),
+    ],
+) -> SpaceInfo:
     """Register a further model: it is probed once, and gets its own property and index.
 
     Repeating the request changes nothing. Its key and address come from the service's environment.
@@ -179,11 +163,6 @@ def check_embedding_health(container: Open, request: Request) -> EmbeddingHealth
 
 extraction_router = APIRouter(tags=["concepts"], route_class=ApiRoute)
 
-EXTRACTION_CONFIGS: dict[str, Example] = {
-    "without a language model": {"value": {"extractor": "keyphrase", "per_source": 4}},
-    "by a language model, for two dollars": {"value": {"extractor": "llm", "budget": 2}},
-    "as the service's settings say": {"value": {"extractor": None, "per_source": None, "budget": None}},
-}
 WithCost = Annotated[
     bool,
     Query(
@@ -210,7 +189,7 @@ def get_extraction_config(
 def put_extraction_config(
     container: Open,
     ontology: Ontology,
-    config: Annotated[ExtractionConfig, Body(openapi_examples=EXTRACTION_CONFIGS)],
+    config: Annotated[ExtractionConfig, example(extractor="keyphrase", per_source=4)],
     *,
     dry_run: DryRun = False,
 ) -> ExtractionStatus:
@@ -252,22 +231,13 @@ def extraction_refused(container: Open, ontology: Ontology) -> UnreadSources:
 OF_SPACE = "/embedding/spaces/{slug}"
 
 Name = Annotated[Slug, Path(description="Name of an embedding space.")]
-BUILDS: dict[str, Example] = {
-    "all ontologies": {"value": {}},
-    "one, answering when complete": {"value": {"ontologies": ["notes"], "activate": True}},
-    "what it would take": {"value": {"dry_run": True}},
-}
-CHOSEN: dict[str, Example] = {"all": {"value": {}}, "one": {"value": {"ontologies": ["notes"]}}}
-Chosen = Annotated[ChosenOntologies, Body(openapi_examples=CHOSEN)]
 
 
 @embedding_router.post(
     OF_SPACE + "/build", status_code=202, summary="Build an embedding space alongside the active one"
 )
 @requires("admin")
-def build(
-    container: Open, slug: Name, asked: Annotated[SpaceBuild, Body(openapi_examples=BUILDS)]
-) -> SpaceBuilding:
+def build(container: Open, slug: Name, asked: SpaceBuild) -> SpaceBuilding:
     """Embed ontologies in this space in the background, while the active one keeps serving searches.
 
     What is written meanwhile is embedded in both.
@@ -286,16 +256,14 @@ def check(container: Open, slug: Name, ontology: OntologyFilter = None) -> Space
 
 @embedding_router.post(OF_SPACE + "/activate", summary="Activate an embedding space")
 @requires("admin")
-def activate(
-    container: Open, slug: Name, asked: Annotated[SpaceActivation, Body(openapi_examples=CHOSEN)]
-) -> SpaceSwitched:
+def activate(container: Open, slug: Name, asked: SpaceActivation) -> SpaceSwitched:
     """Check, then switch all that was built there in one transaction; what answered is kept to go back to."""
     return container.switch.activate(slug, asked.ontologies, accept_refused=asked.accept_refused)
 
 
 @embedding_router.post(OF_SPACE + "/rollback", summary="Roll back to the previously active embedding space")
 @requires("admin")
-def rollback(container: Open, slug: Name, asked: Chosen) -> SpaceSwitched:
+def rollback(container: Open, slug: Name, asked: ChosenOntologies) -> SpaceSwitched:
     """Switch back in one transaction; a build that does not answer yet is given up."""
     return container.switch.rollback(slug, asked.ontologies)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Path, Query, Request
-from fastapi.openapi.models import Example
+from fastapi import APIRouter, Path, Query, Request
 from pydantic import AfterValidator, StringConstraints
 
 from kg_api.graph.judgements import delete_judgements, judge, list_judgements, list_questions
@@ -24,6 +23,7 @@ from kg_api.schemas.evaluation import (
     ResultDeleted,
 )
 from kg_api.schemas.vocabulary import MAX_COMPARED
+from kg_api.web.api.examples import example
 from kg_api.web.shared.dependencies import Offset, Ontology, OntologyFilter, Open, PageSize, Results
 from kg_api.web.shared.routes import ApiRoute
 from kg_api.web.shared.scopes import requires
@@ -32,23 +32,6 @@ from kg_api.web.shared.security import asking
 router = APIRouter(tags=["evaluation"], route_class=ApiRoute)
 
 OF_ONTOLOGY = "/ontologies/{ontology}/judgements"
-JUDGEMENTS: dict[str, Example] = {
-    "it answers": {
-        "value": {
-            "question": "how are retries delayed?",
-            "source_id": "handbook/queues.md#12",
-            "relevance": 2,
-            "by": "Ann",
-        }
-    },
-    "it does not": {
-        "value": {
-            "question": "how are retries delayed?",
-            "source_id": "handbook/queues.md#3",
-            "relevance": 0,
-        }
-    },
-}
 
 
 @router.put(OF_ONTOLOGY, summary="Judge a passage as an answer to a question")
@@ -56,7 +39,12 @@ JUDGEMENTS: dict[str, Example] = {
 def put_judgement(
     container: Open,
     ontology: Ontology,
-    judgement: Annotated[JudgementRequest, Body(openapi_examples=JUDGEMENTS)],
+    judgement: Annotated[
+        JudgementRequest,
+        example(
+            question="how are retries delayed?", source_id="handbook/queues.md#12", relevance=2, by="Ann"
+        ),
+    ],
 ) -> Judgement:
     """Keep how relevant a passage or a picture is for a question; what was said of it before is replaced.
 

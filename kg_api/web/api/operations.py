@@ -9,9 +9,8 @@ from importlib.metadata import distribution
 from pathlib import Path as PathlibPath
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.openapi.models import Example
 from fastapi.responses import FileResponse, JSONResponse, RedirectResponse
 
 from kg_api import __version__
@@ -39,6 +38,7 @@ from kg_api.schemas.operations import (
     Start,
 )
 from kg_api.schemas.vocabulary import MAX_KEY_NAME, JobState
+from kg_api.web.api.examples import example
 from kg_api.web.shared.dependencies import JobId, Offset, OntologyFilter, Open, PageSize
 from kg_api.web.shared.forwarded import below_prefix
 from kg_api.web.shared.health import QueueWatch, Surroundings, readiness_of, without_names
@@ -222,11 +222,6 @@ def get_queue(container: Open) -> QueueStatus:
 # API keys: made, listed, replaced and revoked.
 
 
-NEW: dict[str, Example] = {
-    "for somebody who searches": {"value": {"name": "ada", "scope": "read"}},
-    "for a nightly import": {"value": {"name": "import", "scope": "write", "valid_days": 90}},
-}
-ROTATION: dict[str, Example] = {"the old one is good for an hour more": {"value": {"overlap_hours": 1}}}
 CalledKey = Annotated[
     Text,
     Path(min_length=1, max_length=MAX_KEY_NAME, description="Id of a key, or its name."),
@@ -243,7 +238,9 @@ def list_keys(container: Open, request: Request) -> ApiKeys:
 @keys_router.post("/keys", status_code=201, summary="Create an API key")
 @requires("admin")
 def create_key(
-    container: Open, request: Request, key: Annotated[NewKey, Body(openapi_examples=NEW)]
+    container: Open,
+    request: Request,
+    key: Annotated[NewKey, example(name="import", scope="write", valid_days=90)],
 ) -> CreatedKey:
     """Make a key. `key` in the answer is what its owner sends; it is shown here and never again.
 
@@ -258,7 +255,7 @@ def rotate_key(
     container: Open,
     request: Request,
     key_id: CalledKey,
-    rotation: Annotated[KeyRotation, Body(openapi_examples=ROTATION)],
+    rotation: Annotated[KeyRotation, example(overlap_hours=1)],
 ) -> CreatedKey:
     """Make a key of the same name and scope; the old one is good for `overlap_hours` beside it.
 

@@ -10,9 +10,8 @@ from typing import Annotated, Any, Final
 import anyio
 import structlog
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Body, HTTPException, Query, Request, Response
+from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.openapi.models import Example
 from sse_starlette import ServerSentEvent
 from starlette.datastructures import FormData, UploadFile
 
@@ -50,6 +49,7 @@ from kg_api.schemas.vocabulary import (
     USUAL_READ,
 )
 from kg_api.search.answer import Writing
+from kg_api.web.api.examples import example
 from kg_api.web.shared.dependencies import (
     CalledDocument,
     CalledRead,
@@ -101,27 +101,15 @@ async def _events(writing: Writing, closing: anyio.Event) -> AsyncGenerator[Serv
 
 router = APIRouter(tags=["search"], route_class=ApiRoute)
 
-TEXTS: dict[str, Example] = {
-    "a text": {
-        "value": {"text": "The worker lost its lease while it was embedding.", "ontology": "handbook"}
-    },
-    "a conversation, within a budget": {
-        "value": {
-            "messages": [
-                {"author": "Ada", "text": "How often is the lease renewed?"},
-                {"author": "Bob", "text": "Every ten seconds, I think."},
-            ],
-            "limit": 3,
-            "token_budget": 2000,
-            "deduplicate": True,
-        }
-    },
-}
-
 
 @router.post("/queries/augment", summary="Find passages relevant to a text or a conversation")
 @requires("read", filtered=True)
-def augment(container: Open, request: Annotated[AugmentRequest, Body(openapi_examples=TEXTS)]) -> Augmented:
+def augment(
+    container: Open,
+    request: Annotated[
+        AugmentRequest, example(text="The worker lost its lease while it was embedding.", ontology="handbook")
+    ],
+) -> Augmented:
     """Cut a text into pieces, search for each, and give the best passages as records and as a context block.
 
     `counts` tells how many each step left out, `degraded` what could not be done.
@@ -129,18 +117,6 @@ def augment(container: Open, request: Annotated[AugmentRequest, Body(openapi_exa
     return container.augment.augment(narrowed(container.graph, request))
 
 
-QUESTIONS: dict[str, Example] = {
-    "a question": {"value": {"question": "How often does a worker renew its lease?", "ontology": "handbook"}},
-    "streamed, from the best of what is near enough": {
-        "value": {
-            "question": "What happens when a worker loses its lease?",
-            "limit": 4,
-            "min_similarity": 0.6,
-            "rerank": True,
-            "stream": True,
-        }
-    },
-}
 ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The answer; with `stream` Server-Sent Events, the data of each is an "
@@ -162,7 +138,10 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
 )
 @requires("read", filtered=True)
 def answer(
-    container: Open, request: Annotated[AnswerRequest, Body(openapi_examples=QUESTIONS)]
+    container: Open,
+    request: Annotated[
+        AnswerRequest, example(question="How often does a worker renew its lease?", ontology="handbook")
+    ],
 ) -> Answered | Response:
     """Search, show the best passages to the language model, and give the statements that it proves by quotes.
 
@@ -262,20 +241,12 @@ def get_map(container: Open, ontology: Ontology, limit: Points = USUAL_MAP_POINT
 # From pictures to passages and back.
 
 
-RELATED: dict[str, Example] = {
-    "passages for a picture, pictures for a passage": {"value": {"limit": 5}},
-    "pictures of the same document": {"value": {"kinds": ["image"], "same_document": True}},
-}
-
-
 @router.post(
     "/queries/sources/{source_id:path}/related",
     summary="Find passages that go with a picture, or pictures that go with a passage",
 )
 @requires("read", filtered=True)
-def related_sources(
-    container: Open, source_id: SourceId, request: Annotated[RelatedSearch, Body(openapi_examples=RELATED)]
-) -> RelatedSources:
+def related_sources(container: Open, source_id: SourceId, request: RelatedSearch) -> RelatedSources:
     """Give what stands in the same document, carries the same concepts, or is near in words.
 
     The ways are joined by ranks; `through` of each source says which found it.
@@ -286,43 +257,26 @@ def related_sources(
 # Searching, what is like something, and reading around what was found.
 
 
-EXAMPLES: dict[str, Example] = {
-    "by meaning and by words": {"value": {"query_text": "how are retries delayed", "limit": 5}},
-    "in one ontology, with neighbours": {
-        "value": {
-            "query_text": "lease and heartbeat",
-            "ontology": "handbook",
-            "expand_context": True,
-            "window_size": 1,
-        }
-    },
-    "by words only": {"value": {"query_text": "C++ #include", "mode": "text"}},
-}
-
-
 @router.post("/queries/sources/search", summary="Search sources by meaning, by words, or both")
 @requires("read", filtered=True)
 def search_sources(
-    container: Open, search: Annotated[SourceSearch, Body(openapi_examples=EXAMPLES)]
+    container: Open,
+    search: Annotated[
+        SourceSearch,
+        example(query_text="lease and heartbeat", ontology="handbook", expand_context=True, window_size=1),
+    ],
 ) -> SourceHits:
     """Give the sources that fit best, with their exact place; `degraded` says what could not be done."""
     return container.search.search(narrowed(container.graph, search))
 
 
-HYBRID: dict[str, Example] = {
-    "concepts and sources": {
-        "value": {"query_text": "who wrote the standard for type hints", "source_limit": 5}
-    },
-    "only through concepts, with neighbours": {
-        "value": {"query_text": "type hints", "mode": "concept", "expand_context": True, "window_size": 1}
-    },
-}
-
-
 @router.post("/queries/hybrid", summary="Search concepts and sources together")
 @requires("read", filtered=True)
 def hybrid_search(
-    container: Open, search: Annotated[HybridSearch, Body(openapi_examples=HYBRID)]
+    container: Open,
+    search: Annotated[
+        HybridSearch, example(query_text="who wrote the standard for type hints", source_limit=5)
+    ],
 ) -> HybridHits:
     """Give the concepts that fit, and sources found by meaning, by words and through concepts."""
     return container.hybrid.search(narrowed(container.graph, search))
@@ -369,21 +323,11 @@ def read_document(
     return container.search.read(document_id, ontology, start, token_budget)
 
 
-SIMILAR: dict[str, Example] = {
-    "in all ontologies": {"value": {"limit": 5}},
-    "near-duplicates one by one": {"value": {"ontology": "handbook", "group_duplicates": False}},
-}
-DOCUMENTS: dict[str, Example] = {"in all ontologies": {"value": {"limit": 5, "pairs": 2}}}
-GRAPHS: dict[str, Example] = {
-    "of an ontology": {"value": {"ontology": "handbook", "neighbours": 3, "min_similarity": 0.7}},
-    "of two documents": {"value": {"documents": ["a.md", "b.md"], "across_documents_only": False}},
-}
-
-
 @router.post("/queries/sources/graph", summary="Get the similarity graph of sources")
 @requires("read", filtered=True)
 def source_graph(
-    container: Open, request: Annotated[GraphRequest, Body(openapi_examples=GRAPHS)]
+    container: Open,
+    request: Annotated[GraphRequest, example(ontology="handbook", neighbours=3, min_similarity=0.7)],
 ) -> SourceGraph:
     """Connect sources with those that are most similar to them; every pair is compared."""
     return container.similarity.graph(narrowed(container.graph, request))
@@ -391,9 +335,7 @@ def source_graph(
 
 @router.post("/queries/sources/{source_id:path}/similar", summary="Find similar sources in other documents")
 @requires("read", filtered=True)
-def similar_sources(
-    container: Open, source_id: SourceId, request: Annotated[SimilarSearch, Body(openapi_examples=SIMILAR)]
-) -> SimilarSources:
+def similar_sources(container: Open, source_id: SourceId, request: SimilarSearch) -> SimilarSources:
     """Give passages of other documents that are like a source; near-duplicates stand together."""
     return container.similarity.similar(source_id, narrowed(container.graph, request))
 
@@ -406,7 +348,7 @@ def similar_sources(
 def similar_documents(
     container: Open,
     document_id: CalledDocument,
-    request: Annotated[SimilarDocumentSearch, Body(openapi_examples=DOCUMENTS)],
+    request: SimilarDocumentSearch,
 ) -> SimilarDocuments:
     """Compare the sources of a document, 200 at most, with those of all others; pairs show where."""
     return container.similarity.documents(document_id, narrowed(container.graph, request))

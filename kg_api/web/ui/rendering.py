@@ -6,12 +6,10 @@ import gzip
 import hashlib
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cache
-from itertools import pairwise
 from mimetypes import guess_type
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple, cast
@@ -25,16 +23,14 @@ from kg_api.errors import NotFound
 from kg_api.evaluation.saved import ontology_of
 from kg_api.schemas.evaluation import EvalResult
 from kg_api.schemas.filters import OF_TIME, PAGE, FacetCounts, FacetValue, parse_conditions
-from kg_api.schemas.image_search import RelatedSource, RelatedThrough
-from kg_api.schemas.search import CarriedConcept, Place, SourceHit, SourceSearch, WordMatch
-from kg_api.schemas.similarity import SourceEdge
+from kg_api.schemas.search import SourceHit, SourceSearch, WordMatch
 from kg_api.schemas.vocabulary import MAX_LIMIT
 from kg_api.web.shared.forwarded import page_below_prefix, pieces_below_prefix
 from kg_api.web.shared.limits import valid
 from kg_api.web.shared.routes import GuardedRoute
 from kg_api.web.shared.scopes import public
 from kg_api.web.shared.security import may, viewer
-from kg_api.web.ui.audit import deed_of
+from kg_api.web.ui.drawing import describe_ties, opening
 from kg_api.web.ui.links import (
     ASK,
     AUDIT,
@@ -43,7 +39,6 @@ from kg_api.web.ui.links import (
     DOCUMENTS,
     EVALUATIONS,
     FOLDERS,
-    GRAPH,
     JOBS,
     KEYS,
     MAP,
@@ -69,18 +64,14 @@ router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A file that pages load."""
-
     content: bytes
     packed: bytes
-    """By gzip."""
     media_type: str
     digest: str
 
 
 @cache
 def _assets() -> dict[str, Asset]:
-    """All there are, by their names; read once."""
     files = [each for each in sorted(FOLDER.rglob("*")) if each.suffix in SHOWN]
     return {each.name: _read(each) for each in files}
 
@@ -93,7 +84,6 @@ def _read(path: Path) -> Asset:
 
 
 def address_of(name: str) -> str:
-    """Where a page finds one."""
     return f"{PREFIX}{_assets()[name].digest}/{name}"
 
 
@@ -115,8 +105,6 @@ async def get_asset(request: Request, digest: str, name: str) -> Response:
 
 
 class PageLink(NamedTuple):
-    """A page that the top of every page leads to."""
-
     href: str
     name: str
 
@@ -140,13 +128,11 @@ ADMINISTRATION: Final = (
     PageLink(KEYS, "Keys"),
     PageLink(AUDIT, "Audit log"),
 )
-"""For those who may administer."""
 
 
 # Conditions as a link writes them: what a facet shows, asked for. Pure.
 
 ORDERED: Final = (">=", "<=")
-"""By which also dates are compared."""
 
 
 def condition_of(facet: FacetCounts, value: FacetValue) -> str | None:
@@ -257,7 +243,6 @@ def time_left(seconds: float) -> str:
 
 
 def moment(at: datetime) -> str:
-    """To the minute, in UTC."""
     return at.strftime("%Y-%m-%d %H:%M")
 
 
@@ -282,16 +267,11 @@ BEFORE: Final = 120
 
 
 class MarkedPiece(NamedTuple):
-    """A part of a text."""
-
     text: str
     matched: bool
-    """Whether it is a word of the question."""
 
 
 class Excerpt(NamedTuple):
-    """What a hit shows of its passage."""
-
     pieces: list[MarkedPiece]
     cut_before: bool
     cut_after: bool
@@ -328,15 +308,6 @@ def excerpt(hit: SourceHit) -> Excerpt:
     return Excerpt(pieces_of(text, hit.matches, start, end), start > 0, end < len(text))
 
 
-def opening(text: str, characters: int) -> str:
-    """How a text begins, on one line, cut at a word."""
-    line = " ".join(text.split())
-    if len(line) <= characters:
-        return line
-    cut = line[: characters + 1]
-    return f"{cut.rpartition(' ')[0] or cut[:-1]} …"
-
-
 def reasons(hit: SourceHit) -> list[str]:
     """Why it was found, each in a few words: by what, and at which place there."""
     told = [("by meaning", hit.ranks.vector), ("by words", hit.ranks.text)]
@@ -365,21 +336,16 @@ MAX_CHARACTERS: Final = 2000
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is looked for, and where."""
-
     text: str = ""
     ontology: str = ""
-    """Empty: all."""
     way: Way = USUAL
     kind: Kind = ""
     where: tuple[str, ...] = ()
     """Conditions, each on one line: `date>=2025-01-01`."""
     judging: bool = False
-    """Whether hits are judged, as answers."""
 
     @property
     def is_blank(self) -> bool:
-        """Whether nothing is looked for yet."""
         return not self.text.strip()
 
     def as_search(self, limit: int = PAGE_SIZE, cursor: str | None = None) -> SourceSearch:
@@ -402,7 +368,6 @@ class Question:
         return valid(SourceSearch, asked)
 
     def parameters(self) -> dict[str, Value]:
-        """What an address says of it."""
         way = "" if self.way == USUAL else self.way
         return {
             "q": self.text,
@@ -423,11 +388,9 @@ class Question:
         return address(SEARCH, **self.parameters(), cursor=cursor, seen=seen)
 
     def adding(self, condition: str) -> Question:
-        """The same with one more condition."""
         return replace(self, where=(*(each for each in self.where if each != condition), condition))
 
     def to_judge(self, judging: bool) -> Question:
-        """The same with its hits to be judged, or not."""
         return replace(self, judging=judging)
 
     def without(self, condition: str) -> Question:
@@ -480,119 +443,6 @@ async def _asked(
 
 
 AskedQuestion = Annotated[Question, Depends(_asked)]
-"""Of the address that was asked for."""
-
-
-# From what REST answers to the nodes and edges that a page draws. Pure.
-
-NodeShape = Literal["centre", "passage", "concept"]
-EdgeShape = Literal["next", "near", "linked", "names"]
-Concepts = Mapping[str, Sequence[CarriedConcept]]
-"""By source."""
-
-LABEL: Final = 40
-"""Characters."""
-
-
-class DrawnNode(NamedTuple):
-    """A passage or a concept in a picture."""
-
-    key: str
-    label: str
-    shape: NodeShape
-    href: str
-    """Where a click leads."""
-
-
-class DrawnEdge(NamedTuple):
-    """What ties two of them."""
-
-    first: str
-    second: str
-    shape: EdgeShape
-
-
-class DrawnGraph(NamedTuple):
-    nodes: list[DrawnNode]
-    edges: list[DrawnEdge]
-
-
-def draw_around(
-    centre: Place, beside: Sequence[Place], elsewhere: Sequence[RelatedSource], concepts: Concepts
-) -> DrawnGraph:
-    """A passage in the middle of what it stands near to.
-
-    Args:
-        centre: the passage.
-        beside: paragraphs of its document, itself among them, in reading order.
-        elsewhere: what goes with it.
-        concepts: of all of them; its own are drawn, and those that several passages name.
-    """
-    places = list({each.source_id: each for each in (*beside, *elsewhere)}.values())
-    nodes = [passage_node(each, is_centre=each.source_id == centre.source_id) for each in places]
-    named, names = _draw_concepts(centre.source_id, [each.source_id for each in places], concepts)
-    near = [DrawnEdge(centre.source_id, each.source_id, _shape(each)) for each in elsewhere]
-    return DrawnGraph([*nodes, *named], [*in_order(beside), *near, *names])
-
-
-def draw_document(places: Sequence[Place], edges: Sequence[SourceEdge]) -> DrawnGraph:
-    """The passages of a document in reading order, and which are near to each other."""
-    near = [DrawnEdge(each.a, each.b, "linked" if each.linked else "near") for each in edges]
-    return DrawnGraph([passage_node(each) for each in places], [*in_order(places), *near])
-
-
-def passage_node(place: Place, *, is_centre: bool = False) -> DrawnNode:
-    shape = "centre" if is_centre else "passage"
-    return DrawnNode(place.source_id, opening(place.full_text, LABEL), shape, below(GRAPH, place.source_id))
-
-
-def in_order(places: Sequence[Place]) -> list[DrawnEdge]:
-    """From each to the one behind it, where none is left out between them."""
-    follows = (pair for pair in pairwise(places) if pair[1].paragraph == pair[0].paragraph + 1)
-    return [DrawnEdge(first.source_id, second.source_id, "next") for first, second in follows]
-
-
-def is_elsewhere(source: RelatedSource) -> bool:
-    """Whether it goes with the passage for more than that it stands in the same document."""
-    return any(each.lane != "document" for each in source.through)
-
-
-def ties(source: RelatedSource) -> list[str]:
-    """Why it goes with the passage, each in a few words."""
-    return [told for each in source.through if (told := _tie(each))]
-
-
-def _tie(through: RelatedThrough) -> str:
-    near = "" if through.similarity is None else f", similarity {through.similarity:.2f}"
-    match through.lane:
-        case "link":
-            return f"somebody linked the two{near}"
-        case "words":
-            return f"says something like it{near}"
-        case "picture_space":
-            return f"looks like it{near}"
-        case "concepts":
-            return (
-                f"is about {', '.join(each.label for each in through.concepts)}" if through.concepts else ""
-            )
-        case "document":
-            return f"{through.distance} away in the same document"
-
-
-def _shape(source: RelatedSource) -> EdgeShape:
-    return "linked" if any(each.lane == "link" for each in source.through) else "near"
-
-
-def _draw_concepts(
-    centre: str, source_ids: Iterable[str], concepts: Concepts
-) -> tuple[list[DrawnNode], list[DrawnEdge]]:
-    carried = [(each, concept) for each in source_ids for concept in concepts.get(each, ())]
-    times = Counter(concept.concept_id for _, concept in carried)
-    own = {each.concept_id for each in concepts.get(centre, ())}
-    shown = {one.concept_id: one for _, one in carried if one.concept_id in own or times[one.concept_id] > 1}
-    nodes = [DrawnNode(key, each.label, "concept", below(CONCEPTS, key)) for key, each in shown.items()]
-    edges = [DrawnEdge(each, one.concept_id, "names") for each, one in carried if one.concept_id in shown]
-    return nodes, edges
 
 
 # Templates become pages. What documents, names and questions hold is text there, never markup.
@@ -646,7 +496,6 @@ _FUNCTIONS: Final[dict[str, Any]] = {
     "outcomes": DONE,
 }
 _FILTERS: Final[dict[str, Any]] = {
-    "deed": deed_of,
     "count": count,
     "day": day,
     "duration": duration,
@@ -659,7 +508,7 @@ _FILTERS: Final[dict[str, Any]] = {
     "pieces": pieces_of,
     "reasons": reasons,
     "opening": opening,
-    "ties": ties,
+    "ties": describe_ties,
     "way": words_of_way,
 }
 _templates.globals.update(_FUNCTIONS)

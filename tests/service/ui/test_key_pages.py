@@ -62,6 +62,6 @@ def test_what_was_changed_is_listed(http: httpx.Client) -> None:
     while "POST /ui/documents" not in (rows := words(shown(http, "/ui/audit").xpath(path)) or [""])[0]:
         assert time.monotonic() < until, rows
         time.sleep(0.2)
-    assert "Added a document a.md · notes POST /ui/documents" in " ".join(rows[0].split())
+    assert "Ingest a document POST /ui/documents" in " ".join(rows[0].split())
     assert "document a.md" in rows[0]
     assert "Nothing was changed with that key" in words(shown(http, "/ui/audit?key=local").xpath("//p"))[-1]

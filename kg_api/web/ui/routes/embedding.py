@@ -39,18 +39,17 @@ from kg_api.web.shared.security import note_outcome
 from kg_api.web.ui.links import ONTOLOGIES, SPACES, address, below
 from kg_api.web.ui.rendering import render, wants_part
 
+router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
+ONTOLOGY: Final = ONTOLOGIES + "/{ontology}"
+SPACE: Final = SPACES + "/{slug}"
+
 MAX_SYNONYMS = 1_000_000
-"""Characters of all synonyms of an ontology."""
 Text = Annotated[str, Form(max_length=10_000)]
 Number = Annotated[int | None, Form()]
 Tick = Annotated[bool, Form()]
 
-configuration_router = APIRouter(
-    include_in_schema=False, route_class=GuardedRoute, prefix=ONTOLOGIES + "/{ontology}"
-)
 
-
-@configuration_router.post("/embedding")
+@router.post(ONTOLOGY + "/embedding", summary="Change the embedding configuration of an ontology")
 @requires("admin")
 def change_embedding(
     request: Request,
@@ -90,7 +89,7 @@ def _differing(container: Container, ontology: str, form: dict[str, Any]) -> dic
     return {name: value for name, value in form.items() if value != now[name]}
 
 
-@configuration_router.post("/extraction")
+@router.post(ONTOLOGY + "/extraction", summary="Change the extraction configuration of an ontology")
 @requires("admin")
 def change_extraction(
     request: Request,
@@ -102,7 +101,6 @@ def change_extraction(
     budget: Annotated[float | None, Form()] = None,
     confirmed: Tick = False,
 ) -> Response:
-    """Show what a change of how concepts are found would cost; do it where that was seen."""
     form = {"extractor": extractor or None, "per_source": per_source, "budget": budget}
     change = valid(ExtractionConfig, form)
     changed = put_extraction_config(container, ontology, change, dry_run=not confirmed)
@@ -112,16 +110,15 @@ def change_extraction(
     return render("ontologies/extraction.html", {"ontology": ontology, "extraction": changed, "form": form})
 
 
-@configuration_router.post("/language")
+@router.post(ONTOLOGY + "/language", summary="Set the language of an ontology")
 @requires("admin")
 def change_language(request: Request, container: Open, ontology: Ontology, language: Text = "") -> Response:
-    """Index its texts in a language; the page says where that is not complete, and goes on."""
     choice = valid(LanguageChoice, {"language": language})
     note_outcome(request, put_language(container, ontology, choice))
     return _to_ontology(ontology, "language")
 
 
-@configuration_router.post("/synonyms")
+@router.post(ONTOLOGY + "/synonyms", summary="Set the synonyms of an ontology")
 @requires("write")
 def change_synonyms(
     request: Request,
@@ -129,7 +126,6 @@ def change_synonyms(
     ontology: Ontology,
     groups: Annotated[str, Form(max_length=MAX_SYNONYMS)] = "",
 ) -> Response:
-    """Replace all synonyms; a line for each group, as the command line takes them."""
     lines = [each.split(BETWEEN) for each in groups.splitlines() if each.strip()]
     note_outcome(request, put_synonyms(container, ontology, valid(SynonymList, {"groups": lines})))
     return _to_ontology(ontology, "synonyms")
@@ -141,59 +137,30 @@ def _to_ontology(ontology: str, done: str) -> Response:
 
 # How far builds are: counted for all who look at pages together, and only so often that it stays cheap.
 
-REMEMBERED_SECONDS: Final = 2.5
-"""Less than pages take from one look to the next."""
 PAUSE: Final = 20
 """Times as long as counting took nobody counts: what takes a second is counted three times a minute."""
-MAX_REMEMBERED_SECONDS: Final = 60.0
-FORGOTTEN_SECONDS: Final = 600.0
-
-
-class _Count(NamedTuple):
-    status: EmbeddingStatus
-    counted_at: float
-    took: float
-
-    def is_fresh(self, now: float) -> bool:
-        kept = min(max(REMEMBERED_SECONDS, PAUSE * self.took), MAX_REMEMBERED_SECONDS)
-        return now - self.counted_at < kept
+MIN_REMEMBERED_SECONDS, MAX_REMEMBERED_SECONDS = 2.5, 60.0
+"""A page looks every three seconds."""
 
 
 class BuildCounts:
-    """What was counted of ontologies, and not long ago. Thread-safe; one a process."""
+    """Counts of builds by ontology and space, each kept for a while. Thread-safe; one a process."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._counts: dict[tuple[str, str], _Count] = {}
+        self._counts: dict[tuple[str, str], tuple[EmbeddingStatus, float]] = {}
         self._counting = threading.Lock()
 
     def of(self, ontology: str, space: str, count: Callable[[], EmbeddingStatus]) -> EmbeddingStatus:
-        """What of an ontology is embedded in a space.
-
-        Args:
-            ontology: which.
-            space: that it is built in: what was counted of a build says nothing of the next one.
-            count: counts it; while somebody else counts, what is known is given.
-        """
-        built = (ontology, space)
-        known = self._counts.get(built)
-        if known and known.is_fresh(self._clock()):
-            return known.status
-        if not self._counting.acquire(blocking=known is None) and known:
-            return known.status
-        try:
-            known = self._counts.get(built)  # who held the lock may have counted it
-            return known.status if known and known.is_fresh(self._clock()) else self._count(built, count)
-        finally:
-            self._counting.release()
-
-    def _count(self, built: tuple[str, str], count: Callable[[], EmbeddingStatus]) -> EmbeddingStatus:
-        began = self._clock()
-        status, now = count(), self._clock()
-        since = now - FORGOTTEN_SECONDS
-        kept = {one: each for one, each in self._counts.items() if each.counted_at > since}
-        self._counts = {**kept, built: _Count(status, now, now - began)}
-        return status
+        """Return what of an ontology is embedded in a space, by `count` if the last count is too old."""
+        with self._counting:
+            began = self._clock()
+            self._counts = {one: each for one, each in self._counts.items() if each[1] > began}
+            if (built := (ontology, space)) not in self._counts:
+                status, now = count(), self._clock()
+                kept = min(max(MIN_REMEMBERED_SECONDS, PAUSE * (now - began)), MAX_REMEMBERED_SECONDS)
+                self._counts[built] = status, now + kept
+            return self._counts[built][0]
 
 
 # The pages of embedding spaces: which there are, who uses them, how far they are built.
@@ -203,21 +170,15 @@ BUILDS_SHOWN: Final = 30
 """Ontologies whose progress is counted for one page."""
 
 
-spaces_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
-
-
 class BuildProgress(NamedTuple):
-    """How far an ontology's vectors are built in a space."""
-
     ontology: str
     done: int
     total: int
 
 
-@spaces_router.get(SPACES)
+@router.get(SPACES)
 @requires("admin")
 def spaces_page(request: Request, container: Open) -> HTMLResponse:
-    """Show all spaces, the oldest first; to htmx the list alone."""
     spaces = list_spaces(container).spaces
     shown: dict[str, Any] = {
         "spaces": spaces,
@@ -229,7 +190,7 @@ def spaces_page(request: Request, container: Open) -> HTMLResponse:
     return render("spaces/page.html", {**shown, "providers": PROVIDERS})
 
 
-@spaces_router.post(SPACES)
+@router.post(SPACES, summary="Create an embedding space")
 @requires("admin")
 def create(
     request: Request,
@@ -241,7 +202,6 @@ def create(
     model: Text = "",
     dimensions: Annotated[int | None, Form()] = None,
 ) -> Response:
-    """Make a further space, which nothing uses yet."""
     asked = {"slug": slug, "modality": modality, "provider": provider}
     made = add_space(
         container, valid(NewSpace, {**asked, "model": model.strip() or None, "dimensions": dimensions})
@@ -250,10 +210,9 @@ def create(
     return RedirectResponse(below(SPACES, made.slug), 303)
 
 
-@spaces_router.get(SPACES + "/{slug}")
+@router.get(SPACE)
 @requires("admin")
 def space_page(request: Request, container: Open, slug: Name) -> HTMLResponse:
-    """Show a space, and what can be done with it; to htmx how far it is."""
     space = named_space(container, slug)
     shown = {"space": space, "progress": progress_of(request, container, space), "changes": _changes(space)}
     if wants_part(request):
@@ -297,10 +256,8 @@ def _progress(space: SpaceInfo, ontology: str, status: EmbeddingStatus) -> Build
 
 Chosen = Annotated[str, Form(max_length=1000)]
 
-switching_router = APIRouter(include_in_schema=False, route_class=GuardedRoute, prefix=SPACES + "/{slug}")
 
-
-@switching_router.post("/build")
+@router.post(SPACE + "/build", summary="Build an embedding space")
 @requires("admin")
 def build(
     request: Request,
@@ -311,7 +268,6 @@ def build(
     activate_when_built: Tick = False,
     dry_run: Tick = False,
 ) -> Response:
-    """Build vectors in a space beside those that answer; or say what it would take."""
     asked = {"ontologies": _names(ontology), "activate": activate_when_built, "dry_run": dry_run}
     building = embedding.build(container, slug, valid(SpaceBuild, asked))
     if not dry_run and not building.notes:
@@ -321,17 +277,16 @@ def build(
     return render("spaces/build.html", {**shown, "activate_when_built": activate_when_built})
 
 
-@switching_router.get("/check")
+@router.get(SPACE + "/check")
 @requires("admin")
 def check_page(
     container: Open, slug: Name, ontology: Annotated[str, Query(max_length=1000)] = ""
 ) -> HTMLResponse:
-    """Show whether what was built in a space can answer."""
     found = embedding.check(container, slug, ontology or None)
     return render("spaces/check.html", {"found": found, "ontology": ontology})
 
 
-@switching_router.post("/activate")
+@router.post(SPACE + "/activate", summary="Activate an embedding space")
 @requires("admin")
 def activate(
     request: Request,
@@ -341,17 +296,15 @@ def activate(
     *,
     accept_refused: Tick = False,
 ) -> Response:
-    """Let what was built in a space answer."""
     asked = valid(SpaceActivation, {"ontologies": _names(ontology), "accept_refused": accept_refused})
     return _to_space(request, slug, embedding.activate(container, slug, asked))
 
 
-@switching_router.get("/rollback")
+@router.get(SPACE + "/rollback")
 @requires("admin")
 def rollback_page(
     request: Request, container: Open, slug: Name, ontology: Annotated[str, Query(max_length=1000)] = ""
 ) -> HTMLResponse:
-    """Show what would answer again, and which builds would be given up, before it is so."""
     chosen = valid(ChosenOntologies, {"ontologies": _names(ontology)}).ontologies
     switched = container.switch.preview_rollback(slug, chosen)
     space = named_space(container, slug)
@@ -361,25 +314,22 @@ def rollback_page(
     return render("spaces/rollback.html", {**shown, "for_new": space.for_new})
 
 
-@switching_router.post("/rollback")
+@router.post(SPACE + "/rollback", summary="Roll back an embedding space")
 @requires("admin")
 def rollback(request: Request, container: Open, slug: Name, ontology: Chosen = "") -> Response:
-    """Let what answered before answer again, or give a build up."""
     asked = valid(ChosenOntologies, {"ontologies": _names(ontology)})
     return _to_space(request, slug, embedding.rollback(container, slug, asked))
 
 
-@switching_router.get("/drop")
+@router.get(SPACE + "/drop")
 @requires("admin")
 def drop_page(container: Open, slug: Name) -> HTMLResponse:
-    """Say what dropping a space means, before it is done."""
     return render("spaces/drop.html", {"space": named_space(container, slug)})
 
 
-@switching_router.post("/drop")
+@router.post(SPACE + "/drop", summary="Drop an embedding space")
 @requires("admin")
 def drop(request: Request, container: Open, slug: Name) -> Response:
-    """Have a space removed with all its vectors."""
     note_outcome(request, embedding.drop(container, slug))
     return RedirectResponse(SPACES, 303)
 

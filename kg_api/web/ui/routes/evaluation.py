@@ -24,6 +24,8 @@ from kg_api.web.ui.links import EVALUATIONS, JUDGEMENTS, address
 from kg_api.web.ui.rendering import AskedQuestion, Question, render, wants_part
 from kg_api.web.ui.sign_in import page_to_show
 
+router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
+
 PAGE_SIZE: Final = 50
 MAX_ADDRESS: Final = 40_000
 """Characters: nine for each of a long question that is not ASCII."""
@@ -31,20 +33,17 @@ MAX_ADDRESS: Final = 40_000
 Name = Annotated[str, Form(max_length=1000)]
 OntologyName = Annotated[str, Query(max_length=1000)]
 
-judging_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
-
-@judging_router.get(JUDGEMENTS)
+@router.get(JUDGEMENTS)
 @requires("read", filtered=True)
 def judgements_page(container: Open, ontology: OntologyName = "", offset: Offset = 0) -> HTMLResponse:
-    """Show the questions of an ontology that something was judged for."""
     ontologies = names_of_ontologies(container.graph)
     chosen = ontology or (ontologies[0] if ontologies else "")
     found = list_questions(container.graph, chosen, offset=offset, limit=PAGE_SIZE) if chosen else None
     return render("judging/page.html", {"found": found, "ontology": chosen, "ontologies": ontologies})
 
 
-@judging_router.post(JUDGEMENTS)
+@router.post(JUDGEMENTS, summary="Judge a passage, or take the judgement back")
 @requires("write", filtered=True)
 def judge_hit(
     request: Request,
@@ -57,7 +56,6 @@ def judge_hit(
     title: Name = "it",
     back: Annotated[str, Form(max_length=MAX_ADDRESS)] = "",
 ) -> Response:
-    """Keep whether a hit answers, or take it back; to htmx the buttons as they are then."""
     value = None if relevance == "none" else int(relevance)
     given = {"question": question.text, "source_id": source_id, "relevance": value or 0, "by": _name()}
     judgement = valid(JudgementRequest, given)
@@ -77,35 +75,32 @@ def _name() -> str | None:
     return None if who is None else who.name
 
 
-@judging_router.get(f"{JUDGEMENTS}/question")
+@router.get(f"{JUDGEMENTS}/question")
 @requires("read", filtered=True)
 def judged_question_page(
     container: Open, ontology: OntologyName, question: Annotated[JudgedText, Query()], offset: Offset = 0
 ) -> HTMLResponse:
-    """Show what was judged for a question, the best first."""
     found = list_judgements(container.graph, ontology, question, offset=offset, limit=PAGE_SIZE)
     asked = Question(question, ontology, judging=True)
     return render("judging/question.html", {"found": found, "question": asked})
 
 
-@judging_router.get(f"{JUDGEMENTS}/delete")
+@router.get(f"{JUDGEMENTS}/delete")
 @requires("read", filtered=True)
 def deletion_page(
     container: Open, ontology: OntologyName, question: Annotated[JudgedText, Query()]
 ) -> HTMLResponse:
-    """Show what would be taken back."""
     found = list_judgements(container.graph, ontology, question, offset=0, limit=1)
     to = address(f"{JUDGEMENTS}/question", ontology=ontology, question=Question(question).text)
     shown = {"ontology": ontology, "question": question, "total": found.total, "back": to}
     return render("judging/delete.html", shown)
 
 
-@judging_router.post(f"{JUDGEMENTS}/delete")
+@router.post(f"{JUDGEMENTS}/delete", summary="Take judgements back")
 @requires("write", filtered=True)
 def take_back(
     request: Request, container: Open, of: Name, question: Annotated[JudgedText, Form()]
 ) -> Response:
-    """Take back all that was judged for a question."""
     note_outcome(request, delete_judgements(container.graph, of, question, None))
     return RedirectResponse(address(JUDGEMENTS, ontology=of), 303)
 
@@ -114,14 +109,11 @@ def take_back(
 
 RUNS_PAGE_SIZE: Final = 30
 QUESTIONS: Final = 50
-"""On a page."""
 MAX_DRAWN: Final = 5000
 """Questions of a result that is fetched to be drawn; the table beside tells the same."""
 
-runs_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
-
-@runs_router.get(EVALUATIONS)
+@router.get(EVALUATIONS)
 @requires("read", filtered=True)
 def runs_page(
     container: Open,
@@ -131,7 +123,6 @@ def runs_page(
     *,
     done: Annotated[str, Query(max_length=40)] = "",
 ) -> HTMLResponse:
-    """Show saved results, the newest first, to choose some and compare them."""
     shown: dict[str, Any] = {"ontology": ontology, "ontologies": names_of_ontologies(container.graph)}
     shown["done"] = done
     shown |= {"found": results.page(ontology or None, offset, RUNS_PAGE_SIZE), "most": MAX_COMPARED}
@@ -139,7 +130,7 @@ def runs_page(
     return render("evaluations/list.html", shown)
 
 
-@runs_router.get(EVALUATIONS + "/one/{name}")
+@router.get(EVALUATIONS + "/one/{name}")
 @requires("read", filtered=True)
 def run_page(
     request: Request,
@@ -148,7 +139,6 @@ def run_page(
     by: Annotated[str, Query(max_length=100)] = "",
     offset: Offset = 0,
 ) -> HTMLResponse:
-    """Show a result: its measures, its times, its configuration, and its questions, the worst first."""
     found = get_evaluation(request, results, name)
     main = main_metrics(found.target, found.metrics) or list(found.metrics)[:1]
     by = by or main[0]
@@ -161,30 +151,27 @@ def run_page(
     return render("evaluations/one.html", shown)
 
 
-@runs_router.get(EVALUATIONS + "/one/{name}/delete")
+@router.get(EVALUATIONS + "/one/{name}/delete")
 @requires("read", filtered=True)
 def deletion_page_runs(results: Results, name: ResultName) -> HTMLResponse:
-    """Show which result would be deleted."""
     return render("evaluations/delete.html", {"name": name, "result": results.find(name)})
 
 
-@runs_router.post(EVALUATIONS + "/one/{name}/delete")
+@router.post(EVALUATIONS + "/one/{name}/delete", summary="Delete a saved result of an evaluation")
 @requires("write", filtered=True)
 def delete(request: Request, results: Results, name: ResultName) -> Response:
-    """Delete a result, and lead to those that are left."""
     note_outcome(request, delete_evaluation(results, name))
     return RedirectResponse(address(EVALUATIONS, done="result"), 303)
 
 
 # The page that compares saved results.
 
-comparing_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 Chosen = Annotated[list[str] | None, Query(alias="name", max_length=MAX_COMPARED)]
 FEWEST: Final = 2
 
 
-@comparing_router.get(EVALUATIONS + "/compare")
+@router.get(EVALUATIONS + "/compare")
 @requires("read", filtered=True)
 def comparison_page(
     results: Results,
@@ -193,7 +180,6 @@ def comparison_page(
     by: Annotated[str, Query(max_length=100)] = "",
     offset: Offset = 0,
 ) -> HTMLResponse:
-    """Show how results differ, measure by measure and question by question."""
     if len(names or ()) < FEWEST:
         raise InvalidInput(
             "choose two results or more, and then Compare; those of the same questions can be compared"

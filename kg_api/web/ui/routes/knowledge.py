@@ -30,24 +30,23 @@ from kg_api.web.shared.limits import valid
 from kg_api.web.shared.routes import GuardedRoute
 from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.security import note_outcome
-from kg_api.web.ui.graph.concepts import draw_related, draw_ways
+from kg_api.web.ui.drawing import draw_around, draw_document, draw_paths, draw_related
 from kg_api.web.ui.links import COMMUNITIES, GRAPH, MAP, PROPOSALS, address
 from kg_api.web.ui.links import CONCEPTS as LINKS_CONCEPTS
-from kg_api.web.ui.rendering import draw_around, draw_document, is_elsewhere, render, wants_part
+from kg_api.web.ui.rendering import render, wants_part
+
+router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 PAGE_SIZE: Final = 50
 CONCEPTS: Final = 30
 PASSAGES: Final = 10
 
-communities_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
-
-@communities_router.get(COMMUNITIES)
+@router.get(COMMUNITIES)
 @requires("read", filtered=True)
 def communities_page(
     container: Open, ontology: Annotated[str, Query(max_length=1000)] = "", offset: Offset = 0
 ) -> HTMLResponse:
-    """Show the communities of an ontology, the largest first."""
     ontologies = names_of_ontologies(container.graph)
     ontology = ontology or (ontologies[0] if ontologies else "")
     shown: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "found": None}
@@ -67,25 +66,22 @@ def _why_none(container: Container, ontology: str) -> dict[str, Any]:
     }
 
 
-@communities_router.post(COMMUNITIES + "/{ontology}/detect")
+@router.post(COMMUNITIES + "/{ontology}/detect", summary="Detect communities now")
 @requires("write")
 def detect(request: Request, container: Open, ontology: Ontology) -> Response:
-    """Have the communities of an ontology detected now."""
     note_outcome(request, detect_communities(container, ontology))
     return RedirectResponse(address(COMMUNITIES, ontology=ontology), 303)
 
 
-@communities_router.get(COMMUNITIES + "/{ontology}/detect")
+@router.get(COMMUNITIES + "/{ontology}/detect")
 @requires("read")
 def page_to_detect_on(ontology: Ontology) -> Response:
-    """Lead to where they are detected from: the form's address is no community."""
     return RedirectResponse(address(COMMUNITIES, ontology=ontology), 303)
 
 
-@communities_router.get(COMMUNITIES + "/{ontology}/{community_id}")
+@router.get(COMMUNITIES + "/{ontology}/{community_id}")
 @requires("read")
 def community_page(container: Open, ontology: Ontology, community_id: CommunityId) -> HTMLResponse:
-    """Show a community: its concepts, its parts, and where most is said of it."""
     found = container.communities.find(ontology, community_id, concepts=CONCEPTS, passages=PASSAGES)
     shown: dict[str, Any] = {"community": found, "parts": None}
     if found.parts:
@@ -103,10 +99,8 @@ CONCEPTS_PAGE_SIZE: Final = 100
 PATHS: Final = 5
 SoughtPhrase = Annotated[Text, Query(max_length=MAX_PHRASE)]
 
-concepts_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
-
-@concepts_router.get(LINKS_CONCEPTS)
+@router.get(LINKS_CONCEPTS)
 @requires("read", filtered=True)
 def concepts_page(
     container: Open,
@@ -114,7 +108,6 @@ def concepts_page(
     ontology: Annotated[str, Query(max_length=1000)] = "",
     offset: Offset = 0,
 ) -> HTMLResponse:
-    """Show concepts that fit a phrase; without one, those of an ontology."""
     ontologies = names_of_ontologies(container.graph)
     ontology = ontology or (ontologies[0] if ontologies and not q.strip() else "")
     shown: dict[str, Any] = {"q": q, "ontology": ontology, "ontologies": ontologies}
@@ -132,10 +125,9 @@ def _found(container: Container, phrase: str, ontology: str) -> ConceptHits:
     return container.concepts.search(phrase, within, FOUND)
 
 
-@concepts_router.get(LINKS_CONCEPTS + "/{concept_id}")
+@router.get(LINKS_CONCEPTS + "/{concept_id}")
 @requires("read", filtered=True)
 def concept_page(container: Open, concept_id: ConceptId, to: SoughtPhrase = "") -> HTMLResponse:
-    """Show a concept: what proves it, what it is related to, and the ways to another one."""
     concept = container.concepts.details(concept_id, QUOTES)
     shown: dict[str, Any] = {"concept": concept, "to": to, "paths": None, "unknown": None}
     shown |= {"drawn": draw_related(concept), "drawn_ways": None}
@@ -143,7 +135,7 @@ def concept_page(container: Open, concept_id: ConceptId, to: SoughtPhrase = "") 
         within = searched(container.graph, [concept.ontology])
         try:
             found = container.concepts.paths(concept.concept_id, to, within, MAX_HOPS, PATHS)
-            shown |= {"paths": found, "drawn_ways": draw_ways(found)}
+            shown |= {"paths": found, "drawn_ways": draw_paths(found)}
         except (NotFound, InvalidInput) as error:
             shown["unknown"] = str(error)
     return render("concepts/page.html", shown)
@@ -153,16 +145,12 @@ def concept_page(container: Open, concept_id: ConceptId, to: SoughtPhrase = "") 
 
 Colour = Literal["document", "community", "date"]
 LISTED: Final = 100
-"""Groups."""
 SHOWN: Final = 200
 """Passages that were chosen; the page says of how many."""
 MAX_IDS: Final = 20_000
-"""Characters: more than so many ids have."""
-
-passage_map_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
-@passage_map_router.get(MAP)
+@router.get(MAP)
 @requires("read", filtered=True)
 def map_page(
     request: Request,
@@ -185,7 +173,7 @@ def map_page(
     return render("map/groups.html" if wants_part(request) else "map/page.html", shown)
 
 
-@passage_map_router.get(MAP + "/passages")
+@router.get(MAP + "/passages")
 @requires("read", filtered=True)
 def chosen_passages(
     container: Open, ids: Annotated[str, Query(max_length=MAX_IDS)] = "", of: Annotated[int, Query(ge=0)] = 0
@@ -218,10 +206,8 @@ def _groups(container: Container, ontology: str, colour: Colour) -> dict[str, An
 PROPOSALS_PAGE_SIZE: Final = 20
 DECISIONS: Final[dict[str, ProposalState]] = {"accept": "accepted", "reject": "rejected", "undo": "open"}
 
-proposals_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
-
-@proposals_router.get(PROPOSALS)
+@router.get(PROPOSALS)
 @requires("read", filtered=True)
 def proposals_page(
     container: Open,
@@ -229,18 +215,16 @@ def proposals_page(
     state: ProposalState = "open",
     offset: Offset = 0,
 ) -> HTMLResponse:
-    """Show proposed links, the best first."""
     found = list_proposals(container, ontology or None, None, state, offset=offset, limit=PROPOSALS_PAGE_SIZE)
     shown = {"found": found, "ontology": ontology, "state": state, "states": get_args(ProposalState)}
     return render("proposals/page.html", {**shown, "ontologies": names_of_ontologies(container.graph)})
 
 
-@proposals_router.post(PROPOSALS + "/{proposal_id}/{decision}")
+@router.post(PROPOSALS + "/{proposal_id}/{decision}", summary="Decide on a proposed link")
 @requires("write", filtered=True)
 def decide(
     request: Request, container: Open, proposal_id: ProposalId, decision: Literal["accept", "reject", "undo"]
 ) -> Response:
-    """Accept or reject a link, or open it again; to htmx the proposal as it is then."""
     decided = container.proposals.decide(proposal_id, DECISIONS[decision], None)
     note_outcome(request, decided)
     if wants_part(request):
@@ -251,21 +235,16 @@ def decide(
 # The page of what a passage stands near to, from which one goes on to the next; and of a document.
 
 BESIDE: Final = 3
-"""Paragraphs before and after."""
 LOOKED_AT: Final = 60
-"""Those of the same document are among them."""
 ELSEWHERE: Final = 30
 SOURCE_GRAPH_PASSAGES: Final = 1000
 """Of a document; of a longer one the first, which the page says."""
 NEIGHBOURS: Final = 3
 
-source_graph_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
-
-@source_graph_router.get(GRAPH + "/{source_id:path}")
+@router.get(GRAPH + "/{source_id:path}")
 @requires("read", filtered=True)
 def graph_page(container: Open, source_id: CalledRead) -> HTMLResponse:
-    """Show what is around a passage; called by a document, how its passages hang together."""
     try:
         centre = get_source(container, source_id)
     except NotFound:
@@ -273,7 +252,9 @@ def graph_page(container: Open, source_id: CalledRead) -> HTMLResponse:
     beside = get_source_context(container, centre.source_id, BESIDE).sources
     asked = RelatedSearch(kinds=["passage", "image"], limit=LOOKED_AT)
     related = related_sources(container, centre.source_id, asked)
-    elsewhere = [each for each in related.sources if is_elsewhere(each)][:ELSEWHERE]
+    elsewhere = [each for each in related.sources if any(way.lane != "document" for way in each.through)][
+        :ELSEWHERE
+    ]
     concepts = concepts_of(container.graph, [each.source_id for each in (*beside, *elsewhere)])
     shown = {"centre": centre, "beside": beside, "elsewhere": elsewhere, "concepts": concepts}
     shown |= {"drawn": draw_around(centre, beside, elsewhere, concepts), "degraded": related.degraded}

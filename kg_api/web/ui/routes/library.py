@@ -54,16 +54,16 @@ from kg_api.web.ui.links import DOCUMENTS, FOLDERS, ONTOLOGIES, READ, REVIEW, ad
 from kg_api.web.ui.rendering import PAGE_SIZE as QUESTIONS_PAGE_SIZE
 from kg_api.web.ui.rendering import AskedQuestion, Question, address_of_hit, render, wants_part
 
+router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
+
 PAGE_SIZE: Final = 50
 BY_SCRIPT: Final = "application/json"
 
 Done = Annotated[str, Query(max_length=40)]
 """What was done by the form that led here; a word of `DONE`."""
 
-documents_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
-
-@documents_router.get(DOCUMENTS)
+@router.get(DOCUMENTS)
 @requires("read", filtered=True)
 def documents_page(
     request: Request,
@@ -74,7 +74,6 @@ def documents_page(
     *,
     done: Done = "",
 ) -> HTMLResponse:
-    """Show the documents of an ontology, or of all; to htmx the list alone."""
     conditions = valid(DocumentFilter, {"where": [where] if where.strip() else []}).where
     found = library.list_documents(
         container.graph, ontology=ontology or None, where=conditions, offset=offset, limit=PAGE_SIZE
@@ -90,10 +89,9 @@ def _ontologies(container: Container) -> dict[str, object]:
     return {"ontologies": names_of_ontologies(graph), "waiting": count_waiting(graph)}
 
 
-@documents_router.post(DOCUMENTS)
+@router.post(DOCUMENTS, summary="Ingest a document")
 @requires("write", filtered=True)
 async def add_document(request: Request, container: Open) -> Response:
-    """Take a file in; a script is told what became of it, a form is led to the list."""
     ingested = await ingest_document(container, request, Response())
     if BY_SCRIPT in request.headers.get("accept", ""):
         return JSONResponse(ingested.model_dump(mode="json"))
@@ -101,17 +99,15 @@ async def add_document(request: Request, container: Open) -> Response:
     return RedirectResponse(address(DOCUMENTS, ontology=ingested.ontology), 303)
 
 
-@documents_router.get(DOCUMENTS + "/{document_id}/delete")
+@router.get(DOCUMENTS + "/{document_id}/delete")
 @requires("read", filtered=True)
 def deletion_page(container: Open, document_id: CalledDocument) -> HTMLResponse:
-    """Show what would go with a document, before it goes."""
     return render("documents/delete.html", {"document": library.find_summary(container.graph, document_id)})
 
 
-@documents_router.post(DOCUMENTS + "/{document_id}/delete")
+@router.post(DOCUMENTS + "/{document_id}/delete", summary="Delete a document")
 @requires("write", filtered=True)
 def delete(request: Request, container: Open, document_id: CalledDocument) -> Response:
-    """Delete a document, and lead to those that are left of its ontology."""
     document = library.find_summary(container.graph, document_id)
     note_outcome(request, delete_document(container, document.document_id))
     return RedirectResponse(address(DOCUMENTS, ontology=document.ontology, done="document"), 303)
@@ -120,16 +116,13 @@ def delete(request: Request, container: Open, document_id: CalledDocument) -> Re
 # The pages of folders that are followed, for administrators.
 
 FIELD: Final = 10_000
-"""Characters of a field of a form, at most."""
 
 Text = Annotated[str, Form(max_length=FIELD)]
-folders_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
-@folders_router.get(FOLDERS)
+@router.get(FOLDERS)
 @requires("admin")
 def folders_page(request: Request, container: Open) -> HTMLResponse:
-    """Show all folders with what became of their last scans; to htmx the list alone."""
     listed = documents.list_folders(container).folders
     shown: dict[str, Any] = {"folders": listed, "is_scanned": any(map(_is_scanned, listed))}
     if wants_part(request):
@@ -139,7 +132,7 @@ def folders_page(request: Request, container: Open) -> HTMLResponse:
     return render("folders/page.html", shown)
 
 
-@folders_router.post(FOLDERS)
+@router.post(FOLDERS, summary="Synchronise a folder")
 @requires("admin")
 def add(
     request: Request,
@@ -151,32 +144,29 @@ def add(
     prefix: Text = "",
     review: Annotated[bool, Form()] = False,
 ) -> Response:
-    """Follow a folder."""
     asked = {"path": path, "ontology": ontology, "prefix": prefix}
     new = valid(NewFolder, {**asked, "every_seconds": every_seconds, "review": review})
     return _to_folder(request, documents.add_folder(container, new))
 
 
-@folders_router.get(FOLDERS + "/{folder_id}")
+@router.get(FOLDERS + "/{folder_id}")
 @requires("admin")
 def folder_page(request: Request, container: Open, folder_id: FolderId) -> HTMLResponse:
-    """Show a folder and what its last scan found; to htmx the findings alone."""
     found = documents.get_folder(container, folder_id)
     shown = {"folder": found, "finished": FINISHED, "is_scanned": _is_scanned(found)}
     return render("folders/found.html" if wants_part(request) else "folders/one.html", shown)
 
 
-@folders_router.get(FOLDERS + "/{folder_id}/scan")
+@router.get(FOLDERS + "/{folder_id}/scan")
 @requires("admin")
 def emptied_page(container: Open, folder_id: FolderId) -> Response:
-    """Show what would go with a folder that looks cleared, before a scan believes that."""
     found = documents.get_folder(container, folder_id)
     if not found.looks_emptied:
         return RedirectResponse(below(FOLDERS, folder_id), 303)
     return render("folders/emptied.html", {"folder": found})
 
 
-@folders_router.post(FOLDERS + "/{folder_id}/scan")
+@router.post(FOLDERS + "/{folder_id}/scan", summary="Scan a folder now")
 @requires("admin")
 def scan(
     request: Request,
@@ -185,20 +175,18 @@ def scan(
     *,
     allow_empty: Annotated[bool, Form()] = False,
 ) -> Response:
-    """Ask for a scan now."""
     return _to_folder(
         request, documents.scan_folder(container, folder_id, ScanRequest(allow_empty=allow_empty))
     )
 
 
-@folders_router.get(FOLDERS + "/{folder_id}/remove")
+@router.get(FOLDERS + "/{folder_id}/remove")
 @requires("admin")
 def removal_page(container: Open, folder_id: FolderId) -> HTMLResponse:
-    """Show what would become of a folder's documents, before it is removed."""
     return render("folders/remove.html", {"folder": documents.get_folder(container, folder_id)})
 
 
-@folders_router.post(FOLDERS + "/{folder_id}/remove")
+@router.post(FOLDERS + "/{folder_id}/remove", summary="Stop synchronising a folder")
 @requires("admin")
 def remove(
     request: Request,
@@ -207,7 +195,6 @@ def remove(
     *,
     delete_documents: Annotated[bool, Form()] = False,
 ) -> Response:
-    """Follow a folder no more; its documents go with it only where that is said."""
     note_outcome(request, documents.remove_folder(container, folder_id, delete_documents=delete_documents))
     return RedirectResponse(FOLDERS, 303)
 
@@ -230,22 +217,17 @@ CHOICES: Final = {
     "extractors": get_args(ExtractorName),
     "languages": LANGUAGE_NAMES,
 }
-"""Of the forms."""
-
-ontologies_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
-@ontologies_router.get(ONTOLOGIES)
+@router.get(ONTOLOGIES)
 @requires("read", filtered=True)
 def ontologies_page(container: Open) -> HTMLResponse:
-    """Show all ontologies with what they hold."""
     return render("ontologies/page.html", {"found": list_ontologies(container)})
 
 
-@ontologies_router.get(ONTOLOGIES + "/{ontology}")
+@router.get(ONTOLOGIES + "/{ontology}")
 @requires("read")
 def ontology_page(container: Open, ontology: Ontology, done: Done = "") -> HTMLResponse:
-    """Show how an ontology is embedded, read for concepts and searched by words."""
     status = ontology_embedding_status(container, ontology)
     shown = {
         "ontology": ontology,
@@ -260,10 +242,9 @@ def ontology_page(container: Open, ontology: Ontology, done: Done = "") -> HTMLR
     return render("ontologies/one.html", shown | CHOICES)
 
 
-@ontologies_router.get(ONTOLOGIES + "/{ontology}/delete")
+@router.get(ONTOLOGIES + "/{ontology}/delete")
 @requires("admin")
 def deletion_page_ontologies(container: Open, ontology: Ontology) -> HTMLResponse:
-    """Show what would go with an ontology, before it goes."""
     extraction = get_extraction_config(container, ontology)
     listed = list_ontologies(container)
     held = {each.ontology: each for each in listed.ontologies}
@@ -280,10 +261,9 @@ def deletion_page_ontologies(container: Open, ontology: Ontology) -> HTMLRespons
     return render("ontologies/delete.html", shown)
 
 
-@ontologies_router.post(ONTOLOGIES + "/{ontology}/delete")
+@router.post(ONTOLOGIES + "/{ontology}/delete", summary="Delete an ontology")
 @requires("admin")
 def delete_ontologies(request: Request, container: Open, ontology: Ontology) -> Response:
-    """Delete an ontology with all that is in it."""
     note_outcome(request, delete_ontology(container, ontology))
     return RedirectResponse(ONTOLOGIES, 303)
 
@@ -298,22 +278,17 @@ def _refused(container: Container, status: EmbeddingStatus) -> object:
 # The reading page: a document in its order, from a place on, with the concepts that it names.
 
 BEFORE_HIT: Final = 3
-"""Paragraphs."""
-
-reading_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
 @dataclass(frozen=True, slots=True)
 class HitAmongHits:
-    """A hit among those of its search."""
-
     hit: SourceHit
     earlier: str | None
     """Where the one before it is read; none: it is the first one."""
     later: str | None
 
 
-@reading_router.get(READ + "/{document_id:path}")
+@router.get(READ + "/{document_id:path}")
 @requires("read", filtered=True)
 def reading_page(
     request: Request,
@@ -325,7 +300,6 @@ def reading_page(
     at: Annotated[int | None, Query(ge=0, le=MAX_PARAGRAPH)] = None,
     hit: Annotated[int | None, Query(ge=1, le=MAX_LIMIT)] = None,
 ) -> HTMLResponse:
-    """Show a document from a place on; to htmx the paragraphs alone."""
     reading = _read(container, document_id, start, at)
     here = {"question": question, "at": at, "number": hit, "path": below(READ, reading.document.document_id)}
     concepts = concepts_of(container.graph, [each.source_id for each in reading.sources])
@@ -378,15 +352,12 @@ Name = Annotated[str, Form(max_length=10_000)]
 Names = Annotated[list[Name], Form(max_length=MAX_REVIEWED)]
 Tick = Annotated[bool, Form()]
 
-review_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
-
-@review_router.get(REVIEW)
+@router.get(REVIEW)
 @requires("read", filtered=True)
 def review_page(
     container: Open, ontology: Annotated[str, Query(max_length=1000)] = "", offset: Offset = 0
 ) -> HTMLResponse:
-    """Show documents that wait, by ontology and name."""
     found = list_waiting(container.graph, ontology=ontology or None, offset=offset, limit=REVIEW_PAGE_SIZE)
     waiting = count_waiting(container.graph)
     return render(
@@ -395,17 +366,15 @@ def review_page(
     )
 
 
-@review_router.get(REVIEW + "/approve")
+@router.get(REVIEW + "/approve")
 @requires("read", filtered=True)
 def approval_page(container: Open, ontology: Annotated[str, Query(max_length=1000)] = "") -> Response:
-    """Show what of an ontology would be stored, before it is."""
     return _before(container, "approve", ontology)
 
 
-@review_router.get(REVIEW + "/reject")
+@router.get(REVIEW + "/reject")
 @requires("read", filtered=True)
 def rejection_page(container: Open, ontology: Annotated[str, Query(max_length=1000)] = "") -> Response:
-    """Show what of an ontology would wait no more, before it is so."""
     return _before(container, "reject", ontology)
 
 
@@ -417,7 +386,7 @@ def _before(container: Container, decision: str, ontology: str) -> Response:
     return render("review/all.html", {**shown, "portion": APPROVED_A_REQUEST, "most": MAX_REVIEWED})
 
 
-@review_router.post(REVIEW + "/approve")
+@router.post(REVIEW + "/approve", summary="Approve documents that wait")
 @requires("write", filtered=True)
 def approve(
     request: Request,
@@ -429,7 +398,6 @@ def approve(
     after: Name = "",
     only: Name = "",
 ) -> Response:
-    """Store documents that wait; what could not be, and how to go on with many, is a page of its own."""
     asked: dict[str, Any] = {"ontology": ontology, "documents": documents or None, "all": every}
     approved = approve_documents(container, valid(Approval, {**asked, "after": after or None}))
     if not approved.unknown and not approved.next and all(each.ingested for each in approved.outcomes):
@@ -438,7 +406,7 @@ def approve(
     return render("review/outcome.html", {"approved": approved, "ontology": ontology, "only": only})
 
 
-@review_router.post(REVIEW + "/reject")
+@router.post(REVIEW + "/reject", summary="Reject documents that wait")
 @requires("write", filtered=True)
 def reject(
     request: Request,
@@ -449,7 +417,6 @@ def reject(
     every: Tick = False,
     only: Name = "",
 ) -> Response:
-    """Let documents wait no more; what was decided meanwhile is decided."""
     asked = {"ontology": ontology, "documents": documents or None, "all": every}
     return _to_list(request, reject_documents(container, valid(Review, asked)), only)
 

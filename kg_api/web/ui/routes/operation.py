@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.routing import APIRoute
 
 from kg_api.access.keys import SessionToken, end_session, open_session
 from kg_api.container import Container
 from kg_api.errors import NotFound
 from kg_api.graph.jobs import page_of_jobs
 from kg_api.graph.names import note_on_ontologies
-from kg_api.schemas.operations import FINISHED, CreatedKey, KeyRotation, NewKey
+from kg_api.schemas.operations import FINISHED, AuditEntry, CreatedKey, KeyRotation, NewKey
 from kg_api.schemas.vocabulary import MAX_KEY_NAME, JobState, KeyScope
 from kg_api.web.api import operations
 from kg_api.web.api.operations import CalledKey, create_key, list_audit, list_keys, revoke_key, rotate_key
@@ -36,13 +38,12 @@ from kg_api.web.ui.links import AUDIT, HELP, JOBS, KEYS, address
 from kg_api.web.ui.rendering import render, wants_part
 from kg_api.web.ui.sign_in import LOGIN, LOGOUT, NOT_KEPT, page_to_show
 
-explaining_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
+router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
-@explaining_router.get(HELP)
+@router.get(HELP)
 @requires("read", filtered=True)
 def help_page() -> HTMLResponse:
-    """Say what kg is."""
     return render("help/page.html", {})
 
 
@@ -50,12 +51,9 @@ def help_page() -> HTMLResponse:
 
 PAGE_SIZE: Final = 30
 RETRIED: Final = frozenset({JobState.DEAD, JobState.CANCELLED, JobState.COMPLETED_WITH_ERRORS})
-"""States of jobs that can be tried again."""
-
-jobs_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
-@jobs_router.get(JOBS)
+@router.get(JOBS)
 @requires("read", filtered=True)
 def jobs_page(
     request: Request,
@@ -66,7 +64,6 @@ def jobs_page(
     *,
     offset: Offset = 0,
 ) -> HTMLResponse:
-    """Show jobs, the newest first, all but scheduled ones or one kind; to htmx the list alone."""
     found, total = page_of_jobs(
         container.graph,
         state=state or None,
@@ -82,18 +79,16 @@ def jobs_page(
     return render("jobs/list.html" if wants_part(request) else "jobs/page.html", shown)
 
 
-@jobs_router.post(JOBS + "/{job_id}/cancel")
+@router.post(JOBS + "/{job_id}/cancel", summary="Cancel a job")
 @requires("write", filtered=True)
 def cancel(request: Request, container: Open, job_id: JobId) -> Response:
-    """End a job."""
     note_outcome(request, operations.cancel(container, job_id))
     return RedirectResponse(JOBS, 303)
 
 
-@jobs_router.post(JOBS + "/{job_id}/retry")
+@router.post(JOBS + "/{job_id}/retry", summary="Retry a job")
 @requires("write", filtered=True)
 def retry(request: Request, container: Open, job_id: JobId) -> Response:
-    """Try a job again."""
     note_outcome(request, operations.retry(container, job_id))
     return RedirectResponse(JOBS, 303)
 
@@ -102,21 +97,17 @@ def retry(request: Request, container: Open, job_id: JobId) -> Response:
 
 KEYS_PAGE_SIZE: Final = 50
 FIELD: Final = 10_000
-"""Characters of a field of a form, at most."""
-
-keys_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
-@keys_router.get(KEYS)
+@router.get(KEYS)
 @requires("admin")
 def keys_page(request: Request, container: Open) -> HTMLResponse:
-    """Show all keys, those that can be used first."""
     listed = list_keys(container, request)
     keys = sorted(listed.keys, key=lambda each: each.state != "active")
     return render("keys/page.html", {"keys": keys, "required": listed.required})
 
 
-@keys_router.post(KEYS)
+@router.post(KEYS, summary="Create an API key")
 @requires("admin")
 def create(
     request: Request,
@@ -127,7 +118,6 @@ def create(
     ontologies: Annotated[str, Form(max_length=FIELD)] = "",
     valid_days: Annotated[str, Form(max_length=FIELD)] = "",
 ) -> HTMLResponse:
-    """Make a key, and show it this once."""
     named = [each.strip() for each in re.split("[,\n]", ontologies) if each.strip()]
     asked = {
         "name": name,
@@ -138,10 +128,9 @@ def create(
     return _created(request, container, create_key(container, request, valid(NewKey, asked)))
 
 
-@keys_router.post(KEYS + "/{key_id}/rotate")
+@router.post(KEYS + "/{key_id}/rotate", summary="Replace an API key")
 @requires("admin")
 def rotate(request: Request, container: Open, key_id: CalledKey) -> HTMLResponse:
-    """Make a key in the place of another, which is good for a day more, and show it this once."""
     return _created(request, container, rotate_key(container, request, key_id, KeyRotation()))
 
 
@@ -152,32 +141,43 @@ def _created(request: Request, container: Container, key: CreatedKey) -> HTMLRes
     return render("keys/created.html", {"key": key, "notes": notes}, 201)
 
 
-@keys_router.get(KEYS + "/{key_id}/revoke")
+@router.get(KEYS + "/{key_id}/revoke")
 @requires("admin")
 def revocation_page(request: Request, container: Open, key_id: CalledKey) -> HTMLResponse:
-    """Show what a key is good for, before it is worth nothing."""
     for each in list_keys(container, request).keys:
         if each.key_id == key_id:
             return render("keys/revoke.html", {"key": each})
     raise NotFound(f"there is no key {key_id!r}; the list of keys shows those that there are")
 
 
-@keys_router.post(KEYS + "/{key_id}/revoke")
+@router.post(KEYS + "/{key_id}/revoke", summary="Revoke an API key")
 @requires("admin")
 def revoke(request: Request, container: Open, key_id: CalledKey) -> Response:
-    """Make a key worth nothing."""
     note_outcome(request, revoke_key(container, request, key_id))
     return RedirectResponse(KEYS, 303)
 
 
-@keys_router.get(AUDIT)
+@router.get(AUDIT)
 @requires("admin")
 def audit_page(
-    container: Open, key: Annotated[str, Query(max_length=MAX_KEY_NAME)] = "", offset: Offset = 0
+    request: Request,
+    container: Open,
+    key: Annotated[str, Query(max_length=MAX_KEY_NAME)] = "",
+    offset: Offset = 0,
 ) -> HTMLResponse:
-    """Show what was changed, when and with which key."""
     found = list_audit(container, key or None, None, offset, KEYS_PAGE_SIZE)
-    return render("keys/audit.html", {"found": found, "key": key})
+    routes: Sequence[APIRoute] = request.app.state.known_routes
+
+    def operation(entry: AuditEntry) -> str:
+        """Return the summary of the request's operation; empty for a request of another version of kg."""
+        fitting = (
+            each.summary
+            for each in routes
+            if entry.method in each.methods and each.path_regex.fullmatch(entry.path) and each.summary
+        )
+        return next(fitting, "")
+
+    return render("keys/audit.html", {"found": found, "key": key, "operation": operation})
 
 
 # Signing in with a key, and out again.
@@ -185,17 +185,14 @@ def audit_page(
 WRONG: Final = 401
 Next = Annotated[str, Query(alias="next")]
 
-session_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
-
-@session_router.get(LOGIN)
+@router.get(LOGIN)
 @public()
 def sign_in_page(request: Request, then: Next = "") -> HTMLResponse:
-    """Ask for a key."""
     return _form(page_to_show(request, then))
 
 
-@session_router.post(LOGIN)
+@router.post(LOGIN, summary="Sign in")
 @public(audited=True)
 async def sign_in(
     request: Request,
@@ -203,7 +200,6 @@ async def sign_in(
     key: Annotated[str, Form()] = "",
     then: Annotated[str, Form(alias="next")] = "",
 ) -> Response:
-    """Open a session where the key is good, and show the page that was asked for."""
     rate: MinuteLimit = request.app.state.sign_in_limit
     address = client_address(request.scope)
     rate.hit(address)
@@ -218,10 +214,9 @@ async def sign_in(
     return response
 
 
-@session_router.post(LOGOUT)
+@router.post(LOGOUT, summary="Sign out")
 @requires("read", filtered=True, audited=True)
 async def sign_out(request: Request, container: Open) -> Response:
-    """End the session."""
     await _end(request, container)
     response = RedirectResponse(LOGIN, 303, {**NOT_KEPT, "Clear-Site-Data": '"cache"'})
     drop_cookies(request, response)

@@ -47,24 +47,24 @@ from kg_api.web.ui.rendering import (
     wants_part,
 )
 
+router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
+
 MAX_NAME: Final = 1000
 Text = Annotated[str, Query(max_length=MAX_CHARACTERS)]
 Name = Annotated[str, Query(max_length=MAX_NAME)]
 
-asking_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 log = structlog.get_logger()
 
 
-@asking_router.get(ASK)
+@router.get(ASK)
 @requires("read", filtered=True)
 def asking_page(container: Open, q: Text = "", ontology: Name = "", mode: SearchMode = USUAL) -> HTMLResponse:
-    """Show the form with a question. Nobody is asked: an address is opened again for nothing."""
     question = Question(q, ontology, mode)
     searched(container.graph, [ontology] if ontology else None)
     return render("asking/page.html", _shown(container, question))
 
 
-@asking_router.post(ASK, response_model=None)
+@router.post(ASK, response_model=None)
 @requires("read", filtered=True)
 def ask(
     container: Open,
@@ -109,8 +109,6 @@ def _what_is_missing(container: Container) -> str | None:
 
 @dataclass(slots=True)
 class ComingAnswer:
-    """An answer as a page shows it: its statements first, then what there is to say of all of it."""
-
     writing: Writing
     whole: Answered | None = field(default=None, init=False)
     failure: str | None = field(default=None, init=False)
@@ -130,8 +128,6 @@ class ComingAnswer:
 
 
 class AnswerPage(StreamingResponse):
-    """A page with an answer that is being written; whoever goes away ends it."""
-
     def __init__(self, writing: Writing, shown: dict[str, object]) -> None:
         pieces = render_pieces("asking/page.html", shown)
         super().__init__(_in_own_thread(pieces), headers=HEADERS, media_type="text/html")
@@ -165,18 +161,15 @@ BOX: Final = "q"
 Seen = Annotated[int, Query(ge=0, le=MAX_PAGED_HITS)]
 Cursor = Annotated[str, Query(max_length=MAX_CURSOR_CHARACTERS)]
 
-search_router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
-
-@search_router.get("/ui")
-@search_router.get("/ui/")
+@router.get("/ui")
+@router.get("/ui/")
 @requires("read", filtered=True)
 def first_page() -> Response:
-    """Lead to the search."""
     return RedirectResponse(SEARCH, 303)
 
 
-@search_router.get(SEARCH)
+@router.get(SEARCH)
 @requires("read", filtered=True)
 def search_page(
     request: Request, container: Open, question: AskedQuestion, cursor: Cursor = "", seen: Seen = 0
@@ -204,10 +197,9 @@ def search_page(
     return part
 
 
-@search_router.get(f"{SEARCH}/overview")
+@router.get(f"{SEARCH}/overview")
 @requires("read", filtered=True)
 def overview(container: Open, question: AskedQuestion) -> HTMLResponse:
-    """Show what each ontology holds and whether meaning is paid for; the page waits for neither."""
     counts = {each.ontology: each for each in list_ontologies(container).ontologies}
     shown = {"ontologies": list(counts), "counts": counts, "is_paid": _is_paid(container, question)}
     shown |= {"is_part": True, "found": None}
@@ -238,10 +230,9 @@ def asks_providers(container: Container, ontology: str) -> bool:
     return any(is_paid(container.settings, each) for each in asked)
 
 
-@search_router.get(f"{SEARCH}/facets")
+@router.get(f"{SEARCH}/facets")
 @requires("read", filtered=True)
 def facets(container: Open, question: AskedQuestion) -> HTMLResponse:
-    """Show how many documents have which values, each a link that keeps only those."""
     within = searched(container.graph, [question.ontology] if question.ontology else None)
     keys = read_keys(container.graph, within)
     asked = {

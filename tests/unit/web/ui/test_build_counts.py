@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 from kg_api.schemas.documents import EmbeddingStatus
@@ -63,23 +62,3 @@ def test_what_takes_long_is_counted_seldom() -> None:
     clock.now += 61
     counts.of("slow", "large", slow)
     assert len(counted) == 5, "after a minute in any case"
-
-
-def test_nobody_waits_for_who_counts_where_something_is_known() -> None:
-    clock, counts, begun, go_on = Clock(), None, threading.Event(), threading.Event()
-    counts = BuildCounts(clock)
-    counts.of("notes", "large", lambda: status(1))
-    clock.now += 3
-
-    def count_slowly() -> EmbeddingStatus:
-        begun.set()
-        assert go_on.wait(20)
-        return status(2)
-
-    other = threading.Thread(target=counts.of, args=("notes", "large", count_slowly))
-    other.start()
-    assert begun.wait(20)
-    assert counts.of("notes", "large", lambda: status(3)).embedded == 1
-    go_on.set()
-    other.join()
-    assert counts.of("notes", "large", lambda: status(3)).embedded == 2

@@ -1,0 +1,118 @@
+"""Nodes and edges of the graphs that pages draw, as the scripts read them: lists of texts and numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+from kg_api.schemas.concepts import Concept, ConceptDetails, ConceptPaths
+from kg_api.schemas.image_search import RelatedSource, RelatedThrough
+from kg_api.schemas.search import CarriedConcept, Place
+from kg_api.schemas.similarity import SourceEdge
+from kg_api.web.ui.links import CONCEPTS, GRAPH, below
+
+LABEL_CHARACTERS: Final = 40
+Row = tuple[str | int | bool, ...]
+Drawing = tuple[list[Row], list[Row]]
+
+
+def opening(text: str, characters: int) -> str:
+    """Return how a text begins, on one line, cut at a word."""
+    line = " ".join(text.split())
+    if len(line) <= characters:
+        return line
+    cut = line[: characters + 1]
+    return f"{cut.rpartition(' ')[0] or cut[:-1]} …"
+
+
+def draw_around(
+    centre: Place,
+    beside: Sequence[Place],
+    elsewhere: Sequence[RelatedSource],
+    concepts: Mapping[str, Sequence[CarriedConcept]],
+) -> Drawing:
+    """Draw a passage, its neighbours in the document, what goes with it, and their concepts by source.
+
+    Of the concepts, those of the passage are drawn, and those that several passages name.
+    """
+    places = list({each.source_id: each for each in (*beside, *elsewhere)}.values())
+    carried = [(each.source_id, one) for each in places for one in concepts.get(each.source_id, ())]
+    times = Counter(one.concept_id for _, one in carried)
+    own = {each.concept_id for each in concepts.get(centre.source_id, ())}
+    named = {one.concept_id: one for _, one in carried if one.concept_id in own or times[one.concept_id] > 1}
+    nodes = [
+        *(_passage(each, "centre" if each.source_id == centre.source_id else "passage") for each in places),
+        *((key, each.label, "concept", below(CONCEPTS, key)) for key, each in named.items()),
+    ]
+    edges: list[Row] = _in_order(beside)
+    for each in elsewhere:
+        is_linked = any(through.lane == "link" for through in each.through)
+        edges.append((centre.source_id, each.source_id, "linked" if is_linked else "near"))
+    edges += [(source, one.concept_id, "names") for source, one in carried if one.concept_id in named]
+    return nodes, edges
+
+
+def draw_document(places: Sequence[Place], edges: Sequence[SourceEdge]) -> Drawing:
+    """Draw the passages of a document in reading order, and which are near to each other."""
+    near = [(each.a, each.b, "linked" if each.linked else "near") for each in edges]
+    return [_passage(each, "passage") for each in places], [*_in_order(places), *near]
+
+
+def _passage(place: Place, shape: str) -> Row:
+    label = opening(place.full_text, LABEL_CHARACTERS)
+    return place.source_id, label, shape, below(GRAPH, place.source_id)
+
+
+def _in_order(places: Sequence[Place]) -> list[Row]:
+    """Connect each passage with the one behind it, where none is left out between them."""
+    follows = (pair for pair in pairwise(places) if pair[1].paragraph == pair[0].paragraph + 1)
+    return [(first.source_id, second.source_id, "next") for first, second in follows]
+
+
+def describe_ties(source: RelatedSource) -> list[str]:
+    """Say why a source goes with a passage, each way in a few words."""
+    return [told for each in source.through if (told := _describe_tie(each))]
+
+
+def _describe_tie(through: RelatedThrough) -> str:
+    near = "" if through.similarity is None else f", similarity {through.similarity:.2f}"
+    match through.lane:
+        case "link":
+            return f"somebody linked the two{near}"
+        case "words":
+            return f"says something like it{near}"
+        case "picture_space":
+            return f"looks like it{near}"
+        case "concepts":
+            labels = ", ".join(each.label for each in through.concepts)
+            return f"is about {labels}" if labels else ""
+        case "document":
+            return f"{through.distance} away in the same document"
+
+
+def draw_related(concept: ConceptDetails) -> Drawing:
+    """Draw a concept among those that its page lists as related."""
+    own = concept.concept_id
+    around = {each.concept.concept_id: each.concept for each in concept.related}
+    around.pop(own, None)
+    steps: list[Row] = []
+    for each in concept.related:
+        other = each.concept.concept_id
+        steps.append((own, each.type, other) if each.outgoing else (other, each.type, own))
+    nodes = [_concept(concept, is_end=True), *(_concept(each, is_end=False) for each in around.values())]
+    return nodes, list(dict.fromkeys(steps))
+
+
+def draw_paths(found: ConceptPaths) -> Drawing:
+    """Draw the ways from one concept to another; what they share, once."""
+    ends = {found.start.concept_id, found.end.concept_id}
+    concepts = {each.concept_id: each for path in found.paths for each in path.concepts}
+    steps: list[Row] = [(each.subject, each.type, each.object) for path in found.paths for each in path.steps]
+    nodes = [_concept(each, is_end=key in ends) for key, each in concepts.items()]
+    return nodes, list(dict.fromkeys(steps))
+
+
+def _concept(concept: Concept, *, is_end: bool) -> Row:
+    return concept.concept_id, concept.label, concept.sources, is_end

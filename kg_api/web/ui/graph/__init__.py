@@ -1,1 +1,0 @@
-"""The source graph, as its page draws it."""
