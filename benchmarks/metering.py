@@ -35,15 +35,17 @@ def calls() -> dict[str, Callable[[], None]]:
     of, watch = meters(), Stopwatch()
 
     def request() -> None:
-        of.http.begin()
-        of.http.end("POST", "/queries/hybrid", 200, 0.01)
+        of.count("http_requests_open")
+        of.count("http_requests_open", by=-1)
+        of.count("http_requests", "POST", "/queries/hybrid", "2xx")
+        of.observe("http_request_seconds", "POST", "/queries/hybrid", seconds=0.01)
 
     def stage() -> None:
         with watch.stage("embed"):
             pass
 
     def statement() -> None:
-        with of.database.timing("read"):
+        with of.under_way("neo4j_sessions_open"), of.timing("neo4j_seconds", "read"):
             pass
 
     def untraced() -> None:

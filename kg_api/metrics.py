@@ -6,12 +6,12 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, wraps
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar, cast
 
 import psutil
 import structlog
@@ -36,15 +36,9 @@ from kg_api.schemas.operations import QueueStatus
 
 
 class BackupGauges(Collector):
-    """When the last whole backup was begun, and whether the last one failed; none where there was none."""
+    """When the last whole backup was begun, and whether the last attempt failed; None: there was none."""
 
     def __init__(self, made: float | None, *, failed: bool | None) -> None:
-        """Tell of backups.
-
-        Args:
-            made: seconds since 1970; None: there is no whole one.
-            failed: whether the last attempt came to nothing; None: there was none.
-        """
         self._made = made
         self._failed = failed
 
@@ -206,173 +200,80 @@ NO_ROUTE = "none"
 """Of requests that were refused before they came to a route, or for which there is none."""
 
 
-class HttpMeter:
-    """Requests to the service."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._requests = Counter(
-            "kg_http_requests", "Requests answered.", ("method", "route", "status"), registry=registry
-        )
-        self._seconds = Histogram(
-            "kg_http_request_seconds",
-            "From a request to the beginning of its answer.",
-            ("method", "route"),
-            registry=registry,
-            buckets=BUCKETS,
-        )
-        self._open = Gauge(
-            "kg_http_requests_open",
-            "Requests under way.",
-            registry=registry,
-            multiprocess_mode="livesum",
-        )
-
-    def begin(self) -> None:
-        """Count a request that has come."""
-        self._open.inc()
-
-    def end(self, method: str, route: str, status: int, seconds: float | None) -> None:
-        """Count a request that is over.
-
-        Args:
-            method: one of METHODS, else `other`.
-            route: the template of its path, never the path.
-            status: of its answer; 0: it went away without one.
-            seconds: until its answer began; None: it had none.
-        """
-        self._open.dec()
-        self._requests.labels(method, route, f"{status // 100}xx" if status else "none").inc()
-        if seconds is not None:
-            self._seconds.labels(method, route).observe(seconds)
+def _described(
+    kind: type[Counter | Gauge | Histogram], text: str, *labels: str, buckets: Sequence[float] = BUCKETS
+) -> Callable[[str, CollectorRegistry], Counter | Gauge | Histogram]:
+    more: dict[str, Any] = {Histogram: {"buckets": buckets}, Gauge: {"multiprocess_mode": "livesum"}}.get(
+        kind, {}
+    )
+    return lambda name, registry: kind(name, text, labels, registry=registry, **more)
 
 
-class StageMeter:
-    """Stages of searches and of what is built on them."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._seconds = Histogram(
-            "kg_search_stage_seconds", "One stage.", ("of", "stage"), registry=registry, buckets=BUCKETS
-        )
-
-    def record(self, of: str, stage: str, seconds: float) -> None:
-        self._seconds.labels(of, stage).observe(seconds)
-
-
-class JobMeter:
-    """Runs of jobs by this worker: a job has several where it yields, waits or fails."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._begun = Counter("kg_job_runs_begun", "Runs begun.", ("kind",), registry=registry)
-        self._ended = Counter("kg_job_runs", "Runs ended.", ("kind", "outcome"), registry=registry)
-        self._seconds = Histogram(
-            "kg_job_run_seconds", "One run.", ("kind",), registry=registry, buckets=LONG_BUCKETS
-        )
-
-    def begin(self, kind: str) -> None:
-        self._begun.labels(kind).inc()
-
-    def end(self, kind: str, outcome: str, seconds: float) -> None:
-        """Record how a run has ended, and how long it took."""
-        self._ended.labels(kind, outcome).inc()
-        self._seconds.labels(kind).observe(seconds)
-
-
-class DatabaseMeter:
-    """What is asked of Neo4j."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._seconds = Histogram(
-            "kg_neo4j_seconds",
-            "One try of a statement or of a transaction, waiting for a connection included.",
-            ("access",),
-            registry=registry,
-            buckets=BUCKETS,
-        )
-        self._failures = Counter(
-            "kg_neo4j_failures", "Tries that failed.", ("access", "error"), registry=registry
-        )
-        self._retries = Counter("kg_neo4j_retries", "Tries after the first.", ("access",), registry=registry)
-        self._open = Gauge(
-            "kg_neo4j_sessions_open",
-            "Sessions under way; each has a connection, or waits for one.",
-            registry=registry,
-            multiprocess_mode="livesum",
-        )
-
-    @contextmanager
-    def timing(self, access: str) -> Generator[None]:
-        begun = time.perf_counter()
-        self._open.inc()
-        try:
-            yield
-        finally:
-            self._open.dec()
-            self._seconds.labels(access).observe(time.perf_counter() - begun)
-
-    def fail(self, access: str, error: str) -> None:
-        """Count a try that failed, by the driver's name of its error."""
-        self._failures.labels(access, error).inc()
-
-    def retry(self, access: str) -> None:
-        """Count a try after the first."""
-        self._retries.labels(access).inc()
-
-
-class ProviderMeter:
-    """What is asked of providers; `kind` is what they do, `provider` the name of their host."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        of = ("kind", "provider")
-        self._seconds = Histogram(
-            "kg_provider_request_seconds",
-            "One HTTP request.",
-            of,
-            registry=registry,
-            buckets=LONG_BUCKETS,
-        )
-        self._failures = Counter(
-            "kg_provider_failures", "Requests that failed.", (*of, "reason"), registry=registry
-        )
-        self._retries = Counter("kg_provider_retries", "Requests tried again.", ("kind",), registry=registry)
-        self._tokens = Counter(
-            "kg_provider_tokens", "Tokens read and written.", (*of, "direction"), registry=registry
-        )
-        self._dollars = Counter(
-            "kg_provider_cost_dollars", "Money spent where a price is known.", of, registry=registry
-        )
-
-    @contextmanager
-    def timing(self, kind: str, provider: str) -> Generator[None]:
-        begun = time.perf_counter()
-        try:
-            yield
-        finally:
-            self._seconds.labels(kind, provider).observe(time.perf_counter() - begun)
-
-    def fail(self, kind: str, provider: str, reason: str) -> None:
-        self._failures.labels(kind, provider, reason).inc()
-
-    def retry(self, kind: str) -> None:
-        """Count a request that is made again."""
-        self._retries.labels(kind).inc()
-
-    def spend(self, kind: str, provider: str, *, read: int, written: int, dollars: float | None) -> None:
-        """Count tokens, and what they cost; None: nobody knows."""
-        self._tokens.labels(kind, provider, "read").inc(read)
-        if written:
-            self._tokens.labels(kind, provider, "written").inc(written)
-        if dollars is not None:
-            self._dollars.labels(kind, provider).inc(dollars)
+_METRICS: Final = {
+    "kg_http_requests": _described(Counter, "Requests answered.", "method", "route", "status"),
+    "kg_http_request_seconds": _described(
+        Histogram, "From a request to the beginning of its answer.", "method", "route"
+    ),
+    "kg_http_requests_open": _described(Gauge, "Requests under way."),
+    "kg_search_stage_seconds": _described(Histogram, "One stage.", "of", "stage"),
+    # A job has several runs where it yields, waits or fails
+    "kg_job_runs_begun": _described(Counter, "Runs begun.", "kind"),
+    "kg_job_runs": _described(Counter, "Runs ended.", "kind", "outcome"),
+    "kg_job_run_seconds": _described(Histogram, "One run.", "kind", buckets=LONG_BUCKETS),
+    "kg_neo4j_seconds": _described(
+        Histogram, "One try of a statement or of a transaction, waiting for a connection included.", "access"
+    ),
+    "kg_neo4j_failures": _described(Counter, "Tries that failed.", "access", "error"),
+    "kg_neo4j_retries": _described(Counter, "Tries after the first.", "access"),
+    "kg_neo4j_sessions_open": _described(
+        Gauge, "Sessions under way; each has a connection, or waits for one."
+    ),
+    # `kind` is what a provider does, `provider` the name of its host
+    "kg_provider_request_seconds": _described(
+        Histogram, "One HTTP request.", "kind", "provider", buckets=LONG_BUCKETS
+    ),
+    "kg_provider_failures": _described(Counter, "Requests that failed.", "kind", "provider", "reason"),
+    "kg_provider_retries": _described(Counter, "Requests tried again.", "kind"),
+    "kg_provider_tokens": _described(Counter, "Tokens read and written.", "kind", "provider", "direction"),
+    "kg_provider_cost_dollars": _described(
+        Counter, "Money spent where a price is known.", "kind", "provider"
+    ),
+}
 
 
 class Meters:
+    """All metrics of a process but those of its embeddings, by their names without `kg_`."""
+
     def __init__(self, registry: CollectorRegistry) -> None:
         """Register them; once in a registry."""
-        self.http = HttpMeter(registry)
-        self.stages = StageMeter(registry)
-        self.jobs = JobMeter(registry)
-        self.database = DatabaseMeter(registry)
-        self.providers = ProviderMeter(registry)
+        self._metrics = {name: make(name, registry) for name, make in _METRICS.items()}
+
+    def count(self, name: str, *labels: str, by: float = 1) -> None:
+        """Add to a counter, or to a gauge of what is under way."""
+        cast("Counter", self._of(name, labels)).inc(by)
+
+    def observe(self, name: str, *labels: str, seconds: float) -> None:
+        cast("Histogram", self._of(name, labels)).observe(seconds)
+
+    @contextmanager
+    def timing(self, name: str, *labels: str) -> Generator[None]:
+        begun = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.observe(name, *labels, seconds=time.perf_counter() - begun)
+
+    @contextmanager
+    def under_way(self, name: str) -> Generator[None]:
+        self.count(name)
+        try:
+            yield
+        finally:
+            self.count(name, by=-1)
+
+    def _of(self, name: str, labels: tuple[str, ...]) -> Counter | Gauge | Histogram:
+        metric = self._metrics[f"kg_{name}"]
+        return metric.labels(*labels) if labels else metric
 
 
 @once_per_process
@@ -428,7 +329,12 @@ def require_budget() -> None:
 
 def spend_tokens(kind: str, provider: str, *, read: int, written: int, dollars: float | None) -> None:
     """Count tokens, and what they cost; None: nobody knows."""
-    meters().providers.spend(kind, provider, read=read, written=written, dollars=dollars)
+    count = meters().count
+    count("provider_tokens", kind, provider, "read", by=read)
+    if written:
+        count("provider_tokens", kind, provider, "written", by=written)
+    if dollars is not None:
+        count("provider_cost_dollars", kind, provider, by=dollars)
     if budget := _BUDGET.get():
         budget.spend(read + written)
 

@@ -121,7 +121,7 @@ def _is_worth_reading_again(error: BaseException) -> bool:
 
 
 def _log_read(state: RetryCallState) -> None:
-    meters().database.retry("read")
+    meters().count("neo4j_retries", "read")
     error = state.outcome.exception() if state.outcome else None
     log.warning("a read is tried again", attempt=state.attempt_number, reason=type(error).__name__)
 
@@ -145,7 +145,7 @@ _retry_transaction = retry(
     retry=retry_if_exception(_is_worth_repeating),
     wait=wait_random(0, 0.2),
     stop=stop_after_attempt(5),
-    before_sleep=lambda _: meters().database.retry("write"),
+    before_sleep=lambda _: meters().count("neo4j_retries", "write"),
     reraise=True,
 )
 
@@ -316,7 +316,7 @@ class Graph:
         def once(transaction: neo4j.ManagedTransaction) -> T:
             nonlocal tries
             if tries:
-                meters().database.retry("write")
+                meters().count("neo4j_retries", "write")
             tries += 1
             return work(Transaction(transaction, self.most_queued))
 
@@ -326,13 +326,13 @@ class Graph:
     @contextmanager
     def _session(self, access: str) -> Generator[neo4j.Session]:
         """Open a session for one attempt, counted and timed."""
-        meter, kind = meters().database, access.lower()
-        with meter.timing(kind):
+        meter, kind = meters(), access.lower()
+        with meter.under_way("neo4j_sessions_open"), meter.timing("neo4j_seconds", kind):
             try:
                 with self._driver.session(database=self._database, default_access_mode=access) as session:
                     yield session
             except (DriverError, Neo4jError) as error:
-                meter.fail(kind, type(error).__name__)
+                meter.count("neo4j_failures", kind, type(error).__name__)
                 raise
 
     @contextmanager

@@ -314,12 +314,13 @@ class Runner:
         ):
             owner = jobs.Owner(job.job_id, self._worker, job.fence, self._settings.lease_seconds)
             log.info("job taken", job_id=job.job_id, kind=job.kind, ontology=job.ontology, fence=job.fence)
-            meters().jobs.begin(job.kind)
+            meters().count("job_runs_begun", job.kind)
             begun, outcome = time.perf_counter(), "interrupted"
             try:
                 outcome = self._run(job, owner)
             finally:
-                meters().jobs.end(job.kind, outcome, time.perf_counter() - begun)
+                meters().count("job_runs", job.kind, outcome)
+                meters().observe("job_run_seconds", job.kind, seconds=time.perf_counter() - begun)
             span.set_attribute("kg.job_outcome", outcome)
         return True
 

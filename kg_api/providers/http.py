@@ -335,7 +335,7 @@ class JsonClient:
         about = {"server__address": to.host, "gen_ai__request__model": to.model}
         try:
             with (
-                meters().providers.timing(kind, to.host),
+                meters().timing("provider_request_seconds", kind, to.host),
                 span(f"{kind} {to.host}", SpanKind.CLIENT, **about),
             ):
                 return receive()
@@ -354,7 +354,7 @@ class JsonClient:
         raise failure
 
     def _count(self, reason: str) -> None:
-        meters().providers.fail(self.provider.service.kind, self.provider.host, reason)
+        meters().count("provider_failures", self.provider.service.kind, self.provider.host, reason)
 
 
 def _parse(text: bytes) -> object:

@@ -168,7 +168,7 @@ def _read_retry_after(state: tenacity.RetryCallState) -> float | None:
 def _log_retry(kind: str, state: tenacity.RetryCallState) -> None:
     reason = str(state.outcome.exception()) if state.outcome else ""
     seconds = round(state.upcoming_sleep, 2)
-    meters().providers.retry(kind)
+    meters().count("provider_retries", kind)
     log.warning("asking again", reason=reason, tries=state.attempt_number, wait_seconds=seconds)
 
 

@@ -64,7 +64,7 @@ class Stopwatch:
         finally:
             taken = time.perf_counter() - begun
             self._taken[name] = round(self._taken.get(name, 0) + taken * 1000, 2)
-            meters().stages.record(self._of, name, taken)
+            meters().observe("search_stage_seconds", self._of, name, seconds=taken)
 
     def milliseconds(self) -> dict[str, float]:
         """By stage, and `total` since the stopwatch was made."""

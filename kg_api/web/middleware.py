@@ -72,7 +72,7 @@ class RequestLog:
             app = problem(421, "http", "Misdirected", OTHER_HOME)
         elif self._origins and (refusal := self._origins.refusal(scope, headers)):
             app = problem(*refusal)
-        meters().http.begin()
+        meters().count("http_requests_open")
         traced = root_span(
             _method(scope), SpanKind.SERVER, headers.get(TRACEPARENT), kg__request_id=request_id
         )
@@ -114,7 +114,11 @@ class _Answer:
     def record(self, scope: Scope, span: Span) -> None:
         """Log, count and trace it."""
         method, route = _method(scope), _route_of(scope)
-        meters().http.end(method, route, self.status, self._began_after)
+        meter, status = meters(), f"{self.status // 100}xx" if self.status else "none"
+        meter.count("http_requests_open", by=-1)
+        meter.count("http_requests", method, route, status)
+        if self._began_after is not None:
+            meter.observe("http_request_seconds", method, route, seconds=self._began_after)
         if span.is_recording():
             span.update_name(f"{method} {route}")
             annotate(self.status, failed_from=OWN_FAILURE)

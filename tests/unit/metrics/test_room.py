@@ -12,7 +12,7 @@ import pytest
 from kg_api.metrics import RESERVED_BYTES, exposition, forget_dead
 
 EVERYTHING = """
-from kg_api.metrics import meters
+from kg_api.metrics import meters, spend_tokens
 from kg_api.providers.embedding import metrics_of_process
 from kg_api.settings import load_settings
 from kg_api.web.app import create_app
@@ -25,34 +25,42 @@ operations += [("POST", "/mcp"), *((method, "none") for method in ("GET", "POST"
 assert len(operations) > 100
 for method, path in operations:
     for status in (200, 400, 500, 0):
-        of.http.begin()
-        of.http.end(method, path, status, 0.001)
+        of.count("http_requests_open")
+        of.count("http_requests", method, path, f"{status // 100}xx" if status else "none")
+        of.observe("http_request_seconds", method, path, seconds=0.001)
 assert len(stages()) > 40
 for each, stage in stages():
-    of.stages.record(each, stage, 0.001)
+    of.observe("search_stage_seconds", each, stage, seconds=0.001)
 for kind in range(12):
-    of.jobs.begin(f"concept_extraction_{kind}")
+    of.count("job_runs_begun", f"concept_extraction_{kind}")
+    of.observe("job_run_seconds", f"concept_extraction_{kind}", seconds=0.001)
     for outcome in range(12):
-        of.jobs.end(f"concept_extraction_{kind}", f"interrupted {outcome}", 0.001)
+        of.count("job_runs", f"concept_extraction_{kind}", f"interrupted {outcome}")
 for access in ("read", "write"):
-    with of.database.timing(access):
-        of.database.retry(access)
+    with of.under_way("neo4j_sessions_open"), of.timing("neo4j_seconds", access):
+        of.count("neo4j_retries", access)
     for error in range(20):
-        of.database.fail(access, f"TransientErrorOfNeo4j {error}")
+        of.count("neo4j_failures", access, f"TransientErrorOfNeo4j {error}")
 for kind in ("embed", "image", "llm", "rerank"):
     for host in range(3):
-        with of.providers.timing(kind, f"a-long-name-of-a-host-{host}.example.com"):
-            of.providers.retry(kind)
+        name = f"a-long-name-of-a-host-{host}.example.com"
+        with of.timing("provider_request_seconds", kind, name):
+            of.count("provider_retries", kind)
         for reason in range(12):
-            of.providers.fail(kind, f"a-long-name-of-a-host-{host}.example.com", f"not_found {reason}")
-        of.providers.spend(kind, f"a-long-name-of-a-host-{host}.example.com", read=1, written=1, dollars=1.0)
+            of.count("provider_failures", kind, name, f"not_found {reason}")
+        spend_tokens(kind, name, read=1, written=1, dollars=1.0)
 for model in range(30):
     embedding.embeddings.labels(f"sentence-transformers/a-long-name-{model}", "1536").inc()
     embedding.latency.labels(f"sentence-transformers/a-long-name-{model}").observe(0.001)
     embedding.tokens.labels(f"sentence-transformers/a-long-name-{model}").inc()
     embedding.probes.labels(f"sentence-transformers/a-long-name-{model}").inc()
 """
-OPEN = "from kg_api.metrics import meters; meters().http.begin(); print('open', flush=True); input()"
+OPEN = """
+from kg_api.metrics import meters
+meters().count("http_requests_open")
+print("open", flush=True)
+input()
+"""
 
 
 @pytest.fixture
