@@ -44,7 +44,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         described(write_model(Path(folder) / "colours"))
         os.environ["KG_IMAGE_EMBEDDING__FOLDER"] = folder
-        os.environ["KG_CONVERSION__OCR_IMAGES"] = "false"
+        os.environ["KG_CONVERSION__OCR"] = "off"
         with stack() as running:
             running.kg("ingest", str(chosen.folder), "--ontology", ONTOLOGY, "--wait")
             with running.client() as client:

@@ -19,7 +19,7 @@ from pydantic import (
 )
 from pydantic.fields import FieldInfo
 
-from kg_api.schemas.vocabulary import MAX_PER_SOURCE, ExtractorName
+from kg_api.schemas.vocabulary import ExtractorName
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 WebAddress = Annotated[str, Field(pattern=r"^https?://[^\s@/?#\\]+(/[^\s@?#\\]*)?$")]
@@ -253,12 +253,7 @@ class ConceptsSettings(Section):
             "relationships, `keyphrase` needs no model, `none` extracts nothing."
         ),
     )
-    per_source: int | None = Field(
-        default=None,
-        ge=1,
-        le=MAX_PER_SOURCE,
-        description="Maximum number of concepts per source; unset: 12 by keyphrases, 6 by a language model.",
-    )
+    per_source: int | None = constant(None)
     budget: Price | None = Field(
         default=None,
         description="Budget for extraction by a language model, in US dollars per ontology; unset: no limit.",

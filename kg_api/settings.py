@@ -75,7 +75,8 @@ class Neo4jSettings(Section):
             "over kg's own. Refused: addresses, folders and security, which are kg's to set."
         ),
     )
-    start_timeout_seconds: Seconds = Field(default=300, description="Time limit for Neo4j to start.")
+    start_timeout_seconds: Seconds = constant(300)
+    """Time limit for Neo4j to start."""
 
     @field_validator("conf")
     @classmethod
@@ -271,9 +272,8 @@ class ApiSettings(Section):
 class ConversionSettings(Section):
     """Files that are no plain text are read in processes apart."""
 
-    processes: int = Field(
-        default=2, ge=1, le=64, description="Files converted at once, by each process of the service."
-    )
+    processes: int = constant(2)
+    """Files converted at once, by each process of the service."""
     max_seconds: Seconds = Field(default=120, description="Time limit for converting one file.")
     max_memory_mb: int = Field(
         default=2048,
@@ -297,18 +297,12 @@ class ConversionSettings(Section):
             "installed, English first. `rapidocr` knows Latin, Chinese and Japanese letters at once."
         ),
     )
-    ocr_max_pages: int = Field(
-        default=200, ge=1, le=10_000, description="Pages of one file that OCR reads at most."
-    )
-    ocr_max_seconds: Seconds = Field(
-        default=300, description="Time for OCR of one file; pages that are left then are told of."
-    )
+    ocr_max_pages: int = constant(200)
+    """Maximum pages of one file that OCR reads."""
+    ocr_max_seconds: Seconds = constant(300)
+    """Time limit for OCR of one file; its notes name the other pages."""
     ocr_max_megapixels: float = constant(10)
     """Size of the picture that a page is drawn as for OCR; 200 dpi where that is less."""
-    ocr_images: bool = Field(
-        default=True,
-        description="Whether OCR also reads pictures that are documents of their own (PNG, JPEG, ...).",
-    )
     images_within: bool = Field(
         default=True,
         description=(
@@ -486,30 +480,18 @@ class EmbeddingSettings(Section):
     model_folder: Path | None = Field(
         default=None, description="Folder with model.onnx and tokenizer.json to use instead."
     )
-    threads: int | None = Field(
-        default=None, ge=1, description="Threads for local models; unset: one per core."
-    )
-    requests_at_once: int = Field(
-        default=8,
-        ge=1,
-        le=64,
-        description=(
-            "Maximum requests in flight to a remote provider per worker; "
-            "fewer when it answers 429 or its rate-limit headers say so."
-        ),
-    )
+    threads: int | None = constant(None)
+    """Threads for local models; None: one per core."""
+    requests_at_once: int = constant(8)
+    """Maximum requests in flight to a remote provider per worker; fewer when the provider answers 429."""
     query_seconds: Seconds = Field(
         default=5,
         description=(
             "How long a search waits for the provider, retries included, before it continues without vectors."
         ),
     )
-    cache_entries: int = Field(
-        default=200_000,
-        ge=0,
-        le=100_000_000,
-        description="Maximum vectors in the embedding cache; 0: no cache.",
-    )
+    cache_entries: int = constant(200_000)
+    """Maximum vectors in the embedding cache; 0: no cache."""
     max_tokens: int = Field(
         default=512, ge=64, le=1_000_000, description="Maximum input tokens of a model that kg does not know."
     )
@@ -562,12 +544,8 @@ class ImageEmbeddingSettings(Section):
             "`infinity` with `modality`, `vllm` as `messages`, one picture a request."
         ),
     )
-    max_tokens: int = Field(
-        default=256,
-        ge=64,
-        le=1_000_000,
-        description="Maximum input tokens of a model that kg does not know; each byte is counted as one.",
-    )
+    max_tokens: int = constant(256)
+    """Maximum input tokens of a model that kg does not know; each byte is counted as one."""
     query_prefix: str = Field(default="", description="Query prefix of a model that kg does not know.")
 
 
@@ -614,13 +592,8 @@ SOURCES_READ_A_BATCH = 250
 class WorkerSettings(Section):
     """The process that keeps embeddings there and fresh."""
 
-    batch_size: int | None = Field(
-        default=None,
-        ge=1,
-        le=2048,
-        description="Sources embedded and written per batch; unset: 64 or, where that is more, 16 per core; "
-        "250 where concepts are extracted without a language model.",
-    )
+    batch_size: int | None = constant(None)
+    """Sources embedded and written per batch; None: by the cores of the machine."""
     poll_seconds: Seconds = constant(0.5)
     """How often an idle worker polls for jobs."""
     lease_seconds: Seconds = constant(30)
@@ -636,12 +609,8 @@ class WorkerSettings(Section):
     stuck_seconds: Seconds = constant(1800)
     """A job that makes no progress for this long is dead, even if its worker is alive."""
     grace_seconds: Seconds = Field(default=30, description="Time limit for the current batch on shutdown.")
-    most_queued: int = Field(
-        default=10_000,
-        ge=1,
-        le=1_000_000,
-        description="Maximum queued jobs; then requests get a 429.",
-    )
+    most_queued: int = constant(10_000)
+    """Maximum queued jobs; then requests get a 429."""
     niceness: int = constant(5)
     """Nice value of the worker, so it never slows a search."""
     metrics_port: int | None = Field(

@@ -527,7 +527,7 @@ def _request(
         if row["open"]:  # otherwise it ended while this waited for its lock
             if row["created"] and limited and not _has_room(tx, 0):
                 raise TooBusy(
-                    f"{tx.most_queued} jobs are waiting already (KG_WORKER__MOST_QUEUED): try again when the "
+                    f"{tx.most_queued} jobs are waiting already: try again when the "
                     "workers have done some of them, or start more workers"
                 )
             return row["job_id"], row["created"]

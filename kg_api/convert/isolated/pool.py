@@ -262,7 +262,7 @@ class ConverterPool:
     def _add_words(self, made: Converted, data: bytes, spent: Spent) -> Converted:
         """Add the words that OCR reads on an image to what it says of itself."""
         engine, _ = choose(self._settings)
-        if engine is None or not self._settings.ocr_images:
+        if engine is None:
             return made
         try:
             read = self._answer(Converted, Request("ocr-image", engine), data, spent=spent)

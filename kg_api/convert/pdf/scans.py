@@ -184,11 +184,10 @@ class PictureReader:
         for tried, number in enumerate(chosen):
             left = ends - time.monotonic()
             if tried >= self.limits.ocr_max_pages:
-                reason = f"it reads {self.limits.ocr_max_pages} of a file (KG_CONVERSION__OCR_MAX_PAGES)"
+                reason = f"it reads {self.limits.ocr_max_pages} pages of a file"
                 self.reasons[number] = reason
             elif left <= 0:
-                seconds = f"{self.limits.ocr_max_seconds:g} s were over"
-                self.reasons[number] = f"{seconds} (KG_CONVERSION__OCR_MAX_SECONDS)"
+                self.reasons[number] = f"{self.limits.ocr_max_seconds:g} s were over"
             else:
                 try:
                     self._read(document, number, pages, left)

@@ -43,7 +43,7 @@ def test_an_error_of_the_service_keeps_its_class_message_and_exit_code(
 
 
 SETTINGS = {
-    "KG_WORKER__BATCH_SIZE": "0",
+    "KG_WORKER__METRICS_PORT": "0",
     "KG_NEO4J__URI": "http://127.0.0.1",
     "KG_EMBEDDING__PROVIDER": "magic",
     "KG_API_URL": "ftp://127.0.0.1",

@@ -112,8 +112,8 @@ def test_a_page_that_cannot_be_read_costs_no_other() -> None:
 @pytest.mark.parametrize(
     ("limits", "told"),
     [
-        (ConversionSettings(ocr_max_pages=1), "KG_CONVERSION__OCR_MAX_PAGES"),
-        (ConversionSettings(ocr_max_seconds=1e-9), "KG_CONVERSION__OCR_MAX_SECONDS"),
+        (ConversionSettings(ocr_max_pages=1), "it reads 1 pages of a file"),
+        (ConversionSettings(ocr_max_seconds=1e-9), "s were over"),
     ],
 )
 def test_pages_beyond_a_limit_are_told(limits: ConversionSettings, told: str) -> None:
