@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
@@ -72,48 +71,69 @@ from kg_api.transfer.importing import MovingService
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
 class Container:
     """All parts of a running kg, opened once a process."""
 
-    settings: Settings
-    graph: Graph
-    spaces: SpaceRegistry
-    image_spaces: ImageSpaceRegistry
-    contexts: Contexts
-    converters: ConverterPool
-    reader: DocumentReader
-    images: ImageService
-    pages: PageService
-    ingest: IngestService
-    review: ReviewService
-    folders: FolderService
-    search: SearchService
-    hybrid: HybridService
-    reranker: Reranker | None
-    similarity: SimilarityService
-    related: RelatedService
-    image_search: ImageSearchService
-    concepts: ConceptService
-    relationships: RelationshipSearcher
-    relationship_types: RelationshipVocabulary
-    constructive: ConstructiveService
-    proposals: ProposalService
-    communities: CommunityService
-    concept_merges: ConceptMergeRecords
-    augment: AugmentService
-    answer: AnswerService
-    llms: tuple[LanguageModel, ...]
-    """Opened when they are first needed."""
-    extractors: Extractors
-    extraction: ExtractionService
-    extraction_requests: ExtractionRequests
-    configure: ConfigurationService
-    embeddings: EmbeddingRequests
-    switch: SwitchService
-    drop: DropService
-    models: ModelService
-    moving: MovingService
+    def __init__(
+        self,
+        settings: Settings,
+        graph: Graph,
+        spaces: SpaceRegistry,
+        image_spaces: ImageSpaceRegistry,
+        *,
+        converters: ConverterPool,
+        reranker: Reranker | None,
+    ) -> None:
+        self.settings, self.graph, self.converters, self.reranker = settings, graph, converters, reranker
+        self.spaces, self.image_spaces = spaces, image_spaces
+        self.contexts = Contexts(graph, settings)
+        files = StoredFiles(graph, open_blobs(settings.blobs, Home(settings.home).blobs))
+        self.reader = DocumentReader(converters, ImageKeeper(files), settings.blobs.keep_pdfs)
+        self.images = ImageService(graph, files)
+        self.pages = PageService(graph, files, ConverterPool(settings.conversion.of_one_process()))
+
+        estimator = Estimator(graph, spaces, self.contexts, lambda plan: price_of_space(settings, plan.space))
+        self.embeddings = EmbeddingRequests(graph, estimator)
+        self.configure = ConfigurationService(graph, estimator, self.embeddings)
+        self.extractors = Extractors(graph, settings)
+        self.extraction_requests = ExtractionRequests(graph, self.extractors)
+        self.extraction = ExtractionService(graph, self.extractors, self.extraction_requests)
+        checker = SpaceChecker(graph, spaces, image_spaces)
+        self.switch = SwitchService(graph, self.configure, self.embeddings, checker)
+        self.drop = DropService(graph)
+        self.models = ModelService(
+            graph,
+            spaces,
+            image_spaces,
+            price_of=partial(price_of_space, settings),
+            batch_size_of=partial(batch_size_of_space, settings),
+        )
+
+        ask = self.extraction_requests.ask
+        self.ingest = IngestService(graph, self.reader, ask)
+        self.review = ReviewService(graph, ask)
+        self.folders = FolderService(graph, _folder_access(settings))
+        self.moving = MovingService(graph, files, self.configure, self.extraction, ask, spaces=spaces)
+
+        llm = LanguageModel(settings)
+        imagining = LanguageModel(settings, RetryPolicy(tries=1))  # a search does not wait for a second try
+        self.llms = (llm, imagining)
+        reranking = Reranking(reranker, settings.rerank.seconds)
+        self.search = SearchService(graph, spaces, reranking, Hyde(imagining.ask), image_spaces)
+        self.hybrid = HybridService(graph, self.search)
+        self.similarity = SimilarityService(graph)
+        self.related = RelatedService(graph, image_spaces)
+        self.image_search = ImageSearchService(
+            graph, self.search, image_spaces, converters, self.images.read_blob
+        )
+        self.concepts, self.relationships = ConceptService(graph, spaces), RelationshipSearcher(graph, spaces)
+        self.relationship_types = RelationshipVocabulary(graph)
+        self.concept_merges = ConceptMergeRecords(graph)
+        self.constructive = ConstructiveService(graph, spaces, self.search, self.concepts, self.relationships)
+        self.proposals = ProposalService(graph, ProposalRequests(graph, settings.proposals))
+        self.communities = CommunityService(graph, settings.communities)
+        self.augment = AugmentService(graph, spaces, self.search)
+        self.answer = AnswerService(graph, spaces, self.search, llm)
 
     def handlers(self) -> list[Handler]:
         """What a worker can run."""
@@ -224,61 +244,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         forget_snapshots(graph)
         graph.close()
         raise
-    prices, batch_sizes = partial(price_of_space, settings), partial(batch_size_of_space, settings)
-    contexts = Contexts(graph, settings)
-    files = StoredFiles(graph, open_blobs(settings.blobs, Home(settings.home).blobs))
-    reader = DocumentReader(converters, ImageKeeper(files), settings.blobs.keep_pdfs)
-    estimator = Estimator(graph, spaces, contexts, lambda plan: price_of_space(settings, plan.space))
-    embeddings = EmbeddingRequests(graph, estimator)
-    extractors = Extractors(graph, settings)
-    extraction = ExtractionRequests(graph, extractors)
-    extracting = ExtractionService(graph, extractors, extraction)
-    configure = ConfigurationService(graph, estimator, embeddings)
-    llm = LanguageModel(settings)
-    imagining = LanguageModel(settings, RetryPolicy(tries=1))  # a search does not wait for a second try
-    reranking = Reranking(reranker, settings.rerank.seconds)
-    images = ImageService(graph, files)
-    search = SearchService(graph, spaces, reranking, Hyde(imagining.ask), image_spaces)
-    concepts, relationships = ConceptService(graph, spaces), RelationshipSearcher(graph, spaces)
-    return Container(
-        settings=settings,
-        graph=graph,
-        spaces=spaces,
-        image_spaces=image_spaces,
-        contexts=contexts,
-        converters=converters,
-        reader=reader,
-        pages=PageService(graph, files, ConverterPool(settings.conversion.of_one_process())),
-        images=images,
-        ingest=IngestService(graph, reader, extraction.ask),
-        review=ReviewService(graph, extraction.ask),
-        folders=FolderService(graph, _folder_access(settings)),
-        search=search,
-        hybrid=HybridService(graph, search),
-        reranker=reranker,
-        similarity=SimilarityService(graph),
-        related=RelatedService(graph, image_spaces),
-        image_search=ImageSearchService(graph, search, image_spaces, converters, images.read_blob),
-        concepts=concepts,
-        relationships=relationships,
-        relationship_types=RelationshipVocabulary(graph),
-        constructive=ConstructiveService(graph, spaces, search, concepts, relationships),
-        proposals=ProposalService(graph, ProposalRequests(graph, settings.proposals)),
-        communities=CommunityService(graph, settings.communities),
-        concept_merges=ConceptMergeRecords(graph),
-        augment=AugmentService(graph, spaces, search),
-        answer=AnswerService(graph, spaces, search, llm),
-        llms=(llm, imagining),
-        extractors=extractors,
-        extraction=extracting,
-        extraction_requests=extraction,
-        configure=configure,
-        embeddings=embeddings,
-        switch=SwitchService(graph, configure, embeddings, SpaceChecker(graph, spaces, image_spaces)),
-        drop=DropService(graph),
-        moving=MovingService(graph, files, configure, extracting, extraction.ask, spaces=spaces),
-        models=ModelService(graph, spaces, image_spaces, price_of=prices, batch_size_of=batch_sizes),
-    )
+    return Container(settings, graph, spaces, image_spaces, converters=converters, reranker=reranker)
 
 
 def _folder_access(settings: Settings) -> FolderAccess:

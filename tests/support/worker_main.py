@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +21,7 @@ from kg_api.container import Container
 from kg_api.errors import EmbeddingFailed
 from kg_api.graph import jobs
 from kg_api.graph.client import Graph, Transaction
-from kg_api.jobs.runner import Handler, JobRun
+from kg_api.jobs.runner import JobRun
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.embedding_port import Vectors
 from kg_api.settings import Settings, load_settings
@@ -147,17 +147,6 @@ class StuckHandler:
         run.finish()
 
 
-@dataclass(frozen=True, slots=True)
-class TestContainer(Container):
-    """A container whose worker runs the test's jobs alone."""
-
-    plan: Plan
-
-    def handlers(self) -> list[Handler]:
-        """Give the test's handler."""
-        return [StuckHandler(self.plan) if self.plan.stuck else Intervals(self.plan)]
-
-
 def note(plan: Plan, name: str, entry: Any) -> None:
     """Write a line that survives the death of this process."""
     path = Path(plan.folder) / f"{name}-{os.getpid()}.jsonl"
@@ -185,7 +174,9 @@ def _open(plan: Plan, faults: Faults, settings: Settings, *, needs_embedder: boo
         return opened
     if plan.intervals:
         _wait_at_barrier(Path(plan.folder))
-    return TestContainer(**{each.name: getattr(opened, each.name) for each in fields(opened)}, plan=plan)
+    handler = StuckHandler(plan) if plan.stuck else Intervals(plan)
+    opened.handlers = lambda: [handler]
+    return opened
 
 
 def _wait_at_barrier(folder: Path) -> None:
