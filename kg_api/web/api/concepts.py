@@ -91,10 +91,7 @@ def list_communities(
     offset: Offset = 0,
     limit: PageSize = 100,
 ) -> Communities:
-    """Give what an ontology is about: communities of concepts with names of their own, the largest first.
-
-    `changed` says how much of the ontology has changed since they were detected.
-    """
+    """Return communities, the largest first; `changed` is the share that changed since detection."""
     return container.communities.page(ontology, level=level, parent=parent, offset=offset, limit=limit)
 
 
@@ -143,10 +140,7 @@ def search_concepts(
     ontologies: Ontologies = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Maximum number of results.")] = 10,
 ) -> ConceptHits:
-    """Give the concepts that fit best; `degraded` says what could not be done.
-
-    A hit without `fits` is only the nearest there is. Several ontologies are searched as one.
-    """
+    """Several ontologies are searched as one. A hit without `fits` is only the nearest there is."""
     wanted = [*([] if ontology is None else [ontology]), *(ontologies or ())]
     return container.concepts.search(query_text, searched(container.graph, wanted or None), limit)
 
@@ -222,11 +216,7 @@ def list_concepts(
 @concepts_router.post("/ontologies/{ontology}/concepts", summary="Import concepts")
 @requires("write")
 def post_concepts(container: Open, ontology: Ontology, body: ConceptImport) -> ConceptsImported:
-    """Tie concepts to the stored sources that say them; `problems` says what has no place.
-
-    What was imported for the same sources before is replaced, so that the same again changes nothing;
-    what an extractor found stays.
-    """
+    """Earlier imports of the same sources are replaced; `problems` lists concepts without a place."""
     return import_concepts(container.graph, ontology, body.rows)
 
 
@@ -254,11 +244,7 @@ def undo_concept_merge(
     merge_id: Annotated[NodeId, Path(description="Id of a merge.")],
     body: Decision,
 ) -> ConceptMerge:
-    """Part two concepts for good; doing it twice changes nothing more.
-
-    The merged one gets back what it had. Sources that were read since are read again. 409: the one that
-    stayed became part of another since; the message names the merge to undo before.
-    """
+    """The merged concept gets back what it had. 409: undo the later merge that the message names first."""
     return container.concept_merges.undo(ontology, merge_id, body.by)
 
 
@@ -287,12 +273,7 @@ def constructive_query(
         ),
     ],
 ) -> Subgraph:
-    """Begin with passages, concepts, relationships or pictures, follow edges from them, and keep what fits.
-
-    The answer has each node once, with how it was reached; the edges between them with quotes that prove
-    them; and of each step what it left out (`cut`). All steps see only `ontology`, `documents` and `where`.
-    404: a concept or a source that a seed names is not there. 422: a seed lies outside of these.
-    """
+    """Return nodes with how they were reached, edges with quotes, and what each step left out (`cut`)."""
     return container.constructive.query(narrowed(container.graph, query))
 
 
@@ -367,10 +348,7 @@ def put_proposals_config(
     *,
     dry_run: DryRun = False,
 ) -> ProposalStatus:
-    """Change the fields given; others stay, null restores the service's setting.
-
-    Open proposals are looked at again by the new configuration; what was decided stays.
-    """
+    """Fields left out stay, null restores the service's setting. Decisions stay."""
     return container.proposals.configure(ontology, config, dry_run=dry_run)
 
 
@@ -394,10 +372,7 @@ def search_relationships(
     container: Open,
     body: Annotated[RelationshipSearch, example(query_text="what does a lease need", limit=5)],
 ) -> RelationshipHits:
-    """Give the relationships nearest in meaning: subject, type, object, and the sources that state them.
-
-    They are compared by their vectors only. What several sources state is one hit, with its statements.
-    """
+    """Relationships are compared by vectors only; statements of several sources are one hit."""
     return container.relationships.search(narrowed(container.graph, body))
 
 
@@ -453,10 +428,7 @@ def merge_relationship_types(
         TypeMerging, example(into="requires", merged=["needs", "depends on"], by="Ada", dry_run=True)
     ],
 ) -> TypeMerge:
-    """Let types be read as another one. What each source states is kept, so that it can be undone.
-
-    What comes in later with a merged type is of the other, too.
-    """
+    """Each source keeps its own words, so that a merge can be undone. Later sources are merged."""
     return container.relationship_types.merge(ontology, body)
 
 

@@ -127,10 +127,7 @@ def list_documents(
 def get_document(
     container: Open, document_id: CalledDocument, ontology: OntologyFilter = None
 ) -> DocumentContent:
-    """Give a document; its text is what was ingested, character for character.
-
-    404: the message names those nearest. 409: several documents have that name.
-    """
+    """Return the text as it was ingested. 404: the message names the nearest. 409: several have that name."""
     return library.find_document(container.graph, document_id, ontology)
 
 
@@ -146,11 +143,7 @@ def change_document(
     ],
     ontology: OntologyFilter = None,
 ) -> DocumentChanged:
-    """Change what is said of a document. What is set here stays when its text is ingested again.
-
-    It is embedded anew only where the context of its ontology's chunks uses what changed; `job_id` says so.
-    404: there is no such document; the message names those nearest. 409: several have that name.
-    """
+    """The change outlives re-ingestion. `job_id`: the job that re-embeds chunks whose context changed."""
     return library.change_called(container.graph, document_id, change, ontology)
 
 
@@ -159,12 +152,7 @@ def change_document(
 def delete_documents(
     container: Open, deletion: Annotated[DocumentDeletion, example(ontology="notes", where=["date<2020"])]
 ) -> DeletedMatching:
-    """Say which documents fit (`dry_run`, as it is by itself), or delete them with their sources.
-
-    With `expected_digest` they are deleted only where exactly those fit that a dry run counted (`digest`),
-    with `expected` where so many do. 409: others fit meanwhile, and nothing was deleted. After an
-    interruption some are left, which is 409 too: ask for a dry run again. Where none is, zeros and a note.
-    """
+    """Delete, or count with `dry_run` (the default). 409: other documents match than `expected` says."""
     deleted = delete_matching(container.graph, narrowed(container.graph, deletion))
     container.images.collect_after_delete()
     return deleted
@@ -173,10 +161,7 @@ def delete_documents(
 @library_router.delete("/documents/{document_id:path}", summary="Delete a document")
 @requires("write", filtered=True)
 def delete_document(container: Open, document_id: CalledDocument, ontology: OntologyFilter = None) -> Deleted:
-    """Delete a document with its sources. A whole id that is not there is no error: zeros and a note.
-
-    404: there is no document of that name; the message names those nearest. 409: several have that name.
-    """
+    """Deletion is idempotent for whole ids. 404: no document has that name. 409: several have it."""
     deleted = document_writes.delete_called(container.graph, document_id, ontology)
     container.images.collect_after_delete()
     return deleted
@@ -212,12 +197,7 @@ def add_folder(
     folder: Annotated[NewFolder, example(path="/home/me/notes", ontology="notes")],
     grant: Grant = None,
 ) -> Folder:
-    """Register a folder on the worker's machine; its first scan is asked for.
-
-    Files added, changed or removed there are synchronised from now on. A folder that is registered for the
-    ontology already, or overlaps one that is, is a conflict. It must lie below KG_SYNC__ROOTS; hidden
-    folders, KG_HOME and KG_CACHE are never followed.
-    """
+    """The folder must lie below KG_SYNC__ROOTS. 409: it overlaps a folder of the same ontology."""
     return container.folders.add(folder, grant)
 
 
@@ -313,11 +293,7 @@ def get_thumbnail(container: Open, source_id: SourceId, known: IfNoneMatch = Non
 )
 @requires("read", filtered=True)
 def get_image(container: Open, source_id: SourceId, known: IfNoneMatch = None) -> Response:
-    """Give the file of a picture as it was ingested, without the place where it was taken.
-
-    The content type is that of its content. It comes as an attachment, for browsers to save and not to run.
-    404: there is no such picture; a passage of text is none.
-    """
+    """Return the file without its location, as an attachment. 404: the source is no picture."""
     return _picture(container.images.file(source_id), known)
 
 
@@ -405,11 +381,7 @@ UNCHANGED: dict[int | str, dict[str, Any]] = {
 )
 @requires("write", filtered=True)
 async def ingest_document(container: Open, request: Request, response: Response) -> Ingested:
-    """Store a document; the same one again changes nothing, a changed one keeps its unchanged paragraphs.
-
-    It can be found by full text when this answers (202), by meaning when the job is done.
-    200: there is nothing new to embed.
-    """
+    """202: full text finds the document now, vector search after the job. 200: nothing new to embed."""
     ingested = await _take(request, container.ingest.ingest_text, container.ingest.ingest_bytes)
     return _set_status(ingested, response)
 
@@ -425,16 +397,7 @@ async def ingest_document(container: Open, request: Request, response: Response)
 async def ingest_batch(
     container: Open, request: Request, response: Response, key: IdempotencyKey
 ) -> IngestedBatch:
-    """Store many documents as texts, up to 1,000; each has its own outcome, in the order of the documents.
-
-    What is wrong with one concerns no other: it is refused with the problem that `POST /documents` would have
-    answered. Of two that have one ontology and name the later one is refused. The body as a whole must be
-    proper JSON and no larger than a document may be (KG_API__MAX_DOCUMENT_BYTES).
-
-    Documents are stored in few transactions. If the service becomes unable to store in the middle (429, 503,
-    507), those that were not stored have that problem; before the first it is the answer itself. The same
-    batch again changes nothing.
-    """
+    """Store up to 1,000 texts; each has its own outcome, in order. Repeating a batch changes nothing."""
     require_type(request, "application/json")
     batch = await read_model(request, GivenBatch)
     done = await run_in_threadpool(container.ingest.ingest_batch, batch, key)
@@ -452,10 +415,7 @@ async def ingest_batch(
 )
 @requires("write", filtered=True)
 async def ingest_conversation(container: Open, request: Request, response: Response) -> Ingested:
-    """Store messages as one Markdown document named by its title; each becomes a section of its own.
-
-    The same again with more messages embeds only what is new. 202 and 200 as for any document.
-    """
+    """Each message becomes a section. Sent again with more messages, only the new ones are embedded."""
     require_type(request, "application/json")
     conversation = await read_model(request, Conversation)
     ingested = await run_in_threadpool(container.ingest.ingest_conversation, conversation)
@@ -548,11 +508,7 @@ def put_language(
     ontology: Ontology,
     choice: Annotated[LanguageChoice, example(language="de")],
 ) -> OntologyLanguage:
-    """Index its sources in that language; a text of a few words does not tell its own.
-
-    Takes 15 seconds at most: while the answer says that it is not `complete`,
-    the same request goes on. Words are found as they stand throughout.
-    """
+    """Re-index for at most 15 s; while the answer is not `complete`, repeat the request to continue."""
     return choose_language(container.graph, ontology, choice.language)
 
 
@@ -614,12 +570,7 @@ def get_page(
     ontology: OntologyFilter = None,
     known: IfNoneMatch = None,
 ) -> Response:
-    """Draw a page of a document that was ingested as a PDF.
-
-    Words are boxed where they stand: a passage in yellow, words of `query` in orange. `KG-Boxed-Words` tells
-    how many were found; of a passage that is on other pages it is 0.
-    404: there is no such document or page, it is no PDF, or its file was not kept when it was ingested.
-    """
+    """Box a passage in yellow and words of `query` in orange; `KG-Boxed-Words` counts the words found."""
     request = PageRequest(document_id, page, width, ontology, source_id, query)
     picture = container.pages.picture(request, known or "")
     if picture.drawn is None:
@@ -651,21 +602,14 @@ def list_waiting_documents(
 @review_router.post("/waiting/approve", summary="Approve documents that wait")
 @requires("write", filtered=True)
 def approve_documents(container: Open, review: Annotated[Approval, _BODY]) -> Approved:
-    """Store documents that wait as if they came now; each has its own outcome, and one that fails waits on.
-
-    With `all` 100 are stored a request: send `next` as `after` until there is none. What came again under
-    its name meanwhile waits on. The same again changes nothing: the names are `unknown` then.
-    """
+    """Each document has its own outcome. With `all`, send `next` as `after` until there is none."""
     return container.review.approve(review)
 
 
 @review_router.post("/waiting/reject", summary="Reject documents that wait")
 @requires("write", filtered=True)
 def reject_documents(container: Open, review: Annotated[Review, _BODY]) -> Rejected:
-    """Let documents wait no more; what is stored under their names stays. With `all`, up to 1,000 a request.
-
-    Of a folder that is followed the file is remembered, so that it waits again only when it has changed.
-    """
+    """Stored documents stay. With `all`, reject up to 1,000 a request. A changed file waits again."""
     return container.review.reject(review)
 
 
@@ -687,9 +631,6 @@ def put_synonyms(
     ontology: Ontology,
     synonyms: Annotated[SynonymList, example(groups=[["k8s", "kubernetes"], ["ML", "machine learning"]])],
 ) -> Synonyms:
-    """Replace all of them. Searches look for the others of a group at half weight, from a second later on.
-
-    A search of several ontologies uses the synonyms of all of them. Nothing is indexed anew.
-    """
+    """Replace all groups. Searches use the other words of a group at half weight, without re-indexing."""
     container.graph.transaction(lambda tx: write_synonyms(tx, ontology, synonyms.groups))
     return Synonyms(ontology=ontology, groups=synonyms.groups)

@@ -71,13 +71,7 @@ def put_embedding_config(
     *,
     dry_run: DryRun = False,
 ) -> EmbeddingConfiguration:
-    """Change the fields given; others stay as they are, null restores the default. Reports what is stale.
-
-    Another strategy starts with its own default sizes.
-
-    The present embeddings stay active until a worker has built all new ones, which then replace them.
-    The ontology is created if it does not exist.
-    """
+    """Fields left out stay, null is the default. The present vectors serve until new ones are built."""
     return container.configure.change(ontology, config, dry_run=dry_run)
 
 
@@ -95,11 +89,7 @@ def embed_ontology(container: Open, ontology: Ontology, key: IdempotencyKey) -> 
 )
 @requires("read")
 def refused(container: Open, ontology: Ontology) -> RefusedSources:
-    """Give the rejected sources, each with its reason. Only full text finds them.
-
-    They are tried again when their text or the configuration changes, by
-    `POST /ontologies/{ontology}/embeddings` and by `POST /jobs/{job_id}/retry`.
-    """
+    """Only full text finds them. They are retried when text or configuration changes, or on request."""
     return container.configure.refused(ontology)
 
 
@@ -110,10 +100,7 @@ def regenerate(
     asked: Annotated[Regeneration, example(ontology="notes", force=True)],
     key: IdempotencyKey,
 ) -> RegenerationStarted:
-    """Start the jobs that embed what is missing or stale, of one ontology or of all; or estimate the cost.
-
-    With `force`, everything is embedded anew; with `where` too, the sources of the documents that fit.
-    """
+    """With `force`, re-embed everything, or with `where` the sources of matching documents."""
     return container.embeddings.regenerate(asked, key)
 
 
@@ -133,20 +120,14 @@ def add_space(
         example(slug="openai_small", provider="openai", model="text-embedding-3-small", dimensions=512),
     ],
 ) -> SpaceInfo:
-    """Register a further model: it is probed once, and gets its own property and index.
-
-    Repeating the request changes nothing. Its key and address come from the service's environment.
-    """
+    """The model is probed once; keys and addresses come from the service's environment. Idempotent."""
     return container.models.add(space)
 
 
 @embedding_router.get("/embedding/health", summary="Get the last known health of the embedding models")
 @requires("read")
 def embedding_health(container: Open, request: Request) -> EmbeddingHealth:
-    """Give status, latency and error of each model's probe within the last 30 s.
-
-    Older results are refreshed; `POST` always checks.
-    """
+    """Return results of the last 30 s; `POST` always checks."""
     watch: ModelHealth = request.app.state.model_health
     return watch.health(container.models)
 
@@ -193,11 +174,7 @@ def put_extraction_config(
     *,
     dry_run: DryRun = False,
 ) -> ExtractionStatus:
-    """Change the fields given; others stay, null restores the service's setting. Reports the cost.
-
-    What another extractor found before stays until the source is read anew, which a worker begins at once. A
-    job that ended because its money was used up goes on when `budget` is raised.
-    """
+    """Fields left out stay, null is the service's setting. A raised `budget` continues a stopped job."""
     return container.extraction.set(ontology, config, dry_run=dry_run)
 
 
@@ -238,10 +215,7 @@ Name = Annotated[Slug, Path(description="Name of an embedding space.")]
 )
 @requires("admin")
 def build(container: Open, slug: Name, asked: SpaceBuild) -> SpaceBuilding:
-    """Embed ontologies in this space in the background, while the active one keeps serving searches.
-
-    What is written meanwhile is embedded in both.
-    """
+    """Embed in the background while the active space serves searches; new text is embedded in both."""
     return container.switch.build(slug, asked)
 
 

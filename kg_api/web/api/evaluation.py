@@ -46,11 +46,7 @@ def put_judgement(
         ),
     ],
 ) -> Judgement:
-    """Keep how relevant a passage or a picture is for a question; what was said of it before is replaced.
-
-    Judged questions are a question set: `kg eval make --kind judgements` writes it. A judgement counts as
-    long as the text of its passage is there, and goes with the ontology.
-    """
+    """A new judgement replaces the old one. It counts while the text of its passage is unchanged."""
     return judge(container.graph, ontology, judgement)
 
 
@@ -127,11 +123,7 @@ def list_evaluations(
     offset: Offset = 0,
     limit: PageSize = 50,
 ) -> EvalSummaries:
-    """Give what `kg eval run` has saved in `evaluations` below KG_HOME, each with its main measures.
-
-    `compared_by` is the same where two results can be compared. Files that cannot be read are named under
-    `unreadable`.
-    """
+    """Results with the same `compared_by` can be compared; `unreadable` names broken files."""
     found = results.page(ontology, offset, limit)
     if not found.total:
         require_ontologies(container.graph, ontology)
@@ -143,21 +135,14 @@ def list_evaluations(
 def compare_evaluations(
     results: Results, names: ResultNames, metrics: Metrics = None, against: Against = "first"
 ) -> Comparison:
-    """Compare results on the same questions, with paired significance tests, as `kg eval compare` does.
-
-    422: they are of other data or questions, or one does not have the measure.
-    """
+    """Run paired significance tests on the same questions. 422: other questions, or no such measure."""
     return results.compare(names, metrics, against)
 
 
 @router.get("/evaluations/{name}", summary="Get a saved result of an evaluation")
 @requires("read", filtered=True)
 def get_evaluation(request: Request, results: Results, name: ResultName) -> EvalResult:
-    """Give a result with its configuration and the scores of each question.
-
-    `machine` is empty unless the key may administer all of kg. 404: there is none of that name; the message
-    names those nearest. 422: its file cannot be read.
-    """
+    """`machine` is empty unless the key may administer all of kg. 422: the file cannot be read."""
     found, access = results.find(name), asking(request)
     sees_machine = access.allows("admin") and access.ontologies is None
     return found if sees_machine else found.model_copy(update={"machine": {}})
@@ -166,8 +151,5 @@ def get_evaluation(request: Request, results: Results, name: ResultName) -> Eval
 @router.delete("/evaluations/{name}", summary="Delete a saved result of an evaluation")
 @requires("write", filtered=True)
 def delete_evaluation(results: Results, name: ResultName) -> ResultDeleted:
-    """Delete a result with its answers and its picture, also one that cannot be read.
-
-    404: there is none of that name; the message names those nearest.
-    """
+    """Delete a result with its answers and its picture, also one that cannot be read."""
     return results.delete(name)

@@ -68,10 +68,7 @@ NO_KEYS = frozenset({"local", "anyone"})
 def list_audit(
     container: Open, key: OfKey = None, since: Since = None, offset: Offset = 0, limit: PageSize = 100
 ) -> AuditPage:
-    """Give the requests that changed something, the newest first; they are kept for a year.
-
-    An entry is written within a second after its request was answered. 404: there is no such key.
-    """
+    """Entries are written within a second of the response and kept for a year."""
     graph = container.graph
     key_ids = None if key is None else [key] if key in NO_KEYS else ids_called(read_keys(graph), key)
     from_then = since.replace(tzinfo=UTC) if since is not None and since.tzinfo is None else since
@@ -97,11 +94,9 @@ async def health(request: Request) -> Health:
 @health_router.get("/ready", summary="Readiness check", responses={503: {"model": Readiness}})
 @public(identified=True)
 def ready(request: Request, response: Response) -> Readiness:
-    """Check database, schema, indexes, model and worker, the processes beside this one, and the disk.
+    """Return 503 until searches can be answered, while work waits for a worker or a process keeps dying.
 
-    503 until all that searches need is there, when work waits that no worker takes, and while a process dies
-    again and again. If keys are required, only a key for all ontologies sees the checks. Other requests get
-    `ready` and the kind of part in `waiting_for`.
+    If keys are required, other keys than those for all ontologies see `ready` and `waiting_for` only.
     """
     around = request.app.state.surroundings.checks()
     readiness = shown_readiness(request, around)
@@ -158,11 +153,7 @@ def list_jobs(
 )
 @requires("read", filtered=True)
 async def follow_jobs(request: Request, container: Open, ontology: OntologyFilter = None) -> Response:
-    """Stream Server-Sent Events: `progress` when a job changes, `end` when it has ended; data is the Job.
-
-    It begins with all unfinished jobs and those that ended within the last half minute, and goes on until
-    you hang up. A comment comes every 10 s. 429: so many follow already; ask for the jobs now and then.
-    """
+    """Send `progress` and `end` events with a Job, of unfinished jobs first. 429: too many streams."""
     streams: JobStreams = request.app.state.streams
     return streams.of_all(container.graph, ontology)
 
@@ -179,11 +170,7 @@ def get_job(container: Open, job_id: JobId) -> Job:
 )
 @requires("read", filtered=True)
 async def follow_job(request: Request, container: Open, job_id: JobId) -> Response:
-    """Stream Server-Sent Events: `progress` when the job changes, `end` when it has ended; data is the Job.
-
-    It ends after `end`, or without it when the database goes away: ask for the job then. A comment comes
-    every 10 s. 429: so many follow already; ask for the job now and then.
-    """
+    """Send `progress` events with the Job, then `end`; without it, request the job. 429: too many streams."""
     identity = await run_in_threadpool(identify_job, container.graph, job_id)
     await run_in_threadpool(find_job, container.graph, identity)  # 404 before anything is streamed
     streams: JobStreams = request.app.state.streams
@@ -193,22 +180,14 @@ async def follow_job(request: Request, container: Open, job_id: JobId) -> Respon
 @jobs_router.post("/jobs/{job_id}/cancel", summary="Cancel a job")
 @requires("write", filtered=True)
 def cancel(container: Open, job_id: JobId) -> Job:
-    """End a job that waits or runs; its worker writes nothing more, what it has written stays.
-
-    An ontology whose embedding is cancelled is left alone until somebody asks for it again. Cancelling twice
-    is no error; 409: the job has ended in another way.
-    """
+    """Written data stays; cancelled embedding rests until somebody requests it. 409: the job has ended."""
     return cancel_job(container.graph, identify_job(container.graph, job_id))
 
 
 @jobs_router.post("/jobs/{job_id}/retry", summary="Retry a job")
 @requires("write", filtered=True)
 def retry(container: Open, job_id: JobId) -> Job:
-    """Put a job that is dead, cancelled or completed with errors into the queue again, under the same id.
-
-    One that waits for its next try is tried now; one that waits for other work shares turns with it.
-    409: it runs, is completed, or another job does the same.
-    """
+    """Requeue an incomplete job under its id, or run a waiting one now. 409: it cannot be retried."""
     return container.embeddings.retry(identify_job(container.graph, job_id))
 
 
@@ -242,10 +221,7 @@ def create_key(
     request: Request,
     key: Annotated[NewKey, example(name="import", scope="write", valid_days=90)],
 ) -> CreatedKey:
-    """Make a key. `key` in the answer is what its owner sends; it is shown here and never again.
-
-    409: a key that can be used has that name.
-    """
+    """`key` is shown only in this response. 409: an active key has that name."""
     return keys.create_key(container.graph, key, asking(request).key_id)
 
 
@@ -257,10 +233,7 @@ def rotate_key(
     key_id: CalledKey,
     rotation: Annotated[KeyRotation, example(overlap_hours=1)],
 ) -> CreatedKey:
-    """Make a key of the same name and scope; the old one is good for `overlap_hours` beside it.
-
-    404: there is no such key. 409: it cannot be used any more, was replaced, or several are called so.
-    """
+    """The old key stays valid for `overlap_hours`. 409: it is not active, was replaced, or is ambiguous."""
     return keys.rotate_key(container.graph, key_id, rotation, asking(request).key_id)
 
 
@@ -275,10 +248,7 @@ def revoke_key(
         bool, Query(description="Also the last key that is good for everything, where keys are required.")
     ] = False,
 ) -> ApiKey:
-    """Make a key worth nothing, within five seconds. To do it twice is no error.
-
-    404: there is no such key. 409: several are called so, or it is the last one that is good for everything.
-    """
+    """Take effect within five seconds; idempotent. 409: ambiguous, or the last key with all rights."""
     remote = request.app.state.keys_required and asking(request).is_key
     return keys.revoke_key(container.graph, key_id, but_the_last=remote and not force)
 

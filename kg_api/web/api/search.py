@@ -110,10 +110,7 @@ def augment(
         AugmentRequest, example(text="The worker lost its lease while it was embedding.", ontology="handbook")
     ],
 ) -> Augmented:
-    """Cut a text into pieces, search for each, and give the best passages as records and as a context block.
-
-    `counts` tells how many each step left out, `degraded` what could not be done.
-    """
+    """Cut a text into pieces, search for each, return the best passages as records and a context block."""
     return container.augment.augment(narrowed(container.graph, request))
 
 
@@ -143,12 +140,10 @@ def answer(
         AnswerRequest, example(question="How often does a worker renew its lease?", ontology="handbook")
     ],
 ) -> Answered | Response:
-    """Search, show the best passages to the language model, and give the statements that it proves by quotes.
+    """Return statements that quotes of passages prove, or a `refusal` if no passage is similar enough.
 
-    Each citation is a span of a source that was shown; a statement without one is left out and counted. When
-    no passage is similar enough there is a `refusal`, and the language model is not asked. 422: there is no
-    language model (KG_LLM__MODEL). With `stream`: `statement` events, then `end`, or `error`, whose data is a
-    problem document; a comment comes every 10 s.
+    422: no language model is set (KG_LLM__MODEL). With `stream`: `statement` events, then `end`, or `error`
+    with a problem document; a comment comes every 10 s.
     """
     request = narrowed(container.graph, request)
     if request.stream:
@@ -179,11 +174,7 @@ BODY = request_body(
 @router.post(PATH, summary="Search pictures by words or by a picture", openapi_extra=BODY)
 @requires("read", filtered=True)
 async def search_images(container: Open, request: Request) -> ImageHits:
-    """Find pictures by `query_text`, or those like a stored one (`source_id`) or one that is sent (`file`).
-
-    A picture is compared in the space of pictures of each ontology; what has no vector there by its looks and
-    words, which `degraded` says. A file is read as one that is ingested: 422 says why it is refused.
-    """
+    """Find pictures by `query_text`, or like a stored one (`source_id`) or one that is sent (`file`)."""
     kind, service = media_type(request), container.image_search
     if kind == "application/json":
         asked = await read_model(request, ImageSearch)
@@ -229,11 +220,7 @@ Points = Annotated[
 @router.get("/ontologies/{ontology}/map", summary="Get the passages of an ontology as points of a map")
 @requires("read")
 def get_map(container: Open, ontology: Ontology, limit: Points = USUAL_MAP_POINTS) -> PassageMap:
-    """Give each passage a place in two dimensions: what differs most in meaning is furthest apart.
-
-    By the principal components of the vectors that answer searches; `explained` says how much of the
-    differences they show. Columns instead of objects, for there are many.
-    """
+    """Points are principal components of the vectors; `explained` is the share of variance they show."""
     communities = container.communities.page(ontology, level=0, parent=None, offset=0, limit=MAX_PAGE)
     return container.similarity.map(ontology, limit, communities.communities)
 
@@ -247,10 +234,7 @@ def get_map(container: Open, ontology: Ontology, limit: Points = USUAL_MAP_POINT
 )
 @requires("read", filtered=True)
 def related_sources(container: Open, source_id: SourceId, request: RelatedSearch) -> RelatedSources:
-    """Give what stands in the same document, carries the same concepts, or is near in words.
-
-    The ways are joined by ranks; `through` of each source says which found it.
-    """
+    """Join neighbours by document, concepts, words and pictures; `through` says how each was found."""
     return container.related.related(source_id, narrowed(container.graph, request))
 
 
@@ -316,10 +300,7 @@ def read_document(
         int, Query(ge=1, le=MAX_TOKEN_BUDGET, description="Maximum tokens; one paragraph is always given.")
     ] = USUAL_READ,
 ) -> DocumentReading:
-    """Give whole paragraphs in order, 200 at most; `next` is the `start` to go on with.
-
-    404: there is no such document; the message names those nearest. 409: several have that name.
-    """
+    """Return up to 200 paragraphs; `next` is the next `start`. 404: no such name. 409: several have it."""
     return container.search.read(document_id, ontology, start, token_budget)
 
 

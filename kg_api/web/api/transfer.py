@@ -47,10 +47,7 @@ def get_export_offer(
         list[OntologyName] | None, Query(max_length=100, description="Only these; unset: all.")
     ] = None,
 ) -> BundleOffer:
-    """Give the ontologies with their configurations, and what a bundle does not hold.
-
-    404: one of them is not there.
-    """
+    """Return ontologies with their configurations, and what a bundle leaves out. 404: one does not exist."""
     return container.moving.exports.offer(ontology)
 
 
@@ -68,11 +65,7 @@ def export_documents(
         str, Query(max_length=1000, description="Name of the last document of the page before.")
     ] = "",
 ) -> Response:
-    """Give the next documents by their names, a line each for the document and for each of its sources.
-
-    Vectors and concepts follow as lines of their own. An empty answer: there is no further document. A page
-    has at most 100 documents, which have 100 sources together, or one larger document.
-    """
+    """Return lines of the next documents, 100 sources or one larger document; empty at the end."""
     return Response(container.moving.exports.page(ontology, after), media_type=LINES)
 
 
@@ -84,20 +77,14 @@ def export_documents(
 )
 @requires("admin")
 def export_blob(container: Open, key: Key) -> Response:
-    """Give the file of a picture, a thumbnail or a document, by the key that a line names.
-
-    404: there is no such file.
-    """
+    """Return the file of a key that a line names. 404: there is no such file."""
     return Response(container.moving.exports.blob(key), media_type=FILE)
 
 
 @router.post(f"{IMPORT_PATH}/ontologies", summary="Begin to import an ontology")
 @requires("admin")
 def open_import(container: Open, given: Annotated[OntologyToImport, Body()]) -> ImportOpened:
-    """Make the ontology as it is configured in the bundle; one that is there keeps its configuration.
-
-    422: the bundle is of another format or of a later kg.
-    """
+    """An existing ontology keeps its configuration. 422: the bundle has another format or a later kg's."""
     return container.moving.open_import(given)
 
 
@@ -114,12 +101,7 @@ async def import_lines(
         bool, Query(description="Whether a document takes the place of another text of its name.")
     ] = False,
 ) -> ImportedLines:
-    """Store whole documents with their vectors and concepts, as `GET /export/ontologies/...` gave them.
-
-    Or vectors and concepts alone, of documents that came before. The same again changes nothing. A vector is
-    taken where its mark is the one that it would have here.
-    422: a line is wrong, and nothing was stored. 404: there is no such ontology.
-    """
+    """Store whole documents, vectors or concepts; idempotent. 422: a line is wrong, nothing was stored."""
     require_type(request, LINES)
     content = await request.body()
 
@@ -133,10 +115,7 @@ async def import_lines(
 @router.put(IMPORT_PATH + "/blobs/{key}", summary="Import a file", openapi_extra=_sent(FILE))
 @requires("admin")
 async def import_blob(container: Open, request: Request, key: Key) -> KeptBlob:
-    """Keep a file for an hour, or as long as a document uses it: send it before the document.
-
-    422: it is not the file of that key.
-    """
+    """Keep a file for an hour, or while a document uses it. 422: its content has another key."""
     require_type(request, FILE)
     content = await request.body()
     return await run_in_threadpool(container.moving.imports.keep, key, content)

@@ -147,11 +147,7 @@ def condition_of(facet: FacetCounts, value: FacetValue) -> str | None:
 
 
 def begun_conditions(fields: Sequence[str]) -> list[str]:
-    """How a condition on each field begins; what has an order also from a value on, and up to one.
-
-    Args:
-        fields: as conditions name them.
-    """
+    """Return how conditions on the fields begin; of what has an order also `>=` and `<=`."""
     begun = [
         (each, sign) for each in fields for sign in ("=", *(ORDERED if each in (*OF_TIME, PAGE) else ()))
     ]
@@ -349,11 +345,7 @@ class Question:
         return not self.text.strip()
 
     def as_search(self, limit: int = PAGE_SIZE, cursor: str | None = None) -> SourceSearch:
-        """The search that answers it.
-
-        Raises:
-            RequestValidationError: naming what of it is wrong.
-        """
+        """Return the search that answers the question; raise RequestValidationError if it is wrong."""
         asked = {
             "query_text": self.text,
             "ontology": self.ontology or None,
@@ -379,12 +371,7 @@ class Question:
         }
 
     def address(self, cursor: str | None = None, seen: int | None = None) -> str:
-        """The page of what was found.
-
-        Args:
-            cursor: of the hits behind those that were shown; none: the first.
-            seen: how many were shown.
-        """
+        """Return the page of the hits behind a cursor, of which `seen` were shown; without one, the first."""
         return address(SEARCH, **self.parameters(), cursor=cursor, seen=seen)
 
     def adding(self, condition: str) -> Question:
@@ -404,12 +391,7 @@ def words_of_way(label: str) -> str:
 
 
 def address_of_measured(result: EvalResult, text: str | None) -> str | None:
-    """The search that asks a question as a run did; None: its text is not known, or too long.
-
-    Args:
-        result: of the run.
-        text: of the question.
-    """
+    """Return the search that asks as a run did; None if its text is not known, or too long."""
     if text is None or len(text) > MAX_CHARACTERS:
         return None
     mode = result.config.get("mode")
@@ -418,13 +400,7 @@ def address_of_measured(result: EvalResult, text: str | None) -> str | None:
 
 
 def address_of_hit(question: Question, hit: SourceHit, number: int) -> str:
-    """Where a hit is read.
-
-    Args:
-        question: what was looked for.
-        hit: what was found.
-        number: its place among the hits, from 1.
-    """
+    """Return where a hit is read; `number` is its place among the hits, from 1."""
     shown = {"at": hit.paragraph, "hit": number if number <= MAX_LIMIT else None, **question.parameters()}
     return f"{address(below(READ, hit.document_id), **shown)}#p{hit.paragraph}"
 
@@ -522,22 +498,11 @@ def wants_part(request: Request) -> bool:
 
 
 def render(template: str, shown: Mapping[str, Any], status: int = 200) -> HTMLResponse:
-    """Give a page, or a part of one.
-
-    Args:
-        template: its file in `templates/`.
-        shown: what the template shows, by its names there.
-        status: of HTTP.
-    """
+    """Return a page or a part of one; `shown` holds what its template shows, by names."""
     page = _templates.get_template(template).render(shown)
     return HTMLResponse(page_below_prefix(page), status, HEADERS)
 
 
 def render_pieces(template: str, shown: Mapping[str, Any]) -> Iterator[str]:
-    """Give a page piece by piece, as what it shows comes; it is sent with `HEADERS`.
-
-    Args:
-        template: its file in `templates/`.
-        shown: what the template shows, by its names there; what it goes through may be still to come.
-    """
+    """Yield a page piece by piece, as what it shows comes; it is sent with `HEADERS`."""
     return pieces_below_prefix(_templates.get_template(template).generate(shown))

@@ -25,12 +25,7 @@ _PLAIN: Final = re.compile(r"[!-\[\]-~]+")
 
 
 def page_to_show(request: Request, wanted: str) -> str:
-    """An address of a page of ours that can be got; the search, where it is anything else.
-
-    Args:
-        request: of whose service it is to be a page.
-        wanted: the address; what only forms are sent to leads to the page that they are on.
-    """
+    """Return a wanted address if it is one of our pages; of a form, the page it is on; else the search."""
     if len(wanted) > MAX_CHARACTERS or not _PLAIN.fullmatch(wanted) or wanted.startswith("//"):
         return SEARCH
     try:
@@ -46,12 +41,7 @@ def page_to_show(request: Request, wanted: str) -> str:
 
 
 def nearest_page(request: Request, path: str) -> str:
-    """The page at an address, or the first above it: where only forms are sent, the page that they are on.
-
-    Args:
-        request: of whose service it is to be a page.
-        path: the address of one of ours, without what is asked of it, as it is written.
-    """
+    """Return the page at one of our addresses, or the first above it: a form has none of its own."""
     routes: Sequence[BaseRoute] = request.app.state.known_routes
     while path != PAGES and not _can_be_got(routes, path):
         path = path.rpartition("/")[0]

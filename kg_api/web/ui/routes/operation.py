@@ -173,7 +173,7 @@ def audit_page(
         fitting = (
             each.summary
             for each in routes
-            if entry.method in each.methods and each.path_regex.fullmatch(entry.path) and each.summary
+            if entry.method in (each.methods or ()) and each.path_regex.fullmatch(entry.path) and each.summary
         )
         return next(fitting, "")
 
