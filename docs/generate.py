@@ -36,7 +36,7 @@ def settings() -> str:
 
 def _rows() -> Iterator[str]:
     for name, field in variables():
-        yield f"| `{name}` | {_default(field)} | {field.description or ''} |"
+        yield f"| `{name}` | {_default(field)} | {' '.join((field.description or '').split())} |"
 
 
 def _default(field: FieldInfo) -> str:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import Final, Protocol, TypeVar, cast
 
 import psutil
 import structlog
@@ -200,13 +200,20 @@ NO_ROUTE = "none"
 """Of requests that were refused before they came to a route, or for which there is none."""
 
 
+Metric = Counter | Gauge | Histogram
+
+
 def _described(
-    kind: type[Counter | Gauge | Histogram], text: str, *labels: str, buckets: Sequence[float] = BUCKETS
-) -> Callable[[str, CollectorRegistry], Counter | Gauge | Histogram]:
-    more: dict[str, Any] = {Histogram: {"buckets": buckets}, Gauge: {"multiprocess_mode": "livesum"}}.get(
-        kind, {}
-    )
-    return lambda name, registry: kind(name, text, labels, registry=registry, **more)
+    kind: type[Metric], text: str, *labels: str, buckets: Sequence[float] = BUCKETS
+) -> Callable[[str, CollectorRegistry], Metric]:
+    def make(name: str, registry: CollectorRegistry) -> Metric:
+        if kind is Histogram:
+            return Histogram(name, text, labels, registry=registry, buckets=buckets)
+        if kind is Gauge:
+            return Gauge(name, text, labels, registry=registry, multiprocess_mode="livesum")
+        return Counter(name, text, labels, registry=registry)
+
+    return make
 
 
 _METRICS: Final = {
@@ -271,7 +278,7 @@ class Meters:
         finally:
             self.count(name, by=-1)
 
-    def _of(self, name: str, labels: tuple[str, ...]) -> Counter | Gauge | Histogram:
+    def _of(self, name: str, labels: tuple[str, ...]) -> Metric:
         metric = self._metrics[f"kg_{name}"]
         return metric.labels(*labels) if labels else metric
 

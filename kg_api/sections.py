@@ -46,7 +46,7 @@ _PLACEHOLDER = re.compile(
 class Section(BaseModel):
     """A group of settings; unknown names are refused, so that a typo is seen at start."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 def constant(default: Any) -> Any:
@@ -85,12 +85,14 @@ class ProviderSettings(Section):
     """A provider that is asked over HTTP. The address comes first: what a key looks like depends on it."""
 
     base_url: WebAddress
-    api_key: SecretStr | None = Field(default=None, description="Its key; only needed when it is used.")
-    timeout: Seconds = Field(default=30, description="Timeout of one request, in seconds.")
-    max_retries: int = Field(
-        default=2, ge=0, le=10, description="Maximum number of retries, after waits of 1 and 2 s by default."
-    )
-    batch_size: int = Field(default=100, ge=1, le=2048, description="Texts per request.")
+    api_key: SecretStr | None = None
+    """Its key; only needed when it is used."""
+    timeout: Seconds = 30
+    """Timeout of one request, in seconds."""
+    max_retries: Annotated[int, Field(ge=0, le=10)] = 2
+    """Maximum number of retries, after waits of 1 and 2 s by default."""
+    batch_size: Annotated[int, Field(ge=1, le=2048)] = 100
+    """Texts per request."""
 
     _key = field_validator("api_key")(plausible_key)
 
@@ -98,27 +100,14 @@ class ProviderSettings(Section):
 class OpenAISettings(ProviderSettings):
     """OpenAI, or any server that speaks its language."""
 
-    base_url: WebAddress = Field(
-        default=OPENAI_ADDRESS,
-        description="Base URL of another server with the same API, such as Ollama, vLLM, TEI or a proxy.",
-    )
-    api_key: SecretStr | None = Field(
-        default=None, description="API key of OpenAI; other servers may not require one."
-    )
-    embed_model: str = Field(
-        default="text-embedding-3-small",
-        min_length=1,
-        description="Embedding model with KG_EMBEDDING__PROVIDER=openai.",
-    )
-    embed_dims: int | None = Field(
-        default=None,
-        ge=1,
-        le=4096,
-        description=(
-            "Dimensions of its vectors: required for a model that kg does not know; "
-            "some models can be shortened."
-        ),
-    )
+    base_url: WebAddress = OPENAI_ADDRESS
+    """Base URL of another server with the same API, such as Ollama, vLLM, TEI or a proxy."""
+    api_key: SecretStr | None = None
+    """API key of OpenAI; other servers may not require one."""
+    embed_model: Annotated[str, Field(min_length=1)] = "text-embedding-3-small"
+    """Embedding model with KG_EMBEDDING__PROVIDER=openai."""
+    embed_dims: Annotated[int | None, Field(ge=1, le=4096)] = None
+    """Dimensions of its vectors: required for a model that kg does not know; some models can be shortened."""
 
     @field_validator("api_key")
     @classmethod
@@ -137,10 +126,10 @@ class OpenAISettings(ProviderSettings):
 class NomicSettings(ProviderSettings):
     """Nomic's embedding service."""
 
-    api_key: SecretStr | None = Field(default=None, description="API key of Nomic.")
-    base_url: WebAddress = Field(
-        default=NOMIC_ADDRESS, description="Base URL of another server with the same API."
-    )
+    api_key: SecretStr | None = None
+    """API key of Nomic."""
+    base_url: WebAddress = NOMIC_ADDRESS
+    """Base URL of another server with the same API."""
     timeout: Seconds = constant(30)
     max_retries: int = constant(2)
     batch_size: int = constant(100)
@@ -149,22 +138,18 @@ class NomicSettings(ProviderSettings):
 class OtelSettings(Section):
     """Where traces go; the SDK of OpenTelemetry reads further variables of that name by itself."""
 
-    exporter_otlp_endpoint: WebAddress | None = Field(
-        default=None,
-        description="Base URL of a collector that takes traces by OTLP over HTTP, such as "
-        "http://127.0.0.1:4318; unset: nothing is traced. Needs the extra `tracing`.",
-    )
+    exporter_otlp_endpoint: WebAddress | None = None
+    """Base URL of a collector that takes traces by OTLP over HTTP, such as http://127.0.0.1:4318; unset:
+    nothing is traced. Needs the extra `tracing`."""
 
 
 class CohereSettings(Section):
     """Cohere, for reranking and for pictures."""
 
-    base_url: WebAddress = Field(
-        default=COHERE_ADDRESS, description="Base URL of another server with the same API."
-    )
-    api_key: SecretStr | None = Field(
-        default=None, description="API key of Cohere; only needed where a provider is `cohere`."
-    )
+    base_url: WebAddress = COHERE_ADDRESS
+    """Base URL of another server with the same API."""
+    api_key: SecretStr | None = None
+    """API key of Cohere; only needed where a provider is `cohere`."""
 
     _key = field_validator("api_key")(plausible_key)
 
@@ -172,40 +157,23 @@ class CohereSettings(Section):
 class RerankSettings(Section):
     """The model that reads question and passage together, for searches that ask for it."""
 
-    provider: Literal["auto", "local", "cohere", "endpoint", "none"] = Field(
-        default="auto",
-        description=(
-            "`auto`: `endpoint` if its base URL is set, else `local` if it is "
-            "installed; `cohere` is used only when named."
-        ),
-    )
-    model: str | None = Field(
-        default=None,
-        min_length=1,
-        description="Reranking model; unset: `rerank-v3.5` for Cohere, an endpoint's default.",
-    )
-    base_url: WebAddress | None = Field(
-        default=None,
-        description="For `endpoint`: base URL of a server with /rerank, such as TEI, vLLM or Infinity.",
-    )
-    api_key: SecretStr | None = Field(
-        default=None, description="API key of the endpoint, if it requires one."
-    )
-    model_dir: Path | None = Field(
-        default=None, description="For `local`: folder with model.onnx and tokenizer.json to use instead."
-    )
-    seconds: Seconds = Field(
-        default=1.5, description="Time limit for reranking in a search; scores that arrive by then are used."
-    )
-    batch_size: int = Field(default=50, ge=1, le=1000, description="Passages per request to a provider.")
-    max_characters: int = Field(
-        default=4000,
-        ge=200,
-        le=1_000_000,
-        description=(
-            "Maximum characters per passage; a longer one is sent in windows, and the best score counts."
-        ),
-    )
+    provider: Literal["auto", "local", "cohere", "endpoint", "none"] = "auto"
+    """`auto`: `endpoint` if its base URL is set, else `local` if it is installed; `cohere` is used only when
+    named."""
+    model: Annotated[str | None, Field(min_length=1)] = None
+    """Reranking model; unset: `rerank-v3.5` for Cohere, an endpoint's default."""
+    base_url: WebAddress | None = None
+    """For `endpoint`: base URL of a server with /rerank, such as TEI, vLLM or Infinity."""
+    api_key: SecretStr | None = None
+    """API key of the endpoint, if it requires one."""
+    model_dir: Path | None = None
+    """For `local`: folder with model.onnx and tokenizer.json to use instead."""
+    seconds: Seconds = 1.5
+    """Time limit for reranking in a search; scores that arrive by then are used."""
+    batch_size: Annotated[int, Field(ge=1, le=1000)] = 50
+    """Passages per request to a provider."""
+    max_characters: Annotated[int, Field(ge=200, le=1_000_000)] = 4000
+    """Maximum characters per passage; a longer one is sent in windows, and the best score counts."""
 
     _key = field_validator("api_key")(plausible_key)
 
@@ -222,23 +190,18 @@ class RerankSettings(Section):
 class LlmSettings(Section):
     """A language model behind an OpenAI-compatible chat endpoint."""
 
-    model: str | None = Field(
-        default=None, min_length=1, description="Name of the language model; unset: none."
-    )
-    base_url: WebAddress | None = Field(
-        default=None, description="Base URL of the language model's server; unset: OPENAI_BASE_URL."
-    )
-    api_key: SecretStr | None = Field(
-        default=None,
-        description="API key; unset: OPENAI_API_KEY, if the base URL is OpenAI's or OPENAI_BASE_URL.",
-    )
-    timeout_seconds: Seconds = Field(default=60, description="Timeout of one request, in seconds.")
-    price_input: Price | None = Field(
-        default=None, description="Price in US dollars per million input tokens."
-    )
-    price_output: Price | None = Field(
-        default=None, description="Price in US dollars per million output tokens."
-    )
+    model: Annotated[str | None, Field(min_length=1)] = None
+    """Name of the language model; unset: none."""
+    base_url: WebAddress | None = None
+    """Base URL of the language model's server; unset: OPENAI_BASE_URL."""
+    api_key: SecretStr | None = None
+    """API key; unset: OPENAI_API_KEY, if the base URL is OpenAI's or OPENAI_BASE_URL."""
+    timeout_seconds: Seconds = 60
+    """Timeout of one request, in seconds."""
+    price_input: Price | None = None
+    """Price in US dollars per million input tokens."""
+    price_output: Price | None = None
+    """Price in US dollars per million output tokens."""
 
     _key = field_validator("api_key")(plausible_key)
 
@@ -246,35 +209,22 @@ class LlmSettings(Section):
 class ConceptsSettings(Section):
     """How concepts are extracted from ontologies that say nothing else."""
 
-    extractor: ExtractorName = Field(
-        default="keyphrase",
-        description=(
-            "Concept extractor: `llm` uses the language model and finds "
-            "relationships, `keyphrase` needs no model, `none` extracts nothing."
-        ),
-    )
+    extractor: ExtractorName = "keyphrase"
+    """Concept extractor: `llm` uses the language model and finds relationships, `keyphrase` needs no model,
+    `none` extracts nothing."""
     per_source: int | None = constant(None)
-    budget: Price | None = Field(
-        default=None,
-        description="Budget for extraction by a language model, in US dollars per ontology; unset: no limit.",
-    )
+    budget: Price | None = None
+    """Budget for extraction by a language model, in US dollars per ontology; unset: no limit."""
 
 
 class SyncSettings(Section):
     """Folders that are followed."""
 
-    scans: bool = Field(
-        default=True,
-        description="Whether this worker scans folders; `false` on a machine that does not have them.",
-    )
-    roots: str | None = Field(
-        default=None,
-        description=(
-            "Colon-separated folders below which any client of the service may "
-            "register folders; unset: only `kg folders add`, run on the machine and "
-            "in the home of the service, can register them."
-        ),
-    )
+    scans: bool = True
+    """Whether this worker scans folders; `false` on a machine that does not have them."""
+    roots: str | None = None
+    """Colon-separated folders below which any client of the service may register folders; unset: only `kg
+    folders add`, run on the machine and in the home of the service, can register them."""
 
     @field_validator("roots")
     @classmethod

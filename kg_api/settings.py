@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Literal, Self, cast
+from typing import Annotated, Literal, Self, cast
 
 import platformdirs
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
@@ -49,32 +49,27 @@ OWN_ENTRIES = (
 class Neo4jSettings(Section):
     """Where Neo4j is. Without `uri`, kg runs its own managed local one."""
 
-    uri: str | None = Field(
-        default=None,
-        pattern=r"^(neo4j|bolt)(\+s|\+ssc)?://[^@]+$",
-        description=(
-            "URI of an external Neo4j, such as `bolt://host:7687`, without a password; unset: kg runs its "
-            "own."
-        ),
-    )
-    user: str = Field(default="neo4j", description="Username for `KG_NEO4J__URI`.")
-    password: SecretStr | None = Field(default=None, description="Password for `KG_NEO4J__URI`; required.")
-    database: str = Field(default="neo4j", description="Name of the database.")
+    uri: Annotated[str | None, Field(pattern=r"^(neo4j|bolt)(\+s|\+ssc)?://[^@]+$")] = None
+    """URI of an external Neo4j, such as `bolt://host:7687`, without a password; unset: kg runs its own."""
+    user: str = "neo4j"
+    """Username for `KG_NEO4J__URI`."""
+    password: SecretStr | None = None
+    """Password for `KG_NEO4J__URI`; required."""
+    database: str = "neo4j"
+    """Name of the database."""
     connection_seconds: Seconds = constant(5)
     """Age at which a connection to Neo4j is replaced: firewalls forget idle connections later."""
-    port: int | None = Field(default=None, ge=1, le=65535, description="Bolt port of the managed Neo4j.")
-    heap_mb: int | None = Field(default=None, ge=256, description="Heap size of the managed Neo4j, MiB.")
-    pagecache_mb: int | None = Field(default=None, ge=64, description="Page cache of the managed Neo4j, MiB.")
-    disk_reserve_mb: int = Field(
-        default=64, ge=0, le=1_000_000, description="Free disk space below which writes are refused, MiB."
-    )
-    conf: dict[str, str] | None = Field(
-        default=None,
-        description=(
-            'Further entries of neo4j.conf as JSON, such as `{"db.transaction.timeout": "300s"}`; they win '
-            "over kg's own. Refused: addresses, folders and security, which are kg's to set."
-        ),
-    )
+    port: Annotated[int | None, Field(ge=1, le=65535)] = None
+    """Bolt port of the managed Neo4j."""
+    heap_mb: Annotated[int | None, Field(ge=256)] = None
+    """Heap size of the managed Neo4j, MiB."""
+    pagecache_mb: Annotated[int | None, Field(ge=64)] = None
+    """Page cache of the managed Neo4j, MiB."""
+    disk_reserve_mb: Annotated[int, Field(ge=0, le=1_000_000)] = 64
+    """Free disk space below which writes are refused, MiB."""
+    conf: dict[str, str] | None = None
+    """Further entries of neo4j.conf as JSON, such as `{"db.transaction.timeout": "300s"}`; they win over kg's
+    own. Refused: addresses, folders and security, which are kg's to set."""
     start_timeout_seconds: Seconds = constant(300)
     """Time limit for Neo4j to start."""
 
@@ -100,23 +95,12 @@ class Neo4jSettings(Section):
 class BackupSettings(Section):
     """Backups of the managed Neo4j and of the pictures beside it."""
 
-    every_hours: float | None = Field(
-        default=None,
-        ge=0.001,
-        le=8760,
-        allow_inf_nan=False,
-        description="`kg up` makes a backup each time so many hours have passed; unset: none.",
-    )
-    folder: Path | None = Field(
-        default=None,
-        description="Folder for backups, better on another disk; unset: `backups` below KG_HOME.",
-    )
-    keep: int = Field(
-        default=7,
-        ge=1,
-        le=10_000,
-        description="Number of whole backups of this home that are kept by those that `kg up` makes.",
-    )
+    every_hours: Annotated[float | None, Field(ge=0.001, le=8760, allow_inf_nan=False)] = None
+    """`kg up` makes a backup each time so many hours have passed; unset: none."""
+    folder: Path | None = None
+    """Folder for backups, better on another disk; unset: `backups` below KG_HOME."""
+    keep: Annotated[int, Field(ge=1, le=10_000)] = 7
+    """Number of whole backups of this home that are kept by those that `kg up` makes."""
 
 
 # Settings of the REST service, of reading files and of keeping them.
@@ -134,90 +118,42 @@ def split_list(value: str | None) -> tuple[str, ...]:
 class ApiSettings(Section):
     """The REST service."""
 
-    host: str = Field(
-        default="127.0.0.1",
-        description="Address the service listens on; the default is reachable from this machine only.",
-    )
-    port: int | None = Field(
-        default=None,
-        ge=1,
-        le=65535,
-        description="Port the service listens on; unset: 8420, or a free port if that is taken.",
-    )
-    processes: int | None = Field(
-        default=None,
-        ge=1,
-        le=64,
-        description=(
-            "Number of processes that serve requests on that port; unset: one per core up to 4, beyond that "
-            "three of four cores, at most 12, if they fit into a sixteenth of the memory. "
-            "The limits of this section are shared out among them."
-        ),
-    )
-    allowed_hosts: str | None = Field(
-        default=None,
-        description=(
-            "Comma-separated host names and addresses that clients use to reach the "
-            "service; required when KG_API__HOST is not a loopback address. "
-            "`localhost` and loopback addresses are always allowed."
-        ),
-    )
-    require_keys: bool | None = Field(
-        default=None,
-        description=(
-            "Whether nobody is answered without an API key (`kg admin keys create`); unset: where "
-            "KG_API__HOST is not a loopback address, and there it cannot be false. Set it behind a proxy. "
-            "A key that is sent is checked all the same."
-        ),
-    )
-    root_path: str | None = Field(
-        default=None,
-        pattern=r"^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?$",
-        description=(
-            "Path below which a reverse proxy serves kg, such as `/kg`; the proxy may remove the path from "
-            "requests or keep it. Unset: none, or the `X-Forwarded-Prefix` of a proxy on this machine or in "
-            "`FORWARDED_ALLOW_IPS`."
-        ),
-    )
-    requests_per_minute: int | None = Field(
-        default=None,
-        ge=1,
-        le=1_000_000,
-        description=(
-            "Requests that one API key may send a minute, to each process of the service; beyond it: 429. "
-            "Unset: no limit."
-        ),
-    )
-    provider_tokens_per_day: int | None = Field(
-        default=None,
-        ge=1,
-        le=10**12,
-        description=(
-            "Tokens that providers may read and write in a day (UTC) for the searches and questions of one "
-            "API key, by each process of the service; beyond it: 429. What workers embed and extract is not "
-            "counted. Unset: no limit."
-        ),
-    )
-    allowed_origins: str | None = Field(
-        default=None,
-        description=(
-            "Comma-separated origins of other web pages that may call the service, "
-            "such as `https://app.example.org`."
-        ),
-    )
-    max_document_bytes: int = Field(default=64 * MIB, gt=0, description="Maximum size of a document.")
+    host: str = "127.0.0.1"
+    """Address the service listens on; the default is reachable from this machine only."""
+    port: Annotated[int | None, Field(ge=1, le=65535)] = None
+    """Port the service listens on; unset: 8420, or a free port if that is taken."""
+    processes: Annotated[int | None, Field(ge=1, le=64)] = None
+    """Number of processes that serve requests on that port; unset: one per core up to 4, beyond that three of
+    four cores, at most 12, if they fit into a sixteenth of the memory. The limits of this section are shared
+    out among them."""
+    allowed_hosts: str | None = None
+    """Comma-separated host names and addresses that clients use to reach the service; required when
+    KG_API__HOST is not a loopback address. `localhost` and loopback addresses are always allowed."""
+    require_keys: bool | None = None
+    """Whether nobody is answered without an API key (`kg admin keys create`); unset: where KG_API__HOST is
+    not a loopback address, and there it cannot be false. Set it behind a proxy. A key that is sent is checked
+    all the same."""
+    root_path: Annotated[str | None, Field(pattern=r"^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?$")] = None
+    """Path below which a reverse proxy serves kg, such as `/kg`; the proxy may remove the path from requests
+    or keep it. Unset: none, or the `X-Forwarded-Prefix` of a proxy on this machine or in
+    `FORWARDED_ALLOW_IPS`."""
+    requests_per_minute: Annotated[int | None, Field(ge=1, le=1_000_000)] = None
+    """Requests that one API key may send a minute, to each process of the service; beyond it: 429. Unset: no
+    limit."""
+    provider_tokens_per_day: Annotated[int | None, Field(ge=1, le=10**12)] = None
+    """Tokens that providers may read and write in a day (UTC) for the searches and questions of one API key,
+    by each process of the service; beyond it: 429. What workers embed and extract is not counted. Unset: no
+    limit."""
+    allowed_origins: str | None = None
+    """Comma-separated origins of other web pages that may call the service, such as
+    `https://app.example.org`."""
+    max_document_bytes: Annotated[int, Field(gt=0)] = 64 * MIB
+    """Maximum size of a document."""
     max_request_bytes: int = constant(1 * MIB)
     """Maximum size of any other request body."""
-    max_connections: int = Field(
-        default=1000,
-        ge=1,
-        le=100_000,
-        description=(
-            "Maximum number of open connections; beyond it, the one that has gone "
-            "longest without a complete request is closed. Lower where the limit on "
-            "open files is low."
-        ),
-    )
+    max_connections: Annotated[int, Field(ge=1, le=100_000)] = 1000
+    """Maximum number of open connections; beyond it, the one that has gone longest without a complete request
+    is closed. Lower where the limit on open files is low."""
     header_seconds: Seconds = constant(10)
     """Time limit for receiving the headers of a request."""
     idle_seconds: Seconds = constant(5)
@@ -274,51 +210,31 @@ class ConversionSettings(Section):
 
     processes: int = constant(2)
     """Files converted at once, by each process of the service."""
-    max_seconds: Seconds = Field(default=120, description="Time limit for converting one file.")
-    max_memory_mb: int = Field(
-        default=2048,
-        ge=512,
-        le=1_048_576,
-        description="Memory limit of a converting process, in MiB.",
-    )
-    ocr: Literal["auto", "off", "tesseract", "rapidocr"] = Field(
-        default="auto",
-        description=(
-            "What reads pages of PDFs that have no readable text: `tesseract` (a program), `rapidocr` "
-            "(the extra `ocr`), `auto` (the first of the two that is installed) or `off`. A page takes "
-            "seconds."
-        ),
-    )
-    ocr_languages: str | None = Field(
-        default=None,
-        pattern=r"^[A-Za-z_]+(/[A-Za-z_]+)?(\+[A-Za-z_]+(/[A-Za-z_]+)?){0,7}$",
-        description=(
-            "Languages of such pages as tesseract names them, such as `eng+deu`; unset: up to three that are "
-            "installed, English first. `rapidocr` knows Latin, Chinese and Japanese letters at once."
-        ),
-    )
+    max_seconds: Seconds = 120
+    """Time limit for converting one file."""
+    max_memory_mb: Annotated[int, Field(ge=512, le=1_048_576)] = 2048
+    """Memory limit of a converting process, in MiB."""
+    ocr: Literal["auto", "off", "tesseract", "rapidocr"] = "auto"
+    """What reads pages of PDFs that have no readable text: `tesseract` (a program), `rapidocr` (the extra
+    `ocr`), `auto` (the first of the two that is installed) or `off`. A page takes seconds."""
+    ocr_languages: Annotated[
+        str | None, Field(pattern=r"^[A-Za-z_]+(/[A-Za-z_]+)?(\+[A-Za-z_]+(/[A-Za-z_]+)?){0,7}$")
+    ] = None
+    """Languages of such pages as tesseract names them, such as `eng+deu`; unset: up to three that are
+    installed, English first. `rapidocr` knows Latin, Chinese and Japanese letters at once."""
     ocr_max_pages: int = constant(200)
     """Maximum pages of one file that OCR reads."""
     ocr_max_seconds: Seconds = constant(300)
     """Time limit for OCR of one file; its notes name the other pages."""
     ocr_max_megapixels: float = constant(10)
     """Size of the picture that a page is drawn as for OCR; 200 dpi where that is less."""
-    images_within: bool = Field(
-        default=True,
-        description=(
-            "Whether pictures within documents (PDF, EPUB, DOCX, HTML and others) become sources too."
-        ),
-    )
-    image_max_megapixels: float = Field(
-        default=100, gt=0, le=1000, description="Size of a picture that is read at most."
-    )
-    image_keep_place: bool = Field(
-        default=False,
-        description=(
-            "Whether pictures are stored as they came, with the place where they were taken, which is "
-            "metadata, too; otherwise only what shows them rightly is stored, and words and dates."
-        ),
-    )
+    images_within: bool = True
+    """Whether pictures within documents (PDF, EPUB, DOCX, HTML and others) become sources too."""
+    image_max_megapixels: Annotated[float, Field(gt=0, le=1000)] = 100
+    """Size of a picture that is read at most."""
+    image_keep_place: bool = False
+    """Whether pictures are stored as they came, with the place where they were taken, which is metadata, too;
+    otherwise only what shows them rightly is stored, and words and dates."""
 
     def of_one_process(self) -> ConversionSettings:
         """The same, one file at a time."""
@@ -332,29 +248,15 @@ class S3Settings(Section):
     AWS_SESSION_TOKEN, or what the machine itself is given.
     """
 
-    bucket: str | None = Field(
-        default=None,
-        pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$",
-        description=(
-            "Bucket of an S3-compatible store for pictures, their thumbnails and PDFs, instead of a folder "
-            "(the extra `s3`). Its keys are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
-        ),
-    )
-    endpoint: str | None = Field(
-        default=None,
-        pattern=r"^https?://[^\s/@?#\\]+/?$",
-        description="URL of the store, such as `https://s3.example.org:9000`; unset: Amazon's by region.",
-    )
-    region: str = Field(
-        default="us-east-1",
-        pattern=r"^[a-z0-9-]+$",
-        description="Region of the bucket; stores other than Amazon's mostly take any.",
-    )
-    prefix: str = Field(
-        default="",
-        pattern=r"^([A-Za-z0-9!_.*'()-]+(/[A-Za-z0-9!_.*'()-]+)*/?)?$",
-        description="What the keys of all files begin with, such as `kg/`, where others use the bucket, too.",
-    )
+    bucket: Annotated[str | None, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")] = None
+    """Bucket of an S3-compatible store for pictures, their thumbnails and PDFs, instead of a folder (the
+    extra `s3`). Its keys are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."""
+    endpoint: Annotated[str | None, Field(pattern=r"^https?://[^\s/@?#\\]+/?$")] = None
+    """URL of the store, such as `https://s3.example.org:9000`; unset: Amazon's by region."""
+    region: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")] = "us-east-1"
+    """Region of the bucket; stores other than Amazon's mostly take any."""
+    prefix: Annotated[str, Field(pattern=r"^([A-Za-z0-9!_.*'()-]+(/[A-Za-z0-9!_.*'()-]+)*/?)?$")] = ""
+    """What the keys of all files begin with, such as `kg/`, where others use the bucket, too."""
     seconds: Seconds = constant(60)
     """Time limit for putting or getting one file."""
 
@@ -364,20 +266,12 @@ class BlobSettings(Section):
 
     s3: S3Settings = S3Settings()
 
-    folder: Path | None = Field(
-        default=None,
-        description=(
-            "Folder for pictures, their thumbnails and PDFs, shared by the service and its workers; unset: "
-            "`blobs` below KG_HOME, where `kg admin backup` copies it; another folder is not in a backup."
-        ),
-    )
-    keep_pdfs: bool = Field(
-        default=True,
-        description=(
-            "Whether PDFs that are ingested are kept as they came, too: there are no pictures of "
-            "their pages without them."
-        ),
-    )
+    folder: Path | None = None
+    """Folder for pictures, their thumbnails and PDFs, shared by the service and its workers; unset: `blobs`
+    below KG_HOME, where `kg admin backup` copies it; another folder is not in a backup."""
+    keep_pdfs: bool = True
+    """Whether PDFs that are ingested are kept as they came, too: there are no pictures of their pages without
+    them."""
 
 
 DEFAULT_CONVERSION = ConversionSettings()
@@ -447,9 +341,8 @@ def _read(path: Path) -> str:
 class CommunitySettings(Section):
     """Communities of the concepts of each ontology."""
 
-    enabled: bool = Field(
-        default=True, description="Whether communities are detected by themselves when concepts have changed."
-    )
+    enabled: bool = True
+    """Whether communities are detected by themselves when concepts have changed."""
     max_size: int = constant(100)
     """A community of more concepts is divided on the next level."""
     min_size: int = constant(3)
@@ -466,40 +359,28 @@ class CommunitySettings(Section):
 class EmbeddingSettings(Section):
     """The embedding model of ontologies that name no other."""
 
-    provider: Provider = Field(
-        default="local",
-        description=(
-            "Embedding provider; `deterministic` is for tests only: it hashes words and knows no meaning."
-        ),
-    )
-    model: str | None = Field(
-        default=None,
-        min_length=1,
-        description="Embedding model; unset: the provider's default (openai: OPENAI_EMBED_MODEL).",
-    )
-    model_folder: Path | None = Field(
-        default=None, description="Folder with model.onnx and tokenizer.json to use instead."
-    )
+    provider: Provider = "local"
+    """Embedding provider; `deterministic` is for tests only: it hashes words and knows no meaning."""
+    model: Annotated[str | None, Field(min_length=1)] = None
+    """Embedding model; unset: the provider's default (openai: OPENAI_EMBED_MODEL)."""
+    model_folder: Path | None = None
+    """Folder with model.onnx and tokenizer.json to use instead."""
     threads: int | None = constant(None)
     """Threads for local models; None: one per core."""
     requests_at_once: int = constant(8)
     """Maximum requests in flight to a remote provider per worker; fewer when the provider answers 429."""
-    query_seconds: Seconds = Field(
-        default=5,
-        description=(
-            "How long a search waits for the provider, retries included, before it continues without vectors."
-        ),
-    )
+    query_seconds: Seconds = 5
+    """How long a search waits for the provider, retries included, before it continues without vectors."""
     cache_entries: int = constant(200_000)
     """Maximum vectors in the embedding cache; 0: no cache."""
-    max_tokens: int = Field(
-        default=512, ge=64, le=1_000_000, description="Maximum input tokens of a model that kg does not know."
-    )
-    query_prefix: str = Field(default="", description="Query prefix of a model that kg does not know.")
-    passage_prefix: str = Field(default="", description="Passage prefix of a model that kg does not know.")
-    price: Price | None = Field(
-        default=None, description="Price of a model that kg does not know, in US dollars per million tokens."
-    )
+    max_tokens: Annotated[int, Field(ge=64, le=1_000_000)] = 512
+    """Maximum input tokens of a model that kg does not know."""
+    query_prefix: str = ""
+    """Query prefix of a model that kg does not know."""
+    passage_prefix: str = ""
+    """Passage prefix of a model that kg does not know."""
+    price: Price | None = None
+    """Price of a model that kg does not know, in US dollars per million tokens."""
 
     @model_validator(mode="after")
     def _one_model(self) -> Self:
@@ -514,39 +395,23 @@ class EmbeddingSettings(Section):
 class ImageEmbeddingSettings(Section):
     """The model of pictures of ontologies that name no other. Keys and addresses are the providers' own."""
 
-    provider: ImageProvider = Field(
-        default="histogram",
-        description=(
-            "Model that embeds pictures: `histogram` compares colours and edges, needs no model and reads no "
-            "text; `onnx` is a model in a folder of your own; `nomic`, `openai` (any server whose "
-            "/embeddings takes pictures) and `cohere` are asked over HTTP."
-        ),
-    )
-    model: str | None = Field(
-        default=None,
-        min_length=1,
-        max_length=200,
-        description="Picture model; unset: the provider's default. Of `onnx`: a folder in the next one.",
-    )
-    dimensions: int | None = Field(
-        default=None,
-        ge=1,
-        le=4096,
-        description="Dimensions of its vectors; required for a model that kg does not know.",
-    )
-    folder: Path | None = Field(
-        default=None, description="For `onnx`: folder with a subfolder for each model, described in it."
-    )
-    dialect: ImageDialect = Field(
-        default="jina",
-        description=(
-            "For `openai`: how the server takes pictures: `jina` as `input: [{image: ...}]` (Jina, SGLang), "
-            "`infinity` with `modality`, `vllm` as `messages`, one picture a request."
-        ),
-    )
+    provider: ImageProvider = "histogram"
+    """Model that embeds pictures: `histogram` compares colours and edges, needs no model and reads no text;
+    `onnx` is a model in a folder of your own; `nomic`, `openai` (any server whose /embeddings takes pictures)
+    and `cohere` are asked over HTTP."""
+    model: Annotated[str | None, Field(min_length=1, max_length=200)] = None
+    """Picture model; unset: the provider's default. Of `onnx`: a folder in the next one."""
+    dimensions: Annotated[int | None, Field(ge=1, le=4096)] = None
+    """Dimensions of its vectors; required for a model that kg does not know."""
+    folder: Path | None = None
+    """For `onnx`: folder with a subfolder for each model, described in it."""
+    dialect: ImageDialect = "jina"
+    """For `openai`: how the server takes pictures: `jina` as `input: [{image: ...}]` (Jina, SGLang),
+    `infinity` with `modality`, `vllm` as `messages`, one picture a request."""
     max_tokens: int = constant(256)
     """Maximum input tokens of a model that kg does not know; each byte is counted as one."""
-    query_prefix: str = Field(default="", description="Query prefix of a model that kg does not know.")
+    query_prefix: str = ""
+    """Query prefix of a model that kg does not know."""
 
 
 # How links are proposed in ontologies that say nothing else.
@@ -555,10 +420,8 @@ class ImageEmbeddingSettings(Section):
 class ProposalSettings(Section):
     """Links that are proposed between sources, and between concepts, of different documents."""
 
-    enabled: bool = Field(
-        default=True,
-        description="Whether links are proposed by themselves, in ontologies that say nothing else.",
-    )
+    enabled: bool = True
+    """Whether links are proposed by themselves, in ontologies that say nothing else."""
     min_similarity: float | None = constant(None)
     """Minimum cosine of two sources; unset: by what the model's cosines mean."""
     min_concept_similarity: float | None = constant(None)
@@ -608,14 +471,14 @@ class WorkerSettings(Section):
     """Time slice of a job: after this long it yields to jobs that are waiting."""
     stuck_seconds: Seconds = constant(1800)
     """A job that makes no progress for this long is dead, even if its worker is alive."""
-    grace_seconds: Seconds = Field(default=30, description="Time limit for the current batch on shutdown.")
+    grace_seconds: Seconds = 30
+    """Time limit for the current batch on shutdown."""
     most_queued: int = constant(10_000)
     """Maximum queued jobs; then requests get a 429."""
     niceness: int = constant(5)
     """Nice value of the worker, so it never slows a search."""
-    metrics_port: int | None = Field(
-        default=None, ge=1, le=65535, description="Port for Prometheus metrics; unset: none."
-    )
+    metrics_port: Annotated[int | None, Field(ge=1, le=65535)] = None
+    """Port for Prometheus metrics; unset: none."""
 
     @property
     def sources_a_batch(self) -> int:
@@ -631,12 +494,10 @@ class WorkerSettings(Section):
 class LogSettings(Section):
     """Structured logs on standard error."""
 
-    level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="Minimum log level."
-    )
-    format: Literal["json", "text"] = Field(
-        default="json", description="Log format: JSON for programs, or text for people."
-    )
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    """Minimum log level."""
+    format: Literal["json", "text"] = "json"
+    """Log format: JSON for programs, or text for people."""
 
 
 class Settings(BaseSettings):
@@ -649,24 +510,17 @@ class Settings(BaseSettings):
         extra="ignore",
         frozen=True,
         nested_model_default_partial_update=True,
+        use_attribute_docstrings=True,
     )
 
-    home: Path = Field(
-        default_factory=lambda: platformdirs.user_data_path("kg"),
-        description="Folder for the data, password, logs and state of the processes that kg manages.",
-    )
-    cache: Path = Field(
-        default_factory=lambda: platformdirs.user_cache_path("kg"),
-        description="Cache for Neo4j's jars and the embedding model; safe to delete, it is downloaded again.",
-    )
-    api_url: str | None = Field(
-        default=None,
-        pattern=r"^https?://",
-        description=(
-            "URL of the kg service for the client; unset: the one that `kg up` started from this home."
-        ),
-    )
-    api_key: SecretStr | None = Field(default=None, description="Sent by the client as a bearer token.")
+    home: Path = Field(default_factory=lambda: platformdirs.user_data_path("kg"))
+    """Folder for the data, password, logs and state of the processes that kg manages."""
+    cache: Path = Field(default_factory=lambda: platformdirs.user_cache_path("kg"))
+    """Cache for Neo4j's jars and the embedding model; safe to delete, it is downloaded again."""
+    api_url: Annotated[str | None, Field(pattern=r"^https?://")] = None
+    """URL of the kg service for the client; unset: the one that `kg up` started from this home."""
+    api_key: SecretStr | None = None
+    """Sent by the client as a bearer token."""
     neo4j: Neo4jSettings = Neo4jSettings()
     backup: BackupSettings = BackupSettings()
     api: ApiSettings = ApiSettings()
