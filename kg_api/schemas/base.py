@@ -40,7 +40,6 @@ def spellings(name: str) -> list[str]:
 
 
 def document_id(ontology: str, document: str) -> str:
-    """The id of a document by its name within its ontology."""
     return digest("document", ontology, document)
 
 
@@ -72,7 +71,6 @@ def source_ids(document: str, hashes: Iterable[str]) -> Iterator[str]:
 
 
 def chunk_id(source: str, start: int, end: int) -> str:
-    """The id of a chunk by its place in its source."""
     return digest("chunk", source, str(start), str(end))
 
 
@@ -82,7 +80,6 @@ def scope_of_ontology(name: str) -> str:
 
 
 def scope_of_document(identity: str) -> str:
-    """One full-text token that stands for a document."""
     return "kgd" + identity
 
 
@@ -100,12 +97,10 @@ def concept_name(label: str) -> str:
 
 
 def name_id(ontology: str, label: str) -> str:
-    """The id of a name within its ontology."""
     return digest("concept name", ontology, concept_name(label))
 
 
 def concept_id(ontology: str, label: str) -> str:
-    """The id of a concept: by the name that it was first found under."""
     return digest("concept", ontology, concept_name(label))
 
 
@@ -128,7 +123,6 @@ def concept_text_hash(label: str, description: str, search_terms: Iterable[str])
 
 
 def instance_id(concept: str, source: str, start: int, end: int) -> str:
-    """The id of a quote: whose evidence, and where in its source."""
     return digest("instance", concept, source, str(start), str(end))
 
 
@@ -139,7 +133,6 @@ def relation_id(ontology: str, subject: str, kind: str, target: str, source: str
 
 
 def relation_type_id(ontology: str, kind: str) -> str:
-    """The id of a relationship type within its ontology: case and punctuation do not count."""
     return digest("relation type", ontology, concept_name(kind))
 
 
@@ -161,12 +154,10 @@ def proposal_id(ontology: str, kind: str, first: str, second: str) -> str:
 
 
 def judged_question_id(ontology: str, question: str) -> str:
-    """The id of a question that passages of an ontology are judged for, as it is kept."""
     return digest("judged question", ontology, question)
 
 
 def judgement_id(ontology: str, question: str, source: str) -> str:
-    """The id of what is thought of a source as an answer to a question."""
     return digest("judgement", ontology, question, source)
 
 

@@ -271,7 +271,6 @@ class ImportedLines(Answer):
     problems: list[str] = Field(default_factory=list)
 
     def add(self, more: ImportedLines) -> None:
-        """Count the outcome of more lines."""
         for name in type(self).model_fields:
             setattr(self, name, getattr(self, name) + getattr(more, name))
 

@@ -206,12 +206,10 @@ class Chunking(Body):
 
     @property
     def size(self) -> int:
-        """The chunk size that holds, in the strategy's unit."""
         return SIZES[self.strategy].chunk_size if self.chunk_size is None else self.chunk_size
 
     @property
     def unit(self) -> str:
-        """What chunk_size counts: words or characters."""
         return SIZES[self.strategy].unit
 
     @property

@@ -98,7 +98,6 @@ class Condition(Body):
 
     @property
     def values(self) -> list[str | int | float | bool]:
-        """What it is compared with."""
         return self.value if isinstance(self.value, list) else [self.value]
 
     @property
@@ -110,12 +109,10 @@ class Condition(Body):
 
     @property
     def is_of_source(self) -> bool:
-        """Whether sources have the field, not their document."""
         return self.field in {PAGE, KIND}
 
     @property
     def is_negative(self) -> bool:
-        """Whether the field must not be something."""
         return self.op == "!=" or (self.op == "exists" and self.value is False)
 
     @model_validator(mode="before")

@@ -140,7 +140,6 @@ class FolderRemoved(Answer):
 
 
 def folder_id(path: str, ontology: str) -> str:
-    """The id of a folder by where it is and where its files go."""
     return digest("folder", ontology, path)
 
 

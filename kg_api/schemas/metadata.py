@@ -48,7 +48,6 @@ def moments_of(value: object) -> list[Moment]:
 
 
 def year(number: int) -> Moment | None:
-    """A year as a span of time."""
     if not 1 <= number < LAST_YEAR:
         return None
     return Moment(datetime(number, 1, 1, tzinfo=UTC), datetime(number + 1, 1, 1, tzinfo=UTC))

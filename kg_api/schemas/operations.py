@@ -266,5 +266,4 @@ class QueueStatus(Answer):
 
     @property
     def alive(self) -> int:
-        """Workers that are there at this moment."""
         return sum(worker.alive for worker in self.workers)
