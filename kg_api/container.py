@@ -47,11 +47,7 @@ from kg_api.search.related import RelatedService
 from kg_api.search.service import HybridService, SearchService
 from kg_api.search.similar import SimilarityService
 from kg_api.settings import Settings
-from kg_api.spaces.configuration import (
-    ConfigurationService,
-    EmbeddingRequests,
-    ExtractionService,
-)
+from kg_api.spaces.configuration import ConfigurationService, EmbeddingRequests, ExtractionService
 from kg_api.spaces.contexts import Contexts
 from kg_api.spaces.estimate import Estimator, ModelService
 from kg_api.spaces.images import ImageSpaceRegistry

@@ -128,10 +128,7 @@ class LimitStep(Body):
     """Count and leave out only nodes of these kinds; the others stay."""
 
 
-Step = Annotated[
-    SeedStep | ExpandStep | FilterStep | RankStep | LimitStep,
-    Field(discriminator="step"),
-]
+Step = Annotated[SeedStep | ExpandStep | FilterStep | RankStep | LimitStep, Field(discriminator="step")]
 
 
 class ConstructiveQuery(Narrowed):

@@ -37,13 +37,7 @@ from kg_api.schemas.concepts import (
     TypeProposals,
 )
 from kg_api.schemas.constructive import ConstructiveQuery, Subgraph
-from kg_api.schemas.proposals import (
-    Proposal,
-    ProposalConfig,
-    Proposals,
-    ProposalSearch,
-    ProposalStatus,
-)
+from kg_api.schemas.proposals import Proposal, ProposalConfig, Proposals, ProposalSearch, ProposalStatus
 from kg_api.schemas.vocabulary import (
     ALIKE,
     MAX_CENTRAL_PASSAGES,

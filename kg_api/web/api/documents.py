@@ -504,9 +504,7 @@ def get_language(container: Open, ontology: Ontology) -> OntologyLanguage:
 @library_router.put("/ontologies/{ontology}/language", summary="Set the language of an ontology")
 @requires("admin")
 def put_language(
-    container: Open,
-    ontology: Ontology,
-    choice: Annotated[LanguageChoice, example(language="de")],
+    container: Open, ontology: Ontology, choice: Annotated[LanguageChoice, example(language="de")]
 ) -> OntologyLanguage:
     """Re-index for at most 15 s; while the answer is not `complete`, repeat the request to continue."""
     return choose_language(container.graph, ontology, choice.language)

@@ -202,8 +202,7 @@ def get_queue(container: Open) -> QueueStatus:
 
 
 CalledKey = Annotated[
-    Text,
-    Path(min_length=1, max_length=MAX_KEY_NAME, description="Id of a key, or its name."),
+    Text, Path(min_length=1, max_length=MAX_KEY_NAME, description="Id of a key, or its name.")
 ]
 
 

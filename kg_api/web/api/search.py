@@ -327,9 +327,7 @@ def similar_sources(container: Open, source_id: SourceId, request: SimilarSearch
 )
 @requires("read", filtered=True)
 def similar_documents(
-    container: Open,
-    document_id: CalledDocument,
-    request: SimilarDocumentSearch,
+    container: Open, document_id: CalledDocument, request: SimilarDocumentSearch
 ) -> SimilarDocuments:
     """Compare the sources of a document, 200 at most, with those of all others; pairs show where."""
     return container.similarity.documents(document_id, narrowed(container.graph, request))

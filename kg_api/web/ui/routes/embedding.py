@@ -289,12 +289,7 @@ def check_page(
 @router.post(SPACE + "/activate", summary="Activate an embedding space")
 @requires("admin")
 def activate(
-    request: Request,
-    container: Open,
-    slug: Name,
-    ontology: Chosen = "",
-    *,
-    accept_refused: Tick = False,
+    request: Request, container: Open, slug: Name, ontology: Chosen = "", *, accept_refused: Tick = False
 ) -> Response:
     asked = valid(SpaceActivation, {"ontologies": _names(ontology), "accept_refused": accept_refused})
     return _to_space(request, slug, embedding.activate(container, slug, asked))

@@ -169,11 +169,7 @@ def emptied_page(container: Open, folder_id: FolderId) -> Response:
 @router.post(FOLDERS + "/{folder_id}/scan", summary="Scan a folder now")
 @requires("admin")
 def scan(
-    request: Request,
-    container: Open,
-    folder_id: FolderId,
-    *,
-    allow_empty: Annotated[bool, Form()] = False,
+    request: Request, container: Open, folder_id: FolderId, *, allow_empty: Annotated[bool, Form()] = False
 ) -> Response:
     return _to_folder(
         request, documents.scan_folder(container, folder_id, ScanRequest(allow_empty=allow_empty))
