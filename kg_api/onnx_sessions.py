@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 import onnxruntime
@@ -30,33 +30,8 @@ ORT_ERRORS: tuple[type[Exception], ...] = (
 _HALF = "tensor(float16)"
 
 
-class Session(Protocol):
-    """The part of onnxruntime.InferenceSession, which has no types, that is used here."""
-
-    def get_inputs(self) -> list[Any]:
-        """What the graph wants, each with a `name` and a `type`."""
-        ...
-
-    def get_outputs(self) -> list[Any]:
-        """What the graph gives, each with a `name` and a `shape`."""
-        ...
-
-    def run(
-        self, output_names: Sequence[str] | None, input_feed: Mapping[str, NDArray[Any]]
-    ) -> list[NDArray[np.float32]]:
-        """The outputs of the graph that are named, or all."""
-        ...
-
-
-def load_session(path: Path, known: frozenset[str] = KNOWN_INPUTS) -> tuple[Session, set[str]]:
-    """Load a transformer.
-
-    Args:
-        path: of its file.
-        known: the inputs that it may want.
-
-    Returns:
-        The session, and the names of its inputs, all of them known.
+def load_session(path: Path, known: frozenset[str] = KNOWN_INPUTS) -> tuple[Any, set[str]]:
+    """Load a transformer that wants no other inputs than the known; return its session and its inputs.
 
     Raises:
         ConfigurationError: the file is no usable model, or wants other inputs.
@@ -69,7 +44,7 @@ def load_session(path: Path, known: frozenset[str] = KNOWN_INPUTS) -> tuple[Sess
         made = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except ORT_ERRORS as error:
         raise ConfigurationError(f"{path} is not a usable ONNX model: {error}") from error
-    session = cast("Session", made)
+    session = cast("Any", made)
     inputs = {str(node.name) for node in session.get_inputs()}
     if not inputs <= known:
         raise ConfigurationError(f"{path} wants {sorted(inputs)}, kg gives {sorted(known)}")

@@ -25,8 +25,9 @@ _PEOPLE = ("author", "authors", "by")
 CONTEXT_FIELDS = ("title", "heading", "date", "author")
 _FIELD = re.compile(r"\{([^{}]*)\}")
 _OPTIONAL = re.compile(r"\[[^\[\]]*\]")
-_PART = re.compile(r"(\[[^\[\]]*\]|\{[^{}]*\})")
 _SEPARATORS = " ,;:.|/>-–—·•"
+_PART = re.compile(rf"\[[^\[\]]*\]|[{re.escape(_SEPARATORS)}]*\{{[^{{}}]*\}}")
+_BRACKET_SIGNS = re.compile(rf"\([{re.escape(_SEPARATORS)}]+")
 
 
 def checked_template(template: str) -> str:
@@ -53,30 +54,17 @@ def _known() -> str:
 def fill_template(template: str, values: Mapping[str, str]) -> str:
     """Return a line by a template, or nothing if none of its fields has a value.
 
-    A part in square brackets needs all its fields. Signs before an empty field, such as ` > `, go with it. At
-    the beginning of the line or of round brackets, the signs behind it go.
+    A part in square brackets needs all its fields. Signs before an empty field, such as ` > `, go with it.
     """
     if not any(values[field] for field in _FIELD.findall(template)):
         return ""
-    parts = _PART.split(template)  # texts at even places
-    line = ""
-    for at in range(0, len(parts), 2):
-        line += parts[at]
-        if at + 1 == len(parts):
-            break
-        inner = parts[at + 1].removeprefix("[").removesuffix("]")
-        if all(values[name] for name in _FIELD.findall(inner)):
-            line += _FIELD.sub(lambda found: values[found[1]], inner)
-        elif inner == parts[at + 1] and not re.search(r"\w", parts[at]):
-            signs, after = parts[at], parts[at + 2]
-            if signs.endswith("(") and not after.startswith(")"):
-                parts[at + 2] = after.lstrip(_SEPARATORS)
-            else:
-                line = line[: len(line) - len(signs)]
-                parts[at + 2] = after.removeprefix(")") if signs.endswith("(") else after
-        if not line.strip():
-            parts[at + 2] = parts[at + 2].lstrip(_SEPARATORS)
-    return " ".join(line.split())
+
+    def keep(part: re.Match[str]) -> str:
+        has_values = all(values[field] for field in _FIELD.findall(part[0]))
+        return part[0].removeprefix("[").removesuffix("]") if has_values else ""
+
+    left = _BRACKET_SIGNS.sub("(", _PART.sub(keep, template)).replace("()", "").lstrip(_SEPARATORS)
+    return " ".join(_FIELD.sub(lambda found: values[found[1]], left).split())
 
 
 def used_in_context(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Final
 
@@ -10,32 +11,13 @@ from pydantic import AfterValidator, Field, StringConstraints
 from kg_api.schemas.base import Answer, Body, Text
 from kg_api.schemas.vocabulary import TextLanguage
 
-LANGUAGE_NAMES: Final = MappingProxyType(
-    {
-        "ar": "arabic",
-        "ca": "catalan",
-        "cs": "czech",
-        "da": "danish",
-        "de": "german",
-        "el": "greek",
-        "en": "english",
-        "es": "spanish",
-        "fa": "persian",
-        "fi": "finnish",
-        "fr": "french",
-        "hi": "hindi",
-        "hu": "hungarian",
-        "id": "indonesian",
-        "it": "italian",
-        "nl": "dutch",
-        "no": "norwegian",
-        "pl": "polish",
-        "pt": "portuguese",
-        "ro": "romanian",
-        "ru": "russian",
-        "sv": "swedish",
-        "tr": "turkish",
-    }
+_NAMES = (
+    "ar arabic, ca catalan, cs czech, da danish, de german, el greek, en english, es spanish, fa persian, "
+    "fi finnish, fr french, hi hindi, hu hungarian, id indonesian, it italian, nl dutch, no norwegian, "
+    "pl polish, pt portuguese, ro romanian, ru russian, sv swedish, tr turkish"
+)
+LANGUAGE_NAMES: Final[Mapping[str, str]] = MappingProxyType(
+    {pair[:2]: pair[3:] for pair in _NAMES.split(", ")}
 )
 """The names that stemmers and lists of stop words have, by ISO 639-1; those for which there are both."""
 

@@ -14,7 +14,7 @@ from mimetypes import guess_type
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple, cast
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -419,6 +419,12 @@ async def _asked(
 
 
 AskedQuestion = Annotated[Question, Depends(_asked)]
+
+# What addresses and forms of several pages hold.
+
+Named = Annotated[str, Query(max_length=1000)]
+FormText = Annotated[str, Form(max_length=10_000)]
+Tick = Annotated[bool, Form()]
 
 
 # Templates become pages. What documents, names and questions hold is text there, never markup.

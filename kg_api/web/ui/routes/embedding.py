@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, NamedTuple, get_args
 
-from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel
 
@@ -37,16 +37,14 @@ from kg_api.web.shared.routes import GuardedRoute
 from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.security import note_outcome
 from kg_api.web.ui.links import ONTOLOGIES, SPACES, address, below
-from kg_api.web.ui.rendering import render, wants_part
+from kg_api.web.ui.rendering import FormText, Named, Tick, render, wants_part
 
 router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 ONTOLOGY: Final = ONTOLOGIES + "/{ontology}"
 SPACE: Final = SPACES + "/{slug}"
 
 MAX_SYNONYMS = 1_000_000
-Text = Annotated[str, Form(max_length=10_000)]
 Number = Annotated[int | None, Form()]
-Tick = Annotated[bool, Form()]
 
 
 @router.post(ONTOLOGY + "/embedding", summary="Change the embedding configuration of an ontology")
@@ -56,15 +54,15 @@ def change_embedding(
     container: Open,
     ontology: Ontology,
     *,
-    strategy: Text = "",
+    strategy: FormText = "",
     chunk_size: Number = None,
     overlap: Number = None,
     parent_size: Number = None,
-    context: Text = "",
-    context_template: Text = "",
-    space: Text = "",
+    context: FormText = "",
+    context_template: FormText = "",
+    space: FormText = "",
     embed_on_ingest: Tick = False,
-    confirmed: Text = "",
+    confirmed: FormText = "",
 ) -> Response:
     """Show what a change of how it is embedded would do; do it where that was seen.
 
@@ -96,7 +94,7 @@ def change_extraction(
     container: Open,
     ontology: Ontology,
     *,
-    extractor: Text = "",
+    extractor: FormText = "",
     per_source: Number = None,
     budget: Annotated[float | None, Form()] = None,
     confirmed: Tick = False,
@@ -112,7 +110,9 @@ def change_extraction(
 
 @router.post(ONTOLOGY + "/language", summary="Set the language of an ontology")
 @requires("admin")
-def change_language(request: Request, container: Open, ontology: Ontology, language: Text = "") -> Response:
+def change_language(
+    request: Request, container: Open, ontology: Ontology, language: FormText = ""
+) -> Response:
     choice = valid(LanguageChoice, {"language": language})
     note_outcome(request, put_language(container, ontology, choice))
     return _to_ontology(ontology, "language")
@@ -195,11 +195,11 @@ def spaces_page(request: Request, container: Open) -> HTMLResponse:
 def create(
     request: Request,
     container: Open,
-    slug: Text = "",
-    modality: Text = "text",
+    slug: FormText = "",
+    modality: FormText = "text",
     *,
-    provider: Text = "",
-    model: Text = "",
+    provider: FormText = "",
+    model: FormText = "",
     dimensions: Annotated[int | None, Form()] = None,
 ) -> Response:
     asked = {"slug": slug, "modality": modality, "provider": provider}
@@ -254,8 +254,6 @@ def _progress(space: SpaceInfo, ontology: str, status: EmbeddingStatus) -> Build
 
 # What is done with an embedding space: built, checked, activated, rolled back, dropped.
 
-Chosen = Annotated[str, Form(max_length=1000)]
-
 
 @router.post(SPACE + "/build", summary="Build an embedding space")
 @requires("admin")
@@ -263,7 +261,7 @@ def build(
     request: Request,
     container: Open,
     slug: Name,
-    ontology: Chosen = "",
+    ontology: FormText = "",
     *,
     activate_when_built: Tick = False,
     dry_run: Tick = False,
@@ -279,9 +277,7 @@ def build(
 
 @router.get(SPACE + "/check")
 @requires("admin")
-def check_page(
-    container: Open, slug: Name, ontology: Annotated[str, Query(max_length=1000)] = ""
-) -> HTMLResponse:
+def check_page(container: Open, slug: Name, ontology: Named = "") -> HTMLResponse:
     found = embedding.check(container, slug, ontology or None)
     return render("spaces/check.html", {"found": found, "ontology": ontology})
 
@@ -289,7 +285,7 @@ def check_page(
 @router.post(SPACE + "/activate", summary="Activate an embedding space")
 @requires("admin")
 def activate(
-    request: Request, container: Open, slug: Name, ontology: Chosen = "", *, accept_refused: Tick = False
+    request: Request, container: Open, slug: Name, ontology: FormText = "", *, accept_refused: Tick = False
 ) -> Response:
     asked = valid(SpaceActivation, {"ontologies": _names(ontology), "accept_refused": accept_refused})
     return _to_space(request, slug, embedding.activate(container, slug, asked))
@@ -297,9 +293,7 @@ def activate(
 
 @router.get(SPACE + "/rollback")
 @requires("admin")
-def rollback_page(
-    request: Request, container: Open, slug: Name, ontology: Annotated[str, Query(max_length=1000)] = ""
-) -> HTMLResponse:
+def rollback_page(request: Request, container: Open, slug: Name, ontology: Named = "") -> HTMLResponse:
     chosen = valid(ChosenOntologies, {"ontologies": _names(ontology)}).ontologies
     switched = container.switch.preview_rollback(slug, chosen)
     space = named_space(container, slug)
@@ -311,7 +305,7 @@ def rollback_page(
 
 @router.post(SPACE + "/rollback", summary="Roll back an embedding space")
 @requires("admin")
-def rollback(request: Request, container: Open, slug: Name, ontology: Chosen = "") -> Response:
+def rollback(request: Request, container: Open, slug: Name, ontology: FormText = "") -> Response:
     asked = valid(ChosenOntologies, {"ontologies": _names(ontology)})
     return _to_space(request, slug, embedding.rollback(container, slug, asked))
 

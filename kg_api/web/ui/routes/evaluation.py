@@ -21,7 +21,7 @@ from kg_api.web.shared.routes import GuardedRoute
 from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.security import note_outcome, viewer
 from kg_api.web.ui.links import EVALUATIONS, JUDGEMENTS, address
-from kg_api.web.ui.rendering import AskedQuestion, Question, render, wants_part
+from kg_api.web.ui.rendering import AskedQuestion, Named, Question, render, wants_part
 from kg_api.web.ui.sign_in import page_to_show
 
 router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
@@ -31,12 +31,11 @@ MAX_ADDRESS: Final = 40_000
 """Characters: nine for each of a long question that is not ASCII."""
 
 Name = Annotated[str, Form(max_length=1000)]
-OntologyName = Annotated[str, Query(max_length=1000)]
 
 
 @router.get(JUDGEMENTS)
 @requires("read", filtered=True)
-def judgements_page(container: Open, ontology: OntologyName = "", offset: Offset = 0) -> HTMLResponse:
+def judgements_page(container: Open, ontology: Named = "", offset: Offset = 0) -> HTMLResponse:
     ontologies = names_of_ontologies(container.graph)
     chosen = ontology or (ontologies[0] if ontologies else "")
     found = list_questions(container.graph, chosen, offset=offset, limit=PAGE_SIZE) if chosen else None
@@ -78,7 +77,7 @@ def _name() -> str | None:
 @router.get(f"{JUDGEMENTS}/question")
 @requires("read", filtered=True)
 def judged_question_page(
-    container: Open, ontology: OntologyName, question: Annotated[JudgedText, Query()], offset: Offset = 0
+    container: Open, ontology: Named, question: Annotated[JudgedText, Query()], offset: Offset = 0
 ) -> HTMLResponse:
     found = list_judgements(container.graph, ontology, question, offset=offset, limit=PAGE_SIZE)
     asked = Question(question, ontology, judging=True)
@@ -87,9 +86,7 @@ def judged_question_page(
 
 @router.get(f"{JUDGEMENTS}/delete")
 @requires("read", filtered=True)
-def deletion_page(
-    container: Open, ontology: OntologyName, question: Annotated[JudgedText, Query()]
-) -> HTMLResponse:
+def deletion_page(container: Open, ontology: Named, question: Annotated[JudgedText, Query()]) -> HTMLResponse:
     found = list_judgements(container.graph, ontology, question, offset=0, limit=1)
     to = address(f"{JUDGEMENTS}/question", ontology=ontology, question=Question(question).text)
     shown = {"ontology": ontology, "question": question, "total": found.total, "back": to}
@@ -118,7 +115,7 @@ MAX_DRAWN: Final = 5000
 def runs_page(
     container: Open,
     results: Results,
-    ontology: Annotated[str, Query(max_length=1000)] = "",
+    ontology: Named = "",
     offset: Offset = 0,
     *,
     done: Annotated[str, Query(max_length=40)] = "",
@@ -176,7 +173,7 @@ FEWEST: Final = 2
 def comparison_page(
     results: Results,
     names: Chosen = None,
-    against: Annotated[str, Query(max_length=1000)] = "first",
+    against: Named = "first",
     by: Annotated[str, Query(max_length=100)] = "",
     offset: Offset = 0,
 ) -> HTMLResponse:

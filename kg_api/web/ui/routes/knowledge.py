@@ -33,7 +33,7 @@ from kg_api.web.shared.security import note_outcome
 from kg_api.web.ui.drawing import draw_around, draw_document, draw_paths, draw_related
 from kg_api.web.ui.links import COMMUNITIES, GRAPH, MAP, PROPOSALS, address
 from kg_api.web.ui.links import CONCEPTS as LINKS_CONCEPTS
-from kg_api.web.ui.rendering import render, wants_part
+from kg_api.web.ui.rendering import Named, render, wants_part
 
 router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
@@ -44,9 +44,7 @@ PASSAGES: Final = 10
 
 @router.get(COMMUNITIES)
 @requires("read", filtered=True)
-def communities_page(
-    container: Open, ontology: Annotated[str, Query(max_length=1000)] = "", offset: Offset = 0
-) -> HTMLResponse:
+def communities_page(container: Open, ontology: Named = "", offset: Offset = 0) -> HTMLResponse:
     ontologies = names_of_ontologies(container.graph)
     ontology = ontology or (ontologies[0] if ontologies else "")
     shown: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "found": None}
@@ -103,10 +101,7 @@ SoughtPhrase = Annotated[Text, Query(max_length=MAX_PHRASE)]
 @router.get(LINKS_CONCEPTS)
 @requires("read", filtered=True)
 def concepts_page(
-    container: Open,
-    q: SoughtPhrase = "",
-    ontology: Annotated[str, Query(max_length=1000)] = "",
-    offset: Offset = 0,
+    container: Open, q: SoughtPhrase = "", ontology: Named = "", offset: Offset = 0
 ) -> HTMLResponse:
     ontologies = names_of_ontologies(container.graph)
     ontology = ontology or (ontologies[0] if ontologies and not q.strip() else "")
@@ -153,10 +148,7 @@ MAX_IDS: Final = 20_000
 @router.get(MAP)
 @requires("read", filtered=True)
 def map_page(
-    request: Request,
-    container: Open,
-    ontology: Annotated[str, Query(max_length=1000)] = "",
-    colour: Colour = "document",
+    request: Request, container: Open, ontology: Named = "", colour: Colour = "document"
 ) -> HTMLResponse:
     """Show the passages of an ontology as points, and the groups that they are coloured by as a list.
 
@@ -210,10 +202,7 @@ DECISIONS: Final[dict[str, ProposalState]] = {"accept": "accepted", "reject": "r
 @router.get(PROPOSALS)
 @requires("read", filtered=True)
 def proposals_page(
-    container: Open,
-    ontology: Annotated[str, Query(max_length=1000)] = "",
-    state: ProposalState = "open",
-    offset: Offset = 0,
+    container: Open, ontology: Named = "", state: ProposalState = "open", offset: Offset = 0
 ) -> HTMLResponse:
     found = list_proposals(container, ontology or None, None, state, offset=offset, limit=PROPOSALS_PAGE_SIZE)
     shown = {"found": found, "ontology": ontology, "state": state, "states": get_args(ProposalState)}

@@ -52,7 +52,16 @@ from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.security import note_outcome
 from kg_api.web.ui.links import DOCUMENTS, FOLDERS, ONTOLOGIES, READ, REVIEW, address, below
 from kg_api.web.ui.rendering import PAGE_SIZE as QUESTIONS_PAGE_SIZE
-from kg_api.web.ui.rendering import AskedQuestion, Question, address_of_hit, render, wants_part
+from kg_api.web.ui.rendering import (
+    AskedQuestion,
+    FormText,
+    Named,
+    Question,
+    Tick,
+    address_of_hit,
+    render,
+    wants_part,
+)
 
 router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
@@ -68,7 +77,7 @@ Done = Annotated[str, Query(max_length=40)]
 def documents_page(
     request: Request,
     container: Open,
-    ontology: Annotated[str, Query(max_length=1000)] = "",
+    ontology: Named = "",
     where: Annotated[str, Query(max_length=2000)] = "",
     offset: Offset = 0,
     *,
@@ -115,10 +124,6 @@ def delete(request: Request, container: Open, document_id: CalledDocument) -> Re
 
 # The pages of folders that are followed, for administrators.
 
-FIELD: Final = 10_000
-
-Text = Annotated[str, Form(max_length=FIELD)]
-
 
 @router.get(FOLDERS)
 @requires("admin")
@@ -137,12 +142,12 @@ def folders_page(request: Request, container: Open) -> HTMLResponse:
 def add(
     request: Request,
     container: Open,
-    path: Text = "",
-    ontology: Text = "",
+    path: FormText = "",
+    ontology: FormText = "",
     *,
     every_seconds: Annotated[int, Form()] = 300,
-    prefix: Text = "",
-    review: Annotated[bool, Form()] = False,
+    prefix: FormText = "",
+    review: Tick = False,
 ) -> Response:
     asked = {"path": path, "ontology": ontology, "prefix": prefix}
     new = valid(NewFolder, {**asked, "every_seconds": every_seconds, "review": review})
@@ -168,9 +173,7 @@ def emptied_page(container: Open, folder_id: FolderId) -> Response:
 
 @router.post(FOLDERS + "/{folder_id}/scan", summary="Scan a folder now")
 @requires("admin")
-def scan(
-    request: Request, container: Open, folder_id: FolderId, *, allow_empty: Annotated[bool, Form()] = False
-) -> Response:
+def scan(request: Request, container: Open, folder_id: FolderId, *, allow_empty: Tick = False) -> Response:
     return _to_folder(
         request, documents.scan_folder(container, folder_id, ScanRequest(allow_empty=allow_empty))
     )
@@ -185,11 +188,7 @@ def removal_page(container: Open, folder_id: FolderId) -> HTMLResponse:
 @router.post(FOLDERS + "/{folder_id}/remove", summary="Stop synchronising a folder")
 @requires("admin")
 def remove(
-    request: Request,
-    container: Open,
-    folder_id: FolderId,
-    *,
-    delete_documents: Annotated[bool, Form()] = False,
+    request: Request, container: Open, folder_id: FolderId, *, delete_documents: Tick = False
 ) -> Response:
     note_outcome(request, documents.remove_folder(container, folder_id, delete_documents=delete_documents))
     return RedirectResponse(FOLDERS, 303)
@@ -344,16 +343,12 @@ def _among_hits(
 
 REVIEW_PAGE_SIZE: Final = 20
 
-Name = Annotated[str, Form(max_length=10_000)]
-Names = Annotated[list[Name], Form(max_length=MAX_REVIEWED)]
-Tick = Annotated[bool, Form()]
+Names = Annotated[list[FormText], Form(max_length=MAX_REVIEWED)]
 
 
 @router.get(REVIEW)
 @requires("read", filtered=True)
-def review_page(
-    container: Open, ontology: Annotated[str, Query(max_length=1000)] = "", offset: Offset = 0
-) -> HTMLResponse:
+def review_page(container: Open, ontology: Named = "", offset: Offset = 0) -> HTMLResponse:
     found = list_waiting(container.graph, ontology=ontology or None, offset=offset, limit=REVIEW_PAGE_SIZE)
     waiting = count_waiting(container.graph)
     return render(
@@ -364,13 +359,13 @@ def review_page(
 
 @router.get(REVIEW + "/approve")
 @requires("read", filtered=True)
-def approval_page(container: Open, ontology: Annotated[str, Query(max_length=1000)] = "") -> Response:
+def approval_page(container: Open, ontology: Named = "") -> Response:
     return _before(container, "approve", ontology)
 
 
 @router.get(REVIEW + "/reject")
 @requires("read", filtered=True)
-def rejection_page(container: Open, ontology: Annotated[str, Query(max_length=1000)] = "") -> Response:
+def rejection_page(container: Open, ontology: Named = "") -> Response:
     return _before(container, "reject", ontology)
 
 
@@ -387,12 +382,12 @@ def _before(container: Container, decision: str, ontology: str) -> Response:
 def approve(
     request: Request,
     container: Open,
-    ontology: Name = "",
+    ontology: FormText = "",
     documents: Names = [],  # noqa: B006 - FastAPI copies it
     *,
     every: Tick = False,
-    after: Name = "",
-    only: Name = "",
+    after: FormText = "",
+    only: FormText = "",
 ) -> Response:
     asked: dict[str, Any] = {"ontology": ontology, "documents": documents or None, "all": every}
     approved = approve_documents(container, valid(Approval, {**asked, "after": after or None}))
@@ -407,11 +402,11 @@ def approve(
 def reject(
     request: Request,
     container: Open,
-    ontology: Name = "",
+    ontology: FormText = "",
     documents: Names = [],  # noqa: B006 - FastAPI copies it
     *,
     every: Tick = False,
-    only: Name = "",
+    only: FormText = "",
 ) -> Response:
     asked = {"ontology": ontology, "documents": documents or None, "all": every}
     return _to_list(request, reject_documents(container, valid(Review, asked)), only)

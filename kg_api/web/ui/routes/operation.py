@@ -35,7 +35,7 @@ from kg_api.web.shared.security import (
     sent_session,
 )
 from kg_api.web.ui.links import AUDIT, HELP, JOBS, KEYS, address
-from kg_api.web.ui.rendering import render, wants_part
+from kg_api.web.ui.rendering import FormText, Named, render, wants_part
 from kg_api.web.ui.sign_in import LOGIN, LOGOUT, NOT_KEPT, page_to_show
 
 router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
@@ -60,7 +60,7 @@ def jobs_page(
     container: Open,
     state: JobState | Literal[""] = "",
     kind: Annotated[str, Query(max_length=50, pattern="^[a-z_]*$")] = "",
-    ontology: Annotated[str, Query(max_length=1000)] = "",
+    ontology: Named = "",
     *,
     offset: Offset = 0,
 ) -> HTMLResponse:
@@ -96,7 +96,6 @@ def retry(request: Request, container: Open, job_id: JobId) -> Response:
 # The pages of keys and of what was changed with them, for administrators.
 
 KEYS_PAGE_SIZE: Final = 50
-FIELD: Final = 10_000
 
 
 @router.get(KEYS)
@@ -112,11 +111,11 @@ def keys_page(request: Request, container: Open) -> HTMLResponse:
 def create(
     request: Request,
     container: Open,
-    name: Annotated[str, Form(max_length=FIELD)] = "",
+    name: FormText = "",
     scope: Annotated[KeyScope, Form()] = "read",
     *,
-    ontologies: Annotated[str, Form(max_length=FIELD)] = "",
-    valid_days: Annotated[str, Form(max_length=FIELD)] = "",
+    ontologies: FormText = "",
+    valid_days: FormText = "",
 ) -> HTMLResponse:
     named = [each.strip() for each in re.split("[,\n]", ontologies) if each.strip()]
     asked = {

@@ -40,6 +40,7 @@ from kg_api.web.ui.rendering import (
     USUAL,
     WAYS,
     AskedQuestion,
+    Named,
     Question,
     begun_conditions,
     render,
@@ -51,14 +52,15 @@ router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 MAX_NAME: Final = 1000
 Text = Annotated[str, Query(max_length=MAX_CHARACTERS)]
-Name = Annotated[str, Query(max_length=MAX_NAME)]
 
 log = structlog.get_logger()
 
 
 @router.get(ASK)
 @requires("read", filtered=True)
-def asking_page(container: Open, q: Text = "", ontology: Name = "", mode: SearchMode = USUAL) -> HTMLResponse:
+def asking_page(
+    container: Open, q: Text = "", ontology: Named = "", mode: SearchMode = USUAL
+) -> HTMLResponse:
     question = Question(q, ontology, mode)
     searched(container.graph, [ontology] if ontology else None)
     return render("asking/page.html", _shown(container, question))
