@@ -55,7 +55,6 @@ class AugmentRequest(Narrowed):
     text: Annotated[Text, StringConstraints(max_length=MAX_TEXT_CHARACTERS)] | None = None
     """Plain text or Markdown; this, or `messages`."""
     messages: Messages | None = None
-    """A conversation; it is made one Markdown text, as if it were ingested."""
     mode: SearchMode = "hybrid"
     chunk_tokens: Annotated[int, Field(strict=True, ge=MIN_PIECE, le=MAX_PIECE)] = 1800
     """Most tokens of a piece, by the tokenizer of the space's model; never more than it takes at once."""
@@ -76,7 +75,6 @@ class AugmentRequest(Narrowed):
     mmr_lambda: Share | None = None
     """Order each piece's hits for diversity: 1 is relevance alone, 0 difference alone."""
     deduplicate: Flag = False
-    """Give passages that say almost the same once; the record names the others."""
     exact: Flag = False
     """Compare with every vector, instead of asking the approximate index."""
     token_budget: TokenBudget | None = None
@@ -115,7 +113,6 @@ class AugmentRecord(DescribedPlace):
     pieces: list[int]
     tokens: int
     matches: list[WordMatch] = Field(default_factory=list[WordMatch])
-    """Where words of the piece that is nearest stand in `full_text`, as in a search's hit."""
     duplicates: list[str] = Field(default_factory=list[str])
 
 
@@ -186,7 +183,6 @@ Refusal = Literal["nothing_found", "nothing_similar", "not_measured", "not_in_pa
 class AnswerRequest(Narrowed):
     question: Annotated[Text, StringConstraints(max_length=MAX_QUESTION_CHARACTERS)]
     mode: SearchMode = "hybrid"
-    """How passages are searched for; as of a search. By `text` there is no threshold."""
     limit: Annotated[int, Field(strict=True, ge=1, le=MAX_ANSWER_PASSAGES)] = 8
     """The best so many passages are shown to the language model, with what is around them."""
     min_similarity: Similarity | None = None
@@ -195,7 +191,6 @@ class AnswerRequest(Narrowed):
     one, what words find is answered from, and `degraded` says so."""
     rerank: Flag = False
     hyde: Hypothetical = 0
-    """Hypothetical answers to search by besides the question; as of a search."""
     concepts: Flag = False
     """Let concepts bring passages too; beside one that is near enough, these are shown whatever their own
     similarity: they answer together."""
@@ -301,7 +296,6 @@ class HybridSearch(Narrowed):
         Text, StringConstraints(min_length=1, max_length=MAX_QUERY_CHARACTERS), AfterValidator(visible)
     ]
     kinds: Kinds | None = None
-    """Find only sources of these kinds, such as `["image"]`; unset or null: of all."""
     mode: HybridMode = "hybrid"
     """How sources are found. `hybrid`: by meaning, by words and through concepts; `graph`: by meaning and
     words, and from the sixth on also through concepts; `concept`: only through the
@@ -315,7 +309,6 @@ class HybridSearch(Narrowed):
     """Leave out sources whose cosine similarity is lower, or that have no vector yet. Not for mode `text`."""
     rerank: Flag = False
     collapse_duplicates: Flag = False
-    """Give near-duplicates once; the hit names the others."""
     explain: Flag = False
     expand_context: Flag = False
     window_size: Window = DEFAULT_WINDOW

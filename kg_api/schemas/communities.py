@@ -17,9 +17,7 @@ class Community(Answer):
     community_id: str
     """Stays as long as the same concepts are in it."""
     name: str
-    """The three concepts that are most its own."""
     level: int
-    """0: the coarsest."""
     size: int
     parts: int
     parent_id: str | None
@@ -51,7 +49,6 @@ class CommunityConcept(Concept):
 
 class CommunityPassage(Answer):
     weight: float
-    """Sum of the weights of the community's concepts that it carries."""
     concepts: int
     source: Place
 

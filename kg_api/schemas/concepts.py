@@ -41,7 +41,6 @@ class Quote:
     score: float = 1.0
     """1 for what was quoted exactly; less for what was found by likeness, from 0."""
     said: str | None = None
-    """What the model quoted, where it differs from `text`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +169,6 @@ class UnreadSources(Answer):
     ontology: str
     total: int
     sources: list[RefusedSource]
-    """At most 1,000, in reading order."""
 
 
 # Concepts that a file or a person brings, with where they stand.
@@ -204,7 +202,6 @@ class ConceptRow(Body):
     source_id: NodeId | None = None
     concepts: Annotated[list[ConceptGiven], Field(max_length=MAX_CONCEPTS)] = Field(default_factory=list)
     relations: Annotated[list[Statement], Field(max_length=MAX_CONCEPTS)] = Field(default_factory=list)
-    """What they relate becomes a concept too."""
 
     @model_validator(mode="after")
     def _names_one_place(self) -> Self:
@@ -223,7 +220,6 @@ class ConceptImport(Body):
 
 class ImportProblem(Answer):
     row: int
-    """Its place in the request, from 0."""
     place: str
     label: str | None = None
     reason: str
@@ -406,7 +402,6 @@ class RelatedConcepts(Answer):
     hops: int
     related: list[RelatedConcept]
     more_related: int
-    """At least so many more there are: beyond 200 they are not counted."""
     degraded: list[Degradation] = Field(default_factory=list[Degradation])
 
 
@@ -488,7 +483,6 @@ class RelationshipEvidence(Answer):
     statement: str
     quote: str
     start: int | None
-    """Its first code point in the document's text."""
     end: int | None
     confidence: float
     source: Place
@@ -662,7 +656,6 @@ class ConceptMerge(Answer):
     concept_id: str
     """Of the concept that stayed."""
     into: str
-    """Its label then."""
     merged: str
     """The label of the one that became part of it."""
     sources: int

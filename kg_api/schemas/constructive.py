@@ -47,7 +47,6 @@ class SeedStep(Body):
     mode: SearchMode = "hybrid"
     """Of `text`: by meaning (`vector`), by words (`text`), or both."""
     kinds: Kinds | None = None
-    """Of `text`: only passages, or only pictures (`["image"]`)."""
     where: Where | None = None
     """Of `text`: only in documents for which this holds too; later steps may leave them."""
 
@@ -93,7 +92,6 @@ class FilterStep(Body):
     """Only documents for which all this holds, their sources, and concepts that appear in them. A text is
     read as a condition: `date>=2025-01-01`, `tags=oncall`."""
     documents: DocumentNames | None = None
-    """Only these documents, their sources, and concepts that appear in them."""
 
     @model_validator(mode="after")
     def _fits(self) -> FilterStep:
@@ -173,7 +171,6 @@ class SubgraphNode(Answer):
     similarity: float | None = None
     """Cosine to the text of the last rank step by text. Compare those of one kind and space only."""
     reached: list[Reached]
-    """How it came, the nearest and best way first; at most three."""
     more_reached: int = 0
 
 
@@ -210,7 +207,6 @@ AnyNode = Annotated[SubgraphConcept | SubgraphSource | SubgraphDocument, Field(d
 class EdgeQuote(Answer):
     quote: str
     start: int | None = None
-    """Its first code point in the document's text."""
     end: int | None = None
     source_id: str
     ontology: str
@@ -228,7 +224,6 @@ class SubgraphEdge(Answer):
     steps: list[int]
     sources: int = 1
     verified: bool = True
-    """Of `appears_in`: whether a quote proves it."""
     quotes: list[EdgeQuote] = Field(default_factory=list[EdgeQuote])
 
 

@@ -223,7 +223,6 @@ class EmbeddingConfig(Chunking):
     """How one ontology is embedded. Every ontology has exactly one; what is unset is the default."""
 
     space: Slug = FIRST_SLUG
-    """The embedding space; its model decides over provider and dimensions."""
     embed_on_ingest: Flag = True
     """Whether new text is embedded by itself; else when it is asked for."""
 
@@ -269,7 +268,6 @@ class Cost(Answer):
     documents: int
     sampled_documents: int
     sources: int
-    """Sources to embed."""
     chunks: int
     tokens: int
     seconds: float | None
@@ -290,7 +288,6 @@ class EmbeddingConfiguration(VectorCounts):
     previous: EmbeddingConfig | None = None
     activates: bool = True
     paused: bool = False
-    """Its job was cancelled: nothing is embedded until somebody asks for it."""
     regeneration: Cost
     applied: bool = True
     notes: list[str] = Field(default_factory=list[str])
@@ -312,7 +309,6 @@ class RefusedSources(Answer):
     ontology: str
     total: int
     sources: list[RefusedSource]
-    """At most 1,000, in reading order."""
 
 
 class EmbeddingStarted(Answer):

@@ -119,7 +119,6 @@ class EvalData(Answer):
     queries: int
     asked: int
     sample: str
-    """Hash of the questions that were asked."""
     notes: list[str]
 
 
@@ -145,7 +144,6 @@ class EvalResult(Answer):
     started_at: datetime
     finished_at: datetime
     seconds: float
-    """Of all requests together."""
     per_query: dict[str, dict[str, float]]
     query_ms: dict[str, float]
     questions: dict[str, str] = Field(default_factory=dict[str, str])
@@ -201,7 +199,6 @@ class PairedTest(Answer):
     p_holm: float
     """`p_randomisation`, corrected by Holm for all configurations compared in this metric."""
     significant: bool
-    """Whether `p_holm` is below 0.05."""
 
 
 class Comparison(Answer):
@@ -271,9 +268,7 @@ class JudgedQuestion(Answer):
     question: str
     judgements: int
     relevant: int
-    """Of them those of relevance 1 or 2."""
     gone: int
-    """Of them those whose passage has changed since."""
     judged_at: datetime
 
 

@@ -298,7 +298,6 @@ class DocumentFilter(Body):
     """Which documents are meant."""
 
     where: Where = Field(default_factory=list[Clause])
-    """All of these hold."""
 
 
 def alternatives_of(clause: Clause) -> list[list[Condition]]:
@@ -386,17 +385,14 @@ class FacetCounts(Answer):
     having: int
     """Documents with at least one value; with `by`, one that is a date."""
     missing: int
-    """Documents without."""
 
 
 class Facets(Answer):
     """How many documents have each value of some fields."""
 
     documents: int
-    """That were looked at."""
     facets: list[FacetCounts]
     notes: list[str] = Field(default_factory=list[str])
-    """That no document fits, or has a field."""
 
 
 # Deleting by filter.
@@ -410,7 +406,6 @@ class DocumentDeletion(Scoped):
     where: Annotated[Where, Field(min_length=1)]
     """All of these hold. There is one at least: to delete everything, delete the ontology."""
     dry_run: Flag = True
-    """Delete nothing, and say what would go."""
     expected: Annotated[int, Field(strict=True, ge=0)] | None = None
     """Delete only where so many documents fit, as a dry run said; else 409. Where none is left, it has been
     done already."""
@@ -423,8 +418,6 @@ class DeletedMatching(Deleted, Answer):
     """What was deleted, or what would be."""
 
     dry_run: bool
-    """Whether nothing was deleted: the counts are of what would go."""
     first: list[DocumentSummary]
-    """Some of them, by ontology and name, as they were."""
     digest: str | None = None
     """Of a dry run: stands for all of them, for `expected_digest`."""

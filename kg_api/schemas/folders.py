@@ -42,7 +42,6 @@ class NewFolder(Body):
     prefix: Annotated[Text, StringConstraints(max_length=200)] = ""
     """Put before each document's name, to tell apart the files of two folders."""
     review: Flag = False
-    """Whether new and changed files wait until they are approved."""
 
 
 class ScanRequest(Body):
@@ -117,7 +116,6 @@ class Folder(Answer):
     done: int
     total: int
     removing: bool = False
-    """Whether its removal was begun and not ended; asking for it again ends it."""
     error: str | None
     """Why its last scan could not be done; nothing was removed then."""
     looks_emptied: bool = False

@@ -33,7 +33,6 @@ class RelatedThrough(Answer):
 
 class RelatedSource(DescribedPlace):
     score: float
-    """What they are ordered by: reciprocal ranks, summed over the ways in which it was found."""
     through: list[RelatedThrough]
 
 

@@ -84,24 +84,20 @@ class Job(Answer):
     run_after: datetime
     """Not before this time; later than now while it waits for a retry."""
     attempts: int
-    """How often a worker has taken it."""
     done: int
     total: int
     rate: float | None
     eta_seconds: float | None
     error: str | None
-    """Why it last failed, was cancelled or died."""
     worker: str | None
     selection: Selection | None = None
     forced: bool = False
-    """Whether what is right already is made anew too."""
     expected_cost: float | None = None
     """US dollars that a language model was to cost, as was estimated when the job began."""
     spent: float | None = None
     set_aside: int = 0
     """Items that could not be done, each kept with its reason."""
     parts: int = 0
-    """Unfinished parts of it that other workers may take."""
     stalled: bool = False
     """Running, but its worker has given no sign of life for longer than the lease."""
     waits_for: JobAhead | None = None
@@ -154,14 +150,12 @@ class NewKey(Body):
     ontologies: KeyOntologies | None = None
     """To whoever sends it there are no others, whether these are there yet or not; null: all."""
     valid_days: int | None = Field(default=None, ge=1, le=MAX_KEY_DAYS)
-    """Null: until it is revoked."""
 
 
 class KeyRotation(Body):
     overlap_hours: float = Field(default=USUAL_OVERLAP_HOURS, ge=0, le=MAX_OVERLAP_HOURS)
     """For so long the old key is good beside the new one."""
     valid_days: int | None = Field(default=None, ge=1, le=MAX_KEY_DAYS)
-    """Of the new one; null: as long as the old one was made for."""
 
 
 class ApiKey(Answer):
@@ -179,7 +173,6 @@ class ApiKey(Answer):
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
     last_used_at: datetime | None = None
-    """To the minute; null: never."""
     replaces: str | None = None
 
 
@@ -204,7 +197,6 @@ class AuditEntry(Answer):
     """Null: the key is none, or is not there any more."""
     method: str
     path: str
-    """As it was sent, without its query."""
     status: int
     """Of HTTP: below 400; from 500 on where it failed, and may have been done in part."""
     request_id: str
@@ -247,10 +239,8 @@ class QueueStatus(Answer):
 
     queued: int
     waiting: int
-    """Of these, those that are tried again later."""
     running: int
     stalled: int
-    """Of these, those whose worker has given no sign of life for longer than its lease."""
     dead: int
     """Jobs that died within the last day and whose work no later job has done."""
     oldest_waiting_seconds: float

@@ -74,7 +74,6 @@ class ProposalEnd(Answer):
     label: str | None = None
     quote: str
     quote_start: int
-    """Its first code point in the document's text."""
     quote_end: int
     source: Place
 

@@ -21,7 +21,6 @@ class _Near(Filtered):
 
 class SimilarSearch(_Near):
     limit: Limit = 10
-    """How many; near-duplicates that are grouped count once."""
     same_document: Flag = False
     group_duplicates: Flag = True
     exact: Flag = False
@@ -63,7 +62,6 @@ class RepeatedText(Answer):
     """A text that many documents repeat, such as a licence: it says nothing of any of them."""
 
     text: str
-    """Its first 200 characters, on one line."""
     documents: int
     source_ids: list[str]
 
@@ -115,7 +113,6 @@ class GraphRequest(_Near, Narrowed):
     max_nodes: Annotated[int, Field(strict=True, ge=1, le=MAX_NODES)] = 1000
     across_documents_only: Flag = True
     repeated: Flag = False
-    """Connect text that many documents repeat, too; else it is set apart."""
 
     @model_validator(mode="after")
     def _one_beginning(self) -> GraphRequest:
@@ -177,10 +174,8 @@ class PassageMap(Answer):
     space: str
     source_ids: list[str]
     x: list[float]
-    """-1 to 1: along the axis on which they differ most."""
     y: list[float]
     document: list[int]
-    """The place in `documents`, from 0."""
     community: list[int | None]
     """The place in `communities`: that which the passage's concepts are most of; none: of no community."""
     documents: list[MapDocument]

@@ -147,11 +147,8 @@ class SpaceInfo(Answer):
     """Whether ontologies use it that nobody has configured."""
     created_at: datetime
     ontologies: list[str]
-    """Those that it answers."""
     building: list[str]
-    """Those whose vectors are being built in it."""
     retiring: list[str]
-    """Those that it answered before, and that can go back to it."""
 
 
 class SpaceList(Answer):
