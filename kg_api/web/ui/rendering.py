@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple, cast
 
 from fastapi import APIRouter, Depends, Form, Query, Request, Response
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from pydantic import BaseModel
 
 from kg_api import __version__
 from kg_api.errors import NotFound
@@ -29,7 +30,7 @@ from kg_api.web.shared.forwarded import page_below_prefix, pieces_below_prefix
 from kg_api.web.shared.limits import valid
 from kg_api.web.shared.routes import GuardedRoute
 from kg_api.web.shared.scopes import public
-from kg_api.web.shared.security import may, viewer
+from kg_api.web.shared.security import may, note_outcome, viewer
 from kg_api.web.ui.drawing import describe_ties, opening
 from kg_api.web.ui.links import (
     ASK,
@@ -495,6 +496,12 @@ _FILTERS: Final[dict[str, Any]] = {
 }
 _templates.globals.update(_FUNCTIONS)
 _templates.filters.update(_FILTERS)
+
+
+def lead_to(request: Request, done: BaseModel, page: str) -> Response:
+    """Note for the audit log what a form has done, and lead to a page."""
+    note_outcome(request, done)
+    return RedirectResponse(page, 303)
 
 
 def wants_part(request: Request) -> bool:

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final, NamedTuple, get_args
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
-from pydantic import BaseModel
 
 from kg_api.container import Container
 from kg_api.errors import NotFound
@@ -37,7 +36,7 @@ from kg_api.web.shared.routes import GuardedRoute
 from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.security import note_outcome
 from kg_api.web.ui.links import ONTOLOGIES, SPACES, address, below
-from kg_api.web.ui.rendering import FormText, Named, Tick, render, wants_part
+from kg_api.web.ui.rendering import FormText, Named, Tick, lead_to, render, wants_part
 
 router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 ONTOLOGY: Final = ONTOLOGIES + "/{ontology}"
@@ -206,8 +205,7 @@ def create(
     made = add_space(
         container, valid(NewSpace, {**asked, "model": model.strip() or None, "dimensions": dimensions})
     )
-    note_outcome(request, made)
-    return RedirectResponse(below(SPACES, made.slug), 303)
+    return lead_to(request, made, below(SPACES, made.slug))
 
 
 @router.get(SPACE)
@@ -269,7 +267,7 @@ def build(
     asked = {"ontologies": _names(ontology), "activate": activate_when_built, "dry_run": dry_run}
     building = embedding.build(container, slug, valid(SpaceBuild, asked))
     if not dry_run and not building.notes:
-        return _to_space(request, slug, building)
+        return lead_to(request, building, below(SPACES, slug))
     note_outcome(request, building)
     shown = {"building": building, "ontology": ontology, "dry_run": dry_run}
     return render("spaces/build.html", {**shown, "activate_when_built": activate_when_built})
@@ -288,7 +286,7 @@ def activate(
     request: Request, container: Open, slug: Name, ontology: FormText = "", *, accept_refused: Tick = False
 ) -> Response:
     asked = valid(SpaceActivation, {"ontologies": _names(ontology), "accept_refused": accept_refused})
-    return _to_space(request, slug, embedding.activate(container, slug, asked))
+    return lead_to(request, embedding.activate(container, slug, asked), below(SPACES, slug))
 
 
 @router.get(SPACE + "/rollback")
@@ -307,7 +305,7 @@ def rollback_page(request: Request, container: Open, slug: Name, ontology: Named
 @requires("admin")
 def rollback(request: Request, container: Open, slug: Name, ontology: FormText = "") -> Response:
     asked = valid(ChosenOntologies, {"ontologies": _names(ontology)})
-    return _to_space(request, slug, embedding.rollback(container, slug, asked))
+    return lead_to(request, embedding.rollback(container, slug, asked), below(SPACES, slug))
 
 
 @router.get(SPACE + "/drop")
@@ -319,14 +317,8 @@ def drop_page(container: Open, slug: Name) -> HTMLResponse:
 @router.post(SPACE + "/drop", summary="Drop an embedding space")
 @requires("admin")
 def drop(request: Request, container: Open, slug: Name) -> Response:
-    note_outcome(request, embedding.drop(container, slug))
-    return RedirectResponse(SPACES, 303)
+    return lead_to(request, embedding.drop(container, slug), SPACES)
 
 
 def _names(ontology: str) -> list[str] | None:
     return [ontology] if ontology else None
-
-
-def _to_space(request: Request, slug: str, answer: BaseModel) -> Response:
-    note_outcome(request, answer)
-    return RedirectResponse(below(SPACES, slug), 303)

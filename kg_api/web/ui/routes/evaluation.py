@@ -21,7 +21,7 @@ from kg_api.web.shared.routes import GuardedRoute
 from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.security import note_outcome, viewer
 from kg_api.web.ui.links import EVALUATIONS, JUDGEMENTS, address
-from kg_api.web.ui.rendering import AskedQuestion, Named, Question, render, wants_part
+from kg_api.web.ui.rendering import AskedQuestion, Named, Question, lead_to, render, wants_part
 from kg_api.web.ui.sign_in import page_to_show
 
 router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
@@ -98,8 +98,9 @@ def deletion_page(container: Open, ontology: Named, question: Annotated[JudgedTe
 def take_back(
     request: Request, container: Open, of: Name, question: Annotated[JudgedText, Form()]
 ) -> Response:
-    note_outcome(request, delete_judgements(container.graph, of, question, None))
-    return RedirectResponse(address(JUDGEMENTS, ontology=of), 303)
+    return lead_to(
+        request, delete_judgements(container.graph, of, question, None), address(JUDGEMENTS, ontology=of)
+    )
 
 
 # The pages of saved results: all of them, and one with its questions.
@@ -157,8 +158,7 @@ def deletion_page_runs(results: Results, name: ResultName) -> HTMLResponse:
 @router.post(EVALUATIONS + "/one/{name}/delete", summary="Delete a saved result of an evaluation")
 @requires("write", filtered=True)
 def delete(request: Request, results: Results, name: ResultName) -> Response:
-    note_outcome(request, delete_evaluation(results, name))
-    return RedirectResponse(address(EVALUATIONS, done="result"), 303)
+    return lead_to(request, delete_evaluation(results, name), address(EVALUATIONS, done="result"))
 
 
 # The page that compares saved results.

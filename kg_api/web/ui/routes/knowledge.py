@@ -33,7 +33,7 @@ from kg_api.web.shared.security import note_outcome
 from kg_api.web.ui.drawing import draw_around, draw_document, draw_paths, draw_related
 from kg_api.web.ui.links import COMMUNITIES, GRAPH, MAP, PROPOSALS, address
 from kg_api.web.ui.links import CONCEPTS as LINKS_CONCEPTS
-from kg_api.web.ui.rendering import Named, render, wants_part
+from kg_api.web.ui.rendering import Named, lead_to, render, wants_part
 
 router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
@@ -67,8 +67,7 @@ def _why_none(container: Container, ontology: str) -> dict[str, Any]:
 @router.post(COMMUNITIES + "/{ontology}/detect", summary="Detect communities now")
 @requires("write")
 def detect(request: Request, container: Open, ontology: Ontology) -> Response:
-    note_outcome(request, detect_communities(container, ontology))
-    return RedirectResponse(address(COMMUNITIES, ontology=ontology), 303)
+    return lead_to(request, detect_communities(container, ontology), address(COMMUNITIES, ontology=ontology))
 
 
 @router.get(COMMUNITIES + "/{ontology}/detect")

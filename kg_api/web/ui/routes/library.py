@@ -18,7 +18,7 @@ from kg_api.graph.names import names_of_ontologies, unknown_ontology
 from kg_api.graph.review import count_waiting, list_waiting
 from kg_api.graph.search import concepts_of
 from kg_api.ingest.service import APPROVED_A_REQUEST
-from kg_api.schemas.documents import MAX_REVIEWED, Approval, Approved, EmbeddingStatus, Rejected, Review
+from kg_api.schemas.documents import MAX_REVIEWED, Approval, EmbeddingStatus, Review
 from kg_api.schemas.evaluation import question_text
 from kg_api.schemas.filters import DocumentFilter
 from kg_api.schemas.folders import Folder, NewFolder, ScanRequest
@@ -59,6 +59,7 @@ from kg_api.web.ui.rendering import (
     Question,
     Tick,
     address_of_hit,
+    lead_to,
     render,
     wants_part,
 )
@@ -104,8 +105,7 @@ async def add_document(request: Request, container: Open) -> Response:
     ingested = await ingest_document(container, request, Response())
     if BY_SCRIPT in request.headers.get("accept", ""):
         return JSONResponse(ingested.model_dump(mode="json"))
-    note_outcome(request, ingested)
-    return RedirectResponse(address(DOCUMENTS, ontology=ingested.ontology), 303)
+    return lead_to(request, ingested, address(DOCUMENTS, ontology=ingested.ontology))
 
 
 @router.get(DOCUMENTS + "/{document_id}/delete")
@@ -118,8 +118,11 @@ def deletion_page(container: Open, document_id: CalledDocument) -> HTMLResponse:
 @requires("write", filtered=True)
 def delete(request: Request, container: Open, document_id: CalledDocument) -> Response:
     document = library.find_summary(container.graph, document_id)
-    note_outcome(request, delete_document(container, document.document_id))
-    return RedirectResponse(address(DOCUMENTS, ontology=document.ontology, done="document"), 303)
+    return lead_to(
+        request,
+        delete_document(container, document.document_id),
+        address(DOCUMENTS, ontology=document.ontology, done="document"),
+    )
 
 
 # The pages of folders that are followed, for administrators.
@@ -190,8 +193,9 @@ def removal_page(container: Open, folder_id: FolderId) -> HTMLResponse:
 def remove(
     request: Request, container: Open, folder_id: FolderId, *, delete_documents: Tick = False
 ) -> Response:
-    note_outcome(request, documents.remove_folder(container, folder_id, delete_documents=delete_documents))
-    return RedirectResponse(FOLDERS, 303)
+    return lead_to(
+        request, documents.remove_folder(container, folder_id, delete_documents=delete_documents), FOLDERS
+    )
 
 
 def _is_scanned(folder: Folder) -> bool:
@@ -199,8 +203,7 @@ def _is_scanned(folder: Folder) -> bool:
 
 
 def _to_folder(request: Request, folder: Folder) -> Response:
-    note_outcome(request, folder)
-    return RedirectResponse(below(FOLDERS, folder.folder_id), 303)
+    return lead_to(request, folder, below(FOLDERS, folder.folder_id))
 
 
 # The pages of ontologies: which there are, how each is set up, and deleting one.
@@ -259,8 +262,7 @@ def deletion_page_ontologies(container: Open, ontology: Ontology) -> HTMLRespons
 @router.post(ONTOLOGIES + "/{ontology}/delete", summary="Delete an ontology")
 @requires("admin")
 def delete_ontologies(request: Request, container: Open, ontology: Ontology) -> Response:
-    note_outcome(request, delete_ontology(container, ontology))
-    return RedirectResponse(ONTOLOGIES, 303)
+    return lead_to(request, delete_ontology(container, ontology), ONTOLOGIES)
 
 
 def _refused(container: Container, status: EmbeddingStatus) -> object:
@@ -392,7 +394,7 @@ def approve(
     asked: dict[str, Any] = {"ontology": ontology, "documents": documents or None, "all": every}
     approved = approve_documents(container, valid(Approval, {**asked, "after": after or None}))
     if not approved.unknown and not approved.next and all(each.ingested for each in approved.outcomes):
-        return _to_list(request, approved, only)
+        return lead_to(request, approved, address(REVIEW, ontology=only))
     note_outcome(request, approved)
     return render("review/outcome.html", {"approved": approved, "ontology": ontology, "only": only})
 
@@ -409,9 +411,4 @@ def reject(
     only: FormText = "",
 ) -> Response:
     asked = {"ontology": ontology, "documents": documents or None, "all": every}
-    return _to_list(request, reject_documents(container, valid(Review, asked)), only)
-
-
-def _to_list(request: Request, decided: Approved | Rejected, only: str) -> Response:
-    note_outcome(request, decided)
-    return RedirectResponse(address(REVIEW, ontology=only), 303)
+    return lead_to(request, reject_documents(container, valid(Review, asked)), address(REVIEW, ontology=only))

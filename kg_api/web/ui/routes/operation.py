@@ -35,7 +35,7 @@ from kg_api.web.shared.security import (
     sent_session,
 )
 from kg_api.web.ui.links import AUDIT, HELP, JOBS, KEYS, address
-from kg_api.web.ui.rendering import FormText, Named, render, wants_part
+from kg_api.web.ui.rendering import FormText, Named, lead_to, render, wants_part
 from kg_api.web.ui.sign_in import LOGIN, LOGOUT, NOT_KEPT, page_to_show
 
 router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
@@ -82,15 +82,13 @@ def jobs_page(
 @router.post(JOBS + "/{job_id}/cancel", summary="Cancel a job")
 @requires("write", filtered=True)
 def cancel(request: Request, container: Open, job_id: JobId) -> Response:
-    note_outcome(request, operations.cancel(container, job_id))
-    return RedirectResponse(JOBS, 303)
+    return lead_to(request, operations.cancel(container, job_id), JOBS)
 
 
 @router.post(JOBS + "/{job_id}/retry", summary="Retry a job")
 @requires("write", filtered=True)
 def retry(request: Request, container: Open, job_id: JobId) -> Response:
-    note_outcome(request, operations.retry(container, job_id))
-    return RedirectResponse(JOBS, 303)
+    return lead_to(request, operations.retry(container, job_id), JOBS)
 
 
 # The pages of keys and of what was changed with them, for administrators.
@@ -152,8 +150,7 @@ def revocation_page(request: Request, container: Open, key_id: CalledKey) -> HTM
 @router.post(KEYS + "/{key_id}/revoke", summary="Revoke an API key")
 @requires("admin")
 def revoke(request: Request, container: Open, key_id: CalledKey) -> Response:
-    note_outcome(request, revoke_key(container, request, key_id))
-    return RedirectResponse(KEYS, 303)
+    return lead_to(request, revoke_key(container, request, key_id), KEYS)
 
 
 @router.get(AUDIT)
