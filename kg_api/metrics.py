@@ -112,23 +112,12 @@ def exposition(*more: Collector) -> bytes:
         more: what is worked out for this answer alone.
     """
     forget_dead()
-    return b"".join(generate_latest(each) for each in (_of_processes(), _registry(*more)))
-
-
-def _of_processes() -> CollectorRegistry:
-    together = CollectorRegistry()
-    try:
-        MultiProcessCollector(together)
-    except ValueError:  # the variable is not set
-        return REGISTRY
-    return together
-
-
-def _registry(*collectors: Collector) -> CollectorRegistry:
-    registry = CollectorRegistry()
-    for each in collectors:
-        registry.register(each)
-    return registry
+    counted, computed = REGISTRY, CollectorRegistry()
+    if (folder := shared_folder()) and folder.is_dir():
+        MultiProcessCollector(counted := CollectorRegistry())
+    for each in more:
+        computed.register(each)
+    return generate_latest(counted) + generate_latest(computed)
 
 
 def serve_metrics(port: int) -> None:

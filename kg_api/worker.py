@@ -40,33 +40,25 @@ def work(settings: Settings) -> None:
     configure_logs(settings.log)
     stopping = _stop_on_signals(settings.worker.grace_seconds)
     os.nice(settings.worker.niceness)
-    if settings.worker.metrics_port is not None:
-        _show_metrics(settings.worker.metrics_port)
+    if (port := settings.worker.metrics_port) is not None:
+        try:
+            serve_metrics(port)
+        except OSError as error:
+            raise ConfigurationError(
+                f"port {port}, which KG_WORKER__METRICS_PORT asks for, cannot be used ({error.strerror}): "
+                "each worker of a machine needs one of its own; set another, or unset it"
+            ) from error
     container = _open(settings, stopping)
     if container is None:
         return
     worker = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     log.info("worker starts", worker=worker)
     with container, tracing(settings.otel.exporter_otlp_endpoint, "kg-worker"):
-        _run(container, worker, stopping)
+        graph, handlers = container.graph, container.handlers()
+        presence = WorkerRegistration(graph, worker, [handler.kind for handler in handlers])
+        with ticking(graph, settings.worker.tick_seconds, presence):
+            Runner(graph, handlers, settings.worker, worker=worker, stopping=stopping).run_until_stopped()
     log.info("worker ends", worker=worker)
-
-
-def _show_metrics(port: int) -> None:
-    try:
-        serve_metrics(port)
-    except OSError as error:
-        raise ConfigurationError(
-            f"port {port}, which KG_WORKER__METRICS_PORT asks for, cannot be used ({error.strerror}): each "
-            "worker of a machine needs one of its own; set another, or unset it"
-        ) from error
-
-
-def _run(container: Container, worker: str, stopping: threading.Event) -> None:
-    graph, settings, handlers = container.graph, container.settings.worker, container.handlers()
-    presence = WorkerRegistration(graph, worker, [handler.kind for handler in handlers])
-    with ticking(graph, settings.tick_seconds, presence):
-        Runner(graph, handlers, settings, worker=worker, stopping=stopping).run_until_stopped()
 
 
 def _open(settings: Settings, stopping: threading.Event) -> Container | None:

@@ -113,7 +113,8 @@ class _Answer:
 
     def record(self, scope: Scope, span: Span) -> None:
         """Log, count and trace it."""
-        method, route = _method(scope), _route_of(scope)
+        # The template of the path: a path itself may hold names of ontologies, and there is no end of them
+        method, route = _method(scope), getattr(scope.get("route"), "path_format", NO_ROUTE)
         meter, status = meters(), f"{self.status // 100}xx" if self.status else "none"
         meter.count("http_requests_open", by=-1)
         meter.count("http_requests", method, route, status)
@@ -137,8 +138,3 @@ class _Answer:
 
 def _method(scope: Scope) -> str:
     return scope["method"] if scope["method"] in METHODS else "other"
-
-
-def _route_of(scope: Scope) -> str:
-    """The template of a path; a path itself may hold names of ontologies, and there is no end of them."""
-    return getattr(scope.get("route"), "path_format", NO_ROUTE)

@@ -62,7 +62,8 @@ class _Problem:
         self._body = b""
 
     async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start" and _is_problem(message):
+        is_start = message["type"] == "http.response.start"
+        if is_start and Headers(raw=message["headers"]).get("content-type", "").startswith(MEDIA_TYPE):
             self._start = message
         elif self._start is None:
             await self._send(message)
@@ -73,9 +74,11 @@ class _Problem:
 
     async def _show(self, start: Message) -> None:
         request, sent = Request(self._scope), Headers(raw=start["headers"])
-        if start["status"] == HTTPStatus.UNAUTHORIZED and not _has_key(request):
+        has_key = request.headers.get("authorization", "").lower().startswith("bearer ")  # no browser has one
+        is_opened = request.method == "GET" and not wants_part(request)
+        if start["status"] == HTTPStatus.UNAUTHORIZED and not has_key:
             page, kept = lead_to_sign_in(request), {"x-request-id"}
-        elif start["status"] == HTTPStatus.METHOD_NOT_ALLOWED and _is_opened(request):
+        elif start["status"] == HTTPStatus.METHOD_NOT_ALLOWED and is_opened:
             page, kept = lead_to_page(request), {"x-request-id"}
         else:
             page, kept = self._page(request, start["status"]), set(KEPT)
@@ -88,17 +91,3 @@ class _Problem:
         template = "problem/part.html" if wants_part(request) else "problem/page.html"
         with viewed_by(caller_of(self._scope)):
             return render(template, shown, status)
-
-
-def _has_key(request: Request) -> bool:
-    """Whether one is sent as no browser does it by itself."""
-    return request.headers.get("authorization", "").lower().startswith("bearer ")
-
-
-def _is_opened(request: Request) -> bool:
-    """Whether somebody opens an address, be it one that only forms are sent to."""
-    return request.method == "GET" and not wants_part(request)
-
-
-def _is_problem(start: Message) -> bool:
-    return Headers(raw=start["headers"]).get("content-type", "").startswith(MEDIA_TYPE)

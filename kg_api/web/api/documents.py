@@ -313,14 +313,10 @@ def _file(content: bytes | None, kind: str, key: str, disposition: str = "", **m
 
 
 def file_name(document: str, suffix: str) -> str:
-    """What a browser may save it as, for a header."""
-    return quote(f"{_stem(document)}{suffix}", safe="")
-
-
-def _stem(document: str) -> str:
-    """The last part of a document's name, without what no file system takes."""
+    """Return what a browser may save a file as, for a header: without what no file system takes."""
     stem = PurePosixPath(document.replace("\\", "/")).stem
-    return "".join(each for each in stem if each.isprintable())[:MAX_NAME].strip(". ") or "picture"
+    stem = "".join(each for each in stem if each.isprintable())[:MAX_NAME].strip(". ") or "picture"
+    return quote(f"{stem}{suffix}", safe="")
 
 
 # Documents on their way in: as JSON text, or as an uploaded file, to the same address.

@@ -73,15 +73,13 @@ class Asset:
 
 @cache
 def _assets() -> dict[str, Asset]:
-    files = [each for each in sorted(FOLDER.rglob("*")) if each.suffix in SHOWN]
-    return {each.name: _read(each) for each in files}
-
-
-def _read(path: Path) -> Asset:
-    content = path.read_bytes()
-    media_type = guess_type(path.name)[0] or "application/octet-stream"
-    packed = gzip.compress(content, mtime=0)
-    return Asset(content, packed, media_type, hashlib.sha256(content).hexdigest()[:16])
+    assets: dict[str, Asset] = {}
+    for path in sorted(each for each in FOLDER.rglob("*") if each.suffix in SHOWN):
+        content = path.read_bytes()
+        media_type = guess_type(path.name)[0] or "application/octet-stream"
+        digest = hashlib.sha256(content).hexdigest()[:16]
+        assets[path.name] = Asset(content, gzip.compress(content, mtime=0), media_type, digest)
+    return assets
 
 
 def address_of(name: str) -> str:
@@ -164,15 +162,13 @@ def _can_be_named(field: str) -> bool:
 
 
 def _written(value: str | float | bool, *, is_date: bool) -> str:
+    """Return a value as people write it, with quotes where it would be read as another one."""
     if isinstance(value, bool):
         return str(value).lower()
-    return str(value) if not isinstance(value, str) or is_date else _plain_or_quoted(value)
-
-
-def _plain_or_quoted(text: str) -> str:
-    """As people write it where that is read as the same text."""
-    simple = text.replace("-", "").replace("_", "").isalpha() and text.lower() not in {"true", "false"}
-    return text if simple else f'"{text}"' if "'" in text else f"'{text}'"
+    if not isinstance(value, str) or is_date:
+        return str(value)
+    simple = value.replace("-", "").replace("_", "").isalpha() and value.lower() not in {"true", "false"}
+    return value if simple else f'"{value}"' if "'" in value else f"'{value}'"
 
 
 def _quoted(field: str) -> str:

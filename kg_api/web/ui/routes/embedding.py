@@ -70,20 +70,17 @@ def change_embedding(
     form: dict[str, Any] = {"strategy": strategy, "chunk_size": chunk_size, "overlap": overlap}
     form |= {"parent_size": parent_size, "context": context, "context_template": context_template or None}
     form |= {"space": space, "embed_on_ingest": embed_on_ingest}
-    shown_before = {name: form[name] for name in confirmed.split(",") if name in form}
-    change = valid(EmbeddingConfigChange, shown_before or _differing(container, ontology, form))
+    changes = {name: form[name] for name in confirmed.split(",") if name in form}
+    if not changes:  # the sizes of another strategy are its own until they are set
+        now = get_embedding_config(container, ontology).config.model_dump()
+        changes = {name: value for name, value in form.items() if value != now[name]}
+    change = valid(EmbeddingConfigChange, changes)
     changed = put_embedding_config(container, ontology, change, dry_run=not confirmed)
     note_outcome(request, changed)
     if confirmed:
         return _to_ontology(ontology, "embedding")
     shown = {"embedding": changed, "form": form, "fields": sorted(change.model_fields_set)}
     return render("ontologies/embedding.html", {"ontology": ontology, **shown})
-
-
-def _differing(container: Container, ontology: str, form: dict[str, Any]) -> dict[str, Any]:
-    """What of the form is another than now: the sizes of another strategy are its own until they are set."""
-    now = get_embedding_config(container, ontology).config.model_dump()
-    return {name: value for name, value in form.items() if value != now[name]}
 
 
 @router.post(ONTOLOGY + "/extraction", summary="Change the extraction configuration of an ontology")

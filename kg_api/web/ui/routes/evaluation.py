@@ -56,7 +56,9 @@ def judge_hit(
     back: Annotated[str, Form(max_length=MAX_ADDRESS)] = "",
 ) -> Response:
     value = None if relevance == "none" else int(relevance)
-    given = {"question": question.text, "source_id": source_id, "relevance": value or 0, "by": _name()}
+    who = viewer()
+    given = {"question": question.text, "source_id": source_id, "relevance": value or 0}
+    given["by"] = None if who is None else who.name
     judgement = valid(JudgementRequest, given)
     if value is None:
         note_outcome(request, delete_judgements(container.graph, of, judgement.question, source_id))
@@ -66,12 +68,6 @@ def judge_hit(
         shown = {"question": question, "ontology": of, "source_id": source_id, "relevance": value}
         return render("judging/choice.html", {**shown, "title": title, "back": back})
     return RedirectResponse(page_to_show(request, back) if back else question.address(), 303)
-
-
-def _name() -> str | None:
-    """Of the key that somebody is signed in with."""
-    who = viewer()
-    return None if who is None else who.name
 
 
 @router.get(f"{JUDGEMENTS}/question")

@@ -16,7 +16,6 @@ from kg_api.graph.names import names_of_ontologies, searched
 from kg_api.graph.search import concepts_of
 from kg_api.graph.similar import places_of
 from kg_api.schemas.base import Text
-from kg_api.schemas.concepts import ConceptHits
 from kg_api.schemas.filters import FacetRequest
 from kg_api.schemas.image_search import RelatedSearch
 from kg_api.schemas.similarity import GraphRequest
@@ -51,17 +50,12 @@ def communities_page(container: Open, ontology: Named = "", offset: Offset = 0) 
     if ontology:
         searched(container.graph, [ontology])  # one that is none of theirs is refused
         found = container.communities.page(ontology, level=0, parent=None, offset=offset, limit=PAGE_SIZE)
-        shown |= {"found": found, **({} if found.communities else _why_none(container, ontology))}
+        shown["found"] = found
+        if not found.communities:  # whether there are concepts to make them of, or a worker has been asked to
+            detecting = ontology in embedding_progress(container.graph, COMMUNITY_DETECTION)
+            has_concepts = list_concepts(container, ontology, limit=1).total > 0
+            shown |= {"has_concepts": has_concepts, "detecting": detecting}
     return render("communities/list.html", shown)
-
-
-def _why_none(container: Container, ontology: str) -> dict[str, Any]:
-    """Whether there are concepts to make them of, and whether a worker has been asked to."""
-    concepts = list_concepts(container, ontology, limit=1).total
-    return {
-        "has_concepts": concepts > 0,
-        "detecting": ontology in embedding_progress(container.graph, COMMUNITY_DETECTION),
-    }
 
 
 @router.post(COMMUNITIES + "/{ontology}/detect", summary="Detect communities now")
@@ -107,16 +101,12 @@ def concepts_page(
     shown: dict[str, Any] = {"q": q, "ontology": ontology, "ontologies": ontologies}
     shown |= {"hits": None, "listed": None}
     if q.strip():
-        shown["hits"] = _found(container, q, ontology)
+        within = searched(container.graph, [ontology] if ontology else None)
+        shown["hits"] = container.concepts.search(q, within, FOUND)
     elif ontology:
         searched(container.graph, [ontology])  # one that is none of theirs is refused
         shown["listed"] = container.concepts.page(ontology, offset, CONCEPTS_PAGE_SIZE)
     return render("concepts/list.html", shown)
-
-
-def _found(container: Container, phrase: str, ontology: str) -> ConceptHits:
-    within = searched(container.graph, [ontology] if ontology else None)
-    return container.concepts.search(phrase, within, FOUND)
 
 
 @router.get(LINKS_CONCEPTS + "/{concept_id}")

@@ -18,7 +18,7 @@ from kg_api.graph.names import names_of_ontologies, unknown_ontology
 from kg_api.graph.review import count_waiting, list_waiting
 from kg_api.graph.search import concepts_of
 from kg_api.ingest.service import APPROVED_A_REQUEST
-from kg_api.schemas.documents import MAX_REVIEWED, Approval, EmbeddingStatus, Review
+from kg_api.schemas.documents import MAX_REVIEWED, Approval, Review
 from kg_api.schemas.evaluation import question_text
 from kg_api.schemas.filters import DocumentFilter
 from kg_api.schemas.folders import Folder, NewFolder, ScanRequest
@@ -88,15 +88,11 @@ def documents_page(
     found = library.list_documents(
         container.graph, ontology=ontology or None, where=conditions, offset=offset, limit=PAGE_SIZE
     )
-    shown = {"ontology": ontology, "where": where, "found": found, "done": done}
+    shown: dict[str, Any] = {"ontology": ontology, "where": where, "found": found, "done": done}
     if wants_part(request):
         return render("documents/list.html", shown)
-    return render("documents/page.html", {**shown, **_ontologies(container)})
-
-
-def _ontologies(container: Container) -> dict[str, object]:
-    graph = container.graph
-    return {"ontologies": names_of_ontologies(graph), "waiting": count_waiting(graph)}
+    shown |= {"ontologies": names_of_ontologies(container.graph), "waiting": count_waiting(container.graph)}
+    return render("documents/page.html", shown)
 
 
 @router.post(DOCUMENTS, summary="Ingest a document")
@@ -231,7 +227,7 @@ def ontology_page(container: Open, ontology: Ontology, done: Done = "") -> HTMLR
         "ontology": ontology,
         "done": done,
         "status": status,
-        "refused": _refused(container, status),
+        "refused": refused(container, ontology).sources[:REFUSED_SHOWN] if status.refused else [],
         "embedding": get_embedding_config(container, ontology),
         "extraction": get_extraction_config(container, ontology),
         "language": get_language(container, ontology),
@@ -263,13 +259,6 @@ def deletion_page_ontologies(container: Open, ontology: Ontology) -> HTMLRespons
 @requires("admin")
 def delete_ontologies(request: Request, container: Open, ontology: Ontology) -> Response:
     return lead_to(request, delete_ontology(container, ontology), ONTOLOGIES)
-
-
-def _refused(container: Container, status: EmbeddingStatus) -> object:
-    """The first sources that the model did not take; they are asked for only where there are any."""
-    if not status.refused or status.ontology is None:
-        return []
-    return refused(container, status.ontology).sources[:REFUSED_SHOWN]
 
 
 # The reading page: a document in its order, from a place on, with the concepts that it names.

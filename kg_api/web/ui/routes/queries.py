@@ -91,22 +91,14 @@ def ask(
 
 
 def _shown(container: Container, question: Question) -> dict[str, object]:
-    return {
-        "question": question,
-        "ontologies": names_of_ontologies(container.graph),
-        "ways": {way: name for way, name in WAYS.items() if way in get_args(SearchMode)},
-        "missing": _what_is_missing(container),
-        "answer": None,
-    }
-
-
-def _what_is_missing(container: Container) -> str | None:
-    """What to set for questions to be answered; None: nothing."""
+    missing = None
     try:
         container.answer.model_name()
     except InvalidInput as error:
-        return str(error)
-    return None
+        missing = str(error)
+    ways = {way: name for way, name in WAYS.items() if way in get_args(SearchMode)}
+    shown = {"question": question, "ontologies": names_of_ontologies(container.graph), "ways": ways}
+    return {**shown, "missing": missing, "answer": None}
 
 
 @dataclass(slots=True)
@@ -184,7 +176,10 @@ def search_page(
     is_paid = not question.is_blank and _is_paid(container, question)
     by_words = is_part and is_paid and request.headers.get(TRIGGER) == BOX
     searched = replace(question, way="text") if by_words else question
-    found = None if question.is_blank else _found(container, searched, cursor)
+    found = None
+    if not question.is_blank:
+        search = searched.as_search(cursor=cursor or None)
+        found = container.search.search(narrowed(container.graph, search))
     shown: dict[str, Any] = {"question": searched, "asked": question, "found": found, "seen": seen}
     shown |= {"is_part": is_part, "by_words": by_words}
     shown["judged"] = judged_hits(container, question, found) if found and question.judging else {}
@@ -216,11 +211,6 @@ def judged_hits(container: Container, question: Question, found: SourceHits) -> 
     """How hits were judged as answers, by source id."""
     sources = [(hit.ontology, hit.source_id) for hit in found.sources]
     return relevances(container.graph, question_text(question.text), sources)
-
-
-def _found(container: Container, question: Question, cursor: str) -> SourceHits:
-    search = question.as_search(cursor=cursor or None)
-    return container.search.search(narrowed(container.graph, search))
 
 
 def asks_providers(container: Container, ontology: str) -> bool:
