@@ -47,7 +47,7 @@ DESCRIPTION = (
 )
 MAX_LARGE_BODIES = 4
 """So many bodies of the largest size all processes hold at once; the next one is refused for the moment."""
-ROUTERS = (
+SUBJECTS = (
     search.router,
     concepts.concepts_router,
     concepts.constructive_router,
@@ -64,8 +64,8 @@ ROUTERS = (
     embedding.extraction_router,
     operations.jobs_router,
     operations.keys_router,
-    operations.health_router,
 )
+ROUTERS = (*(each.router for each in SUBJECTS), operations.health_router)
 ROUTES = guarded_routes([*ROUTERS, *PAGES, rendering.router])
 
 

@@ -20,7 +20,7 @@ from kg_api.web.ui.rendering import render, wants_part
 from kg_api.web.ui.routes import embedding, evaluation, knowledge, library, operation, queries
 from kg_api.web.ui.sign_in import lead_to_page, lead_to_sign_in, page_before
 
-PAGES = tuple(each.router for each in (queries, library, embedding, knowledge, operation, evaluation))
+PAGES = tuple(each.pages.router for each in (queries, library, embedding, knowledge, operation, evaluation))
 
 
 def mount(app: FastAPI) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 
 from kg_api.access.keys import narrowed
 from kg_api.graph.names import searched
@@ -55,11 +55,10 @@ from kg_api.schemas.vocabulary import (
     ProposalState,
 )
 from kg_api.web.api.examples import example
+from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import ConceptId, Offset, Ontology, OntologyFilter, Open, PageSize
-from kg_api.web.shared.routes import ApiRoute
-from kg_api.web.shared.scopes import requires
 
-communities_router = APIRouter(tags=["communities"], route_class=ApiRoute)
+communities_router = Routes("communities")
 
 OF_ONTOLOGY = "/ontologies/{ontology}/communities"
 CommunityId = Annotated[NodeId, Path(description="Id of a community, or digits that only it begins with.")]
@@ -74,8 +73,7 @@ Passages = Annotated[
 ]
 
 
-@communities_router.get(OF_ONTOLOGY, summary="List the communities of an ontology's concepts")
-@requires("read")
+@communities_router.get(OF_ONTOLOGY, "read", "List the communities of an ontology's concepts")
 def list_communities(
     container: Open,
     ontology: Ontology,
@@ -90,9 +88,8 @@ def list_communities(
 
 
 @communities_router.get(
-    f"{OF_ONTOLOGY}/{{community_id}}", summary="Get a community with its concepts and passages"
+    f"{OF_ONTOLOGY}/{{community_id}}", "read", "Get a community with its concepts and passages"
 )
-@requires("read")
 def get_community(
     container: Open,
     ontology: Ontology,
@@ -105,8 +102,7 @@ def get_community(
     return container.communities.find(ontology, community_id, concepts=concepts, passages=passages)
 
 
-@communities_router.post(OF_ONTOLOGY, status_code=202, summary="Detect communities now")
-@requires("write")
+@communities_router.post(OF_ONTOLOGY, "write", "Detect communities now", status_code=202)
 def detect_communities(container: Open, ontology: Ontology) -> CommunityRequest:
     """Start the job, or join the one there is; else a worker does it when enough has changed."""
     return container.communities.detect(ontology)
@@ -114,7 +110,7 @@ def detect_communities(container: Open, ontology: Ontology) -> CommunityRequest:
 
 # Concepts: found, proved, read in their places, brought along, and how they hang together.
 
-concepts_router = APIRouter(tags=["concepts"], route_class=ApiRoute)
+concepts_router = Routes("concepts")
 
 PATH_END = "A concept's id or name, or a phrase for it."
 Steps = Annotated[Hops, Query(description="Maximum number of hops.")]
@@ -125,8 +121,7 @@ Ontologies = Annotated[
 Related = Annotated[int, Query(ge=1, le=MAX_RELATED, description="How many concepts.")]
 
 
-@concepts_router.get("/concepts/search", summary="Search concepts by meaning, words and name")
-@requires("read", filtered=True)
+@concepts_router.get("/concepts/search", "read", "Search concepts by meaning, words and name", filtered=True)
 def search_concepts(
     container: Open,
     query_text: Annotated[Phrase, Query(description="In plain words; no query language.")],
@@ -139,8 +134,7 @@ def search_concepts(
     return container.concepts.search(query_text, searched(container.graph, wanted or None), limit)
 
 
-@concepts_router.get("/concepts/paths", summary="Find the shortest paths between two concepts")
-@requires("read", filtered=True)
+@concepts_router.get("/concepts/paths", "read", "Find the shortest paths between two concepts", filtered=True)
 def concept_paths(
     container: Open,
     *,
@@ -155,8 +149,7 @@ def concept_paths(
     return container.concepts.paths(start, end, within, hops, limit)
 
 
-@concepts_router.get("/concepts/{concept_id}", summary="Get a concept with its evidence")
-@requires("read", filtered=True)
+@concepts_router.get("/concepts/{concept_id}", "read", "Get a concept with its evidence", filtered=True)
 def get_concept(
     container: Open,
     concept_id: ConceptId,
@@ -168,8 +161,9 @@ def get_concept(
     return container.concepts.details(concept_id, limit)
 
 
-@concepts_router.get("/concepts/{concept_id}/context", summary="Get the passages in which a concept appears")
-@requires("read", filtered=True)
+@concepts_router.get(
+    "/concepts/{concept_id}/context", "read", "Get the passages in which a concept appears", filtered=True
+)
 def get_concept_context(
     container: Open,
     concept_id: ConceptId,
@@ -180,8 +174,7 @@ def get_concept_context(
     return container.concepts.context(concept_id, window_size, limit)
 
 
-@concepts_router.get("/concepts/{concept_id}/related", summary="List related concepts")
-@requires("read", filtered=True)
+@concepts_router.get("/concepts/{concept_id}/related", "read", "List related concepts", filtered=True)
 def get_related_concepts(
     container: Open, concept_id: ConceptId, hops: Steps = 1, limit: Related = 50
 ) -> RelatedConcepts:
@@ -190,16 +183,17 @@ def get_related_concepts(
 
 
 @concepts_router.get(
-    "/concepts/{concept_id}/neighbourhood", summary="Get the neighbourhood of a concept as nodes and edges"
+    "/concepts/{concept_id}/neighbourhood",
+    "read",
+    "Get the neighbourhood of a concept as nodes and edges",
+    filtered=True,
 )
-@requires("read", filtered=True)
 def get_neighbourhood(container: Open, concept_id: ConceptId, limit: Related = 50) -> Neighbourhood:
     """Give nodes and edges around a concept."""
     return container.concepts.neighbourhood(concept_id, limit)
 
 
-@concepts_router.get("/ontologies/{ontology}/concepts", summary="List the concepts of an ontology")
-@requires("read")
+@concepts_router.get("/ontologies/{ontology}/concepts", "read", "List the concepts of an ontology")
 def list_concepts(
     container: Open, ontology: Ontology, offset: Offset = 0, limit: PageSize = 100
 ) -> ConceptList:
@@ -207,8 +201,7 @@ def list_concepts(
     return container.concepts.page(ontology, offset, limit)
 
 
-@concepts_router.post("/ontologies/{ontology}/concepts", summary="Import concepts")
-@requires("write")
+@concepts_router.post("/ontologies/{ontology}/concepts", "write", "Import concepts")
 def post_concepts(container: Open, ontology: Ontology, body: ConceptImport) -> ConceptsImported:
     """Earlier imports of the same sources are replaced; `problems` lists concepts without a place."""
     return import_concepts(container.graph, ontology, body.rows)
@@ -217,8 +210,7 @@ def post_concepts(container: Open, ontology: Ontology, body: ConceptImport) -> C
 MERGES = "/ontologies/{ontology}/concept-merges"
 
 
-@concepts_router.get(MERGES, summary="List merges of concepts")
-@requires("read")
+@concepts_router.get(MERGES, "read", "List merges of concepts")
 def list_concept_merges(
     container: Open,
     ontology: Ontology,
@@ -230,8 +222,7 @@ def list_concept_merges(
     return container.concept_merges.page(ontology, concept_id, offset, limit)
 
 
-@concepts_router.post(MERGES + "/{merge_id}/undo", summary="Undo a merge of concepts")
-@requires("write")
+@concepts_router.post(MERGES + "/{merge_id}/undo", "write", "Undo a merge of concepts")
 def undo_concept_merge(
     container: Open,
     ontology: Ontology,
@@ -244,13 +235,15 @@ def undo_concept_merge(
 
 # Constructive queries: steps that build a subgraph.
 
-constructive_router = APIRouter(tags=["search"], route_class=ApiRoute)
+constructive_router = Routes("search")
 
 
 @constructive_router.post(
-    "/queries/constructive", summary="Build a subgraph by steps: seed, expand, filter, rank, limit"
+    "/queries/constructive",
+    "read",
+    "Build a subgraph by steps: seed, expand, filter, rank, limit",
+    filtered=True,
 )
-@requires("read", filtered=True)
 def constructive_query(
     container: Open,
     query: Annotated[
@@ -273,7 +266,7 @@ def constructive_query(
 
 # Links that are proposed between sources, and between concepts, of different documents.
 
-proposals_router = APIRouter(tags=["proposals"], route_class=ApiRoute)
+proposals_router = Routes("proposals")
 
 ProposalId = Annotated[NodeId, Path(description="Id of a proposal, or at least 8 digits it begins with.")]
 KindFilter = Annotated[ProposalKind | None, Query(description="Only links of these; unset: both.")]
@@ -283,8 +276,7 @@ Anew = Annotated[bool, Query(description="Look at everything again, not only at 
 PROPOSALS_OF_ONTOLOGY = "/ontologies/{ontology}/proposals-config"
 
 
-@proposals_router.get("/proposals", summary="List proposed links")
-@requires("read", filtered=True)
+@proposals_router.get("/proposals", "read", "List proposed links", filtered=True)
 def list_proposals(
     container: Open,
     ontology: OntologyFilter = None,
@@ -298,43 +290,39 @@ def list_proposals(
     return container.proposals.page(ontology, kind, state, offset, limit)
 
 
-@proposals_router.get("/proposals/{proposal_id}", summary="Get a proposed link")
-@requires("read", filtered=True)
+@proposals_router.get("/proposals/{proposal_id}", "read", "Get a proposed link", filtered=True)
 def get_proposal(container: Open, proposal_id: ProposalId) -> Proposal:
     """Give one proposal."""
     return container.proposals.find(proposal_id)
 
 
-@proposals_router.post("/proposals/{proposal_id}/accept", summary="Accept a proposed link")
-@requires("write", filtered=True)
+@proposals_router.post("/proposals/{proposal_id}/accept", "write", "Accept a proposed link", filtered=True)
 def accept_proposal(container: Open, proposal_id: ProposalId, body: Decision) -> Proposal:
     """Make the link: related concepts, paths and the source graph show it. Doing it twice changes nothing."""
     return container.proposals.decide(proposal_id, "accepted", body.by)
 
 
-@proposals_router.post("/proposals/{proposal_id}/reject", summary="Reject a proposed link")
-@requires("write", filtered=True)
+@proposals_router.post("/proposals/{proposal_id}/reject", "write", "Reject a proposed link", filtered=True)
 def reject_proposal(container: Open, proposal_id: ProposalId, body: Decision) -> Proposal:
     """Remember that the two are not to be linked: they are never proposed again. A link of them goes."""
     return container.proposals.decide(proposal_id, "rejected", body.by)
 
 
-@proposals_router.post("/proposals/{proposal_id}/undo", summary="Undo a decision on a proposed link")
-@requires("write", filtered=True)
+@proposals_router.post(
+    "/proposals/{proposal_id}/undo", "write", "Undo a decision on a proposed link", filtered=True
+)
 def undo_proposal(container: Open, proposal_id: ProposalId, body: Decision) -> Proposal:
     """Open the proposal again; its link goes."""
     return container.proposals.decide(proposal_id, "open", body.by)
 
 
-@proposals_router.get(PROPOSALS_OF_ONTOLOGY, summary="Get how links are proposed in an ontology")
-@requires("read")
+@proposals_router.get(PROPOSALS_OF_ONTOLOGY, "read", "Get how links are proposed in an ontology")
 def get_proposals_config(container: Open, ontology: Ontology) -> ProposalStatus:
     """Give the configuration, what holds by it and the settings, and how far the search is."""
     return container.proposals.status(ontology)
 
 
-@proposals_router.put(PROPOSALS_OF_ONTOLOGY, summary="Change how links are proposed in an ontology")
-@requires("admin")
+@proposals_router.put(PROPOSALS_OF_ONTOLOGY, "admin", "Change how links are proposed in an ontology")
 def put_proposals_config(
     container: Open,
     ontology: Ontology,
@@ -346,8 +334,7 @@ def put_proposals_config(
     return container.proposals.configure(ontology, config, dry_run=dry_run)
 
 
-@proposals_router.post("/ontologies/{ontology}/proposals", status_code=202, summary="Look for links now")
-@requires("write")
+@proposals_router.post("/ontologies/{ontology}/proposals", "write", "Look for links now", status_code=202)
 def search_proposals(container: Open, ontology: Ontology, *, anew: Anew = False) -> ProposalSearch:
     """Start the job, or join the one there is; else a worker does it when something has changed."""
     return container.proposals.search(ontology, anew=anew)
@@ -360,8 +347,7 @@ TYPES = "/ontologies/{ontology}/relationship-types"
 MergeId = Annotated[NodeId, Path(description="Id of a merge.")]
 
 
-@concepts_router.post("/relationships/search", summary="Search relationships by what they say")
-@requires("read", filtered=True)
+@concepts_router.post("/relationships/search", "read", "Search relationships by what they say", filtered=True)
 def search_relationships(
     container: Open,
     body: Annotated[RelationshipSearch, example(query_text="what does a lease need", limit=5)],
@@ -370,8 +356,7 @@ def search_relationships(
     return container.relationships.search(narrowed(container.graph, body))
 
 
-@concepts_router.get(TYPES, summary="List the relationship types of an ontology")
-@requires("read")
+@concepts_router.get(TYPES, "read", "List the relationship types of an ontology")
 def list_relationship_types(
     container: Open, ontology: Ontology, offset: Offset = 0, limit: PageSize = 100
 ) -> RelationshipTypes:
@@ -379,8 +364,7 @@ def list_relationship_types(
     return container.relationship_types.page(ontology, offset, limit)
 
 
-@concepts_router.get(TYPES + "/proposals", summary="Propose relationship types to merge")
-@requires("read")
+@concepts_router.get(TYPES + "/proposals", "read", "Propose relationship types to merge")
 def propose_relationship_types(
     container: Open,
     ontology: Ontology,
@@ -393,8 +377,7 @@ def propose_relationship_types(
     return container.relationship_types.propose(ontology, min_similarity, limit)
 
 
-@concepts_router.put(TYPES + "/stance", summary="Set what a relationship type speaks for")
-@requires("write")
+@concepts_router.put(TYPES + "/stance", "write", "Set what a relationship type speaks for")
 def put_stance(
     container: Open,
     ontology: Ontology,
@@ -404,8 +387,7 @@ def put_stance(
     return container.relationship_types.set_stance(ontology, body)
 
 
-@concepts_router.get(TYPES + "/merges", summary="List merges of relationship types")
-@requires("read")
+@concepts_router.get(TYPES + "/merges", "read", "List merges of relationship types")
 def list_type_merges(
     container: Open, ontology: Ontology, offset: Offset = 0, limit: PageSize = 100
 ) -> TypeMerges:
@@ -413,8 +395,7 @@ def list_type_merges(
     return container.relationship_types.merges(ontology, offset, limit)
 
 
-@concepts_router.post(TYPES + "/merges", summary="Merge relationship types")
-@requires("write")
+@concepts_router.post(TYPES + "/merges", "write", "Merge relationship types")
 def merge_relationship_types(
     container: Open,
     ontology: Ontology,
@@ -426,8 +407,7 @@ def merge_relationship_types(
     return container.relationship_types.merge(ontology, body)
 
 
-@concepts_router.post(TYPES + "/merges/{merge_id}/undo", summary="Undo a merge of relationship types")
-@requires("write")
+@concepts_router.post(TYPES + "/merges/{merge_id}/undo", "write", "Undo a merge of relationship types")
 def undo_type_merge(container: Open, ontology: Ontology, merge_id: MergeId, body: Decision) -> TypeMerge:
     """Let its types be on their own again; doing it twice changes nothing more."""
     return container.relationship_types.undo(ontology, merge_id, body.by)

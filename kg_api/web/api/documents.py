@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Annotated, Any, Final, TypeVar, get_args
 from urllib.parse import quote
 
-from fastapi import APIRouter, Header, HTTPException, Path, Query, Request, Response
+from fastapi import Header, HTTPException, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import StringConstraints
 from starlette.datastructures import UploadFile
@@ -58,6 +58,7 @@ from kg_api.schemas.vocabulary import DEFAULT_PAGE_WIDTH, MAX_PAGE_WIDTH, MAX_QU
 from kg_api.spaces.plans import read_embedding_states
 from kg_api.text.linked_files import MAX_REFERENCES, key_of
 from kg_api.web.api.examples import example
+from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import (
     CalledDocument,
     IdempotencyKey,
@@ -72,14 +73,12 @@ from kg_api.web.shared.dependencies import (
 from kg_api.web.shared.limits import media_type, parse_text, read_model, require_type, valid
 from kg_api.web.shared.openapi import BINARY, request_body, schema_of
 from kg_api.web.shared.routes import ApiRoute
-from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.security import CSRF_FIELD, OWN
 
-library_router = APIRouter(tags=["library"], route_class=ApiRoute)
+library_router = Routes("library")
 
 
-@library_router.post("/queries/facets", summary="Count the values of documents' fields")
-@requires("read", filtered=True)
+@library_router.post("/queries/facets", "read", "Count the values of documents' fields", filtered=True)
 def count_values(
     container: Open,
     request: Annotated[FacetRequest, example(fields=["author", "date:year"], where=["tags=oncall"])],
@@ -88,8 +87,7 @@ def count_values(
     return count_facets(container.graph, narrowed(container.graph, request))
 
 
-@library_router.get("/ontologies", summary="List ontologies")
-@requires("read", filtered=True)
+@library_router.get("/ontologies", "read", "List ontologies", filtered=True)
 def list_ontologies(container: Open) -> OntologyList:
     """Give every ontology with its counts of documents, sources and embedded sources."""
     counted = [embedding_state.counted for embedding_state in read_embedding_states(container.graph).values()]
@@ -97,8 +95,7 @@ def list_ontologies(container: Open) -> OntologyList:
     return OntologyList(ontologies=found, waiting=count_waiting(container.graph))
 
 
-@library_router.delete("/ontologies/{ontology}", summary="Delete an ontology")
-@requires("admin")
+@library_router.delete("/ontologies/{ontology}", "admin", "Delete an ontology")
 def delete_ontology(container: Open, ontology: Ontology) -> Deleted:
     """Delete an ontology with all its documents. One that is not there is no error: zeros and a note."""
     deleted = document_writes.delete_ontology(container.graph, ontology)
@@ -106,8 +103,7 @@ def delete_ontology(container: Open, ontology: Ontology) -> Deleted:
     return deleted
 
 
-@library_router.get("/documents", summary="List documents")
-@requires("read", filtered=True)
+@library_router.get("/documents", "read", "List documents", filtered=True)
 def list_documents(
     container: Open,
     ontology: OntologyFilter = None,
@@ -122,8 +118,7 @@ def list_documents(
     )
 
 
-@library_router.get("/documents/{document_id:path}", summary="Get a document with its text")
-@requires("read", filtered=True)
+@library_router.get("/documents/{document_id:path}", "read", "Get a document with its text", filtered=True)
 def get_document(
     container: Open, document_id: CalledDocument, ontology: OntologyFilter = None
 ) -> DocumentContent:
@@ -132,9 +127,8 @@ def get_document(
 
 
 @library_router.patch(
-    "/documents/{document_id:path}", summary="Change a document's title, address or metadata"
+    "/documents/{document_id:path}", "write", "Change a document's title, address or metadata", filtered=True
 )
-@requires("write", filtered=True)
 def change_document(
     container: Open,
     document_id: CalledDocument,
@@ -147,8 +141,7 @@ def change_document(
     return library.change_called(container.graph, document_id, change, ontology)
 
 
-@library_router.post("/documents/delete", summary="Delete documents by filter, or preview it")
-@requires("write", filtered=True)
+@library_router.post("/documents/delete", "write", "Delete documents by filter, or preview it", filtered=True)
 def delete_documents(
     container: Open, deletion: Annotated[DocumentDeletion, example(ontology="notes", where=["date<2020"])]
 ) -> DeletedMatching:
@@ -158,8 +151,7 @@ def delete_documents(
     return deleted
 
 
-@library_router.delete("/documents/{document_id:path}", summary="Delete a document")
-@requires("write", filtered=True)
+@library_router.delete("/documents/{document_id:path}", "write", "Delete a document", filtered=True)
 def delete_document(container: Open, document_id: CalledDocument, ontology: OntologyFilter = None) -> Deleted:
     """Deletion is idempotent for whole ids. 404: no document has that name. 409: several have it."""
     deleted = document_writes.delete_called(container.graph, document_id, ontology)
@@ -169,7 +161,7 @@ def delete_document(container: Open, document_id: CalledDocument, ontology: Onto
 
 # Folders that are kept in step with an ontology.
 
-folders_router = APIRouter(tags=["folders"], route_class=ApiRoute)
+folders_router = Routes("folders")
 
 FolderId = Annotated[NodeId, Path(description="Id of a folder.")]
 Grant = Annotated[
@@ -183,15 +175,13 @@ Grant = Annotated[
 ]
 
 
-@folders_router.get("/folders", summary="List synchronised folders")
-@requires("admin")
+@folders_router.get("/folders", "admin", "List synchronised folders")
 def list_folders(container: Open) -> FolderList:
     """Give every folder with what its last scan did, or why it could not be done."""
     return container.folders.all()
 
 
-@folders_router.post("/folders", status_code=202, summary="Synchronise a folder")
-@requires("admin")
+@folders_router.post("/folders", "admin", "Synchronise a folder", status_code=202)
 def add_folder(
     container: Open,
     folder: Annotated[NewFolder, example(path="/home/me/notes", ontology="notes")],
@@ -201,22 +191,19 @@ def add_folder(
     return container.folders.add(folder, grant)
 
 
-@folders_router.get("/folders/{folder_id}", summary="Get a folder")
-@requires("admin")
+@folders_router.get("/folders/{folder_id}", "admin", "Get a folder")
 def get_folder(container: Open, folder_id: FolderId) -> Folder:
     """Give a folder with what its last scan did, or why it could not be done."""
     return container.folders.get(folder_id)
 
 
-@folders_router.post("/folders/{folder_id}/scan", status_code=202, summary="Scan a folder now")
-@requires("admin")
+@folders_router.post("/folders/{folder_id}/scan", "admin", "Scan a folder now", status_code=202)
 def scan_folder(container: Open, folder_id: FolderId, scan: ScanRequest) -> Folder:
     """Request a scan; a folder has at most one at a time. `job_id` is its job."""
     return container.folders.scan(folder_id, allow_empty=scan.allow_empty)
 
 
-@folders_router.delete("/folders/{folder_id}", summary="Stop synchronising a folder")
-@requires("admin")
+@folders_router.delete("/folders/{folder_id}", "admin", "Stop synchronising a folder")
 def remove_folder(
     container: Open,
     folder_id: FolderId,
@@ -262,8 +249,7 @@ IfNoneMatch = Annotated[
 ]
 
 
-@library_router.get("/images", summary="List pictures")
-@requires("read", filtered=True)
+@library_router.get("/images", "read", "List pictures", filtered=True)
 def list_images(
     container: Open, ontology: OntologyFilter = None, offset: Offset = 0, limit: PageSize = 100
 ) -> ImagePage:
@@ -271,27 +257,29 @@ def list_images(
     return container.images.page(ontology=ontology, offset=offset, limit=limit)
 
 
-@library_router.head("/images/{source_id:path}/thumbnail", include_in_schema=False)
 @library_router.get(
     "/images/{source_id:path}/thumbnail",
-    summary="Get the thumbnail of a picture",
+    "read",
+    "Get the thumbnail of a picture",
+    filtered=True,
+    head=True,
     response_class=Response,
     responses=_file_of("image/webp"),
 )
-@requires("read", filtered=True)
 def get_thumbnail(container: Open, source_id: SourceId, known: IfNoneMatch = None) -> Response:
     """Give a picture as WebP, of at most 256 pixels a side, upright, without what its file says of itself."""
     return _picture(container.images.thumbnail(source_id), known)
 
 
-@library_router.head("/images/{source_id:path}", include_in_schema=False)
 @library_router.get(
     "/images/{source_id:path}",
-    summary="Get a picture",
+    "read",
+    "Get a picture",
+    filtered=True,
+    head=True,
     response_class=Response,
     responses=_file_of(*get_args(ImageType)),
 )
-@requires("read", filtered=True)
 def get_image(container: Open, source_id: SourceId, known: IfNoneMatch = None) -> Response:
     """Return the file without its location, as an attachment. 404: the source is no picture."""
     return _picture(container.images.file(source_id), known)
@@ -321,7 +309,7 @@ def file_name(document: str, suffix: str) -> str:
 
 # Documents on their way in: as JSON text, or as an uploaded file, to the same address.
 
-ingest_router = APIRouter(tags=["ingest"], route_class=ApiRoute)
+ingest_router = Routes("ingest")
 
 Taken = TypeVar("Taken")
 
@@ -373,9 +361,14 @@ UNCHANGED: dict[int | str, dict[str, Any]] = {
 
 
 @ingest_router.post(
-    "/documents", status_code=202, summary="Ingest a document", openapi_extra=BODY, responses=UNCHANGED
+    "/documents",
+    "write",
+    "Ingest a document",
+    filtered=True,
+    status_code=202,
+    openapi_extra=BODY,
+    responses=UNCHANGED,
 )
-@requires("write", filtered=True)
 async def ingest_document(container: Open, request: Request, response: Response) -> Ingested:
     """202: full text finds the document now, vector search after the job. 200: nothing new to embed."""
     ingested = await _take(request, container.ingest.ingest_text, container.ingest.ingest_bytes)
@@ -384,12 +377,13 @@ async def ingest_document(container: Open, request: Request, response: Response)
 
 @ingest_router.post(
     "/documents/batch",
+    "write",
+    "Ingest several documents",
+    filtered=True,
     status_code=202,
-    summary="Ingest several documents",
     openapi_extra=BATCH,
     responses=UNCHANGED_BATCH,
 )
-@requires("write", filtered=True)
 async def ingest_batch(
     container: Open, request: Request, response: Response, key: IdempotencyKey
 ) -> IngestedBatch:
@@ -404,12 +398,13 @@ async def ingest_batch(
 
 @ingest_router.post(
     "/documents/conversation",
+    "write",
+    "Ingest a conversation",
+    filtered=True,
     status_code=202,
-    summary="Ingest a conversation",
     openapi_extra=CONVERSATION,
     responses=UNCHANGED,
 )
-@requires("write", filtered=True)
 async def ingest_conversation(container: Open, request: Request, response: Response) -> Ingested:
     """Each message becomes a section. Sent again with more messages, only the new ones are embedded."""
     require_type(request, "application/json")
@@ -419,9 +414,12 @@ async def ingest_conversation(container: Open, request: Request, response: Respo
 
 
 @ingest_router.post(
-    "/documents/preview", summary="Preview the chunks and cost of a document", openapi_extra=BODY
+    "/documents/preview",
+    "read",
+    "Preview the chunks and cost of a document",
+    filtered=True,
+    openapi_extra=BODY,
 )
-@requires("read", filtered=True)
 async def preview_document(container: Open, request: Request) -> DocumentPreview:
     """Parse, split and chunk a document as its ingestion would; nothing is stored, embedded or paid."""
     preview = await _take(request, container.ingest.preview_text, container.ingest.preview_bytes)
@@ -490,15 +488,13 @@ async def _from_upload(request: Request, taken: TakeFile[Taken]) -> Taken:
 # The language of an ontology's texts, for full text.
 
 
-@library_router.get("/ontologies/{ontology}/language", summary="Get the language of an ontology")
-@requires("read")
+@library_router.get("/ontologies/{ontology}/language", "read", "Get the language of an ontology")
 def get_language(container: Open, ontology: Ontology) -> OntologyLanguage:
     """Give the language whose rules full text follows for the forms of words, or `auto`."""
     return read_language(container.graph, ontology)
 
 
-@library_router.put("/ontologies/{ontology}/language", summary="Set the language of an ontology")
-@requires("admin")
+@library_router.put("/ontologies/{ontology}/language", "admin", "Set the language of an ontology")
 def put_language(
     container: Open, ontology: Ontology, choice: Annotated[LanguageChoice, example(language="de")]
 ) -> OntologyLanguage:
@@ -522,7 +518,7 @@ class PageRoute(ApiRoute):
         return super().matches(scope)
 
 
-pages_router = APIRouter(tags=["library"], route_class=PageRoute)
+pages_router = Routes("library", PageRoute)
 
 _PICTURE: dict[int | str, dict[str, Any]] = {
     200: {
@@ -537,14 +533,15 @@ _PICTURE: dict[int | str, dict[str, Any]] = {
 }
 
 
-@pages_router.head("/documents/{document_id:path}/pages/{page}.png", include_in_schema=False)
 @pages_router.get(
     "/documents/{document_id:path}/pages/{page}.png",
-    summary="Get a page of a PDF as a picture",
+    "read",
+    "Get a page of a PDF as a picture",
+    filtered=True,
+    head=True,
     response_class=Response,
     responses=_PICTURE,
 )
-@requires("read", filtered=True)
 def get_page(
     container: Open,
     document_id: CalledDocument,
@@ -576,13 +573,12 @@ def get_page(
 
 # Documents that wait until somebody approves them.
 
-review_router = APIRouter(tags=["review"], route_class=ApiRoute)
+review_router = Routes("review")
 
 _BODY = example(ontology="handbook", documents=["notes/leases.md", "notes/workers.md"])
 
 
-@review_router.get("/waiting", summary="List documents that wait for approval")
-@requires("read", filtered=True)
+@review_router.get("/waiting", "read", "List documents that wait for approval", filtered=True)
 def list_waiting_documents(
     container: Open, ontology: OntologyFilter = None, offset: Offset = 0, limit: PageSize = 100
 ) -> WaitingDocuments:
@@ -593,15 +589,13 @@ def list_waiting_documents(
     return found
 
 
-@review_router.post("/waiting/approve", summary="Approve documents that wait")
-@requires("write", filtered=True)
+@review_router.post("/waiting/approve", "write", "Approve documents that wait", filtered=True)
 def approve_documents(container: Open, review: Annotated[Approval, _BODY]) -> Approved:
     """Each document has its own outcome. With `all`, send `next` as `after` until there is none."""
     return container.review.approve(review)
 
 
-@review_router.post("/waiting/reject", summary="Reject documents that wait")
-@requires("write", filtered=True)
+@review_router.post("/waiting/reject", "write", "Reject documents that wait", filtered=True)
 def reject_documents(container: Open, review: Annotated[Review, _BODY]) -> Rejected:
     """Stored documents stay. With `all`, reject up to 1,000 a request. A changed file waits again."""
     return container.review.reject(review)
@@ -610,16 +604,14 @@ def reject_documents(container: Open, review: Annotated[Review, _BODY]) -> Rejec
 # Words that searches of an ontology take for each other.
 
 
-@library_router.get("/ontologies/{ontology}/synonyms", summary="Get the synonyms of an ontology")
-@requires("read")
+@library_router.get("/ontologies/{ontology}/synonyms", "read", "Get the synonyms of an ontology")
 def get_synonyms(container: Open, ontology: Ontology) -> Synonyms:
     """Give the words that searches by words take for each other, in groups."""
     groups = read_synonyms(container.graph, ontology)
     return Synonyms(ontology=ontology, groups=[[*each] for each in groups])
 
 
-@library_router.put("/ontologies/{ontology}/synonyms", summary="Set the synonyms of an ontology")
-@requires("write")
+@library_router.put("/ontologies/{ontology}/synonyms", "write", "Set the synonyms of an ontology")
 def put_synonyms(
     container: Open,
     ontology: Ontology,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import Path, Query, Request
 
 from kg_api.schemas.concepts import ExtractionConfig, ExtractionStarted, ExtractionStatus, UnreadSources
 from kg_api.schemas.documents import EmbeddingStatus
@@ -25,45 +25,42 @@ from kg_api.schemas.embedding import (
 )
 from kg_api.schemas.spaces import EmbeddingHealth, NewSpace, Slug, SpaceInfo, SpaceList
 from kg_api.web.api.examples import example
+from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import IdempotencyKey, Ontology, OntologyFilter, Open
 from kg_api.web.shared.health import ModelHealth
-from kg_api.web.shared.routes import ApiRoute
-from kg_api.web.shared.scopes import requires
 
-embedding_router = APIRouter(tags=["embedding"], route_class=ApiRoute)
+embedding_router = Routes("embedding")
 
 DryRun = Annotated[bool, Query(description="Show the effects only; change nothing.")]
 
 
 @embedding_router.get(
-    "/ontologies/{ontology}/embedding-status", summary="Get the embedding progress of an ontology"
+    "/ontologies/{ontology}/embedding-status", "read", "Get the embedding progress of an ontology"
 )
-@requires("read")
 def ontology_embedding_status(container: Open, ontology: Ontology) -> EmbeddingStatus:
     """Count the sources that have an up-to-date vector, and those that do not."""
     return container.configure.status(ontology)
 
 
-@embedding_router.get("/embedding-status", summary="Get the embedding progress of all ontologies")
-@requires("read", filtered=True)
+@embedding_router.get(
+    "/embedding-status", "read", "Get the embedding progress of all ontologies", filtered=True
+)
 def embedding_status(container: Open) -> EmbeddingStatus:
     """Count over all ontologies."""
     return container.configure.status(None)
 
 
 @embedding_router.get(
-    "/ontologies/{ontology}/embedding-config", summary="Get the embedding configuration of an ontology"
+    "/ontologies/{ontology}/embedding-config", "read", "Get the embedding configuration of an ontology"
 )
-@requires("read")
 def get_embedding_config(container: Open, ontology: Ontology) -> EmbeddingConfiguration:
     """Give its configuration, what is missing or stale, and the cost of regenerating that."""
     return container.configure.show(ontology)
 
 
 @embedding_router.put(
-    "/ontologies/{ontology}/embedding-config", summary="Change the embedding configuration of an ontology"
+    "/ontologies/{ontology}/embedding-config", "admin", "Change the embedding configuration of an ontology"
 )
-@requires("admin")
 def put_embedding_config(
     container: Open,
     ontology: Ontology,
@@ -76,25 +73,22 @@ def put_embedding_config(
 
 
 @embedding_router.post(
-    "/ontologies/{ontology}/embeddings", status_code=202, summary="Start embedding what is missing or stale"
+    "/ontologies/{ontology}/embeddings", "write", "Start embedding what is missing or stale", status_code=202
 )
-@requires("write")
 def embed_ontology(container: Open, ontology: Ontology, key: IdempotencyKey) -> EmbeddingStarted:
     """Start the job, whether or not new text is embedded automatically."""
     return container.embeddings.embed(ontology, key)
 
 
 @embedding_router.get(
-    "/ontologies/{ontology}/refused", summary="List the sources that the embedding model rejected"
+    "/ontologies/{ontology}/refused", "read", "List the sources that the embedding model rejected"
 )
-@requires("read")
 def refused(container: Open, ontology: Ontology) -> RefusedSources:
     """Only full text finds them. They are retried when text or configuration changes, or on request."""
     return container.configure.refused(ontology)
 
 
-@embedding_router.post("/embeddings/regenerate", status_code=202, summary="Regenerate embeddings")
-@requires("admin")
+@embedding_router.post("/embeddings/regenerate", "admin", "Regenerate embeddings", status_code=202)
 def regenerate(
     container: Open,
     asked: Annotated[Regeneration, example(ontology="notes", force=True)],
@@ -104,15 +98,13 @@ def regenerate(
     return container.embeddings.regenerate(asked, key)
 
 
-@embedding_router.get("/embedding/spaces", summary="List embedding spaces and their models")
-@requires("read")
+@embedding_router.get("/embedding/spaces", "read", "List embedding spaces and their models")
 def list_spaces(container: Open) -> SpaceList:
     """Give provider, model, dimensions and batch size of each, and the ontologies that use it."""
     return SpaceList(spaces=container.models.infos())
 
 
-@embedding_router.post("/embedding/spaces", status_code=201, summary="Create an embedding space")
-@requires("admin")
+@embedding_router.post("/embedding/spaces", "admin", "Create an embedding space", status_code=201)
 def add_space(
     container: Open,
     space: Annotated[
@@ -124,16 +116,14 @@ def add_space(
     return container.models.add(space)
 
 
-@embedding_router.get("/embedding/health", summary="Get the last known health of the embedding models")
-@requires("read")
+@embedding_router.get("/embedding/health", "read", "Get the last known health of the embedding models")
 def embedding_health(container: Open, request: Request) -> EmbeddingHealth:
     """Return results of the last 30 s; `POST` always checks."""
     watch: ModelHealth = request.app.state.model_health
     return watch.health(container.models)
 
 
-@embedding_router.post("/embedding/health", summary="Check the health of the embedding models now")
-@requires("admin")
+@embedding_router.post("/embedding/health", "admin", "Check the health of the embedding models now")
 def check_embedding_health(container: Open, request: Request) -> EmbeddingHealth:
     """Embed the probe text with each model: status, latency, and the error if there is one."""
     watch: ModelHealth = request.app.state.model_health
@@ -142,7 +132,7 @@ def check_embedding_health(container: Open, request: Request) -> EmbeddingHealth
 
 # Extraction of concepts: how it is configured, what it costs, how far it is.
 
-extraction_router = APIRouter(tags=["concepts"], route_class=ApiRoute)
+extraction_router = Routes("concepts")
 
 WithCost = Annotated[
     bool,
@@ -153,9 +143,8 @@ WithCost = Annotated[
 
 
 @extraction_router.get(
-    "/ontologies/{ontology}/extraction-config", summary="Get the extraction configuration of an ontology"
+    "/ontologies/{ontology}/extraction-config", "read", "Get the extraction configuration of an ontology"
 )
-@requires("read")
 def get_extraction_config(
     container: Open, ontology: Ontology, *, with_cost: WithCost = False
 ) -> ExtractionStatus:
@@ -164,9 +153,8 @@ def get_extraction_config(
 
 
 @extraction_router.put(
-    "/ontologies/{ontology}/extraction-config", summary="Change the extraction configuration of an ontology"
+    "/ontologies/{ontology}/extraction-config", "admin", "Change the extraction configuration of an ontology"
 )
-@requires("admin")
 def put_extraction_config(
     container: Open,
     ontology: Ontology,
@@ -179,9 +167,8 @@ def put_extraction_config(
 
 
 @extraction_router.post(
-    "/ontologies/{ontology}/extraction", status_code=202, summary="Start extracting concepts"
+    "/ontologies/{ontology}/extraction", "write", "Start extracting concepts", status_code=202
 )
-@requires("write")
 def extract_concepts(
     container: Open,
     ontology: Ontology,
@@ -195,9 +182,8 @@ def extract_concepts(
 
 
 @extraction_router.get(
-    "/ontologies/{ontology}/extraction-refused", summary="List the sources from which extraction failed"
+    "/ontologies/{ontology}/extraction-refused", "read", "List the sources from which extraction failed"
 )
-@requires("read")
 def extraction_refused(container: Open, ontology: Ontology) -> UnreadSources:
     """Give the sources that were set aside, each with its reason; they are found by search as any other."""
     return container.extraction.refused(ontology)
@@ -211,41 +197,36 @@ Name = Annotated[Slug, Path(description="Name of an embedding space.")]
 
 
 @embedding_router.post(
-    OF_SPACE + "/build", status_code=202, summary="Build an embedding space alongside the active one"
+    OF_SPACE + "/build", "admin", "Build an embedding space alongside the active one", status_code=202
 )
-@requires("admin")
 def build(container: Open, slug: Name, asked: SpaceBuild) -> SpaceBuilding:
     """Embed in the background while the active space serves searches; new text is embedded in both."""
     return container.switch.build(slug, asked)
 
 
 @embedding_router.get(
-    OF_SPACE + "/check", summary="Check whether an embedding space is ready to be activated"
+    OF_SPACE + "/check", "admin", "Check whether an embedding space is ready to be activated"
 )
-@requires("admin")
 def check(container: Open, slug: Name, ontology: OntologyFilter = None) -> SpaceCheck:
     """Look at the index, the model, whether all is built, at every vector, and ask the index for some."""
     return container.switch.check(slug, None if ontology is None else [ontology])
 
 
-@embedding_router.post(OF_SPACE + "/activate", summary="Activate an embedding space")
-@requires("admin")
+@embedding_router.post(OF_SPACE + "/activate", "admin", "Activate an embedding space")
 def activate(container: Open, slug: Name, asked: SpaceActivation) -> SpaceSwitched:
     """Check, then switch all that was built there in one transaction; what answered is kept to go back to."""
     return container.switch.activate(slug, asked.ontologies, accept_refused=asked.accept_refused)
 
 
-@embedding_router.post(OF_SPACE + "/rollback", summary="Roll back to the previously active embedding space")
-@requires("admin")
+@embedding_router.post(OF_SPACE + "/rollback", "admin", "Roll back to the previously active embedding space")
 def rollback(container: Open, slug: Name, asked: ChosenOntologies) -> SpaceSwitched:
     """Switch back in one transaction; a build that does not answer yet is given up."""
     return container.switch.rollback(slug, asked.ontologies)
 
 
 @embedding_router.delete(
-    OF_SPACE, status_code=202, summary="Drop an embedding space, or one ontology's vectors in it"
+    OF_SPACE, "admin", "Drop an embedding space, or one ontology's vectors in it", status_code=202
 )
-@requires("admin")
 def drop(container: Open, slug: Name, ontology: OntologyFilter = None) -> SpaceDropped:
     """Let a worker remove index and vectors in portions. What answers or is being built cannot be removed."""
     return container.drop.drop(slug, ontology)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import Path, Query, Request
 from pydantic import AfterValidator, StringConstraints
 
 from kg_api.graph.judgements import delete_judgements, judge, list_judgements, list_questions
@@ -24,18 +24,16 @@ from kg_api.schemas.evaluation import (
 )
 from kg_api.schemas.vocabulary import MAX_COMPARED
 from kg_api.web.api.examples import example
+from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import Offset, Ontology, OntologyFilter, Open, PageSize, Results
-from kg_api.web.shared.routes import ApiRoute
-from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.security import asking
 
-router = APIRouter(tags=["evaluation"], route_class=ApiRoute)
+router = Routes("evaluation")
 
 OF_ONTOLOGY = "/ontologies/{ontology}/judgements"
 
 
-@router.put(OF_ONTOLOGY, summary="Judge a passage as an answer to a question")
-@requires("write")
+@router.put(OF_ONTOLOGY, "write", "Judge a passage as an answer to a question")
 def put_judgement(
     container: Open,
     ontology: Ontology,
@@ -50,8 +48,7 @@ def put_judgement(
     return judge(container.graph, ontology, judgement)
 
 
-@router.get(OF_ONTOLOGY, summary="List judgements")
-@requires("read")
+@router.get(OF_ONTOLOGY, "read", "List judgements")
 def get_judgements(
     container: Open,
     ontology: Ontology,
@@ -64,8 +61,7 @@ def get_judgements(
     return list_judgements(container.graph, ontology, question, offset=offset, limit=limit)
 
 
-@router.get(f"{OF_ONTOLOGY}/questions", summary="List judged questions")
-@requires("read")
+@router.get(f"{OF_ONTOLOGY}/questions", "read", "List judged questions")
 def get_judged_questions(
     container: Open, ontology: Ontology, *, offset: Offset = 0, limit: PageSize = 100
 ) -> JudgedQuestions:
@@ -73,8 +69,7 @@ def get_judged_questions(
     return list_questions(container.graph, ontology, offset=offset, limit=limit)
 
 
-@router.delete(OF_ONTOLOGY, summary="Take judgements back")
-@requires("write")
+@router.delete(OF_ONTOLOGY, "write", "Take judgements back")
 def remove_judgements(
     container: Open,
     ontology: Ontology,
@@ -113,8 +108,7 @@ Against = Annotated[
 ]
 
 
-@router.get("/evaluations", summary="List saved results of evaluations, newest first")
-@requires("read", filtered=True)
+@router.get("/evaluations", "read", "List saved results of evaluations, newest first", filtered=True)
 def list_evaluations(
     *,
     container: Open,
@@ -130,8 +124,7 @@ def list_evaluations(
     return found
 
 
-@router.get("/evaluations/compare", summary="Compare saved results of evaluations")
-@requires("read", filtered=True)
+@router.get("/evaluations/compare", "read", "Compare saved results of evaluations", filtered=True)
 def compare_evaluations(
     results: Results, names: ResultNames, metrics: Metrics = None, against: Against = "first"
 ) -> Comparison:
@@ -139,8 +132,7 @@ def compare_evaluations(
     return results.compare(names, metrics, against)
 
 
-@router.get("/evaluations/{name}", summary="Get a saved result of an evaluation")
-@requires("read", filtered=True)
+@router.get("/evaluations/{name}", "read", "Get a saved result of an evaluation", filtered=True)
 def get_evaluation(request: Request, results: Results, name: ResultName) -> EvalResult:
     """`machine` is empty unless the key may administer all of kg. 422: the file cannot be read."""
     found, access = results.find(name), asking(request)
@@ -148,8 +140,7 @@ def get_evaluation(request: Request, results: Results, name: ResultName) -> Eval
     return found if sees_machine else found.model_copy(update={"machine": {}})
 
 
-@router.delete("/evaluations/{name}", summary="Delete a saved result of an evaluation")
-@requires("write", filtered=True)
+@router.delete("/evaluations/{name}", "write", "Delete a saved result of an evaluation", filtered=True)
 def delete_evaluation(results: Results, name: ResultName) -> ResultDeleted:
     """Delete a result with its answers and its picture, also one that cannot be read."""
     return results.delete(name)

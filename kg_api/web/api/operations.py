@@ -39,17 +39,18 @@ from kg_api.schemas.operations import (
 )
 from kg_api.schemas.vocabulary import MAX_KEY_NAME, JobState
 from kg_api.web.api.examples import example
+from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import JobId, Offset, OntologyFilter, Open, PageSize
 from kg_api.web.shared.forwarded import below_prefix
 from kg_api.web.shared.health import QueueWatch, Surroundings, readiness_of, without_names
 from kg_api.web.shared.openapi import event_stream
-from kg_api.web.shared.routes import ApiRoute, GuardedRoute
+from kg_api.web.shared.routes import GuardedRoute
 from kg_api.web.shared.scopes import public, requires
 from kg_api.web.shared.security import asking
 from kg_api.web.shared.streams import JobStreams
 from kg_api.web.ui.links import SEARCH
 
-keys_router = APIRouter(tags=["keys"], route_class=ApiRoute)
+keys_router = Routes("keys")
 
 OfKey = Annotated[
     Text | None,
@@ -63,8 +64,7 @@ Since = Annotated[datetime | None, Query(description="Only from then on; without
 NO_KEYS = frozenset({"local", "anyone"})
 
 
-@keys_router.get("/audit", summary="List what was changed and by whom")
-@requires("admin")
+@keys_router.get("/audit", "admin", "List what was changed and by whom")
 def list_audit(
     container: Open, key: OfKey = None, since: Since = None, offset: Offset = 0, limit: PageSize = 100
 ) -> AuditPage:
@@ -114,7 +114,7 @@ def shown_readiness(request: Request, around: Sequence[Check] = ()) -> Readiness
 
 # Jobs, watched, cancelled and tried again; and the queue as a whole.
 
-jobs_router = APIRouter(tags=["jobs"], route_class=ApiRoute)
+jobs_router = Routes("jobs")
 
 Kind = Annotated[
     str | None,
@@ -128,8 +128,7 @@ EVENTS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@jobs_router.get("/jobs", summary="List jobs, newest first")
-@requires("read", filtered=True)
+@jobs_router.get("/jobs", "read", "List jobs, newest first", filtered=True)
 def list_jobs(
     *,
     container: Open,
@@ -149,26 +148,33 @@ def list_jobs(
 
 
 @jobs_router.get(
-    "/jobs/events", summary="Stream the progress of all jobs", response_class=Response, responses=EVENTS
+    "/jobs/events",
+    "read",
+    "Stream the progress of all jobs",
+    filtered=True,
+    response_class=Response,
+    responses=EVENTS,
 )
-@requires("read", filtered=True)
 async def follow_jobs(request: Request, container: Open, ontology: OntologyFilter = None) -> Response:
     """Send `progress` and `end` events with a Job, of unfinished jobs first. 429: too many streams."""
     streams: JobStreams = request.app.state.streams
     return streams.of_all(container.graph, ontology)
 
 
-@jobs_router.get("/jobs/{job_id}", summary="Get a job")
-@requires("read", filtered=True)
+@jobs_router.get("/jobs/{job_id}", "read", "Get a job", filtered=True)
 def get_job(container: Open, job_id: JobId) -> Job:
     """Give a job's state and progress: items done and in all, rate, time to go."""
     return find_job(container.graph, identify_job(container.graph, job_id))
 
 
 @jobs_router.get(
-    "/jobs/{job_id}/events", summary="Stream the progress of a job", response_class=Response, responses=EVENTS
+    "/jobs/{job_id}/events",
+    "read",
+    "Stream the progress of a job",
+    filtered=True,
+    response_class=Response,
+    responses=EVENTS,
 )
-@requires("read", filtered=True)
 async def follow_job(request: Request, container: Open, job_id: JobId) -> Response:
     """Send `progress` events with the Job, then `end`; without it, request the job. 429: too many streams."""
     identity = await run_in_threadpool(identify_job, container.graph, job_id)
@@ -177,22 +183,19 @@ async def follow_job(request: Request, container: Open, job_id: JobId) -> Respon
     return streams.of_job(container.graph, identity)
 
 
-@jobs_router.post("/jobs/{job_id}/cancel", summary="Cancel a job")
-@requires("write", filtered=True)
+@jobs_router.post("/jobs/{job_id}/cancel", "write", "Cancel a job", filtered=True)
 def cancel(container: Open, job_id: JobId) -> Job:
     """Written data stays; cancelled embedding rests until somebody requests it. 409: the job has ended."""
     return cancel_job(container.graph, identify_job(container.graph, job_id))
 
 
-@jobs_router.post("/jobs/{job_id}/retry", summary="Retry a job")
-@requires("write", filtered=True)
+@jobs_router.post("/jobs/{job_id}/retry", "write", "Retry a job", filtered=True)
 def retry(container: Open, job_id: JobId) -> Job:
     """Requeue an incomplete job under its id, or run a waiting one now. 409: it cannot be retried."""
     return container.embeddings.retry(identify_job(container.graph, job_id))
 
 
-@jobs_router.get("/queue", summary="Get the status of the queue and its workers")
-@requires("read")
+@jobs_router.get("/queue", "read", "Get the status of the queue and its workers")
 def get_queue(container: Open) -> QueueStatus:
     """Count jobs that wait, run, are stalled or dead; say for how long work has waited; list the workers."""
     return queue_status(container.graph)
@@ -206,15 +209,13 @@ CalledKey = Annotated[
 ]
 
 
-@keys_router.get("/keys", summary="List API keys")
-@requires("admin")
+@keys_router.get("/keys", "admin", "List API keys")
 def list_keys(container: Open, request: Request) -> ApiKeys:
     """Give all keys, the newest first, also those that are expired or revoked; never their secrets."""
     return ApiKeys(keys=read_keys(container.graph), required=request.app.state.keys_required)
 
 
-@keys_router.post("/keys", status_code=201, summary="Create an API key")
-@requires("admin")
+@keys_router.post("/keys", "admin", "Create an API key", status_code=201)
 def create_key(
     container: Open,
     request: Request,
@@ -224,8 +225,7 @@ def create_key(
     return keys.create_key(container.graph, key, asking(request).key_id)
 
 
-@keys_router.post("/keys/{key_id}/rotate", status_code=201, summary="Replace an API key")
-@requires("admin")
+@keys_router.post("/keys/{key_id}/rotate", "admin", "Replace an API key", status_code=201)
 def rotate_key(
     container: Open,
     request: Request,
@@ -236,8 +236,7 @@ def rotate_key(
     return keys.rotate_key(container.graph, key_id, rotation, asking(request).key_id)
 
 
-@keys_router.post("/keys/{key_id}/revoke", summary="Revoke an API key")
-@requires("admin")
+@keys_router.post("/keys/{key_id}/revoke", "admin", "Revoke an API key")
 def revoke_key(
     container: Open,
     request: Request,

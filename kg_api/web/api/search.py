@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 import anyio
 import structlog
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, HTTPException, Query, Request, Response
+from fastapi import HTTPException, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from sse_starlette import ServerSentEvent
 from starlette.datastructures import FormData, UploadFile
@@ -50,6 +50,7 @@ from kg_api.schemas.vocabulary import (
 )
 from kg_api.search.answer import Writing
 from kg_api.web.api.examples import example
+from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import (
     CalledDocument,
     CalledRead,
@@ -62,8 +63,6 @@ from kg_api.web.shared.dependencies import (
 from kg_api.web.shared.limits import media_type, parse_text, read_model, valid
 from kg_api.web.shared.openapi import BINARY, event_stream, request_body
 from kg_api.web.shared.problems import of_error
-from kg_api.web.shared.routes import ApiRoute
-from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.streams import EventStream
 
 log = structlog.get_logger()
@@ -99,11 +98,10 @@ async def _events(writing: Writing, closing: anyio.Event) -> AsyncGenerator[Serv
 
 # What is built on searches: passages that go with a text, and answers to questions.
 
-router = APIRouter(tags=["search"], route_class=ApiRoute)
+router = Routes("search")
 
 
-@router.post("/queries/augment", summary="Find passages relevant to a text or a conversation")
-@requires("read", filtered=True)
+@router.post("/queries/augment", "read", "Find passages relevant to a text or a conversation", filtered=True)
 def augment(
     container: Open,
     request: Annotated[
@@ -129,11 +127,12 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
 
 @router.post(
     "/queries/answer",
-    summary="Answer a question from passages, with citations",
+    "read",
+    "Answer a question from passages, with citations",
+    filtered=True,
     response_model=Answered,
     responses=ANSWERS,
 )
-@requires("read", filtered=True)
 def answer(
     container: Open,
     request: Annotated[
@@ -171,8 +170,7 @@ BODY = request_body(
 )
 
 
-@router.post(PATH, summary="Search pictures by words or by a picture", openapi_extra=BODY)
-@requires("read", filtered=True)
+@router.post(PATH, "read", "Search pictures by words or by a picture", filtered=True, openapi_extra=BODY)
 async def search_images(container: Open, request: Request) -> ImageHits:
     """Find pictures by `query_text`, or like a stored one (`source_id`) or one that is sent (`file`)."""
     kind, service = media_type(request), container.image_search
@@ -217,8 +215,7 @@ Points = Annotated[
 ]
 
 
-@router.get("/ontologies/{ontology}/map", summary="Get the passages of an ontology as points of a map")
-@requires("read")
+@router.get("/ontologies/{ontology}/map", "read", "Get the passages of an ontology as points of a map")
 def get_map(container: Open, ontology: Ontology, limit: Points = USUAL_MAP_POINTS) -> PassageMap:
     """Points are principal components of the vectors; `explained` is the share of variance they show."""
     communities = container.communities.page(ontology, level=0, parent=None, offset=0, limit=MAX_PAGE)
@@ -230,9 +227,10 @@ def get_map(container: Open, ontology: Ontology, limit: Points = USUAL_MAP_POINT
 
 @router.post(
     "/queries/sources/{source_id:path}/related",
-    summary="Find passages that go with a picture, or pictures that go with a passage",
+    "read",
+    "Find passages that go with a picture, or pictures that go with a passage",
+    filtered=True,
 )
-@requires("read", filtered=True)
 def related_sources(container: Open, source_id: SourceId, request: RelatedSearch) -> RelatedSources:
     """Join neighbours by document, concepts, words and pictures; `through` says how each was found."""
     return container.related.related(source_id, narrowed(container.graph, request))
@@ -241,8 +239,7 @@ def related_sources(container: Open, source_id: SourceId, request: RelatedSearch
 # Searching, what is like something, and reading around what was found.
 
 
-@router.post("/queries/sources/search", summary="Search sources by meaning, by words, or both")
-@requires("read", filtered=True)
+@router.post("/queries/sources/search", "read", "Search sources by meaning, by words, or both", filtered=True)
 def search_sources(
     container: Open,
     search: Annotated[
@@ -254,8 +251,7 @@ def search_sources(
     return container.search.search(narrowed(container.graph, search))
 
 
-@router.post("/queries/hybrid", summary="Search concepts and sources together")
-@requires("read", filtered=True)
+@router.post("/queries/hybrid", "read", "Search concepts and sources together", filtered=True)
 def hybrid_search(
     container: Open,
     search: Annotated[
@@ -266,8 +262,7 @@ def hybrid_search(
     return container.hybrid.search(narrowed(container.graph, search))
 
 
-@router.get("/sources/{source_id:path}/context", summary="Get a source with its neighbours")
-@requires("read", filtered=True)
+@router.get("/sources/{source_id:path}/context", "read", "Get a source with its neighbours", filtered=True)
 def get_source_context(
     container: Open,
     source_id: CalledSource,
@@ -280,15 +275,13 @@ def get_source_context(
     return container.search.context(source_id, window_size, token_budget)
 
 
-@router.get("/sources/{source_id:path}", summary="Get a source")
-@requires("read", filtered=True)
+@router.get("/sources/{source_id:path}", "read", "Get a source", filtered=True)
 def get_source(container: Open, source_id: SourceId) -> Place:
     """Give a source with its place and text."""
     return find_source(container.graph, source_id)
 
 
-@router.get("/reading/{document_id:path}", summary="Read a document from a place on")
-@requires("read", filtered=True)
+@router.get("/reading/{document_id:path}", "read", "Read a document from a place on", filtered=True)
 def read_document(
     container: Open,
     document_id: CalledRead,
@@ -304,8 +297,7 @@ def read_document(
     return container.search.read(document_id, ontology, start, token_budget)
 
 
-@router.post("/queries/sources/graph", summary="Get the similarity graph of sources")
-@requires("read", filtered=True)
+@router.post("/queries/sources/graph", "read", "Get the similarity graph of sources", filtered=True)
 def source_graph(
     container: Open,
     request: Annotated[GraphRequest, example(ontology="handbook", neighbours=3, min_similarity=0.7)],
@@ -314,8 +306,12 @@ def source_graph(
     return container.similarity.graph(narrowed(container.graph, request))
 
 
-@router.post("/queries/sources/{source_id:path}/similar", summary="Find similar sources in other documents")
-@requires("read", filtered=True)
+@router.post(
+    "/queries/sources/{source_id:path}/similar",
+    "read",
+    "Find similar sources in other documents",
+    filtered=True,
+)
 def similar_sources(container: Open, source_id: SourceId, request: SimilarSearch) -> SimilarSources:
     """Give passages of other documents that are like a source; near-duplicates stand together."""
     return container.similarity.similar(source_id, narrowed(container.graph, request))
@@ -323,9 +319,10 @@ def similar_sources(container: Open, source_id: SourceId, request: SimilarSearch
 
 @router.post(
     "/queries/documents/{document_id:path}/similar",
-    summary="Find similar documents and their matching passages",
+    "read",
+    "Find similar documents and their matching passages",
+    filtered=True,
 )
-@requires("read", filtered=True)
 def similar_documents(
     container: Open, document_id: CalledDocument, request: SimilarDocumentSearch
 ) -> SimilarDocuments:

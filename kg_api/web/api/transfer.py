@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Path, Query, Request, Response
+from fastapi import Body, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from kg_api.schemas.base import OntologyName
@@ -17,12 +17,11 @@ from kg_api.schemas.bundles import (
     OntologyToImport,
 )
 from kg_api.transfer.bundles import read_lines
+from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import Ontology, Open
 from kg_api.web.shared.limits import check_bounds, require_type
-from kg_api.web.shared.routes import ApiRoute
-from kg_api.web.shared.scopes import requires
 
-router = APIRouter(tags=["moving"], route_class=ApiRoute)
+router = Routes("moving")
 IMPORT_PATH = "/import"
 LINES = "application/x-ndjson"
 FILE = "application/octet-stream"
@@ -39,8 +38,7 @@ def _sent(kind: str) -> dict[str, Any]:
 Key = Annotated[BlobKey, Path(description="SHA-256 of the file, in small hexadecimal letters.")]
 
 
-@router.get("/export", summary="Get what can be exported")
-@requires("admin")
+@router.get("/export", "admin", "Get what can be exported")
 def get_export_offer(
     container: Open,
     ontology: Annotated[
@@ -53,11 +51,11 @@ def get_export_offer(
 
 @router.get(
     "/export/ontologies/{ontology}",
-    summary="Export documents",
+    "admin",
+    "Export documents",
     response_class=Response,
     responses={200: {"content": _file(LINES), "description": "Lines of JSON; none behind the last."}},
 )
-@requires("admin")
 def export_documents(
     container: Open,
     ontology: Ontology,
@@ -71,27 +69,29 @@ def export_documents(
 
 @router.get(
     "/export/blobs/{key}",
-    summary="Export a file",
+    "admin",
+    "Export a file",
     response_class=Response,
     responses={200: {"content": _file(FILE), "description": "The file."}},
 )
-@requires("admin")
 def export_blob(container: Open, key: Key) -> Response:
     """Return the file of a key that a line names. 404: there is no such file."""
     return Response(container.moving.exports.blob(key), media_type=FILE)
 
 
-@router.post(f"{IMPORT_PATH}/ontologies", summary="Begin to import an ontology")
-@requires("admin")
+@router.post(f"{IMPORT_PATH}/ontologies", "admin", "Begin to import an ontology")
 def open_import(container: Open, given: Annotated[OntologyToImport, Body()]) -> ImportOpened:
     """An existing ontology keeps its configuration. 422: the bundle has another format or a later kg's."""
     return container.moving.open_import(given)
 
 
 @router.post(
-    IMPORT_PATH + "/ontologies/{ontology}/lines", summary="Import documents", openapi_extra=_sent(LINES)
+    IMPORT_PATH + "/ontologies/{ontology}/lines",
+    "admin",
+    "Import documents",
+    filtered=False,
+    openapi_extra=_sent(LINES),
 )
-@requires("admin", filtered=False)
 async def import_lines(
     container: Open,
     request: Request,
@@ -112,8 +112,7 @@ async def import_lines(
     return await run_in_threadpool(taken)
 
 
-@router.put(IMPORT_PATH + "/blobs/{key}", summary="Import a file", openapi_extra=_sent(FILE))
-@requires("admin")
+@router.put(IMPORT_PATH + "/blobs/{key}", "admin", "Import a file", openapi_extra=_sent(FILE))
 async def import_blob(container: Open, request: Request, key: Key) -> KeptBlob:
     """Keep a file for an hour, or while a document uses it. 422: its content has another key."""
     require_type(request, FILE)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, NamedTuple, get_args
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import Form, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from kg_api.container import Container
@@ -30,15 +30,14 @@ from kg_api.web.api.embedding import (
     put_embedding_config,
     put_extraction_config,
 )
+from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import Ontology, Open
 from kg_api.web.shared.limits import valid
-from kg_api.web.shared.routes import GuardedRoute
-from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.security import note_outcome
 from kg_api.web.ui.links import ONTOLOGIES, SPACES, address, below
 from kg_api.web.ui.rendering import FormText, Named, Tick, lead_to, render, wants_part
 
-router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
+pages = Routes()
 ONTOLOGY: Final = ONTOLOGIES + "/{ontology}"
 SPACE: Final = SPACES + "/{slug}"
 
@@ -46,8 +45,7 @@ MAX_SYNONYMS = 1_000_000
 Number = Annotated[int | None, Form()]
 
 
-@router.post(ONTOLOGY + "/embedding", summary="Change the embedding configuration of an ontology")
-@requires("admin")
+@pages.post(ONTOLOGY + "/embedding", "admin", "Change the embedding configuration of an ontology")
 def change_embedding(
     request: Request,
     container: Open,
@@ -83,8 +81,7 @@ def change_embedding(
     return render("ontologies/embedding.html", {"ontology": ontology, **shown})
 
 
-@router.post(ONTOLOGY + "/extraction", summary="Change the extraction configuration of an ontology")
-@requires("admin")
+@pages.post(ONTOLOGY + "/extraction", "admin", "Change the extraction configuration of an ontology")
 def change_extraction(
     request: Request,
     container: Open,
@@ -104,8 +101,7 @@ def change_extraction(
     return render("ontologies/extraction.html", {"ontology": ontology, "extraction": changed, "form": form})
 
 
-@router.post(ONTOLOGY + "/language", summary="Set the language of an ontology")
-@requires("admin")
+@pages.post(ONTOLOGY + "/language", "admin", "Set the language of an ontology")
 def change_language(
     request: Request, container: Open, ontology: Ontology, language: FormText = ""
 ) -> Response:
@@ -114,8 +110,7 @@ def change_language(
     return _to_ontology(ontology, "language")
 
 
-@router.post(ONTOLOGY + "/synonyms", summary="Set the synonyms of an ontology")
-@requires("write")
+@pages.post(ONTOLOGY + "/synonyms", "write", "Set the synonyms of an ontology")
 def change_synonyms(
     request: Request,
     container: Open,
@@ -172,8 +167,7 @@ class BuildProgress(NamedTuple):
     total: int
 
 
-@router.get(SPACES)
-@requires("admin")
+@pages.get(SPACES, "admin")
 def spaces_page(request: Request, container: Open) -> HTMLResponse:
     spaces = list_spaces(container).spaces
     shown: dict[str, Any] = {
@@ -186,8 +180,7 @@ def spaces_page(request: Request, container: Open) -> HTMLResponse:
     return render("spaces/page.html", {**shown, "providers": PROVIDERS})
 
 
-@router.post(SPACES, summary="Create an embedding space")
-@requires("admin")
+@pages.post(SPACES, "admin", "Create an embedding space")
 def create(
     request: Request,
     container: Open,
@@ -205,8 +198,7 @@ def create(
     return lead_to(request, made, below(SPACES, made.slug))
 
 
-@router.get(SPACE)
-@requires("admin")
+@pages.get(SPACE, "admin")
 def space_page(request: Request, container: Open, slug: Name) -> HTMLResponse:
     space = named_space(container, slug)
     shown = {"space": space, "progress": progress_of(request, container, space), "changes": _changes(space)}
@@ -250,8 +242,7 @@ def _progress(space: SpaceInfo, ontology: str, status: EmbeddingStatus) -> Build
 # What is done with an embedding space: built, checked, activated, rolled back, dropped.
 
 
-@router.post(SPACE + "/build", summary="Build an embedding space")
-@requires("admin")
+@pages.post(SPACE + "/build", "admin", "Build an embedding space")
 def build(
     request: Request,
     container: Open,
@@ -270,15 +261,13 @@ def build(
     return render("spaces/build.html", {**shown, "activate_when_built": activate_when_built})
 
 
-@router.get(SPACE + "/check")
-@requires("admin")
+@pages.get(SPACE + "/check", "admin")
 def check_page(container: Open, slug: Name, ontology: Named = "") -> HTMLResponse:
     found = embedding.check(container, slug, ontology or None)
     return render("spaces/check.html", {"found": found, "ontology": ontology})
 
 
-@router.post(SPACE + "/activate", summary="Activate an embedding space")
-@requires("admin")
+@pages.post(SPACE + "/activate", "admin", "Activate an embedding space")
 def activate(
     request: Request, container: Open, slug: Name, ontology: FormText = "", *, accept_refused: Tick = False
 ) -> Response:
@@ -286,8 +275,7 @@ def activate(
     return lead_to(request, embedding.activate(container, slug, asked), below(SPACES, slug))
 
 
-@router.get(SPACE + "/rollback")
-@requires("admin")
+@pages.get(SPACE + "/rollback", "admin")
 def rollback_page(request: Request, container: Open, slug: Name, ontology: Named = "") -> HTMLResponse:
     chosen = valid(ChosenOntologies, {"ontologies": _names(ontology)}).ontologies
     switched = container.switch.preview_rollback(slug, chosen)
@@ -298,21 +286,18 @@ def rollback_page(request: Request, container: Open, slug: Name, ontology: Named
     return render("spaces/rollback.html", {**shown, "for_new": space.for_new})
 
 
-@router.post(SPACE + "/rollback", summary="Roll back an embedding space")
-@requires("admin")
+@pages.post(SPACE + "/rollback", "admin", "Roll back an embedding space")
 def rollback(request: Request, container: Open, slug: Name, ontology: FormText = "") -> Response:
     asked = valid(ChosenOntologies, {"ontologies": _names(ontology)})
     return lead_to(request, embedding.rollback(container, slug, asked), below(SPACES, slug))
 
 
-@router.get(SPACE + "/drop")
-@requires("admin")
+@pages.get(SPACE + "/drop", "admin")
 def drop_page(container: Open, slug: Name) -> HTMLResponse:
     return render("spaces/drop.html", {"space": named_space(container, slug)})
 
 
-@router.post(SPACE + "/drop", summary="Drop an embedding space")
-@requires("admin")
+@pages.post(SPACE + "/drop", "admin", "Drop an embedding space")
 def drop(request: Request, container: Open, slug: Name) -> Response:
     return lead_to(request, embedding.drop(container, slug), SPACES)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from kg_api.errors import InvalidInput
@@ -15,16 +15,15 @@ from kg_api.graph.names import names_of_ontologies
 from kg_api.schemas.evaluation import Comparison, JudgedText, JudgementRequest
 from kg_api.schemas.vocabulary import MAX_COMPARED
 from kg_api.web.api.evaluation import ResultName, delete_evaluation, get_evaluation
+from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import Offset, Open, Results
 from kg_api.web.shared.limits import valid
-from kg_api.web.shared.routes import GuardedRoute
-from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.security import note_outcome, viewer
 from kg_api.web.ui.links import EVALUATIONS, JUDGEMENTS, address
 from kg_api.web.ui.rendering import AskedQuestion, Named, Question, lead_to, render, wants_part
 from kg_api.web.ui.sign_in import page_to_show
 
-router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
+pages = Routes()
 
 PAGE_SIZE: Final = 50
 MAX_ADDRESS: Final = 40_000
@@ -33,8 +32,7 @@ MAX_ADDRESS: Final = 40_000
 Name = Annotated[str, Form(max_length=1000)]
 
 
-@router.get(JUDGEMENTS)
-@requires("read", filtered=True)
+@pages.get(JUDGEMENTS, "read", filtered=True)
 def judgements_page(container: Open, ontology: Named = "", offset: Offset = 0) -> HTMLResponse:
     ontologies = names_of_ontologies(container.graph)
     chosen = ontology or (ontologies[0] if ontologies else "")
@@ -42,8 +40,7 @@ def judgements_page(container: Open, ontology: Named = "", offset: Offset = 0) -
     return render("judging/page.html", {"found": found, "ontology": chosen, "ontologies": ontologies})
 
 
-@router.post(JUDGEMENTS, summary="Judge a passage, or take the judgement back")
-@requires("write", filtered=True)
+@pages.post(JUDGEMENTS, "write", "Judge a passage, or take the judgement back", filtered=True)
 def judge_hit(
     request: Request,
     container: Open,
@@ -70,8 +67,7 @@ def judge_hit(
     return RedirectResponse(page_to_show(request, back) if back else question.address(), 303)
 
 
-@router.get(f"{JUDGEMENTS}/question")
-@requires("read", filtered=True)
+@pages.get(f"{JUDGEMENTS}/question", "read", filtered=True)
 def judged_question_page(
     container: Open, ontology: Named, question: Annotated[JudgedText, Query()], offset: Offset = 0
 ) -> HTMLResponse:
@@ -80,8 +76,7 @@ def judged_question_page(
     return render("judging/question.html", {"found": found, "question": asked})
 
 
-@router.get(f"{JUDGEMENTS}/delete")
-@requires("read", filtered=True)
+@pages.get(f"{JUDGEMENTS}/delete", "read", filtered=True)
 def deletion_page(container: Open, ontology: Named, question: Annotated[JudgedText, Query()]) -> HTMLResponse:
     found = list_judgements(container.graph, ontology, question, offset=0, limit=1)
     to = address(f"{JUDGEMENTS}/question", ontology=ontology, question=Question(question).text)
@@ -89,8 +84,7 @@ def deletion_page(container: Open, ontology: Named, question: Annotated[JudgedTe
     return render("judging/delete.html", shown)
 
 
-@router.post(f"{JUDGEMENTS}/delete", summary="Take judgements back")
-@requires("write", filtered=True)
+@pages.post(f"{JUDGEMENTS}/delete", "write", "Take judgements back", filtered=True)
 def take_back(
     request: Request, container: Open, of: Name, question: Annotated[JudgedText, Form()]
 ) -> Response:
@@ -107,8 +101,7 @@ MAX_DRAWN: Final = 5000
 """Questions of a result that is fetched to be drawn; the table beside tells the same."""
 
 
-@router.get(EVALUATIONS)
-@requires("read", filtered=True)
+@pages.get(EVALUATIONS, "read", filtered=True)
 def runs_page(
     container: Open,
     results: Results,
@@ -124,8 +117,7 @@ def runs_page(
     return render("evaluations/list.html", shown)
 
 
-@router.get(EVALUATIONS + "/one/{name}")
-@requires("read", filtered=True)
+@pages.get(EVALUATIONS + "/one/{name}", "read", filtered=True)
 def run_page(
     request: Request,
     results: Results,
@@ -145,14 +137,14 @@ def run_page(
     return render("evaluations/one.html", shown)
 
 
-@router.get(EVALUATIONS + "/one/{name}/delete")
-@requires("read", filtered=True)
+@pages.get(EVALUATIONS + "/one/{name}/delete", "read", filtered=True)
 def deletion_page_runs(results: Results, name: ResultName) -> HTMLResponse:
     return render("evaluations/delete.html", {"name": name, "result": results.find(name)})
 
 
-@router.post(EVALUATIONS + "/one/{name}/delete", summary="Delete a saved result of an evaluation")
-@requires("write", filtered=True)
+@pages.post(
+    EVALUATIONS + "/one/{name}/delete", "write", "Delete a saved result of an evaluation", filtered=True
+)
 def delete(request: Request, results: Results, name: ResultName) -> Response:
     return lead_to(request, delete_evaluation(results, name), address(EVALUATIONS, done="result"))
 
@@ -164,8 +156,7 @@ Chosen = Annotated[list[str] | None, Query(alias="name", max_length=MAX_COMPARED
 FEWEST: Final = 2
 
 
-@router.get(EVALUATIONS + "/compare")
-@requires("read", filtered=True)
+@pages.get(EVALUATIONS + "/compare", "read", filtered=True)
 def comparison_page(
     results: Results,
     names: Chosen = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal, get_args
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from kg_api.container import Container
@@ -24,25 +24,23 @@ from kg_api.spaces.plans import read_embedding_state
 from kg_api.web.api.concepts import CommunityId, ProposalId, detect_communities, list_concepts, list_proposals
 from kg_api.web.api.documents import list_documents
 from kg_api.web.api.search import get_source, get_source_context, related_sources, source_graph
+from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import CalledRead, ConceptId, Offset, Ontology, Open
 from kg_api.web.shared.limits import valid
-from kg_api.web.shared.routes import GuardedRoute
-from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.security import note_outcome
 from kg_api.web.ui.drawing import draw_around, draw_document, draw_paths, draw_related
 from kg_api.web.ui.links import COMMUNITIES, GRAPH, MAP, PROPOSALS, address
 from kg_api.web.ui.links import CONCEPTS as LINKS_CONCEPTS
 from kg_api.web.ui.rendering import Named, lead_to, render, wants_part
 
-router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
+pages = Routes()
 
 PAGE_SIZE: Final = 50
 CONCEPTS: Final = 30
 PASSAGES: Final = 10
 
 
-@router.get(COMMUNITIES)
-@requires("read", filtered=True)
+@pages.get(COMMUNITIES, "read", filtered=True)
 def communities_page(container: Open, ontology: Named = "", offset: Offset = 0) -> HTMLResponse:
     ontologies = names_of_ontologies(container.graph)
     ontology = ontology or (ontologies[0] if ontologies else "")
@@ -58,20 +56,17 @@ def communities_page(container: Open, ontology: Named = "", offset: Offset = 0) 
     return render("communities/list.html", shown)
 
 
-@router.post(COMMUNITIES + "/{ontology}/detect", summary="Detect communities now")
-@requires("write")
+@pages.post(COMMUNITIES + "/{ontology}/detect", "write", "Detect communities now")
 def detect(request: Request, container: Open, ontology: Ontology) -> Response:
     return lead_to(request, detect_communities(container, ontology), address(COMMUNITIES, ontology=ontology))
 
 
-@router.get(COMMUNITIES + "/{ontology}/detect")
-@requires("read")
+@pages.get(COMMUNITIES + "/{ontology}/detect", "read")
 def page_to_detect_on(ontology: Ontology) -> Response:
     return RedirectResponse(address(COMMUNITIES, ontology=ontology), 303)
 
 
-@router.get(COMMUNITIES + "/{ontology}/{community_id}")
-@requires("read")
+@pages.get(COMMUNITIES + "/{ontology}/{community_id}", "read")
 def community_page(container: Open, ontology: Ontology, community_id: CommunityId) -> HTMLResponse:
     found = container.communities.find(ontology, community_id, concepts=CONCEPTS, passages=PASSAGES)
     shown: dict[str, Any] = {"community": found, "parts": None}
@@ -91,8 +86,7 @@ PATHS: Final = 5
 SoughtPhrase = Annotated[Text, Query(max_length=MAX_PHRASE)]
 
 
-@router.get(LINKS_CONCEPTS)
-@requires("read", filtered=True)
+@pages.get(LINKS_CONCEPTS, "read", filtered=True)
 def concepts_page(
     container: Open, q: SoughtPhrase = "", ontology: Named = "", offset: Offset = 0
 ) -> HTMLResponse:
@@ -109,8 +103,7 @@ def concepts_page(
     return render("concepts/list.html", shown)
 
 
-@router.get(LINKS_CONCEPTS + "/{concept_id}")
-@requires("read", filtered=True)
+@pages.get(LINKS_CONCEPTS + "/{concept_id}", "read", filtered=True)
 def concept_page(container: Open, concept_id: ConceptId, to: SoughtPhrase = "") -> HTMLResponse:
     concept = container.concepts.details(concept_id, QUOTES)
     shown: dict[str, Any] = {"concept": concept, "to": to, "paths": None, "unknown": None}
@@ -134,8 +127,7 @@ SHOWN: Final = 200
 MAX_IDS: Final = 20_000
 
 
-@router.get(MAP)
-@requires("read", filtered=True)
+@pages.get(MAP, "read", filtered=True)
 def map_page(
     request: Request, container: Open, ontology: Named = "", colour: Colour = "document"
 ) -> HTMLResponse:
@@ -154,8 +146,7 @@ def map_page(
     return render("map/groups.html" if wants_part(request) else "map/page.html", shown)
 
 
-@router.get(MAP + "/passages")
-@requires("read", filtered=True)
+@pages.get(MAP + "/passages", "read", filtered=True)
 def chosen_passages(
     container: Open, ids: Annotated[str, Query(max_length=MAX_IDS)] = "", of: Annotated[int, Query(ge=0)] = 0
 ) -> HTMLResponse:
@@ -188,8 +179,7 @@ PROPOSALS_PAGE_SIZE: Final = 20
 DECISIONS: Final[dict[str, ProposalState]] = {"accept": "accepted", "reject": "rejected", "undo": "open"}
 
 
-@router.get(PROPOSALS)
-@requires("read", filtered=True)
+@pages.get(PROPOSALS, "read", filtered=True)
 def proposals_page(
     container: Open, ontology: Named = "", state: ProposalState = "open", offset: Offset = 0
 ) -> HTMLResponse:
@@ -198,8 +188,7 @@ def proposals_page(
     return render("proposals/page.html", {**shown, "ontologies": names_of_ontologies(container.graph)})
 
 
-@router.post(PROPOSALS + "/{proposal_id}/{decision}", summary="Decide on a proposed link")
-@requires("write", filtered=True)
+@pages.post(PROPOSALS + "/{proposal_id}/{decision}", "write", "Decide on a proposed link", filtered=True)
 def decide(
     request: Request, container: Open, proposal_id: ProposalId, decision: Literal["accept", "reject", "undo"]
 ) -> Response:
@@ -220,8 +209,7 @@ SOURCE_GRAPH_PASSAGES: Final = 1000
 NEIGHBOURS: Final = 3
 
 
-@router.get(GRAPH + "/{source_id:path}")
-@requires("read", filtered=True)
+@pages.get(GRAPH + "/{source_id:path}", "read", filtered=True)
 def graph_page(container: Open, source_id: CalledRead) -> HTMLResponse:
     try:
         centre = get_source(container, source_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, get_args
 
-from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import Form, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 
@@ -45,10 +45,9 @@ from kg_api.web.api.embedding import (
     ontology_embedding_status,
     refused,
 )
+from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import CalledDocument, CalledRead, Offset, Ontology, Open
 from kg_api.web.shared.limits import valid
-from kg_api.web.shared.routes import GuardedRoute
-from kg_api.web.shared.scopes import requires
 from kg_api.web.shared.security import note_outcome
 from kg_api.web.ui.links import DOCUMENTS, FOLDERS, ONTOLOGIES, READ, REVIEW, address, below
 from kg_api.web.ui.rendering import PAGE_SIZE as QUESTIONS_PAGE_SIZE
@@ -64,7 +63,7 @@ from kg_api.web.ui.rendering import (
     wants_part,
 )
 
-router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
+pages = Routes()
 
 PAGE_SIZE: Final = 50
 BY_SCRIPT: Final = "application/json"
@@ -73,8 +72,7 @@ Done = Annotated[str, Query(max_length=40)]
 """What was done by the form that led here; a word of `DONE`."""
 
 
-@router.get(DOCUMENTS)
-@requires("read", filtered=True)
+@pages.get(DOCUMENTS, "read", filtered=True)
 def documents_page(
     request: Request,
     container: Open,
@@ -95,8 +93,7 @@ def documents_page(
     return render("documents/page.html", shown)
 
 
-@router.post(DOCUMENTS, summary="Ingest a document")
-@requires("write", filtered=True)
+@pages.post(DOCUMENTS, "write", "Ingest a document", filtered=True)
 async def add_document(request: Request, container: Open) -> Response:
     ingested = await ingest_document(container, request, Response())
     if BY_SCRIPT in request.headers.get("accept", ""):
@@ -104,14 +101,12 @@ async def add_document(request: Request, container: Open) -> Response:
     return lead_to(request, ingested, address(DOCUMENTS, ontology=ingested.ontology))
 
 
-@router.get(DOCUMENTS + "/{document_id}/delete")
-@requires("read", filtered=True)
+@pages.get(DOCUMENTS + "/{document_id}/delete", "read", filtered=True)
 def deletion_page(container: Open, document_id: CalledDocument) -> HTMLResponse:
     return render("documents/delete.html", {"document": library.find_summary(container.graph, document_id)})
 
 
-@router.post(DOCUMENTS + "/{document_id}/delete", summary="Delete a document")
-@requires("write", filtered=True)
+@pages.post(DOCUMENTS + "/{document_id}/delete", "write", "Delete a document", filtered=True)
 def delete(request: Request, container: Open, document_id: CalledDocument) -> Response:
     document = library.find_summary(container.graph, document_id)
     return lead_to(
@@ -124,8 +119,7 @@ def delete(request: Request, container: Open, document_id: CalledDocument) -> Re
 # The pages of folders that are followed, for administrators.
 
 
-@router.get(FOLDERS)
-@requires("admin")
+@pages.get(FOLDERS, "admin")
 def folders_page(request: Request, container: Open) -> HTMLResponse:
     listed = documents.list_folders(container).folders
     shown: dict[str, Any] = {"folders": listed, "is_scanned": any(map(_is_scanned, listed))}
@@ -136,8 +130,7 @@ def folders_page(request: Request, container: Open) -> HTMLResponse:
     return render("folders/page.html", shown)
 
 
-@router.post(FOLDERS, summary="Synchronise a folder")
-@requires("admin")
+@pages.post(FOLDERS, "admin", "Synchronise a folder")
 def add(
     request: Request,
     container: Open,
@@ -153,16 +146,14 @@ def add(
     return _to_folder(request, documents.add_folder(container, new))
 
 
-@router.get(FOLDERS + "/{folder_id}")
-@requires("admin")
+@pages.get(FOLDERS + "/{folder_id}", "admin")
 def folder_page(request: Request, container: Open, folder_id: FolderId) -> HTMLResponse:
     found = documents.get_folder(container, folder_id)
     shown = {"folder": found, "finished": FINISHED, "is_scanned": _is_scanned(found)}
     return render("folders/found.html" if wants_part(request) else "folders/one.html", shown)
 
 
-@router.get(FOLDERS + "/{folder_id}/scan")
-@requires("admin")
+@pages.get(FOLDERS + "/{folder_id}/scan", "admin")
 def emptied_page(container: Open, folder_id: FolderId) -> Response:
     found = documents.get_folder(container, folder_id)
     if not found.looks_emptied:
@@ -170,22 +161,19 @@ def emptied_page(container: Open, folder_id: FolderId) -> Response:
     return render("folders/emptied.html", {"folder": found})
 
 
-@router.post(FOLDERS + "/{folder_id}/scan", summary="Scan a folder now")
-@requires("admin")
+@pages.post(FOLDERS + "/{folder_id}/scan", "admin", "Scan a folder now")
 def scan(request: Request, container: Open, folder_id: FolderId, *, allow_empty: Tick = False) -> Response:
     return _to_folder(
         request, documents.scan_folder(container, folder_id, ScanRequest(allow_empty=allow_empty))
     )
 
 
-@router.get(FOLDERS + "/{folder_id}/remove")
-@requires("admin")
+@pages.get(FOLDERS + "/{folder_id}/remove", "admin")
 def removal_page(container: Open, folder_id: FolderId) -> HTMLResponse:
     return render("folders/remove.html", {"folder": documents.get_folder(container, folder_id)})
 
 
-@router.post(FOLDERS + "/{folder_id}/remove", summary="Stop synchronising a folder")
-@requires("admin")
+@pages.post(FOLDERS + "/{folder_id}/remove", "admin", "Stop synchronising a folder")
 def remove(
     request: Request, container: Open, folder_id: FolderId, *, delete_documents: Tick = False
 ) -> Response:
@@ -213,14 +201,12 @@ CHOICES: Final = {
 }
 
 
-@router.get(ONTOLOGIES)
-@requires("read", filtered=True)
+@pages.get(ONTOLOGIES, "read", filtered=True)
 def ontologies_page(container: Open) -> HTMLResponse:
     return render("ontologies/page.html", {"found": list_ontologies(container)})
 
 
-@router.get(ONTOLOGIES + "/{ontology}")
-@requires("read")
+@pages.get(ONTOLOGIES + "/{ontology}", "read")
 def ontology_page(container: Open, ontology: Ontology, done: Done = "") -> HTMLResponse:
     status = ontology_embedding_status(container, ontology)
     shown = {
@@ -236,8 +222,7 @@ def ontology_page(container: Open, ontology: Ontology, done: Done = "") -> HTMLR
     return render("ontologies/one.html", shown | CHOICES)
 
 
-@router.get(ONTOLOGIES + "/{ontology}/delete")
-@requires("admin")
+@pages.get(ONTOLOGIES + "/{ontology}/delete", "admin")
 def deletion_page_ontologies(container: Open, ontology: Ontology) -> HTMLResponse:
     extraction = get_extraction_config(container, ontology)
     listed = list_ontologies(container)
@@ -255,8 +240,7 @@ def deletion_page_ontologies(container: Open, ontology: Ontology) -> HTMLRespons
     return render("ontologies/delete.html", shown)
 
 
-@router.post(ONTOLOGIES + "/{ontology}/delete", summary="Delete an ontology")
-@requires("admin")
+@pages.post(ONTOLOGIES + "/{ontology}/delete", "admin", "Delete an ontology")
 def delete_ontologies(request: Request, container: Open, ontology: Ontology) -> Response:
     return lead_to(request, delete_ontology(container, ontology), ONTOLOGIES)
 
@@ -274,8 +258,7 @@ class HitAmongHits:
     later: str | None
 
 
-@router.get(READ + "/{document_id:path}")
-@requires("read", filtered=True)
+@pages.get(READ + "/{document_id:path}", "read", filtered=True)
 def reading_page(
     request: Request,
     container: Open,
@@ -337,8 +320,7 @@ REVIEW_PAGE_SIZE: Final = 20
 Names = Annotated[list[FormText], Form(max_length=MAX_REVIEWED)]
 
 
-@router.get(REVIEW)
-@requires("read", filtered=True)
+@pages.get(REVIEW, "read", filtered=True)
 def review_page(container: Open, ontology: Named = "", offset: Offset = 0) -> HTMLResponse:
     found = list_waiting(container.graph, ontology=ontology or None, offset=offset, limit=REVIEW_PAGE_SIZE)
     waiting = count_waiting(container.graph)
@@ -348,14 +330,12 @@ def review_page(container: Open, ontology: Named = "", offset: Offset = 0) -> HT
     )
 
 
-@router.get(REVIEW + "/approve")
-@requires("read", filtered=True)
+@pages.get(REVIEW + "/approve", "read", filtered=True)
 def approval_page(container: Open, ontology: Named = "") -> Response:
     return _before(container, "approve", ontology)
 
 
-@router.get(REVIEW + "/reject")
-@requires("read", filtered=True)
+@pages.get(REVIEW + "/reject", "read", filtered=True)
 def rejection_page(container: Open, ontology: Named = "") -> Response:
     return _before(container, "reject", ontology)
 
@@ -368,8 +348,7 @@ def _before(container: Container, decision: str, ontology: str) -> Response:
     return render("review/all.html", {**shown, "portion": APPROVED_A_REQUEST, "most": MAX_REVIEWED})
 
 
-@router.post(REVIEW + "/approve", summary="Approve documents that wait")
-@requires("write", filtered=True)
+@pages.post(REVIEW + "/approve", "write", "Approve documents that wait", filtered=True)
 def approve(
     request: Request,
     container: Open,
@@ -388,8 +367,7 @@ def approve(
     return render("review/outcome.html", {"approved": approved, "ontology": ontology, "only": only})
 
 
-@router.post(REVIEW + "/reject", summary="Reject documents that wait")
-@requires("write", filtered=True)
+@pages.post(REVIEW + "/reject", "write", "Reject documents that wait", filtered=True)
 def reject(
     request: Request,
     container: Open,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import Form, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
@@ -20,10 +20,10 @@ from kg_api.schemas.operations import FINISHED, AuditEntry, CreatedKey, KeyRotat
 from kg_api.schemas.vocabulary import MAX_KEY_NAME, JobState, KeyScope
 from kg_api.web.api import operations
 from kg_api.web.api.operations import CalledKey, create_key, list_audit, list_keys, revoke_key, rotate_key
+from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import JobId, Offset, Open
 from kg_api.web.shared.limits import valid
-from kg_api.web.shared.routes import GuardedRoute
-from kg_api.web.shared.scopes import public, requires
+from kg_api.web.shared.scopes import public
 from kg_api.web.shared.security import (
     Doorkeeper,
     MinuteLimit,
@@ -38,11 +38,10 @@ from kg_api.web.ui.links import AUDIT, HELP, JOBS, KEYS, address
 from kg_api.web.ui.rendering import FormText, Named, lead_to, render, wants_part
 from kg_api.web.ui.sign_in import LOGIN, LOGOUT, NOT_KEPT, page_to_show
 
-router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
+pages = Routes()
 
 
-@router.get(HELP)
-@requires("read", filtered=True)
+@pages.get(HELP, "read", filtered=True)
 def help_page() -> HTMLResponse:
     return render("help/page.html", {})
 
@@ -53,8 +52,7 @@ PAGE_SIZE: Final = 30
 RETRIED: Final = frozenset({JobState.DEAD, JobState.CANCELLED, JobState.COMPLETED_WITH_ERRORS})
 
 
-@router.get(JOBS)
-@requires("read", filtered=True)
+@pages.get(JOBS, "read", filtered=True)
 def jobs_page(
     request: Request,
     container: Open,
@@ -79,14 +77,12 @@ def jobs_page(
     return render("jobs/list.html" if wants_part(request) else "jobs/page.html", shown)
 
 
-@router.post(JOBS + "/{job_id}/cancel", summary="Cancel a job")
-@requires("write", filtered=True)
+@pages.post(JOBS + "/{job_id}/cancel", "write", "Cancel a job", filtered=True)
 def cancel(request: Request, container: Open, job_id: JobId) -> Response:
     return lead_to(request, operations.cancel(container, job_id), JOBS)
 
 
-@router.post(JOBS + "/{job_id}/retry", summary="Retry a job")
-@requires("write", filtered=True)
+@pages.post(JOBS + "/{job_id}/retry", "write", "Retry a job", filtered=True)
 def retry(request: Request, container: Open, job_id: JobId) -> Response:
     return lead_to(request, operations.retry(container, job_id), JOBS)
 
@@ -96,16 +92,14 @@ def retry(request: Request, container: Open, job_id: JobId) -> Response:
 KEYS_PAGE_SIZE: Final = 50
 
 
-@router.get(KEYS)
-@requires("admin")
+@pages.get(KEYS, "admin")
 def keys_page(request: Request, container: Open) -> HTMLResponse:
     listed = list_keys(container, request)
     keys = sorted(listed.keys, key=lambda each: each.state != "active")
     return render("keys/page.html", {"keys": keys, "required": listed.required})
 
 
-@router.post(KEYS, summary="Create an API key")
-@requires("admin")
+@pages.post(KEYS, "admin", "Create an API key")
 def create(
     request: Request,
     container: Open,
@@ -125,8 +119,7 @@ def create(
     return _created(request, container, create_key(container, request, valid(NewKey, asked)))
 
 
-@router.post(KEYS + "/{key_id}/rotate", summary="Replace an API key")
-@requires("admin")
+@pages.post(KEYS + "/{key_id}/rotate", "admin", "Replace an API key")
 def rotate(request: Request, container: Open, key_id: CalledKey) -> HTMLResponse:
     return _created(request, container, rotate_key(container, request, key_id, KeyRotation()))
 
@@ -138,8 +131,7 @@ def _created(request: Request, container: Container, key: CreatedKey) -> HTMLRes
     return render("keys/created.html", {"key": key, "notes": notes}, 201)
 
 
-@router.get(KEYS + "/{key_id}/revoke")
-@requires("admin")
+@pages.get(KEYS + "/{key_id}/revoke", "admin")
 def revocation_page(request: Request, container: Open, key_id: CalledKey) -> HTMLResponse:
     for each in list_keys(container, request).keys:
         if each.key_id == key_id:
@@ -147,14 +139,12 @@ def revocation_page(request: Request, container: Open, key_id: CalledKey) -> HTM
     raise NotFound(f"there is no key {key_id!r}; the list of keys shows those that there are")
 
 
-@router.post(KEYS + "/{key_id}/revoke", summary="Revoke an API key")
-@requires("admin")
+@pages.post(KEYS + "/{key_id}/revoke", "admin", "Revoke an API key")
 def revoke(request: Request, container: Open, key_id: CalledKey) -> Response:
     return lead_to(request, revoke_key(container, request, key_id), KEYS)
 
 
-@router.get(AUDIT)
-@requires("admin")
+@pages.get(AUDIT, "admin")
 def audit_page(
     request: Request,
     container: Open,
@@ -182,13 +172,13 @@ WRONG: Final = 401
 Next = Annotated[str, Query(alias="next")]
 
 
-@router.get(LOGIN)
+@pages.router.get(LOGIN)
 @public()
 def sign_in_page(request: Request, then: Next = "") -> HTMLResponse:
     return _form(page_to_show(request, then))
 
 
-@router.post(LOGIN, summary="Sign in")
+@pages.router.post(LOGIN, summary="Sign in")
 @public(audited=True)
 async def sign_in(
     request: Request,
@@ -210,8 +200,7 @@ async def sign_in(
     return response
 
 
-@router.post(LOGOUT, summary="Sign out")
-@requires("read", filtered=True, audited=True)
+@pages.post(LOGOUT, "read", "Sign out", filtered=True, audited=True)
 async def sign_out(request: Request, container: Open) -> Response:
     await _end(request, container)
     response = RedirectResponse(LOGIN, 303, {**NOT_KEPT, "Clear-Site-Data": '"cache"'})

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, get_args
 import anyio
 import structlog
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -28,10 +28,9 @@ from kg_api.search.answer import Writing
 from kg_api.spaces.registry import is_paid
 from kg_api.web.api.documents import list_ontologies
 from kg_api.web.api.search import closed_after
+from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import Open
 from kg_api.web.shared.limits import valid
-from kg_api.web.shared.routes import GuardedRoute
-from kg_api.web.shared.scopes import requires
 from kg_api.web.ui.links import ASK, SEARCH
 from kg_api.web.ui.rendering import (
     HEADERS,
@@ -48,7 +47,7 @@ from kg_api.web.ui.rendering import (
     wants_part,
 )
 
-router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
+pages = Routes()
 
 MAX_NAME: Final = 1000
 Text = Annotated[str, Query(max_length=MAX_CHARACTERS)]
@@ -56,8 +55,7 @@ Text = Annotated[str, Query(max_length=MAX_CHARACTERS)]
 log = structlog.get_logger()
 
 
-@router.get(ASK)
-@requires("read", filtered=True)
+@pages.get(ASK, "read", filtered=True)
 def asking_page(
     container: Open, q: Text = "", ontology: Named = "", mode: SearchMode = USUAL
 ) -> HTMLResponse:
@@ -66,8 +64,7 @@ def asking_page(
     return render("asking/page.html", _shown(container, question))
 
 
-@router.post(ASK, response_model=None)
-@requires("read", filtered=True)
+@pages.post(ASK, "read", filtered=True, response_model=None)
 def ask(
     container: Open,
     q: Annotated[str, Form(max_length=MAX_CHARACTERS)] = "",
@@ -156,15 +153,13 @@ Seen = Annotated[int, Query(ge=0, le=MAX_PAGED_HITS)]
 Cursor = Annotated[str, Query(max_length=MAX_CURSOR_CHARACTERS)]
 
 
-@router.get("/ui")
-@router.get("/ui/")
-@requires("read", filtered=True)
+@pages.get("/ui", "read", filtered=True)
+@pages.get("/ui/", "read", filtered=True)
 def first_page() -> Response:
     return RedirectResponse(SEARCH, 303)
 
 
-@router.get(SEARCH)
-@requires("read", filtered=True)
+@pages.get(SEARCH, "read", filtered=True)
 def search_page(
     request: Request, container: Open, question: AskedQuestion, cursor: Cursor = "", seen: Seen = 0
 ) -> HTMLResponse:
@@ -194,8 +189,7 @@ def search_page(
     return part
 
 
-@router.get(f"{SEARCH}/overview")
-@requires("read", filtered=True)
+@pages.get(f"{SEARCH}/overview", "read", filtered=True)
 def overview(container: Open, question: AskedQuestion) -> HTMLResponse:
     counts = {each.ontology: each for each in list_ontologies(container).ontologies}
     shown = {"ontologies": list(counts), "counts": counts, "is_paid": _is_paid(container, question)}
@@ -222,8 +216,7 @@ def asks_providers(container: Container, ontology: str) -> bool:
     return any(is_paid(container.settings, each) for each in asked)
 
 
-@router.get(f"{SEARCH}/facets")
-@requires("read", filtered=True)
+@pages.get(f"{SEARCH}/facets", "read", filtered=True)
 def facets(container: Open, question: AskedQuestion) -> HTMLResponse:
     within = searched(container.graph, [question.ontology] if question.ontology else None)
     keys = read_keys(container.graph, within)

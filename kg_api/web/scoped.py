@@ -1,0 +1,62 @@
+"""Routes that are declared with the scope that a key needs for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from fastapi import APIRouter
+
+from kg_api.schemas.vocabulary import KeyScope
+from kg_api.web.shared.routes import ApiRoute, GuardedRoute
+from kg_api.web.shared.scopes import requires
+
+EndpointT = TypeVar("EndpointT", bound=Callable[..., Any])
+Declare = Callable[[EndpointT], EndpointT]
+
+
+class Routes:
+    """Routes of one subject: of REST with its tag, or pages, which are not in the OpenAPI document."""
+
+    def __init__(self, tag: str | None = None, route_class: type[GuardedRoute] | None = None) -> None:
+        route_class = route_class or (ApiRoute if tag else GuardedRoute)
+        tags = [tag] if tag else None
+        self.router = APIRouter(tags=tags, route_class=route_class, include_in_schema=tag is not None)
+
+    def get(self, path: str, scope: KeyScope, *summary: str, **options: Any) -> Declare[EndpointT]:
+        return self._on("GET", path, scope, *summary, **options)
+
+    def post(self, path: str, scope: KeyScope, *summary: str, **options: Any) -> Declare[EndpointT]:
+        return self._on("POST", path, scope, *summary, **options)
+
+    def put(self, path: str, scope: KeyScope, *summary: str, **options: Any) -> Declare[EndpointT]:
+        return self._on("PUT", path, scope, *summary, **options)
+
+    def patch(self, path: str, scope: KeyScope, *summary: str, **options: Any) -> Declare[EndpointT]:
+        return self._on("PATCH", path, scope, *summary, **options)
+
+    def delete(self, path: str, scope: KeyScope, *summary: str, **options: Any) -> Declare[EndpointT]:
+        return self._on("DELETE", path, scope, *summary, **options)
+
+    def _on(
+        self,
+        method: str,
+        path: str,
+        scope: KeyScope,
+        summary: str | None = None,
+        *,
+        filtered: bool | None = None,
+        audited: bool | None = None,
+        head: bool = False,
+        **options: Any,
+    ) -> Declare[EndpointT]:
+        """Declare a route, with `head` also for HEAD; the options are those of `requires` and of FastAPI."""
+
+        def declare(endpoint: EndpointT) -> EndpointT:
+            requires(scope, filtered=filtered, audited=audited)(endpoint)
+            self.router.api_route(path, methods=[method], summary=summary, **options)(endpoint)
+            if head:
+                self.router.api_route(path, methods=["HEAD"], include_in_schema=False)(endpoint)
+            return endpoint
+
+        return declare
