@@ -460,38 +460,13 @@ _templates = Environment(
     lstrip_blocks=True,
     auto_reload=False,
 )
-_FUNCTIONS: Final[dict[str, Any]] = {
-    "version": __version__,
-    "asset": address_of,
-    "address": address,
-    "below": below,
-    "address_of_hit": address_of_hit,
-    "address_of_measured": address_of_measured,
-    "viewer": viewer,
-    "may": may,
-    "condition_of": condition_of,
-    "places": PLACES,
-    "administration": ADMINISTRATION,
-    "outcomes": DONE,
-}
-_FILTERS: Final[dict[str, Any]] = {
-    "count": count,
-    "day": day,
-    "duration": duration,
-    "moment": moment,
-    "pace": pace,
-    "share": share,
-    "time_left": time_left,
-    "as_text": as_text,
-    "excerpt": excerpt,
-    "pieces": pieces_of,
-    "reasons": reasons,
-    "opening": opening,
-    "ties": describe_ties,
-    "way": words_of_way,
-}
-_templates.globals.update(_FUNCTIONS)
-_templates.filters.update(_FILTERS)
+_FUNCTIONS = (address, below, address_of_hit, address_of_measured, viewer, may, condition_of)
+_FILTERS = (count, day, duration, moment, pace, share, time_left, as_text, excerpt, reasons, opening)
+_templates.globals.update({each.__name__: each for each in _FUNCTIONS})
+_templates.globals.update(version=__version__, asset=address_of, places=PLACES, administration=ADMINISTRATION)
+_templates.globals["outcomes"] = DONE
+_templates.filters.update({each.__name__: each for each in _FILTERS})
+_templates.filters.update(pieces=pieces_of, ties=describe_ties, way=words_of_way)
 
 
 def lead_to(request: Request, done: BaseModel, page: str) -> Response:
