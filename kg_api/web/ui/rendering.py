@@ -33,22 +33,8 @@ from kg_api.web.shared.scopes import public
 from kg_api.web.shared.security import may, note_outcome, viewer
 from kg_api.web.ui.drawing import describe_ties, opening
 from kg_api.web.ui.links import (
-    ASK,
-    AUDIT,
-    COMMUNITIES,
-    CONCEPTS,
-    DOCUMENTS,
-    EVALUATIONS,
-    FOLDERS,
-    JOBS,
-    KEYS,
-    MAP,
-    ONTOLOGIES,
-    PROPOSALS,
     READ,
-    REVIEW,
     SEARCH,
-    SPACES,
     Value,
     address,
     below,
@@ -100,35 +86,6 @@ async def get_asset(request: Request, digest: str, name: str) -> Response:
     return Response(found.content, media_type=found.media_type, headers=headers)
 
 
-# What leads from page to page.
-
-
-class PageLink(NamedTuple):
-    href: str
-    name: str
-
-
-PLACES: Final = (
-    PageLink(SEARCH, "Search"),
-    PageLink(ASK, "Ask"),
-    PageLink(DOCUMENTS, "Documents"),
-    PageLink(ONTOLOGIES, "Ontologies"),
-    PageLink(REVIEW, "Review"),
-    PageLink(CONCEPTS, "Concepts"),
-    PageLink(COMMUNITIES, "Communities"),
-    PageLink(MAP, "Map"),
-    PageLink(PROPOSALS, "Proposed links"),
-    PageLink(EVALUATIONS, "Evaluations"),
-    PageLink(JOBS, "Jobs"),
-)
-ADMINISTRATION: Final = (
-    PageLink(FOLDERS, "Folders"),
-    PageLink(SPACES, "Embedding spaces"),
-    PageLink(KEYS, "Keys"),
-    PageLink(AUDIT, "Audit log"),
-)
-
-
 # Conditions as a link writes them: what a facet shows, asked for. Pure.
 
 ORDERED: Final = (">=", "<=")
@@ -177,16 +134,6 @@ def _quoted(field: str) -> str:
 
 
 # Numbers and moments as people read them.
-
-DONE: Final = {
-    "synonyms": "The synonyms are saved.",
-    "language": "The language is set.",
-    "embedding": "How it is embedded is changed.",
-    "extraction": "How concepts are found is changed.",
-    "document": "The document is deleted.",
-    "result": "The run is deleted.",
-}
-"""What a page says of the form that led to it, by the word for it in the address: no other text comes in."""
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
@@ -463,8 +410,7 @@ _templates = Environment(
 _FUNCTIONS = (address, below, address_of_hit, address_of_measured, viewer, may, condition_of)
 _FILTERS = (count, day, duration, moment, pace, share, time_left, as_text, excerpt, reasons, opening)
 _templates.globals.update({each.__name__: each for each in _FUNCTIONS})
-_templates.globals.update(version=__version__, asset=address_of, places=PLACES, administration=ADMINISTRATION)
-_templates.globals["outcomes"] = DONE
+_templates.globals.update(version=__version__, asset=address_of)
 _templates.filters.update({each.__name__: each for each in _FILTERS})
 _templates.filters.update(pieces=pieces_of, ties=describe_ties, way=words_of_way)
 

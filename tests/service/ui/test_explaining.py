@@ -5,7 +5,6 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from kg_api.web.ui.rendering import ADMINISTRATION, PLACES, PageLink
 from tests.service.ui.test_pages import shown, words
 
 WORDS = ("ontology", "passage", "document", "concept", "community", "embedding space", "proposed link", "job")
@@ -21,11 +20,14 @@ def test_every_page_leads_to_what_kg_is(http: httpx.Client) -> None:
 
 
 @pytest.mark.usefixtures("ids")
-@pytest.mark.parametrize("place", [*PLACES, *ADMINISTRATION], ids=lambda each: each.name)
-def test_a_page_is_called_as_what_leads_to_it(http: httpx.Client, place: PageLink) -> None:
-    for query in ("", "?ontology=notes"):
-        page = shown(http, place.href + query)
-        (current,) = page.xpath("//nav[@aria-label='Pages']//a[@aria-current='page']")
-        assert words([current]) == [place.name]
-        assert place.name in words(page.xpath("//h1"))[0]
-        assert place.name in page.xpath("//title/text()")[0]
+def test_a_page_is_called_as_what_leads_to_it(http: httpx.Client) -> None:
+    links = shown(http, "/ui/search").xpath("//nav[@aria-label='Pages']//a")
+    assert len(links) == 15
+    for link in links:
+        for query in ("", "?ontology=notes"):
+            page = shown(http, link.get("href") + query)
+            (current,) = page.xpath("//nav[@aria-label='Pages']//a[@aria-current='page']")
+            (name,) = words([link])
+            assert words([current]) == [name]
+            assert name in words(page.xpath("//h1"))[0]
+            assert name in page.xpath("//title/text()")[0]
