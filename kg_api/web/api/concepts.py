@@ -63,13 +63,10 @@ communities_router = Routes("communities")
 OF_ONTOLOGY = "/ontologies/{ontology}/communities"
 CommunityId = Annotated[NodeId, Path(description="Id of a community, or digits that only it begins with.")]
 Level = Annotated[int, Query(ge=0, le=MAX_COMMUNITY_LEVEL, description="0 is the coarsest.")]
-Parent = Annotated[
-    NodeId | None,
-    Query(description="Only the parts of this community, on the level below it; `level` has no effect."),
-]
+Parent = Annotated[NodeId | None, Query(description="Only parts of this community; replaces `level`.")]
 Concepts = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Maximum number of its concepts.")]
 Passages = Annotated[
-    int, Query(ge=1, le=MAX_CENTRAL_PASSAGES, description="Maximum number of passages, and of documents.")
+    int, Query(ge=1, le=MAX_CENTRAL_PASSAGES, description="Maximum passages, and documents.")
 ]
 
 
@@ -115,8 +112,7 @@ concepts_router = Routes("concepts")
 PATH_END = "A concept's id or name, or a phrase for it."
 Steps = Annotated[Hops, Query(description="Maximum number of hops.")]
 Ontologies = Annotated[
-    list[Text] | None,
-    Query(min_length=1, max_length=MAX_ONTOLOGIES, description="Further ontologies; repeat for several."),
+    list[Text] | None, Query(min_length=1, max_length=MAX_ONTOLOGIES, description="Further ontologies.")
 ]
 Related = Annotated[int, Query(ge=1, le=MAX_RELATED, description="How many concepts.")]
 
@@ -154,7 +150,7 @@ def get_concept(
     container: Open,
     concept_id: ConceptId,
     limit: Annotated[
-        int, Query(ge=1, le=MAX_EVIDENCE, description="How many quotes, and related concepts.")
+        int, Query(ge=1, le=MAX_EVIDENCE, description="Maximum quotes, and related concepts.")
     ] = 20,
 ) -> ConceptDetails:
     """Give a concept with the quotes that prove it, each with its place, and what it is related to."""
@@ -368,9 +364,7 @@ def list_relationship_types(
 def propose_relationship_types(
     container: Open,
     ontology: Ontology,
-    min_similarity: Annotated[
-        float, Query(ge=0, le=1, description="Minimum cosine similarity of two names.")
-    ] = ALIKE,
+    min_similarity: Annotated[float, Query(ge=0, le=1)] = ALIKE,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Maximum number of proposals.")] = 20,
 ) -> TypeProposals:
     """Give types whose names are alike, with examples of what is stated with each. Nothing is changed."""
@@ -399,9 +393,7 @@ def list_type_merges(
 def merge_relationship_types(
     container: Open,
     ontology: Ontology,
-    body: Annotated[
-        TypeMerging, example(into="requires", merged=["needs", "depends on"], by="Ada", dry_run=True)
-    ],
+    body: Annotated[TypeMerging, example(into="requires", merged=["needs"], by="Ada", dry_run=True)],
 ) -> TypeMerge:
     """Each source keeps its own words, so that a merge can be undone. Later sources are merged."""
     return container.relationship_types.merge(ontology, body)

@@ -132,9 +132,7 @@ def get_document(
 def change_document(
     container: Open,
     document_id: CalledDocument,
-    change: Annotated[
-        DocumentChange, example(metadata={"date": "2025-01-31", "tags": ["oncall"], "draft": None})
-    ],
+    change: Annotated[DocumentChange, example(metadata={"tags": ["oncall"], "draft": None})],
     ontology: OntologyFilter = None,
 ) -> DocumentChanged:
     """The change outlives re-ingestion. `job_id`: the job that re-embeds chunks whose context changed."""
@@ -208,9 +206,7 @@ def remove_folder(
     container: Open,
     folder_id: FolderId,
     *,
-    delete_documents: Annotated[
-        bool, Query(description="Also delete the documents that came from the folder.")
-    ] = False,
+    delete_documents: Annotated[bool, Query(description="Delete its documents, too.")] = False,
 ) -> FolderRemoved:
     """Remove the registration. Its documents stay unchanged, unless `delete_documents` is set."""
     return container.folders.remove(folder_id, delete_documents=delete_documents)
@@ -245,7 +241,7 @@ def _file_of(*types: str) -> dict[int | str, dict[str, Any]]:
 
 
 IfNoneMatch = Annotated[
-    str | None, Header(alias="If-None-Match", max_length=1000, description="The ETag of an earlier answer.")
+    str | None, Header(alias="If-None-Match", max_length=1000, description="ETag of an earlier response.")
 ]
 
 
@@ -547,16 +543,13 @@ def get_page(
     document_id: CalledDocument,
     page: Annotated[int, Path(ge=0, le=10**9, description="Its number, from 1.")],
     *,
-    source_id: Annotated[
-        Called | None, Query(description="A source of it, such as a hit: its words are boxed.")
-    ] = None,
+    source_id: Annotated[Called | None, Query(description="Box the words of this source.")] = None,
     query: Annotated[
         Annotated[Text, StringConstraints(min_length=1, max_length=MAX_QUERY_CHARACTERS)] | None,
-        Query(description="Words that are boxed wherever they stand, as full text finds them."),
+        Query(description="Box these words, as full text finds them."),
     ] = None,
     width: Annotated[
-        int,
-        Query(ge=MIN_PAGE_WIDTH, le=MAX_PAGE_WIDTH, description="In pixels; eight million in all at most."),
+        int, Query(ge=MIN_PAGE_WIDTH, le=MAX_PAGE_WIDTH, description="In pixels.")
     ] = DEFAULT_PAGE_WIDTH,
     ontology: OntologyFilter = None,
     known: IfNoneMatch = None,

@@ -108,8 +108,7 @@ def list_spaces(container: Open) -> SpaceList:
 def add_space(
     container: Open,
     space: Annotated[
-        NewSpace,
-        example(slug="openai_small", provider="openai", model="text-embedding-3-small", dimensions=512),
+        NewSpace, example(slug="openai_small", provider="openai", model="text-embedding-3-small")
     ],
 ) -> SpaceInfo:
     """The model is probed once; keys and addresses come from the service's environment. Idempotent."""
@@ -134,12 +133,7 @@ def check_embedding_health(container: Open, request: Request) -> EmbeddingHealth
 
 extraction_router = Routes("concepts")
 
-WithCost = Annotated[
-    bool,
-    Query(
-        description="Include an estimate of the cost of the sources that are due; the model is not called."
-    ),
-]
+WithCost = Annotated[bool, Query(description="Estimate the cost of pending sources.")]
 
 
 @extraction_router.get(
@@ -173,9 +167,7 @@ def extract_concepts(
     container: Open,
     ontology: Ontology,
     *,
-    stale: Annotated[
-        bool, Query(description="Also read what another model or prompt has read; it may cost.")
-    ] = False,
+    stale: Annotated[bool, Query(description="Re-read sources of another model or prompt.")] = False,
 ) -> ExtractionStarted:
     """Start the job, or join the one there is; sources that were set aside are tried again."""
     return container.extraction.extract(ontology, stale=stale)

@@ -38,10 +38,7 @@ def put_judgement(
     container: Open,
     ontology: Ontology,
     judgement: Annotated[
-        JudgementRequest,
-        example(
-            question="how are retries delayed?", source_id="handbook/queues.md#12", relevance=2, by="Ann"
-        ),
+        JudgementRequest, example(question="how are retries delayed?", source_id="queues.md#12", relevance=2)
     ],
 ) -> Judgement:
     """A new judgement replaces the old one. It counts while the text of its passage is unchanged."""
@@ -74,9 +71,7 @@ def remove_judgements(
     container: Open,
     ontology: Ontology,
     question: Annotated[JudgedText, Query(description="What they were judged for.")],
-    source_id: Annotated[
-        NodeId | None, Query(description="Whole id of the passage; unset: all that were judged for it.")
-    ] = None,
+    source_id: Annotated[NodeId | None, Query(description="Id of the passage; unset: all.")] = None,
 ) -> JudgementsDeleted:
     """Take back what was judged for a question, of one passage or of all."""
     return delete_judgements(container.graph, ontology, question, source_id)
@@ -87,24 +82,13 @@ def remove_judgements(
 
 _Named = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(storable)]
 ResultName = Annotated[_Named, Path(description="Name of a saved result, as the list tells it.")]
-ResultNames = Annotated[
-    list[_Named],
-    Query(alias="name", max_length=MAX_COMPARED, description="Names of two saved results, or of more."),
-]
+ResultNames = Annotated[list[_Named], Query(alias="name", max_length=MAX_COMPARED)]
 Metrics = Annotated[
     list[Annotated[str, StringConstraints(max_length=100)]] | None,
-    Query(
-        alias="metric",
-        max_length=MAX_COMPARED,
-        description="Measures to compare, such as `ndcg@10`; unset: the main ones.",
-    ),
+    Query(alias="metric", max_length=MAX_COMPARED, description="Unset: the main ones."),
 ]
 Against = Annotated[
-    str,
-    Query(
-        max_length=1000,
-        description="What others are compared with: `first`, `best` in the first measure, or a label.",
-    ),
+    str, Query(max_length=1000, description="`first`, `best` in the first measure, or a label.")
 ]
 
 

@@ -54,11 +54,7 @@ keys_router = Routes("keys")
 
 OfKey = Annotated[
     Text | None,
-    Query(
-        min_length=1,
-        max_length=MAX_KEY_NAME,
-        description="Only with this key: its id, the name of one or several, `local` or `anyone`.",
-    ),
+    Query(min_length=1, max_length=MAX_KEY_NAME, description="Id or name of a key, `local` or `anyone`."),
 ]
 Since = Annotated[datetime | None, Query(description="Only from then on; without a zone it is UTC.")]
 NO_KEYS = frozenset({"local", "anyone"})
@@ -117,8 +113,7 @@ def shown_readiness(request: Request, around: Sequence[Check] = ()) -> Readiness
 jobs_router = Routes("jobs")
 
 Kind = Annotated[
-    str | None,
-    Query(max_length=50, pattern=r"^[a-z_]+$", description="Only this kind; unset: all but scheduled ones."),
+    str | None, Query(max_length=50, pattern=r"^[a-z_]+$", description="Unset: all but scheduled ones.")
 ]
 EVENTS: dict[int | str, dict[str, Any]] = {
     200: {
@@ -204,9 +199,7 @@ def get_queue(container: Open) -> QueueStatus:
 # API keys: made, listed, replaced and revoked.
 
 
-CalledKey = Annotated[
-    Text, Path(min_length=1, max_length=MAX_KEY_NAME, description="Id of a key, or its name.")
-]
+CalledKey = Annotated[Text, Path(min_length=1, max_length=MAX_KEY_NAME, description="Id or name of a key.")]
 
 
 @keys_router.get("/keys", "admin", "List API keys")
@@ -242,9 +235,7 @@ def revoke_key(
     request: Request,
     key_id: CalledKey,
     *,
-    force: Annotated[
-        bool, Query(description="Also the last key that is good for everything, where keys are required.")
-    ] = False,
+    force: Annotated[bool, Query(description="Revoke even the last key with all rights.")] = False,
 ) -> ApiKey:
     """Take effect within five seconds; idempotent. 409: ambiguous, or the last key with all rights."""
     remote = request.app.state.keys_required and asking(request).is_key

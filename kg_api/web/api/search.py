@@ -104,9 +104,7 @@ router = Routes("search")
 @router.post("/queries/augment", "read", "Find passages relevant to a text or a conversation", filtered=True)
 def augment(
     container: Open,
-    request: Annotated[
-        AugmentRequest, example(text="The worker lost its lease while it was embedding.", ontology="handbook")
-    ],
+    request: Annotated[AugmentRequest, example(text="A worker lost its lease.", ontology="handbook")],
 ) -> Augmented:
     """Cut a text into pieces, search for each, return the best passages as records and a context block."""
     return container.augment.augment(narrowed(container.graph, request))
@@ -135,9 +133,7 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
 )
 def answer(
     container: Open,
-    request: Annotated[
-        AnswerRequest, example(question="How often does a worker renew its lease?", ontology="handbook")
-    ],
+    request: Annotated[AnswerRequest, example(question="How often is a lease renewed?", ontology="handbook")],
 ) -> Answered | Response:
     """Return statements that quotes of passages prove, or a `refusal` if no passage is similar enough.
 
@@ -210,9 +206,7 @@ def _fields(form: FormData) -> dict[str, Any]:
 # The map of an ontology's passages.
 
 
-Points = Annotated[
-    int, Query(ge=1, le=MAX_MAP_POINTS, description="Maximum number of passages; of more, a sample.")
-]
+Points = Annotated[int, Query(ge=1, le=MAX_MAP_POINTS, description="Maximum passages; of more, a sample.")]
 
 
 @router.get("/ontologies/{ontology}/map", "read", "Get the passages of an ontology as points of a map")
@@ -242,10 +236,7 @@ def related_sources(container: Open, source_id: SourceId, request: RelatedSearch
 @router.post("/queries/sources/search", "read", "Search sources by meaning, by words, or both", filtered=True)
 def search_sources(
     container: Open,
-    search: Annotated[
-        SourceSearch,
-        example(query_text="lease and heartbeat", ontology="handbook", expand_context=True, window_size=1),
-    ],
+    search: Annotated[SourceSearch, example(query_text="lease and heartbeat", ontology="handbook")],
 ) -> SourceHits:
     """Give the sources that fit best, with their exact place; `degraded` says what could not be done."""
     return container.search.search(narrowed(container.graph, search))
@@ -253,10 +244,7 @@ def search_sources(
 
 @router.post("/queries/hybrid", "read", "Search concepts and sources together", filtered=True)
 def hybrid_search(
-    container: Open,
-    search: Annotated[
-        HybridSearch, example(query_text="who wrote the standard for type hints", source_limit=5)
-    ],
+    container: Open, search: Annotated[HybridSearch, example(query_text="type hints", source_limit=5)]
 ) -> HybridHits:
     """Give the concepts that fit, and sources found by meaning, by words and through concepts."""
     return container.hybrid.search(narrowed(container.graph, search))
@@ -267,9 +255,7 @@ def get_source_context(
     container: Open,
     source_id: CalledSource,
     window_size: Annotated[int, Query(ge=0, le=MAX_WINDOW)] = 2,
-    token_budget: Annotated[
-        int | None, Query(ge=1, le=MAX_TOKEN_BUDGET, description="Maximum tokens of the neighbours.")
-    ] = None,
+    token_budget: Annotated[int | None, Query(ge=1, le=MAX_TOKEN_BUDGET)] = None,
 ) -> SourceWindow:
     """Give the paragraphs before and after, in order, of the same document only; `left_out` did not fit."""
     return container.search.context(source_id, window_size, token_budget)
@@ -287,10 +273,10 @@ def read_document(
     document_id: CalledRead,
     ontology: OntologyFilter = None,
     start: Annotated[
-        int | None, Query(ge=0, le=MAX_PARAGRAPH, description="Paragraph to begin with, from 0.")
+        int | None, Query(ge=0, le=MAX_PARAGRAPH, description="First paragraph, from 0.")
     ] = None,
     token_budget: Annotated[
-        int, Query(ge=1, le=MAX_TOKEN_BUDGET, description="Maximum tokens; one paragraph is always given.")
+        int, Query(ge=1, le=MAX_TOKEN_BUDGET, description="One paragraph is always returned.")
     ] = USUAL_READ,
 ) -> DocumentReading:
     """Return up to 200 paragraphs; `next` is the next `start`. 404: no such name. 409: several have it."""

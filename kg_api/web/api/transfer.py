@@ -41,9 +41,7 @@ Key = Annotated[BlobKey, Path(description="SHA-256 of the file, in small hexadec
 @router.get("/export", "admin", "Get what can be exported")
 def get_export_offer(
     container: Open,
-    ontology: Annotated[
-        list[OntologyName] | None, Query(max_length=100, description="Only these; unset: all.")
-    ] = None,
+    ontology: Annotated[list[OntologyName] | None, Query(max_length=100, description="Unset: all.")] = None,
 ) -> BundleOffer:
     """Return ontologies with their configurations, and what a bundle leaves out. 404: one does not exist."""
     return container.moving.exports.offer(ontology)
@@ -59,9 +57,7 @@ def get_export_offer(
 def export_documents(
     container: Open,
     ontology: Ontology,
-    after: Annotated[
-        str, Query(max_length=1000, description="Name of the last document of the page before.")
-    ] = "",
+    after: Annotated[str, Query(max_length=1000, description="Last document of the previous page.")] = "",
 ) -> Response:
     """Return lines of the next documents, 100 sources or one larger document; empty at the end."""
     return Response(container.moving.exports.page(ontology, after), media_type=LINES)
@@ -97,9 +93,7 @@ async def import_lines(
     request: Request,
     ontology: Ontology,
     *,
-    replace: Annotated[
-        bool, Query(description="Whether a document takes the place of another text of its name.")
-    ] = False,
+    replace: Annotated[bool, Query(description="Replace other texts of the same names.")] = False,
 ) -> ImportedLines:
     """Store whole documents, vectors or concepts; idempotent. 422: a line is wrong, nothing was stored."""
     require_type(request, LINES)
