@@ -11,16 +11,7 @@ FOLDER_MODE: Final = 0o700
 
 
 def write_whole(path: Path, content: bytes, *, prefix: str) -> None:
-    """Write a file with mode 0600: all of it or, when interrupted, nothing.
-
-    Args:
-        path: the file; its folder is there.
-        content: all of it.
-        prefix: how the file is called beside it, while it is being written.
-
-    Raises:
-        OSError: the folder is missing or not writable, or the disk is full.
-    """
+    """Write a file with mode 0600, whole or not at all; `prefix` begins the name of its temporary file."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix)  # mkstemp gives mode 0600
     try:
         with os.fdopen(handle, "wb") as file:

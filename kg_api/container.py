@@ -180,11 +180,7 @@ class Container:
 
 
 def open_graph(settings: Settings) -> Graph:
-    """Connect to the Neo4j that the settings name, else to the managed one of this home.
-
-    Raises:
-        ConfigurationError: there is neither.
-    """
+    """Connect to the Neo4j of the settings, else to the managed one; raise ConfigurationError for none."""
     neo4j, most_queued = settings.neo4j, settings.worker.most_queued
     if neo4j.uri is not None and neo4j.password is not None:
         password = neo4j.password.get_secret_value()

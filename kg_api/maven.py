@@ -29,14 +29,7 @@ PARALLEL_DOWNLOADS = 8
 
 
 def fetch(lock: Path, cache: Path, on_progress: Progress | None = None) -> list[Path]:
-    """Give the locked files, fetching what the cache lacks; a file that fails its checksum is fetched anew.
-
-    Safe when several processes do it at once. A complete set is recorded, so that the next call only looks
-    whether the files are there.
-
-    Raises:
-        ManagedProcessError: a file cannot be had, or has another checksum than the lock says.
-    """
+    """Return the locked files, downloading what the cache lacks; safe for several processes at once."""
     from jgo.env import LockFile  # noqa: PLC0415 - jgo brings requests and more, 0.2 s
 
     entries = LockFile.load(lock).dependencies

@@ -106,11 +106,7 @@ CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
 
 def exposition(*more: Collector) -> bytes:
-    """All metrics as text: of every process that shares PROMETHEUS_MULTIPROC_DIR, else of this one.
-
-    Args:
-        more: what is worked out for this answer alone.
-    """
+    """Return all metrics as text, of every process that shares them, with more that are computed now."""
     forget_dead()
     counted, computed = REGISTRY, CollectorRegistry()
     if (folder := shared_folder()) and folder.is_dir():
@@ -288,11 +284,7 @@ class TokenBudget(Protocol):
     """What somebody may spend."""
 
     def require(self) -> None:
-        """See that something is left.
-
-        Raises:
-            RateExceeded: saying when there will be.
-        """
+        """Raise RateExceeded if nothing is left, saying when there will be."""
         ...
 
     def spend(self, tokens: int) -> None:
@@ -314,11 +306,7 @@ def within_budget(budget: TokenBudget | None) -> Generator[None]:
 
 
 def require_budget() -> None:
-    """See that whoever asks may have a provider asked.
-
-    Raises:
-        RateExceeded: their budget is used up.
-    """
+    """Raise RateExceeded if the caller's budget is used up."""
     if budget := _BUDGET.get():
         budget.require()
 

@@ -31,11 +31,7 @@ _HALF = "tensor(float16)"
 
 
 def load_session(path: Path, known: frozenset[str] = KNOWN_INPUTS) -> tuple[Any, set[str]]:
-    """Load a transformer that wants no other inputs than the known; return its session and its inputs.
-
-    Raises:
-        ConfigurationError: the file is no usable model, or wants other inputs.
-    """
+    """Load a transformer and its inputs; raise ConfigurationError if it wants others than those known."""
     options = cast("Any", onnxruntime.SessionOptions())
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
@@ -59,11 +55,7 @@ class Graph:
     """
 
     def __init__(self, path: Path, known: frozenset[str] = KNOWN_INPUTS, output: str | None = None) -> None:
-        """Load a model; `output`: the name of the one that is used, unset: the first.
-
-        Raises:
-            ConfigurationError: the file is no usable model, or has no such output.
-        """
+        """Load a model; `output` names the one that is used, by default the first."""
         self._session, self.inputs = load_session(path, known)
         self.outputs = [str(node.name) for node in self._session.get_outputs()]
         self._types = {str(node.name): str(node.type) for node in self._session.get_inputs()}
@@ -72,14 +64,7 @@ class Graph:
             raise ConfigurationError(f"{path} gives {', '.join(self.outputs)}, not {output}")
 
     def run(self, given: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
-        """Return the output for one input, without the dimension of batches.
-
-        Args:
-            given: may hold more than the model takes, and in full width where it takes halves.
-
-        Raises:
-            EmbeddingFailed: the model does not run.
-        """
+        """Return the output for one input, without the dimension of batches; other inputs are left out."""
         feed = {
             name: given[name].astype(np.float16) if self._types[name] == _HALF else given[name]
             for name in self.inputs

@@ -52,11 +52,7 @@ def is_constant(field: FieldInfo) -> bool:
 
 
 def plausible_key(key: SecretStr | None) -> SecretStr | None:
-    """Refuse what cannot be a key, without repeating it.
-
-    Raises:
-        ValueError: saying what is wrong with it.
-    """
+    """Raise ValueError for what cannot be a key, without repeating it."""
     if key is None:
         return None
     value = key.get_secret_value()

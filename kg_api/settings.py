@@ -287,15 +287,7 @@ MAX_BYTES = 65_536
 def with_secrets_of_files(
     environment: Mapping[str, str | None], secrets: Iterable[str]
 ) -> dict[str, str | None]:
-    """Return an environment in which each secret has its value, and no file is named.
-
-    Args:
-        environment: variables in lower case.
-        secrets: names of all secrets.
-
-    Raises:
-        ConfigurationError: a file cannot be used; the message names the variable, never the content.
-    """
+    """Return an environment, in lower case, in which each secret has its value and no file is named."""
     found = dict(environment)
     wrong: list[str] = []
     for variable in secrets:
@@ -611,11 +603,7 @@ def variable_of(path: tuple[int | str, ...]) -> str:
 
 
 def load_settings(**overrides: object) -> Settings:
-    """Read the environment.
-
-    Raises:
-        ConfigurationError: naming each variable that is wrong, and why.
-    """
+    """Read the environment; raise ConfigurationError naming each variable that is wrong, and why."""
     environment = EnvSettingsSource(Settings).env_vars
     known = [*(name for name, _ in variables()), *(name + FILE for name in secret_variables())]
     unknown = [*suggestions.complaints(environment, known)]

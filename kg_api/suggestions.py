@@ -57,12 +57,7 @@ class FoldedText:
 
 
 def fold(text: str, *, case: bool = False) -> FoldedText:
-    """A text in which forms are alike.
-
-    Args:
-        text: whose.
-        case: whether case stays as it is.
-    """
+    """Return a text in which forms are alike; `case`: but for case."""
     letters: list[str] = []
     places = array("q")
     for at, character in enumerate(text):
@@ -119,12 +114,7 @@ PROVIDERS = ("OPENAI_", "NOMIC_", "COHERE_")
 
 
 def complaints(environment: Mapping[str, str | None], known: Iterable[str]) -> Iterator[str]:
-    """Say which variables look like settings and are none, each with the nearest that is.
-
-    Args:
-        environment: all variables.
-        known: the names of all settings.
-    """
+    """Yield which variables look like settings and are none, each with the nearest that is."""
     names = sorted(known)
     groups = {name.split("__")[0] for name in names if "__" in name}
     for name, value in sorted(environment.items()):

@@ -44,14 +44,7 @@ def use_tracer(tracer: Tracer | None) -> None:
 
 @contextmanager
 def root_span(name: str, kind: SpanKind, traceparent: str | None, **attributes: Attribute) -> Generator[Span]:
-    """A span that goes on where a header says, or begins a trace; the log tells its id within.
-
-    Args:
-        name: of few: it is shown in lists.
-        kind: what it does for others.
-        traceparent: what a request or a job brought; what is none is left out.
-        attributes: more of it, with dots for double underscores.
-    """
+    """Continue the span of a header, or begin a trace; attributes have dots for double underscores."""
     begun = _W3C.extract({TRACEPARENT: traceparent}, Context()) if traceparent else Context()
     with _span(name, kind, begun, attributes) as span:
         context = span.get_span_context()
@@ -134,12 +127,7 @@ def is_installed() -> bool:
 
 @contextmanager
 def tracing(endpoint: str | None, service: str) -> Generator[None]:
-    """Send the spans of this process, while within.
-
-    Args:
-        endpoint: the address of a collector, without the path; None: nothing is traced.
-        service: what the process is, for the collector; OTEL_SERVICE_NAME goes before it.
-    """
+    """Send the spans of this process to a collector, if there is one, while within."""
     provider = _provider(endpoint, service) if endpoint else None
     if provider is None:
         yield

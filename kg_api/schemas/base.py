@@ -142,14 +142,7 @@ def type_text_hash(name: str) -> str:
 
 
 def proposal_id(ontology: str, kind: str, first: str, second: str) -> str:
-    """The id of a link that is proposed: by what is linked, in either order.
-
-    Args:
-        ontology: which both are in.
-        kind: of what is linked.
-        first: the content hash of a source, which stays when its text comes again, or the id of a concept.
-        second: of the other.
-    """
+    """Return the id of a proposed link by what is linked, in either order: content hashes or concepts."""
     return digest("proposal", ontology, kind, *sorted((first, second)))
 
 
@@ -170,11 +163,7 @@ def community_id(ontology: str, level: int, concept_ids: Iterable[str]) -> str:
 
 
 def storable(text: str) -> str:
-    """Refuse what Neo4j would refuse or store silently.
-
-    Raises:
-        ValueError: the text holds a lone surrogate or U+0000.
-    """
+    """Raise ValueError for a lone surrogate or U+0000, which Neo4j would refuse or store silently."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -211,11 +200,7 @@ Called = Annotated[str, StringConstraints(min_length=1, max_length=1101), AfterV
 
 
 def visible(text: str) -> str:
-    """Refuse what has nothing to see in it, by any dialect's idea of a blank.
-
-    Raises:
-        ValueError: the text is blank.
-    """
+    """Raise ValueError for a text that is blank, by any dialect's idea of a blank."""
     if not text.replace("\ufeff", "").strip():
         raise ValueError("is blank")
     return text
@@ -324,21 +309,12 @@ class CursorForm:
     """What else than the cursor may differ from the call that gave it."""
 
     def seal(self, call: bytes, held: bytes) -> str:
-        """A cursor that holds something.
-
-        Args:
-            call: the digest of what is asked.
-            held: what it says.
-        """
+        """Return a cursor that holds something, for the call with a digest."""
         body = bytes([self.version]) + call + held
         return _encode(body + _checksum(body))
 
     def unseal(self, text: str, call: bytes) -> bytes:
-        """What a cursor holds.
-
-        Raises:
-            InvalidInput: it is damaged, or belongs to another call.
-        """
+        """Return what a cursor holds; raise InvalidInput if it is damaged or belongs to another call."""
         whole = _decode(text)
         body, checksum = whole[:-DIGEST], whole[-DIGEST:]
         if len(body) <= DIGEST or checksum != _checksum(body) or body[0] != self.version:

@@ -239,12 +239,7 @@ class ConceptsImported(Answer):
 
 
 def from_openie(row: dict[str, Any]) -> dict[str, Any]:
-    """A line of HippoRAG's open information extraction as a row.
-
-    Args:
-        row: {"doc" or "idx", "title", "entities" or "extracted_entities", "triples" or "extracted_triples"};
-            what is no text, and triples that are not three, are left out.
-    """
+    """Return a line of HippoRAG's open information extraction as a row, without what is no text."""
     entities = _to_list(row, "entities", "extracted_entities")
     triples = [_texts(each) for each in _to_list(row, "triples", "extracted_triples")]
     labels = dict.fromkeys(each.strip() for each in _texts(entities))
@@ -264,10 +259,7 @@ def from_openie(row: dict[str, Any]) -> dict[str, Any]:
 def portions(
     rows: Iterable[ConceptRow], size: int = 100, characters: int = 400_000
 ) -> Iterator[list[ConceptRow]]:
-    """Rows in portions for a request each, those of one document together, in the order of its first row.
-
-    A portion has about so many rows or characters of JSON, more when one document has more.
-    """
+    """Yield rows in portions for a request each, those of one document together."""
     together: dict[str, list[ConceptRow]] = {}
     for row in rows:
         key = row.source_id or f"{row.document if row.document is not None else row.title}\n"

@@ -473,11 +473,7 @@ def pack(boxes: Sequence[WordBox], start: int) -> bytes:
 
 
 def unpack(packed: bytes, start: int) -> list[WordBox]:
-    """Give the words again.
-
-    Raises:
-        ValueError: this version does not know how they are packed.
-    """
+    """Return the words again; raise ValueError if a later version has packed them."""
     if packed[:1] != _FORMAT:
         raise ValueError("these word boxes were packed by a later version of kg")
     rows = _ROW.iter_unpack(zlib.decompress(packed[1:]))

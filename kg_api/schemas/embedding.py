@@ -31,11 +31,7 @@ _BRACKET_SIGNS = re.compile(rf"\([{re.escape(_SEPARATORS)}]+")
 
 
 def checked_template(template: str) -> str:
-    """A template of a context, if it is one.
-
-    Raises:
-        ValueError: it names no field, or one that there is not, or its brackets do not fit.
-    """
+    """Return a template of a context; raise ValueError if its fields or brackets are wrong."""
     fields = _FIELD.findall(template)
     if wrong := [each for each in fields if each not in CONTEXT_FIELDS]:
         raise ValueError(f"{{{wrong[0]}}} is no field; those known are {_known()}")
@@ -248,11 +244,7 @@ class EmbeddingConfigChange(Body):
     embed_on_ingest: Flag | None = None
 
     def applied(self, present: EmbeddingConfig) -> EmbeddingConfig:
-        """The configuration with the change.
-
-        Raises:
-            InvalidInput: the two do not fit together.
-        """
+        """Return the configuration with the change; raise InvalidInput if the two do not fit together."""
         kept = present.model_dump()
         if self.strategy != present.strategy and "strategy" in self.model_fields_set:
             kept = {name: value for name, value in kept.items() if name not in SIZE_FIELDS}

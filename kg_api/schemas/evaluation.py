@@ -221,11 +221,7 @@ MAX_JUDGED_CHARACTERS: Final = 2000
 
 
 def question_text(given: str) -> str:
-    """A question as it is kept: composed (NFC), each run of blanks one space.
-
-    Raises:
-        ValueError: it is blank.
-    """
+    """Return a question as it is stored: composed (NFC), each run of blanks one space."""
     if not (text := " ".join(unicodedata.normalize("NFC", given).split())):
         raise ValueError("is blank")
     return text

@@ -20,11 +20,7 @@ MIN_SCAN_SECONDS, MAX_SCAN_SECONDS = 10, 31 * 86_400
 
 
 def _absolute(path: str) -> str:
-    """The path in its shortest form.
-
-    Raises:
-        ValueError: it depends on where one stands.
-    """
+    """Return the path in its shortest form; raise ValueError if it depends on where one stands."""
     if not PurePath(path).is_absolute() or ".." in PurePath(path).parts:
         raise ValueError("must be an absolute path without '..' in it")
     return str(PurePath("/", path.lstrip("/")) if path.startswith("//") else PurePath(path))

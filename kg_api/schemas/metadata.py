@@ -97,11 +97,7 @@ def _storable(metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
 
 
 def check_value(key: str, value: Scalar | None) -> None:
-    """Refuse what Neo4j would not store.
-
-    Raises:
-        ValueError: the value is no finite number, does not fit 64 bits, or is no proper text.
-    """
+    """Raise ValueError for a number or a text that Neo4j would not store."""
     if isinstance(value, float) and not abs(value) < float("inf"):
         raise ValueError(f"{key!r} is not a finite number")
     if isinstance(value, int) and abs(value) >= INT64:

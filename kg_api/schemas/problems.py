@@ -101,11 +101,7 @@ def describe_problems(errors: Sequence[Mapping[str, Any]]) -> str:
 
 
 def valid(model: type[ModelT], values: Mapping[str, Any]) -> ModelT:
-    """Values as a model.
-
-    Raises:
-        InvalidInput: saying what is wrong with which field.
-    """
+    """Return values as a model; raise InvalidInput saying what is wrong with which field."""
     try:
         return model.model_validate(values)
     except ValidationError as error:

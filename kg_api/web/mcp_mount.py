@@ -29,12 +29,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 class McpMount:
-    """Answers at /mcp while `running`.
-
-    Args:
-        opening: gives the container, once it is open.
-        settings: of the service.
-    """
+    """Answers at /mcp while `running`."""
 
     def __init__(self, opening: Opening, settings: ApiSettings) -> None:
         self._library = Library(opening.container)

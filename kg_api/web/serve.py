@@ -240,11 +240,7 @@ def _server(settings: Settings, app: FastAPI) -> _Server:
 
 
 def _listen(settings: Settings, home: Home, *, managed: bool) -> socket:
-    """Take the first port that is free, by listening on it: a check before could be outdated.
-
-    Raises:
-        ConfigurationError: no port can be used.
-    """
+    """Take the first port that is free, by listening on it: a check before could be outdated."""
     host, asked = settings.api.host, settings.api.port
     if asked or not managed:
         candidates = iter((asked or DEFAULT_PORT,))

@@ -208,11 +208,7 @@ def space_page(request: Request, container: Open, slug: Name) -> HTMLResponse:
 
 
 def named_space(container: Container, slug: str) -> SpaceInfo:
-    """A space.
-
-    Raises:
-        NotFound: there is none of that name.
-    """
+    """Return a space; raise NotFound if there is none of that name."""
     for space in list_spaces(container).spaces:
         if space.slug == slug:
             return space

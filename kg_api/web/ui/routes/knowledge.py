@@ -131,10 +131,7 @@ MAX_IDS: Final = 20_000
 def map_page(
     request: Request, container: Open, ontology: Named = "", colour: Colour = "document"
 ) -> HTMLResponse:
-    """Show the passages of an ontology as points, and the groups that they are coloured by as a list.
-
-    To htmx the groups alone: the points are there, and have all that they can be coloured by.
-    """
+    """Show passages as points and their groups; to htmx the groups alone, for the points are there."""
     ontologies = names_of_ontologies(container.graph)
     ontology = ontology or (ontologies[0] if ontologies else "")
     shown: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "colour": colour}
@@ -150,13 +147,7 @@ def map_page(
 def chosen_passages(
     container: Open, ids: Annotated[str, Query(max_length=MAX_IDS)] = "", of: Annotated[int, Query(ge=0)] = 0
 ) -> HTMLResponse:
-    """Show passages that were chosen on the map, as a part of its page.
-
-    Args:
-        container: what is open.
-        ids: of the first, with commas between.
-        of: how many were chosen.
-    """
+    """Show passages that were chosen on the map: the first by their ids, of `of` in all."""
     wanted = [each for each in ids.split(",") if each][:SHOWN]
     found = {each.source_id: each for each in places_of(container.graph, wanted)}
     passages = [found[each] for each in wanted if each in found]
