@@ -157,18 +157,10 @@ class Container:
         return handlers
 
     def close(self) -> None:
-        self.augment.close()
-        self.search.close()
-        if self.reranker is not None:
-            self.reranker.close()
-        for llm in self.llms:
-            llm.close()
-        self.extractors.close()
-        self.converters.close()
-        self.pages.close()
-        self.contexts.close()
-        self.image_spaces.close()
-        self.spaces.close()
+        models = (*([self.reranker] if self.reranker else []), *self.llms, self.extractors)
+        parts = (self.converters, self.pages, self.contexts, self.image_spaces, self.spaces)
+        for each in (self.augment, self.search, *models, *parts):
+            each.close()
         forget_snapshots(self.graph)
         self.graph.close()
 

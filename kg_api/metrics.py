@@ -44,13 +44,11 @@ class BackupGauges(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         if self._made is not None:
-            yield GaugeMetricFamily(
-                "kg_backup_made_seconds", "When the last whole backup was begun, since 1970", self._made
-            )
+            about = "When the last whole backup was begun, since 1970"
+            yield GaugeMetricFamily("kg_backup_made_seconds", about, self._made)
         if self._failed is not None:
-            yield GaugeMetricFamily(
-                "kg_backup_failed", "Whether the last backup came to nothing", float(self._failed)
-            )
+            about = "Whether the last backup came to nothing"
+            yield GaugeMetricFamily("kg_backup_failed", about, float(self._failed))
 
 
 # The files in which processes share their metrics, in the folder that PROMETHEUS_MULTIPROC_DIR names.
@@ -137,17 +135,18 @@ class QueueGauges(Collector):
         for state in ("queued", "running", "dead"):
             jobs.add_metric([state], getattr(status, state))
         yield jobs
-        yield GaugeMetricFamily("kg_jobs_waiting", "Queued jobs that are tried again later", status.waiting)
-        yield GaugeMetricFamily("kg_jobs_stalled", "Running jobs whose worker is lost", status.stalled)
-        yield GaugeMetricFamily(
-            "kg_jobs_oldest_waiting_seconds",
-            "For how long a job could have been taken and was not",
-            status.oldest_waiting_seconds,
-        )
-        yield GaugeMetricFamily(
-            "kg_backlog_age_seconds", "Age of the oldest unfinished job", status.backlog_age_seconds
-        )
-        yield GaugeMetricFamily("kg_workers", "Workers that are there", status.alive)
+        for name, about, value in (
+            ("kg_jobs_waiting", "Queued jobs that are tried again later", status.waiting),
+            ("kg_jobs_stalled", "Running jobs whose worker is lost", status.stalled),
+            (
+                "kg_jobs_oldest_waiting_seconds",
+                "Time since a job could be taken",
+                status.oldest_waiting_seconds,
+            ),
+            ("kg_backlog_age_seconds", "Age of the oldest unfinished job", status.backlog_age_seconds),
+            ("kg_workers", "Workers that are there", status.alive),
+        ):
+            yield GaugeMetricFamily(name, about, value)
 
 
 # One set of metrics for each process.
