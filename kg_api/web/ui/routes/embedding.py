@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Final, NamedTuple, get_args
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any, Final, get_args
 
 from fastapi import Form, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -161,12 +162,6 @@ BUILDS_SHOWN: Final = 30
 """Ontologies whose progress is counted for one page."""
 
 
-class BuildProgress(NamedTuple):
-    ontology: str
-    done: int
-    total: int
-
-
 @pages.get(SPACES, "admin")
 def spaces_page(request: Request, container: Open) -> HTMLResponse:
     spaces = list_spaces(container).spaces
@@ -220,19 +215,16 @@ def _changes(space: SpaceInfo) -> bool:
     return bool(space.building) or space.state == "dropping"
 
 
-def progress_of(request: Request, container: Container, space: SpaceInfo) -> Sequence[BuildProgress]:
-    """How far what is built in a space is, ontology by ontology."""
+def progress_of(request: Request, container: Container, space: SpaceInfo) -> list[dict[str, Any]]:
+    """Return how many of each ontology's vectors are built in a space."""
     counts: BuildCounts = request.app.state.build_counts
-
-    def counted(ontology: str) -> EmbeddingStatus:
-        return counts.of(ontology, space.slug, lambda: ontology_embedding_status(container, ontology))
-
-    return [_progress(space, each, counted(each)) for each in space.building[:BUILDS_SHOWN]]
-
-
-def _progress(space: SpaceInfo, ontology: str, status: EmbeddingStatus) -> BuildProgress:
-    counted = status.images if space.modality == "image" and status.images else status
-    return BuildProgress(ontology, counted.embedded + counted.refused, counted.total)
+    progress: list[dict[str, Any]] = []
+    for each in space.building[:BUILDS_SHOWN]:
+        status = counts.of(each, space.slug, partial(ontology_embedding_status, container, each))
+        counted = status.images if space.modality == "image" and status.images else status
+        done = counted.embedded + counted.refused
+        progress.append({"ontology": each, "done": done, "total": counted.total})
+    return progress
 
 
 # What is done with an embedding space: built, checked, activated, rolled back, dropped.
@@ -277,7 +269,7 @@ def rollback_page(request: Request, container: Open, slug: Name, ontology: Named
     switched = container.switch.preview_rollback(slug, chosen)
     space = named_space(container, slug)
     going_back = {each.ontology for each in switched}
-    given_up = [each for each in progress_of(request, container, space) if each.ontology in going_back]
+    given_up = [each for each in progress_of(request, container, space) if each["ontology"] in going_back]
     shown = {"slug": slug, "ontology": ontology, "switched": switched, "progress": given_up}
     return render("spaces/rollback.html", {**shown, "for_new": space.for_new})
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Final, get_args
 
 from fastapi import Form, Query, Request, Response
@@ -24,7 +23,7 @@ from kg_api.schemas.filters import DocumentFilter
 from kg_api.schemas.folders import Folder, NewFolder, ScanRequest
 from kg_api.schemas.languages import LANGUAGE_NAMES
 from kg_api.schemas.operations import FINISHED
-from kg_api.schemas.search import DocumentReading, SourceHit
+from kg_api.schemas.search import DocumentReading
 from kg_api.schemas.vocabulary import MAX_LIMIT, MAX_PARAGRAPH, ContextMode, ExtractorName, Strategy
 from kg_api.web.api import documents
 from kg_api.web.api.documents import (
@@ -250,14 +249,6 @@ def delete_ontologies(request: Request, container: Open, ontology: Ontology) -> 
 BEFORE_HIT: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class HitAmongHits:
-    hit: SourceHit
-    earlier: str | None
-    """Where the one before it is read; none: it is the first one."""
-    later: str | None
-
-
 @pages.get(READ + "/{document_id:path}", "read", filtered=True)
 def reading_page(
     request: Request,
@@ -299,8 +290,8 @@ def _read(container: Container, called: str, start: int | None, at: int | None) 
 
 def _among_hits(
     container: Container, question: Question, number: int, place: tuple[str, int | None]
-) -> HitAmongHits | None:
-    """None where the search has no such hit, or cannot answer: the document is read all the same."""
+) -> dict[str, Any] | None:
+    """Return a hit and where those next to it are read; None if the search has no such hit, or fails."""
     try:
         search = question.as_search(limit=min(max(number + 1, QUESTIONS_PAGE_SIZE), MAX_LIMIT))
         hits = container.search.search(narrowed(container.graph, search)).sources
@@ -310,7 +301,7 @@ def _among_hits(
         return None
     earlier = address_of_hit(question, hits[number - 2], number - 1) if number > 1 else None
     later = address_of_hit(question, hits[number], number + 1) if number < len(hits) else None
-    return HitAmongHits(hits[number - 1], earlier, later)
+    return {"hit": hits[number - 1], "earlier": earlier, "later": later}
 
 
 # The page of documents that wait until somebody approves them.
