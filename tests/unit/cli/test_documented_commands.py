@@ -13,7 +13,7 @@ from typer.main import get_command
 from kg_cli.main import app
 
 ROOT = Path(__file__).parents[3]
-PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 KG: Any = get_command(app)
 SPAN = re.compile(r"`((?:[A-Z_]+=\S+ )*kg [^`\n]+)`")
 LINE = re.compile(r"^(?:\$ )?((?:[A-Z_]+=\S+ )*kg .+)$", re.MULTILINE)
