@@ -1,4 +1,4 @@
-"""docs/watching.md lists every metric that there is, of its kind and with its labels."""
+"""docs/operations/monitoring.md lists every metric that there is, of its kind and with its labels."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.support.meters import metrics
 
-PAGE = Path(__file__).parents[3] / "docs" / "watching.md"
+PAGE = Path(__file__).parents[3] / "docs" / "operations" / "monitoring.md"
 SUFFIXES = {"counter": [""], "gauge": [""], "histogram": ["_bucket", "_count", "_sum"]}
 
 
