@@ -17,7 +17,7 @@ from kg_api.errors import Conflict, KgError, NotFound
 from kg_api.local import processes
 
 KNOWN_SECONDS = 5.0
-"""Each process of a service takes so long to know of a key's end (docs/keys.md)."""
+"""Each process of a service takes so long to know of a key's end (docs/operations/security.md)."""
 SLACK_SECONDS = 2.0
 READABLE = "/ontologies"
 

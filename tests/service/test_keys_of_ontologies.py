@@ -83,7 +83,7 @@ OF_EVERYTHING: tuple[tuple[str, dict[str, Any] | None], ...] = (
 )
 """What is asked names nothing that its key does not see, or a word that is not quite the other one's."""
 VARYING = {"score", "timings_ms", "milliseconds", "next_cursor", "waits_for"}
-"""Weights of words and load are shared (docs/keys.md)."""
+"""Weights of words and load are shared (docs/operations/security.md)."""
 
 
 @pytest.mark.parametrize(("route", "body"), OF_EVERYTHING, ids=str)
@@ -106,7 +106,7 @@ def test_what_is_asked_of_everything_is_of_ones_own(
 def test_answers_stay_the_same_while_another_ontology_grows(
     own: httpx.Client, everything: httpx.Client, libraries: Libraries
 ) -> None:
-    """Only full text weighs words by all of kg (docs/keys.md)."""
+    """Only full text weighs words by all of kg (docs/operations/security.md)."""
     asked = [
         fill_in(each, libraries.own, libraries.other) for each in OF_EVERYTHING if "x=true" not in str(each)
     ]

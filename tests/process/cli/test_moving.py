@@ -1,4 +1,4 @@
-"""`kg export` and `kg import` as docs/moving.md tells of them."""
+"""`kg export` and `kg import` as docs/operations/backup-and-transfer.md describes them."""
 
 from __future__ import annotations
 
