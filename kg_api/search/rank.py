@@ -503,7 +503,9 @@ class Ranker:
     ) -> Sequence[Hit]:
         reranker, seconds = self._reranking.reranker, self._reranking.seconds
         if reranker is None:
-            notes.append(_not_reranked("there is no reranker: see KG_RERANK__PROVIDER in docs/reference/settings.md"))
+            notes.append(
+                _not_reranked("there is no reranker: see KG_RERANK__PROVIDER in docs/reference/settings.md")
+            )
             return hits
         hits = places.there(hits)
         found = [hit.found for hit in hits]

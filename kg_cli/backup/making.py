@@ -172,7 +172,9 @@ def restore_backup(named: Path, *, replace: bool, agreed: bool, as_json: bool) -
         raise InvalidInput(f"{error.filename or home.path}: {error.strerror}; nothing was lost") from None
     notes = [*keys.describe(), *(f"not in the backup: {each}" for each in manifest.left_out)]
     if settings.blobs.folder or settings.blobs.s3.bucket:
-        notes.append("KG_BLOBS__* names another place for pictures than the home: see docs/operations/backup-and-transfer.md")
+        notes.append(
+            "KG_BLOBS__* names another place for pictures than the home: see docs/operations/backup-and-transfer.md"
+        )
     if counts != manifest.counts:
         notes.append("while the backup was made others wrote: it has what was stored at its moment")
     if as_json:
