@@ -1,7 +1,7 @@
 """The storm: a folder is ingested and embedded while workers and Neo4j are killed and documents change.
 
 At the end, when nothing is due any more, everything is reconciled exactly. Prints one JSON object and, on
-standard error, a line for the table of docs/benchmarks.md; ends with 1 when anything is wrong.
+standard error, a line for the table of benchmarks/results/robustness.md; ends with 1 when anything is wrong.
 
 A short form for a try: --files 60 --kills 6 --database-kills 1 --pause 2 6 --speed-sources 200
 """

@@ -205,7 +205,7 @@ REVISION: Final = "1"
 """Another one when its vectors change."""
 RENDERING = Rendering(128, 128, "stretch")
 WEIGHTS = {"colours": 0.5, "lights": 0.4, "cells": 0.7, "directions": 0.5, "strengths": 0.3}
-"""Chosen on sample photographs, whose halves agree on it; see docs/benchmarks.md."""
+"""Chosen on sample photographs, whose halves agree on it; see benchmarks/results/files.md."""
 DIMENSIONS: Final = 240
 BATCH = 64
 

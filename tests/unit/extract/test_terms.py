@@ -22,7 +22,7 @@ FLOORS = {
     ("held-out", "es"): (0.86, 0.63),
     ("tuning", "all"): (0.83, 0.81),
 }
-"""Precision and recall, a little below what was measured (docs/benchmarks.md)."""
+"""Precision and recall, a little below what was measured (benchmarks/results/concepts.md)."""
 
 
 SPACELESS_FLOORS = {
