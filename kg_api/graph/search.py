@@ -391,7 +391,7 @@ MAX_SOURCES: Final = 1000
 """A concept in more sources leads to none: it says less than a thirtieth of each."""
 MAX_APPEARANCES: Final = 1000
 """So many appearances are followed in one search, those of the concepts of most weight: ten times as many
-find nothing more, and take a search of a large ontology its time (benchmarks/results/scale.md)."""
+find nothing more, and take a search of a large ontology its time (benchmarks/results/concepts.md)."""
 NEAR_TO: Final = 8
 """Of so many concepts, those of most weight, others that are near in meaning lead to sources too."""
 FOLLOWED: Final = 5
