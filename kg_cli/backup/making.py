@@ -173,7 +173,8 @@ def restore_backup(named: Path, *, replace: bool, agreed: bool, as_json: bool) -
     notes = [*keys.describe(), *(f"not in the backup: {each}" for each in manifest.left_out)]
     if settings.blobs.folder or settings.blobs.s3.bucket:
         notes.append(
-            "KG_BLOBS__* names another place for pictures than the home: see docs/operations/backup-and-transfer.md"
+            "KG_BLOBS__* names another place for pictures than the home: "
+            "see docs/operations/backup-and-transfer.md"
         )
     if counts != manifest.counts:
         notes.append("while the backup was made others wrote: it has what was stored at its moment")
