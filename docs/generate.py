@@ -1,115 +1,348 @@
-"""Writes the reference pages from the code itself: `python docs/generate.py`; with --check only compares."""
+"""Write the reference pages from the code: `python docs/generate.py`, or compare them with `--check`."""
 
 from __future__ import annotations
 
-import json
-import subprocess
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
+from typer.main import get_command
 
 from kg_api.settings import FILE, load_settings, secret_variables, variables
 from kg_api.web.app import create_app
+from kg_cli.main import app
 
-HERE = Path(__file__).parent
-NOTE = "<!-- Written by docs/generate.py; change the code, not this page. -->\n"
+HERE = Path(__file__).parent / "reference"
+NOTE = "<!-- Written by docs/generate.py. Change the code, not this page. -->\n"
+SHARED = 3
+"""An option that this many commands describe alike is described once."""
+ALIKE = {
+    "--by",
+    "--document",
+    "--hyde",
+    "--json",
+    "--limit",
+    "--list",
+    "--metadata",
+    "--min-similarity",
+    "--mmr",
+    "--ontology",
+    "--per-document",
+    "--prefix",
+    "--rerank",
+    "--tokens",
+    "--wait",
+    "--watch",
+    "--window",
+    "--yes",
+}
+"""Options that mean the same everywhere, although their descriptions differ."""
+WIDTH = 60
+"""Longest description of an option, in characters. `kg COMMAND --help` has the rest."""
 
 
-def cli() -> str:
-    """Every command with its help, as Typer writes it."""
-    typer = (sys.executable, "-m", "typer", "kg_cli.main", "utils", "docs", "--name", "kg")
-    written = subprocess.run(typer, check=True, capture_output=True, text=True).stdout
-    return NOTE + "\n" + written.strip() + "\n"
+# ---- kg commands ----
+
+CLI_HEAD = """# CLI reference
+
+```console
+$ kg search "how are retries delayed" --ontology notes --limit 5
+$ kg search --help
+```
+
+`kg COMMAND --help` prints the full help of a command with its examples, defaults, and limits. Here,
+`[NAME]` marks an optional argument and `...` a value that you can repeat.
+
+| Exit code | Meaning |
+| --- | --- |
+| 0 | Success. |
+| 1 | A check failed, or a job ended without success. |
+| 2 | Wrong arguments. |
+| 3 | Part of the work failed. |
+| 4, 5 | Not found, or in conflict with stored data. |
+| 69 | kg, Neo4j, or a model is not available. Try again later. |
+| 77 | The API key is missing, wrong, or lacks the scope. |
+| 78 | A setting is wrong. |
+
+## Shared options
+
+The sections below list these options by name only:
+"""
 
 
-def settings() -> str:
-    """Every variable with its default."""
-    head = "# Settings\n\nAll are environment variables; the defaults are for one machine, offline.\n"
+def write_cli() -> str:
+    """Return every command with its arguments and options."""
+    root: Any = get_command(app)
+    commands = list(_commands(root, "kg"))
+    shared = _find_shared([each for _, command in commands for each in _options(command)])
+    lines = [
+        NOTE,
+        CLI_HEAD,
+        *(f"- `{', '.join(_names(each))}`: {' '.join(each.help.split())}" for each in shared),
+    ]
+    group = ""
+    for path, command in commands:
+        if group != (group := path.rpartition(" ")[0]):
+            lines += ["", f"## `{group}`" if group != "kg" else "## Commands"]
+        lines += ["", f"### `{path}`\n", _summary(command.help)]
+        known = [each for each in _options(command) if any(_is_alike(each, other) for other in shared)]
+        lines += ["", *(_describe(each) for each in _shown(command) if each not in known)]
+        if known:
+            lines += ["", f"Shared: {', '.join(f'`{_names(each)[-1]}`' for each in known)}."]
+    return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
+
+
+def _commands(group: Any, path: str) -> Iterator[tuple[str, Any]]:
+    below = [(name, command) for name, command in group.commands.items() if not command.hidden]
+    yield from ((f"{path} {name}", command) for name, command in below if not hasattr(command, "commands"))
+    for name, command in below:
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{path} {name}")
+
+
+def _shown(command: Any) -> list[Any]:
+    return [each for each in command.params if each.name != "help" and not getattr(each, "hidden", False)]
+
+
+def _options(command: Any) -> list[Any]:
+    return [each for each in _shown(command) if each.param_type_name == "option"]
+
+
+def _names(parameter: Any) -> list[str]:
+    return sorted(parameter.opts, key=len) + list(parameter.secondary_opts)
+
+
+def _find_shared(options: list[Any]) -> list[Any]:
+    """Return one option of each name that has one meaning in several commands, the most frequent one."""
+    uses = Counter((_names(each)[-1], _shorten(each.help)) for each in options)
+    best = {name: help_text for (name, help_text), _ in reversed(uses.most_common())}
+    shared = {
+        name: each
+        for each in reversed(options)
+        if (name := _names(each)[-1]) in ALIKE or uses[name, best[name]] >= SHARED
+        if best[name] == _shorten(each.help)
+    }
+    return [shared[name] for name in sorted(shared)]
+
+
+def _is_alike(option: Any, other: Any) -> bool:
+    if _names(option)[-1] != _names(other)[-1]:
+        return False
+    return _names(option)[-1] in ALIKE or _shorten(option.help) == _shorten(other.help)
+
+
+def _describe(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        name = parameter.name.upper().replace("_", "-") + ("..." if parameter.nargs != 1 else "")
+        name = name if parameter.required else f"[{name}]"
+    else:
+        name = ", ".join(_names(parameter)) + _value(parameter)
+    return f"- `{name}`: {_shorten(parameter.help)}"
+
+
+def _value(parameter: Any) -> str:
+    if parameter.is_flag:
+        return ""
+    return f" {parameter.metavar or _type_name(parameter.type_descriptor.annotation)}" + (
+        "..." if parameter.multiple else ""
+    )
+
+
+def _type_name(annotation: Any) -> str:
+    """Return the name of a type as the value of an option: its choices, or a word in capitals."""
+    if inner := [each for each in get_args(annotation) if each is not NoneType]:
+        choices = get_origin(annotation) is Literal
+        return "|".join(map(str, inner)) if choices else _type_name(inner[0])
+    return {str: "TEXT", int: "N", float: "X"}.get(annotation) or str(annotation.__name__).upper()
+
+
+def _summary(text: str | None) -> str:
+    return _first_sentence(" ".join((text or "").split("\n\n")[0].split()))
+
+
+def _shorten(text: str | None) -> str:
+    whole = _split_clauses(text)
+    if len(whole) <= WIDTH:
+        return whole
+    return _first_sentence(re.split(r", such as |: ", whole)[0]).rstrip(".,") + "."
+
+
+def _split_clauses(text: str | None) -> str:
+    """Return a description with a sentence for each clause that a semicolon ends."""
+    first, *others = " ".join((text or "").split()).split("; ")
+    if any(" " not in each for each in others):
+        return "; ".join([first, *others])
+    return ". ".join([first, *(each[:1].upper() + each[1:] for each in others)]).replace(
+        "Unset: ", "Default: "
+    )
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=[.?!])\s+(?=[A-Z`-])", text)[0]
+
+
+# ---- Settings ----
+
+SETTINGS_HEAD = """# Settings
+
+```bash
+KG_API__PORT=9000 KG_LOG__FORMAT=text kg up
+```
+
+All settings are environment variables. The defaults suit one machine without internet access. The
+service and the workers read settings when they start. After a change, run `kg down` and `kg up`. kg does
+not start if a value is wrong or a `KG_*` group is misspelt. The error names the variable.
+"""
+
+
+def write_settings() -> str:
+    """Return every variable with its default."""
     secrets = ", ".join(f"`{name}`" for name in secret_variables())
-    head += f"\nA secret ({secrets}) can come from a file: `NAME{FILE}` is its absolute path.\n"
-    rows = ["| variable | default | meaning |", "| --- | --- | --- |", *_rows()]
-    return "\n".join([NOTE, head, *rows, ""])
+    files = f"To read a secret from a file, set `NAME{FILE}` to its absolute path. Secrets: {secrets}."
+    return "\n".join([NOTE, SETTINGS_HEAD, files, *_groups(), ""])
 
 
-def _rows() -> Iterator[str]:
+def _groups() -> Iterator[str]:
+    group = None
     for name, field in variables():
-        yield f"| `{name}` | {_default(field)} | {' '.join((field.description or '').split())} |"
+        if (this := _prefix(name)) != group:
+            group = this
+            yield from ("", f"## {group}", "", "| Variable | Default | Meaning |", "| --- | --- | --- |")
+        yield f"| `{name}` | {_default(field)} | {_split_clauses(field.description)} |"
+
+
+def _prefix(name: str) -> str:
+    """Return the group of a variable: the part before `__`, or its first word."""
+    if name.startswith("KG_"):
+        return f"`{name.rpartition('__')[0]}__*`" if "__" in name else "General"
+    return f"`{name.partition('_')[0]}_*`"
 
 
 def _default(field: FieldInfo) -> str:
     if field.default_factory is not None:
-        return "the platform's own folder"
+        return "platform folder"
     return "" if field.default is None else f"`{field.default}`"
 
 
-def rest() -> str:
-    """Every operation of the REST service."""
+# ---- REST ----
+
+REST_HEAD = """# REST reference
+
+```bash
+curl -s http://127.0.0.1:8420/queries/sources/search -H 'Content-Type: application/json' \\
+  -d '{"query_text": "how are retries delayed", "ontology": "notes", "limit": 5}'
+```
+
+The service publishes types, descriptions, limits, and examples of all fields at `/openapi.json`, and
+shows them at `/docs`. This page lists the operations, their fields, and the scope that an API key needs.
+`*` marks a required field and † an operation that rejects a key of some ontologies. Fields in braces are
+parts of the path.
+
+Errors are `application/problem+json` (RFC 9457). `type` is `urn:kg:` and the name of the error. `detail`
+states the problem and the fix.
+"""
+COMMON = {
+    "ontology": "Name of an ontology, or a list of names. Default: all that the key may see.",
+    "documents": "Documents to search: name, `ONTOLOGY/NAME`, or id.",
+    "where": "Filter such as `date>=2025-01-01` or `tags=oncall`. All filters of a list must match.",
+    "mode": "`hybrid` (default), `vector`, or `text`.",
+    "kinds": "Kinds of sources to return, such as `image`.",
+    "limit": "Maximum number of results.",
+    "offset": "Number of items to skip.",
+    "cursor": "`next_cursor` of the previous page. Repeat the other fields unchanged.",
+    "min_similarity": "Minimum cosine similarity. Default: calibrated for the model.",
+    "token_budget": "Maximum number of tokens of text to return.",
+    "window_size": "Number of neighbours to return on each side of a source.",
+    "mmr_lambda": "Diversity: 1 ranks by relevance only, 0 by diversity only.",
+    "dry_run": "Return the effects and the cost, and change nothing.",
+    "by": "Name of the person who decides, for the record.",
+    "Idempotency-Key": "A repeated request with the same key runs once.",
+    "If-None-Match": "ETag of your copy. The service returns 304 if the file is unchanged.",
+}
+"""Fields that many operations have. The page describes each once."""
+AREAS = {
+    "moving": "Export and import",
+    "library": "Documents",
+    "jobs": "Jobs",
+    "keys": "API keys and audit",
+    "review": "Review",
+}
+
+
+def write_rest() -> str:
+    """Return every operation with its fields."""
     document = create_app(load_settings(), lambda _: None).openapi()
-    head = (
-        "# REST\n\nThe service describes itself at `/openapi.json`. Errors are problem+json (RFC 9457): "
-        "`type` is `urn:kg:` and the name of the error, `detail` says what to do.\n"
-    )
-    return "\n".join([NOTE, head, *_operations(document)])
-
-
-def _operations(document: dict[str, Any]) -> Iterator[str]:
+    schemas = document["components"]["schemas"]
+    areas: dict[str, list[str]] = {}
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
-            summary, description = operation["summary"].rstrip(".?"), operation.get("description", "")
-            yield f"## `{method.upper()} {path}`\n\n{summary}. {description}\n"
-            if security := operation.get("security"):
-                more = "" if operation["x-key-of-some-ontologies"] else " One of some ontologies is refused."
-                yield f"Scope of a key: `{security[0]['key'][0]}`.{more}\n"
-            for each in operation.get("parameters", []):
-                yield f"- `{each['name']}` ({each['in']}): {each.get('description', '')}"
-            yield from _form(operation)
-            yield ""
-            yield from _examples(operation)
+            tag: str = operation["tags"][0]
+            lines = areas.setdefault(AREAS.get(tag) or tag.capitalize(), [])
+            lines += ["", "\\\n".join(_operation(f"{method.upper()} {path}", operation, schemas))]
+    common = [f"- `{name}`: {meaning}" for name, meaning in COMMON.items()]
+    pages = [line for area, lines in areas.items() for line in ("", f"## {area}", *lines)]
+    return "\n".join([NOTE, REST_HEAD, "## Common fields\n", *common, *pages, ""])
 
 
-def _form(operation: dict[str, Any]) -> Iterator[str]:
-    """The parts of a form, where a file may be sent."""
-    content = operation.get("requestBody", {}).get("content", {})
-    schema = content.get("multipart/form-data", {}).get("schema", {})
-    if parts := schema.get("properties", {}):
-        yield "As `multipart/form-data`, a file with what is said of it:\n"
-        for name, part in parts.items():
-            needed = "form, required" if name in schema.get("required", []) else "form"
-            said = " ".join(part.get("description", "").split())
-            yield f"- `{name}` ({needed}): {said or _FORM_PARTS.get(name, '')}".rstrip(": ")
+def _operation(name: str, operation: dict[str, Any], schemas: dict[str, Any]) -> Iterator[str]:
+    yield f"**`{name}`** {operation['summary'].rstrip('.?')}.{_scope(operation)}"
+    given = operation.get("parameters", [])
+    for place, title in (("query", "Query"), ("header", "Header")):
+        if names := [_field(each["name"], each.get("required")) for each in given if each["in"] == place]:
+            yield f"{title}: {', '.join(names)}."
+    for media_type, title in (("application/json", "JSON"), ("multipart/form-data", "Form")):
+        if names := list(_names_of(operation, media_type, schemas)):
+            yield f"{title}: {', '.join(names)}."
+    for media_type in operation.get("requestBody", {}).get("content", {}):
+        if media_type not in {"application/json", "multipart/form-data"}:
+            yield f"Body: `{media_type}`."
 
 
-def _examples(operation: dict[str, Any]) -> Iterator[str]:
-    content = operation.get("requestBody", {}).get("content", {})
-    for media_type, body in content.items():
-        examples = [each["value"] for each in body.get("examples", {}).values()]
-        for example in [*examples, *([body["example"]] if "example" in body else [])]:
-            text = json.dumps(example, indent=2, ensure_ascii=False)
-            yield f"`{media_type}`:\n\n```json\n{text}\n```\n"
+def _scope(operation: dict[str, Any]) -> str:
+    if not (security := operation.get("security")):
+        return ""
+    everywhere = operation["x-key-of-some-ontologies"]
+    return f" `{security[0]['key'][0]}`" + ("" if everywhere else "†")
 
 
-_FORM_PARTS = {
-    "ontology": "Where it goes.",
-    "metadata": "A JSON object: what is known of the document, typed; lists too.",
-    "limit": "Maximum number of results.",
-}
-"""What the schema does not say of its parts."""
+def _field(name: str, required: bool | None) -> str:
+    return f"`{name}{'*' if required else ''}`"
 
-PAGES = {"cli.md": cli, "settings.md": settings, "rest.md": rest}
+
+def _names_of(operation: dict[str, Any], media_type: str, schemas: dict[str, Any]) -> Iterator[str]:
+    schema = _resolve(_content(operation).get(media_type, {}).get("schema", {}), schemas)
+    for name in schema.get("properties", {}):
+        yield _field(name, name in schema.get("required", []))
+
+
+def _content(operation: dict[str, Any]) -> dict[str, Any]:
+    return operation.get("requestBody", {}).get("content", {})
+
+
+def _resolve(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
+    while "$ref" in schema:
+        schema = schemas[schema["$ref"].rpartition("/")[2]]
+    return schema
+
+
+PAGES = {"cli.md": write_cli, "settings.md": write_settings, "rest.md": write_rest}
 
 
 def main() -> int:
-    """Write the pages, or say which are stale."""
-    stale = [name for name, page in PAGES.items() if _read(HERE / name) != page()]
+    """Write the pages, or report the stale ones."""
+    pages = {name: write() for name, write in PAGES.items()}
+    stale = [name for name, text in pages.items() if _read(HERE / name) != text]
     if "--check" in sys.argv:
         for name in stale:
-            print(f"docs/{name} is stale; run: python3 tasks.py docs", file=sys.stderr)
+            print(f"docs/reference/{name} is stale. Run: python3 tasks.py docs", file=sys.stderr)
         return int(bool(stale))
     for name in stale:
-        (HERE / name).write_text(PAGES[name](), encoding="utf-8")
+        (HERE / name).write_text(pages[name], encoding="utf-8")
     return 0
 
 
