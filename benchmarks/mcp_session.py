@@ -4,10 +4,9 @@
     KG_HOME=... python -m benchmarks.mcp_session            # over `kg mcp`, standard input and output
     KG_HOME=... python -m benchmarks.mcp_session --http http://127.0.0.1:8420/mcp
 
-Prints what was asked and answered, texts shortened, as Markdown; docs/mcp.md shows it. What an agent would
-make up its mind about is written down here; what it is told is real. Each citation that an answer had is then
-read again with get_source_context, and its text compared with the document's own, as REST gives it: one that
-differs makes it exit with 1.
+Prints requests and answers as Markdown, with shortened texts. The agent's decisions are fixed here, and the
+answers are real. Then reads each citation of an answer again with get_source_context, and compares its text
+with the document's own text over REST. Exits with 1 if one differs.
 """
 
 from __future__ import annotations

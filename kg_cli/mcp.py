@@ -10,8 +10,8 @@ from kg_cli.terminal.connect import open_client
 def mcp() -> None:
     """Serve an agent by the Model Context Protocol, over standard input and output.
 
-    The agent starts it; docs/mcp.md says how. It asks the service of `kg up`, or the one of KG_API_URL. While
-    that does not answer, each call says so and what to do.
+    The agent starts it; docs/guides/agents.md says how. It asks the service of `kg up`, or the one of
+    KG_API_URL. While that does not answer, each call says so and what to do.
 
     Example: kg mcp
     """
@@ -24,7 +24,8 @@ def mcp() -> None:
     configure_logs(load_settings().log)
     if sys.stdin.isatty():
         say(
-            "Waiting for an agent's JSON-RPC on standard input; Ctrl-D ends. docs/mcp.md says how to connect."
+            "Waiting for an agent's JSON-RPC on standard input; Ctrl-D ends. "
+            "docs/guides/agents.md says how to connect."
         )
     service = RemoteService(open_client)
     try:

@@ -162,7 +162,7 @@ def create(
     """Create an embedding space; the model is probed once, and gets its own index.
 
     Its key and address come from the environment of service and worker (OPENAI_API_KEY, ...).
-    Models that see pictures: histogram and onnx (offline), nomic, openai, cohere (docs/images.md).
+    Models that see pictures: histogram and onnx (offline), nomic, openai, cohere (docs/guides/images.md).
 
     Example: kg admin spaces create small --provider openai --model text-embedding-3-small --dimensions 512
 

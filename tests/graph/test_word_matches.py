@@ -16,7 +16,7 @@ from tests.graph.test_visible_words import JOINED
 from tests.support.records import record
 
 NO_VECTORS = SpaceVectors(vectors={}, properties={}, spaces={})
-PROSE = Path(__file__).resolve().parents[2] / "docs" / "using.md"
+PROSE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "search.md"
 LIKE = """
     possible possibly possibilities legible legibly ontology ontologies ontological biology bias biased
     as was gas gases news new hoping hope hop hopping relate relational related conditional condition happy

@@ -1,4 +1,4 @@
-"""The Python examples of docs/programming.md, run one after the other against a service and a worker."""
+"""Run the examples of docs/guides/python.md, and of every client method, against a service."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import quoting
 from tests.support.running import environment, serve, started
 
-PAGE = Path(__file__).parents[2] / "docs" / "programming.md"
+ROOT = Path(__file__).parents[2]
+GUIDE = ROOT / "docs" / "guides" / "python.md"
+TOUR = ROOT / "tests" / "data" / "client_tour.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PRINTS = re.compile(r"  # prints (.+)$", re.MULTILINE)
 ADDRESS = "http://127.0.0.1:8420"
@@ -31,8 +33,8 @@ INGESTING = 2
 """The example that takes documents in."""
 
 
-def blocks() -> list[str]:
-    return BLOCK.findall(PAGE.read_text(encoding="utf-8"))
+def list_examples(page: Path) -> list[str]:
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -62,13 +64,14 @@ def places(server: Neo4jServer, driver: neo4j.Driver, tmp_path: Path) -> Iterato
         assert service.stop() == 0, service.output()
 
 
-def test_the_examples_run_and_print_what_they_say(places: dict[str, str]) -> None:
+@pytest.mark.parametrize("page", [GUIDE, TOUR], ids=lambda page: page.stem)
+def test_examples_print_documented_output(places: dict[str, str], page: Path) -> None:
     names: dict[str, object] = {}
-    examples = blocks()
-    assert len(examples) > 10
+    examples = list_examples(page)
+    assert len(examples) > 6
     try:
         for number, written in enumerate(examples, start=1):
-            run(number, in_this_test(written, places), names)
+            run(f"{page.name}, example {number}", in_this_test(written, places), names)
             if number == INGESTING:
                 again = dict[str, object](names)
                 exec(in_this_test(written, places), again)  # noqa: S102 - our own page; a reader runs it twice
@@ -84,30 +87,32 @@ def in_this_test(written: str, places: dict[str, str]) -> str:
     return written
 
 
-def run(number: int, block: str, names: dict[str, object]) -> None:
-    """Run an example after those before it; what it says it prints it must print, in that order."""
+def run(example: str, block: str, names: dict[str, object]) -> None:
+    """Run an example after those before it; it must print the documented lines in their order."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
-        exec(compile(block, f"{PAGE.name}, example {number}", "exec"), names)  # noqa: S102 - our own page
+        exec(compile(block, example, "exec"), names)  # noqa: S102 - our own page
     lines = iter(said.getvalue().splitlines())
     for expected in PRINTS.findall(block):
-        assert expected in lines, f"example {number} does not print {expected!r}:\n{said.getvalue()}"
+        assert expected in lines, f"{example} does not print {expected!r}:\n{said.getvalue()}"
 
 
-def test_the_examples_import_only_what_comes_with_kg() -> None:
-    imports = set(re.findall(r"^\s*(?:from|import) (\w+)", "\n".join(blocks()), re.MULTILINE))
+def test_examples_import_only_dependencies_of_kg() -> None:
+    code = "\n".join([*list_examples(GUIDE), *list_examples(TOUR)])
+    imports = set(re.findall(r"^\s*(?:from|import) (\w+)", code, re.MULTILINE))
     assert imports - sys.stdlib_module_names <= {"kg_api", "PIL"}
 
 
 @pytest.mark.parametrize("client", [KgClient, AsyncKgClient])
-def test_every_method_of_the_client_is_documented(client: type) -> None:
-    code = "\n".join(blocks())
+def test_client_methods_are_all_documented(client: type) -> None:
+    guide, code = GUIDE.read_text(encoding="utf-8"), "\n".join(list_examples(TOUR))
     methods = {name for name, _ in inspect.getmembers(client, inspect.isfunction) if not name.startswith("_")}
     assert len(methods) > 40
+    assert [name for name in sorted(methods) if f"`{name}`" not in guide and f".{name}(" not in guide] == []
     assert [name for name in sorted(methods) if f".{name}(" not in code] == []
 
 
-def test_the_clients_have_the_same_methods() -> None:
+def test_clients_have_the_same_methods() -> None:
     def methods(client: type) -> set[str]:
         return {name for name in dir(client) if not name.startswith("_")}
 

@@ -19,7 +19,7 @@ from tests.process.managed.dummy import until
 from tests.process.managed.test_kg_up import Machine, machine_in
 from tests.support.images import drawn, encoded
 
-DOCS = Path(__file__).parents[3] / "docs" / "operations"
+GUIDES = Path(__file__).parents[3] / "docs" / "guides"
 QUESTIONS = ("what happens when the disk is full", "pictures of pages", "red boat", "who may ask")
 HOURS = "0.001"
 """3.6 seconds."""
@@ -36,7 +36,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Generator[Machine]:
     try:
         stack.kg("up")
         (folder / "boat.jpg").write_bytes(encoded(drawn(600, 400), "JPEG"))
-        texts = [str(DOCS / name) for name in ("deploy.md", "models.md")]
+        texts = [str(GUIDES / name) for name in ("ingest.md", "images.md")]
         stack.kg("ingest", *texts, str(folder / "boat.jpg"), "--ontology", "notes", "--wait")
         yield stack
     finally:

@@ -1,4 +1,4 @@
-"""The commands of docs/concepts.md on communities, run as they stand there."""
+"""Run the commands of docs/guides/concepts.md on topics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.documented import check_commands, check_refusal, commands_in,
 from tests.support.embedders import small_embedder
 from tests.support.running import Service
 
-COMMANDS = commands_in(section_of("docs/concepts.md", "Communities: what an ontology is about"))
+COMMANDS = commands_in(section_of("docs/guides/concepts.md", "List topics"))
 TOLD = {
     "communities list --ontology notes --parent": ("No communities are here", "2 on level 0"),
     "communities list --ontology notes": ("2 of 2 communities", "9 are in one", "of a single source"),

@@ -1,4 +1,4 @@
-"""The commands of docs/concepts.md on proposed links, run as they stand there."""
+"""Run the commands of docs/guides/concepts.md on proposed links."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.embedding import run_jobs
 from tests.support.proposals import EARS, OWLS, TAXES
 from tests.support.running import Service
 
-COMMANDS = commands_in(section_of("docs/concepts.md", "Proposed links"))
+COMMANDS = commands_in(section_of("docs/guides/concepts.md", "Review proposed links"))
 TOLD = {
     "proposals list --ontology notes": ("owls.md#0", "ears.md#0", "voles", "1 of 1 proposal"),
     "proposals show": ("source open", "Barn owls hunt at dusk", "Each is to the other"),

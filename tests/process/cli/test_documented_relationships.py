@@ -1,4 +1,4 @@
-"""The commands of the section on relationships in docs/concepts.md, run one after the other as they stand."""
+"""Run the commands of docs/guides/concepts.md on relationships, one after the other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs
 from tests.support.running import Service
 
-COMMANDS = commands_in(section_of("docs/concepts.md", "Relationships"))
+COMMANDS = commands_in(section_of("docs/guides/concepts.md", "Search relationships"))
 TEXTS = {
     "a.md": "The worker requires a lease, and so it supports safety.",
     "b.md": "A worker needs a lease. A frozen worker casts doubt on safety.",

@@ -1,4 +1,4 @@
-"""The commands of docs/subgraphs.md, run one after the other as they stand, with the queries of the page."""
+"""Run the commands and the query of docs/guides/concepts.md on subgraphs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,24 @@ from kg_api.schemas.constructive import ConstructiveQuery
 from tests.conftest import wipe
 from tests.process.cli.conftest import Kg
 from tests.process.cli.test_documented_relationships import STATED, TEXTS
-from tests.support.documented import ROOT, commands_in
+from tests.support.documented import commands_in, section_of
 from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs
 from tests.support.running import Service
 
-PAGE = (ROOT / "docs" / "subgraphs.md").read_text(encoding="utf-8")
-QUERIES = dict(re.findall(r"^`(\w+\.json)`:\n\n```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
-COMMANDS = commands_in(PAGE)
+SECTION = section_of("docs/guides/concepts.md", "Build a subgraph")
+RECENT = {
+    "ontology": "leases",
+    "where": ["format=markdown"],
+    "steps": [
+        {"step": "seed", "by": "concept", "value": "lease"},
+        {"step": "expand", "along": ["appears_in", "part_of"], "direction": "out", "hops": 2},
+        {"step": "filter", "kinds": ["passage", "document"]},
+    ],
+}
+QUERIES = dict(re.findall(r"`(\w+\.json)`:\n\n```json\n(.*?)^```$", SECTION, re.MULTILINE | re.DOTALL))
+QUERIES["recent.json"] = json.dumps(RECENT)
+COMMANDS = [*commands_in(SECTION), "subgraph recent.json --ontology leases"]
 TOLD = {
     "subgraph requires.json": (
         "worker requires lease",
