@@ -30,13 +30,23 @@ GUIDES = ROOT / "docs" / "guides"
 BASH = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 JSON = re.compile(r"^```json\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ROW = re.compile(r"^\| (`[^|]+) \|", re.MULTILINE)
-FILES = ("standup.jsonl", "contract.pdf", "draft.md", "IMG_9.jpg", "boat.jpg", "book.epub", "slides.pptx")
+FILES = (
+    "standup.jsonl",
+    "contract.pdf",
+    "draft.md",
+    "IMG_9.jpg",
+    "boat.jpg",
+    "found.jsonl",
+    "book.epub",
+    "slides.pptx",
+)
 """Files that a guide names without their folder."""
 ASKING = ("delete ", "documents reject", "folders remove", "ingest ~/notes --ontology notes --preview")
 """Commands that need a confirmation."""
 LEFT_TO_OTHER_TESTS = {
     "ingest.md": ("--ocr always",),
     "search.md": ("answer ", "--cursor"),
+    "concepts.md": ("llm", "--ontology leases", "communities", "proposals", "subgraph", "openie"),
     "images.md": ("book.epub", "documents page", "admin spaces", "down", "up"),
     "evaluation.md": ("eval make", "~/sets/notes", "~/sets/asked", "RESULT.json", "results delete"),
 }
@@ -128,6 +138,21 @@ def test_search_guide_commands_succeed(kg: Kg, home: Path, client: KgClient) -> 
     run_guide(kg, "search.md", home, ids, {})
     found = kg("search", "kubernetse", "--ontology", "notes")
     assert "Kubernetes" in found.stdout
+
+
+@pytest.mark.usefixtures("worker")
+def test_concepts_guide_commands_succeed(kg: Kg, home: Path, client: KgClient) -> None:
+    row = next(
+        block for block in JSON.findall((GUIDES / "concepts.md").read_text("utf-8")) if '"quotes"' in block
+    )
+    (home / "found.jsonl").write_text(row, encoding="utf-8")
+    client.ingest_text("A worker renews its lease.", ontology="notes", document=json.loads(row)["document"])
+    relations = [["heartbeat", "precedes", "retry"], ["lease", "needs", "heartbeat"]]
+    brought = client.import_concepts(
+        [{"document": "notes/leases.md", "relations": relations}], ontology="notes"
+    )
+    assert not brought.problems
+    run_guide(kg, "concepts.md", home, {}, {})
 
 
 @pytest.mark.usefixtures("worker")
