@@ -30,8 +30,6 @@ OWN_ONTOLOGY = "kg-docs"
 SEVERAL = ("-n", str((os.cpu_count() or 1) + 1), "--dist", "loadfile", "--no-loadscope-reorder")
 PROCESSES = () if "KG_TEST_NEO4J_URI" in os.environ else SEVERAL
 """Each process of tests has a Neo4j of its own, unless one is given; one more than cores, for some wait."""
-AGAIN = ("--reruns", "2", "-rfEsxXR")
-"""What fails is tried twice more, and the end names it: some tests wait for real processes by the clock."""
 
 
 def main(arguments: list[str]) -> int:
@@ -94,7 +92,7 @@ def coverage(arguments: list[str]) -> None:
     """Run the usual tests, and say how much of the code they and the processes they start have run."""
     _prepare("dev")
     _tool("coverage", "erase")
-    _tool("coverage", "run", "-m", "pytest", *PROCESSES, *AGAIN, *arguments)
+    _tool("coverage", "run", "-m", "pytest", *PROCESSES, *arguments)
     _tool("coverage", "combine", "--quiet")
     _tool("coverage", "report")
 
@@ -156,7 +154,7 @@ def _make_ready() -> None:
 
 def _pytest(*arguments: str) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each process of tests would compile all it imports
-    _tool("pytest", *PROCESSES, *AGAIN, *arguments)
+    _tool("pytest", *PROCESSES, *arguments)
 
 
 @contextmanager
