@@ -42,6 +42,9 @@ that it says of a change whether that broke something; `full` draws new ones, an
 SLOW_FIRST = ("graph/", "service/", "process/managed/", "process/", "")
 """Folders in the order of their tests, so that what ends a run of several processes is short."""
 
+SHARED = "libraries"
+"""The fixture of what is stored once for many tests, which empty no database."""
+
 FURTHER_SIZE = 64
 """Dimensions of nearly all spaces that tests make besides the first."""
 USUAL_SIZES = {
@@ -75,12 +78,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Sharing
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the slow folders first."""
+    """Put the slow folders first, and within a folder tests that share what is stored behind the others."""
     here = Path(__file__).parent
 
-    def rank(item: pytest.Item) -> int:
+    def rank(item: pytest.Item) -> tuple[int, bool]:
         name = item.path.relative_to(here).as_posix()
-        return next(place for place, folder in enumerate(SLOW_FIRST) if name.startswith(folder))
+        place = next(place for place, folder in enumerate(SLOW_FIRST) if name.startswith(folder))
+        return place, SHARED in getattr(item, "fixturenames", ())
 
     items.sort(key=rank)
 

@@ -105,11 +105,11 @@ def door(guarded: Service) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def libraries(
     server: Neo4jServer, driver: neo4j.Driver, guarded: Service, guarded_home: Home
 ) -> Iterator[Libraries]:
-    """Two ontologies, of which a key sees one."""
+    """Two ontologies, of which a key sees one; tests with them come last, one after the other."""
     wipe(driver)
     with Graph(server.uri, server.user, server.password) as opened:
         migrate(opened)

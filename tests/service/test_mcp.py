@@ -47,7 +47,7 @@ def document_id(http: httpx.Client, graph: Graph) -> str:
     return embedded(graph, http, TEXT, document="bees.md", ontology="nature")["document_id"]
 
 
-@pytest.fixture(params=["http", "stdio"])
+@pytest.fixture
 def target(request: pytest.FixtureRequest, service: Service, server: Neo4jServer, tmp_path: Path) -> Target:
     """Where the client connects: each transport."""
     if request.param == "http":
@@ -132,13 +132,6 @@ def test_a_walk_by_cursors_gives_what_one_answer_gives(service: Service) -> None
     assert [hit for step in steps for hit in step["hits"]] == large["hits"]
 
 
-@pytest.mark.usefixtures("document_id")
-def test_an_unknown_ontology_or_source_is_an_error_that_helps(target: Target) -> None:
-    said = failure(call(target, "get_source_context", citation="0" * 32))
-    assert "there is no source" in said
-    assert "Traceback" not in said
-
-
 LOOSE: list[dict[str, Any]] = [
     {"ontologies": '["nature"]'},
     {"ontologies": "nature"},
@@ -150,7 +143,7 @@ LOOSE: list[dict[str, Any]] = [
 
 
 @pytest.mark.usefixtures("document_id")
-def test_arguments_of_clients_that_are_not_strict(target: Target) -> None:
+def test_arguments_of_clients_that_are_not_strict(service: Service) -> None:
     async def session(client: Client) -> None:
         strict = await client.call_tool("search_sources", {"query": "dance 1904", "ontologies": ["nature"]})
         for loose in LOOSE:
@@ -161,8 +154,11 @@ def test_arguments_of_clients_that_are_not_strict(target: Target) -> None:
         said = failure(await client.call_tool("get_source_context", {"citation": "nope"}))
         assert "`list_documents`" in said
         assert "`kg " not in said
+        said = failure(await client.call_tool("get_source_context", {"citation": "0" * 32}))
+        assert "there is no source" in said
+        assert "Traceback" not in said
 
-    talk(target, session)
+    talk(f"{service.url}/mcp", session)
 
 
 @pytest.mark.usefixtures("document_id")

@@ -5,21 +5,24 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, LiteralString
 
+import neo4j
 import psutil
 import pytest
+from neo4j.exceptions import AuthError
 
+from kg_api.local import neo4j as jars
 from kg_api.local import processes
-from kg_api.local.processes import Home, free_port
+from kg_api.local.processes import Home, ProcessId, free_port
 from tests.neo4j_server import KEPT_PLANS
-from tests.process.managed.dummy import until
 from tests.support import forked, migrated_home
 
 SMALL = {
@@ -30,6 +33,7 @@ SMALL = {
     "KG_API__PROCESSES": "1",
 }
 SECONDS = 240
+CANARY = "sk-kg-canary-3f9a"
 
 
 @dataclass(frozen=True)
@@ -41,12 +45,12 @@ class Machine:
     prefix: tuple[str, ...] = ()
     """A command that runs the others, elsewhere."""
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str, stderr: int | IO[str] = subprocess.PIPE) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [*self.prefix, sys.executable, "-m", "kg_cli.main", *arguments],
             env=self.env,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             text=True,
         )
 
@@ -57,8 +61,7 @@ class Machine:
         return ran.stdout, ran.stderr
 
     def _run(self, arguments: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
-        """Those that start and end the stack are processes of their own; the others ask it."""
-        if not self.prefix and arguments[0] not in {"up", "down"}:
+        if not self.prefix:
             return forked.run(arguments, self.env, timeout=SECONDS)
         with self.start(*arguments) as command:
             out, err = command.communicate(timeout=SECONDS)
@@ -88,7 +91,8 @@ def machine_in(home: Path, *, first_start: bool = False, **more: str) -> Machine
 @pytest.fixture(scope="module")
 def first_ups(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Machine, list[tuple[int, str]]]]:
     """A stack that two `kg up` started at once, and how each of them ended."""
-    machine = machine_in(tmp_path_factory.mktemp("machine") / "kg", first_start=True)
+    home = tmp_path_factory.mktemp("machine") / "kg"
+    machine = machine_in(home, first_start=True, OPENAI_API_KEY=CANARY)
     try:
         with machine.start("up") as first, machine.start("up") as second:
             ends = [(up.wait(SECONDS), "".join(up.communicate())) for up in (first, second)]
@@ -128,20 +132,14 @@ def test_status_says_where_everything_is(machine: Machine) -> None:
     assert "ready" in machine.kg("status")[0]
 
 
-def test_up_again_changes_nothing_and_says_what_to_do_next(machine: Machine) -> None:
+def test_up_again_changes_nothing_says_what_to_do_next_and_which_settings_wait(machine: Machine) -> None:
     before = machine.pids()
-    out, err = machine.kg("up")
+    out, err = machine.with_variables(KG_CONVERSION__IMAGES_WITHIN="false").kg("up")
     assert machine.pids() == before
     assert machine.status()["api_url"] in out
     assert "kg ingest" in out
-    assert err == ""
-
-
-def test_up_again_with_other_settings_names_those_that_wait_for_the_next_start(machine: Machine) -> None:
-    before = machine.pids()
-    err = machine.with_variables(KG_CONVERSION__IMAGES_WITHIN="false").kg("up")[1]
-    assert "KG_CONVERSION__IMAGES_WITHIN has another value than kg was started with" in err
-    assert machine.pids() == before
+    assert err.startswith("KG_CONVERSION__IMAGES_WITHIN has another value than kg was started with")
+    assert len(err.splitlines()) <= 2, "nothing else is said"
 
 
 def test_the_doctor_is_content(machine: Machine) -> None:
@@ -152,22 +150,74 @@ def test_the_doctor_is_content(machine: Machine) -> None:
     }
 
 
-def test_a_killed_worker_comes_back_by_itself(machine: Machine) -> None:
-    killed = machine.pids()["worker"]
-    os.kill(killed, signal.SIGKILL)
-    until(lambda: machine.pids().get("worker", killed) != killed, "a new worker", 60, pause=0.5)
+def query(
+    machine: Machine, text: LiteralString, password: str | None = None, **parameters: Any
+) -> list[list[Any]]:
+    home = Home(machine.home)
+    auth = ("neo4j", password or home.password() or "")
+    with neo4j.GraphDatabase.driver(home.bolt_uri() or "", auth=auth) as driver:
+        return [list(record) for record in driver.execute_query(text, parameters).records]
 
 
-def test_after_kill_9_of_everything_up_just_works(machine: Machine) -> None:
+def test_neo4j_is_the_pinned_community_edition_with_its_settings_in_force(machine: Machine) -> None:
+    rows = query(machine, "CALL dbms.components() YIELD name, versions, edition")
+    assert ["Neo4j Kernel", [jars.VERSION], "community"] in rows
+    wanted = {
+        "db.transaction.timeout": "2m",
+        "db.checkpoint.interval.time": "1m",
+        "dbms.security.auth_max_failed_attempts": "0",
+        "dbms.usage_report.enabled": "false",
+        "dbms.security.allow_csv_import_from_file_urls": "false",
+        "server.fleet_discovery.enabled": "false",
+        "server.http.enabled": "false",
+        "server.memory.heap.max_size": "512.00MiB",
+        "server.memory.pagecache.size": "128.00MiB",
+    }
+    text = "SHOW SETTINGS YIELD name, value WHERE name IN $names RETURN name, value"
+    assert dict(query(machine, text, names=list(wanted))) == wanted
+
+
+def test_neo4j_listens_on_loopback_alone(machine: Machine) -> None:
+    process = psutil.Process(machine.pids()["neo4j"])
+    listening = [c.laddr for c in process.net_connections("inet") if c.status == psutil.CONN_LISTEN]
+    assert [address[0].removeprefix("::ffff:") for address in listening] == ["127.0.0.1"]
+    assert not [c for c in process.net_connections("udp") if c.laddr]
+
+
+def test_only_the_password_of_the_file_opens_neo4j_and_a_stranger_locks_nobody_out(machine: Machine) -> None:
+    assert stat.S_IMODE(Home(machine.home).password_file.stat().st_mode) == 0o600
+    for guess in ("neo4j", *["guess"] * 4):
+        with pytest.raises(AuthError):
+            query(machine, "RETURN 1", password=guess)
+        assert query(machine, "RETURN 1") == [[1]]
+
+
+def test_neither_password_nor_keys_reach_arguments_and_environment_of_neo4j_or_files(
+    machine: Machine,
+) -> None:
+    home, process = Home(machine.home), psutil.Process(machine.pids()["neo4j"])
+    for secret in (home.password() or "", CANARY):
+        assert secret not in " ".join([*process.cmdline(), *process.environ().values()])
+        files = [path for path in home.path.rglob("*") if path.is_file() and path != home.password_file]
+        assert [path for path in files if secret.encode() in path.read_bytes()] == []
+
+
+def test_after_kill_9_of_everything_up_just_works_and_nothing_is_lost(machine: Machine) -> None:
+    query(machine, "CREATE (:Kept {n: 1})")
     before, supervisor = machine.pids(), machine.status()["supervisor_pid"]
     for pid in (supervisor, *before.values()):
         os.kill(pid, signal.SIGKILL)
     assert machine.status()["ready"] is False
+    me = processes.identify(os.getpid())
+    assert me is not None
+    pid_file = Home(machine.home).pid_file("neo4j")
+    processes.save(pid_file, ProcessId(me.pid, me.created - 100))  # the pid went to somebody else
     machine.kg("up")
     after = machine.pids()
     assert set(after) == set(before)
-    assert not set(after.values()) & set(before.values())
+    assert not set(after.values()) & {*before.values(), me.pid}
     assert machine.status()["ready"] is True
+    assert query(machine, "MATCH (k:Kept) RETURN k.n") == [[1]]
 
 
 def test_lost_supervisor_is_replaced_and_keeps_what_runs(machine: Machine) -> None:
@@ -182,24 +232,6 @@ def test_another_database_is_not_mixed_in(machine: Machine) -> None:
     assert "kg down" in other.kg("up", code=5)[1]
 
 
-def test_with_an_address_no_neo4j_is_started_and_ctrl_c_ends_the_foreground(
-    machine: Machine, tmp_path: Path
-) -> None:
-    address = {"KG_NEO4J__URI": machine.status()["neo4j_uri"]}
-    password = Home(machine.home).password() or ""
-    guest = machine_in(tmp_path / "guest", **address, KG_NEO4J__PASSWORD=password)
-    with guest.start("up", "--foreground") as foreground:
-        until(lambda: guest.status()["ready"], "the guest stack", 120, pause=0.5)
-        pids = guest.pids()
-        assert set(pids) == {"api", "worker"}
-        foreground.send_signal(signal.SIGINT)
-        out, err = foreground.communicate(timeout=60)
-    assert foreground.returncode == 0, err
-    assert "kg is up" in out
-    assert not any(alive(pid) for pid in pids.values())
-    assert machine.status()["ready"] is True
-
-
 def test_down_ends_everything_and_says_so(machine: Machine) -> None:
     before = [*machine.pids().values(), machine.status()["supervisor_pid"]]
     begun = time.monotonic()
@@ -207,6 +239,9 @@ def test_down_ends_everything_and_says_so(machine: Machine) -> None:
     assert time.monotonic() - begun < 60
     assert [pid for pid in before if alive(pid)] == []
     assert machine.status()["processes"] == []
+    home = Home(machine.home)
+    assert not home.pid_file("neo4j").exists()
+    assert "Stopped." in (home.neo4j_logs / "neo4j.log").read_text().splitlines()[-1], "it could finish"
     assert "was not running" in machine.kg("down")[1]
 
 

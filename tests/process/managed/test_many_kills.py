@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -19,16 +21,17 @@ from kg_api.local.processes import Home
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.process.managed.dummy import until
-from tests.process.managed.test_kg_up import Machine, machine_in
+from tests.process.managed.test_kg_up import Machine, alive, machine_in
 
 pytestmark = pytest.mark.timeout(900)
 
 GOES_ON_SECONDS = 60
+WITHOUT_CONCEPTS = {"KG_CONCEPTS__EXTRACTOR": "none"}
 
 
 @contextmanager
-def up(home: Path, **more: str) -> Generator[Machine]:
-    started = machine_in(home, first_start=False, KG_CONCEPTS__EXTRACTOR="none", **more)
+def up(home: Path) -> Generator[Machine]:
+    started = machine_in(home, **WITHOUT_CONCEPTS)
     try:
         started.kg("up")
         yield started
@@ -36,13 +39,39 @@ def up(home: Path, **more: str) -> Generator[Machine]:
         started.kg("down")
 
 
-@pytest.fixture
-def guest(server: Neo4jServer, driver: neo4j.Driver, tmp_path: Path) -> Generator[Machine]:
-    """A stack on the Neo4j that there is: one of its own takes longer to start than all else here."""
+@dataclass(frozen=True)
+class Foreground:
+    """A stack in the foreground, on the Neo4j that there is."""
+
+    machine: Machine
+    process: subprocess.Popen[str]
+    log: Path
+    """What the supervisor says."""
+
+
+@pytest.fixture(scope="module")
+def foreground(
+    server: Neo4jServer, driver: neo4j.Driver, tmp_path_factory: pytest.TempPathFactory
+) -> Generator[Foreground]:
+    """One of its own would take longer to start than all else here."""
     wipe(driver)
+    folder = tmp_path_factory.mktemp("guest")
     address = {"KG_NEO4J__URI": server.uri, "KG_NEO4J__USER": server.user}
-    with up(tmp_path / "kg", **address, KG_NEO4J__PASSWORD=server.password) as started:
-        yield started
+    machine = machine_in(folder / "kg", **WITHOUT_CONCEPTS, **address, KG_NEO4J__PASSWORD=server.password)
+    log = folder / "log"
+    with log.open("w") as errors, machine.start("up", "--foreground", stderr=errors) as process:
+        try:
+            until(lambda: machine.status()["ready"], "the stack", 120, pause=0.5)
+            yield Foreground(machine, process, log)
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+                process.communicate(timeout=60)
+
+
+@pytest.fixture
+def guest(foreground: Foreground) -> Machine:
+    return foreground.machine
 
 
 @pytest.fixture
@@ -83,7 +112,7 @@ def kill_worker(machine: Machine, seconds: float) -> int:
     ],
 )
 def test_a_worker_that_dies_again_and_again_is_started_again_and_all_is_told(
-    guest: Machine, pauses: tuple[int, ...]
+    foreground: Foreground, guest: Machine, pauses: tuple[int, ...]
 ) -> None:
     """All pauses but the last are waited for; the last death is told while its pause lasts."""
     kills = len(pauses)
@@ -107,11 +136,25 @@ def test_a_worker_that_dies_again_and_again_is_started_again_and_all_is_told(
     findings = {each["name"]: each["detail"] for each in json.loads(guest.kg("doctor", "--json")[0])}
     worker = findings["worker"]
     assert f"died {kills} times in a row" in worker or f"started again {kills} times" in worker
-    lines = Home(guest.home).log_file("supervisor").read_text(encoding="utf-8").splitlines()
+    lines = [line for line in foreground.log.read_text(encoding="utf-8").splitlines() if line[:1] == "{"]
     deaths = [line for line in map(json.loads, lines) if line["event"] == "process died"]
     assert [(each["role"], each["last_exit"], each["next_start_seconds"]) for each in deaths] == [
         ("worker", "SIGKILL", pause) for pause in pauses
     ]
+
+
+def test_ctrl_c_ends_the_foreground_but_not_the_neo4j_that_it_was_given(
+    foreground: Foreground, driver: neo4j.Driver
+) -> None:
+    until(lambda: foreground.machine.status()["ready"], "the stack", 60, pause=0.5)
+    pids = foreground.machine.pids()
+    assert set(pids) == {"api", "worker"}
+    foreground.process.send_signal(signal.SIGINT)
+    out, _ = foreground.process.communicate(timeout=60)
+    assert foreground.process.returncode == 0, foreground.log.read_text()
+    assert "kg is up" in out
+    assert not any(alive(pid) for pid in pids.values())
+    driver.verify_connectivity()
 
 
 @pytest.mark.full
