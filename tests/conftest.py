@@ -6,9 +6,11 @@ import gc
 import os
 import signal
 from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import LiteralString, cast
 
+import httpx
 import hypothesis
 import neo4j
 import pytest
@@ -114,6 +116,14 @@ def _plain_tracebacks() -> None:
     plain = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
     usual = structlog.get_config()["processors"]
     structlog.configure(processors=[*usual[:-1], plain])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_context() -> Iterator[None]:
+    """A client of HTTP loads all that the machine trusts, 30 ms each time: here all clients share that."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("httpx._transports.default.create_ssl_context", cache(httpx.create_ssl_context))
+        yield
 
 
 @pytest.fixture(scope="session")

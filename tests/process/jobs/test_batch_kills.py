@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -16,12 +15,11 @@ import pytest
 
 from kg_api.graph.client import Graph
 from kg_api.graph.jobs import page_of_jobs
-from kg_api.graph.schema import migrate
-from tests.neo4j_server import Neo4jServer, managed_server
+from tests.neo4j_server import Neo4jServer
 from tests.process.jobs.crew import tell
 from tests.support.cypher import rows
 from tests.support.proxy import bolt_proxy
-from tests.support.running import serve, wait_until
+from tests.support.running import serve
 
 SIZE = 100
 PATIENCE = 90.0
@@ -112,38 +110,3 @@ def test_the_answer_to_the_commit_of_a_batch_is_lost(
     assert rows(driver, SOURCES) == [{"n": SIZE, "documents": SIZE}]
     (job,), _ = page_of_jobs(graph, state=None, kind=None, ontology="notes", offset=0, limit=9)
     assert ({each["job_id"] for each in told}, job.total) == ({job.job_id}, SIZE)
-
-
-@pytest.fixture
-def own_server() -> Iterator[Neo4jServer]:
-    with managed_server() as server:
-        yield server
-
-
-@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=[pytest.mark.full, pytest.mark.timeout(1800)])])
-def test_neo4j_is_killed_in_the_middle_of_batches(
-    own_server: Neo4jServer, tmp_path: Path, kills: int
-) -> None:
-    auth = (own_server.user, own_server.password)
-    with (
-        Graph(own_server.uri, *auth) as graph,
-        neo4j.GraphDatabase.driver(own_server.uri, auth=auth) as driver,
-    ):
-        migrate(graph)
-        service = serve(own_server, tmp_path)
-        stored = 0
-        try:
-            for number in range(kills):
-                batches = [batch_of(number * 20 + at) for at in range(20)]
-                with ThreadPoolExecutor(2) as pool:
-                    sending = [pool.submit(send_until_stored, service.url, batch) for batch in batches]
-                    wait_until(lambda least=stored: rows(driver, SOURCES)[0]["n"] > least, 60)
-                    own_server.kill()
-                    tell(f"killed when {sum(each.done() for each in sending)} of 20 batches were stored")
-                    own_server.restart()
-                    for each in sending:
-                        assert len(each.result()) == SIZE
-                stored += 20 * SIZE
-            assert_stored_once(service.url, driver, [batch_of(at) for at in range(kills * 20)])
-        finally:
-            service.kill()

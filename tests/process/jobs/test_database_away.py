@@ -1,4 +1,4 @@
-"""Neo4j killed in mid-work: a worker waits and goes on, the service says 503 and works again (G25)."""
+"""Neo4j killed in mid-work: a worker waits and goes on, the service says 503 and works again (G25, G34)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ import pytest
 from kg_api.graph.client import Graph
 from kg_api.graph.jobs import find_job
 from kg_api.graph.schema import migrate
+from kg_api.graph.spaces import ensure_space
+from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer, managed_server
 from tests.process.jobs.crew import (
     BATCH,
@@ -27,6 +29,9 @@ from tests.process.jobs.crew import (
     until_done,
     until_progress,
 )
+from tests.process.jobs.test_batch_kills import SIZE, SOURCES, assert_stored_once, batch_of, send_until_stored
+from tests.support.cypher import rows
+from tests.support.embedders import small_embedder
 from tests.support.running import Service, ready, serve, wait_until
 
 LONGEST_ANSWER = 20.0
@@ -42,7 +47,7 @@ REQUESTS = (
 
 
 class Stage:
-    """A Neo4j of its own, the service and a worker on it."""
+    """A Neo4j of its own, and the service on it."""
 
     def __init__(self, server: Neo4jServer, folder: Path, opened: ExitStack) -> None:
         self.server = server
@@ -51,16 +56,24 @@ class Stage:
         auth = (server.user, server.password)
         self.driver = opened.enter_context(neo4j.GraphDatabase.driver(server.uri, auth=auth, **options))
         migrate(self.graph)
-        self.crew = Crew(server, folder)
-        opened.callback(self.crew.end)
         self.service = serve(server, folder)
         opened.callback(self.service.kill)
 
 
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     with managed_server() as server, ExitStack() as opened:
-        yield Stage(server, tmp_path, opened)
+        yield Stage(server, tmp_path_factory.mktemp("stage"), opened)
+
+
+@pytest.fixture
+def crew(stage: Stage, tmp_path: Path) -> Iterator[Crew]:
+    """Workers on an empty database."""
+    wipe(stage.driver)
+    ensure_space(stage.graph, small_embedder().identity)  # as the service did when it started
+    crew = Crew(stage.server, tmp_path)
+    yield crew
+    crew.end()
 
 
 @pytest.mark.parametrize(
@@ -70,12 +83,14 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
         pytest.param(5, 40, id="5 kills", marks=[pytest.mark.full, pytest.mark.timeout(1800)]),
     ],
 )
-def test_killing_neo4j_costs_a_job_nothing_and_searches_a_503(stage: Stage, kills: int, batches: int) -> None:
+def test_killing_neo4j_costs_a_job_nothing_and_searches_a_503(
+    stage: Stage, crew: Crew, kills: int, batches: int
+) -> None:
     """With so many batches for each life of the database."""
     each = batches * BATCH
     sources = (kills + 1) * each
     job_id = seed(stage.graph, sources)
-    worker = stage.crew.hire(0.2)
+    worker = crew.hire(0.2)
     for number in range(kills):
         until_progress(stage.graph, job_id, done=number * each + 2 * BATCH)
         stage.server.kill()
@@ -92,10 +107,30 @@ def test_killing_neo4j_costs_a_job_nothing_and_searches_a_503(stage: Stage, kill
     done = until_done(stage.graph, job_id, seconds=300)
     assert (done.done, done.total, done.error) == (sources, sources, None)
     assert_all_embedded(stage.driver, sources)
-    assert stage.crew.embedded_again() <= kills * BATCH
+    assert crew.embedded_again() <= kills * BATCH
     assert not said(worker, "job failed"), worker.output()
     assert worker.stop() == 0, "it is the very process of the beginning"
     ask_after_return(stage.service)
+
+
+@pytest.mark.usefixtures("crew")
+@pytest.mark.parametrize(
+    ("kills", "batches"),
+    [(1, 8), pytest.param(5, 20, marks=[pytest.mark.full, pytest.mark.timeout(1800)])],
+)
+def test_batches_under_way_are_stored_once(stage: Stage, kills: int, batches: int) -> None:
+    stored = 0
+    for kill in range(kills):
+        given = [batch_of(kill * batches + at) for at in range(batches)]
+        with ThreadPoolExecutor(2) as pool:
+            sending = [pool.submit(send_until_stored, stage.service.url, batch) for batch in given]
+            wait_until(lambda least=stored: rows(stage.driver, SOURCES)[0]["n"] > least, 60)
+            stage.server.kill()
+            tell(f"killed when {sum(each.done() for each in sending)} of {batches} batches were stored")
+            stage.server.restart()
+            assert [len(each.result()) for each in sending] == [SIZE] * batches
+        stored += batches * SIZE
+    assert_stored_once(stage.service.url, stage.driver, [batch_of(at) for at in range(kills * batches)])
 
 
 def ask_while_away(service: Service) -> None:

@@ -20,7 +20,7 @@ ALL = "MATCH (j:Job) RETURN j.job_id AS id, j.kind AS kind"
 
 
 def test_three_workers_make_one_job_a_slot(crew: Crew, driver: neo4j.Driver) -> None:
-    """What a busy machine makes a worker lose or give back is taken twice, and completed once all the same."""
+    """What a worker loses or gives back on a busy machine is taken twice, and completed once all the same."""
     env = {"KG_WORKER__TICK_SECONDS": "1", "KG_WORKER__LEASE_SECONDS": "30"}
     workers = [crew.hire_and_wait(env=env) for _ in range(3)]
     begun, before = now(driver), len(rows(driver, ALL))
