@@ -19,7 +19,7 @@ import pytest
 
 from kg_api.convert.isolated import pool as pool_module
 from kg_api.convert.isolated.child import Request
-from kg_api.convert.isolated.pool import WAITING_EACH, ConverterPool, ConverterProcess
+from kg_api.convert.isolated.pool import ConverterPool, ConverterProcess
 from kg_api.errors import TooBusy, UnreadableDocument
 from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import Incoming
@@ -33,11 +33,21 @@ CRASHED = (
     "its parser crashed, or wanted more than 1024 MB (KG_CONVERSION__MAX_MEMORY_MB); "
     "save it again or in another format, divide it, or raise the limit"
 )
+WAITING = 2
+"""How many may wait here for each process."""
 HOSTILE = partial(ConverterProcess, module="tests.support.hostile_child")
 
 
 @pytest.fixture
 def pool() -> Iterator[ConverterPool]:
+    made = ConverterPool(SETTINGS, HOSTILE)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[ConverterPool]:
+    """One for tests that leave a process, or do not mind that another one is started."""
     made = ConverterPool(SETTINGS, HOSTILE)
     yield made
     made.close()
@@ -80,19 +90,19 @@ def test_what_a_parser_does_is_one_line_for_one_file(file: str, told: str) -> No
         assert not psutil.pid_exists(pid)
 
 
-def test_a_pdf_whose_pictures_are_too_much_is_read_without_them(pool: ConverterPool) -> None:
-    made = pool.convert(b"pictures", "pdf")
+def test_a_pdf_whose_pictures_are_too_much_is_read_without_them(shared: ConverterPool) -> None:
+    made = shared.convert(b"pictures", "pdf")
     assert made.text.startswith("pdf:")
     assert made.notes == (f"left out: its pictures, for with them {CRASHED}",)
     with pytest.raises(UnreadableDocument, match="crashed"):
-        pool.convert(b"pictures", "html")
+        shared.convert(b"pictures", "html")
 
 
-def test_retry_without_pictures_stays_within_the_time(pool: ConverterPool) -> None:
-    pool.convert(b"fine", "pdf")
+def test_retry_without_pictures_stays_within_the_time(shared: ConverterPool) -> None:
+    shared.convert(b"fine", "pdf")
     begun = time.monotonic()
     with pytest.raises(UnreadableDocument, match="took more than 2 s"):
-        pool.convert(b"loop", "pdf")
+        shared.convert(b"loop", "pdf")
     assert time.monotonic() - begun < 1.5 * SETTINGS.max_seconds
 
 
@@ -112,18 +122,18 @@ def test_retry_after_a_crash_gets_the_time_left(pool: ConverterPool, monkeypatch
     assert second <= SETTINGS.max_seconds - 1.5
 
 
-def test_a_parser_reaches_no_network(pool: ConverterPool) -> None:
+def test_a_parser_reaches_no_network(shared: ConverterPool) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         with pytest.raises(UnreadableDocument, match=r"PermissionError|OSError"):
-            pool.convert(f"connect:{server.getsockname()[1]}".encode(), "html")
+            shared.convert(f"connect:{server.getsockname()[1]}".encode(), "html")
         server.settimeout(0.2)
         with pytest.raises(TimeoutError):
             server.accept()
 
 
-def test_a_parser_writes_no_file(pool: ConverterPool, tmp_path: Path) -> None:
+def test_a_parser_writes_no_file(shared: ConverterPool, tmp_path: Path) -> None:
     with pytest.raises(UnreadableDocument, match="PermissionError"):
-        pool.convert(f"write:{tmp_path / 'taken'}".encode(), "html")
+        shared.convert(f"write:{tmp_path / 'taken'}".encode(), "html")
     assert not list(tmp_path.iterdir())
 
 
@@ -136,8 +146,8 @@ def test_a_parser_sees_no_secret(pool: ConverterPool, monkeypatch: pytest.Monkey
     assert "KG_" not in names
 
 
-def test_what_a_library_prints_is_no_answer(pool: ConverterPool) -> None:
-    assert pool.convert(b"print", "csv").text.startswith("csv:")
+def test_what_a_library_prints_is_no_answer(shared: ConverterPool) -> None:
+    assert shared.convert(b"print", "csv").text.startswith("csv:")
 
 
 def test_a_process_that_dies_of_earlier_files_costs_the_present_one_nothing(pool: ConverterPool) -> None:
@@ -145,7 +155,8 @@ def test_a_process_that_dies_of_earlier_files_costs_the_present_one_nothing(pool
     assert pool.convert(b"crash if used:1", "html").text.startswith("html:")
 
 
-def test_those_that_would_wait_too_long_are_told_at_once() -> None:
+def test_those_that_would_wait_too_long_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "WAITING_EACH", WAITING)
     pool = ConverterPool(SETTINGS.model_copy(update={"max_seconds": 1}), HOSTILE)
     outcomes: list[str] = []
 
@@ -160,14 +171,14 @@ def test_those_that_would_wait_too_long_are_told_at_once() -> None:
     until = threading.Event()
     try:
         with ThreadPoolExecutor(12) as threads:
-            asked = [threads.submit(ask, number) for number in range(1 + WAITING_EACH + 2)]
+            asked = [threads.submit(ask, number) for number in range(1 + WAITING + 2)]
             assert until.wait(10)
             for each in asked:
                 each.result()
     finally:
         pool.close()
     assert outcomes.count("TooBusy") == 2
-    assert outcomes.count("UnreadableDocument") == 1 + WAITING_EACH
+    assert outcomes.count("UnreadableDocument") == 1 + WAITING
 
 
 def test_no_more_files_at_once_than_there_are_processes() -> None:
@@ -185,38 +196,38 @@ def test_pictures_leave_a_process_to_other_files(monkeypatch: pytest.MonkeyPatch
     pool = ConverterPool(SETTINGS.model_copy(update={"processes": 2}), HOSTILE)
     try:
         with ThreadPoolExecutor(4) as threads:
-            scans = [threads.submit(pool.convert, b"scan:4", "pdf") for _ in range(3)]
-            time.sleep(2)  # all of them are at their pictures, or wait for that
+            scans = [threads.submit(pool.convert, b"scan:2.5", "pdf") for _ in range(2)]
+            time.sleep(1)  # one is at its pictures, the other waits for that
             begun = time.monotonic()
             assert pool.convert(b"fine", "html").text.startswith("html:")
             assert time.monotonic() - begun < 1.5
-            assert [each.result().text for each in scans] == ["tesseract"] * 3
+            assert [each.result().text for each in scans] == ["tesseract"] * 2
     finally:
         pool.close()
 
 
 @pytest.mark.parametrize(("ocr", "text"), [("auto", "tesseract"), ("always", "tesseract, every page")])
 def test_request_says_which_pages_ocr_reads(
-    pool: ConverterPool, monkeypatch: pytest.MonkeyPatch, ocr: OcrMode, text: str
+    shared: ConverterPool, monkeypatch: pytest.MonkeyPatch, ocr: OcrMode, text: str
 ) -> None:
     monkeypatch.setattr(pool_module, "choose", lambda _: ("tesseract", ""))
-    assert pool.convert(b"scan:0", "pdf", ocr).text == text
+    assert shared.convert(b"scan:0", "pdf", ocr).text == text
 
 
-def test_request_without_ocr_leaves_pages_out(pool: ConverterPool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_request_without_ocr_leaves_pages_out(shared: ConverterPool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_module, "choose", lambda _: ("tesseract", ""))
-    made = pool.convert(b"scan:0", "pdf", "never")
+    made = shared.convert(b"scan:0", "pdf", "never")
     assert made.text.startswith("pdf:")
     assert made.notes == (
         "page 1 has no text (a scanned picture?): it is not found; OCR was not wanted (ocr: never)",
     )
 
 
-def test_ocr_of_every_page_needs_an_engine(pool: ConverterPool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ocr_of_every_page_needs_an_engine(shared: ConverterPool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_module, "choose", lambda _: (None, "no OCR is installed"))
     with pytest.raises(UnreadableDocument, match="as `ocr` asks: no OCR is installed"):
-        pool.convert(b"scan:0", "pdf", "always")
-    assert pool.convert(b"fine", "html", "always").text.startswith("html:")
+        shared.convert(b"scan:0", "pdf", "always")
+    assert shared.convert(b"fine", "html", "always").text.startswith("html:")
 
 
 def test_a_process_ends_with_the_one_that_started_it() -> None:
@@ -295,16 +306,16 @@ def test_a_program_that_its_parser_falls_over_is_read_without_its_functions() ->
     assert [note.partition(": ")[0] for note in notes] == ["its functions and classes were not told apart"]
 
 
-def test_answers_of_another_kind_are_refused(pool: ConverterPool) -> None:
+def test_answers_of_another_kind_are_refused(shared: ConverterPool) -> None:
     with pytest.raises(UnreadableDocument, match="another answer"):
-        pool.find_scopes(b"fine", "py")
+        shared.find_scopes(b"fine", "py")
 
 
-def test_an_answer_without_the_picture_that_was_asked_for_is_refused(pool: ConverterPool) -> None:
+def test_an_answer_without_the_picture_that_was_asked_for_is_refused(shared: ConverterPool) -> None:
     with pytest.raises(UnreadableDocument, match="another answer"):
-        pool.look_at(b"fine")
+        shared.look_at(b"fine")
     with pytest.raises(UnreadableDocument, match="another answer"):
-        pool.convert(b"fine", "image")
+        shared.convert(b"fine", "image")
 
 
 def test_a_page_is_drawn_apart_within_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
