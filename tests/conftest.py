@@ -44,6 +44,16 @@ that it says of a change whether that broke something; `full` draws new ones, an
 SLOW_FIRST = ("graph/", "service/", "process/managed/", "process/", "")
 """Folders in the order of their tests, so that what ends a run of several processes is short."""
 
+PLAN_ANEW = frozenset(
+    {
+        *("any_request", "bad_inputs_stored", "chunking_change", "chunks", "concept_embedding"),
+        *("concept_switching", "database", "divided_embedding", "edge_embedding", "health", "image_search"),
+        *("image_spaces", "image_switching", "late_chunking", "moving", "near_links", "paid_search"),
+        *("similar", "space_pages", "administration_in_browser", "statements", "switching"),
+    }
+)
+"""Tests that make or drop indexes. With each, Neo4j forgets all its plans, and a statement takes it 50 ms of
+CPU again: where these came between the others, the others paid for them."""
 SHARED = "libraries"
 """The fixture of what is stored once for many tests, which empty no database."""
 
@@ -80,13 +90,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Sharing
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the slow folders first, and within a folder tests that share what is stored behind the others."""
+    """Put the slow folders first; within a folder those last that make Neo4j plan anew."""
     here = Path(__file__).parent
 
-    def rank(item: pytest.Item) -> tuple[int, bool]:
+    def rank(item: pytest.Item) -> tuple[int, bool, bool]:
         name = item.path.relative_to(here).as_posix()
         place = next(place for place, folder in enumerate(SLOW_FIRST) if name.startswith(folder))
-        return place, SHARED in getattr(item, "fixturenames", ())
+        shares = SHARED in getattr(item, "fixturenames", ())
+        return place, item.path.stem.removeprefix("test_") in PLAN_ANEW, shares
 
     items.sort(key=rank)
 

@@ -56,13 +56,16 @@ def open_world(
 ) -> Iterator[OpenWorld]:
     """Starts the one service and worker of a module, on an empty database."""
     del migrated_graph
+    clear = wipe
     with ExitStack() as stack:
 
         def start(**env: str) -> World:
-            empty(driver)
+            nonlocal clear
+            clear = empty if "KG_EMBEDDING__PROVIDER" in env else wipe
+            clear(driver)
             return stack.enter_context(
                 opened(server, driver, provider, tmp_path_factory.mktemp("world"), **env)
             )
 
         yield start
-    empty(driver)  # services of other tests start with another model
+    clear(driver)  # services of other tests start with another model
