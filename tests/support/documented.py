@@ -47,9 +47,3 @@ def check_commands(
             assert words in " ".join((done.stdout + done.stderr).split()), (command, done.stdout)
     assert seen == told.keys()
     return given
-
-
-def check_refusal(done: subprocess.CompletedProcess[str], told: str) -> None:
-    """See that a command was refused by a message that names what is wrong, and not by a fault of kg."""
-    assert done.returncode not in {0, 1}, done.stdout
-    assert told in " ".join(done.stderr.split())

@@ -13,7 +13,7 @@ from kg_api.graph.spaces import ensure_space
 from tests.conftest import wipe
 from tests.process.cli.conftest import Kg
 from tests.support.communities import BAKERY, Detecting
-from tests.support.documented import check_commands, check_refusal, commands_in, section_of
+from tests.support.documented import check_commands, commands_in, section_of
 from tests.support.embedders import small_embedder
 from tests.support.running import Service
 
@@ -43,17 +43,3 @@ def notes(service: Service, driver: neo4j.Driver, migrated_graph: Graph) -> Iter
 def test_all_documented_commands_run(kg: Kg, notes: str) -> None:
     given = check_commands(kg, [each.replace("COMMUNITY_ID", notes) for each in COMMANDS], TOLD)
     assert [each["levels"] for each in given] == [[2]]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["communities", "show", "nothing", "--ontology", "notes"], "kg communities list"),
-        (["communities", "list", "--ontology", "gone"], "gone"),
-        (["communities", "list", "--ontology", "notes", "--level", "9"], "level"),
-        (["communities", "detect", "--ontology", "gone"], "gone"),
-    ],
-)
-def test_bad_inputs_are_refused_by_name(kg: Kg, notes: str, arguments: list[str], told: str) -> None:
-    assert notes
-    check_refusal(kg(*arguments), told)

@@ -14,7 +14,7 @@ from kg_api.graph.spaces import ensure_space
 from kg_api.settings import ProposalSettings
 from tests.conftest import wipe
 from tests.process.cli.conftest import Kg
-from tests.support.documented import check_commands, check_refusal, commands_in, section_of
+from tests.support.documented import check_commands, commands_in, section_of
 from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs
 from tests.support.proposals import EARS, OWLS, TAXES
@@ -51,18 +51,3 @@ def notes(service: Service, driver: neo4j.Driver, migrated_graph: Graph) -> Iter
 def test_all_documented_commands_run(kg: Kg, notes: str) -> None:
     given = check_commands(kg, [each.replace("PROPOSAL_ID", notes) for each in COMMANDS], TOLD)
     assert [each["total"] for each in given] == [0], "it was opened again"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["proposals", "accept", "nothing"], "kg proposals list"),
-        (["proposals", "list", "--kind", "document"], "document"),
-        (["proposals", "config", "--ontology", "gone"], "gone"),
-        (["proposals", "config", "--ontology", "notes", "--hops", "4"], "hops"),
-        (["proposals", "search", "--ontology", "gone"], "gone"),
-    ],
-)
-def test_bad_inputs_are_refused_by_name(kg: Kg, notes: str, arguments: list[str], told: str) -> None:
-    assert notes
-    check_refusal(kg(*arguments), told)

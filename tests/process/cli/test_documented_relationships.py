@@ -15,7 +15,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.spaces import ensure_space
 from tests.conftest import wipe
 from tests.process.cli.conftest import Kg
-from tests.support.documented import check_refusal, commands_in, section_of
+from tests.support.documented import commands_in, section_of
 from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs
 from tests.support.running import Service
@@ -77,24 +77,3 @@ def test_they_say_what_the_page_says(kg: Kg, leases: KgClient) -> None:
     shown = kg(*shlex.split(COMMANDS[-1]))
     grounding = json.loads(shown.stdout)["grounding"]
     assert (grounding["supporting"], grounding["contradicting"], grounding["strength"]) == (1, 1, 0.5)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["concept", "relations", " "], "blank"),
-        (["concept", "relations", "a", "--min-similarity", "2"], "min-similarity"),
-        (["concept", "relations", "a", "--type", "t" * 101], "types"),
-        (["admin", "relationship-types", "list", "--ontology", "gone"], "gone"),
-        (["admin", "relationship-types", "merge", "a", "--ontology", "leases"], "merged"),
-        (
-            ["admin", "relationship-types", "merge", "a", "b", "--ontology", "leases"],
-            "no relationships of type",
-        ),
-        (["admin", "relationship-types", "undo", "a", "--ontology", "leases"], "no merge"),
-        (["admin", "relationship-types", "stance", "needs", "maybe", "--ontology", "leases"], "maybe"),
-    ],
-)
-def test_bad_inputs_are_refused_by_name(kg: Kg, leases: KgClient, arguments: list[str], told: str) -> None:
-    assert leases
-    check_refusal(kg(*arguments), told)

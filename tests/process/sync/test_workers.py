@@ -100,8 +100,9 @@ def test_of_two_workers_one_scans_what_is_due_and_both_stay_well(
     crew: Crew, graph: Graph, driver: neo4j.Driver, folder: Path
 ) -> None:
     followed = follow(graph, folder)
+    env = {"KG_WORKER__TICK_SECONDS": "1", "KG_WORKER__LEASE_SECONDS": "30"}
     for _ in range(2):
-        crew.hire_and_wait(env={"KG_WORKER__TICK_SECONDS": "1"})
+        crew.hire_and_wait(env=env)
     until_scanned(graph, followed, {"added": FILES})
     put(folder, sub0__note000="# Note 0\n\nIt says something else.\n", new="New.\n")
     (folder / "sub1" / "note001.md").unlink()
