@@ -21,10 +21,14 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from typing import Any
 
+import typer.main
+
 import kg_cli
+import kg_cli.main as main_of_kg
 from kg_api import settings
 
 PRELOADED = (
@@ -61,6 +65,9 @@ def _preload() -> None:
         import_module(module.name)
     for name in PRELOADED:
         import_module(name)
+    # the tree of all commands, which would take each process 50 ms
+    typer.main.get_command = cache(typer.main.get_command)  # pyright: ignore[reportAttributeAccessIssue]
+    typer.main.get_command(main_of_kg.app)
     if "onnxruntime" in sys.modules:
         raise RuntimeError("onnxruntime is imported too early, see PRELOADED")
     gc.freeze()  # a collection would copy every page that is shared

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 import typer
-from typer.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from kg_cli.main import app
 
@@ -33,8 +33,13 @@ def commands(
             yield from commands(below.typer_instance, (*path, str(below.name)))
 
 
+COMMAND = typer.main.get_command(app)
 COMMANDS = [path for path, _ in commands()]
 GROUPS = sorted({path[:depth] for path in COMMANDS for depth in range(len(path))})
+
+
+def help_of(*path: str) -> Result:
+    return CliRunner().invoke(COMMAND, [*path, "--help"], prog_name="kg", env={"COLUMNS": "80"})
 
 
 def test_all_commands_are_found() -> None:
@@ -44,7 +49,7 @@ def test_all_commands_are_found() -> None:
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_every_command_has_help_with_an_example(path: tuple[str, ...]) -> None:
-    shown = CliRunner().invoke(app, [*path, "--help"], prog_name="kg", env={"COLUMNS": "80"})
+    shown = help_of(*path)
     assert shown.exit_code == 0
     example = shown.output.partition("Example: ")[2].split("\n\n")[0]
     assert " ".join(("kg", *path)) in " ".join(example.split())
@@ -54,7 +59,7 @@ def test_every_command_has_help_with_an_example(path: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("path", GROUPS, ids=lambda path: " ".join(("kg", *path)))
 def test_every_group_says_what_its_commands_do(path: tuple[str, ...]) -> None:
-    shown = CliRunner().invoke(app, [*path, "--help"], prog_name="kg", env={"COLUMNS": "80"})
+    shown = help_of(*path)
     assert shown.exit_code == 0
     listed = shown.output.partition("Commands:")[2].strip().splitlines()
     assert listed
@@ -73,12 +78,9 @@ def test_every_group_says_what_its_commands_do(path: tuple[str, ...]) -> None:
 def test_the_commands_of_a_group_that_became_another_go_on(
     before: tuple[str, ...], now: tuple[str, ...]
 ) -> None:
-    told = [
-        CliRunner().invoke(app, ["admin", *path, "--help"], prog_name="kg").output.partition("\n")[2]
-        for path in (before, now)
-    ]
+    told = [help_of("admin", *path).output.partition("\n")[2] for path in (before, now)]
     assert told[0] == told[1] != ""
-    assert "\n  embedding " not in CliRunner().invoke(app, ["admin", "--help"]).output
+    assert "\n  embedding " not in help_of("admin").output
 
 
 def test_help_loads_nothing_heavy() -> None:
