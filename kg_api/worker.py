@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -65,10 +66,14 @@ def _open(settings: Settings, stopping: threading.Event) -> Container | None:
     """Open the container, waiting for a database that is away; None when told to stop meanwhile."""
     while not stopping.is_set():
         try:
-            return open_container(settings, needs_embedder=True)
+            container = open_container(settings, needs_embedder=True)
         except Unavailable as error:
             log.warning("waiting", reason=str(error))
             stopping.wait(RETRY_SECONDS)
+        else:
+            gc.collect()
+            gc.freeze()  # as in the service: what lives as long as the process is not looked at again
+            return container
     return None
 
 

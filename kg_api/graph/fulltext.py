@@ -46,7 +46,7 @@ from kg_api.schemas.vocabulary import TextLanguage
 
 MAX_TERMS = 64
 MAX_STEMS = 64
-KNOWN_QUESTIONS = 256
+KNOWN_QUESTIONS = 1024
 """A search takes its question apart three times: to look for it, to judge what is near, and to mark words."""
 SCOPES_A_QUERY = 366
 """64 words and 32 variants in four fields and `scope`, 64 stems, a name, 366 scopes: 911 of 1,024 clauses."""
@@ -277,7 +277,7 @@ class QuestionWords:
         else:
             words = self._plain.finditer(text.lower())
         found: list[tuple[int, int]] = []
-        # The phrase that may go on: its start, end, last form, number of tokens, and whether one says something
+        # The phrase that may go on: start, end, last form, length, and whether one of its words says something
         begun, ended, last, length, says = 0, 0, "", 0, False
         for word in words:
             known = self._seen.get(word[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final, NamedTuple
 
 from kg_api.concepts.search import RRF_K
@@ -64,25 +65,24 @@ def fuse(
         By id, the best first; equal scores in the order of the ids, so that answers do not flicker.
     """
     parts: dict[str, list[LaneContribution]] = {}
+    several = len(lanes) > 1
     for lane in lanes:
-        best = list(lane.ranked.values())[:BEST]
+        best = list(islice(lane.ranked.values(), BEST))
+        if several and how != "rrf" and not best:
+            continue
         weight, least, span = 1.0, 0.0, 1.0
-        if len(lanes) > 1 and how != "rrf":
-            if not best:
-                continue
-            if how == "adaptive":
-                weight, least = _weigh_by_shape(lane, best)
-            else:  # min-max normalisation
-                weight = 1 - vector_weight if lane.calibration is None else vector_weight
-                least, span = best[-1], best[0] - best[-1]
-        ranks = {identity: rank for rank, identity in enumerate(lane.ranked, start=1)}
-        of_ranks = len(lanes) > 1 and how == "rrf"
-        further = {} if of_ranks else {each: own for each, own in lane.further.items() if each not in ranks}
-        for identity, score in {**lane.ranked, **further}.items():
-            rank = ranks.get(identity)
-            if of_ranks:
-                contribution = 1 / (rrf_k + ranks[identity])
-            elif len(lanes) > 1 and how == "weighted":
+        if several and how == "adaptive":
+            weight, least = _weigh_by_shape(lane, best)
+        elif several and how == "weighted":  # min-max normalisation
+            weight = 1 - vector_weight if lane.calibration is None else vector_weight
+            least, span = best[-1], best[0] - best[-1]
+        scored = [(*each, rank) for rank, each in enumerate(lane.ranked.items(), start=1)]
+        if not (several and how == "rrf"):
+            scored += [(*each, None) for each in lane.further.items() if each[0] not in lane.ranked]
+        for identity, score, rank in scored:
+            if several and how == "rrf":
+                contribution = 1 / (rrf_k + (rank or 0))
+            elif several and how == "weighted":
                 place = min(max((score - least) / span, 0), 1) if span > 0 else float(score >= least)
                 contribution = weight * place
             else:
@@ -93,7 +93,7 @@ def fuse(
         identity: FusedScore(math.fsum(part.contribution for part in own), tuple(own))
         for identity, own in parts.items()
     }
-    return fused if len(lanes) == 1 else dict(sorted(fused.items(), key=lambda each: (-each[1][0], each[0])))
+    return fused if not several else dict(sorted(fused.items(), key=lambda each: (-each[1][0], each[0])))
 
 
 def _weigh_by_shape(lane: LaneScores, best: Sequence[float]) -> tuple[float, float]:
@@ -254,6 +254,8 @@ class BoundFilter:
 
     def apply(self, hits: Sequence[Hit]) -> Ranking:
         """The hits that are to be kept, in their order."""
+        if not self.similar.least:
+            return Ranking(hits)
         beside = self.similar.keep_carried and any(self.passes(hit) for hit in hits)
         return self.divide(hits, beside=beside)
 

@@ -9,10 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 
 from kg_api.errors import InvalidInput
 from kg_api.graph.client import Graph
 from kg_api.graph.fulltext import (
+    KNOWN_QUESTIONS,
     MAX_TERMS,
     fuzzy_queries,
     lucene_queries,
@@ -114,7 +116,7 @@ def read_page(request: SourceSearch, *, concepts_alone: bool) -> HitPage:
 # The words of a question, and what full text is asked for them. Pure.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Wording:
     """The words of a question, and how they are looked for."""
 
@@ -142,7 +144,7 @@ class Wording:
         short = len(self.pairs) <= FEW_PAIRS
         return self.pairs if short and not OMITTED.isdisjoint(" ".join(self.pairs).split()) else ()
 
-    @property
+    @cached_property
     def watched(self) -> list[str]:
         """Words, in lower case, that may be misspelt where no text has them."""
         lower = (word.lower() for word in self.words)
@@ -153,7 +155,7 @@ class Wording:
         """How many words may be added to it."""
         return max(0, MAX_TERMS - len(self.words))
 
-    @property
+    @cached_property
     def queries(self) -> list[str]:
         """In Lucene syntax; what may be meant by a word counts half, for it may not be."""
         respelt = [word for each in self.respelt for word in each.meant]
@@ -185,6 +187,29 @@ class Wording:
 
 FEW_PAIRS = 3
 """In `who is on call` only `call` tells passages apart by itself."""
+
+
+@lru_cache(KNOWN_QUESTIONS)
+def word_question(
+    text: str,
+    ontologies: tuple[str, ...] | None,
+    document_ids: tuple[str, ...] | None,
+    synonyms: tuple[str, ...],
+    languages: frozenset[str | None],
+) -> Wording:
+    """Return the words of a question and how they are looked for, remembered for the next page."""
+    words = question_terms(text)
+    return Wording(
+        words,
+        stop_words_of(words, languages),
+        ontologies,
+        document_ids,
+        synonyms,
+        languages,
+        variants=find_variants(text),
+        name=scope_of_alias(text),
+        pairs=word_pairs(text),
+    )
 
 
 # What is asked where.
@@ -473,17 +498,12 @@ class SearchPlanner:
             see = self._pictures.embed
             seeing = self._pool.submit(copy_context().run, see, text, pictured) if pictured else None
             vectors = self._vectors(request, scope, populating, hypothetical)
-        words, languages = question_terms(text), known.languages_of(filters.ontologies)
-        wording = Wording(
-            words,
-            stop_words_of(words, languages),
-            filters.ontologies,
-            chosen.in_queries,
-            synonyms_in(text, known.synonyms_of(filters.ontologies)),
-            languages,
-            variants=find_variants(text),
-            name=scope_of_alias(text),
-            pairs=word_pairs(text),
+        wording = word_question(
+            text,
+            None if filters.ontologies is None else tuple(filters.ontologies),
+            None if chosen.in_queries is None else tuple(chosen.in_queries),
+            tuple(synonyms_in(text, known.synonyms_of(filters.ontologies))),
+            known.languages_of(filters.ontologies),
         )
         if similar is None:
             least, spaces = request.min_similarity, {*scope.answering.values(), scope.new}
@@ -496,7 +516,7 @@ class SearchPlanner:
             full_text=wording.queries,
             wording=wording,
             words_among=chosen.behind_queries,
-            words=len(words),
+            words=len(wording.words),
             depth=max(LANE_DEPTH, 3 * request.limit),
             vectors=vectors,
             pictures=seeing.result() if seeing else (),

@@ -91,8 +91,9 @@ CONCEPT: dict[str, Any] = {
 
 @pytest.mark.parametrize("lost", [name for name in PLACE if name not in {"metadata", "title"}])
 def test_a_source_that_is_being_deleted_has_no_place(lost: str) -> None:
+    found = cast("Graph", Rows({"found": [{**PLACE, lost: None}, PLACE]}))
+    assert [each.source_id for each in places_of(found, ["gone", "s"])] == ["s"]
     rows = cast("Graph", Rows({**PLACE, lost: None}, PLACE))
-    assert [each.source_id for each in places_of(rows, ["gone", "s"])] == ["s"]
     assert [each.source_id for each in paragraphs(rows, "d", 0, 9)] == ["s"]
 
 

@@ -67,7 +67,8 @@ class CannedGraph(Graph):
         return [{"found": [each["word"] for each in self.asked[-1][1]["queries"]]}]
 
     def similar_by_ids(self) -> list[Row]:
-        return [place(n).model_dump() for n in self.asked[-1][1]["source_ids"] if n not in self.gone]
+        there = (each for each in self.asked[-1][1]["source_ids"] if each not in self.gone)
+        return [{"found": [place(each).model_dump() for each in there]}]
 
     def ontologies_configuration(self) -> list[Row]:
         unset = {"chunking": None, "embed_on_ingest": None}
