@@ -29,7 +29,7 @@ from typing import Any, get_args
 import numpy as np
 import psutil
 
-from benchmarks.peers.contestants import CONTESTANTS, OWN
+from benchmarks.peers.contestants import CONTESTANTS, STORED_BY_KG
 from benchmarks.peers.embedder import SameEmbedder
 from benchmarks.peers.job import JOB, REPORT, Corpus, Job, Pace, Place, Report
 from benchmarks.peers.measure import AGAIN, ALONE
@@ -53,7 +53,7 @@ def main() -> None:
     """Run it and print one JSON object; a table goes to stderr."""
     chosen = _chosen()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was stopped goes on and ends
-    if set(chosen.contestants) != {OWN}:
+    if not STORED_BY_KG.issuperset(chosen.contestants):
         _require_peers(chosen.peers_python)
     model, spec = find_model(load_settings())
     embedder = SameEmbedder(model, spec)
@@ -106,7 +106,7 @@ def _require_peers(python: Path) -> None:
         raise SystemExit(
             f"{python} lacks what kg is compared with, or has another {', '.join(SAME)} than kg: "
             f"python3 -m venv V && V/bin/pip install -r {REQUIREMENTS} {pins}, then "
-            f"--peers-python V/bin/python; or --contestants {OWN}"
+            f"--peers-python V/bin/python; or --contestants kg floor"
         )
 
 
@@ -142,7 +142,7 @@ def _kept(job: Job, vectors: np.ndarray[Any, Any], peers_python: Path, keep: Pat
 def _measure(job: Job, vectors: np.ndarray[Any, Any], peers_python: Path) -> Report:
     """One contestant, on a Neo4j of its own."""
     print(f"{job.contestant} ...", file=sys.stderr, flush=True)
-    python = Path(sys.executable) if job.contestant == OWN else peers_python
+    python = Path(sys.executable) if job.contestant in STORED_BY_KG else peers_python
     with stack() as running, tempfile.TemporaryDirectory() as name:
         folder, home = Path(name), running.home
         place = replace(
@@ -165,7 +165,7 @@ def _measure(job: Job, vectors: np.ndarray[Any, Any], peers_python: Path) -> Rep
 def _processes(running: Stack, contestant: str) -> Generator[dict[str, int]]:
     """Those that a contestant uses, by role; what it does not use of kg stands still meanwhile."""
     pids = running.pids()
-    if contestant == OWN:
+    if contestant in STORED_BY_KG:
         yield pids
         return
     idle = [psutil.Process(pid) for pid in (running.status()["supervisor_pid"], pids["api"], pids["worker"])]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.asking import Ask, ask
-from benchmarks.peers.contestants import OWN, Contestant, Search, open_contestant
+from benchmarks.peers.contestants import STORED_BY_KG, Contestant, Search, open_contestant
 from benchmarks.peers.embedder import BARE_SAMPLE, SameEmbedder, by_length
 from benchmarks.peers.job import JOB, REPORT, Corpus, Job, Measured, Pace, Phase, Question, Report
 from benchmarks.processes import Watched
@@ -38,9 +38,12 @@ def main() -> None:
     job = JOB.validate_json((folder / "job.json").read_bytes())
     embedder = SameEmbedder(job.place.model, job.place.spec)
     contestant = open_contestant(job.contestant, job.place, embedder)
-    watched = Watched({**job.processes, "client": os.getpid()})
+    own: dict[str, int] = getattr(contestant, "processes", {})
+    watched = Watched({**job.processes, **own, "client": os.getpid()})
     measuring = Measuring(contestant, embedder, watched, job, np.load(folder / "vectors.npy", mmap_mode="r"))
     found = {corpus.name: measuring.corpus(corpus) for corpus in job.corpora}
+    if close := getattr(contestant, "close", None):
+        close()
     report = Report({name: version(name) for name in contestant.packages}, found)
     (folder / "result.json").write_bytes(REPORT.dump_json(report))
 
@@ -71,7 +74,9 @@ class Measuring:
             found.answers[name], failed = answers(search, corpus.questions)
             found.failed |= {f"{name}: {kind}": count for kind, count in failed.items()}
         found.memory_mb = self._watched.memory_mb()
-        if self._job.contestant == OWN:  # what asks kg needs no model; here it has one for the bare speed
+        if (
+            self._job.contestant in STORED_BY_KG
+        ):  # what asks kg needs no model; here it has one for the bare speed
             del found.memory_mb["client"]
         return found
 

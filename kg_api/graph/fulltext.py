@@ -277,7 +277,7 @@ class QuestionWords:
         else:
             words = self._plain.finditer(text.lower())
         found: list[tuple[int, int]] = []
-        # The phrase that may go on: start, end, last form, length, and whether one of its words says something
+        # The phrase that may go on: start, end, last form, length, and whether a word of it says something
         begun, ended, last, length, says = 0, 0, "", 0, False
         for word in words:
             known = self._seen.get(word[0])

@@ -53,8 +53,10 @@ PEERS = {
     "langchain-neo4j": "langchain:Langchain",
     "llama-index": "llama_index:LlamaIndex",
 }
-OWN = "kg"
-CONTESTANTS = {OWN: "kg:Kg", **PEERS}
+OWN, FLOOR = "kg", "floor"
+STORED_BY_KG = frozenset({OWN, FLOOR})
+"""Those that search what kg ingested."""
+CONTESTANTS = {OWN: "kg:Kg", FLOOR: "floor:Floor", **PEERS}
 
 
 def open_contestant(name: str, place: Place, embedder: SameEmbedder) -> Contestant:
