@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, zip_longest
 
@@ -14,7 +14,6 @@ from kg_api.errors import UnreadableDocument
 MAX_CELLS = 2_000_000
 """Between the first and the last that is filled, in one sheet; a list of more cells is a database."""
 _MAX_EXAMPLE = 80
-_MAX_RANGES = 20
 _PAGE_NUMBER = re.compile(r"\w*\s*&[PN]")
 """A number of a page or of all pages, with the word before it."""
 
@@ -33,9 +32,9 @@ class Sheet:
     merges: list[Range] = field(default_factory=list[Range])
     texts: list[str] = field(default_factory=list[str])
     """Paragraphs of text boxes."""
-    hidden_rows: str = ""
-    """Those that have cells, such as `4-6, 9`."""
-    hidden_columns: str = ""
+    hidden_rows: int = 0
+    """How many that have cells."""
+    hidden_columns: int = 0
     _filled: list[tuple[int, int, list[str]]] = field(default_factory=list[tuple[int, int, list[str]]])
     _top: int = 0
     """The first filled row, from 1; 0 if there is none."""
@@ -67,11 +66,10 @@ class Sheet:
             for upper, left, lower, right in merges
             if upper >= top and left >= first
         ]
-        self.hidden_rows = name_ranges(hidden_rows)
+        self.hidden_rows = sum(1 for _ in hidden_rows)
         if hidden_columns:
             filled = {first + at for row in self.rows for at, cell in enumerate(row) if cell}
-            hidden = [column for column in filled if any(column in columns for columns in hidden_columns)]
-            self.hidden_columns = name_ranges(hidden, name_column)
+            self.hidden_columns = sum(any(at in columns for columns in hidden_columns) for at in filled)
 
 
 def too_large(name: str) -> UnreadableDocument:
@@ -118,32 +116,6 @@ def join_runs(runs: Iterable[tuple[str, Script, bool]]) -> str:
     for words, script, is_struck in runs:
         text.add(words, script, struck=is_struck)
     return text.render()
-
-
-def name_ranges(numbers: Iterable[int], name: Callable[[int], str] = str) -> str:
-    """Return numbers as `4-6, 9`; the rest of very many is counted."""
-    ranges = list[tuple[int, int]]()
-    for number in sorted(numbers):
-        if ranges and ranges[-1][1] == number - 1:
-            ranges[-1] = ranges[-1][0], number
-        else:
-            ranges.append((number, number))
-    shown = [
-        name(first) if first == last else f"{name(first)}-{name(last)}"
-        for first, last in ranges[:_MAX_RANGES]
-    ]
-    more = sum(last - first + 1 for first, last in ranges[_MAX_RANGES:])
-    return ", ".join(shown) + (f" and {more:,} more" if more else "")
-
-
-def name_column(column: int) -> str:
-    """Return the letters of a column, counted from 0."""
-    letters = ""
-    column += 1
-    while column > 0:
-        column, letter = divmod(column - 1, 26)
-        letters = chr(65 + letter) + letters
-    return letters
 
 
 # A sheet's grid as Markdown: titles as paragraphs, each table with its own header.

@@ -59,10 +59,9 @@ def convert(data: bytes) -> Converted:
 def _describe_hidden(sheet: Sheet) -> Iterator[str]:
     if sheet.hidden:
         yield f"the sheet {sheet.name!r} is hidden in the workbook; it was read all the same"
-    if sheet.hidden_rows:
-        yield f"hidden rows of {sheet.name!r} that were read all the same: {sheet.hidden_rows}"
-    if sheet.hidden_columns:
-        yield f"hidden columns of {sheet.name!r} that were read all the same: {sheet.hidden_columns}"
+    if sheet.hidden_rows or sheet.hidden_columns:
+        counts = f"rows: {sheet.hidden_rows:,}, columns: {sheet.hidden_columns:,}"
+        yield f"hidden parts of {sheet.name!r} were read all the same ({counts})"
 
 
 @contextmanager

@@ -29,15 +29,11 @@ from kg_api.convert.shared.number_format import (
     format_text,
     parse_number_format,
 )
-from kg_api.convert.sheets import Sheet, SheetNotes, join_runs, name_column
+from kg_api.convert.sheets import Sheet, SheetNotes, join_runs
 from kg_api.errors import UnreadableDocument
 
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _RANGE = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7}):\$?([A-Z]{1,3})\$?([0-9]{1,7})")
-_REFERENCE = re.compile(
-    r"""(?P<kept>"[^"]*"|'[^']*'!?|\[[^\]]*\])|(?<![\w.])(\$?)([A-Z]{1,3})(\$?)([1-9][0-9]{0,6})(?![\w(.!])"""
-)
-"""Cells that a formula names; what stands in quotes or brackets is no cell."""
 _NEWER = re.compile(r"_xl(?:fn|ws|pm|udf)\.")
 _PAGE_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|(?![PN])[A-Za-z+-])')
 _TRUE = frozenset({"1", "true"})
@@ -151,8 +147,8 @@ def _unescape(text: str | None) -> str:
 class _SheetReader:
     def __init__(self, book: _Book, sheet: Sheet, part: str) -> None:
         self._book, self._sheet, self._part = book, sheet, part
-        self._formulas: dict[str, tuple[str, int, int]] = {}
-        """Formulas that several cells share, each with the row and column that it is written for."""
+        self._formulas: dict[str, str] = {}
+        """Cells with formulas that others share, by their keys."""
         if not book.package.has(part):
             raise UnreadableDocument(f"{part[:200]!r} in it is missing; save the file anew")
 
@@ -164,7 +160,7 @@ class _SheetReader:
             name = local_name(each)
             if name == "row":
                 row = max(_number(each.get("r")), row + 1)  # rows that go back would overwrite others
-                if texts := self._read_row(each, row):
+                if texts := self._read_row(each):
                     self._sheet.add_row(row, texts)
                     hidden_rows += [row] if each.get("hidden") in _TRUE or each.get("ht") == "0" else []
                 each.clear()
@@ -178,7 +174,7 @@ class _SheetReader:
         self._sheet.place(merges, hidden_rows, hidden_columns)
         self._read_links()
 
-    def _read_row(self, row: Any, number: int) -> dict[int, str]:
+    def _read_row(self, row: Any) -> dict[int, str]:
         """Return the filled cells of a row by their columns."""
         cells: dict[int, str] = {}
         column, styles = -1, self._book.styles
@@ -189,16 +185,16 @@ class _SheetReader:
             column = _find_column(place) if place else column + 1
             at = _number(cell.get("s"))
             style = styles[at] if at < len(styles) else _PLAIN
-            if text := one_line(self._read_cell(cell, style, number, column)):
+            if text := one_line(self._read_cell(cell, style)):
                 cells[column] = strike_text(text) if style.is_struck and "~~" not in text else text
         return cells
 
-    def _read_cell(self, cell: Any, style: _Style, row: int, column: int) -> str:
+    def _read_cell(self, cell: Any, style: _Style) -> str:
         parts = {local_name(each): each for each in cell}
         kind = cell.get("t", "n")
         value = None if (part := parts.get("v")) is None else str(part.text or "")
         formula = parts.get("f")
-        if formula is not None and (text := self._read_formula(formula, row, column)):
+        if formula is not None and (text := self._read_formula(formula, cell.get("r", ""))):
             is_unset = not value and (kind != "str" or value is None)
             if is_unset or (self._book.is_recomputed and kind == "n" and value == "0"):
                 self._book.notes.uncomputed += 1
@@ -231,14 +227,12 @@ class _SheetReader:
             for words, script, is_struck in text
         )
 
-    def _read_formula(self, formula: Any, row: int, column: int) -> str:
+    def _read_formula(self, formula: Any, cell: str) -> str:
         text, key = one_line(formula.text or ""), str(formula.get("si") or "")
-        if formula.get("t") == "shared":
-            if text:
-                self._formulas[key] = text, row, column
-            elif key in self._formulas:
-                text, from_row, from_column = self._formulas[key]
-                text = move_formula(text, row - from_row, column - from_column)
+        if formula.get("t") == "shared" and text:
+            self._formulas[key] = cell
+        elif key in self._formulas:  # the same formula from another place: its cells are others
+            return f"= as in {self._formulas[key]}"
         return f"={_NEWER.sub('', text)}" if text else ""
 
     def _read_links(self) -> None:
@@ -272,19 +266,6 @@ class _SheetReader:
                 root = package.parse(chart) if chart else None
                 title = None if root is None else next(root.iter(q("c:title")), None)
                 notes.leave_out("charts", "" if title is None else " ".join(read_lines(title)))
-
-
-def move_formula(text: str, down: int, right: int) -> str:
-    """Return a shared formula as it reads some rows further down and columns further right."""
-
-    def move(found: re.Match[str]) -> str:
-        if found["kept"]:
-            return found["kept"]
-        fixed_column, letters, fixed_row, number = found.groups()[1:]
-        shown = letters if fixed_column else name_column(_find_column(letters) + right)
-        return f"{fixed_column}{shown}{fixed_row}{int(number) + (0 if fixed_row else down)}"
-
-    return _REFERENCE.sub(move, text)
 
 
 @cache

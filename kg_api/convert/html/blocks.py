@@ -234,18 +234,6 @@ def write_formula(element: Element, depth: int = 0) -> str:
     if tag == "mspace":
         return " "
     parts = [write_formula(each, depth + 1) for each in element.iterchildren()]
-    if tag == "mmultiscripts":
-        # Write scripts around a base: pairs of lower and upper ones, behind `mprescripts` those before it
-        before, after, pair = "", "", 0
-        prescripts = False
-        for child, part in zip([*element.iterchildren()][1:], parts[1:], strict=True):
-            if str(child.tag).endswith("mprescripts"):
-                prescripts, pair = True, 0
-                continue
-            script = raise_text(part) if pair % 2 else lower_text(part)
-            before, after = (before + script, after) if prescripts else (before, after + script)
-            pair += 1
-        return before + parts[0] + after
     if parts and (write := _FORMS.get(tag)):
         return write(parts[0], parts[1:])
     between = [one_line(each.tail or "") for each in element.iterchildren()]
@@ -267,6 +255,7 @@ _FORMS: dict[str, Callable[[str, list[str]], str]] = {
     **dict.fromkeys(("msubsup", "munderover"), lambda base, rest: _raise(_lower(base, rest[:1]), rest[1:])),
     "msqrt": lambda first, rest: f"√({''.join([first, *rest])})",
     "mroot": lambda base, index: f"{_raise('', index)}√({base})",
+    "mmultiscripts": lambda base, scripts: " ".join(filter(None, [base, *scripts])),
     "semantics": lambda shown, _: shown,
     "mtable": lambda first, rest: "; ".join(filter(None, [first, *rest])),
     **dict.fromkeys(("mtr", "mlabeledtr"), lambda first, rest: " ".join(filter(None, [first, *rest]))),

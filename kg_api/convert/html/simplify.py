@@ -37,12 +37,10 @@ _NO_VALUE = frozenset({"hidden", "password", "file", "image", "color", "range"})
 _BUTTONS = frozenset({"submit", "button", "reset"})
 _UNFILLED = _NO_VALUE | _BUTTONS | {"checkbox", "radio"}
 _WHOLE = frozenset({"img", "br", "input", "select", "textarea", "svg", "iframe", "object"})
-_MAX_FRAMES = 3
-"""Pages within pages (`srcdoc`)."""
 _TAGS = ("sup", "sub", "ruby", "math", "q", "bdo", "svg", "iframe", "input", "select", "textarea")
 
 
-def simplify(root: Element, frames: int = _MAX_FRAMES) -> Counter[str]:
+def simplify(root: Element) -> Counter[str]:
     """Rewrite what is below `root`; return how many words were left out, by the reason."""
     left_out: Counter[str] = Counter()
     _apply_styles(root)
@@ -66,7 +64,7 @@ def simplify(root: Element, frames: int = _MAX_FRAMES) -> Counter[str]:
         elif tag == "svg":
             _separate_labels(element)
         elif tag == "iframe":
-            left_out += _open_frame(element, frames)
+            left_out["pages within pages"] += _count_frame(element)
         else:
             left_out[FORMS] += _write_field(element, tag)
     return left_out
@@ -244,20 +242,11 @@ def _separate_labels(drawing: Element) -> None:
             each.text, each.tail = f" {each.text or ''}", f" {each.tail or ''}"
 
 
-def _open_frame(frame: Element, frames: int) -> Counter[str]:
-    """Put the page that is in an attribute in its place."""
+def _count_frame(frame: Element) -> int:
+    """Count the words of a page that is in an attribute."""
     page = frame.get("srcdoc", "")
     tree = parse_html(page.encode("utf-8", "replace"))[0] if page.strip() else None
-    body = None if tree is None else tree.find("body")
-    if body is None:
-        return Counter()
-    if not frames:
-        return Counter({"pages within pages": sum(1 for _ in words(body))})
-    left_out = simplify(body, frames - 1)
-    _replace(frame, "", "div")
-    body.tag = "div"
-    frame.append(body)
-    return left_out
+    return 0 if tree is None else sum(1 for _ in words(tree))
 
 
 def _is_filled(form: Element) -> bool:

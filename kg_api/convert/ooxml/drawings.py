@@ -195,8 +195,6 @@ class _Series(NamedTuple):
 
 def read_chart(root: XmlElement) -> list[str]:
     """Return the blocks of a chart part; none if nothing in it can be read."""
-    if root.tag == q("cx:chartSpace"):
-        return list(_read_extended(root))
     series = [_read_series(each) for each in root.iter(q("c:ser"))]
     blocks = list[str]()
     for each in root.iter(q("c:tx")):  # the title, the titles of the axes, and labels that somebody wrote
@@ -271,37 +269,6 @@ def _read_level(element: XmlElement) -> dict[int, str]:
 
 def _format_value(text: str, code: str) -> str:
     return one_line(format_number(text, parse_number_format(code)))
-
-
-def _read_extended(root: XmlElement) -> Iterator[str]:
-    """Waterfalls, treemaps and other charts of Office 2016."""
-    for each in root.iter(q("cx:title")):
-        lines = read_lines(each) or [one_line(" ".join(v.text or "" for v in each.iter(q("cx:v"))))]
-        yield paragraph(" ".join(lines))
-    names = {
-        identity.get("val", ""): one_line(" ".join(v.text or "" for v in name.iter(q("cx:v"))))
-        for each in root.iter(q("cx:series"))
-        if (identity := each.find(q("cx:dataId"))) is not None and (name := each.find(q("cx:tx"))) is not None
-    }
-    for data in root.iter(q("cx:data")):
-        texts = [_read_dimension(each) for each in data.iter(q("cx:strDim"))]
-        values = [_read_dimension(each) for each in data.iter(q("cx:numDim"))]
-        columns = [column for dimension in (*texts, *values) for column in dimension]
-        count = max(map(len, columns), default=0)
-        if count:
-            width = sum(map(len, texts))
-            header = [*[""] * width, names.get(data.get("id", ""), ""), *[""] * (len(columns) - width - 1)]
-            yield table([header[: len(columns)], *zip_longest(*columns, fillvalue="")])
-
-
-def _read_dimension(element: XmlElement) -> list[tuple[str, ...]]:
-    columns = list[tuple[str, ...]]()
-    for level in list(element.iter(q("cx:lvl")))[::-1]:
-        code = level.get("formatCode", "")
-        points = [one_line(each.text or "") for each in level.iter(q("cx:pt"))]
-        numeric = str(element.tag).endswith("numDim")
-        columns.append(tuple(_format_value(each, code) if numeric else each for each in points[:_MAX_POINTS]))
-    return columns
 
 
 # Charts and SmartArt; of that the texts of its data model, as an outline.
