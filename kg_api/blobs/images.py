@@ -37,12 +37,9 @@ from kg_api.schemas.search import ImagePage
 
 log = structlog.get_logger()
 
-LOOKED_FOR = 100
-"""Blobs, and as many that have gone, whose files the store may have still."""
-REFUSED_SECONDS = 5.0
-"""For so long a store that was looked through is not looked through again."""
-LOOKED_AT_A_REQUEST = 100
-"""Files, after documents were deleted: a bucket deletes one after the other."""
+LOOKED_FOR = 100  # blobs, and as many that have gone, whose files the store may have still
+REFUSED_SECONDS = 5.0  # for so long a store that was looked through is not looked through again
+LOOKED_AT_A_REQUEST = 100  # files, after documents were deleted: a bucket deletes one after the other
 THUMBNAIL_TYPE = "image/webp"
 
 
@@ -204,10 +201,8 @@ class KeptImages:
     """Pictures in the order in which they were given."""
 
     images: list[StoredImage]
-    original: str | None
-    """The key of the file that they were found in, where that is kept."""
-    hold: str | None
-    """What keeps all of these files until their document is stored."""
+    original: str | None  # the key of the file that they were found in, where that is kept
+    hold: str | None  # what keeps all of these files until their document is stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,10 +240,8 @@ class ImageFile(NamedTuple):
 
     content: bytes
     content_type: ImageType
-    name: str
-    """Of its document."""
-    key: str
-    """Its content's hash: the same key is the same content for ever."""
+    name: str  # of its document
+    key: str  # its content's hash: the same key is the same content for ever
 
 
 class ImageService:

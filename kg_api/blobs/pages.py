@@ -23,10 +23,8 @@ from kg_api.schemas.documents import WordBox
 from kg_api.schemas.images import DrawnPage, PageBox, PageImage, PageToDraw
 from kg_api.wording import pluralize
 
-MAX_BYTES = 32 * 1024 * 1024
-"""Of each process of the service: about a hundred pages of text."""
-DRAWN_BY = "1"
-"""Another one, when pages are drawn otherwise: what others have kept is asked for again then."""
+MAX_BYTES = 32 * 1024 * 1024  # of each process of the service: about a hundred pages of text
+DRAWN_BY = "1"  # another one, when pages are drawn otherwise: what others have kept is asked for again then
 
 
 class PageDrawer(Protocol):
@@ -44,19 +42,16 @@ class PageDrawer(Protocol):
 class PagePicture(NamedTuple):
     """A page as it is given out."""
 
-    key: str
-    """The same key is the same picture for ever."""
+    key: str  # the same key is the same picture for ever
     document: str
-    drawn: DrawnPage | None
-    """None: whoever asks has it already."""
+    drawn: DrawnPage | None  # None: whoever asks has it already
 
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
     """Which page, and what is to be marked on it."""
 
-    called: str
-    """The document."""
+    called: str  # the document
     page: int
     width: int
     ontology: str | None = None
@@ -193,8 +188,7 @@ def page_to_draw(
 
 
 Result = TypeVar("Result")
-MAX_WAITING = 20
-"""Each of them holds a thread, and a process of the service has forty for all that it does."""
+MAX_WAITING = 20  # each of them holds a thread, and a process of the service has forty for all that it does
 
 
 class SingleFlight(Generic[Result]):

@@ -16,8 +16,7 @@ from kg_api.atomic_write import FOLDER_MODE, write_whole
 from kg_api.errors import FileLost, FileStoreFull, NotFound, Unavailable
 from kg_api.settings import BlobSettings
 
-MARKER = "store.json"
-"""What tells one store from another, beside its blobs."""
+MARKER = "store.json"  # what tells one store from another, beside its blobs
 _NAME = re.compile("([0-9a-f]{64})(-[0-9a-f]{32})?")
 
 
@@ -31,8 +30,7 @@ class BlobStore(ABC):
     Methods raise Unavailable if the store does not answer, and FileStoreFull if there is no room.
     """
 
-    place: str
-    """What people call it, with the settings that name it."""
+    place: str  # what people call it, with the settings that name it
 
     def identity(self) -> str | None:
         """Return which store it is; None: nobody has marked it, or it is not there."""
@@ -137,8 +135,7 @@ def key_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-ABANDONED_SECONDS = 24 * 3600
-"""Of a file that was being written: by then its writer has gone."""
+ABANDONED_SECONDS = 24 * 3600  # of a file that was being written: by then its writer has gone
 _BEING_WRITTEN = ".writing-"
 _NO_ROOM = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 

@@ -38,14 +38,11 @@ _REPORTS = frozenset({"message/delivery-status", "message/disposition-notificati
 _WORDS_OF_LINKS = re.compile(r"<?(?:https?|mailto):[^\s<>]+>?|\[(?:cid|image):[^\]\n]*\]", re.IGNORECASE)
 """Addresses that a plain form writes behind a link's words."""
 _MAX_EXAMPLE = 80
-_MAX_STUB = 60
-"""Words of a plain form that says that there is HTML, and nothing else."""
+_MAX_STUB = 60  # words of a plain form that says that there is HTML, and nothing else
 _QUOTED = re.compile(r"^[>\s]*>[ ]?")
 _LIST = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
-_UNDERLINE = re.compile(r"=+$|-+$")
-"""Below a line it would make a heading of that."""
-_MAX_PEOPLE = 20
-"""Recipients that the head of the text names; metadata has all of them."""
+_UNDERLINE = re.compile(r"=+$|-+$")  # below a line it would make a heading of that
+_MAX_PEOPLE = 20  # recipients that the head of the text names; metadata has all of them
 _MAX_DATE = 100
 
 
@@ -156,8 +153,7 @@ class _Parts(NamedTuple):
     body: list[EmailMessage | _Forwarded]
     """What is read, in order: texts, the pictures between them, and the heads of messages in the message."""
     images: list[MailImage]
-    attachments: list[str]
-    """The names of what is not read."""
+    attachments: list[str]  # the names of what is not read
     notes: list[str]
 
 

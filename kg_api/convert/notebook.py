@@ -26,8 +26,7 @@ _FIGURE = re.compile(r"<[\w.]*(?:Figure|Image) [^<>\n]*>|<[\w.]*Image object>")
 _OBJECT = re.compile(r"<[\w.]*(?:HTML|Markdown|Latex|Math|Styler)(?: object)?(?: at 0x\w+)?>")
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 _WRITTEN_OVER = re.compile(r"[^\n]*\r(?=[^\n])")
-MAX_OUTPUT = 2_000
-"""Characters of a cell's output that are kept."""
+MAX_OUTPUT = 2_000  # characters of a cell's output that are kept
 
 
 def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:

@@ -20,8 +20,7 @@ from kg_api.convert.shared.number_format import (
 from kg_api.convert.sheets import Range, Sheet, SheetNotes, join_runs, too_large
 from kg_api.errors import UnreadableDocument
 
-_MAX_COLUMNS = 1 << 20
-"""No program has as many."""
+_MAX_COLUMNS = 1 << 20  # no program has as many
 _UNSHOWN = frozenset({"annotation", "tracked-changes", "ruby-text"})
 _FIELDS = {"page-number": "&P", "page-count": "&N"}
 _VALUES = ("string-value", "date-value", "time-value", "boolean-value", "value")
@@ -99,8 +98,7 @@ class _SheetReader:
         self._table, self._styles, self._notes = table, styles, notes
         hidden = styles.get(_attribute(table, "style-name") or "", _PLAIN).is_hidden
         self._sheet = Sheet(_attribute(table, "name") or "", hidden=hidden)
-        self._columns: list[str] = []
-        """The style of each column's cells."""
+        self._columns: list[str] = []  # the style of each column's cells
         self._merges: list[Range] = []
 
     def read(self) -> Sheet:

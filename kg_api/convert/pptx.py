@@ -23,8 +23,7 @@ from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
 
 _KIND = "a presentation (PPTX)"
-_SAME_LINE = 228_600
-"""A quarter of an inch, in EMU: shapes whose tops differ by less stand side by side."""
+_SAME_LINE = 228_600  # a quarter of an inch, in EMU: shapes whose tops differ by less stand side by side
 _FOOTERS = ("DATE", "FOOTER", "SLIDE_NUMBER", "HEADER")
 _TITLES = ("TITLE", "CENTER_TITLE", "SUBTITLE", "VERTICAL_TITLE")
 _NO_TITLES = frozenset({"PowerPoint Presentation", "Presentation", "PowerPoint-Präsentation"})

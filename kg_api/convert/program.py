@@ -24,14 +24,10 @@ from kg_api.schemas.documents import CodeScope
 class ProgramLanguage:
     """How a language calls what has a name of its own."""
 
-    grammar: str
-    """The module of its grammar."""
-    scopes: frozenset[str]
-    """Definitions that hold others: classes, modules, namespaces."""
-    functions: frozenset[str]
-    """Definitions that are read as one: functions, methods, types."""
-    function: str = "language"
-    """The grammar's function in its module."""
+    grammar: str  # the module of its grammar
+    scopes: frozenset[str]  # definitions that hold others: classes, modules, namespaces
+    functions: frozenset[str]  # definitions that are read as one: functions, methods, types
+    function: str = "language"  # the grammar's function in its module
 
 
 def _language(grammar: str, scopes: str, functions: str, function: str = "language") -> ProgramLanguage:
@@ -85,8 +81,7 @@ ALIASES: Mapping[str, str] = MappingProxyType(
     | dict.fromkeys(("h", "hpp", "hh", "cc", "cxx"), "cpp")
 )
 """Other suffixes of the same; a header of C is nearly always one of C++, too."""
-SUFFIXES = frozenset(LANGUAGES.keys() | ALIASES.keys())
-"""Without their dot."""
+SUFFIXES = frozenset(LANGUAGES.keys() | ALIASES.keys())  # without their dot
 
 
 def language_of(suffix: str) -> ProgramLanguage:
@@ -96,8 +91,7 @@ def language_of(suffix: str) -> ProgramLanguage:
 
 # The functions and classes of a program text, and where they begin and end.
 
-MAX_BYTES = 2_000_000
-"""Above this a file is data or generated; it is cut at blank lines."""
+MAX_BYTES = 2_000_000  # above this a file is data or generated; it is cut at blank lines
 _CALLS_A_BYTE = 0.1
 _MIN_CALLS = 10_000
 """A parse reports every hundred operations or so: 0.01 reports a byte at most in real programs.
@@ -124,10 +118,8 @@ _ABOVE = frozenset({"comment", "line_comment", "block_comment", "attribute_item"
 class Definition:
     """A function or class; places are bytes."""
 
-    path: tuple[str, ...]
-    """Its name behind those of the definitions that it stands in."""
-    start: int
-    """With the comment above it."""
+    path: tuple[str, ...]  # its name behind those of the definitions that it stands in
+    start: int  # with the comment above it
     end: int
     lines: int
 
@@ -210,10 +202,8 @@ def _start(node: Node) -> int:
 
 # Which function or class each part of a program belongs to.
 
-MIN_LINES = 4
-"""A definition of fewer is read with what stands around it."""
-_MIN_WORD_LINES = 3
-"""Lines with words that what stands between definitions needs to be a section of its own."""
+MIN_LINES = 4  # a definition of fewer is read with what stands around it
+_MIN_WORD_LINES = 3  # lines with words that what stands between definitions needs to be a section of its own
 _WORD_LINE = re.compile(r"^.*\w.*$", re.MULTILINE)
 _INDENT = re.compile(r"[ \t]*\Z")
 _REST = re.compile(r"[ \t;,]*(?:\r\n|\n|\r)?")
@@ -224,8 +214,7 @@ class _Section(NamedTuple):
 
     start: int
     path: tuple[str, ...]
-    defines: bool
-    """Whether it begins with a definition."""
+    defines: bool  # whether it begins with a definition
 
 
 def find_scopes(data: bytes, suffix: str) -> list[CodeScope]:

@@ -14,11 +14,9 @@ from kg_api.errors import UnreadableDocument
 MAX_CELLS = 2_000_000
 """Between the first and the last that is filled, in one sheet; a list of more cells is a database."""
 _MAX_EXAMPLE = 80
-_PAGE_NUMBER = re.compile(r"\w*\s*&[PN]")
-"""A number of a page or of all pages, with the word before it."""
+_PAGE_NUMBER = re.compile(r"\w*\s*&[PN]")  # a number of a page or of all pages, with the word before it
 
-Range = tuple[int, int, int, int]
-"""Top, left, bottom and right of cells, counted from 0; the last are within."""
+Range = tuple[int, int, int, int]  # top, left, bottom and right of cells, counted from 0; the last are within
 
 
 @dataclass(slots=True)
@@ -30,14 +28,11 @@ class Sheet:
     rows: list[list[str]] = field(default_factory=list[list[str]])
     """From the first filled row to the last; those between may be empty, and each ends where it ends."""
     merges: list[Range] = field(default_factory=list[Range])
-    texts: list[str] = field(default_factory=list[str])
-    """Paragraphs of text boxes."""
-    hidden_rows: int = 0
-    """How many that have cells."""
+    texts: list[str] = field(default_factory=list[str])  # paragraphs of text boxes
+    hidden_rows: int = 0  # how many that have cells
     hidden_columns: int = 0
     _filled: list[tuple[int, int, list[str]]] = field(default_factory=list[tuple[int, int, list[str]]])
-    _top: int = 0
-    """The first filled row, from 1; 0 if there is none."""
+    _top: int = 0  # the first filled row, from 1; 0 if there is none
     _left: int = 1 << 30
     _right: int = 0
 
@@ -84,8 +79,7 @@ class SheetNotes:
     """Count what a person should know of the sheets of a workbook."""
 
     def __init__(self) -> None:
-        self.uncomputed = 0
-        """Cells whose formula has no stored result."""
+        self.uncomputed = 0  # cells whose formula has no stored result
         self._left_out: dict[str, tuple[int, str]] = {}
 
     def add_page_text(self, text: str) -> None:
@@ -124,8 +118,7 @@ def join_runs(runs: Iterable[tuple[str, Script, bool]]) -> str:
 # table
 # with the first row as its header, because a wrong title or a wrong cut parts rows from their header.
 
-_SAMPLE = 20
-"""Rows below a header that show what its columns hold."""
+_SAMPLE = 20  # rows below a header that show what its columns hold
 _JUDGED_ROWS = 2_000
 _MAX_SIDE_BY_SIDE = 50
 _LABEL_WORDS = 8
@@ -186,10 +179,8 @@ class _Group:
 
     places: list[int]
     rows: list[Row]
-    left: int
-    """Column of the sheet at which they begin."""
-    gap: int
-    """Blank rows above."""
+    left: int  # column of the sheet at which they begin
+    gap: int  # blank rows above
 
     def count_titles(self) -> int:
         """Count the first rows that have a single cell."""

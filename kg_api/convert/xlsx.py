@@ -39,8 +39,7 @@ _PAGE_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|(?![PN]
 _TRUE = frozenset({"1", "true"})
 _PAGE_TEXTS = frozenset({"oddHeader", "oddFooter", "evenHeader", "evenFooter", "firstHeader", "firstFooter"})
 
-Run = tuple[str, Script, bool | None]
-"""Text, its script, and whether it is struck; none: as its cell is."""
+Run = tuple[str, Script, bool | None]  # text, its script, and whether it is struck; none: as its cell is
 
 
 class _Style(NamedTuple):
@@ -147,8 +146,7 @@ def _unescape(text: str | None) -> str:
 class _SheetReader:
     def __init__(self, book: _Book, sheet: Sheet, part: str) -> None:
         self._book, self._sheet, self._part = book, sheet, part
-        self._formulas: dict[str, str] = {}
-        """Cells with formulas that others share, by their keys."""
+        self._formulas: dict[str, str] = {}  # cells with formulas that others share, by their keys
         if not book.package.has(part):
             raise UnreadableDocument(f"{part[:200]!r} in it is missing; save the file anew")
 

@@ -16,8 +16,7 @@ from kg_api.text.cutting import Borders, Measure, cut, prose_levels, words
 from kg_api.text.lines import is_blank
 from kg_api.text.sentences import sentence_borders
 
-Span = tuple[int, int]
-"""(start, end) in code points, end excluded."""
+Span = tuple[int, int]  # (start, end) in code points, end excluded
 SentenceVectors = Callable[[Sequence[str]], NDArray[np.float32]]
 """Vectors of length 1, shape (sentences, dimensions), that tell where the meaning moves."""
 
@@ -42,10 +41,8 @@ class ChunkSpan:
     """The span that is given to the reader in its place; `hierarchical` only."""
 
 
-_STOPS = "、。，．！？；：｡､।॥"
-"""Marks that end a word where no space follows."""
-_ON_TOP = "\u0300-\u036f\u20d0-\u20f0\ufe00-\ufe0f\u200d"
-"""What joins the character before it, be it a stop."""
+_STOPS = "、。，．！？；：｡､।॥"  # marks that end a word where no space follows
+_ON_TOP = "\u0300-\u036f\u20d0-\u20f0\ufe00-\ufe0f\u200d"  # what joins the character before it, be it a stop
 _WORD = re.compile(rf"[^\s{_STOPS}]+[{_STOPS}{_ON_TOP}]*|[{_STOPS}][{_STOPS}{_ON_TOP}]*")
 _CLAUSE = re.compile(r"[,;:–—،؛]\s+|[，、；：､]\s*")
 _CLUSTER = regex.compile(r"\X")

@@ -25,10 +25,8 @@ from kg_api.text.semantic import by_meaning
 
 # A fixed number of words a chunk, whatever they say.
 
-_LONG_WORD = 10
-"""Characters that `words` counts as one more word: no chunk has more than size times this."""
-_KEPT_WHOLE = 4
-"""What is written without spaces is kept whole up to this share of a chunk."""
+_LONG_WORD = 10  # characters that `words` counts as one more word: no chunk has more than size times this
+_KEPT_WHOLE = 4  # what is written without spaces is kept whole up to this share of a chunk
 
 
 def by_count(text: str, size: int, overlap: int) -> Iterator[Span]:
@@ -87,8 +85,7 @@ def _count_repeated(text: str, chunk: list[Span], overlap: int) -> int:
 
 # Paragraphs of one section, together.
 
-SLACK = 1.2
-"""A section of up to this times the size stays one chunk, and so much has room where it must."""
+SLACK = 1.2  # a section of up to this times the size stays one chunk, and so much has room where it must
 
 
 def by_group(text: str, paragraphs: Sequence[Paragraph], size: int, overlap: int) -> Iterator[Span]:
@@ -214,8 +211,7 @@ def fit_chunks(
     return fitting
 
 
-CHUNKER_VERSION = "1"
-"""Another version means other chunks from the same text, or other lines before them."""
+CHUNKER_VERSION = "1"  # another version means other chunks from the same text, or other lines before them
 
 
 def chunk(

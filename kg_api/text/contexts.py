@@ -9,12 +9,10 @@ from kg_api.schemas.embedding import date_and_people, fill_template
 from kg_api.schemas.metadata import MetadataValue
 from kg_api.text.markdown import plain_title
 
-MAX_LINE_LENGTH = 300
-"""Characters of a line, about 75 tokens: the rest is for the text."""
+MAX_LINE_LENGTH = 300  # characters of a line, about 75 tokens: the rest is for the text
 _MARKS = "#=-~^*+\"'`_: \t"
 """What stands around a heading's words in Markdown and reStructuredText."""
-_LINES = 12
-"""Lines in which a chunk's own headings are looked for."""
+_LINES = 12  # lines in which a chunk's own headings are looked for
 
 
 def template(

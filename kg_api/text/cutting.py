@@ -15,8 +15,7 @@ from kg_api.text.sentences import sentence_borders
 # characters of Chinese and 5.7 of Thai. In the languages with spaces it is 0.8 to 1.4 words.
 _TWO_A_WORD = re.compile("[\u2e80-\ua4cf\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U0003ffff]+")
 _SIX_A_WORD = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+")
-_LONG_WORD = 10
-"""Characters that count as one more word where no space comes: links, identifiers, data."""
+_LONG_WORD = 10  # characters that count as one more word where no space comes: links, identifiers, data
 _SIZE_WINDOW = 1 << 16
 """Characters looked at together, so that a text of many megabytes does not become a list of its words."""
 
@@ -49,10 +48,8 @@ Measure = Callable[[str, int, int], int]
 """How long text[start:end] is. What is joined is never longer than its parts together."""
 Span = tuple[int, int]
 _WORD = re.compile(r"\S+\s*")
-_WORDS_OF_A_WRAPPED_LINE = 30
-"""Above this the lines of a text are not lines of a paragraph."""
-_CLUSTER_STEP = 50
-"""Characters between two places where a word without end may be cut."""
+_WORDS_OF_A_WRAPPED_LINE = 30  # above this the lines of a text are not lines of a paragraph
+_CLUSTER_STEP = 50  # characters between two places where a word without end may be cut
 _MAX_CLUSTER_LENGTH = 32
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _SKIN_TONES = range(0x1F3FB, 0x1F400)

@@ -54,8 +54,7 @@ _BRANDS = (
     (frozenset({b"avif", b"avis"}), "an AVIF picture"),
     (frozenset({b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1"}), "a HEIC picture"),
 )
-_MAX_BRANDS = 256
-"""Bytes of the list of brands of a media file that are looked at."""
+_MAX_BRANDS = 256  # bytes of the list of brands of a media file that are looked at
 EXPORT = "export it as JPEG or PNG in the program that shows it, and take that"
 """What is to be done with a picture of a kind that is not read."""
 

@@ -16,8 +16,7 @@ from kg_api.text.decoding import EXPORT, READS, check_text, is_image
 from kg_api.text.lines import is_blank
 from kg_api.text.markdown import FrontMatter, plain_title, read_front_matter
 
-Place = tuple[int, int]
-"""Where the words of a picture begin and end."""
+Place = tuple[int, int]  # where the words of a picture begin and end
 
 
 def with_images(document: ParsedDocument, places: Sequence[Place]) -> ParsedDocument:

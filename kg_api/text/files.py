@@ -21,19 +21,16 @@ IGNORED = "ignored by .gitignore"
 EXCLUDED = "excluded by --exclude"
 NOT_INCLUDED = "not named by --include"
 EMPTY = "empty file"
-_MAX_BYTES = 1_000_000
-"""Of a .gitignore that is read."""
+_MAX_BYTES = 1_000_000  # of a .gitignore that is read
 
 
 @dataclass(frozen=True, slots=True)
 class FolderRules:
     """What is wanted of folders. Patterns are those of .gitignore, relative to the folder that is named."""
 
-    include: Sequence[str] = ()
-    """Only files that one of them fits; none: all."""
+    include: Sequence[str] = ()  # only files that one of them fits; none: all
     exclude: Sequence[str] = ()
-    gitignore: bool = True
-    """Whether files that git would ignore are left out."""
+    gitignore: bool = True  # whether files that git would ignore are left out
 
 
 class FolderFilter:
@@ -118,8 +115,7 @@ class FileToIngest:
 
     path: Path
     document: str
-    folder: Path | None = None
-    """The folder that was given; None: it was given itself."""
+    folder: Path | None = None  # the folder that was given; None: it was given itself
 
     @property
     def root(self) -> Path:

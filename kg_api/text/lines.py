@@ -6,8 +6,7 @@ import re
 from array import array
 from collections.abc import Sequence
 
-NEWLINE = re.compile(r"\r\n|\n|\r")
-"""What ends a line, in every parser of kg."""
+NEWLINE = re.compile(r"\r\n|\n|\r")  # what ends a line, in every parser of kg
 _VISIBLE = re.compile(
     # Anything but white space, control and format characters, and the fillers that look like nothing.
     r"[^\s\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"

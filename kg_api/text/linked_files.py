@@ -28,11 +28,9 @@ from kg_api.text.cutting import line_borders
 from kg_api.text.decoding import declared_encoding, decode, decode_declared, is_image
 from kg_api.text.markdown import blocks, read_front_matter
 
-Span = tuple[int, int]
-"""Where something begins and ends."""
+Span = tuple[int, int]  # where something begins and ends
 
-_MAX_BLOCK_LENGTH = 100_000
-"""Characters of a paragraph above which its code is not looked for."""
+_MAX_BLOCK_LENGTH = 100_000  # characters of a paragraph above which its code is not looked for
 _IN_HTML = re.compile(
     r"<(?:(?P<raw>!--|(?:script|style|textarea)\b)|(?P<code>(?:pre|code)\b)|/(?P<closed>(?:pre|code)\b))",
     re.IGNORECASE,
@@ -124,8 +122,7 @@ def _within_lines(part: str) -> Iterator[Span]:
 
 # Which pictures a Markdown text or a page names by relative references. Pure.
 
-MAX_REFERENCES = 500
-"""Pictures of one document."""
+MAX_REFERENCES = 500  # pictures of one document
 MAX_LENGTH = 1000
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/\\#?]|$")
 """How an address begins that is none of a file beside the document."""
@@ -253,16 +250,14 @@ def references_of(content: bytes, form: Format) -> tuple[str, ...]:
 
 # The files of the pictures that a document names: none that lies out of the folder that was given.
 
-MAX_BYTES = 50_000_000
-"""Of all pictures that are sent with one document."""
+MAX_BYTES = 50_000_000  # of all pictures that are sent with one document
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _NAMING: dict[Format, frozenset[str]] = {
     "markdown": frozenset({".md", ".markdown"}),
     "html": CONVERTED["html"],
 }
 
-ReadFile = Callable[[Path, int], bytes]
-"""Reads a file of so many bytes at most; raises OSError."""
+ReadFile = Callable[[Path, int], bytes]  # reads a file of so many bytes at most; raises OSError
 
 
 @dataclass(slots=True)

@@ -28,8 +28,7 @@ _TOML = re.compile(r"\+\+\+[ \t]*(?:\r\n?|\n)((?:[^\r\n]*(?:\r\n?|\n)){0,500}?)\
 _BLANK_LINE = re.compile(r"[ \t]*(?:\r\n?|\n)(?:[ \t]*(?:\r\n?|\n|\Z)|\Z)|[ \t]*\Z")
 _MAX_JSON = 100_000
 _METADATA = TypeAdapter[dict[str, MetadataValue]](Metadata)
-_NOT_KEPT = 5
-"""So many names are told of those that are not kept."""
+_NOT_KEPT = 5  # so many names are told of those that are not kept
 _PLAIN = (str, bool, int, float)
 
 
@@ -37,8 +36,7 @@ _PLAIN = (str, bool, int, float)
 class FrontMatter:
     """What stands at the head of a file."""
 
-    end: int = 0
-    """Where the text goes on; 0: there is none, or it is no YAML."""
+    end: int = 0  # where the text goes on; 0: there is none, or it is no YAML
     title: str = ""
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
     notes: tuple[str, ...] = ()
@@ -171,8 +169,7 @@ def whole_image(text: str) -> list[Block]:
 
 # The words of a heading without its marks.
 
-_MAX_TITLE_LENGTH = 200
-"""Characters kept: the path of headings is stored with every source below it."""
+_MAX_TITLE_LENGTH = 200  # characters kept: the path of headings is stored with every source below it
 _LOOKED_AT = 2000
 
 _MARKS = (

@@ -81,13 +81,11 @@ _TARGET = re.compile(r"\.\.\s+_.+:$")
 _GRID_BORDER = re.compile(r"\+-[-+]+\+$")
 _TABLE_TOP = re.compile(r"=+(?: +=+)+$")
 _TABLE_BORDER = re.compile(r"=+[ =]*$")
-_MIN_ADORNMENT_LENGTH = 4
-"""Below this an adornment must be as long as its title, or it is text."""
+_MIN_ADORNMENT_LENGTH = 4  # below this an adornment must be as long as its title, or it is text
 
 _PEP_TITLE = re.compile(r"PEP: [^\n]*\n(?:[^\n]+\n){0,9}?Title:([^\n]*(?:\n[ \t]+[^\n]*)*)")
 
-_HEADER = 5000
-"""Characters in which the title of a PEP is looked for."""
+_HEADER = 5000  # characters in which the title of a PEP is looked for
 
 _BODY_KINDS: dict[str, BlockKind] = {
     **dict.fromkeys(("code", "code-block", "sourcecode", "parsed-literal", "math", "raw", "prompt"), "code"),

@@ -11,14 +11,10 @@ from numpy.typing import NDArray
 from kg_api.text.borders import Paragraph, SentenceVectors, Span, divide, sentences, trim
 from kg_api.text.cutting import words
 
-BUFFER = 1
-"""Sentences on each side of a border whose mean vectors are compared."""
-PERCENTILE = 80
-"""Borders above this percentile of a text's distances are where the meaning moves."""
-_MIN_SIZE_DIVISOR = 4
-"""No chunk ends there before it has the size divided by this."""
-_BATCH = 2048
-"""Sentences whose vectors are made at once; those of a large text would not fit in memory."""
+BUFFER = 1  # sentences on each side of a border whose mean vectors are compared
+PERCENTILE = 80  # borders above this percentile of a text's distances are where the meaning moves
+_MIN_SIZE_DIVISOR = 4  # no chunk ends there before it has the size divided by this
+_BATCH = 2048  # sentences whose vectors are made at once; those of a large text would not fit in memory
 
 
 def by_meaning(

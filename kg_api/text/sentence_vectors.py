@@ -24,8 +24,7 @@ _TOKENIZER = (
     "tokenizers/l2_supercat_tokenizer_config.json",
     "93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68",
 )
-_MAX_SENTENCE_LENGTH = 4000
-"""Characters of a sentence that are looked at."""
+_MAX_SENTENCE_LENGTH = 4000  # characters of a sentence that are looked at
 
 
 def open_sentence_vectors() -> SentenceVectors:

@@ -22,8 +22,7 @@ _SCRIPTS = (
     ("am", re.compile("[\u1200-\u137f]")),
     ("my", re.compile("[\u1000-\u109f]")),
 )
-_A_SCRIPT = 0.2
-"""Share of the characters that makes a text one of that script."""
+_A_SCRIPT = 0.2  # share of the characters that makes a text one of that script
 _COMMON_WORDS = {
     "en": "the of and to in is that it for was with as on are this be by",
     "de": "der die und das ist nicht ein eine zu den mit von auf dem im für sich",

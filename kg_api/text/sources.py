@@ -21,25 +21,19 @@ class SplitLimits:
 
     join_below: int = 40
     """A piece below this is joined with its neighbours in the section; so are list items of any size."""
-    enough: int = 100
-    """Joining ends when this is reached."""
-    most: int = 200
-    """Joining does not go beyond this, and what is split is split into pieces of at most this."""
-    split_above: int = 250
-    """A paragraph above this is split."""
-    split_code_above: int = 400
-    """Code and tables above this are split: they lose more by it than prose."""
+    enough: int = 100  # joining ends when this is reached
+    most: int = 200  # joining does not go beyond this, and what is split is split into pieces of at most this
+    split_above: int = 250  # a paragraph above this is split
+    split_code_above: int = 400  # code and tables above this are split: they lose more by it than prose
 
 
 # From a parsed document to its sources: paragraph-level spans in reading order that join to the whole text.
 #
 # What lies together is decided within one section only, so that an edit moves no border beyond it.
 
-SPLITTER_VERSION = "2"
-"""Part of a document's hash; another version means other sources from the same text."""
+SPLITTER_VERSION = "2"  # part of a document's hash; another version means other sources from the same text
 _DEFAULTS = SplitLimits()
-_TAIL = 100
-"""Characters in which the end of a piece is looked for behind the blanks."""
+_TAIL = 100  # characters in which the end of a piece is looked for behind the blanks
 _WHOLE: frozenset[BlockKind] = frozenset({"code", "program", "table"})
 _BY_LINES: frozenset[BlockKind] = frozenset({"code", "program", "table", "markup", "other"})
 _JOINED: frozenset[BlockKind] = frozenset({"list_item", "code", "program", "table", "markup", "other"})
@@ -54,8 +48,7 @@ class _Piece:
     start: int
     end: int
     size: int
-    leads: bool = False
-    """It ends with a colon: what follows belongs to it."""
+    leads: bool = False  # it ends with a colon: what follows belongs to it
 
     def take(self, other: _Piece) -> None:
         """Grow by the piece that follows."""

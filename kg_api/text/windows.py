@@ -13,20 +13,16 @@ WINDOW_VERSION = "1"
 """Another version means other windows from the same text, or other vectors from the same window."""
 MIN_FILL = 2
 """A window but the last is filled to at least 1 / MIN_FILL, so that there is a choice where it ends."""
-CHARACTERS = 50
-"""So many count as a token at least: of what has no tokens a window is not to be endless."""
+CHARACTERS = 50  # so many count as a token at least: of what has no tokens a window is not to be endless
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
     """How much a model reads at once."""
 
-    tokens: Callable[[str], int]
-    """Of a text, without prefix and special tokens."""
-    most: int
-    """Tokens of a window."""
-    fits: Callable[[str], bool]
-    """Whether the model takes a text whole, to the token."""
+    tokens: Callable[[str], int]  # of a text, without prefix and special tokens
+    most: int  # tokens of a window
+    fits: Callable[[str], bool]  # whether the model takes a text whole, to the token
 
 
 def windows(text: str, spans: Sequence[ChunkSpan], paragraphs: Sequence[Paragraph], room: Room) -> list[Span]:

@@ -35,8 +35,7 @@ _KIND = "a Word document (DOCX)"
 _WORDS = re.compile(rb"<w:t(?: [^<>]*)?>([^<]*)")
 _COMMENT = re.compile(rb"<w:comment[ >]")
 _MARGIN = re.compile(r"word/(?:header|footer)\d*\.xml")
-_MAX_SPAN = 63
-"""Columns of a table of Word."""
+_MAX_SPAN = 63  # columns of a table of Word
 _PARAGRAPH, _TABLE, _CONTROL, _CHUNK = q("w:p"), q("w:tbl"), q("w:sdt"), q("w:altChunk")
 _ROW, _CELL, _SETTINGS = q("w:tr"), q("w:tc"), q("w:pPr")
 _CHARTS, _EMBEDDED = "charts and diagrams that could not be read", "documents embedded as another format"
@@ -101,8 +100,7 @@ class _Document:
         self._references: list[tuple[NoteReference, str]] = []
         self._picture_count = 0
         self._code: list[str] = []
-        self._mark = ""
-        """Of the note whose first paragraph comes next."""
+        self._mark = ""  # of the note whose first paragraph comes next
 
     def write(self) -> None:
         """Write the body, and the footnotes and endnotes behind it."""

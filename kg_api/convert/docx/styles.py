@@ -17,8 +17,7 @@ _STYLE, _NAME, _BASE, _ID, _TYPE = q("w:style"), q("w:name"), q("w:basedOn"), q(
 _PARAGRAPH, _RUN, _RUN_STYLE, _OUTLINE = q("w:pPr"), q("w:rPr"), q("w:rStyle"), q("w:outlineLvl")
 _VANISH, _STRIKE, _DOUBLE, _SHIFT = q("w:vanish"), q("w:strike"), q("w:dstrike"), q("w:vertAlign")
 _FONTS, _ASCII, _MOVE = q("w:rFonts"), q("w:ascii"), q("w:position")
-_MIN_MOVE = 4
-"""Half points; less than two points is a correction of the font."""
+_MIN_MOVE = 4  # half points; less than two points is a correction of the font
 _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _CODE = frozenset({"code", "html preformatted", "source code", "preformatted text"})
 _BODY_LEVEL = 9
@@ -45,8 +44,7 @@ class Look(NamedTuple):
     """How a run is shown."""
 
     script: Script = ""
-    moved: Script = ""
-    """Whether it stands above or below its line, as drop caps and old superscripts do."""
+    moved: Script = ""  # whether it stands above or below its line, as drop caps and old superscripts do
     struck: bool = False
     hidden: bool = False
     font: str = ""
@@ -176,8 +174,7 @@ class ParagraphNumber(NamedTuple):
     """What stands before a paragraph."""
 
     level: int
-    text: str
-    """The number, or `BULLET`."""
+    text: str  # the number, or `BULLET`
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +209,7 @@ class Numbering:
         self._lists: dict[str, _List] = {}
         self._counts: dict[str, list[int | None]] = {}
         self._overridden: set[tuple[str, int]] = set()
-        self.unknown: Counter[str] = Counter()
-        """Numbers in formats that are not known, and shown as decimals."""
+        self.unknown: Counter[str] = Counter()  # numbers in formats that are not known, and shown as decimals
         if root is not None:
             self._read(root)
 

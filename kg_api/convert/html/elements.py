@@ -76,8 +76,7 @@ def parse_html(data: bytes) -> tuple[Element | None, list[str]]:
 
 NAVIGATION, MARGINS, FORMS, HIDDEN = "navigation", "page headers and footers", "forms", "hidden parts"
 SCRIPTLESS, FALLBACK = "text for browsers without scripts", "fallback text of embedded media"
-MACHINERY = "machinery"
-"""Scripts and the like: nothing that a reader could miss."""
+MACHINERY = "machinery"  # scripts and the like: nothing that a reader could miss
 
 _TAGS = {
     **dict.fromkeys(("script", "style", "head", "title", "link", "meta", "iframe", "embed"), MACHINERY),

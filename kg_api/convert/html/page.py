@@ -35,8 +35,7 @@ from kg_api.text.linked_files import from_data_uri, is_data_uri, key_of
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
 _ITEMS = frozenset({"li", "dt", "dd"})
-_MAX_LEVELS = 6
-"""Lists in lists: Markdown's parser ends at ten, and an indent of a whole line helps nobody."""
+_MAX_LEVELS = 6  # lists in lists: Markdown's parser ends at ten, and an indent of a whole line helps nobody
 _LANGUAGE = re.compile(r"(?:language|lang|highlight|sourceCode|brush:)[- ]?([\w+#.]+)")
 _NO_LANGUAGE = frozenset({"default", "none", "text", "notranslate", "plain", "source"})
 _MARKER = re.compile("[0-9]{1,9}[.]")
@@ -51,15 +50,11 @@ FindImage = Callable[[str], ReadImage | None]
 class _Level:
     """A list that is open."""
 
-    numbering: ListNumbering | None
-    """None: a list of definitions."""
+    numbering: ListNumbering | None  # None: a list of definitions
     indent: str
-    flat: bool = False
-    """It only arranges what is in it: its items are no list items, but have their numbers."""
-    marker: str = ""
-    """Of the item that has begun and has no text yet."""
-    inside: str = ""
-    """The indent of what follows in the same item."""
+    flat: bool = False  # it only arranges what is in it: its items are no list items, but have their numbers
+    marker: str = ""  # of the item that has begun and has no text yet
+    inside: str = ""  # the indent of what follows in the same item
 
 
 class PageWalk:
@@ -74,8 +69,7 @@ class PageWalk:
         """Those of the block that is being read; they stand behind it."""
         self._words: list[str] = []
         self._level = 0
-        self._label = ""
-        """Of the item that has begun, where it is a word of its text."""
+        self._label = ""  # of the item that has begun, where it is a word of its text
         self._lists: list[_Level] = []
         self._ended: str | None = None
         """The indent of the list that has just ended: another one there is not part of it."""

@@ -22,8 +22,7 @@ _MOVED = re.compile(
 _RELATIVE = re.compile(r"position\s*:\s*relative", re.IGNORECASE)
 _LEAST_MOVE = {"px": 3, "pt": 2, "em": 0.2, "rem": 0.2, "ex": 0.4, "%": 20}
 """Smaller moves align an icon or a label with the middle of its line."""
-_MAX_MOVED = 8
-"""Characters: with a digit, so few are a power or a mark."""
+_MAX_MOVED = 8  # characters: with a digit, so few are a power or a mark
 _NOTE_LINKS = "descendant::a[@role or @*[contains(name(), 'type')]][not(ancestor::sup or descendant::sup)]"
 _NOTE_TYPES = frozenset({"noteref", "doc-noteref"})
 _BLOCK = re.compile(r"(?:^|;)\s*display\s*:\s*(?:block|flow-root|grid|flex|table|list-item)", re.IGNORECASE)

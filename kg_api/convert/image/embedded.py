@@ -84,8 +84,7 @@ def _shown_size(picture: Image.Image) -> tuple[int, int]:
 
 # Pictures within documents: those that are worth a source of their own, within bounds.
 
-MIN_SIDE = 32
-"""Pixels: what is smaller both ways is an icon, a bullet or a spacer."""
+MIN_SIDE = 32  # pixels: what is smaller both ways is an icon, a bullet or a spacer
 MAX_IMAGES = 500
 _SHARE, _MEMORY = 0.5, 1 / 8
 """Of the time that a file may take, and of the memory: an answer holds the files of all pictures, twice."""
@@ -149,8 +148,7 @@ class MailImage:
 
     part: EmailMessage
     name: str
-    identity: str
-    """By which a page of the same message names it; empty: it has none."""
+    identity: str  # by which a page of the same message names it; empty: it has none
 
 
 class MailImages:

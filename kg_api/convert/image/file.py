@@ -40,8 +40,7 @@ class AboutImage:
 
     title: str
     description: str
-    dated: str
-    """When it was taken, or else when its file was made, in words; it may not say."""
+    dated: str  # when it was taken, or else when its file was made, in words; it may not say
     metadata: dict[str, MetadataValue]
 
 
@@ -168,8 +167,7 @@ def _check(picture: Image.Image, max_megapixels: float) -> None:
 
 THUMBNAIL_PIXELS = 256
 _ENOUGH = 4 * THUMBNAIL_PIXELS
-ORIENTATION = 0x0112
-"""In EXIF: how a photograph is to be turned."""
+ORIENTATION = 0x0112  # in EXIF: how a photograph is to be turned
 _TURNS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
@@ -184,8 +182,7 @@ ON_THEIR_SIDE = frozenset(_TURNS[each] for each in range(5, 9))
 _QUALITY = 80
 _WHITE = (255, 255, 255)
 _SIXTEEN_TO_EIGHT = 257
-_BITS = (9, 8)
-"""Pixels that the 64 bits of a difference hash are made of."""
+_BITS = (9, 8)  # pixels that the 64 bits of a difference hash are made of
 
 
 def small(picture: Image.Image) -> Image.Image:
@@ -258,8 +255,7 @@ def difference_hash(picture: Image.Image) -> str:
 
 # A picture unpacked for a model that sees: upright, in RGB, of the size that it takes.
 
-_SPARE = 3
-"""So many times the target's size is kept, where there is so much, for the one resampling."""
+_SPARE = 3  # so many times the target's size is kept, where there is so much, for the one resampling
 _RESAMPLING = {
     "nearest": Image.Resampling.NEAREST,
     "bilinear": Image.Resampling.BILINEAR,

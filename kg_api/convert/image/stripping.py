@@ -17,8 +17,7 @@ _WORDS = frozenset({0x010E, 0x0132, 0x013B, 0x8298, 0x9C9B, 0x9C9C})
 """EXIF: description, date of change, author, copyright, and title and comment as Windows writes them."""
 _EXIF_DIRECTORY, _DATES = 0x8769, frozenset({0x9003, 0x9004, 0xA001})
 """When it was taken and digitized (without the time zone), and its colour space."""
-_MAX_EXIF = 65_000
-"""A JPEG segment holds no more bytes."""
+_MAX_EXIF = 65_000  # a JPEG segment holds no more bytes
 _SAVED_MODES = frozenset({"1", "L", "LA", "I;16", "P", "RGB", "RGBA"})
 _PNG_WORDS = frozenset({"title", "author", "description", "copyright", "creation time"})
 _JPEG_END, _JPEG_SCAN, _JFIF, _PROFILE, _ADOBE = 0xD9, 0xDA, 0xE0, 0xE2, 0xEE

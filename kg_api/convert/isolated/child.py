@@ -33,10 +33,8 @@ from kg_api.schemas.images import DrawnPage, PageToDraw, RenderedImage
 from kg_api.settings import ConversionSettings
 
 MAX_INPUT = 1 << 30
-OUT_OF_MEMORY = 3
-"""Exit code: nothing in this process can be trusted after that."""
-READY = b"ready"
-"""The first message of a process, once it has imported what it needs."""
+OUT_OF_MEMORY = 3  # exit code: nothing in this process can be trusted after that
+READY = b"ready"  # the first message of a process, once it has imported what it needs
 _LENGTH = struct.Struct("!I")
 
 
@@ -46,8 +44,7 @@ class Request:
 
     do: Literal["convert", "words", "beside", "scopes", "render", "page", "ocr", "ocr-all", "ocr-image"]
     """`words`: convert without images. `ocr-all`: read every page, `ocr`: those without text."""
-    form: Any = ""
-    """The kind of file, the suffix of a program, or the OCR engine."""
+    form: Any = ""  # the kind of file, the suffix of a program, or the OCR engine
     rendering: Rendering | None = None
     page: PageToDraw | None = None
     beside: tuple[tuple[str, int], ...] = ()

@@ -43,17 +43,12 @@ log = structlog.get_logger()
 IDLE_SECONDS = 60.0
 START_SECONDS = 60.0
 """Its imports take part of a second, or some seconds on a busy machine: that is not the file's time."""
-MAX_FILES = 200
-"""Then it is replaced: a library that leaks does so in a process that ends."""
-PAGE_SECONDS = 20.0
-"""Somebody waits for a page."""
+MAX_FILES = 200  # then it is replaced: a library that leaks does so in a process that ends
+PAGE_SECONDS = 20.0  # somebody waits for a page
 OUTPUT_PER_INPUT = 50
-MIN_OUTPUT = 16 * 1024 * 1024
-"""Bytes that an answer may have: so many, or so many times the file."""
-MAX_SIDE = 1536
-"""Pixels: so large a rendered image fits into an answer."""
-WAITING_EACH = 4
-"""So many files may wait for each process: who waits holds a thread that a search may need."""
+MIN_OUTPUT = 16 * 1024 * 1024  # bytes that an answer may have: so many, or so many times the file
+MAX_SIDE = 1536  # pixels: so large a rendered image fits into an answer
+WAITING_EACH = 4  # so many files may wait for each process: who waits holds a thread that a search may need
 _KEPT = (
     *("TESSDATA_PREFIX", "PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV"),
     "PYTHONPATH",

@@ -58,8 +58,7 @@ def strike_text(text: str) -> str:
 # Items of lists with the numbers that Office shows.
 
 _MARKDOWN_NUMBER = re.compile(r"[0-9]{1,9}[.)]")
-_MAX_LEVELS = 6
-"""Lists in lists: Markdown's parser ends at ten."""
+_MAX_LEVELS = 6  # lists in lists: Markdown's parser ends at ten
 BULLET = "•"
 
 
@@ -112,8 +111,7 @@ _ROMAN = (
 _CHINESE, _UNITS = "〇一二三四五六七八九", "十百千"
 _LATIN = "abcdefghijklmnopqrstuvwxyz"
 _RUSSIAN = "абвгдежзиклмнопрстуфхцчшщыэюя"
-_MAX_REPEATED = 30
-"""Of one letter: numbers come from a file that anybody may have written."""
+_MAX_REPEATED = 30  # of one letter: numbers come from a file that anybody may have written
 
 
 def format_number(value: int, form: str, language: str = "en") -> str | None:

@@ -24,8 +24,7 @@ from kg_api.convert.pdf.letters import Box, PageObjects, list_form_texts, list_o
 from kg_api.wording import name_pages, pluralize
 
 CHECKED, UNCHECKED = "☒", "☐"
-_MAX_ANNOTATIONS = 5000
-"""Of a page."""
+_MAX_ANNOTATIONS = 5000  # of a page
 _MAX_EXAMPLE = 80
 _HIDDEN, _NO_VIEW = 1 << 1, 1 << 5
 _MULTILINE, _PASSWORD = 1 << 12, 1 << 13
@@ -65,8 +64,7 @@ class _Item:
 class _Found:
     items: list[_Item] = field(default_factory=list[_Item])
     comments: list[str] = field(default_factory=list[str])
-    is_drawn: bool = False
-    """Something has an appearance that may hold text."""
+    is_drawn: bool = False  # something has an appearance that may hold text
 
 
 class Annotations:
@@ -78,8 +76,7 @@ class Annotations:
         if document.get_formtype() != raw.FORMTYPE_NONE:
             document.init_forms()
         self._form: Any = document.formenv.raw if document.formenv else None
-        self._stale = bool(_NEED_APPEARANCES.search(data))
-        """Appearances are to be made anew of the values."""
+        self._stale = bool(_NEED_APPEARANCES.search(data))  # appearances are to be made anew of the values
         self._comments: dict[int, list[str]] = {}
         self._beyond = 0
 

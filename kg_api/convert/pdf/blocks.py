@@ -168,10 +168,8 @@ def _by_size(groups: Sequence[list[Line]], known: Sequence[Heading]) -> Iterator
 # Tables: lines below each other whose pieces stand in the same columns.
 
 _MIN_ROWS = 3
-_MIN_FULL = 0.6
-"""Of the rows: have a piece in every column."""
-_MAX_CELL = 60
-"""Letters that a cell has on average: more is prose that stands side by side."""
+_MIN_FULL = 0.6  # of the rows: have a piece in every column
+_MAX_CELL = 60  # letters that a cell has on average: more is prose that stands side by side
 _MAX_DISTANCE = 2.6
 _WRAPPED = 1.35
 """Of the font size: a line so near below that lacks the first column goes on in the cells above it."""
@@ -242,8 +240,7 @@ _LETTERED = re.compile(r"(?:\([a-zA-Z\d]{1,4}\)|\[\w{1,9}\]|[a-zA-Z]\))\s+\S")
 _SENTENCE_END = re.compile(r"[.!?:;。！？…][\"'”’)\]»]*$")
 _LEADERS = re.compile(r"(?:\.\s?){4,}\s*\w*$|…\s*\d+$")
 _SAME_SIZE = 0.5
-_MONO_SHARE = 0.6
-"""Of all letters: above it a document is a typescript, and its lines are no code."""
+_MONO_SHARE = 0.6  # of all letters: above it a document is a typescript, and its lines are no code
 
 
 @dataclass(slots=True)
@@ -253,14 +250,11 @@ class PdfBlock:
     kind: Literal["heading", "paragraph", "item", "code", "table", "image"]
     lines: list[Line] = field(default_factory=list["Line"])
     level: int = 0
-    mark: str = ""
-    """What begins an item: `-`, or its number with the point."""
+    mark: str = ""  # what begins an item: `-`, or its number with the point
     cells: list[list[str]] = field(default_factory=list[list[str]])
     image: ReadImage | None = None
-    label: str = ""
-    """What its caption says."""
-    name: str = ""
-    """Of its file."""
+    label: str = ""  # what its caption says
+    name: str = ""  # of its file
 
     @property
     def last(self) -> Line:
@@ -423,8 +417,7 @@ def _is_rest(held: PdfBlock, block: PdfBlock) -> bool:
 
 _MARK = re.compile(r"\S+\s*")
 _FENCE = re.compile(r"`{3,}")
-_EMPTY_LINE = 1.9
-"""Of the usual distance: further apart are two lines of code with an empty one between them."""
+_EMPTY_LINE = 1.9  # of the usual distance: further apart are two lines of code with an empty one between them
 
 
 def markdown(blocks: Sequence[PdfBlock], pages: int) -> tuple[str, tuple[int, ...], list[int]]:

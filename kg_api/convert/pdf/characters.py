@@ -36,8 +36,7 @@ from kg_api.convert.pdf.letters import (
     written,
 )
 
-_MIN_LETTERS = 3
-"""Single letters below each other that are a column: fewer may be cells of a table."""
+_MIN_LETTERS = 3  # single letters below each other that are a column: fewer may be cells of a table
 _VERTICAL_ASIDE = 0.5
 _MIN_STEP, _MAX_STEP = 0.7, 2.2
 _CELL, _DIGITS = 1.4, 3
@@ -119,18 +118,14 @@ def _is_within(run: TextRun, column: TextRun) -> bool:
 
 # The characters of a page as pieces of text with their places and fonts, by PDFium.
 
-_WIDE_GAP = 0.9
-"""Of the font size: what stands further apart is in another column or cell."""
+_WIDE_GAP = 0.9  # of the font size: what stands further apart is in another column or cell
 _SPACE, _NARROW_SPACE, _WIDER = 0.24, 0.15, 0.1
 """Of the font size: a blank, and one in a line that is set tightly, where the letters before stand closer."""
 _OVERLAP = 0.6
-_THIN = 0.01
-"""Points: PDFium skips text that is less wide."""
+_THIN = 0.01  # points: PDFium skips text that is less wide
 _UNMOVED = raw.FS_MATRIX(1, 0, 0, 1, 0, 0)
-_MIN_UNREADABLE = 8
-"""Letters of a page that are worth reading it by OCR."""
-_ASIDE = 1.2
-"""Of the font size: letters of a column begin at most so far apart."""
+_MIN_UNREADABLE = 8  # letters of a page that are worth reading it by OCR
+_ASIDE = 1.2  # of the font size: letters of a column begin at most so far apart
 _OTHER_BASELINE = 0.6
 _MONO_SHARE = 0.9
 
@@ -142,20 +137,16 @@ class PageText:
     height: float
     pieces: list[TextRun] = field(default_factory=list[TextRun])
     across: list[TextRun] = field(default_factory=list[TextRun])
-    is_blank: bool = False
-    """There is nothing on it at all, no picture either."""
+    is_blank: bool = False  # there is nothing on it at all, no picture either
     turn: int | None = None
     """Quarters against the clock in which most lines are written; None: there are none, or OCR read them."""
-    rotation: int = 0
-    """Quarters with the clock in which the page is shown."""
+    rotation: int = 0  # quarters with the clock in which the page is shown
     shown: list[FoundRun] = field(default_factory=list[FoundRun])
     """Text of annotations and values of form fields."""
     unreadable: list[TextRun] = field(default_factory=list[TextRun])
     """Taken out of the pieces: nobody can say which letters these are."""
-    breadth: float = 0
-    """Of the page across its lines."""
-    plain: str = ""
-    """All characters of the page as PDFium gives them, without any layout."""
+    breadth: float = 0  # of the page across its lines
+    plain: str = ""  # all characters of the page as PDFium gives them, without any layout
     left_out: list[str] = field(default_factory=list[str])
     """Taken out of the pieces on purpose, which a note says."""
 
@@ -194,11 +185,9 @@ class _Open:
         self.last_gap = float("inf")
         self.last_bottom = bottom
         self.last_style, self.of_last_style = style, 1
-        self.styles: Counter[Style] = Counter()
-        """How many letters have each, without those of the last one."""
+        self.styles: Counter[Style] = Counter()  # how many letters have each, without those of the last one
         self.from_right = self.unmapped = 0
-        self.starts = [(0, style)]
-        """Where letters of another size or baseline begin."""
+        self.starts = [(0, style)]  # where letters of another size or baseline begin
 
     def takes(self, style: Style, left: float, bottom: float) -> bool:
         size = style.size

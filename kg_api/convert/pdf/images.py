@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import io
 import math
@@ -26,11 +25,9 @@ from kg_api.errors import UnreadableDocument
 from kg_api.schemas.images import FoundImage, ReadImage
 from kg_api.settings import ConversionSettings
 
-_MAX_DISTANCE = 60.0
-"""Points."""
+_MAX_DISTANCE = 60.0  # points
 _OVERLAP = 8.0
-_ABOVE, _BESIDE = 2.0, 3.0
-"""A caption below is more likely than one that is as near above, or beside."""
+_ABOVE, _BESIDE = 2.0, 3.0  # a caption below is more likely than one that is as near above, or beside
 _MAX_WORDS = 100
 _LABEL = re.compile(
     r"(?:fig(?:ure|ura|uur)?|abb(?:ildung)?|bild|photo(?:graph)?|foto|plate|tafel|image|imagen|immagine|chart|diagram"
@@ -39,8 +36,7 @@ _LABEL = re.compile(
     r"\.?\s*(?:\d+|[IVX]+)(?:[.\-–]\d+)*[a-z]?(?P<rest>.*)",
     re.IGNORECASE,
 )
-_MARK = re.compile(r"\s?[:|–—]|\.(?:\s|$)")
-"""What parts a label from its words."""
+_MARK = re.compile(r"\s?[:|–—]|\.(?:\s|$)")  # what parts a label from its words
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,23 +74,11 @@ def _begins(line: Line, *, first: bool) -> bool:
     return not rest.strip() or bool(_MARK.match(rest)) or rest.lstrip()[:1].isupper()
 
 
-def assign(boxes: Sequence[tuple[int, Box]], found: Sequence[Caption]) -> dict[int, Caption]:
-    """Give pictures their captions, the nearest pair first; the rest then share one, as (a) and (b) do."""
-    pairs = sorted(
-        (distance, picture, number)
-        for picture, (page, box) in enumerate(boxes)
-        for number, caption in enumerate(found)
-        if caption.page == page and (distance := _distance(box, caption.box)) is not None
-    )
-    given: dict[int, Caption] = {}
-    taken = set[int]()
-    for _, picture, number in pairs:
-        if picture not in given and number not in taken:
-            given[picture] = found[number]
-            taken.add(number)
-    for _, picture, number in pairs:
-        given.setdefault(picture, found[number])
-    return given
+def find_caption(page: int, box: Box, found: Iterable[Caption]) -> Caption | None:
+    """Return the nearest caption of a picture; (a) and (b) share one."""
+    here = ((_distance(box, each.box), each) for each in found if each.page == page)
+    near = [(gap, each) for gap, each in here if gap is not None]
+    return min(near, key=lambda pair: pair[0])[1] if near else None
 
 
 def _distance(box: Box, caption: Box) -> float | None:
@@ -112,32 +96,23 @@ def _distance(box: Box, caption: Box) -> float | None:
 
 # The pictures that a page's content draws, also within forms, with their places. y grows upwards.
 
-MAX_FOUND = 1000
-"""Pictures of a page."""
+MAX_FOUND = 1000  # pictures of a page
 
 
 @dataclass(frozen=True, slots=True)
 class FoundPicture:
     """A picture as a page shows it."""
 
-    page: int
-    """From 0."""
-    parts: tuple[int, ...]
-    """Which ones of the page's pictures it is: several are the strips or tiles of one."""
+    page: int  # from 0
+    part: int  # which one of the page's pictures it is
     box: Box
     pixels: tuple[int, int]
-    key: bytes
-    """The same picture has the same one."""
+    key: bytes  # the same picture has the same one
 
     @property
-    def width(self) -> float:
-        """In points."""
-        return self.box[2] - self.box[0]
-
-    @property
-    def height(self) -> float:
-        """In points."""
-        return self.box[3] - self.box[1]
+    def sides(self) -> list[float]:
+        """Points of the shorter and of the longer side."""
+        return sorted((self.box[2] - self.box[0], self.box[3] - self.box[1]))
 
 
 def find(page: pdfium.PdfPage, number: int, images: Sequence[DrawnObject]) -> list[FoundPicture]:
@@ -148,45 +123,19 @@ def find(page: pdfium.PdfPage, number: int, images: Sequence[DrawnObject]) -> li
         left, bottom = max(item.box[0], shown[0]), max(item.box[1], shown[1])
         right, top = min(item.box[2], shown[2]), min(item.box[3], shown[3])
         if left < right and bottom < top and all(pixels := item.pixels):
-            key = hashlib.sha256(stored(item.handle)).digest()
-            found.append(FoundPicture(number, (part,), (left, bottom, right, top), pixels, key))
-    return found
-
-
-def stored(handle: Any, *, decoded: bool = False) -> bytes:
-    """The bytes of a picture as the file has them, or without filters that only make it smaller."""
-    read = raw.FPDFImageObj_GetImageDataDecoded if decoded else raw.FPDFImageObj_GetImageDataRaw
-    length = read(handle, None, 0)
-    content = (ctypes.c_ubyte * length)()
-    read(handle, content, length)
-    return bytes(content)
-
-
-def filters_of(handle: Any) -> list[str]:
-    """By what a picture is packed, the last one to be undone at the end."""
-    name = ctypes.create_string_buffer(100)
-    found: list[str] = []
-    for i in range(raw.FPDFImageObj_GetImageFilterCount(handle)):
-        raw.FPDFImageObj_GetImageFilter(handle, i, name, len(name))
-        found.append(name.value.decode("latin-1"))
+            key = hashlib.sha256(item.on(page).get_data()).digest()
+            found.append(FoundPicture(number, part, (left, bottom, right, top), pixels, key))
     return found
 
 
 # Which pictures of a PDF are worth a source, and which are decoration, scans or parts of others. Pure.
 
-MIN_SIDE = 36.0
-"""Points, half an inch: what is smaller both ways is an icon."""
+MIN_SIDE = 36.0  # points, half an inch: what is smaller both ways is an icon
 MIN_SHORT_SIDE = 12.0
-MAX_ASPECT = 16.0
-"""Longer ones are lines."""
-MIN_PAGES = 3
-"""The same picture on so many pages is a logo or an ornament."""
+MAX_ASPECT = 16.0  # longer ones are lines
+MIN_PAGES = 3  # the same picture on so many pages is a logo or an ornament
 _WHOLE, _WHOLE_WITHOUT_TEXT = 0.8, 0.5
 """Of a page: a scan, or a background; of a page without text OCR reads it."""
-_TOUCH = 0.75
-"""Points between two parts of one picture at most; PDF writers round."""
-_MAX_PARTS = 400
-"""Of a page: beyond that nothing is joined."""
 
 TINY, REPEATED = "small pictures and lines", "pictures that come again on many pages"
 WHOLE = "pictures behind whole pages"
@@ -205,18 +154,15 @@ def choose(
     found: Iterable[FoundPicture], shapes: Mapping[int, PageShape]
 ) -> tuple[list[FoundPicture], Counter[str]]:
     """Return those that are taken, page by page, and how many are not, by the reason."""
-    on_pages: dict[int, list[FoundPicture]] = defaultdict(list)
-    for each in found:
-        on_pages[each.page].append(each)
-    pictures = [each for page in on_pages.values() for each in joined(page)]
+    pictures = list(found)
     pages: dict[bytes, set[int]] = defaultdict(set)
     for each in pictures:
         pages[each.key].add(each.page)
     chosen, left_out = list[FoundPicture](), Counter[str]()
     for each in pictures:
         page = shapes[each.page]
-        short, long = sorted((each.width, each.height))
-        share = each.width * each.height / max(1.0, page.width * page.height)
+        short, long = each.sides
+        share = short * long / max(1.0, page.width * page.height)
         if long < MIN_SIDE or short < MIN_SHORT_SIDE or long > MAX_ASPECT * short:
             left_out[TINY] += 1
         elif share > (_WHOLE if page.has_text else _WHOLE_WITHOUT_TEXT):
@@ -228,50 +174,11 @@ def choose(
     return chosen, left_out
 
 
-def joined(found: Sequence[FoundPicture]) -> list[FoundPicture]:
-    """Return strips and tiles as the picture that they are together; the order is that of the first parts."""
-    pictures = list(found)
-    if len(pictures) > _MAX_PARTS:
-        return pictures
-    goes_on = True
-    while goes_on:
-        goes_on = False
-        made: list[FoundPicture] = []
-        for each in pictures:
-            if made and _share_edge(made[-1].box, each.box):
-                one, goes_on = made[-1], True
-                box = (
-                    *(min(one.box[0], each.box[0]), min(one.box[1], each.box[1])),
-                    *(max(one.box[2], each.box[2]), max(one.box[3], each.box[3])),
-                )
-                scale = max(one.pixels[0] / one.width, each.pixels[0] / each.width)
-                pixels = (round(scale * (box[2] - box[0])), round(scale * (box[3] - box[1])))
-                key = hashlib.sha256(one.key + each.key).digest()
-                made[-1] = FoundPicture(one.page, (*one.parts, *each.parts), box, pixels, key)
-            else:
-                made.append(each)
-        pictures = made
-    return pictures
-
-
-def _share_edge(one: Box, other: Box) -> bool:
-    """Whether one ends where the other begins, and both are as long as each other across that."""
-    for along, across in ((0, 1), (1, 0)):
-        same = all(abs(one[across + end] - other[across + end]) < _TOUCH for end in (0, 2))
-        touch = min(abs(one[along + 2] - other[along]), abs(other[along + 2] - one[along]))
-        if same and touch < _TOUCH:
-            return True
-    return False
-
-
 # The file of a picture in a PDF: the JPEG that it holds, where that looks as shown; else it is drawn.
 
-MAX_DRAWN = 25_000_000
-"""Pixels: PDFium and what follows need ten bytes for each."""
-_LOOK = 64 * 64
-"""Pixels of what is compared."""
-_ALIKE = 12
-"""Of 255: mean difference of a JPEG that is shown as it is; the two are made small in two ways."""
+MAX_DRAWN = 25_000_000  # pixels: PDFium and what follows need ten bytes for each
+_LOOK = 64 * 64  # pixels of what is compared
+_ALIKE = 12  # of 255: mean difference of a JPEG that is shown as it is; the two are made small in two ways
 _MAX_SIDE = 30_000
 _QUALITY, _LEVEL = 90, 3
 _WHITE = (255, 255, 255)
@@ -280,18 +187,19 @@ _TURNS = (PdfMatrix(), PdfMatrix(0, -1, 1, 0), PdfMatrix(-1, 0, 0, -1), PdfMatri
 """With the clock, by so many quarters."""
 
 
-def file_of(parts: Sequence[DrawnObject], page: pdfium.PdfPage, turn: int, max_megapixels: float) -> bytes:
-    """Give a picture as a JPEG or a PNG; nothing if there is nothing to be seen on it."""
-    picture = _Drawing(page, [DrawnObject(each.handle, each.matrix.multiply(_TURNS[turn])) for each in parts])
-    look = picture.draw(_LOOK)
+def file_of(part: DrawnObject, page: pdfium.PdfPage, turn: int, max_megapixels: float) -> bytes:
+    """Give a picture as a JPEG or a PNG, for lines written with `turn`; nothing if nothing is seen on it."""
+    part = DrawnObject(part.handle, part.matrix.multiply(_TURNS[turn]))
+    look = _draw(part, page, _LOOK)
     if all(low == high for low, high in cast("Any", look).getextrema()):
         return b""
-    filters = filters_of(parts[0].handle)
-    if len(parts) == 1 and filters[-1:] == ["DCTDecode"]:
-        jpeg = stored(parts[0].handle, decoded=True)
+    image = cast("Any", part.on(page))
+    filters: list[str] = image.get_filters()
+    if filters[-1:] == ["DCTDecode"]:
+        jpeg = bytes(image.get_data(decode_simple=True))
         if _looks_like(jpeg, look, max_megapixels):
             return jpeg
-    drawn = picture.draw(MAX_DRAWN)
+    drawn = _draw(part, page, MAX_DRAWN)
     made = io.BytesIO()
     red, green, blue = drawn.split()
     plain = red if red.tobytes() == green.tobytes() == blue.tobytes() else drawn
@@ -302,44 +210,24 @@ def file_of(parts: Sequence[DrawnObject], page: pdfium.PdfPage, turn: int, max_m
     return made.getvalue()
 
 
-class _Drawing:
-    """Parts of a page beside each other, with their masks and in their colours."""
-
-    def __init__(self, page: pdfium.PdfPage, parts: Sequence[DrawnObject]) -> None:
-        self._page, self._parts = page, parts
-        boxes = [each.box for each in parts]
-        self._left, self._top = min(each[0] for each in boxes), max(each[3] for each in boxes)
-        self._width = max(1e-3, max(each[2] for each in boxes) - self._left)
-        self._height = max(1e-3, self._top - min(each[1] for each in boxes))
-
-    def draw(self, most: float) -> Image.Image:
-        """As large as it is stored, or of so many pixels at most; what can be seen through is white."""
-        scale = min(
-            max(map(_scale, self._parts)),
-            math.sqrt(most / (self._width * self._height)),
-            _MAX_SIDE / max(self._width, self._height),
-        )
-        size = (max(1, round(scale * self._width)), max(1, round(scale * self._height)))
-        ground = Image.new("RGB", size, _WHITE)
-        for each in self._parts:
-            left, _, _, top = each.box
-            matrix = each.matrix.scale(scale, scale)
-            raw.FPDFPageObj_SetMatrix(each.handle, matrix.to_raw())
-            found = raw.FPDFImageObj_GetRenderedBitmap(self._page.pdf.raw, self._page.raw, each.handle)
-            if not found:
-                raise pdfium.PdfiumError("a picture cannot be drawn")
-            drawn = (
-                pdfium.PdfBitmap.from_raw(found).to_pil().copy()
-            )  # whose memory goes with the last reference
-            at = (round(scale * (left - self._left)), round(scale * (self._top - top)))
-            ground.paste(drawn, at, drawn.getchannel("A") if drawn.mode == "RGBA" else None)
-        return ground
-
-
-def _scale(part: DrawnObject) -> float:
-    """Pixels of a point, along the side where it has more."""
+def _draw(part: DrawnObject, page: pdfium.PdfPage, most: float) -> Image.Image:
+    """Draw a picture with its mask, as large as it is stored, or of so many pixels at most."""
+    left, bottom, right, top = part.box
+    width, height = max(1e-3, right - left), max(1e-3, top - bottom)
     across, down = math.hypot(part.matrix.a, part.matrix.b), math.hypot(part.matrix.c, part.matrix.d)
-    return max(part.pixels[0] / max(across, 1e-3), part.pixels[1] / max(down, 1e-3))
+    scale = min(
+        max(part.pixels[0] / max(across, 1e-3), part.pixels[1] / max(down, 1e-3)),
+        math.sqrt(most / (width * height)),
+        _MAX_SIDE / max(width, height),
+    )
+    raw.FPDFPageObj_SetMatrix(part.handle, part.matrix.scale(scale, scale).to_raw())
+    found = raw.FPDFImageObj_GetRenderedBitmap(page.pdf.raw, page.raw, part.handle)
+    if not found:
+        raise pdfium.PdfiumError("a picture cannot be drawn")
+    drawn = pdfium.PdfBitmap.from_raw(found).to_pil().copy()  # its memory goes with the last reference
+    ground = Image.new("RGB", (max(1, round(scale * width)), max(1, round(scale * height))), _WHITE)
+    ground.paste(drawn, (0, 0), drawn.getchannel("A") if drawn.mode == "RGBA" else None)
+    return ground
 
 
 def _looks_like(jpeg: bytes, look: Image.Image, max_megapixels: float) -> bool:
@@ -359,10 +247,8 @@ def _looks_like(jpeg: bytes, look: Image.Image, max_megapixels: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PlacedPicture:
-    page: int
-    """From 0."""
-    box: Box
-    """As the page's text is read: from left to right, y grows upwards."""
+    page: int  # from 0
+    box: Box  # as the page's text is read: from left to right, y grows upwards
     image: ReadImage
     name: str
 
@@ -372,11 +258,11 @@ def with_pictures(blocks: Sequence[PdfBlock], pictures: Sequence[PlacedPicture])
     if not pictures:
         return list(blocks)
     ordered = sorted(pictures, key=lambda each: (each.page, -each.box[3], each.box[0]))
-    said = assign([(each.page, each.box) for each in ordered], list(captions(blocks)))
+    said = list(captions(blocks))
     pages = _Pages(blocks)
     slots: dict[int, list[PdfBlock]] = defaultdict(list)
-    for number, each in enumerate(ordered):
-        caption = said.get(number)
+    for each in ordered:
+        caption = find_caption(each.page, each.box, said)
         line = Line([], each.page, Column(each.box[0], each.box[2]))  # has no words, and tells the page
         words = caption.text if caption else ""
         block = PdfBlock("image", [line], image=each.image, label=words, name=each.name)
@@ -475,7 +361,7 @@ class PdfImages:
                 for count, each in enumerate(some, 1):
                     if not self._within.has_room():
                         continue
-                    content = self._file(page, [items[part] for part in each.parts], each)
+                    content = self._file(page, items[each.part], each)
                     if image := self._within.read(content):
                         ending = "jpg" if image.content_type == "image/jpeg" else "png"
                         name = f"page-{number + 1}-image-{count}.{ending}"
@@ -488,14 +374,12 @@ class PdfImages:
         told = (f"left out: {what} ({count:,})" for what, count in self._left_out.items() if count)
         return (*told, *self._within.notes())
 
-    def _file(
-        self, page: pdfium.PdfPage, items: Sequence[DrawnObject], picture: FoundPicture
-    ) -> bytes | None:
+    def _file(self, page: pdfium.PdfPage, item: DrawnObject, picture: FoundPicture) -> bytes | None:
         if picture.pixels[0] * picture.pixels[1] > self._max_megapixels * 1e6:
             self._left_out[f"pictures of more than {self._max_megapixels:g} megapixels"] += 1
             return None
         try:
-            made = file_of(items, page, self._turns[picture.page], self._max_megapixels)
+            made = file_of(item, page, self._turns[picture.page], self._max_megapixels)
         except (pdfium.PdfiumError, ValueError):
             made = b""
         self._left_out[_BROKEN] += not made

@@ -13,12 +13,9 @@ from typing import NamedTuple
 
 from kg_api.convert.pdf.letters import SizedText, are_cjk, write_scripts
 
-_SPACE, _OVERLAP = 0.15, 0.5
-"""Of the font size: what is between two pieces of one word at most."""
-CJK_BLANK = 0.8
-"""Of the font size: less is no blank between letters of scripts that have none between words."""
-ASCENT, DESCENT = 0.75, 0.22
-"""Of the font size: every line is taken to be so high, whatever its font claims."""
+_SPACE, _OVERLAP = 0.15, 0.5  # of the font size: what is between two pieces of one word at most
+CJK_BLANK = 0.8  # of the font size: less is no blank between letters of scripts that have none between words
+ASCENT, DESCENT = 0.75, 0.22  # of the font size: every line is taken to be so high, whatever its font claims
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +37,11 @@ class TextRun:
     right: float
     baseline: float
     size: float
-    bold: float = 0
-    """How much of it is bold."""
+    bold: float = 0  # how much of it is bold
     mono: bool = False
-    from_right: bool = False
-    """It is written from right to left."""
-    words: tuple[PageWord, ...] = ()
-    """Where OCR read it."""
-    unmapped: int = 0
-    """Number of its characters for which the file names no letter."""
+    from_right: bool = False  # it is written from right to left
+    words: tuple[PageWord, ...] = ()  # where OCR read it
+    unmapped: int = 0  # number of its characters for which the file names no letter
 
     @property
     def top(self) -> float:
@@ -62,8 +55,7 @@ class TextRun:
 class FoundRun(NamedTuple):
     """Text as it is found on a page."""
 
-    turn: int
-    """Quarters against the clock in which it is written."""
+    turn: int  # quarters against the clock in which it is written
     run: TextRun
     is_annotation: bool = False
 
@@ -191,18 +183,13 @@ def _is_one_word(last: TextRun, piece: TextRun) -> bool:
 # The reading order of a page: columns one after the other, split by what runs across them.
 
 _MIN_LINES = 3
-_MIN_LETTERS = 9
-"""Widths of a letter (about half the font size) that a column of text has at least."""
-_FULL, _NEARLY_FULL = 0.5, 0.3
-"""Of its lines: as wide as the column."""
-_MIN_ENTRIES, _MIN_ENTRY = 15, 8
-"""Lines of a column of short ones, such as an index, and their letters."""
-_MAX_CELL = 22
-"""Letters of a table's cell, on average; columns of text have more."""
+_MIN_LETTERS = 9  # widths of a letter (about half the font size) that a column of text has at least
+_FULL, _NEARLY_FULL = 0.5, 0.3  # of its lines: as wide as the column
+_MIN_ENTRIES, _MIN_ENTRY = 15, 8  # lines of a column of short ones, such as an index, and their letters
+_MAX_CELL = 22  # letters of a table's cell, on average; columns of text have more
 _MAX_EDGES = 24
 _MAX_DEPTH = 4
-_MAX_PIECES = 2000
-"""On a page: more is no page of text, and would take long."""
+_MAX_PIECES = 2000  # on a page: more is no page of text, and would take long
 
 _Zone = tuple[bool, list[TextRun]]
 

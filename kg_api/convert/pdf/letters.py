@@ -41,8 +41,7 @@ _BULLETS = {
 """Places in Symbol and Wingdings, as programs write their bullets."""
 _NOTHING = dict.fromkeys((0x200B, 0xFEFF, 0xFFFF), "")
 _LETTERS = _LIGATURES | _TEX | _HYPHENS | _BULLETS | _NOTHING
-UNKNOWN = "\ufdd0"
-"""Stands for a control code, which some font draws as a letter."""
+UNKNOWN = "\ufdd0"  # stands for a control code, which some font draws as a letter
 MEANINGLESS = frozenset((*range(0x20), *range(0x7F, 0xA0), *range(0xE000, 0xF900), 0xFFFD)) - _LETTERS.keys()
 """Codes that are no letter of any script."""
 _CJK = re.compile("[\u2e80-\u30ff\u3100-\u312f\u31a0-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef]")
@@ -93,8 +92,7 @@ _MONO = re.compile(
 )
 _SUBSET = re.compile(r"^[A-Z]{6}\+")
 _MIN_SIZE, _MAX_SIZE = 2, 300
-DOWN = 3
-"""Quarter turns of lines that run from top to bottom and follow each other from right to left."""
+DOWN = 3  # quarter turns of lines that run from top to bottom and follow each other from right to left
 
 
 class Style(NamedTuple):
@@ -123,8 +121,7 @@ class Styles:
     def __init__(self, page: Any) -> None:
         self._page = page
         self._fonts: dict[int, PageFont] = {}
-        self.font = PageFont()
-        """Of the last style."""
+        self.font = PageFont()  # of the last style
         self._box, self._matrix = raw.FS_RECTF(), raw.FS_MATRIX()
 
     def style(self, text_object: Any, i: int) -> Style:
@@ -184,8 +181,7 @@ def _looks(font: Any) -> tuple[bool, bool]:
 # are.
 
 _SMALLER = 0.85
-_RAISED, _LOWERED = 0.2, 0.08
-"""Of the font size: shifts of a baseline that are no accident of the layout."""
+_RAISED, _LOWERED = 0.2, 0.08  # of the font size: shifts of a baseline that are no accident of the layout
 _BEGINS = re.compile(r"[-+−–]?\d")
 
 
@@ -224,11 +220,9 @@ def _write(text: str, shift: float) -> str:
 
 # The objects of a page's content, also within forms.
 
-MAX_OBJECTS = 50_000
-"""Objects of a page to look at. Drawings of maps have more."""
+MAX_OBJECTS = 50_000  # objects of a page to look at. Drawings of maps have more
 _MAX_NESTED = 8
-Box = tuple[float, float, float, float]
-"""Left, bottom, right and top, in points."""
+Box = tuple[float, float, float, float]  # left, bottom, right and top, in points
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +236,10 @@ class DrawnObject:
     def box(self) -> Box:
         """Where it is, as far as its matrix moves it."""
         return cast("Box", self.matrix.on_rect(0, 0, 1, 1))
+
+    def on(self, page: pdfium.PdfPage) -> pdfium.PdfImage:
+        """Return it for reading; without its page pypdfium2 would free it."""
+        return pdfium.PdfImage(self.handle, page=page)
 
     @property
     def pixels(self) -> tuple[int, int]:

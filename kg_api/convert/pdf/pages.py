@@ -50,10 +50,8 @@ class LetterStream:
     text: str = ""
     origin: list[int] = field(default_factory=list[int])
     """By place in the stream: the number of the character that it was."""
-    words: list[int] = field(default_factory=list[int])
-    """By place in the stream: the number of its word."""
-    begins: list[int] = field(default_factory=list[int])
-    """By word: where it begins in the stream."""
+    words: list[int] = field(default_factory=list[int])  # by place in the stream: the number of its word
+    begins: list[int] = field(default_factory=list[int])  # by word: where it begins in the stream
 
     @classmethod
     def of(cls, letters: Iterable[str]) -> LetterStream:
@@ -85,25 +83,18 @@ class LetterStream:
 # and joins what a line's end divides. So a passage is found in runs: each begins with a few letters that are
 # the same, and goes on as far as they are. Runs may come in any order.
 
-SEED = 12
-"""Letters that begin a run."""
-_ALONE = 24
-"""Letters of a run that stands by itself: a shorter one may be there by chance."""
-_NEAR = 24
-"""Letters between two runs that belong together, and how far a single word is looked for."""
-_MISSED = 4
-"""Words that may be missing between two that are near."""
-_NO_BLANKS = "\u2e80"
-"""From here on most scripts have no blanks between words."""
-_CANDIDATES = 32
-"""Places that are tried for one seed: a page may say the same many times."""
+SEED = 12  # letters that begin a run
+_ALONE = 24  # letters of a run that stands by itself: a shorter one may be there by chance
+_NEAR = 24  # letters between two runs that belong together, and how far a single word is looked for
+_MISSED = 4  # words that may be missing between two that are near
+_NO_BLANKS = "\u2e80"  # from here on most scripts have no blanks between words
+_CANDIDATES = 32  # places that are tried for one seed: a page may say the same many times
 
 
 @dataclass(frozen=True, slots=True)
 class EqualLetters:
     passage: int
-    page: int
-    """Where it begins in each."""
+    page: int  # where it begins in each
     length: int
 
 
@@ -246,8 +237,7 @@ def _find_word(word: str, page: LetterStream, span: range, *, last: bool) -> int
 
 # Where the letters of a page stand on its picture, and the boxes that go around words.
 
-MAX_LETTERS = 200_000
-"""Of a page: a page of a newspaper has 30,000."""
+MAX_LETTERS = 200_000  # of a page: a page of a newspaper has 30,000
 _GAP, _OVERLAP = 1.0, 0.5
 """Of a box's height: how far apart words of one box are, and how much of it they share."""
 _SCALE = 10_000
@@ -272,8 +262,7 @@ class PageLetters:
 
     page: pdfium.PdfPage
     text_page: pdfium.PdfTextPage
-    size: tuple[int, int]
-    """Of the picture, in pixels."""
+    size: tuple[int, int]  # of the picture, in pixels
     stream: LetterStream
 
     @classmethod
@@ -335,8 +324,7 @@ def join_boxes(boxes: Iterable[Box]) -> list[Box]:
 # A page as a picture in colours, with words marked, as a converting process draws it.
 
 MAX_PAGE_PIXELS = 8_000_000
-MAX_PNG = 11 * 1024 * 1024
-"""What an answer of a converting process has room for, as base64."""
+MAX_PNG = 11 * 1024 * 1024  # what an answer of a converting process has room for, as base64
 _MAX_OBJECTS = 20_000
 _PASSAGE, _PASSAGE_EDGE = (255, 243, 170), (222, 165, 32)
 _WORD, _WORD_EDGE = (255, 205, 150), (214, 90, 20)

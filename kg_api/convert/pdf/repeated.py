@@ -11,8 +11,7 @@ from kg_api.convert.pdf.characters import PageText
 from kg_api.convert.pdf.layout import TextRun, rows
 
 _MIN_PAGES = 3
-_ZONE = 0.25
-"""Of the page's height, at both ends."""
+_ZONE = 0.25  # of the page's height, at both ends
 _MAX_ROWS = 2
 _NUMBER = re.compile(r"\d+")
 _FIRST_NUMBER, _LAST_NUMBER = re.compile(r"(\d{1,5})(?=\s|$)"), re.compile(r"(?:^|\s)(\d{1,5})$")

@@ -63,22 +63,17 @@ def draw(page: pdfium.PdfPage, most_pixels: float) -> Picture:
 
 # Lines that OCR found, as the pieces of text that PDFium would have given: in points, y grows upwards.
 
-_GAP = 1.2
-"""Of the font size: words further apart are in another column or cell."""
-_AROUND = 0.3
-"""Of the font size: a word that OCR finds is so far off at most."""
-_ALIKE = 0.2
-"""Sizes of letters that differ by less are one size: they are measured on a picture."""
+_GAP = 1.2  # of the font size: words further apart are in another column or cell
+_AROUND = 0.3  # of the font size: a word that OCR finds is so far off at most
+_ALIKE = 0.2  # sizes of letters that differ by less are one size: they are measured on a picture
 
 
 @dataclass(frozen=True, slots=True)
 class PictureScale:
     """A page and the picture that was drawn of it."""
 
-    size: tuple[float, float]
-    """Width and height of the page, in points."""
-    pixels: tuple[int, int]
-    """Width and height of the picture."""
+    size: tuple[float, float]  # width and height of the page, in points
+    pixels: tuple[int, int]  # width and height of the picture
 
     @property
     def points(self) -> float:
@@ -153,8 +148,7 @@ def _divide(line: PixelLine, usual: float) -> Iterator[list[PixelWord]]:
 
 # Which pages are read by OCR, within its bounds, and what is told of that.
 
-MIN_CONFIDENCE = 0.5
-"""Lines below it are guesses at what is no text, such as a photograph."""
+MIN_CONFIDENCE = 0.5  # lines below it are guesses at what is no text, such as a photograph
 
 
 @dataclass
@@ -163,14 +157,11 @@ class PictureReader:
 
     engine: OcrEngine
     limits: ConversionSettings
-    every: bool = False
-    """Reads all pages, also those with text."""
+    every: bool = False  # reads all pages, also those with text
     confidences: dict[int, float] = field(default_factory=dict[int, float])
     """Of the pages that were read, by their numbers from 1."""
-    reasons: dict[int, str] = field(default_factory=dict[int, str])
-    """Why others were not."""
-    doubtful: int = 0
-    """Lines that were left out."""
+    reasons: dict[int, str] = field(default_factory=dict[int, str])  # why others were not
+    doubtful: int = 0  # lines that were left out
 
     def read(self, document: pdfium.PdfDocument, pages: list[PageText]) -> None:
         """Put what is read into those of the pages that have no text, or in the place of unreadable lines."""

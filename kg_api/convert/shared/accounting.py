@@ -26,8 +26,7 @@ class MissingText:
     """Words of a file that its Markdown does not contain."""
 
     words: int
-    example: str
-    """Part of the first piece that lacks a word."""
+    example: str  # part of the first piece that lacks a word
 
     def describe(self, place: str) -> str:
         """Return the note of a document, such as `left out: 3 words of text boxes, e.g. "Load limit"`."""

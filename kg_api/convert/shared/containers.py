@@ -74,13 +74,10 @@ def iso_date(text: str) -> str:
 # ZIP archives, checked by their directory before anything is unpacked.
 
 MAX_ENTRIES = 10_000
-MAX_BYTES = 512 * 1024 * 1024
-"""Unpacked, all entries together."""
+MAX_BYTES = 512 * 1024 * 1024  # unpacked, all entries together
 MAX_ENTRY_BYTES = 128 * 1024 * 1024
-MAX_RATIO = 200
-"""Unpacked bytes for one packed byte; XML packs to a twentieth, a bomb to a thousandth."""
-_SMALL = 4 * 1024 * 1024
-"""A ratio says nothing about what is small unpacked."""
+MAX_RATIO = 200  # unpacked bytes for one packed byte; XML packs to a twentieth, a bomb to a thousandth
+_SMALL = 4 * 1024 * 1024  # a ratio says nothing about what is small unpacked
 _DAMAGE = (
     *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError),
     *(LookupError, ValueError, RuntimeError, OverflowError),

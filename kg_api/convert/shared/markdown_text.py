@@ -11,11 +11,9 @@ from kg_api.text.cutting import words as words_of
 from kg_api.text.sources import SplitLimits
 
 _LIMITS = SplitLimits()
-_MIN_ROWS_WORDS = 100
-"""Words of rows that stand below each header, however wide that is."""
+_MIN_ROWS_WORDS = 100  # words of rows that stand below each header, however wide that is
 _MAX_INFO = 40
-_MAX_LABEL, _MAX_NAME = 2000, 100
-"""Characters of the words of a picture, and of the name of its file."""
+_MAX_LABEL, _MAX_NAME = 2000, 100  # characters of the words of a picture, and of the name of its file
 _WORDS_BEFORE = 30
 _BRACKETS = str.maketrans({"[": "(", "]": ")", "\\": "/"})
 
@@ -179,8 +177,7 @@ class MarkdownWriter:
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._length = 0
-        self.images: list[FoundImage] = []
-        """Pictures with the places of their words, in reading order."""
+        self.images: list[FoundImage] = []  # pictures with the places of their words, in reading order
         self._list: str | None = (
             None  # how the items before look: their indent, and whether they are numbered
         )

@@ -55,8 +55,7 @@ _CONDITION = re.compile(r"\[[<>=]")
 _INTEGER = re.compile(r"(-?\d+)(?:\.0*)?")
 _EXCEL_DIGITS = Context(prec=15)
 """Excel computes with 15 significant digits; what a file stores beyond is the noise of binary numbers."""
-_PLAIN = range(-7, 21)
-"""Exponents of ten up to which a number is written without one."""
+_PLAIN = range(-7, 21)  # exponents of ten up to which a number is written without one
 _YEAR_DAYS = 366
 
 
@@ -80,8 +79,7 @@ class NumberFormat:
     is_date: bool = False
     is_time: bool = False
     is_elapsed: bool = False
-    fractions: bool = False
-    """Whether it shows parts of a second."""
+    fractions: bool = False  # whether it shows parts of a second
 
 
 GENERAL = NumberFormat(())

@@ -20,8 +20,7 @@ from PIL import Image
 from kg_api.schemas.base import digest
 from kg_api.settings import ConversionSettings
 
-Picture = NDArray[np.uint8]
-"""Shades of grey, row by row."""
+Picture = NDArray[np.uint8]  # shades of grey, row by row
 
 
 class OcrFailed(Exception):
@@ -35,16 +34,14 @@ class PixelWord:
     top: float
     right: float
     bottom: float
-    confidence: float
-    """From 0 to 1, as the engine says."""
+    confidence: float  # from 0 to 1, as the engine says
 
 
 @dataclass(frozen=True, slots=True)
 class PixelLine:
     words: tuple[PixelWord, ...]
     baseline: float
-    size: float
-    """Of its letters, as a font's size is told."""
+    size: float  # of its letters, as a font's size is told
 
     @property
     def confidence(self) -> float:
@@ -125,10 +122,8 @@ def open_engine(name: EngineName, settings: ConversionSettings) -> OcrEngine:
 
 # OCR by rapidocr, whose models come inside its wheel; nothing is downloaded.
 
-_ROOM = 0.78
-"""Of a box's height: the font's size, as boxes go a bit beyond their letters."""
-_BASE = 0.27
-"""Of the font's size: the baseline is so far below the middle of a line."""
+_ROOM = 0.78  # of a box's height: the font's size, as boxes go a bit beyond their letters
+_BASE = 0.27  # of the font's size: the baseline is so far below the middle of a line
 _DIMENSIONS = 2
 
 

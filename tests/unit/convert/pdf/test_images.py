@@ -12,7 +12,6 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
 from kg_api.convert.image import embedded
-from kg_api.convert.image.file import difference_hash
 from kg_api.convert.pdf import convert
 from kg_api.convert.pdf.images import REPEATED, TINY, WHOLE
 from kg_api.schemas.documents import Converted
@@ -203,29 +202,6 @@ def test_what_is_turned_mirrored_masked_or_in_other_colours_is_drawn_as_it_is_se
     assert (printed[0][0] > printed[0][1], printed[1], max(printed[2]) < 2) == (True, LIGHT, True)
     masked = only(convert(drawn(page((700, "With a hole."), (600, encoded(hole))))))
     assert (masked.content_type, colours(masked)) == ("image/png", [RED, LIGHT, LIGHT])
-
-
-def test_strips_and_tiles_are_one_picture() -> None:
-    whole = picture(120, 96)
-
-    def draw(canvas: Canvas) -> None:
-        page((700, "Strips."), (300, "Tiles."))(canvas)
-        for i in range(8):
-            strip = encoded(whole.crop((0, 12 * i, 120, 12 * i + 12)), "JPEG")
-            canvas.drawImage(reader(strip), 72, 600 - 12 * i, 120, 12)
-        for i in range(16):
-            x, y = i % 4, i // 4
-            tile = encoded(whole.crop((30 * x, 24 * y, 30 * x + 30, 24 * y + 24)))
-            canvas.drawImage(reader(tile), 72 + 30 * x, 200 - 24 * y, 30, 24)
-
-    made = convert(drawn(draw))
-    assert [text[:10] for text in texts(made)] == ["Strips.", "![Strips.]", "Tiles.", "![Tiles.]("]
-    for each in made.images:
-        size = (each.image.width, each.image.height)
-        assert (size, colours(each.image)) == ((120, 96), [RED, LIGHT, DARK])
-        thumbnail = Image.open(io.BytesIO(each.image.thumbnail)).convert("RGB")
-        bits = int(difference_hash(thumbnail), 16) ^ int(difference_hash(whole), 16)
-        assert bits.bit_count() <= 6
 
 
 def test_decoration_scans_and_lines_are_not_taken_and_are_told() -> None:
