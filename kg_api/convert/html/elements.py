@@ -1,47 +1,18 @@
-"""lxml's elements as far as they are used here; lxml comes without types."""
+"""HTML as a tree of lxml, and what of it is content."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping
 from html import escape
 from itertools import islice
-from typing import Any, Protocol, cast, overload
+from typing import Any, Protocol, cast
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]: no types
 
+from kg_api.convert.shared.containers import XmlElement as Element
 from kg_api.errors import UnreadableDocument
-
-
-class Element(Protocol):
-    """A node of an HTML or XML tree, with the text in it and the text behind it."""
-
-    tag: str
-    text: str | None
-    tail: str | None
-    attrib: MutableMapping[str, str]
-
-    def __len__(self) -> int: ...
-
-    @overload
-    def get(self, name: str, /) -> str | None: ...
-
-    @overload
-    def get(self, name: str, default: str, /) -> str: ...
-
-    def find(self, path: str, /) -> Element | None: ...
-    def iter(self, *tags: str) -> Iterator[Element]: ...
-    def iterchildren(self, *tags: str) -> Iterator[Element]: ...
-    def iterancestors(self) -> Iterator[Element]: ...
-    def iterdescendants(self, *tags: str) -> Iterator[Element]: ...
-    def getparent(self) -> Element | None: ...
-    def append(self, element: Element, /) -> None: ...
-    def insert(self, at: int, element: Element, /) -> None: ...
-    def makeelement(self, tag: str, attributes: Mapping[str, str], /) -> Element: ...
-    def remove(self, element: Element, /) -> None: ...
-    def xpath(self, path: str, /) -> list[Element]: ...
-    def itertext(self) -> Iterable[str]: ...
 
 
 class Walker(Protocol):

@@ -5,16 +5,16 @@ from __future__ import annotations
 import posixpath
 import re
 import zipfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from functools import cache
 from itertools import islice
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]: no types
 
 from kg_api.convert.ooxml.text import is_symbol_font
-from kg_api.convert.shared.containers import local_name, read_entry
+from kg_api.convert.shared.containers import XmlElement, local_name, read_entry
 from kg_api.errors import UnreadableDocument
 
 _PREFIXES = {
@@ -42,26 +42,6 @@ def q(name: str) -> str:
     """Return the full name of `prefix:name`."""
     prefix, _, local = name.partition(":")
     return f"{{{_PREFIXES[prefix]}}}{local}"
-
-
-class XmlElement(Protocol):
-    """An element of lxml as far as it is used here; lxml has no types."""
-
-    tag: str
-    text: str | None
-    tail: str | None
-    attrib: Mapping[str, str]
-
-    def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[XmlElement]: ...
-    def get(self, name: str, default: str, /) -> str: ...
-    def find(self, path: str, /) -> XmlElement | None: ...
-    def findall(self, path: str, /) -> list[XmlElement]: ...
-    def iter(self, *tags: str) -> Iterator[XmlElement]: ...
-    def getparent(self) -> XmlElement | None: ...
-    def index(self, child: XmlElement, /) -> int: ...
-    def insert(self, at: int, child: XmlElement, /) -> None: ...
-    def remove(self, child: XmlElement, /) -> None: ...
 
 
 class Relationship(NamedTuple):

@@ -69,9 +69,6 @@ class LetterStream:
         made.text = "".join(texts)
         return made
 
-    def word(self, number: int) -> str:
-        return self.text[self.begins[number] : self.end(number)]
-
     def end(self, number: int) -> int:
         """Behind the last letter of a word."""
         return self.begins[number + 1] if number + 1 < len(self.begins) else len(self.text)
@@ -84,9 +81,6 @@ class LetterStream:
 # the same, and goes on as far as they are. Runs may come in any order.
 
 SEED = 12  # letters that begin a run
-_ALONE = 24  # letters of a run that stands by itself: a shorter one may be there by chance
-_NEAR = 24  # letters between two runs that belong together, and how far a single word is looked for
-_MISSED = 4  # words that may be missing between two that are near
 _NO_BLANKS = "\u2e80"  # from here on most scripts have no blanks between words
 _CANDIDATES = 32  # places that are tried for one seed: a page may say the same many times
 
@@ -100,27 +94,9 @@ class EqualLetters:
 
 def find_passage(passage: LetterStream, page: LetterStream) -> list[Sequence[int]]:
     """The words of a passage that stand on a page: of each, the places of its letters there."""
-    # By letter of the passage: its place on the page, or -1
-    runs = _without_strays(list(_runs(passage, page)))
-    length = len(passage.text)
-    places = [-1] * length
-    for run in runs:
+    places = [-1] * len(passage.text)  # by letter of the passage: where it is on the page
+    for run in _runs(passage, page):
         places[run.passage : run.passage + run.length] = range(run.page, run.page + run.length)
-    # Words between those that were found: each close behind the last one, else close before the next
-    numbers = range(len(passage.begins))
-    for order, backwards in ((numbers, False), (reversed(numbers), True)):
-        near, missed = -1, 0
-        for number in order:
-            begin, end = passage.begins[number], passage.end(number)
-            if places[begin] < 0 or places[end - 1] < 0:
-                span = range(max(0, near - _NEAR), near) if backwards else range(near + 1, near + _NEAR)
-                place = -1 if near < 0 else _find_word(passage.word(number), page, span, last=backwards)
-                if place < 0:
-                    missed += 1
-                    near = -1 if missed > _MISSED else near
-                    continue
-                places[begin:end] = range(place, place + end - begin)
-            near, missed = places[begin] if backwards else places[end - 1], 0
     words = list[Sequence[int]]()
     for number, begin in enumerate(passage.begins):
         found = [each for each in places[begin : passage.end(number)] if each >= 0]
@@ -201,38 +177,6 @@ def _same(one: str, at: int, other: str, place: int) -> int:
         else:
             step //= 2
     return same
-
-
-def _without_strays(runs: list[EqualLetters]) -> list[EqualLetters]:
-    """Runs without short ones that no other is near: words of another place, which happen to be the same.
-
-    Where all are short, the longest is what the page has of a passage that goes on elsewhere.
-    """
-    beside = zip(runs, [None, *runs], [*runs[1:], None], strict=False)
-    kept = [
-        each for each, *others in beside if each.length >= _ALONE or any(_near(each, one) for one in others)
-    ]
-    return kept or ([max(runs, key=lambda run: run.length)] if runs else [])
-
-
-def _near(one: EqualLetters, other: EqualLetters | None) -> bool:
-    if other is None:
-        return False
-    first, second = sorted((one, other), key=lambda each: each.passage)
-    between = second.page - first.page - first.length
-    return second.passage - first.passage - first.length <= _NEAR and -_NEAR <= between <= _NEAR
-
-
-def _find_word(word: str, page: LetterStream, span: range, *, last: bool) -> int:
-    """Return where a whole word of the page begins: the first place within a span, or the last; or -1."""
-    found, place = -1, page.text.find(word, span.start, span.stop)
-    while place >= 0:
-        if page.begins[page.words[place]] == place:
-            found = place
-            if not last:
-                break
-        place = page.text.find(word, place + 1, span.stop)
-    return found
 
 
 # Where the letters of a page stand on its picture, and the boxes that go around words.
