@@ -18,9 +18,6 @@ from pathlib import Path, PurePath
 from typing import NamedTuple
 from urllib.parse import quote, unquote, unquote_to_bytes
 
-from markdown_it import MarkdownIt
-from markdown_it.rules_inline import StateInline, autolink, backtick, escape, html_inline
-
 from kg_api.errors import KgError
 from kg_api.schemas.documents import Block
 from kg_api.schemas.formats import CONVERTED, Format
@@ -30,7 +27,6 @@ from kg_api.text.markdown import blocks, read_front_matter
 
 Span = tuple[int, int]  # where something begins and ends
 
-_MAX_BLOCK_LENGTH = 100_000  # characters of a paragraph above which its code is not looked for
 _IN_HTML = re.compile(
     r"<(?:(?P<raw>!--|(?:script|style|textarea)\b)|(?P<code>(?:pre|code)\b)|/(?P<closed>(?:pre|code)\b))",
     re.IGNORECASE,
@@ -39,9 +35,8 @@ _ENDS = {
     "!--": re.compile("-->"),
     **{tag: re.compile(f"</{tag}", re.IGNORECASE) for tag in ("script", "style", "textarea")},
 }
-_PARSER = MarkdownIt("commonmark")
-_RULES = (escape, backtick, autolink, html_inline)
-_SPECIAL = re.compile(r"[\\`<]")
+_CODE = re.compile(r"\\[\\`]|(?P<shown>(?<!`)(`+)(?!`)[\s\S]{1,2000}?(?<!`)\2(?!`)|<!--[\s\S]{0,2000}?-->)")
+"""Code and comments within a paragraph; beyond 2,000 characters a backtick is a character."""
 
 
 def shown_in_markdown(text: str, places: Sequence[int]) -> list[Span]:
@@ -95,29 +90,12 @@ def _in_block(text: str, block: Block) -> Iterator[Span]:
         yield block.start, block.end
     elif block.kind in {"markup", "other"}:
         yield from shown_in_html(text, block.start, block.end)
-    elif block.kind == "table":  # code ends with its row
-        lines = [block.start, *line_borders(text, block.start, block.end), block.end]
-        for begin, end in pairwise(lines):
-            yield from _in_line(text, begin, end)
     else:
-        yield from _in_line(text, block.start, block.end)
-
-
-def _in_line(text: str, start: int, end: int) -> Iterator[Span]:
-    part = text[start:end]
-    if ("`" in part or "<!" in part) and len(part) <= _MAX_BLOCK_LENGTH:
-        yield from ((start + begin, start + stop) for begin, stop in _within_lines(part))
-
-
-def _within_lines(part: str) -> Iterator[Span]:
-    """Code and comments of a paragraph, by the parser's own rules."""
-    state = StateInline(part, _PARSER, {}, [])
-    while found := _SPECIAL.search(part, state.pos):
-        begin = state.pos = found.start()
-        if not any(rule(state, True) for rule in _RULES):
-            state.pos += 1
-        elif part.startswith(("`", "<!"), begin):
-            yield begin, state.pos
+        lines = [block.start, block.end]
+        if block.kind == "table":  # code ends with its row
+            lines[1:1] = line_borders(text, block.start, block.end)
+        for begin, end in pairwise(lines):
+            yield from (found.span() for found in _CODE.finditer(text, begin, end) if found["shown"])
 
 
 # Which pictures a Markdown text or a page names by relative references. Pure.
