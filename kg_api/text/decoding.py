@@ -143,20 +143,7 @@ def _decode_unmarked(data: bytes) -> tuple[str, tuple[str, ...]]:
     try:
         return data.decode("utf-8"), ()
     except UnicodeDecodeError:
-        return _decode_guessed(data)
-
-
-def _decode_guessed(data: bytes) -> tuple[str, tuple[str, ...]]:
-    encoding = guess_encoding(data)
-    if encoding is None:
-        raise UnreadableDocument(f"it is not UTF-8, and no other encoding fits. {READS}")
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError as error:  # the guess was made from samples
-        raise UnreadableDocument(
-            f"it is not UTF-8; {encoding} fits best, but not byte {error.start}. {READS}"
-        ) from error
-    return text, (f"read as {encoding}: the file is not UTF-8 and does not say what it is",)
+        return _guess(data, READS)
 
 
 def guess_encoding(data: bytes) -> str | None:
@@ -184,7 +171,6 @@ _ONE_BYTE = frozenset({"koi8-r", "koi8-u", *(f"cp125{digit}" for digit in range(
 """Codecs that take almost any byte: UTF-8 that is labelled so is not found out by an error."""
 _JAPANESE = "iso2022_jp+nec"
 _SUPERSETS = {"iso2022_jp": ("iso2022_jp_ext", _JAPANESE), "euc_jp": ("euc_jis_2004",)}
-_SAMPLE = 200_000
 _DECLARED = re.compile(
     rb"""<meta[^<>]{0,500}?charset\s*=\s*["']?\s*([\w.:-]{1,40})|<\?xml[^<>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})""",
     re.IGNORECASE,
@@ -214,7 +200,7 @@ def decode_declared(data: bytes, declared: str = "") -> tuple[str, tuple[str, ..
     for encoding in (codec, *_SUPERSETS.get(codec, ()), "utf-8"):
         if (text := _try(data, encoding)) is not None:
             return text, ()
-    return _guess(data)
+    return _guess(data, "Save it again, as UTF-8.")
 
 
 def _try(data: bytes, codec: str) -> str | None:
@@ -240,12 +226,14 @@ def _find_codec(label: str) -> str:
     return {"gbk": "gb18030"}.get(name, name)
 
 
-def _guess(data: bytes) -> tuple[str, tuple[str, ...]]:
-    encoding = guess_encoding(data[:_SAMPLE])
+def _guess(data: bytes, remedy: str) -> tuple[str, tuple[str, ...]]:
+    encoding = guess_encoding(data[:200_000])
     if encoding is None:
-        raise UnreadableDocument("it is not UTF-8, and no other encoding fits; save it again, as UTF-8")
+        raise UnreadableDocument(f"it is not UTF-8, and no other encoding fits. {remedy}")
     note = f"read as {encoding}: the file is not UTF-8 and does not say what it is"
-    return data.decode(encoding, "replace"), (note,)
+    if "\ufffd" in (text := data.decode(encoding, "replace")):  # the guess was made from samples
+        note += ", and unknown signs are �"
+    return text, (note,)
 
 
 def declared_encoding(data: bytes) -> str:
