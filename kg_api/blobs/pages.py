@@ -63,13 +63,7 @@ class PageService:
     """Draws pages, each once while it is in memory, whoever asks for it meanwhile."""
 
     def __init__(self, graph: Graph, files: StoredFiles, drawer: PageDrawer) -> None:
-        """Open it.
-
-        Args:
-            graph: says what stands on them.
-            files: keeps the PDFs.
-            drawer: its own, closed with it: who looks at a page does not wait for files that are taken in.
-        """
+        """Open it."""
         self._graph = graph
         self._files = files
         self._drawer = drawer
@@ -83,10 +77,6 @@ class PageService:
 
     def picture(self, request: PageRequest, known: str = "") -> PagePicture:
         """A page as a picture.
-
-        Args:
-            request: which one.
-            known: keys of pictures that whoever asks has.
 
         Raises:
             NotFound: there is no such document, source or page, or no file of it was kept.
@@ -155,15 +145,7 @@ def _key(original: Original, wanted: PageToDraw) -> str:
 def page_to_draw(
     page: int, width: int, sources: Sequence[SourceOnPage], passage: SourceOnPage | None, query: str | None
 ) -> PageToDraw:
-    """Return a page with all that is to be marked.
-
-    Args:
-        page: from 1.
-        width: in pixels.
-        sources: what stands on it.
-        passage: the one of these that is to be marked.
-        query: words that are to be marked wherever they stand, as full text finds them.
-    """
+    """Return a page with all that is to be marked."""
     read = [] if passage is None else passage.words(page)
     words, hits = list[str](), list[WordBox]()
     question = QuestionWords(query) if query else None
