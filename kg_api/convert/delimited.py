@@ -11,7 +11,7 @@ from kg_api.convert.shared.markdown_text import MarkdownWriter
 from kg_api.convert.sheets import MAX_CELLS, write_grid
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
-from kg_api.text.decoding import decode_declared
+from kg_api.text.decoding import binary_kind, decode_declared
 
 _SAMPLE = 64_000
 _DELIMITERS = ",;\t|"
@@ -21,8 +21,8 @@ csv.field_size_limit(16 * 1024 * 1024)
 
 def convert(data: bytes) -> Converted:
     """Make Markdown of a table of delimited values."""
-    if data.startswith((b"PK\x03\x04", b"%PDF-", b"\xd0\xcf\x11\xe0", b"\x89PNG")):
-        raise UnreadableDocument("it is not a CSV file but another kind of file; name it for what it is")
+    if what := binary_kind(data):
+        raise UnreadableDocument(f"it is not a CSV file but {what}; name it for what it is")
     text, notes = decode_declared(data)
     writer = MarkdownWriter()
     write_grid(writer, _read_rows(text))

@@ -29,7 +29,7 @@ from kg_api.schemas.images import ReadImage
 from kg_api.schemas.metadata import MetadataValue
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
-from kg_api.text.decoding import declared_encoding, decode_declared
+from kg_api.text.decoding import binary_kind, declared_encoding, decode_declared
 from kg_api.text.linked_files import from_data_uri, is_data_uri, key_of
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -275,15 +275,14 @@ _DATES = (
     "citation_date",
     "date",
 )
-_KINDS = (b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\x1f\x8b")
 
 
 def convert(
     data: bytes, settings: ConversionSettings = DEFAULTS, beside: Mapping[str, bytes] | None = None
 ) -> Converted:
     """Make Markdown of an HTML page, with the pictures that it holds itself or that are given by `key_of`."""
-    if data.startswith(_KINDS):
-        raise UnreadableDocument("it is not an HTML page but another kind of file; name it for what it is")
+    if what := binary_kind(data):
+        raise UnreadableDocument(f"it is not an HTML page but {what}; name it for what it is")
     text, notes = decode_declared(data, declared_encoding(data))
     images = ImagesWithin(settings)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import pypdfium2 as pdfium
 
@@ -22,21 +22,12 @@ from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
 from kg_api.wording import name_pages, pluralize
 
-
-class Pictures(Protocol):
-    """Reads pages that are pictures."""
-
-    def read(self, document: pdfium.PdfDocument, pages: list[PageText]) -> None:
-        """Put what it reads into those of the pages that have no text."""
-        ...
-
-    def notes(self) -> tuple[str, ...]:
-        """Tell what became of them."""
-        ...
+if TYPE_CHECKING:
+    from kg_api.convert.pdf.scans import PictureReader
 
 
 def convert(
-    data: bytes, settings: ConversionSettings = DEFAULTS, pictures: Pictures | None = None
+    data: bytes, settings: ConversionSettings = DEFAULTS, pictures: PictureReader | None = None
 ) -> Converted:
     """Read a PDF's text in reading order, with its headings, lists, code and pictures."""
     with opened(data) as document:

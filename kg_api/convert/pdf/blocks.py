@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
 
-from kg_api.convert.pdf.layout import Line, Vocabulary, escaped
-from kg_api.convert.shared.markdown_text import picture, words_before
+from kg_api.convert.pdf.layout import Line, Vocabulary
+from kg_api.convert.shared.markdown_text import fence, heading, paragraph, picture, table, words_before
 from kg_api.schemas.documents import WordBox
 from kg_api.schemas.images import ReadImage
 
@@ -153,8 +153,8 @@ def _by_size(groups: Sequence[list[Line]], known: Sequence[Heading]) -> Iterator
         return round(line.size), line.bold
 
     votes: dict[tuple[float, bool], Counter[int]] = defaultdict(Counter)
-    for heading in known:
-        votes[look(heading.lines[0])][heading.level] += 1
+    for each in known:
+        votes[look(each.lines[0])][each.level] += 1
     levels = {kind: counter.most_common(1)[0][0] for kind, counter in votes.items()}
     lowest = max(levels.values(), default=0)
     kinds = sorted({look(group[0]) for group in groups} - set(levels), reverse=True)
@@ -416,7 +416,6 @@ def _is_rest(held: PdfBlock, block: PdfBlock) -> bool:
 # Blocks to Markdown, and where each page begins in it.
 
 _MARK = re.compile(r"\S+\s*")
-_FENCE = re.compile(r"`{3,}")
 _EMPTY_LINE = 1.9  # of the usual distance: further apart are two lines of code with an empty one between them
 
 
@@ -458,18 +457,15 @@ def _block(block: PdfBlock, words: Vocabulary) -> str:
     if block.kind == "code":
         return _code(block.lines)
     if block.kind == "table":
-        # The first row is the head: Markdown has no table without one
-        rows = [[words.joined(cell.split("\n")).replace("|", "\\|") for cell in row] for row in block.cells]
-        rows.insert(1, ["---"] * len(rows[0]))
-        return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+        return table([[words.joined(cell.split("\n")) for cell in row] for row in block.cells])
     lines = [line.text for line in block.lines]
     if block.kind == "item":
         text = words.joined([_MARK.sub("", lines[0].lstrip(), count=1), *lines[1:]])
-        return f"{block.mark} {escaped(text)}" if text else ""
+        return f"{block.mark} {paragraph(text)}" if text else ""
     text = words.joined(lines)
     if block.kind == "heading":
-        return f"{'#' * block.level} {text}" if text else ""
-    return escaped(text)
+        return heading(block.level, text) if text else ""
+    return paragraph(text)
 
 
 def _code(lines: Sequence[Line]) -> str:
@@ -488,8 +484,7 @@ def _code(lines: Sequence[Line]) -> str:
             blanks = max(round((piece.left - left) / width) - len(row), 1 if row else 0)
             row += " " * blanks + piece.text.strip()
         rows.append(row.replace("\xad", "").rstrip())
-    fence = "`" * max(3, *(len(run) + 1 for row in rows for run in _FENCE.findall(row)), 3)
-    return "\n".join((fence, *rows, fence))
+    return fence("\n".join(rows))
 
 
 # Where in a document's Markdown the words stand that OCR read.

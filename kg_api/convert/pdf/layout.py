@@ -325,10 +325,6 @@ _RANGE = re.compile(r"\d[-–]$|\w-$")
 _BEGINNING = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _WORDS = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _LEADERS = re.compile(r"(?:\s?[.·…_]){5,}")
-_MARK = re.compile(
-    r"(?=#{1,6}(?:\s|$)|[-+*](?:\s|$)|>|<[A-Za-z!/?]|`{3}|~{3}|\||[-*_=](?:\s*[-*_=]){2,}\s*$)"
-)
-_NUMBER_MARK = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 
 
 class Vocabulary:
@@ -376,10 +372,3 @@ class Vocabulary:
 def clean(text: str) -> str:
     """Give the words on one line, without soft hyphens and rows of dots."""
     return " ".join(_LEADERS.sub(" … ", text).replace("\xad", "").split())
-
-
-def escaped(paragraph: str) -> str:
-    """Keep a paragraph from being taken for a heading, list, quotation, table or code by its beginning."""
-    if _MARK.match(paragraph):
-        return f"\\{paragraph}"
-    return _NUMBER_MARK.sub(r"\1\\\2", paragraph, count=1) if _NUMBER_MARK.match(paragraph) else paragraph

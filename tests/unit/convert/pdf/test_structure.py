@@ -124,7 +124,7 @@ def test_bold_lines_by_themselves_are_headings_below_larger_ones() -> None:
 
 
 def test_what_looks_like_a_mark_at_a_paragraphs_beginning_is_escaped() -> None:
-    texts = ["# is no heading here.", "> is no quotation.", "| is a bar.", "<b> is a tag."]
+    texts = ["# is no heading here.", "> is no quotation.", "<b> is a tag."]
     page = [lines(text, y=740 - 60 * i) for i, text in enumerate(texts)]
 
     def draw(canvas: Canvas) -> None:
