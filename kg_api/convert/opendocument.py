@@ -22,6 +22,7 @@ from kg_api.errors import UnreadableDocument
 
 _MAX_COLUMNS = 1 << 20  # no program has as many
 _UNSHOWN = frozenset({"annotation", "tracked-changes", "ruby-text"})
+_PAGE_WORDS = frozenset({"p", "span", "region-left", "region-center", "region-right"})
 _FIELDS = {"page-number": "&P", "page-count": "&N"}
 _VALUES = ("string-value", "date-value", "time-value", "boolean-value", "value")
 """What a cell says where no text is written in it, as some programs leave it."""
@@ -53,10 +54,8 @@ def read_ods_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[She
     if "styles.xml" in names:
         roots.insert(0, read_xml(read_entry(archive, "styles.xml"), "styles.xml"))
     styles = _read_styles(roots)
-    for page in (each for root in roots[:-1] for each in root.iter() if local_name(each) == "master-page"):
-        for each in page:
-            if local_name(each).startswith(("header", "footer")) and _attribute(each, "display") != "false":
-                notes.add_page_text(" ".join(text for text, _, _ in _read_page_text(each)))
+    for root in roots[:-1]:
+        _note_page_texts(root, notes)
     book = next((each for each in content.iter() if local_name(each) == "spreadsheet"), None)
     if book is None:
         raise UnreadableDocument("it is an OpenDocument file but not a spreadsheet")
@@ -64,6 +63,15 @@ def read_ods_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[She
         # A table with a source is a copy of cells of another file.
         if local_name(each) == "table" and not any(local_name(part) == "table-source" for part in each):
             yield _SheetReader(each, styles, notes).read()
+
+
+def _note_page_texts(root: Any, notes: SheetNotes) -> None:
+    for each in (each for page in root.iter() if local_name(page) == "master-page" for each in page):
+        if local_name(each).startswith(("header", "footer")) and _attribute(each, "display") != "false":
+            for part in each.iter():
+                if local_name(part) not in _PAGE_WORDS:  # what a program fills in
+                    part.text = _FIELDS.get(local_name(part), " ")
+            notes.add_page_text("".join(each.itertext()))
 
 
 def _read_styles(roots: list[Any]) -> dict[str, _Style]:
@@ -152,7 +160,7 @@ class _SheetReader:
                 runs = self._read_runs(each, _PLAIN._replace(is_struck=style.is_struck))
                 shown.append(one_line(join_runs(runs)))
             elif local_name(each) == "annotation":
-                words = " ".join("".join(_read_words(part)) for part in each if local_name(part) == "p")
+                words = " ".join("".join(part.itertext()) for part in each if local_name(part) == "p")
                 self._notes.leave_out("comments on cells", words)
             else:
                 self._read_shape(each)
@@ -201,24 +209,6 @@ def _iterate_rows(element: Any) -> Iterator[Any]:
             yield each
         else:
             yield from _iterate_rows(each)
-
-
-def _read_words(element: Any) -> Iterator[str]:
-    yield element.text or ""
-    for each in element:
-        yield from [" "] if local_name(each) in {"s", "tab", "line-break"} else _read_words(each)
-        yield each.tail or ""
-
-
-def _read_page_text(element: Any) -> Iterator[Run]:
-    """Return the words of a header; what a program fills in is none."""
-    yield element.text or "", "", False
-    for each in element:
-        if local_name(each) in {"p", "span", "region-left", "region-center", "region-right"}:
-            yield from _read_page_text(each)
-        else:
-            yield _FIELDS.get(local_name(each), " "), "", False
-        yield each.tail or "", "", False
 
 
 def _show_value(cell: Any) -> str:
