@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from dataclasses import astuple, dataclass
 from functools import partial
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
+from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
 
@@ -67,9 +67,7 @@ class PageService:
         self._graph = graph
         self._files = files
         self._drawer = drawer
-        self._lock = threading.Lock()
-        self._cache = LRUCache[str, DrawnPage](MAX_BYTES, getsizeof=lambda page: len(page.content))
-        self._flights = SingleFlight[DrawnPage]()
+        self._pages = DrawnPages()
 
     def close(self) -> None:
         """End the process that draws."""
@@ -118,24 +116,12 @@ class PageService:
         return next((each for each in sources if each.source_id == found.source_id), None)
 
     def _drawn(self, key: str, original: Original, wanted: PageToDraw) -> DrawnPage:
-        drawn = self._get_cached(key) or self._flights.do(key, partial(self._draw, key, original, wanted))
+        read = partial(self._files.read, original.key)
+        drawn = self._pages.get(key, lambda: self._drawer.draw_page(read, wanted))
         if not drawn.content:
             pages = pluralize(drawn.pages, "page")
             raise NotFound(f"{original.document!r} has {pages}: there is no page {wanted.page}")
         return drawn
-
-    def _draw(self, key: str, original: Original, wanted: PageToDraw) -> DrawnPage:
-        if drawn := self._get_cached(key):  # by who ended after it was looked for
-            return drawn
-        drawn = self._drawer.draw_page(partial(self._files.read, original.key), wanted)
-        if 0 < len(drawn.content) <= MAX_BYTES:
-            with self._lock:
-                self._cache[key] = drawn
-        return drawn
-
-    def _get_cached(self, key: str) -> DrawnPage | None:
-        with self._lock:
-            return self._cache.get(key)
 
 
 def _key(original: Original, wanted: PageToDraw) -> str:
@@ -169,48 +155,35 @@ def page_to_draw(
     )
 
 
-Result = TypeVar("Result")
 MAX_WAITING = 20  # each of them holds a thread, and a process of the service has forty for all that it does
 
 
-class SingleFlight(Generic[Result]):
-    """Does what is asked for by a key once at a time. Thread-safe.
-
-    What several ask for at once is done by the first of them, and the others get what came of it.
-    """
+class DrawnPages:
+    """Pages that were drawn lately; what several ask for at once is drawn once. Thread-safe."""
 
     def __init__(self, max_waiting: int = MAX_WAITING) -> None:
         self._lock = threading.Lock()
-        self._flights: dict[str, Future[Result]] = {}
-        self._waiting = threading.BoundedSemaphore(max_waiting)
+        self._cache = LRUCache[str, DrawnPage](MAX_BYTES, getsizeof=lambda page: len(page.content))
+        self._drawing = WeakValueDictionary[str, "threading.Lock"]()
+        self._places = threading.BoundedSemaphore(max_waiting)
 
-    def do(self, key: str, work: Callable[[], Result]) -> Result:
-        """Return what the work gives, or raise what it raises, whoever does it.
-
-        Raises:
-            TooBusy: too many wait for others already.
-        """
+    def get(self, key: str, draw: Callable[[], DrawnPage]) -> DrawnPage:
+        """Return a page; raises TooBusy if too many wait for pages already."""
         with self._lock:
-            flight, mine = self._flights.get(key), Future[Result]()
-            if flight is None:
-                self._flights[key] = mine
-        if flight is not None:
-            if not self._waiting.acquire(blocking=False):
-                raise TooBusy("too many wait for this page; try again in a few seconds")
-            try:
-                return flight.result()
-            finally:
-                self._waiting.release()
+            drawn, drawing = self._cache.get(key), self._drawing.setdefault(key, threading.Lock())
+        if drawn:
+            return drawn
+        if not self._places.acquire(blocking=False):
+            raise TooBusy("too many wait for this page; try again in a few seconds")
         try:
-            result = work()
-        except BaseException as error:
-            self._end(key)
-            mine.set_exception(error)
-            raise
-        self._end(key)
-        mine.set_result(result)
-        return result
-
-    def _end(self, key: str) -> None:
-        with self._lock:
-            del self._flights[key]
+            with drawing:
+                with self._lock:
+                    drawn = self._cache.get(key)
+                if drawn is None:
+                    drawn = draw()
+                    if 0 < len(drawn.content) <= MAX_BYTES:
+                        with self._lock:
+                            self._cache[key] = drawn
+                return drawn
+        finally:
+            self._places.release()
