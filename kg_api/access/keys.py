@@ -198,10 +198,9 @@ class KnownKey(NamedTuple):
 
 
 class KeyCheck:
-    """Knows the keys and sessions that were sent lately. Thread-safe.
+    """Knows the keys and sessions that were sent lately. Thread-safe."""
 
-    Keys that are no good are remembered apart, so that whoever tries many pushes no good one out.
-    """
+    # Keys that are no good are remembered apart, so that whoever tries many pushes no good one out.
 
     def __init__(self, graph: Callable[[], Graph], clock: Callable[[], float] = time.monotonic) -> None:
         self._graph = graph

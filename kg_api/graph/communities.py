@@ -36,10 +36,8 @@ def read_size(graph: Graph, ontology: str, since: datetime | None = None) -> Ont
 
 
 def fewest_ties(graph: Graph, ontology: str, most: int) -> int:
-    """Return how many ties a concept must have, two at least, so that no more than `most` have them.
-
-    Ties are the sources that carry it, and its relationships and links.
-    """
+    """Return how many ties a concept must have, two at least, so that no more than `most` have them."""
+    # Ties are the sources that carry it, and its relationships and links.
     chosen = 0
     for row in graph.read("communities/ties", ontology=ontology):
         chosen += row["concepts"]
@@ -49,10 +47,8 @@ def fewest_ties(graph: Graph, ontology: str, most: int) -> int:
 
 
 def read_tied(graph: Graph, ontology: str, least: int) -> Iterator[list[Row]]:
-    """Yield portions of the concepts with enough ties, in the order of their ids.
-
-    `related` of a row has the concepts that relationships or links go to, each with how many.
-    """
+    """Yield portions of the concepts with enough ties, in the order of their ids."""
+    # `related` of a row has the concepts that relationships or links go to, each with how many.
     after = ""
     while rows := graph.read(
         "communities/concepts", ontology=ontology, after=after, least=least, limit=PORTION

@@ -37,12 +37,10 @@ def merge_concepts(
     reason: str | None = None,
     similarity: float | None = None,
 ) -> str | None:
-    """Make one concept of two, unless one of them has gone, they are two by now, or somebody has parted them.
-
-    The one that more sources carry stays, else the older one, else the smaller id. It gets the other's
-    evidence, relationships and names. A quote that both had counts once. Doing it twice changes nothing. It
-    is recorded, so that it can be undone.
-    """
+    """Make one concept of two, unless one has gone, they are two by now, or somebody has parted them."""
+    # The one that more sources carry stays, else the older one, else the smaller id. It gets the other's
+    # evidence, relationships and names. A quote that both had counts once. Doing it twice changes nothing. It
+    # is recorded, so that it can be undone.
     return graph.transaction(lambda tx: _merge(tx, pair, still, {"reason": reason, "similarity": similarity}))
 
 
@@ -96,10 +94,8 @@ def _merge(tx: Transaction, pair: tuple[str, str], still: Still, why: Row) -> st
 def _record(
     tx: Transaction, ontology: str, pair: tuple[str, str], texts: Mapping[str, concepts.Text], why: Row
 ) -> None:
-    """Record that the second of two locked concepts becomes part of the first, before it does; its links go.
-
-    Texts of sources are recorded at these only, so that they go with them.
-    """
+    """Record that one locked concept becomes part of another, before it does; its links go."""
+    # Texts of sources are recorded at these only, so that they go with them.
     kept, gone = pair
     merge_id = uuid.uuid4().hex
     (carried,) = tx.run("concept_merges/carriers", concept_id=gone)
@@ -234,10 +230,8 @@ def _read_moved(tx: Transaction, merge_id: str, record: Row) -> Row:
 def _part(
     tx: Transaction, ontology: str, record: Row, moved: Mapping[str, Any], known: Mapping[str, concepts.Text]
 ) -> None:
-    """Give one concept back what it had; all that is touched is locked.
-
-    A concept that no source carries any more is not made.
-    """
+    """Give one concept back what it had; all that is touched is locked."""
+    # A concept that no source carries any more is not made.
     kept, gone, at = record["kept"], record["gone"], record["at"]
     now, read_since = dict[str, concepts.AppearanceRow](), set[str]()
     for ids in portions([row["source_id"] for row in moved["appearances"]]):

@@ -65,10 +65,8 @@ def near_property(space: Space) -> str:
 def near_concepts(
     graph: Graph, space: Space, ontology: str, concept_ids: Sequence[str], limit: int, *, least: float
 ) -> list[NearConcepts]:
-    """Return what is nearest to some concepts of an ontology and near enough, the nearest pairs first.
-
-    Concepts without a vector are neither asked for nor found, nor is one that is deleted at this moment.
-    """
+    """Return what is nearest to some concepts of an ontology and near enough, the nearest pairs first."""
+    # Concepts without a vector are neither asked for nor found, nor is one that is deleted at this moment.
     rows = graph.read(
         "concepts/near",
         space.slug,
@@ -139,10 +137,8 @@ def write_texts(tx: Transaction, ontology: str, texts: Mapping[str, Text]) -> No
 def retell(
     tx: Transaction, ontology: str, concept_ids: Collection[str], known: Mapping[str, Text]
 ) -> set[str]:
-    """Say of some locked concepts only what their sources say now, the surest first.
-
-    Call it when a source says no more what it said; adding is cheaper. The label stays.
-    """
+    """Say of some locked concepts only what their sources say now, the surest first."""
+    # Call it when a source says no more what it said; adding is cheaper. The label stays.
     changed = dict[str, Text]()
     for ids in portions(sorted(concept_ids), RETOLD_A_STATEMENT):
         for row in tx.run("concepts/said", ids=ids, limit=APPEARANCES_READ):

@@ -45,11 +45,9 @@ SOURCES_A_TRANSACTION: Final = 250
 
 
 def forget_evidence(tx: Transaction, source_ids: Sequence[str]) -> None:
-    """Delete what ties some sources to concepts, and the concepts that no other source carries.
-
-    Of concepts that stay, nothing is said any more that only these sources said. Call it before the sources
-    themselves go, in the same transaction.
-    """
+    """Delete what ties some sources to concepts, and the concepts that no other source carries."""
+    # Of concepts that stay, nothing is said any more that only these sources said. Call it before the sources
+    # themselves go, in the same transaction.
     for ids in portions(sorted(source_ids)):
         if rows := tx.run("concepts/hold_of_sources", source_ids=ids):
             ontology: str = rows[0]["ontology"]
@@ -66,10 +64,8 @@ def forget_evidence(tx: Transaction, source_ids: Sequence[str]) -> None:
 def forget_in_parts(
     graph: Graph, source_ids: Sequence[str], goes: Callable[[Transaction], bool] = lambda _: True
 ) -> None:
-    """Delete the evidence of many sources in transactions of their own, before the sources go.
-
-    If the sources stay after all, as after a fault, they are due for extraction. Safe to repeat.
-    """
+    """Delete the evidence of many sources in transactions of their own, before the sources go."""
+    # If the sources stay after all, as after a fault, they are due for extraction. Safe to repeat.
 
     def forget(tx: Transaction, ids: Sequence[str]) -> None:
         if goes(tx):
@@ -290,11 +286,10 @@ LOOKS = 5
 def write_extractions(
     tx: Transaction, ontology: str, extractions: Sequence[Extraction], mark: str, *, imported: bool = False
 ) -> Written:
-    """Write within the caller's transaction what was found in some sources, and ask for its embedding.
-
-    What was found there before goes, if it is of the same origin. Doing it twice changes nothing. A source
-    that has changed or gone meanwhile is passed over and stays due; one that was refused keeps its evidence.
-    """
+    """Write within the caller's transaction what was found in some sources, and ask for its embedding."""
+    # What was found there before goes, if it is of the same origin. Doing it twice changes nothing. A source
+    # that has changed or gone meanwhile is passed over and stays due; one that was refused keeps its
+    # evidence.
     asked = sorted(extractions, key=lambda each: each.source_id)
     names_read = ("source_id", "content_hash", "block_kinds")
     rows = [{name: getattr(each, name) for name in names_read} for each in asked]

@@ -79,10 +79,8 @@ def store_document(
 def store_documents(
     graph: Graph, records: Sequence[DocumentRecord], extract: AskForExtraction | None = None
 ) -> list[StoreResult]:
-    """Store documents and ask for the embedding and reading of their new sources, all in one transaction.
-
-    Sources that say the same as before keep node, vector and evidence, wherever they moved.
-    """
+    """Store documents and ask for the embedding and reading of their new sources, all in one transaction."""
+    # Sources that say the same as before keep node, vector and evidence, wherever they moved.
     forget_evidence_of_gone(graph, records)
     return graph.transaction(storing(records, extract))
 
@@ -117,10 +115,9 @@ def forget_evidence_of_gone(graph: Graph, records: Sequence[DocumentRecord]) -> 
 def storing(
     records: Sequence[DocumentRecord], extract: AskForExtraction | None = None
 ) -> Callable[[Transaction], list[StoreResult]]:
-    """Return the work of `store_documents` for a transaction that may run twice.
-
-    After a commit whose answer was lost, it finds its own documents by a mark, and returns the first outcome.
-    """
+    """Return the work of `store_documents` for a transaction that may run twice."""
+    # After a commit whose answer was lost, it finds its own documents by a mark, and returns the first
+    # outcome.
     mark, outcomes = uuid.uuid4().hex, dict[str, StoreResult]()
 
     def store(tx: Transaction) -> list[StoreResult]:
@@ -319,10 +316,8 @@ Goes = Callable[[Transaction, str], bool]
 
 
 def delete_document(graph: Graph, document_id: str, goes: Goes = lambda _tx, _id: True) -> Deleted:
-    """Delete a document with its sources and chunks; nothing when it is not there.
-
-    The evidence of a large one goes before, in parts. If it is interrupted, repeat it.
-    """
+    """Delete a document with its sources and chunks; nothing when it is not there."""
+    # The evidence of a large one goes before, in parts. If it is interrupted, repeat it.
 
     def delete(tx: Transaction) -> Deleted:
         if not goes(tx, document_id):
@@ -334,10 +329,9 @@ def delete_document(graph: Graph, document_id: str, goes: Goes = lambda _tx, _id
 
 
 def delete_called(graph: Graph, called: str, ontology: str | None = None) -> Deleted:
-    """Delete a document by its id, a beginning of that, or its name.
-
-    One that is not there is an error; of a whole id it is a note only, for deleting twice shall be harmless.
-    """
+    """Delete a document by its id, a beginning of that, or its name."""
+    # One that is not there is an error; of a whole id it is a note only, for deleting twice shall be
+    # harmless.
     try:
         identity = identify_document(graph, called, ontology)
     except NotFound as error:
@@ -351,10 +345,8 @@ def delete_called(graph: Graph, called: str, ontology: str | None = None) -> Del
 
 
 def delete_ontology(graph: Graph, name: str) -> Deleted:
-    """Delete an ontology, one document a transaction; nothing, and a note, when it is not there.
-
-    Folders that it follows are followed no more, or their next scan would bring their documents back.
-    """
+    """Delete an ontology, one document a transaction; nothing, and a note, when it is not there."""
+    # Folders that it follows are followed no more, or their next scan would bring their documents back.
     graph.write("folders/remove_of_ontology", ontology=name)
     forget_waiting_of(graph, name)
     missing = note_on_ontologies(graph, [name])
@@ -386,10 +378,8 @@ def delete_document_in(tx: Transaction, document_id: str) -> Deleted:
 
 
 def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
-    """Delete the documents that fit, each in a transaction of its own; or say which they are.
-
-    Interrupted, some of them are left: what a dry run said of all does not hold for these.
-    """
+    """Delete the documents that fit, each in a transaction of its own; or say which they are."""
+    # Interrupted, some of them are left: what a dry run said of all does not hold for these.
     require_ontologies(graph, request.ontologies)
     matching = matching_documents(graph, request.where, request.ontologies, in_order=True)
     ids = [each for of_ontology in matching.values() for each in of_ontology]

@@ -414,11 +414,10 @@ MAX_KEPT = 100
 
 
 class RememberedFilters:
-    """Gives the documents that fit a filter; the same filter again costs a count only. For all threads.
+    """Gives the documents that fit a filter; the same filter again costs a count only. For all threads."""
 
-    Exact: each transaction that changes documents is counted in the database. What was chosen is kept where
-    that number has stood still for a moment, and given while it stands.
-    """
+    # Exact: each transaction that changes documents is counted in the database. What was chosen is kept where
+    # that number has stood still for a moment, and given while it stands.
 
     def __init__(self, graph: Graph, clock: Callable[[], float] = time.monotonic) -> None:
         self._graph = graph

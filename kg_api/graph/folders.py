@@ -77,11 +77,9 @@ def request_scan(graph: Graph, identity: str, *, allow_empty: bool = False) -> s
 
 
 def enqueue_due(graph: Graph) -> int:
-    """Ask for a scan of each folder whose time has come by the database's clock; give how many.
-
-    Any number of schedulers may do so at once: a folder is held, and looked at again, before its job is made.
-    One that is being scanned is left alone.
-    """
+    """Ask for a scan of each folder whose time has come by the database's clock; give how many."""
+    # Any number of schedulers may do so at once: a folder is held, and looked at again, before its job is
+    # made. One that is being scanned is left alone.
     due = graph.read("folders/due")
 
     def enqueue(tx: Transaction, row: Row) -> bool:

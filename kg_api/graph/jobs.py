@@ -147,10 +147,8 @@ def expect(graph: Graph, owner: Owner, *, left: int) -> None:
 
 
 def lower(graph: Graph, owner: Owner, *, wanted: int, rank: int) -> int | JobRequest:
-    """Lower a job's priority; return the rank, or a request that came meanwhile and is to be done first.
-
-    A job that a person has put first keeps its rank.
-    """
+    """Lower a job's priority; return the rank, or a request that came meanwhile and is to be done first."""
+    # A job that a person has put first keeps its rank.
     rows = graph.write("jobs/lower", **owner.parameters(), wanted=wanted, rank=rank)
     if not rows:
         raise owner.lost()
@@ -205,12 +203,10 @@ MAX_CANDIDATES = 10
 def claim(
     graph: Graph, worker: str, kinds: list[str], *, lease_seconds: float, max_failures: int
 ) -> ClaimedJob | None:
-    """Claim a job. One that failed too often comes back in state dead, not to be run.
-
-    While a job of a smaller rank runs anywhere, none of a greater one is claimed. Of one rank, ontologies
-    with the fewest running jobs come first, then the longest queued jobs. Each of several workers tries
-    another of equal jobs first, so that they do not wait for each other's locks.
-    """
+    """Claim a job. One that failed too often comes back in state dead, not to be run."""
+    # While a job of a smaller rank runs anywhere, none of a greater one is claimed. Of one rank, ontologies
+    # with the fewest running jobs come first, then the longest queued jobs. Each of several workers tries
+    # another of equal jobs first, so that they do not wait for each other's locks.
     given = {"worker": worker, "lease_seconds": lease_seconds, "max_failures": max_failures}
 
     def take(tx: Transaction, job_id: str) -> ClaimedJob | None:
@@ -293,10 +289,8 @@ def give_back(
     keeps_place: bool = False,
     error: str | None = None,
 ) -> None:
-    """Put a job at the end of the queue, or where it was, to be claimed after a delay.
-
-    `error` says which service that it needs does not answer.
-    """
+    """Put a job at the end of the queue, or where it was, to be claimed after a delay."""
+    # `error` says which service that it needs does not answer.
     given = {"delay_seconds": delay_seconds, "keeps_place": keeps_place, "error": error}
     graph.write("jobs/give_back", **owner.parameters(), **given)
 
@@ -363,10 +357,8 @@ def jobs_in_line(graph: Graph) -> list[InLine]:
 
 
 def ahead_of(job_id: str, rank: int, line: Iterable[InLine]) -> JobAhead | None:
-    """Return what a job of a rank waits for: one at work that is worth no less, else one that goes before it.
-
-    None, too, where that is nothing for the eyes of whoever asks.
-    """
+    """Return what a job waits for: one at work that is worth no less, else one that goes before it."""
+    # None, too, where that is nothing for the eyes of whoever asks.
     for each in line:
         if each.ahead.job_id != job_id and (each.rank < rank or (each.at_work and each.rank == rank)):
             return each.ahead if reaches(each.ahead.ontology) else None
@@ -398,11 +390,9 @@ def embedding_progress(graph: Graph, kind: str = SOURCE_EMBEDDING) -> dict[str, 
 def rests(
     graph: Reader, kind: str, ontology: str, *, at_most: float, after_fault: float = MAX_COOLDOWN_SECONDS
 ) -> bool:
-    """Return whether work that has died shall not be begun again by itself yet.
-
-    At once after one death, then 30 s, 90 s and so on up to ten minutes, or ten minutes after a death of
-    what a person must mend.
-    """
+    """Return whether work that has died shall not be begun again by itself yet."""
+    # At once after one death, then 30 s, 90 s and so on up to ten minutes, or ten minutes after a death of
+    # what a person must mend.
     rows = graph.read("jobs/deaths", kind=kind, ontology=ontology)
     deaths = list(takewhile(lambda row: row["dead"], rows))
     if not deaths:
@@ -560,10 +550,8 @@ def enqueue_slot(graph: Graph, kind: str, slot: str | None = None, *, every_seco
 
 
 def add_parts(graph: Graph, owner: Owner, kind: str, ontology: str, parts: Sequence[str]) -> None:
-    """Divide a running job: each part is a job of its own, which any worker may take. Safe to repeat.
-
-    What a part gets done counts for the whole too. When the whole ends, in whatever way, its parts do.
-    """
+    """Divide a running job: each part is a job of its own, which any worker may take. Safe to repeat."""
+    # What a part gets done counts for the whole too. When the whole ends, in whatever way, its parts do.
     if not parts:
         return
     rows = [
@@ -592,10 +580,8 @@ RETRIED = frozenset({JobState.DEAD, JobState.CANCELLED, JobState.COMPLETED_WITH_
 
 
 def cancel_job(graph: Graph, job_id: str) -> Job:
-    """End a job that waits or runs, and its parts; its worker writes nothing more, what it wrote stays.
-
-    An ontology whose embedding is cancelled is left alone until somebody asks for it again.
-    """
+    """End a job that waits or runs, and its parts; its worker writes nothing more, what it wrote stays."""
+    # An ontology whose embedding is cancelled is left alone until somebody asks for it again.
     find_job(graph, job_id)
     graph.transaction(lambda tx: _cancel(tx, job_id))
     return find_job(graph, job_id)
@@ -616,10 +602,8 @@ def _cancel(tx: Transaction, job_id: str) -> None:
 
 
 def retry_job(graph: Graph, job_id: str) -> Job:
-    """Put a job that ended badly into the queue again, or let one that waits begin now.
-
-    One that waits for what is worth more shares turns with that from now on.
-    """
+    """Put a job that ended badly into the queue again, or let one that waits begin now."""
+    # One that waits for what is worth more shares turns with that from now on.
     try:
         graph.transaction(lambda tx: _retry(tx, job_id))
     except ConstraintError:  # a job of its key was made at this very moment: now it can be seen

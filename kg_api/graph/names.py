@@ -87,10 +87,8 @@ def by_name(graph: Graph, called: str, ontology: str | None) -> Row | None:
 
 
 def documents_called(graph: Graph, called: Sequence[str], ontologies: Sequence[str]) -> dict[str, list[str]]:
-    """Return by ontology the documents that a filter names; a name is of all documents that have it.
-
-    An alias is of one document in each ontology.
-    """
+    """Return by ontology the documents that a filter names; a name is of all documents that have it."""
+    # An alias is of one document in each ontology.
     if len(ontologies) * len(called) > MAX_SCOPES:
         raise InvalidInput(
             f"documents: {len(called)} names in {len(ontologies)} ontologies are more than {MAX_SCOPES:,} "
@@ -201,10 +199,8 @@ def names_place(text: str) -> bool:
 
 
 def identify_source(graph: Graph, called: str) -> str | None:
-    """Return the id of a source that is called by the beginning of it, or by where it stands.
-
-    The name alone is enough for a document of one source, as an image is.
-    """
+    """Return the id of a source that is called by the beginning of it, or by where it stands."""
+    # The name alone is enough for a document of one source, as an image is.
     if found := _begins(graph, "Source", called):
         return found
     place, named = _PLACE.fullmatch(called), by_name(graph, called, None)

@@ -130,10 +130,8 @@ def time_property(kind: ProposalKind, space: Space) -> str:
 
 
 def move_links(tx: Transaction, ontology: str, gone: str, kept: str) -> list[Row]:
-    """Move the accepted links of a concept that goes to the one that it becomes part of; both are locked.
-
-    A link stays behind, and goes, where the two are linked already, or somebody has rejected that.
-    """
+    """Move the accepted links of a concept that goes to the one that it becomes part of; both are locked."""
+    # A link stays behind, and goes, where the two are linked already, or somebody has rejected that.
     rows = tx.run("proposals/links_of_concept", concept_id=gone)
     moves = [{**row, "becomes": proposal_id(ontology, "concept", kept, row["other"])} for row in rows]
     return _move(tx, gone, kept, moves)
@@ -210,10 +208,8 @@ def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None)
 def find_apart(
     graph: Graph, kind: ProposalKind, pairs: Sequence[Pair], *, hops: int, most_sources: int
 ) -> set[Pair]:
-    """Return the pairs of sources or concepts that nothing connects within so many steps.
-
-    A concept of more than `most_sources` connects nothing.
-    """
+    """Return the pairs of sources or concepts that nothing connects within so many steps."""
+    # A concept of more than `most_sources` connects nothing.
     given = {"pairs": [list(each) for each in pairs], "hops": hops, "most_sources": most_sources}
     if kind == "source":
         rows = graph.read("proposals/sources_apart", **given)

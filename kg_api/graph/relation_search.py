@@ -90,10 +90,8 @@ def near_relations(
 def near_relations_in(
     graph: Graph, meaning: Meaning, type_keys: Sequence[str] | None, document_ids: Sequence[str], limit: int
 ) -> tuple[dict[str, float], bool]:
-    """Return ids and cosines of the nearest relationships that some documents state.
-
-    The second value is False if not all sources of the documents and their relationships were examined.
-    """
+    """Return ids and cosines of the nearest relationships that some documents state."""
+    # The second value is False if not all sources of the documents and their relationships were examined.
     (row,) = graph.search(
         "relations/search_in_documents",
         vector=Vector.from_numpy(meaning.vector),
@@ -131,10 +129,8 @@ def has_relations(graph: Graph, ontologies: Sequence[str]) -> bool:
 def resolve_types(
     graph: Graph, ontologies: Sequence[str], types: Sequence[str] | None
 ) -> tuple[list[str] | None, str | None]:
-    """Return the keys of the types that some were merged into; None: all.
-
-    The second value says that there is no relationship of some of them, with the nearest names.
-    """
+    """Return the keys of the types that some were merged into; None: all."""
+    # The second value says that there is no relationship of some of them, with the nearest names.
     if types is None:
         return None, None
     ids = [relation_type_id(ontology, kind) for ontology in ontologies for kind in types]

@@ -151,10 +151,8 @@ def read_examples(graph: Graph, types: Sequence[StoredType]) -> dict[str, TypeEx
 
 
 def merge_types(graph: Graph, ontology: str, asked: TypeMerging) -> TypeMerge:
-    """Make types part of another. What is stated stays as it is stated; reads call it by the other.
-
-    The same again goes on where it was broken off, and gives the record of the first time.
-    """
+    """Make types part of another. What is stated stays as it is stated; reads call it by the other."""
+    # The same again goes on where it was broken off, and gives the record of the first time.
     merge = graph.transaction(lambda tx: _merge(tx, ontology, asked))
     if merge.merge_id is not None:
         finish_renaming(graph, merge.merge_id)
@@ -284,10 +282,8 @@ def write_relations(tx: Transaction, ontology: str, relations: Sequence[Relation
 
 
 def write_portion(tx: Transaction, ontology: str, relations: Sequence[RelationRow]) -> None:
-    """Write what sources state of concepts, and the types that are new.
-
-    Types are locked after concepts, by their ids: whoever merges types sees all that is of them.
-    """
+    """Write what sources state of concepts, and the types that are new."""
+    # Types are locked after concepts, by their ids: whoever merges types sees all that is of them.
     rows = [row.parameters(ontology) for row in relations]
     types = {
         row["type_id"]: {

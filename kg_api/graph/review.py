@@ -34,10 +34,8 @@ class GivenDocument:
 
 
 def put_waiting(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, StoredChange]:
-    """Let documents wait; nothing of them is read or found. By id, what became of each.
-
-    One that is stored as it comes does not wait, nor does one that is left out, for another says the same.
-    """
+    """Let documents wait; nothing of them is read or found. By id, what became of each."""
+    # One that is stored as it comes does not wait, nor does one that is left out, for another says the same.
     rows = tx.run("waiting/before", document_ids=sorted(each.document_id for each in records))
     before = {row["document_id"]: row for row in rows}
     same = find_stored(tx, records)

@@ -108,10 +108,8 @@ def nearest(
 def _fitting(
     graph: Graph, found: tuple[list[NearSource], bool], sources: SourceFilter, limit: int
 ) -> tuple[list[NearSource], bool] | None:
-    """Return what fits of the index's answer; None if more may fit than that and it is not enough.
-
-    A passage over several sources is that of the first one that fits.
-    """
+    """Return what fits of the index's answer; None if more may fit than that and it is not enough."""
+    # A passage over several sources is that of the first one that fits.
     every, more = found
     kept = keep_fitting(graph, sources, (each for near in every for each in _covered(near)))
     own = [(near, next((each for each in _covered(near) if each in kept), None)) for near in every]

@@ -19,12 +19,10 @@ SAME = 0.9999
 
 
 def count_vectors(graph: Graph, ontology: str, space: Space, mark: Mark) -> Counter[str]:
-    """Look at every vector of an ontology in a slot, a portion at a time.
-
-    `built` sources are marked as embedded; those `without` have neither a vector nor a chunk that has one.
-    `wrong` vectors are left out by an index: of another size, zero, or not finite. `orphans` among the
-    `chunks` are of no source.
-    """
+    """Look at every vector of an ontology in a slot, a portion at a time."""
+    # `built` sources are marked as embedded; those `without` have neither a vector nor a chunk that has one.
+    # `wrong` vectors are left out by an index: of another size, zero, or not finite. `orphans` among the
+    # `chunks` are of no source.
     counts = Counter[str]()
     names = {"ontology": ontology, **_names(space)}
     marks = mark.parameters()

@@ -45,10 +45,9 @@ EF_CONSTRUCTION: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A registered space. Its own property, mark and index keep its vectors apart from all others.
+    """A registered space. Its own property, mark and index keep its vectors apart from all others."""
 
-    It has two slots for them: while the vectors in one answer, those of another chunking are built beside.
-    """
+    # It has two slots for them: while the vectors in one answer, those of another chunking are built beside.
 
     slug: str
     identity: SpaceIdentity
@@ -133,10 +132,8 @@ class Space:
 
 @while_schema_changes
 def ensure_space(graph: Graph, identity: SpaceIdentity, slug: str = FIRST_SLUG) -> Space:
-    """Register a space with its index, or check that it is the one that was registered.
-
-    A further space is registered when its model has answered: what is registered stays.
-    """
+    """Register a space with its index, or check that it is the one that was registered."""
+    # A further space is registered when its model has answered: what is registered stays.
     graph.write(
         "spaces/register",
         slug=slug,
@@ -282,10 +279,9 @@ EmbeddedLabel = Literal["Source", "Concept", "Image", "RELATED_TO", "RelationTyp
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How nodes of a label shall be embedded: the value that a property of each shall have.
+    """How nodes of a label shall be embedded: the value that a property of each shall have."""
 
-    Behind the value is the hash of what it was made for: of a concept's text, or of a picture's file.
-    """
+    # Behind the value is the hash of what it was made for: of a concept's text, or of a picture's file.
 
     label: EmbeddedLabel
     key: str
@@ -342,10 +338,9 @@ def require_writable(tx: Transaction, space: Space) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One way in which the sources of an ontology are, were or shall be embedded.
+    """One way in which the sources of an ontology are, were or shall be embedded."""
 
-    `slot` says which of a space's two sets of vectors: while one answers, the other can be built.
-    """
+    # `slot` says which of a space's two sets of vectors: while one answers, the other can be built.
 
     space: str
     slot: str = ""

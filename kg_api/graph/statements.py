@@ -75,14 +75,11 @@ def area(name: str) -> Mapping[str, str]:
 
 @cache
 def statement(name: str, space: str = FIRST_SLUG) -> LiteralString:
-    """Return the text of a statement, for one space.
-
-    Cypher takes no parameter for a vector index's name, nor for its property when it is made. So a statement
-    is written for the first space, and for another one these names get its slug.
-
-    The one cast to LiteralString: the driver takes no other text, so a query put together at run time fails
-    type checking.
-    """
+    """Return the text of a statement, for one space."""
+    # Cypher takes no parameter for a vector index's name, nor for its property when it is made. So a
+    # statement is written for the first space, and for another one these names get its slug.
+    # The one cast to LiteralString: the driver takes no other text, so a query put together at run time fails
+    # type checking.
     text = area(name.partition("/")[0])[name]
     text = _ITEMS.sub(lambda found: _items(text, after=found[1] is not None), text)
     text = _FITS.sub(lambda found: re.sub(r"\bs\b", found[1], _FITTING), text)
@@ -90,10 +87,9 @@ def statement(name: str, space: str = FIRST_SLUG) -> LiteralString:
 
 
 def _items(text: str, *, after: bool) -> str:
-    """Return the branches of `items()` in a statement: the items of `$label` in an ontology.
-
-    `items(after)` gives those behind `$after` in the order of their ids. A statement's own branch goes first.
-    """
+    """Return the branches of `items()` in a statement: the items of `$label` in an ontology."""
+    # `items(after)` gives those behind `$after` in the order of their ids. A statement's own branch goes
+    # first.
     branches = ""
     for label, (pattern, key) in _ITEM_KEYS.items():
         if f"WHEN $label = '{label}'" not in text:
@@ -109,11 +105,9 @@ def _items(text: str, *, after: bool) -> str:
 
 @cache
 def together(*parts: tuple[str, str]) -> LiteralString:
-    """Reading statements as one, each for its space: one row, of what each found.
-
-    Each has one row of its own, `found`. They run one after the other; the parameters of the first have `_0`
-    behind their names, those of the second `_1`, and so on.
-    """
+    """Reading statements as one, each for its space: one row, of what each found."""
+    # Each has one row of its own, `found`. They run one after the other; the parameters of the first have
+    # `_0` behind their names, those of the second `_1`, and so on.
     lines = ["CYPHER 25"]
     for at, (name, space) in enumerate(parts):
         body = _PARAMETER.sub(rf"$\1_{at}", _PREAMBLE.sub("", statement(name, space)))

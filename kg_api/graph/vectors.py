@@ -156,10 +156,9 @@ def source_text(row: Row) -> SourceText:
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlace:
-    """Where a chunk is, from its first source to its last; it keeps its place when text before it changes.
+    """Where a chunk is, from its first source to its last; it keeps its place when text before it changes."""
 
-    `offset` counts code points of the first source, `end_offset` of the last one.
-    """
+    # `offset` counts code points of the first source, `end_offset` of the last one.
 
     chunk_id: str
     document_id: str
@@ -206,10 +205,8 @@ def chunk_ids_of(graph: Graph, source_ids: Collection[str], space: Space) -> set
 
 
 def write_batch(tx: Transaction, batch: EmbeddedBatch, space: Space, mark: Mark) -> int:
-    """Write within the caller's transaction what still fits the sources as they are now.
-
-    A source that has changed or moved apart meanwhile is passed over and stays due.
-    """
+    """Write within the caller's transaction what still fits the sources as they are now."""
+    # A source that has changed or moved apart meanwhile is passed over and stays due.
     require_fitting(tx, space, [*batch.vectors.values(), *(chunk.vector for chunk in batch.chunks)])
     changed = set[str]()
     if batch.versions:
@@ -335,10 +332,8 @@ def is_noted(graph: Graph, ontology: str, mark: Mark) -> bool:
 
 
 def flag(graph: Graph, ontology: str, mark: Mark, is_current: Callable[[Transaction], bool]) -> bool:
-    """Look at every source, flag those without this mark, and note it when none is left; see `keep`.
-
-    Until then nothing is noted: whoever looks for what is due looks at all.
-    """
+    """Look at every source, flag those without this mark, and note it when none is left; see `keep`."""
+    # Until then nothing is noted: whoever looks for what is due looks at all.
     name, note = _names(mark)
     wanted = {"ontology": ontology, "mark_property": mark.key, "mark": mark.value}
 

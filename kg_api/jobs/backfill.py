@@ -137,11 +137,9 @@ ALWAYS: dict[str, Any] = {"coalesce": True, "misfire_grace_time": None, "max_ins
 
 @contextmanager
 def ticking(graph: Graph, tick_seconds: float, presence: WorkerRegistration | None = None) -> Generator[None]:
-    """Enqueue a backfill now and every so many seconds while the context is open, and tell that one lives.
-
-    Every worker ticks; the slot's id makes their ticks one job. The slot is of the database's time. The scans
-    of folders that are due are enqueued with it.
-    """
+    """Enqueue a backfill now and every so many seconds while the context is open, and tell that one lives."""
+    # Every worker ticks; the slot's id makes their ticks one job. The slot is of the database's time. The
+    # scans of folders that are due are enqueued with it.
     scheduler = BackgroundScheduler(timezone=UTC)
     at_once = datetime.now(UTC)
     scheduler.add_job(

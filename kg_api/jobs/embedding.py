@@ -274,10 +274,8 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         self._reject(target)
 
     def through_all(self, targets: Iterable[EmbeddingTarget[ItemT, BatchT]]) -> None:
-        """Embed what is due of several targets.
-
-        A model that cannot be used holds up no other: what is built beside it is the way away from it.
-        """
+        """Embed what is due of several targets."""
+        # A model that cannot be used holds up no other: what is built beside it is the way away from it.
         faults = list[Fault]()
         for target in targets:
             try:
@@ -487,10 +485,8 @@ class EmbeddingJob:
         ]
 
     def run(self, run: JobRun) -> None:
-        """Embed the pending items in rounds until none is left, as long as the rounds make progress.
-
-        A later round embeds what came in, changed, or was before the cursor of a resumed job.
-        """
+        """Embed the pending items in rounds until none is left, as long as the rounds make progress."""
+        # A later round embeds what came in, changed, or was before the cursor of a resumed job.
         in_rounds(run, lambda: self._round(run))
 
     def _round(self, run: JobRun) -> bool:
@@ -618,10 +614,8 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         return Planner(self._graph, config, embedder, self._contexts.sentence_vectors(config))
 
     def _planned(self, items: Sequence[SourceText]) -> tuple[list[PlannedChunk], dict[str, str | None]]:
-        """Return the chunks of some sources, and the versions of documents by which they were planned.
-
-        One thread at a time: the planner remembers the document that it was at.
-        """
+        """Return the chunks of some sources, and the versions of documents by which they were planned."""
+        # One thread at a time: the planner remembers the document that it was at.
         with self._planning:
             wait(0)  # a language model may be paid for contexts: not when nobody waits any more
             try:
@@ -663,13 +657,12 @@ PARTS_SECONDS = 5.0
 
 
 class SourceEmbedding(EmbeddingJob):
-    """Handles jobs of kind `source_embedding`.
+    """Handles jobs of kind `source_embedding`."""
 
-    Memory is bounded by the batches of sources that are embedded at once, or by one document each where
-    chunks cover several sources. A job of many sources is divided by document into parts, which several
-    workers take. Texts without a vector go first; what is only stale is worth less, so new text of other
-    ontologies goes before it.
-    """
+    # Memory is bounded by the batches of sources that are embedded at once, or by one document each where
+    # chunks cover several sources. A job of many sources is divided by document into parts, which several
+    # workers take. Texts without a vector go first; what is only stale is worth less, so new text of other
+    # ontologies goes before it.
 
     def __init__(self, graph: Graph, contexts: Contexts, models: TextModels, batch_size: int) -> None:
         super().__init__(graph, "source", models, batch_size)
@@ -718,10 +711,8 @@ class SourceEmbedding(EmbeddingJob):
         return False
 
     def _divide(self, run: JobRun, state: EmbeddingState) -> bool:
-        """Divide the job once a round if there is enough to share; return whether others do parts of it.
-
-        With several requests at once, the provider is awaited, not a worker's cores.
-        """
+        """Divide the job once a round if there is enough to share; return whether others do parts of it."""
+        # With several requests at once, the provider is awaited, not a worker's cores.
         if run.job.part:
             return False
         if run.unfinished_parts():

@@ -53,11 +53,10 @@ MAX_ERROR_LENGTH = 500
 
 
 class Heartbeat:
-    """Renews a lease in a thread of its own, and notices when it is lost.
+    """Renews a lease in a thread of its own, and notices when it is lost."""
 
-    A job without progress for too long is dead. If its handler does not return within a lease after that,
-    the whole process ends, and its supervisor starts another.
-    """
+    # A job without progress for too long is dead. If its handler does not return within a lease after that,
+    # the whole process ends, and its supervisor starts another.
 
     def __init__(
         self,
@@ -137,10 +136,9 @@ class Paused(KgError):
 
 
 class JobRun:
-    """One run of a job by this worker: what a handler works with.
+    """One run of a job by this worker: what a handler works with."""
 
-    Every method that writes raises LeaseLost if another worker has the job, or it has ended.
-    """
+    # Every method that writes raises LeaseLost if another worker has the job, or it has ended.
 
     def __init__(
         self,
@@ -223,10 +221,8 @@ class JobRun:
         return jobs.unfinished_parts(self._graph, self.job.job_id)
 
     def finish(self) -> bool:
-        """End the job; False if more work was requested meanwhile, so that another round is needed.
-
-        The end is "completed with errors" if an item was rejected. Unfinished parts are cancelled.
-        """
+        """End the job; False if more work was requested meanwhile, so that another round is needed."""
+        # The end is "completed with errors" if an item was rejected. Unfinished parts are cancelled.
         asked = jobs.finish(self._graph, self._owner, wanted=self.job.wanted)
         if asked is None:
             return True
@@ -537,10 +533,8 @@ class Flight(Generic[ItemT, BatchT]):
     def over(
         self, read: Iterator[Sequence[ItemT]], is_current: Callable[[], bool]
     ) -> Generator[list[Landed[ItemT, BatchT]]]:
-        """Send what is read as long as that is current; yield batches in their order, some together.
-
-        A job that is to stop or to yield sends no more. What was begun is returned first.
-        """
+        """Send what is read as long as that is current; yield batches in their order, some together."""
+        # A job that is to stop or to yield sends no more. What was begun is returned first.
         try:
             for due in read:
                 while self._sent and not self._has_room(due):

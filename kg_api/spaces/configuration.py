@@ -129,10 +129,8 @@ class EmbeddingRequests:
         self._estimator = estimator
 
     def begun(self, state: EmbeddingState) -> list[str]:
-        """Start the work that a new configuration makes pending, and describe it.
-
-        If embedding at ingestion is off, the work waits for a request.
-        """
+        """Start the work that a new configuration makes pending, and describe it."""
+        # If embedding at ingestion is off, the work waits for a request.
         known = count_parts(self._graph, state, Regeneration(type="all"))
         parts = [part for part in known if part.due]
         if all(part.type == "image" for part in parts):
@@ -151,10 +149,8 @@ class EmbeddingRequests:
         ]
 
     def embed(self, ontology: str, key: str | None = None, modality: Modality = "text") -> EmbeddingStarted:
-        """Embed what is missing, stale or was rejected, and report the sources, or the images.
-
-        Concepts of a single source stay out, until somebody searches the ontology's concepts by vectors.
-        """
+        """Embed what is missing, stale or was rejected, and report the sources, or the images."""
+        # Concepts of a single source stay out, until somebody searches the ontology's concepts by vectors.
         asked = Regeneration(ontology=ontology, type="all" if modality == "text" else "image")
         done = self._regenerate(asked, key, [read_embedding_state(self._graph, ontology)]).ontologies[0]
         return EmbeddingStarted(ontology=ontology, due=done.due, job_id=done.job_id)
@@ -295,10 +291,8 @@ class ExtractionService:
         return self._to_status(read_extraction(self._graph, ontology), [], with_cost=with_cost)
 
     def set(self, ontology: str, config: ExtractionConfig, *, dry_run: bool) -> ExtractionStatus:
-        """Configure an ontology, which is made when it is not there; nothing is changed in a dry run.
-
-        What `config` leaves out stays as it is; None is the service's own setting.
-        """
+        """Configure an ontology, which is made when it is not there; nothing is changed in a dry run."""
+        # What `config` leaves out stays as it is; None is the service's own setting.
         present = self._present(ontology)
         config = present.config.model_copy(update=config.model_dump(exclude_unset=True))
         used = self._extractors.used(config)
@@ -460,10 +454,8 @@ class ConfigurationService:
     def set(
         self, ontology: str, config: EmbeddingConfig, *, dry_run: bool, along: Along = lambda _: None
     ) -> EmbeddingConfiguration:
-        """Configure an ontology, and create it if necessary. A dry run changes nothing.
-
-        The present vectors answer until the new ones are complete.
-        """
+        """Configure an ontology, and create it if necessary. A dry run changes nothing."""
+        # The present vectors answer until the new ones are complete.
         return self._configure(ontology, lambda _: config, dry_run=dry_run, along=along)
 
     def _configure(

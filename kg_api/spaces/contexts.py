@@ -65,10 +65,9 @@ class _Document:
 
 
 class LlmContexts:
-    """Gives chunks their contexts; those that were written before come from the cache.
+    """Gives chunks their contexts; those that were written before come from the cache."""
 
-    Not for several threads: it remembers the last document, which may come in many batches.
-    """
+    # Not for several threads: it remembers the last document, which may come in many batches.
 
     def __init__(self, graph: Graph, model: str, ask: chat.Ask) -> None:
         self._graph = graph

@@ -78,10 +78,8 @@ class ImageSpaceRegistry(OpenSpaces[ImageEmbedder, OpenImageSpace]):
         self._render = render
 
     def ensure_first(self) -> OpenImageSpace:
-        """Register the first space for the model of the settings, unless one is registered.
-
-        Its model is compared when it is opened: no image is embedded by another.
-        """
+        """Register the first space for the model of the settings, unless one is registered."""
+        # Its model is compared when it is opened: no image is embedded by another.
         known = all_spaces(self._graph)
         return self.of(known[self.first]) if self.first in known else self.open_first(self._open_model(None))
 
@@ -105,10 +103,8 @@ def group_by_space(names: Iterable[str], spaces: Mapping[str, Space]) -> list[tu
 
 
 def is_one_space(pictures: SpaceIdentity, texts: SpaceIdentity) -> bool:
-    """Return whether a picture's vector can be compared with those of passages.
-
-    That is known of some models, and of one that embeds both.
-    """
+    """Return whether a picture's vector can be compared with those of passages."""
+    # That is known of some models, and of one that embeds both.
     if (pictures.provider, pictures.dimensions) != (texts.provider, texts.dimensions):
         return False
     both = (pictures.model, pictures.revision) == (texts.model, texts.revision)

@@ -135,11 +135,10 @@ ModelT = TypeVar("ModelT", bound=IdentifiedModel)
 
 
 class WatchedModel(ABC, Generic[ModelT]):
-    """A space with its model, opened when it is first needed. Thread-safe.
+    """A space with its model, opened when it is first needed. Thread-safe."""
 
-    A remote model's answers are used only as long as it was lately proven to be the one that made the
-    space's vectors: it answers the same probe, a text or a drawn picture.
-    """
+    # A remote model's answers are used only as long as it was lately proven to be the one that made the
+    # space's vectors: it answers the same probe, a text or a drawn picture.
 
     def __init__(
         self, graph: Graph, space: Space, open_model: Callable[[], ModelT], *, checked: bool = False
@@ -360,10 +359,8 @@ PAIRS: Final = tuple(zip(_LINES[0::2], _LINES[1::2], strict=True))
 
 
 def calibrate_similarity(embedder: Embedder) -> SimilarityCalibration:
-    """Return the mean cosine of questions with their own answers, and with all other answers.
-
-    Both sides are embedded as passages: one call, whatever the provider.
-    """
+    """Return the mean cosine of questions with their own answers, and with all other answers."""
+    # Both sides are embedded as passages: one call, whatever the provider.
     vectors = embedder.embed_passages([_fitting(embedder, text) for pair in PAIRS for text in pair])
     vectors = vectors.astype(np.float64)
     cosines = vectors[0::2] @ vectors[1::2].T
@@ -470,10 +467,8 @@ class OpenSpace(WatchedModel[Embedder]):
             log.warning("concepts not calibrated", space=self.space.slug, reason=str(error))
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Embed a question; a model that just failed is not asked again for a few seconds.
-
-        Models know digits and letters in their plain width: the question is embedded so.
-        """
+        """Embed a question; a model that just failed is not asked again for a few seconds."""
+        # Models know digits and letters in their plain width: the question is embedded so.
         if failure := self._breaker.open_failure:
             raise failure.again()
         try:

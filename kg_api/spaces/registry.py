@@ -73,10 +73,8 @@ def batch_size_of_space(settings: Settings, space: Space) -> int:
 
 
 def is_paid(settings: Settings, space: Space) -> bool:
-    """Return whether embedding most likely costs money: elsewhere, or by a model that has a price.
-
-    What answers at an address of loopback may be a proxy of something paid, or run here, as Ollama does.
-    """
+    """Return whether embedding most likely costs money: elsewhere, or by a model that has a price."""
+    # What answers at an address of loopback may be a proxy of something paid, or run here, as Ollama does.
     served = {"openai": settings.openai, "nomic": settings.nomic, "cohere": settings.cohere}
     provider = space.identity.provider
     if provider in IN_PROCESS:
@@ -174,10 +172,8 @@ log = structlog.get_logger()
 
 
 def open_first_space(spaces: SpaceRegistry, open_model: Callable[[], Embedder], *, required: bool) -> None:
-    """Open the settings' own model, and see that it answers as it did when its vectors were made.
-
-    A provider that does not answer is no reason to stay away: searches go on with full text, jobs wait.
-    """
+    """Open the settings' own model, and see that it answers as it did when its vectors were made."""
+    # A provider that does not answer is no reason to stay away: searches go on with full text, jobs wait.
     try:
         embedder = open_model()
     except (EmbeddingUnavailable, ManagedProcessError, ConfigurationError) as error:

@@ -212,10 +212,8 @@ class SwitchService:
         return self._present(space, switched, seconds)
 
     def rollback(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceSwitched:
-        """Return to the previous vectors in one transaction. An incomplete build is given up.
-
-        New ontologies return to the space that was theirs, or to the most common one if that has gone.
-        """
+        """Return to the previous vectors in one transaction. An incomplete build is given up."""
+        # New ontologies return to the space that was theirs, or to the most common one if that has gone.
         space = find_space(self._graph, slug)
         modality = space.identity.modality
         back = self._find_rollbacks(space, ontologies)

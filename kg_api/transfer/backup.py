@@ -148,10 +148,8 @@ STOP_SECONDS = 5.0
 
 @contextlib.contextmanager
 def standing_still(process: ProcessId, limit_seconds: float = LIMIT_SECONDS) -> Generator[Callable[[], bool]]:
-    """Let a process stand still; it goes on when the block ends, this process dies, or the limit is over.
-
-    Gives a function that tells whether it has stood still ever since: whoever copies asks it at the end.
-    """
+    """Let a process stand still; it goes on when the block ends, this process dies, or the limit is over."""
+    # Gives a function that tells whether it has stood still ever since: whoever copies asks it at the end.
     limit = threading.Timer(limit_seconds, process.signal, (signal.SIGCONT,))
     limit.daemon = True
     # A shell waits for our end: its input closes, however we die, and it lets the process go on

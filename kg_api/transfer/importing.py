@@ -259,11 +259,9 @@ class ImportService:
         return KeptBlob(key=key)
 
     def take(self, ontology: str, lines: Iterable[BundledLine], *, replace: bool) -> ImportedLines:
-        """Store documents that are not there, with their vectors and what was found in them.
-
-        A document that is there stays as it is, unless it says the same or `replace` is wanted. The same
-        lines again change nothing.
-        """
+        """Store documents that are not there, with their vectors and what was found in them."""
+        # A document that is there stays as it is, unless it says the same or `replace` is wanted. The same
+        # lines again change nothing.
         state = read_embedding_state(self._graph, ontology)
         given = sort_lines(ontology, lines)
         by_id = {each.document_id: each for each in given}
