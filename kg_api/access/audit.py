@@ -20,8 +20,7 @@ MAX_WAITING = 10_000
 """Entries that wait for the database; what comes beyond them is in the log of requests alone."""
 MAX_AT_ONCE = 500
 RETRY_SECONDS = 2.0
-CLOSING_SECONDS = 5.0
-"""When the service ends, what waits has so long to be written."""
+CLOSING_SECONDS = 5.0  # when the service ends, what waits has so long to be written
 NOT_WRITTEN: Final = "changes are not written to the audit log"
 
 

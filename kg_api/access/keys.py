@@ -164,11 +164,9 @@ _SCOPES = get_args(KeyScope)
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    key_id: str
-    """Of a key; else `local` or `anyone`."""
+    key_id: str  # of a key; else `local` or `anyone`
     scope: KeyScope
-    ontologies: frozenset[str] | None = None
-    """Those that there are to them; None: all."""
+    ontologies: frozenset[str] | None = None  # those that there are to them; None: all
     name: str = ""
 
     @property
@@ -180,10 +178,8 @@ class Access:
         return _SCOPES.index(scope) <= _SCOPES.index(self.scope)
 
 
-LOCAL: Final = Access("local", "admin")
-"""A command of this home."""
-ANYONE: Final = Access("anyone", "admin")
-"""Whoever reaches a service that requires no keys."""
+LOCAL: Final = Access("local", "admin")  # a command of this home
+ANYONE: Final = Access("anyone", "admin")  # whoever reaches a service that requires no keys
 STRANGER: Final = Access("anyone", "read", frozenset())
 """A request without a valid key for a public path, at a service that requires keys."""
 
@@ -192,8 +188,7 @@ Token = KeyToken | SessionToken
 
 
 class KnownKey(NamedTuple):
-    access: Access | None
-    """None: it is wrong, expired or revoked."""
+    access: Access | None  # None: it is wrong, expired or revoked
     until: float
 
 
@@ -388,8 +383,7 @@ def _by_id(keys: Sequence[ApiKey], key_id: str) -> ApiKey | None:
 
 SESSION_SECONDS: Final = int(timedelta(hours=12).total_seconds())
 """A session lasts a working day, used or not; never longer than its key."""
-MAX_SESSIONS: Final = 100
-"""Of a key; the oldest one ends where another is opened."""
+MAX_SESSIONS: Final = 100  # of a key; the oldest one ends where another is opened
 
 
 def open_session(graph: Graph, key_id: str) -> SessionToken | None:

@@ -16,10 +16,8 @@ from kg_api.graph.spaces import Mark, Space
 from kg_api.graph.vectors import EmbeddedBatch, SourceText, source_text, versions_of
 from kg_api.schemas.bundles import MAX_PART
 
-LOOKS = 5
-"""So often is read again what was embedded, or merged, meanwhile."""
-CHUNKED_SOURCES = 20
-"""Of one statement: the driver gives a vector as a list of numbers, which is large."""
+LOOKS = 5  # so often is read again what was embedded, or merged, meanwhile
+CHUNKED_SOURCES = 20  # of one statement: the driver gives a vector as a list of numbers, which is large
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +117,7 @@ class StoredSource:
     text: SourceText
     is_embedded: bool
     extracted_with: str
-    is_brought: bool
-    """Whether somebody has brought concepts of it."""
+    is_brought: bool  # whether somebody has brought concepts of it
 
 
 def hold_documents(tx: Transaction, document_ids: Collection[str]) -> dict[str, str | None]:

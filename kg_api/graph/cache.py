@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from kg_api.errors import Conflict, InvalidInput
 from kg_api.graph.client import Graph, Transaction
 
-PACKED = "packed:"
-"""Prefix of the keys of vectors."""
+PACKED = "packed:"  # prefix of the keys of vectors
 NUMBERS = "<f4"
-CONTEXTS_KEPT = 1_000_000
-"""They were paid for, and are short."""
+CONTEXTS_KEPT = 1_000_000  # they were paid for, and are short
 
 
 def read_vectors(graph: Graph, keys: Sequence[str]) -> dict[str, NDArray[np.float32]]:

@@ -13,10 +13,8 @@ from kg_api.graph.names import MAX_OFFERED, only_one, unknown_ontology
 from kg_api.graph.rows import with_times
 from kg_api.schemas.search import Place
 
-PORTION: Final = 5000
-"""Concepts, or sources, that are read in one round trip."""
-FEWEST_TIES: Final = 2
-"""A concept of one source and no relationship belongs to nothing but that source."""
+PORTION: Final = 5000  # concepts, or sources, that are read in one round trip
+FEWEST_TIES: Final = 2  # a concept of one source and no relationship belongs to nothing but that source
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +22,8 @@ class OntologySize:
     concepts: int
     relationships: int
     sources: int
-    written: int
-    """Sources of documents that were written since the time that was given."""
-    at: datetime
-    """When it was counted, by the database's clock."""
+    written: int  # sources of documents that were written since the time that was given
+    at: datetime  # when it was counted, by the database's clock
 
 
 def read_size(graph: Graph, ontology: str, since: datetime | None = None) -> OntologySize:
@@ -67,20 +63,16 @@ def read_carried(graph: Graph, ontology: str) -> Iterator[list[list[str]]]:
 
 # Communities are written a generation at a time, which is shown when it is whole.
 
-MAX_NAMED: Final = 10
-"""Concepts that a community is named by: more than a name has, for some may be deleted."""
+MAX_NAMED: Final = 10  # concepts that a community is named by: more than a name has, for some may be deleted
 DISCARDED_AT_ONCE: Final = 5000
-Generation = Mapping[str, str]
-"""Its `ontology` and its id, `generation`."""
+Generation = Mapping[str, str]  # its `ontology` and its id, `generation`
 
 
 @dataclass(frozen=True, slots=True)
 class StoredState:
     ontology: str
-    summary: str | None
-    """JSON; None: none were detected yet."""
-    at: datetime | None
-    """When their concepts were read."""
+    summary: str | None  # JSON; None: none were detected yet
+    at: datetime | None  # when their concepts were read
 
 
 def read_states(graph: Reader, names: Sequence[str] | None = None) -> list[StoredState]:
@@ -129,8 +121,7 @@ def discard_portion(tx: Transaction, ontology: str) -> int:
 
 # Communities as they are shown: always of one whole generation.
 
-CENTRAL: Final = 30
-"""Concepts that passages are chosen by: the community's most central ones."""
+CENTRAL: Final = 30  # concepts that passages are chosen by: the community's most central ones
 
 
 def page_of_communities(

@@ -17,8 +17,7 @@ from kg_api.schemas.spaces import USUAL
 NEAR_FROM: Final = 2 / 3
 """Concepts are near in meaning from so far on the way from unrelated texts to equal ones: 0.79 for bge-small;
 between 0.7 and 0.85 nothing much changes (ADR 23)."""
-NEAREST: Final = 5
-"""So many of each lead on."""
+NEAREST: Final = 5  # so many of each lead on
 
 
 _ALWAYS: Final = ("label", "terms", "text_hash", "near_label", "near_terms", "near_text_hash", "similarity")
@@ -28,10 +27,8 @@ _ALWAYS: Final = ("label", "terms", "text_hash", "near_label", "near_terms", "ne
 @dataclass(frozen=True, slots=True)
 class NearConcepts:
     ids: tuple[str, str]
-    texts: tuple[Text, Text]
-    """Without their descriptions."""
-    text_hashes: tuple[str, str]
-    """Of these with their descriptions."""
+    texts: tuple[Text, Text]  # without their descriptions
+    text_hashes: tuple[str, str]  # of these with their descriptions
     cosine: float
 
 
@@ -104,8 +101,7 @@ def _near(row: Row) -> NearConcepts:
 
 # What is said of concepts, as it is stored; whoever changes it has locked the concept.
 
-RETOLD_A_STATEMENT: Final = 50
-"""Of each of them a hundred appearances are read, and each may say much."""
+RETOLD_A_STATEMENT: Final = 50  # of each of them a hundred appearances are read, and each may say much
 APPEARANCES_READ: Final = 100
 
 

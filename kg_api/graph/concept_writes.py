@@ -82,8 +82,7 @@ def forget_in_parts(
 @dataclass(frozen=True, slots=True)
 class KnownDocuments:
     by_name: dict[str, str] = field(default_factory=dict[str, str])
-    by_title: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """Several may have one title."""
+    by_title: dict[str, list[str]] = field(default_factory=dict[str, list[str]])  # several may have one title
 
 
 def documents_called(graph: Graph, ontology: str, names: Iterable[str]) -> KnownDocuments:
@@ -115,12 +114,9 @@ def sources_to_carry(
 class StoredExtraction:
     ontology: str
     config: ExtractionConfig = field(default_factory=ExtractionConfig)
-    spent: float = 0.0
-    """US dollars."""
-    asked: str | None = None
-    """The mark of the extractor by which somebody wants all to be read, until it is."""
-    expected: float = 0.0
-    """US dollars that its jobs were to cost, as was estimated when each began."""
+    spent: float = 0.0  # US dollars
+    asked: str | None = None  # the mark of the extractor by which somebody wants all to be read, until it is
+    expected: float = 0.0  # US dollars that its jobs were to cost, as was estimated when each began
     paused: bool = False
     """Its extraction or its embedding was cancelled: it is left alone until somebody asks for it."""
 
@@ -274,13 +270,11 @@ def _rows(rows: Iterable[AppearanceRow | QuoteRow]) -> list[Row]:
 @dataclass(frozen=True, slots=True)
 class Written:
     done: int
-    emptied: int
-    """Of them those that carried imported concepts before, and carry none now."""
+    emptied: int  # of them those that carried imported concepts before, and carry none now
 
 
 REASON_CHARACTERS = 300
-LOOKS = 5
-"""So often names are looked up again when what they mean has gone meanwhile."""
+LOOKS = 5  # so often names are looked up again when what they mean has gone meanwhile
 
 
 def write_extractions(

@@ -135,10 +135,8 @@ def first_texts(
 
 QUOTE_CHARACTERS: Final = 1000
 TYPE_CHARACTERS: Final = 100
-UNVERIFIED: Final = 20
-"""Most unverified quotes that are kept of a concept in a source."""
-IMPORTED: Final = "imported:"
-"""Stands before the mark of what was imported."""
+UNVERIFIED: Final = 20  # most unverified quotes that are kept of a concept in a source
+IMPORTED: Final = "imported:"  # stands before the mark of what was imported
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +146,8 @@ class AppearanceRow:
     confidence: float
     verified: bool
     extracted_with: str
-    description: str = ""
-    """What the source says of it, as `terms`."""
-    terms: tuple[str, ...] = ()
-    """Its label first, where that is another name than the concept's."""
+    description: str = ""  # what the source says of it, as `terms`
+    terms: tuple[str, ...] = ()  # its label first, where that is another name than the concept's
     unverified: tuple[str, ...] = ()
 
     @property
@@ -168,8 +164,7 @@ class AppearanceRow:
 class QuoteRow:
     source_id: str
     concept_id: str
-    instance_id: str = field(compare=False)
-    """That of a concept which became this one stays as it was."""
+    instance_id: str = field(compare=False)  # that of a concept which became this one stays as it was
     start: int
     end: int
     quote: str
@@ -370,12 +365,9 @@ def _share(number: float) -> float:
 # A concept that very many sources carry has very many neighbours. So every step looks at so many
 # relationships of a concept at most, and takes so many neighbours, and says so where there are more.
 
-SCANNED = 10_000
-"""Relationships of one concept that are looked at in one step."""
-SCANNED_IN_ALL = 50_000
-"""And of all concepts of a step together."""
-MAX_SOURCES = 100
-"""Sources that are named for one relationship."""
+SCANNED = 10_000  # relationships of one concept that are looked at in one step
+SCANNED_IN_ALL = 50_000  # and of all concepts of a step together
+MAX_SOURCES = 100  # sources that are named for one relationship
 
 Pair = tuple[str, str]
 

@@ -311,8 +311,7 @@ def _lock(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Row]:
 # Deleting documents: one, those that fit a filter, or all of an ontology.
 
 DOCUMENTS_A_PORTION = 100
-Goes = Callable[[Transaction, str], bool]
-"""Holds a document, and returns whether it is still to be deleted."""
+Goes = Callable[[Transaction, str], bool]  # holds a document, and returns whether it is still to be deleted
 
 
 def delete_document(graph: Graph, document_id: str, goes: Goes = lambda _tx, _id: True) -> Deleted:

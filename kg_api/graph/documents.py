@@ -30,18 +30,15 @@ from kg_api.schemas.problems import valid
 @dataclass(frozen=True, slots=True)
 class DocumentDifference:
     record: DocumentRecord
-    before: Row
-    """The document as it was, by `documents/lock`."""
+    before: Row  # the document as it was, by `documents/lock`
     new: list[SourceRecord]
     moved: list[SourceRecord]
     other_blocks: list[SourceRecord]
     """Those that stay and whose blocks are others than are stored, or are not stored yet."""
     gone: list[str]
     kept: list[SourceRecord]
-    new_headings: bool
-    """Whether a source that stays has come under another heading."""
-    new_order: bool
-    """Whether those that stay follow each other otherwise."""
+    new_headings: bool  # whether a source that stays has come under another heading
+    new_order: bool  # whether those that stay follow each other otherwise
     new_blanks: bool
     """Whether other blanks are behind one that stays: chunks and windows over several sources hold them."""
 
@@ -182,8 +179,7 @@ def document_row(record: DocumentRecord, before: Row, mark: str) -> Row:
 
 # Documents of one ontology that say the same under different names: found, or left out if that is wanted.
 
-MAX_NAMED = 10
-"""So many others are named of one document."""
+MAX_NAMED = 10  # so many others are named of one document
 Names = tuple[str, ...]
 
 

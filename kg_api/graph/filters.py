@@ -57,8 +57,7 @@ NOTHING: Final[list[Sequence[Row]]] = [[]]
 
 @dataclass(frozen=True, slots=True)
 class SourceFilter:
-    image: bool | None = None
-    """Only images, or only passages; None: both."""
+    image: bool | None = None  # only images, or only passages; None: both
     fits: Sequence[Sequence[Row]] = field(default_factory=list[Sequence[Row]])
     """Of each one alternative holds; an alternative names documents, a kind, and pages."""
 
@@ -192,8 +191,7 @@ def _of_kinds(kinds: Collection[SourceKind], fits: Sequence[Sequence[Row]]) -> S
 # `meta.KEY` holds a value as it is, a list as a list, a text to its first 1,000 characters; `when.KEY` holds
 # the points in time at which the dates among them begin (kg_api.schemas.metadata).
 
-MAX_COMPARED = 1000
-"""Characters of a text that are compared."""
+MAX_COMPARED = 1000  # characters of a text that are compared
 VALUES: Final = "meta."
 TIMES: Final = "when."
 
@@ -406,8 +404,7 @@ def _notes(graph: Graph, request: FacetRequest, counted: Sequence[FacetCounts], 
 # What filters chose a moment ago, which holds until a document is written.
 
 Matching = Mapping[str, Sequence[str]]
-SETTLED_SECONDS = 2.0
-"""A write that is counted may take a moment until all of it is seen."""
+SETTLED_SECONDS = 2.0  # a write that is counted may take a moment until all of it is seen
 KEPT_SECONDS = 60.0
 MAX_KEPT_IDS = 200_000
 MAX_KEPT = 100

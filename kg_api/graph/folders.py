@@ -151,13 +151,10 @@ def waiting_of(graph: Graph, identity: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    as_filed: bool
-    """Whether the document is of this folder and still what the file made it."""
-    stamp: str | None
-    """What the file looked like: if it does now, it says the same."""
+    as_filed: bool  # whether the document is of this folder and still what the file made it
+    stamp: str | None  # what the file looked like: if it does now, it says the same
     file_hash: str | None
-    taken_by: str | None
-    """Another folder that the document is of."""
+    taken_by: str | None  # another folder that the document is of
 
 
 def read_known_documents(graph: Graph, identity: str, document_ids: Sequence[str]) -> dict[str, KnownFile]:
@@ -182,13 +179,10 @@ class ScannedFolder:
     path: str
     ontology: str
     prefix: str
-    grant: str | None
-    """By which its home's own user asked for it."""
-    review: bool
-    """Whether what is new or changed waits for approval."""
+    grant: str | None  # by which its home's own user asked for it
+    review: bool  # whether what is new or changed waits for approval
     allow_empty: bool
-    progress: ScanTally | None
-    """Of a scan that was interrupted."""
+    progress: ScanTally | None  # of a scan that was interrupted
     last_scan: ScanTally | None
 
 

@@ -27,8 +27,7 @@ from kg_api.schemas.documents import SourceRecord, WordBox, unpack
 from kg_api.schemas.images import ImageType
 from kg_api.schemas.search import ImagePage, Place
 
-HOLD_SECONDS = 3600
-"""A document is stored long before; a hold that nobody released is of a process that died."""
+HOLD_SECONDS = 3600  # a document is stored long before; a hold that nobody released is of a process that died
 LOOKED_AT_ONCE = 500
 
 
@@ -40,8 +39,7 @@ class Blob(NamedTuple):
 
 class HeldBlob(NamedTuple):
     blob: Blob
-    used: bool
-    """Whether something uses it already: then its file should be there."""
+    used: bool  # whether something uses it already: then its file should be there
 
 
 class SampledBlob(NamedTuple):

@@ -67,18 +67,15 @@ class ClaimedJob:
     cursor: str
     wanted: int
     failures: int
-    waits: int
-    """Times in a row that it has waited for something else."""
+    waits: int  # times in a row that it has waited for something else
     selection: Selection = "due"
     forced_at: Any = None
     """Database time; older vectors are made again although they are right. To be given back as it is."""
-    part: str = ""
-    """The range of document ids, `lo:hi`; "" for all."""
+    part: str = ""  # the range of document ids, `lo:hi`; "" for all
     parent_id: str | None = None
     done: int = 0
     total: int = 0
-    request_id: str | None = None
-    """The request that first made it, as in the service's log."""
+    request_id: str | None = None  # the request that first made it, as in the service's log
     rank: int = FIRST
     traceparent: str | None = None
 
@@ -176,8 +173,7 @@ def _requested(row: Row) -> JobRequest:
 
 # The workers: each reports every few seconds that it lives.
 
-ALIVE_SECONDS = 20.0
-"""A worker without a report for so long counts as gone."""
+ALIVE_SECONDS = 20.0  # a worker without a report for so long counts as gone
 
 
 def sign_of_life(graph: Graph, name: str, *, host: str, pid: int, notes: Sequence[str] = ()) -> None:
@@ -297,8 +293,7 @@ def give_back(
 
 # Jobs as a person sees them.
 
-NEWEST = 100
-"""Jobs that are looked through for one whose id is like a wrong one."""
+NEWEST = 100  # jobs that are looked through for one whose id is like a wrong one
 MAX_COOLDOWN_SECONDS = 600
 MAX_IN_LINE = 50
 RATE_DIGITS = 3

@@ -21,8 +21,7 @@ from kg_api.schemas.evaluation import (
     JudgementsDeleted,
 )
 
-_LAST: Final = "g"
-"""Behind every id, which is of hexadecimal digits."""
+_LAST: Final = "g"  # behind every id, which is of hexadecimal digits
 
 
 def judge(graph: Graph, ontology: str, request: JudgementRequest) -> Judgement:

@@ -53,8 +53,7 @@ def prune_audit(graph: Graph, days: int) -> int:
 
 # Keys as they are stored: what they may do, and until when; of their secrets the hashes.
 
-NOTE_AGAIN_SECONDS = 60
-"""When a key was used is known to the minute: else each request would write."""
+NOTE_AGAIN_SECONDS = 60  # when a key was used is known to the minute: else each request would write
 
 
 def put_key(tx: Transaction, **key: Any) -> None:

@@ -51,11 +51,9 @@ def note_on_ontologies(graph: Graph, ontologies: Sequence[str] | None) -> list[s
 # Which document is meant: by its id, a name, `ONTOLOGY/NAME`, an alias, or a beginning of its id.
 
 MIN_PREFIX_DIGITS = 8
-MAX_NAMES_READ = 5000
-"""Names of documents that are looked through for one that is like a wrong one."""
+MAX_NAMES_READ = 5000  # names of documents that are looked through for one that is like a wrong one
 MAX_OFFERED = 5
-MAX_ALIASED = 1000
-"""Documents of one alias that are looked through for those of an ontology."""
+MAX_ALIASED = 1000  # documents of one alias that are looked through for those of an ontology
 MAX_SCOPES = 5000
 """Ontologies, or documents of all ontologies searched, that one search may name: ten full-text queries."""
 MAX_TOLD = 5

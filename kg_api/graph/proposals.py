@@ -25,8 +25,7 @@ from kg_api.schemas.vocabulary import LINKED, ProposalKind, ProposalState
 class StoredProposals:
     ontology: str
     config: ProposalConfig
-    proposed_for: str | None
-    """What all its nodes were flagged for: how links were proposed then."""
+    proposed_for: str | None  # what all its nodes were flagged for: how links were proposed then
     searched_at: datetime | None
     dropped: int
 
@@ -77,8 +76,7 @@ def _to_stored(row: Row) -> StoredProposals:
 #
 # They have a second label, `Unlinked`, which whoever embeds or reads them gives and whoever looks takes away.
 
-PORTION: Final = 5000
-"""Nodes that are flagged in one transaction."""
+PORTION: Final = 5000  # nodes that are flagged in one transaction
 FlaggedTo = tuple[str, int]
 """The last that was flagged: of sources document and paragraph, of concepts the id and 0."""
 
@@ -89,8 +87,7 @@ class DueNode:
 
     id: str
     text_hash: str
-    at: str | None
-    """The time of its vector; none: it has none, and is passed by."""
+    at: str | None  # the time of its vector; none: it has none, and is passed by
 
 
 def count_due(graph: Reader, ontology: str) -> int:
@@ -150,8 +147,7 @@ def _move(tx: Transaction, source: str, target: str, rows: Sequence[Row]) -> lis
 # Proposals as they are listed, and what becomes of them.
 
 Pair = tuple[str, str]
-MAX_QUOTES = 1000
-"""Of a concept: so many are looked at for the one that proves it best."""
+MAX_QUOTES = 1000  # of a concept: so many are looked at for the one that proves it best
 
 
 def page_of_proposals(
@@ -268,8 +264,7 @@ def _to_end(row: Row) -> ProposalEnd:
 @dataclass(frozen=True, slots=True)
 class LinkEnd:
     id: str
-    text_hash: str
-    """What it said when it was looked at."""
+    text_hash: str  # what it said when it was looked at
     start: int | None = None
     """Of a source the place of the passage in its text, in code points; none: all of it."""
     end: int | None = None

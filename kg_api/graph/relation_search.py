@@ -50,8 +50,7 @@ def evidence_of_row(row: Row) -> RelationshipEvidence:
 
 # Finding relationships by vectors, and reading what states them.
 
-MAX_TYPE_NAMES = 10_000
-"""Among which the nearest to a misspelt one is looked for."""
+MAX_TYPE_NAMES = 10_000  # among which the nearest to a misspelt one is looked for
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,16 +35,13 @@ class RelationRow:
     source_id: str
     subject: str
     object: str
-    type: str
-    """As the source says it: what a vocabulary makes of it is not told here."""
+    type: str  # as the source says it: what a vocabulary makes of it is not told here
     confidence: float
     extracted_with: str
     statement: str = ""
     """Subject, type and object in the source's words: what is embedded, with the quote behind it."""
-    quote: str = ""
-    """The source's words between both concepts; none where no quote proves them."""
-    start: int | None = None
-    """In code points of the source's text, as `end`."""
+    quote: str = ""  # the source's words between both concepts; none where no quote proves them
+    start: int | None = None  # in code points of the source's text, as `end`
     end: int | None = None
 
     @property
@@ -96,8 +93,7 @@ EXAMPLES: Final = 3
 @dataclass(frozen=True, slots=True)
 class StoredType:
     type_id: str
-    ids: list[str]
-    """Its own, and those of the merged."""
+    ids: list[str]  # its own, and those of the merged
     described: RelationshipType
 
     @property

@@ -27,10 +27,8 @@ REMOVED_A_TRANSACTION = 500
 @dataclass(frozen=True, slots=True)
 class GivenDocument:
     document: str
-    version: str
-    """Another one when it came again."""
-    given: str
-    """What it is made of."""
+    version: str  # another one when it came again
+    given: str  # what it is made of
 
 
 def put_waiting(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, StoredChange]:

@@ -43,11 +43,9 @@ def index_states(graph: Graph) -> dict[str, IndexState]:
 
 log = structlog.get_logger()
 
-BASELINE: Final = "200_schema"
-"""Record of the baseline. Migrations continue its number: `// name: 201_...`."""
+BASELINE: Final = "200_schema"  # record of the baseline. Migrations continue its number: `// name: 201_...`
 WAIT_SECONDS = 1.0
-_BEFORE_BASELINE = "schema/"
-"""Prefix of the records that development versions wrote before the baseline."""
+_BEFORE_BASELINE = "schema/"  # prefix of the records that development versions wrote before the baseline
 
 
 def list_known() -> list[str]:

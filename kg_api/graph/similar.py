@@ -22,16 +22,14 @@ PORTION = 1000
 INDEX_DEPTH = 1000
 """Passages of the index that are looked through for those that fit, for all sources together. If too few do,
 each vector that fits is compared."""
-FIRST, LAST = "", "~"
-"""Before and behind all ids of documents, which are hexadecimal."""
+FIRST, LAST = "", "~"  # before and behind all ids of documents, which are hexadecimal
 
 
 @dataclass(frozen=True, slots=True)
 class VectorPart:
     """A vector of a source: its own, or that of a chunk that covers it."""
 
-    vector: NDArray[np.float32]
-    """Shape (dimensions,), length 1."""
+    vector: NDArray[np.float32]  # shape (dimensions,), length 1
     chunk_id: str | None = None
 
 
@@ -62,8 +60,7 @@ class SimilarityQuery:
 class NearSource:
     asked: int
     part: int
-    place: Place
-    """The passage's source; of a chunk over several the first one."""
+    place: Place  # the passage's source; of a chunk over several the first one
     similarity: float
     chunk_id: str | None
     covers: tuple[str, ...]
@@ -222,8 +219,7 @@ class NearestPictures:
     ontologies: Sequence[str]
     document_ids: Sequence[str] | None
     limit: int
-    words: SpaceVectors = field(default=NO_WORDS)
-    """What the pictures' words are measured by."""
+    words: SpaceVectors = field(default=NO_WORDS)  # what the pictures' words are measured by
     sources: SourceFilter = field(default_factory=SourceFilter)
 
     @property

@@ -14,8 +14,7 @@ from kg_api.graph.spaces import Mark, Space
 PORTION = 2000
 SAMPLED = 16
 NEAREST = 10
-SAME = 0.9999
-"""A cosine from which two vectors are taken for equal: then the index may give either."""
+SAME = 0.9999  # a cosine from which two vectors are taken for equal: then the index may give either
 
 
 def count_vectors(graph: Graph, ontology: str, space: Space, mark: Mark) -> Counter[str]:

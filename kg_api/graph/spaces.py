@@ -53,13 +53,11 @@ class Space:
     identity: SpaceIdentity
     probe: NDArray[np.float32] | None = None
     """What the model answered to the probe text when the space was made; shape (dimensions,)."""
-    dropping: bool = False
-    """It is being removed; nothing is written to it any more."""
+    dropping: bool = False  # it is being removed; nothing is written to it any more
     for_new: bool = False
     created_at: Any = None
     slot: str = ""
-    calibration: SimilarityCalibration | None = None
-    """What its model's cosines mean; none: not measured yet."""
+    calibration: SimilarityCalibration | None = None  # what its model's cosines mean; none: not measured yet
     labels: SimilarityCalibration | None = None
     """What they mean between a question and a concept; none: too few concepts to tell."""
 
@@ -268,8 +266,7 @@ def display_name(identity: SpaceIdentity) -> str:
 
 # Marks: what a node says of how it is embedded, be it a source, a concept, a picture or a relationship.
 
-EXTRACTION_MARK: Final = "extracted_with"
-"""The property that says which extractor has read a source."""
+EXTRACTION_MARK: Final = "extracted_with"  # the property that says which extractor has read a source
 RENEWED: Final = "renewed"
 MARK_DIGITS: Final = 16
 EmbeddedLabel = Literal["Source", "Concept", "Image", "RELATED_TO", "RelationType"]
@@ -344,8 +341,7 @@ class Layout:
 
     space: str
     slot: str = ""
-    chunking: str = ""
-    """In JSON, keys sorted; empty for images, which are not chunked."""
+    chunking: str = ""  # in JSON, keys sorted; empty for images, which are not chunked
 
     @property
     def key(self) -> str:
@@ -367,10 +363,8 @@ class SpaceUse:
     target: Layout
     serving: Layout | None = None
     """The one that answers searches while the target is being built; None: the target itself."""
-    previous: Layout | None = None
-    """The one that answered before; a rollback returns to it."""
-    activates: bool = True
-    """Whether a complete target answers automatically."""
+    previous: Layout | None = None  # the one that answered before; a rollback returns to it
+    activates: bool = True  # whether a complete target answers automatically
 
     @property
     def answering(self) -> Layout:
@@ -415,12 +409,10 @@ class StoredConfiguration:
     texts: SpaceUse
     images: SpaceUse = FIRST_IMAGES
     embed_on_ingest: bool = True
-    paused: bool = False
-    """Its job was cancelled; nothing is embedded until somebody requests it."""
+    paused: bool = False  # its job was cancelled; nothing is embedded until somebody requests it
     wants_concepts: bool = field(default=False, compare=False)
     """Whether concepts of a single source are embedded too."""
-    leftovers: tuple[str, ...] = field(default=(), compare=False)
-    """Slots whose vectors are being removed."""
+    leftovers: tuple[str, ...] = field(default=(), compare=False)  # slots whose vectors are being removed
 
     def of(self, modality: Modality) -> SpaceUse:
         return self.images if modality == "image" else self.texts
@@ -570,13 +562,10 @@ OF_A_NODE = (FIRST_PROPERTY, FIRST_MARK, FIRST_TIME, FIRST_REFUSAL, FIRST_NEAR)
 @dataclass(frozen=True, slots=True)
 class Leftover:
     keys: tuple[str, ...]
-    ontology: str | None
-    """Only of this one; None: of all, and the space itself."""
+    ontology: str | None  # only of this one; None: of all, and the space itself
     slug: str | None = None
-    since: str | None = None
-    """Database time, as text: a time that comes back is of another zone."""
-    seconds: int = 0
-    """For how long it is known already."""
+    since: str | None = None  # database time, as text: a time that comes back is of another zone
+    seconds: int = 0  # for how long it is known already
 
     @property
     def name(self) -> str:

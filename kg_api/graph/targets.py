@@ -84,8 +84,7 @@ class Plan:
     mark: Mark
     answering_property: str
     """The mark of the vectors that answer searches. Another space may be built at that time."""
-    wants_all: bool = True
-    """Whether concepts of a single source are embedded for the first time."""
+    wants_all: bool = True  # whether concepts of a single source are embedded for the first time
 
     @property
     def noun(self) -> str:

@@ -12,10 +12,8 @@ from kg_api.schemas.constructive import DocumentFacts, EdgeQuote
 from kg_api.schemas.search import DescribedPlace
 from kg_api.schemas.vocabulary import EdgeDirection, EdgeKind, NodeKind
 
-SCANNED: Final = 10_000
-"""Edges of one node that are looked at in one hop."""
-SCANNED_IN_ALL: Final = 50_000
-"""And of all nodes of a hop together."""
+SCANNED: Final = 10_000  # edges of one node that are looked at in one hop
+SCANNED_IN_ALL: Final = 50_000  # and of all nodes of a hop together
 SCANNED_FOR_DOCUMENTS: Final = 500_000
 """As well, if only some documents count: they are looked for among the edges."""
 MAX_QUOTES: Final = 3
@@ -26,8 +24,7 @@ OUTGOING: Final[dict[EdgeDirection, list[bool]]] = {"out": [True], "in": [False]
 class Following:
     direction: EdgeDirection
     fan_out: int
-    types: list[str] | None = None
-    """Keys of types; None: all."""
+    types: list[str] | None = None  # keys of types; None: all
     document_ids: list[str] | None = None
     """Only edges that these documents state, and nodes that they hold; None: all."""
 
@@ -50,8 +47,7 @@ class Neighbour:
 class Neighbours:
     found: Sequence[Neighbour]
     left_out: int
-    hub: bool = False
-    """It has so many edges that not all were examined."""
+    hub: bool = False  # it has so many edges that not all were examined
 
 
 def follow(
@@ -96,8 +92,7 @@ def _share(items: Sequence[object], in_all: int) -> int:
 
 # The evidence for the edges of a subgraph, and the part of it in some documents.
 
-Triple = tuple[str, str, str]
-"""Subject, key of the type, object: a relationship, whoever states it."""
+Triple = tuple[str, str, str]  # subject, key of the type, object: a relationship, whoever states it
 Stated = tuple[int, Sequence[str]]
 """By how many sources a relationship is stated, and the ids of the surest statements."""
 

@@ -22,10 +22,8 @@ from kg_api.schemas.embedding import RefusedSource
 from kg_api.schemas.metadata import MetadataValue
 from kg_api.schemas.vocabulary import Selection
 
-BEGINNING: Final = ("", -1)
-"""Before the first paragraph of any document."""
-LAST = "~"
-"""Behind every document id."""
+BEGINNING: Final = ("", -1)  # before the first paragraph of any document
+LAST = "~"  # behind every document id
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +35,10 @@ class Wanted:
     answering_property: str
     """The mark of those that answer searches, which may be others than are being built."""
     selection: Selection = "due"
-    forced_at: Any = None
-    """Database time; what was embedded before it is embedded anew."""
+    forced_at: Any = None  # database time; what was embedded before it is embedded anew
     within: tuple[str, str] = ("", "")
     """Of sources: only of documents from this id to before that one; empty: no border."""
-    wants_all: bool = True
-    """Of concepts: whether those of a single source are embedded too that never were."""
+    wants_all: bool = True  # of concepts: whether those of a single source are embedded too that never were
 
     def parameters(self) -> dict[str, Any]:
         return {
@@ -186,15 +182,12 @@ class EmbeddedBatch:
     """What embedding some sources gave."""
 
     ontology: str
-    sources: Sequence[SourceText]
-    """Those that are done with it, and any other that their chunks cover too."""
-    due: frozenset[str]
-    """Ids of those that are done with it."""
+    sources: Sequence[SourceText]  # those that are done with it, and any other that their chunks cover too
+    due: frozenset[str]  # ids of those that are done with it
     vectors: dict[str, NDArray[np.float32]]
     chunks: Sequence[NewChunk]
     parents: Sequence[NewParent]
-    keep: frozenset[str]
-    """Ids of all chunks that these sources shall have."""
+    keep: frozenset[str]  # ids of all chunks that these sources shall have
     versions: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """Of documents whose chunks cover several sources: they must still be what was planned."""
 

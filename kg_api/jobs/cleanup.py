@@ -18,8 +18,7 @@ from kg_api.graph.spaces import (
 )
 from kg_api.jobs.runner import JobRun
 
-SETTLED_SECONDS = 5
-"""By then no search and no batch is under way that began when the space was still in use."""
+SETTLED_SECONDS = 5  # by then no search and no batch is under way that began when the space was still in use
 
 
 class SpaceCleanup:

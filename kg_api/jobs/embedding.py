@@ -81,8 +81,7 @@ OpenT = TypeVar("OpenT", OpenSpace, OpenImageSpace)
 class ItemModel(ABC, Generic[OpenT]):
     """The model of a space. It is opened and verified at its first use."""
 
-    remembers = False
-    """Whether vectors that were made and not written are cached."""
+    remembers = False  # whether vectors that were made and not written are cached
 
     def __init__(self, space: Space, find: Callable[[Space], OpenT], requests_at_once: int) -> None:
         self.at_once = 1 if space.identity.provider in IN_PROCESS else requests_at_once
@@ -155,8 +154,7 @@ class SpaceModel(ItemModel[OpenSpace]):
         return sum(len(each.text) for each in items)
 
 
-ReadBlob = Callable[[str], bytes]
-"""Returns the file of a key, or raises FileLost."""
+ReadBlob = Callable[[str], bytes]  # returns the file of a key, or raises FileLost
 
 
 class ImageModel(ItemModel[OpenImageSpace]):
@@ -195,8 +193,7 @@ class EmbeddingTarget(ABC, Generic[ItemT, BatchT]):
     """The pending items of one kind in one space; `EmbeddingPass` does the rest."""
 
     noun: str
-    name: str
-    """The name in cursors, without a colon: another one for each way to embed the items."""
+    name: str  # the name in cursors, without a colon: another one for each way to embed the items
     model: AnyModel
     is_written_together = False
     """Whether one transaction may write several batches; only without `committed`."""
@@ -236,10 +233,8 @@ class EmbeddingTarget(ABC, Generic[ItemT, BatchT]):
 
 log = structlog.get_logger()
 
-MAX_REJECTED = 20
-"""So many texts rejected before any is taken are no matter of single texts."""
-MAX_REASON = 300
-"""Characters."""
+MAX_REJECTED = 20  # so many texts rejected before any is taken are no matter of single texts
+MAX_REASON = 300  # characters
 
 
 class EmbeddingPass(Generic[ItemT, BatchT]):
@@ -248,10 +243,8 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
     def __init__(self, run: JobRun, batch_size: int, is_current: Callable[[], bool]) -> None:
         """`is_current`: whether the pass is still about what it began with; else it ends early."""
         self.is_current = is_current
-        self.written = 0
-        """Items that were done or set aside."""
-        self.passed_over = 0
-        """Items that changed while they were embedded."""
+        self.written = 0  # items that were done or set aside
+        self.passed_over = 0  # items that changed while they were embedded
         self._run = run
         self._batch_size = batch_size
         self._accepted = False
@@ -374,10 +367,8 @@ def left(targets: Iterable[EmbeddingTarget[Any, Any]]) -> bool:
 
 # Jobs that embed the pending items of a kind in an ontology.
 
-OpenModel = Callable[[Space, bool], AnyModel]
-"""Returns the model of a space; True: without the cache."""
-Written = Callable[[Plan, Sequence[str]], object]
-"""Does what follows the vectors of some items, by their ids."""
+OpenModel = Callable[[Space, bool], AnyModel]  # returns the model of a space; True: without the cache
+Written = Callable[[Plan, Sequence[str]], object]  # does what follows the vectors of some items, by their ids
 EmbeddedItems = Sequence[tuple[PendingItem, NDArray[np.float32]]]
 
 
@@ -652,8 +643,7 @@ PARTS: Final = (":2", "2:4", "4:6", "6:8", "8:a", "a:c", "c:e", "e:")
 """Ranges of document ids, which are hexadecimal digests and so evenly spread."""
 DIVIDED = "divided"
 """The cursor of a job whose parts were made: what they leave, in whatever way, it does itself."""
-PARTS_SECONDS = 5.0
-"""How often a divided job looks whether its parts have ended."""
+PARTS_SECONDS = 5.0  # how often a divided job looks whether its parts have ended
 
 
 class SourceEmbedding(EmbeddingJob):

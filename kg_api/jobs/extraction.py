@@ -37,14 +37,12 @@ from kg_api.schemas.vocabulary import Selection
 log = structlog.get_logger()
 
 KIND = EXTRACTION
-NO_DOCUMENT = DocumentAbout("", {})
-"""Of a document that has gone meanwhile."""
+NO_DOCUMENT = DocumentAbout("", {})  # of a document that has gone meanwhile
 LLM_BATCH = 32
 """Sources that a language model reads before what it found is written: so many are asked about at once."""
 READ_AHEAD = 2
 """Batches without a language model: one is read while another is written. A kill costs no money there."""
-MAX_REFUSED = 20
-"""So many sources refused before anything is found are no matter of single texts."""
+MAX_REFUSED = 20  # so many sources refused before anything is found are no matter of single texts
 
 
 class ConceptExtraction:

@@ -43,8 +43,7 @@ from kg_api.tracing import SpanKind, root_span
 log = structlog.get_logger()
 
 STUCK_EXIT_CODE = 70
-ASK_SECONDS = 2.0
-"""The database is asked at most this often whether others of the job's rank wait."""
+ASK_SECONDS = 2.0  # the database is asked at most this often whether others of the job's rank wait
 MAX_DELAY_SECONDS = 300.0
 MIN_DELAY_SECONDS = 1.0
 OTHER_WORKER_SECONDS = 5.0
@@ -150,8 +149,7 @@ class JobRun:
         lost: threading.Event,
         turn: TimeSlice | None = None,
     ) -> None:
-        self.job = job
-        """The job as it was claimed, with later requests after a `finish` that returned False."""
+        self.job = job  # the job as it was claimed, with later requests after a `finish` that returned False
         self.cursor = job.cursor
         self._graph = graph
         self._owner = owner
@@ -420,8 +418,7 @@ class WorkerRegistration:
 
 # Going through pending items in batches.
 
-LOOKED_SECONDS = 1.0
-"""How long a round believes that its configuration has not changed."""
+LOOKED_SECONDS = 1.0  # how long a round believes that its configuration has not changed
 
 
 class Item(Protocol):
@@ -485,12 +482,9 @@ def in_rounds(run: JobRun, go_round: Callable[[], bool]) -> None:
 
 # Batches that are worked at in parallel, and come back in the order in which they were sent.
 
-LOOK_SECONDS = 0.1
-"""How often a waiting flight checks whether the job is to continue."""
-MAX_CHARACTERS = 4_000_000
-"""Of the texts of all batches in flight; a batch that alone is larger goes alone."""
-MAX_TOGETHER = 1000
-"""Items of batches that one transaction may write."""
+LOOK_SECONDS = 0.1  # how often a waiting flight checks whether the job is to continue
+MAX_CHARACTERS = 4_000_000  # of the texts of all batches in flight; a batch that alone is larger goes alone
+MAX_TOGETHER = 1000  # items of batches that one transaction may write
 
 BatchT = TypeVar("BatchT")
 Landed = tuple[Sequence[ItemT], Callable[[], BatchT]]

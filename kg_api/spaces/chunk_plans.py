@@ -78,11 +78,9 @@ class PlannedChunk:
     offset: int
     end_offset: int
     text: str
-    before: str = ""
-    """The context that is embedded in front of it."""
+    before: str = ""  # the context that is embedded in front of it
     parent: PlannedChunk | None = None
-    within: TextPart | None = None
-    """It in the window that it is embedded in; None: it is embedded by itself."""
+    within: TextPart | None = None  # it in the window that it is embedded in; None: it is embedded by itself
 
     @property
     def is_source(self) -> bool:

@@ -432,8 +432,7 @@ def _advice_prices(used: UsedExtraction, llm: LlmSettings) -> list[str]:
 
 # The configuration of an ontology's embeddings: shown, set, and what follows from it.
 
-Along = Callable[[Transaction], object]
-"""Writes something else in the same transaction, which may run twice."""
+Along = Callable[[Transaction], object]  # writes something else in the same transaction, which may run twice
 
 
 class ConfigurationService:

@@ -23,8 +23,7 @@ from kg_api.text.borders import SentenceVectors
 from kg_api.text.contexts import by_template, template
 from kg_api.text.sentences import sentence_borders
 
-MAX_CONTEXT_LENGTH = 300
-"""Characters of a context, about 75 tokens: the rest is for the text."""
+MAX_CONTEXT_LENGTH = 300  # characters of a context, about 75 tokens: the rest is for the text
 USUAL = (
     "The annual report of a company for the year 2023, from the section on the results of its second "
     "quarter, which compares the revenue with that of the quarter before and gives reasons for the growth."
@@ -33,8 +32,7 @@ USUAL = (
 AT_ONCE = 4
 """Parts of documents that are asked about at the same time; one part's questions go one after the other, so
 that a provider that remembers what it has read can."""
-_ANSWER_TOKENS = 65
-"""Of a usual context with its id."""
+_ANSWER_TOKENS = 65  # of a usual context with its id
 _MIN_CONTEXT_LENGTH = 60
 
 
@@ -123,13 +121,11 @@ class WrittenContexts:
     """The contexts that a language model would write for a sample; estimated."""
 
     contexts: int
-    remembered: int
-    """Contexts that were written before, and cost nothing."""
+    remembered: int  # contexts that were written before, and cost nothing
     requests: int
     read: int
     written: int
-    price: float | None
-    """US dollars for all of that; None if it is not known."""
+    price: float | None  # US dollars for all of that; None if it is not known
 
 
 class LlmQuote:

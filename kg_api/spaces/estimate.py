@@ -39,12 +39,10 @@ SAMPLED_DOCUMENTS = 20
 SAMPLED_SOURCES = 400
 LOCAL = frozenset({"local", "deterministic"})
 TIMED_TEXTS = 8
-USUAL_TEXT = " ".join([PROBE_TEXT] * 6)
-"""About 120 tokens."""
+USUAL_TEXT = " ".join([PROBE_TEXT] * 6)  # about 120 tokens
 MILLION = 1_000_000
 
-PriceOf = Callable[[Plan], float | None]
-"""US dollars for a million tokens in a plan's space."""
+PriceOf = Callable[[Plan], float | None]  # US dollars for a million tokens in a plan's space
 
 
 class Estimator:

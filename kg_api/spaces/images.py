@@ -61,8 +61,7 @@ class OpenImageSpace(WatchedModel[ImageEmbedder]):
             raise
 
 
-Render = Callable[[bytes, Rendering], Pixels]
-"""Unpacks an image for a model, in a process apart."""
+Render = Callable[[bytes, Rendering], Pixels]  # unpacks an image for a model, in a process apart
 
 
 class ImageSpaceRegistry(OpenSpaces[ImageEmbedder, OpenImageSpace]):

@@ -53,10 +53,8 @@ log = structlog.get_logger()
 
 LEFT_ALONE_SECONDS = 5.0
 """After a failure questions use full text at once for so long, instead of waiting for it each time."""
-PROVEN_SECONDS = 5.0
-"""How long a remote model is taken for the one that it was."""
-MAX_SPACES = 32
-"""Each has an index of its own, and a local one its model in memory."""
+PROVEN_SECONDS = 5.0  # how long a remote model is taken for the one that it was
+MAX_SPACES = 32  # each has an index of its own, and a local one its model in memory
 Fault = EmbeddingUnavailable | EmbeddingFailed | ConfigurationError
 FAULTS = (EmbeddingUnavailable, EmbeddingFailed, ConfigurationError)
 
@@ -83,8 +81,7 @@ class CircuitBreaker:
     def __init__(self, *, lasting: bool, proven: bool = False) -> None:
         self.lasting = lasting
         self.failure: Failure | None = None
-        self.changes = 0
-        """How often another model answered."""
+        self.changes = 0  # how often another model answered
         self._lock = threading.Lock()
         self._proven_at = time.monotonic() if proven else None
 
@@ -230,8 +227,7 @@ EmbedderT = TypeVar("EmbedderT", bound=IdentifiedModel)
 class OpenSpaces(Generic[EmbedderT, OpenT]):
     """The spaces of one modality, each opened once a process when it is first needed. Thread-safe."""
 
-    first: str
-    """The slug of the space for the model of the settings."""
+    first: str  # the slug of the space for the model of the settings
     modality: Modality
     choice: type[ModelChoice | ImageModelChoice]
     opened_as: type[OpenT]
@@ -385,20 +381,15 @@ def _fitting(embedder: Embedder, text: str) -> str:
 
 # A space of texts whose model can be asked.
 
-CALIBRATED_SECONDS = 300.0
-"""How long to wait before a model is calibrated again when that failed."""
-LABELS_LOOKED_SECONDS = 60.0
-"""How often at most it is looked whether concepts are to be measured."""
+CALIBRATED_SECONDS = 300.0  # how long to wait before a model is calibrated again when that failed
+LABELS_LOOKED_SECONDS = 60.0  # how often at most it is looked whether concepts are to be measured
 LABELS_REST_SECONDS = 3600.0
 """How long that is left when there was nothing to measure: too few concepts, or measured already."""
-LABELS_WALKED = 100_000
-"""Concepts that are looked through for some with a vector."""
-LABELS_HOURS = 24
-"""After so long they are measured anew: there may be others."""
+LABELS_WALKED = 100_000  # concepts that are looked through for some with a vector
+LABELS_HOURS = 24  # after so long they are measured anew: there may be others
 LABELS_SAMPLED = 200
 LABELS_ASKED = 32
-LABELS_NEEDED = 50
-"""Of fewer concepts a mean says too little."""
+LABELS_NEEDED = 50  # of fewer concepts a mean says too little
 QUESTIONS_KEPT = 2000
 """Vectors of questions that are remembered: 3 MB with the model that kg comes with, 25 with the widest."""
 

@@ -85,8 +85,7 @@ def is_paid(settings: Settings, space: Space) -> bool:
 
 # Passages to vectors, each text of a space once only: what was made before comes from the cache.
 
-Passage = str | TextPart
-"""A text by itself, or a part of one that is read within it."""
+Passage = str | TextPart  # a text by itself, or a part of one that is read within it
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +141,7 @@ class ModelTokenCounter:
     """Counts tokens without what a model puts around each text."""
 
     embedder: Embedder | None
-    problem: str | None = None
-    """Why it estimates, if it does."""
+    problem: str | None = None  # why it estimates, if it does
 
     def __call__(self, texts: Sequence[str]) -> list[int]:
         if self.embedder is None:

@@ -25,8 +25,7 @@ class OntologySnapshot:
     """What was known of all ontologies at one moment."""
 
     embedding_states: dict[str, EmbeddingState]
-    new: Space
-    """The space of ontologies that nobody has configured."""
+    new: Space  # the space of ontologies that nobody has configured
     crowd: Callable[[Sequence[str] | None], int] = lambda _: 0
     """Says about how many passages some ontologies have, or all."""
     words: Mapping[str, OntologyWords] = field(default_factory=dict[str, OntologyWords])

@@ -40,16 +40,14 @@ log = structlog.get_logger()
 
 PIECE: Final = 4 * 1024 * 1024
 MIB: Final = 1024 * 1024
-OnBytes = Callable[[int], None]
-"""Called with the bytes that were copied or read since the last call."""
+OnBytes = Callable[[int], None]  # called with the bytes that were copied or read since the last call
 
 
 @dataclass(frozen=True, slots=True)
 class BackupProgress:
     """Callbacks that report how far a backup or a restore is."""
 
-    on_step: Callable[[str, int], None]
-    """Called with what begins, and how many bytes it is about."""
+    on_step: Callable[[str, int], None]  # called with what begins, and how many bytes it is about
     on_bytes: OnBytes
     on_wait: OnWait
 
@@ -141,8 +139,7 @@ class Mirror:
 # A process that was stopped by SIGSTOP has its files as they would be after SIGKILL: what it has written is
 # there for all readers, and nothing more comes. Neo4j recovers from that, as it does from SIGKILL.
 
-LIMIT_SECONDS = 20.0
-"""Longer nobody waits for a database; it goes on then, and what was copied is of no use."""
+LIMIT_SECONDS = 20.0  # longer nobody waits for a database; it goes on then, and what was copied is of no use
 STOP_SECONDS = 5.0
 
 
@@ -228,8 +225,7 @@ class BackupCounts(_Frozen):
 
 
 class BackedUpFile(_Frozen):
-    path: str
-    """Below the backup, with `/`."""
+    path: str  # below the backup, with `/`
     bytes: Count
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
@@ -246,18 +242,14 @@ class BackupManifest(_Frozen):
     format: int
     kg_version: str
     neo4j_version: str
-    schema_version: str
-    """The last migration; empty if no service has ever opened the database."""
+    schema_version: str  # the last migration; empty if no service has ever opened the database
     made_at: AwareDatetime
     seconds: Measure
-    paused_seconds: Measure
-    """How long Neo4j stood still for it."""
+    paused_seconds: Measure  # how long Neo4j stood still for it
     home: str
     counts: BackupCounts
-    counts_exact: bool
-    """Whether nothing changed them while it was made."""
-    settings: list[str]
-    """Names of the variables that were set: they are needed again."""
+    counts_exact: bool  # whether nothing changed them while it was made
+    settings: list[str]  # names of the variables that were set: they are needed again
     left_out: list[str]
     files: list[BackedUpFile]
 
@@ -336,8 +328,7 @@ def running_database(
 # Making a backup.
 
 MAX_PASSES: Final = 6
-SMALL_BYTES: Final = 32 * MIB
-"""So much is copied while Neo4j stands still: a tenth of a second."""
+SMALL_BYTES: Final = 32 * MIB  # so much is copied while Neo4j stands still: a tenth of a second
 TRIES: Final = 3
 LOCK_SECONDS: Final = 5
 UNFINISHED: Final = ".unfinished-"
@@ -458,12 +449,10 @@ def one_at_a_time(home: Home) -> Generator[BackupRecord]:
 class BackupRecord:
     """The last attempt, and the last that succeeded."""
 
-    begun: float = 0.0
-    """Seconds since 1970."""
+    begun: float = 0.0  # seconds since 1970
     ended: float | None = None
     error: str | None = None
-    made: float | None = None
-    """When the last whole one was begun."""
+    made: float | None = None  # when the last whole one was begun
     path: str | None = None
     bytes: int = 0
     paused_seconds: float = 0.0
@@ -511,8 +500,7 @@ def _keep(home: Home, record: BackupRecord) -> BackupRecord:
 # When the supervisor of `kg up` makes backups: by the record of the last one, whoever made that.
 
 HOUR: Final = 3600.0
-RETRY_SECONDS: Final = 600.0
-"""After one that failed, unless the next is due sooner."""
+RETRY_SECONDS: Final = 600.0  # after one that failed, unless the next is due sooner
 
 
 class BackupSchedule:
@@ -576,8 +564,7 @@ class FoundBackup:
 
     path: Path
     manifest: BackupManifest | None
-    problem: str | None = None
-    """Why it is not whole; sizes are looked at, contents by a restore alone."""
+    problem: str | None = None  # why it is not whole; sizes are looked at, contents by a restore alone
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values, without its files."""

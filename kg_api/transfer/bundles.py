@@ -166,8 +166,7 @@ class LineOrder:
         self._dimensions = dimensions
         self._known = set[bytes]()
         self._document: bundles.BundledDocument | None = None
-        self._lengths: dict[int, int] = {}
-        """Of the texts of its sources, by their numbers."""
+        self._lengths: dict[int, int] = {}  # of the texts of its sources, by their numbers
         self._end = 0
         self.counts = bundles.LineCounts()
 
@@ -261,8 +260,7 @@ def check_concepts(line: bundles.BundledConcepts, lengths: Mapping[int, int]) ->
 
 # Looking at a whole bundle before anything is done with it: sizes, checksums, counts, and every line.
 
-Advance = Callable[[int], None]
-"""Called with the bytes that were looked at."""
+Advance = Callable[[int], None]  # called with the bytes that were looked at
 
 
 class FileCheck:

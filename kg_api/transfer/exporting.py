@@ -39,8 +39,7 @@ from kg_api.transfer.bundles import pack
 
 T = TypeVar("T")
 VECTORS_A_LINE = 1000
-VALUES_A_LINE = 20_000
-"""Of concepts, about: a service takes no line of many more."""
+VALUES_A_LINE = 20_000  # of concepts, about: a service takes no line of many more
 RELATIONS_A_LINE = 1000
 
 
@@ -208,8 +207,7 @@ def _relations(evidence: _Evidence, labels: Mapping[str, str]) -> Iterator[bundl
 
 
 DOCUMENTS_A_PAGE = 100
-LOOKS = 5
-"""So often a page is read again when a document of it, or how it is embedded, was changed meanwhile."""
+LOOKS = 5  # so often a page is read again when a document of it, or how it is embedded, was changed meanwhile
 
 
 def schema_version() -> int:

@@ -74,8 +74,7 @@ class GivenDocument:
     document_id: str
     name: str
     record: DocumentRecord | None = None
-    changes: str | None = None
-    """What somebody changed of it, as JSON."""
+    changes: str | None = None  # what somebody changed of it, as JSON
     vectors: list[BundledVectors] = field(default_factory=list[BundledVectors])
     concepts: list[BundledConcepts] = field(default_factory=list[BundledConcepts])
 

@@ -40,8 +40,7 @@ from kg_api.transfer.backup import (
     running_database,
 )
 
-_RESTORED: Final = ("neo4j", "blobs", "neo4j-password")
-"""What a restore makes, below a home."""
+_RESTORED: Final = ("neo4j", "blobs", "neo4j-password")  # what a restore makes, below a home
 
 
 class SwapNote(BaseModel):
