@@ -23,7 +23,7 @@ from kg_api.graph.names import identify_source, require_ontologies
 from kg_api.graph.reach import reaches, within
 from kg_api.graph.spaces import OF_A_NODE, all_spaces, spaces_within
 from kg_api.graph.statements import of_space
-from kg_api.schemas.documents import SourceRecord, WordBox, unpack
+from kg_api.schemas.documents import WordBox, unpack
 from kg_api.schemas.images import ImageType
 from kg_api.schemas.search import ImagePage, Place
 
@@ -225,7 +225,12 @@ IMAGES_A_STATEMENT = 500
 
 def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> Counter[str]:
     """Let sources be the pictures that they are, whether they are new or were there."""
-    rows = [_row(each, source) for each in differences for source in each.record.sources if source.image]
+    rows = [
+        {"source_id": source.source_id, "image": asdict(source.image), "hold": each.record.hold}
+        for each in differences
+        for source in each.record.sources
+        if source.image
+    ]
     there = [each.record.document_id for each in differences if each.before["content_hash"] is not None]
     others, changed = list[str](), Counter[str]()
     if there:
@@ -256,7 +261,9 @@ def write_originals(tx: Transaction, differences: Sequence[DocumentDifference]) 
     there = [_original(each) for each in differences if each.before["content_hash"] is not None]
     if there:
         tx.run("originals/forget", rows=there)
-    rows = sorted(map(_original, (each for each in differences if each.record.original)), key=_key)
+    rows = sorted(
+        (_original(each) for each in differences if each.record.original), key=lambda row: row["key"]
+    )
     if rows and tx.run("originals/write", rows=rows)[0]["written"] < len(rows):
         raise FilesCollected
 
@@ -264,12 +271,3 @@ def write_originals(tx: Transaction, differences: Sequence[DocumentDifference]) 
 def _original(difference: DocumentDifference) -> Row:
     record = difference.record
     return {"document_id": record.document_id, "key": record.original, "hold": record.hold}
-
-
-def _key(row: Row) -> str:
-    return row["key"]
-
-
-def _row(difference: DocumentDifference, source: SourceRecord) -> Row:
-    image = asdict(source.image) if source.image else None
-    return {"source_id": source.source_id, "image": image, "hold": difference.record.hold}
