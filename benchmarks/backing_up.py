@@ -30,7 +30,7 @@ from kg_api.local.neo4j import Memory, neo4j_role
 from kg_api.local.processes import Home
 from kg_api.settings import Settings, load_settings
 from kg_api.transfer import backup
-from kg_api.transfer.backup import BackupMaker, BackupProgress, RunningDatabase, running_database, size_below
+from kg_api.transfer.backup import BackupMaker, BackupProgress, RunningDatabase, files_below, running_database
 from kg_api.transfer.restore import Restorer
 
 A_WRITE = 100
@@ -203,8 +203,9 @@ def dumped(bench: Bench) -> dict[str, float]:
     moments.append(time.monotonic())
     with running_database(bench.home, bench.settings, lambda _: None, lambda: True):
         moments.append(time.monotonic())
+    size = sum(path.stat().st_size for path in files_below(to))
     stop, dump, start = (round(b - a, 1) for a, b in itertools.pairwise(moments))
-    return {"stop": stop, "dump": dump, "start": start, "mb": size_below(to) // 1_000_000}
+    return {"stop": stop, "dump": dump, "start": start, "mb": size // 1_000_000}
 
 
 def main() -> None:

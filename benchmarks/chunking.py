@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.chunk_retrieval import Chunked, Ranking, Vectors, by_meaning, by_words, fused
-from kg_api.evaluation.scores import Range, omega, scores
+from kg_api.evaluation.scores import Range, scores
 from kg_api.providers.embedding_port import BGE_SMALL, MINILM, PackagedModel
 from kg_api.providers.local_embedding import LocalEmbedder
 from kg_api.providers.model_files import ensure_packaged
@@ -205,6 +205,22 @@ def perfect(chunked: Chunked, places: list[Range], questions: list[Question]) ->
     return float(
         np.mean([omega(each.references, near(of[each.corpus], each.references)) for each in questions])
     )
+
+
+def omega(references: list[Range], chunks: list[Range]) -> float:
+    """The precision when each chunk that touches a reference is retrieved, and no other."""
+    touching = [
+        (start, end)
+        for start, end in chunks
+        if any(start <= last and end >= first for first, last in references)
+    ]
+    first = min(start for start, _ in (*references, *touching))
+    last = max(end for _, end in (*references, *touching))
+    wanted, read = np.zeros(last - first, dtype=bool), np.zeros(last - first, dtype=bool)
+    for mask, ranges in ((wanted, references), (read, touching)):
+        for start, end in ranges:
+            mask[start - first : end - first] = True
+    return float((wanted & read).sum() / (wanted | read).sum())
 
 
 def near(places: NDArray[np.int64], references: list[Range]) -> list[Range]:
