@@ -392,7 +392,7 @@ def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
     first = summaries(graph, ids[:MAX_SHOWN])
     if request.dry_run or not ids:
         sources = count_sources(graph, list(matching), ids) if ids else 0
-        counts = {"documents": len(ids), "sources": sources, "digest": own_digest}
+        counts: Row = {"documents": len(ids), "sources": sources, "digest": own_digest}
         return DeletedMatching(**counts, notes=notes, dry_run=request.dry_run, first=first)
     other = "nothing was deleted; ask again with dry_run, and look at what fits"
     if request.expected not in {None, len(ids)}:

@@ -198,7 +198,7 @@ def folder_of_job(graph: Graph, job_id: str) -> ScannedFolder | None:
     rows = graph.read("folders/of_job", job_id=job_id)
     if not rows:
         return None
-    tallies = {
+    tallies: Row = {
         name: rows[0][name] and ScanTally.model_validate_json(rows[0][name])
         for name in ("progress", "last_scan")
     }

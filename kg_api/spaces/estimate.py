@@ -272,6 +272,7 @@ class ModelService:
             "active": use["answering"] or space.for_new,
             "building": use["building"],
             "retiring": use["previous"],
+            "idle": True,
         }
         return SpaceInfo(
             slug=space.slug,
@@ -279,7 +280,7 @@ class ModelService:
             fingerprint=space.identity.fingerprint,
             batch_size=self._batch_size_of(space),
             price_per_million_tokens=self._price_of(space),
-            state=next((state for state, holds in states.items() if holds), "idle"),
+            state=next(state for state, holds in states.items() if holds),
             for_new=space.slug == of_new[space.identity.modality],
             created_at=space.created_at.to_native(),
             ontologies=use["answering"],
