@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from kg_api.schemas.base import VISIBLE, Answer, Body, Text
 from kg_api.schemas.concepts import Concept, Hops, TypeName
+from kg_api.schemas.documents import DocumentRef
 from kg_api.schemas.filters import DocumentNames, Kinds, Narrowed, Number, Where
 from kg_api.schemas.metadata import MetadataValue
 from kg_api.schemas.search import Degradation, DescribedPlace
@@ -184,10 +185,7 @@ class SubgraphSource(SubgraphNode):
     source: DescribedPlace
 
 
-class DocumentFacts(Answer):
-    document_id: str
-    ontology: str
-    document: str
+class DocumentFacts(DocumentRef):
     title: str | None = None
     uri: str | None = None
     format: str | None = None

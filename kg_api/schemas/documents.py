@@ -249,12 +249,15 @@ class SourceChanges(Answer):
     removed: int
 
 
-class Ingested(Answer):
-    """What became of a document. Full text finds its sources now, meaning does when the job is done."""
-
+class DocumentRef(Answer):
     document_id: str
     ontology: str
     document: str
+
+
+class Ingested(DocumentRef):
+    """What became of a document. Full text finds its sources now, meaning does when the job is done."""
+
     title: str
     change: Change
     sources: SourceChanges
@@ -263,10 +266,7 @@ class Ingested(Answer):
     notes: list[str] = Field(default_factory=list[str])
 
 
-class DocumentSummary(Answer):
-    document_id: str
-    ontology: str
-    document: str
+class DocumentSummary(DocumentRef):
     title: str
     uri: str | None
     format: str
@@ -380,12 +380,9 @@ MAX_WAITING = 10_000
 MAX_REVIEWED = 1000
 
 
-class WaitingDocument(Answer):
+class WaitingDocument(DocumentRef):
     """A document that waits; nothing of it is embedded, read or found."""
 
-    document_id: str
-    ontology: str
-    document: str
     title: str
     format: str
     characters: int

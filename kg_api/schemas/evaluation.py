@@ -122,26 +122,32 @@ class EvalData(Answer):
     notes: list[str]
 
 
-class EvalResult(Answer):
-    format: int = RESULT_FORMAT
-    key: str
-    """Hash of data, questions, configuration and code: what has the same was the same run."""
+class Measured(Answer):
+    """What a run measured."""
+
     label: str
     target: Target
     metrics: dict[str, float]
     intervals: dict[str, tuple[float, float]]
     """95 % bootstrap intervals of the means."""
     latency_ms: dict[str, float]
-    stages_ms: dict[str, dict[str, float]]
+    """Of the whole request, as the client saw it."""
     degraded: dict[str, int]
     refused: dict[str, int] = Field(default_factory=dict[str, int])
     """How many questions were not answered and why, where answers are measured; they count as 0."""
+    started_at: datetime
+
+
+class EvalResult(Measured):
+    format: int = RESULT_FORMAT
+    key: str
+    """Hash of data, questions, configuration and code: what has the same was the same run."""
+    stages_ms: dict[str, dict[str, float]]
     config: dict[str, Any]
     data: EvalData
     kg: dict[str, Any]
     machine: dict[str, Any]
     """That asked; empty to whoever may not administer all of kg."""
-    started_at: datetime
     finished_at: datetime
     seconds: float
     per_query: dict[str, dict[str, float]]
@@ -149,22 +155,14 @@ class EvalResult(Answer):
     questions: dict[str, str] = Field(default_factory=dict[str, str])
 
 
-class EvalSummary(Answer):
+class EvalSummary(Measured):
     name: str
-    label: str
     question_set: str
     ontology: str | None
     mode: str | None
-    target: Target
     asked: int
     compared_by: str
     """Stands for data, questions and target: results that have the same can be compared."""
-    started_at: datetime
-    metrics: dict[str, float]
-    intervals: dict[str, tuple[float, float]]
-    latency_ms: dict[str, float]
-    degraded: dict[str, int]
-    refused: dict[str, int]
 
 
 class UnreadableResult(Answer):

@@ -73,21 +73,14 @@ class JobAhead(Answer):
     eta_seconds: float | None
 
 
-class Job(Answer):
-    job_id: str
-    kind: str
+class Job(JobAhead):
     state: JobState
-    ontology: str | None
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
     run_after: datetime
     """Not before this time; later than now while it waits for a retry."""
     attempts: int
-    done: int
-    total: int
-    rate: float | None
-    eta_seconds: float | None
     error: str | None
     worker: str | None
     selection: Selection | None = None

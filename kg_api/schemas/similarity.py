@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from kg_api.schemas.base import Answer, Called, Flag
+from kg_api.schemas.documents import DocumentRef
 from kg_api.schemas.filters import Filtered, Narrowed, Similarity
 from kg_api.schemas.search import Degradation, DescribedPlace, Limit, MatchedChunk, Place, SourcePlace
 from kg_api.schemas.vocabulary import MAX_NEIGHBOURS, MAX_NODES, MAX_PAIRS
@@ -81,10 +82,7 @@ class AlikePair(Answer):
     near_duplicate: bool
 
 
-class SimilarDocument(Answer):
-    document_id: str
-    ontology: str
-    document: str
+class SimilarDocument(DocumentRef):
     similarity: float
     score: float
     """What they are ordered by: the mean over the sources compared of the similarity to what is nearest here;
@@ -93,10 +91,7 @@ class SimilarDocument(Answer):
     pairs: list[AlikePair]
 
 
-class SimilarDocuments(Answer):
-    document_id: str
-    ontology: str
-    document: str
+class SimilarDocuments(DocumentRef):
     sources: int
     compared: int
     space: str
