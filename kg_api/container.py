@@ -132,7 +132,6 @@ class Container:
         self.answer = AnswerService(graph, spaces, self.search, llm)
 
     def handlers(self) -> list[Handler]:
-        """What a worker can run."""
         entries = self.settings.embedding.cache_entries
         passages = CachedPassages(self.graph, keeps=entries > 0)
         batch, many = self.settings.worker.sources_a_batch, self.settings.embedding.requests_at_once

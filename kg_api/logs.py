@@ -40,7 +40,6 @@ class ForgivingStream(io.TextIOBase):
         """Lines that are gone for good."""
 
     def write(self, text: str, /) -> int:
-        """Write and flush; it always seems to work."""
         with self._lock:
             self._kept.append(text)
             if len(self._kept) > MAX_KEPT:
@@ -62,7 +61,6 @@ class ForgivingStream(io.TextIOBase):
         """Do nothing: each write is flushed."""
 
     def isatty(self) -> bool:
-        """Whether a person reads it."""
         return self._stream.isatty()
 
     def _put(self, text: str) -> None:
@@ -85,7 +83,6 @@ class ForgivingStream(io.TextIOBase):
 
 
 def standard_error() -> TextIO:
-    """Standard error as a stream that never fails."""
     return ForgivingStream(sys.stderr)  # pyright: ignore[reportReturnType] - TextIO's binary side is not used
 
 

@@ -49,7 +49,6 @@ def service_processes(cores: int, memory_bytes: int) -> int:
 
 
 def _quotas() -> Iterator[float]:
-    """Cores, by the time that control groups may use."""
     for group in _groups("cpu"):
         quota, _, period = _said(group / "cpu.max").partition(" ")
         quota = quota or _said(group / "cpu.cfs_quota_us")
@@ -76,7 +75,6 @@ def _groups(controller: str) -> Iterator[Path]:
 
 
 def _said(file: Path) -> str:
-    """Nothing, where there is no such file."""
     try:
         return file.read_text(encoding="ascii").strip()
     except (OSError, ValueError):

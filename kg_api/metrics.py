@@ -236,11 +236,9 @@ class Meters:
     """All metrics of a process but those of its embeddings, by their names without `kg_`."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        """Register them; once in a registry."""
         self._metrics = {name: make(name, registry) for name, make in _METRICS.items()}
 
     def count(self, name: str, *labels: str, by: float = 1) -> None:
-        """Add to a counter, or to a gauge of what is under way."""
         cast("Counter", self._of(name, labels)).inc(by)
 
     def observe(self, name: str, *labels: str, seconds: float) -> None:
@@ -286,9 +284,7 @@ class TokenBudget(Protocol):
         """Raise RateExceeded if nothing is left, saying when there will be."""
         ...
 
-    def spend(self, tokens: int) -> None:
-        """Count what was spent, be it more than there was."""
-        ...
+    def spend(self, tokens: int) -> None: ...
 
 
 _BUDGET: Final[ContextVar[TokenBudget | None]] = ContextVar("budget", default=None)
@@ -323,5 +319,4 @@ def spend_tokens(kind: str, provider: str, *, read: int, written: int, dollars: 
 
 
 def estimate_tokens(characters: int) -> int:
-    """How many tokens a text of so many characters may have."""
     return -(-characters // CHARACTERS_A_TOKEN)

@@ -47,7 +47,6 @@ def constant(default: Any) -> Any:
 
 
 def is_constant(field: FieldInfo) -> bool:
-    """Whether a field is never read from the environment."""
     return bool(field.json_schema_extra)
 
 

@@ -111,7 +111,6 @@ _ORIGIN = re.compile(r"https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?")
 
 
 def split_list(value: str | None) -> tuple[str, ...]:
-    """The parts of a setting that has commas between them."""
     return tuple(part.strip() for part in (value or "").split(",") if part.strip())
 
 
@@ -188,7 +187,6 @@ class ApiSettings(Section):
 
     @property
     def process_count(self) -> int:
-        """How many processes serve requests."""
         return self.processes or service_processes(cores(), memory_bytes())
 
     def share(self, most: int) -> int:
@@ -474,7 +472,6 @@ class WorkerSettings(Section):
 
     @property
     def sources_a_batch(self) -> int:
-        """The size of a batch, by the cores of this machine unless it was set."""
         return self.batch_size or batch_for(cores())
 
     @property
@@ -542,7 +539,6 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - kg reads no such file
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - nor such a folder
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Add the providers' own variables."""
         source = cast("EnvSettingsSource", env_settings)
         source.env_vars = with_secrets_of_files(source.env_vars, secret_variables())
         return init_settings, _TheirOwnNames(settings_cls, source.env_vars), source
@@ -571,7 +567,6 @@ class _TheirOwnNames(PydanticBaseSettingsSource):
 
 
 def variables(*, constants: bool = False) -> Iterator[tuple[str, FieldInfo]]:
-    """Every environment variable that kg reads, with its field; or instead those of constants."""
     return (each for each in _fields(Settings, ()) if is_constant(each[1]) == constants)
 
 

@@ -81,7 +81,6 @@ def at_words(text: str, wanted: str, start: int) -> int | None:
 
 
 def is_cut(text: str, at: int) -> bool:
-    """Whether a border there is within a word."""
     if not 0 < at < len(text):
         return False
     before, behind = text[at - 1], text[at]
@@ -140,7 +139,6 @@ def _describe_provider_typo(variable: str, names: Sequence[str]) -> Iterator[str
 
 
 def describe_unknown(variable: str, known: Iterable[str]) -> str:
-    """Say that there is no such setting, and which may be meant."""
     nearest = _nearest(variable, sorted(known))
     hint = f"; did you mean {nearest[0]}?" if nearest else ""
     return f"{variable}: there is no such setting{hint}"
@@ -193,7 +191,6 @@ class NamePlaces:
         return NamedPair(ones, others)
 
     def _of(self, name: str) -> tuple[str, list[Place]]:
-        """As it is looked for, and where it stands."""
         if name not in self._known:
             sought = fold(name).text.strip() if any(map(str.isalnum, name)) else ""
             self._known[name] = sought, [*self._text.every(sought)]
@@ -205,7 +202,6 @@ class NamePlaces:
 
 
 def _outside(places: Sequence[Place], others: Sequence[Place]) -> Iterator[Place]:
-    """The places that are in none of some others, which are in order."""
     for start, end in places:
         at = bisect_right(others, start, key=itemgetter(0)) - 1
         if at < 0 or others[at][1] < end:

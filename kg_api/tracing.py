@@ -80,7 +80,6 @@ def carry_trace(headers: MutableMapping[str, str]) -> None:
 
 
 def current_traceparent() -> str | None:
-    """The same as a value to be kept."""
     carrier: dict[str, str] = {}
     carry_trace(carrier)
     return carrier.get(TRACEPARENT)
@@ -118,7 +117,6 @@ WITHOUT_PACKAGES = (
 
 
 def is_installed() -> bool:
-    """Whether the packages for tracing are there."""
     try:
         return importlib.util.find_spec(EXPORTER) is not None
     except ModuleNotFoundError:  # of a part of that name

@@ -10,7 +10,6 @@ from itertools import groupby
 
 
 def pluralize(number: int, noun: str, plural: str | None = None) -> str:
-    """`1 document`, `2 documents`; `plural` where it is not the noun and an s."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
@@ -19,7 +18,6 @@ def are(number: int) -> str:
 
 
 def was(number: int) -> str:
-    """The verb behind what has been."""
     return "was" if number == 1 else "were"
 
 
@@ -32,7 +30,6 @@ def describe_pages(page: int, last_page: int | None) -> str:
 
 
 def describe_ocr(confidence: float | None) -> str:
-    """`OCR, confidence 0.93` of what was read from a picture."""
     return "OCR" if confidence is None else f"OCR, confidence {confidence:.2f}"
 
 
@@ -50,7 +47,6 @@ HOME_HEADER = "KG-Home"
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host's name stands for this machine alone."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

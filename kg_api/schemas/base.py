@@ -35,7 +35,6 @@ def document_name(given: str) -> str:
 
 
 def spellings(name: str) -> list[str]:
-    """A name as it is given, as names are kept, and decomposed, as they were kept once."""
     return list(dict.fromkeys([name, document_name(name), unicodedata.normalize("NFD", name)]))
 
 
@@ -137,7 +136,6 @@ def relation_type_id(ontology: str, kind: str) -> str:
 
 
 def type_text_hash(name: str) -> str:
-    """Changes when the text of a relationship type does that is embedded: its name."""
     return digest("relation type text", name)
 
 
@@ -278,7 +276,6 @@ def _is_joiner(text: str, at: int) -> bool:
 
 
 def _is_letter(character: str) -> bool:
-    """Whether it is one, or a mark on one."""
     return bool(character) and unicodedata.category(character)[0] in "LM"
 
 
@@ -292,7 +289,6 @@ DIGEST = 8
 
 
 def digest_cursors(*parts: str) -> bytes:
-    """Eight bytes that stand for some texts in their order."""
     joined = "".join(f"{len(part)}:{part}" for part in parts)
     return hashlib.blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=DIGEST).digest()
 

@@ -139,7 +139,6 @@ class ConstructiveQuery(Narrowed):
 
     @property
     def text(self) -> str | None:
-        """The words of the first seed by text."""
         return next((each.value for each in self.steps if each.step == "seed" and each.by == "text"), None)
 
     @model_validator(mode="after")
@@ -251,5 +250,4 @@ class Subgraph(Answer):
     timings_ms: dict[str, float]
 
     def of_kind(self, *kinds: str) -> list[Any]:
-        """Its nodes of some kinds."""
         return [node for node in self.nodes if node.kind in kinds]

@@ -184,7 +184,6 @@ class DocumentRecord:
 
     @property
     def text_hash(self) -> str:
-        """The hash of what it says and of what is to be seen in it; of a picture alone, by any name."""
         images = (source.image.storage_key for source in self.sources if source.image)
         if self.format == "image":
             return text_hash("", images)

@@ -84,7 +84,6 @@ def date_and_people(metadata: Mapping[str, MetadataValue]) -> tuple[str, str]:
 
 
 def _first(folded: Mapping[str, MetadataValue], names: Iterable[str]) -> str:
-    """The first that says something; what a list says, one after the other."""
     texts = (_text(folded.get(name)) for name in names)
     return next(filter(None, texts), "")
 
@@ -224,7 +223,6 @@ class EmbeddingConfig(Chunking):
 
     @property
     def chunking(self) -> Chunking:
-        """The part that decides over chunks."""
         return Chunking.model_validate(self.model_dump(include=set(Chunking.model_fields)))
 
 

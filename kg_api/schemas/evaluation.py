@@ -83,7 +83,6 @@ class QuestionSet:
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        """What it can measure, the usual one first."""
         found: list[Target] = []
         if any(query.passages for query in self.queries):
             found.append("passages")

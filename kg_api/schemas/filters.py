@@ -102,7 +102,6 @@ class Condition(Body):
 
     @property
     def key(self) -> str | None:
-        """The metadata's key; None: it is a field of every document."""
         if self.field in KNOWN_FIELDS:
             return None
         return self.field.removeprefix(METADATA) or self.field
@@ -276,7 +275,6 @@ class Scoped(Body):
 
     @property
     def ontologies(self) -> list[str] | None:
-        """Names of the ontologies; None: all."""
         return [self.ontology] if isinstance(self.ontology, str) else self.ontology
 
 
@@ -301,12 +299,10 @@ class DocumentFilter(Body):
 
 
 def alternatives_of(clause: Clause) -> list[list[Condition]]:
-    """Groups of conditions, one of which holds."""
     return clause.any_of if isinstance(clause, AnyOf) else [[clause]]
 
 
 def conditions_of(where: Iterable[Clause]) -> list[Condition]:
-    """All conditions, wherever they stand."""
     return [each for clause in where for group in alternatives_of(clause) for each in group]
 
 
@@ -329,7 +325,6 @@ class Facet(Body):
 
     @property
     def key(self) -> str | None:
-        """The metadata's key; None: it is a field of every document."""
         return None if self.field in KNOWN_FIELDS else self.field.removeprefix(METADATA) or self.field
 
     @model_validator(mode="after")
@@ -344,7 +339,6 @@ class Facet(Body):
 
 
 def parse_facet(text: str) -> dict[str, Any]:
-    """A facet from one line: `author`, `date:year`, `date:month`."""
     field, _, by = text.rpartition(":")
     return {"field": field, "by": by} if field and by in INTERVALS else {"field": text}
 

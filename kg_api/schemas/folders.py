@@ -147,6 +147,5 @@ def folder_grant(key: str, path: str, ontology: str) -> str:
 
 
 def overlap(path: str, other: str) -> bool:
-    """Whether a file could be in both folders."""
     one, two = PurePath(path), PurePath(other)
     return one.is_relative_to(two) or two.is_relative_to(one)

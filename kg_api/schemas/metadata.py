@@ -41,7 +41,6 @@ def moment(text: str) -> Moment | None:
 
 
 def moments_of(value: object) -> list[Moment]:
-    """The dates of a value of the metadata, in their order; none where it holds none."""
     several = cast("list[object]", value) if isinstance(value, list) else [value]
     found = (moment(each) for each in several if isinstance(each, str))
     return [each for each in found if each is not None]
@@ -147,7 +146,6 @@ def _is_date(value: MetadataValue) -> bool:
 
 
 def date_of(metadata: Mapping[str, MetadataValue]) -> str | None:
-    """Return the date to show with a document: its own, or when its file was written."""
     found = metadata.get("date") or metadata.get(MODIFIED)
     return str(found) if found else None
 

@@ -116,7 +116,6 @@ def _no_id(name: str) -> str:
 
 
 def key_id_in(called: str) -> str:
-    """The id, where a key itself is given, or its beginning; else what is given."""
     found = _LIKE_A_KEY.fullmatch(called)
     return found["key_id"] if found else called
 

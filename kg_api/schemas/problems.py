@@ -64,7 +64,6 @@ class Problem(Answer):
 
 
 def problem_of(error: KgError, errors: Sequence[FieldProblem] = ()) -> Problem:
-    """One of our errors as the service tells it."""
     return Problem(
         type=f"urn:kg:{error.slug()}",
         title=type(error).__name__,
@@ -75,12 +74,10 @@ def problem_of(error: KgError, errors: Sequence[FieldProblem] = ()) -> Problem:
 
 
 def to_unicode(text: str) -> str:
-    """A text that may quote a lone surrogate of the request, as it can be sent."""
     return text.encode("utf-8", "replace").decode()
 
 
 def problem_of_fields(errors: Sequence[Mapping[str, Any]]) -> Problem:
-    """The errors that pydantic found in a request, as the service tells them."""
     return problem_of(InvalidInput(describe_problems(errors)), field_problems(errors))
 
 

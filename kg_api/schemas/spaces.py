@@ -58,7 +58,6 @@ class SimilarityCalibration:
 
     @property
     def gap(self) -> float:
-        """By how much it tells them apart."""
         return self.related - self.unrelated
 
     @property

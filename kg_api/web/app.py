@@ -148,7 +148,6 @@ def create_app(
 
 
 def _set_state(app: FastAPI, settings: Settings, opening: Opening, home: Home) -> None:
-    """What routes find at `request.app.state`."""
     app.state.opening = opening
     app.state.model_health = ModelHealth()
     app.state.queue = QueueWatch(opening)

@@ -105,14 +105,12 @@ class _Answer:
         self.status = 0
 
     async def send(self, message: Message) -> None:
-        """Send a part of it, the id with the first one (ASGI)."""
         if message["type"] == "http.response.start":
             self.status, self._began_after = message["status"], time.perf_counter() - self._begun
             MutableHeaders(scope=message).update(self._headers)
         await self._send(message)
 
     def record(self, scope: Scope, span: Span) -> None:
-        """Log, count and trace it."""
         # The template of the path: a path itself may hold names of ontologies, and there is no end of them
         method, route = _method(scope), getattr(scope.get("route"), "path_format", NO_ROUTE)
         meter, status = meters(), f"{self.status // 100}xx" if self.status else "none"

@@ -80,13 +80,11 @@ class Workers:
             each.start()
 
     def end(self) -> None:
-        """Tell them to end, and wait for none; a signal handler calls this."""
         self._ending.set()
         for each in [*self._running]:
             each.terminate()
 
     def join(self, seconds: float) -> None:
-        """Wait for their end; kill what is still there then."""
         self.end()
         until = time.monotonic() + seconds
         while self._running and time.monotonic() < until:

@@ -95,7 +95,6 @@ def get_community(
     concepts: Concepts = 20,
     passages: Passages = 5,
 ) -> CommunityDetails:
-    """Give the concepts that are most its own, and the passages and documents that say most of it."""
     return container.communities.find(ontology, community_id, concepts=concepts, passages=passages)
 
 
@@ -174,7 +173,6 @@ def get_concept_context(
 def get_related_concepts(
     container: Open, concept_id: ConceptId, hops: Steps = 1, limit: Related = 50
 ) -> RelatedConcepts:
-    """Give related concepts, the nearer and those that most sources state first."""
     return container.concepts.related(concept_id, hops, limit)
 
 
@@ -185,7 +183,6 @@ def get_related_concepts(
     filtered=True,
 )
 def get_neighbourhood(container: Open, concept_id: ConceptId, limit: Related = 50) -> Neighbourhood:
-    """Give nodes and edges around a concept."""
     return container.concepts.neighbourhood(concept_id, limit)
 
 
@@ -193,7 +190,6 @@ def get_neighbourhood(container: Open, concept_id: ConceptId, limit: Related = 5
 def list_concepts(
     container: Open, ontology: Ontology, offset: Offset = 0, limit: PageSize = 100
 ) -> ConceptList:
-    """Give concepts, those that most sources carry first."""
     return container.concepts.page(ontology, offset, limit)
 
 
@@ -214,7 +210,6 @@ def list_concept_merges(
     offset: Offset = 0,
     limit: PageSize = 100,
 ) -> ConceptMerges:
-    """Give what became one and why, the last first; what was undone stays in the list."""
     return container.concept_merges.page(ontology, concept_id, offset, limit)
 
 
@@ -282,13 +277,11 @@ def list_proposals(
     offset: Offset = 0,
     limit: PageSize = 100,
 ) -> Proposals:
-    """Give proposals, the best first, each with its score, its reason and the texts of both ends."""
     return container.proposals.page(ontology, kind, state, offset, limit)
 
 
 @proposals_router.get("/proposals/{proposal_id}", "read", "Get a proposed link", filtered=True)
 def get_proposal(container: Open, proposal_id: ProposalId) -> Proposal:
-    """Give one proposal."""
     return container.proposals.find(proposal_id)
 
 
@@ -308,13 +301,11 @@ def reject_proposal(container: Open, proposal_id: ProposalId, body: Decision) ->
     "/proposals/{proposal_id}/undo", "write", "Undo a decision on a proposed link", filtered=True
 )
 def undo_proposal(container: Open, proposal_id: ProposalId, body: Decision) -> Proposal:
-    """Open the proposal again; its link goes."""
     return container.proposals.decide(proposal_id, "open", body.by)
 
 
 @proposals_router.get(PROPOSALS_OF_ONTOLOGY, "read", "Get how links are proposed in an ontology")
 def get_proposals_config(container: Open, ontology: Ontology) -> ProposalStatus:
-    """Give the configuration, what holds by it and the settings, and how far the search is."""
     return container.proposals.status(ontology)
 
 
@@ -356,7 +347,6 @@ def search_relationships(
 def list_relationship_types(
     container: Open, ontology: Ontology, offset: Offset = 0, limit: PageSize = 100
 ) -> RelationshipTypes:
-    """Give the types that sources state relationships with, the most frequent first."""
     return container.relationship_types.page(ontology, offset, limit)
 
 
@@ -385,7 +375,6 @@ def put_stance(
 def list_type_merges(
     container: Open, ontology: Ontology, offset: Offset = 0, limit: PageSize = 100
 ) -> TypeMerges:
-    """Give what was merged, by whom and when, the last first; what was undone stays in the list."""
     return container.relationship_types.merges(ontology, offset, limit)
 
 
@@ -401,5 +390,4 @@ def merge_relationship_types(
 
 @concepts_router.post(TYPES + "/merges/{merge_id}/undo", "write", "Undo a merge of relationship types")
 def undo_type_merge(container: Open, ontology: Ontology, merge_id: MergeId, body: Decision) -> TypeMerge:
-    """Let its types be on their own again; doing it twice changes nothing more."""
     return container.relationship_types.undo(ontology, merge_id, body.by)

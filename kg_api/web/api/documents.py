@@ -83,13 +83,11 @@ def count_values(
     container: Open,
     request: Annotated[FacetRequest, example(fields=["author", "date:year"], where=["tags=oncall"])],
 ) -> Facets:
-    """Count the values of metadata keys, formats, ontologies, or dates by year, month or day."""
     return count_facets(container.graph, narrowed(container.graph, request))
 
 
 @library_router.get("/ontologies", "read", "List ontologies", filtered=True)
 def list_ontologies(container: Open) -> OntologyList:
-    """Give every ontology with its counts of documents, sources and embedded sources."""
     counted = [embedding_state.counted for embedding_state in read_embedding_states(container.graph).values()]
     found = library.list_ontologies(container.graph, counted)
     return OntologyList(ontologies=found, waiting=count_waiting(container.graph))
@@ -111,7 +109,6 @@ def list_documents(
     offset: Offset = 0,
     limit: PageSize = 100,
 ) -> DocumentPage:
-    """Give documents ordered by ontology and name, without their text."""
     conditions = valid(DocumentFilter, {"where": where or []}).where
     return library.list_documents(
         container.graph, ontology=ontology, where=conditions, offset=offset, limit=limit
@@ -175,7 +172,6 @@ Grant = Annotated[
 
 @folders_router.get("/folders", "admin", "List synchronised folders")
 def list_folders(container: Open) -> FolderList:
-    """Give every folder with what its last scan did, or why it could not be done."""
     return container.folders.all()
 
 
@@ -191,7 +187,6 @@ def add_folder(
 
 @folders_router.get("/folders/{folder_id}", "admin", "Get a folder")
 def get_folder(container: Open, folder_id: FolderId) -> Folder:
-    """Give a folder with what its last scan did, or why it could not be done."""
     return container.folders.get(folder_id)
 
 
@@ -249,7 +244,6 @@ IfNoneMatch = Annotated[
 def list_images(
     container: Open, ontology: OntologyFilter = None, offset: Offset = 0, limit: PageSize = 100
 ) -> ImagePage:
-    """Give pictures ordered by ontology and document, with the words that stand for them."""
     return container.images.page(ontology=ontology, offset=offset, limit=limit)
 
 
@@ -486,7 +480,6 @@ async def _from_upload(request: Request, taken: TakeFile[Taken]) -> Taken:
 
 @library_router.get("/ontologies/{ontology}/language", "read", "Get the language of an ontology")
 def get_language(container: Open, ontology: Ontology) -> OntologyLanguage:
-    """Give the language whose rules full text follows for the forms of words, or `auto`."""
     return read_language(container.graph, ontology)
 
 
@@ -575,7 +568,6 @@ _BODY = example(ontology="handbook", documents=["notes/leases.md", "notes/worker
 def list_waiting_documents(
     container: Open, ontology: OntologyFilter = None, offset: Offset = 0, limit: PageSize = 100
 ) -> WaitingDocuments:
-    """Give what was sent with `review`, by ontology and name; nothing of it is embedded, read or found."""
     found = list_waiting(container.graph, ontology=ontology, offset=offset, limit=limit)
     if not found.total:
         require_ontologies(container.graph, ontology)
@@ -599,7 +591,6 @@ def reject_documents(container: Open, review: Annotated[Review, _BODY]) -> Rejec
 
 @library_router.get("/ontologies/{ontology}/synonyms", "read", "Get the synonyms of an ontology")
 def get_synonyms(container: Open, ontology: Ontology) -> Synonyms:
-    """Give the words that searches by words take for each other, in groups."""
     groups = read_synonyms(container.graph, ontology)
     return Synonyms(ontology=ontology, groups=[[*each] for each in groups])
 

@@ -38,7 +38,6 @@ DryRun = Annotated[bool, Query(description="Show the effects only; change nothin
     "/ontologies/{ontology}/embedding-status", "read", "Get the embedding progress of an ontology"
 )
 def ontology_embedding_status(container: Open, ontology: Ontology) -> EmbeddingStatus:
-    """Count the sources that have an up-to-date vector, and those that do not."""
     return container.configure.status(ontology)
 
 
@@ -46,7 +45,6 @@ def ontology_embedding_status(container: Open, ontology: Ontology) -> EmbeddingS
     "/embedding-status", "read", "Get the embedding progress of all ontologies", filtered=True
 )
 def embedding_status(container: Open) -> EmbeddingStatus:
-    """Count over all ontologies."""
     return container.configure.status(None)
 
 
@@ -54,7 +52,6 @@ def embedding_status(container: Open) -> EmbeddingStatus:
     "/ontologies/{ontology}/embedding-config", "read", "Get the embedding configuration of an ontology"
 )
 def get_embedding_config(container: Open, ontology: Ontology) -> EmbeddingConfiguration:
-    """Give its configuration, what is missing or stale, and the cost of regenerating that."""
     return container.configure.show(ontology)
 
 
@@ -100,7 +97,6 @@ def regenerate(
 
 @embedding_router.get("/embedding/spaces", "read", "List embedding spaces and their models")
 def list_spaces(container: Open) -> SpaceList:
-    """Give provider, model, dimensions and batch size of each, and the ontologies that use it."""
     return SpaceList(spaces=container.models.infos())
 
 
@@ -142,7 +138,6 @@ WithCost = Annotated[bool, Query(description="Estimate the cost of pending sourc
 def get_extraction_config(
     container: Open, ontology: Ontology, *, with_cost: WithCost = False
 ) -> ExtractionStatus:
-    """Give the configuration, how many sources were read, what was found, and what that has cost."""
     return container.extraction.show(ontology, with_cost=with_cost)
 
 
@@ -177,7 +172,6 @@ def extract_concepts(
     "/ontologies/{ontology}/extraction-refused", "read", "List the sources from which extraction failed"
 )
 def extraction_refused(container: Open, ontology: Ontology) -> UnreadSources:
-    """Give the sources that were set aside, each with its reason; they are found by search as any other."""
     return container.extraction.refused(ontology)
 
 

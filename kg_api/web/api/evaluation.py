@@ -54,7 +54,6 @@ def get_judgements(
     offset: Offset = 0,
     limit: PageSize = 100,
 ) -> Judgements:
-    """Give judgements question by question, for each the best first, with the passages as they are now."""
     return list_judgements(container.graph, ontology, question, offset=offset, limit=limit)
 
 
@@ -62,7 +61,6 @@ def get_judgements(
 def get_judged_questions(
     container: Open, ontology: Ontology, *, offset: Offset = 0, limit: PageSize = 100
 ) -> JudgedQuestions:
-    """Give the questions that passages were judged for, those that were judged last first."""
     return list_questions(container.graph, ontology, offset=offset, limit=limit)
 
 
@@ -73,7 +71,6 @@ def remove_judgements(
     question: Annotated[JudgedText, Query(description="What they were judged for.")],
     source_id: Annotated[NodeId | None, Query(description="Id of the passage; unset: all.")] = None,
 ) -> JudgementsDeleted:
-    """Take back what was judged for a question, of one passage or of all."""
     return delete_judgements(container.graph, ontology, question, source_id)
 
 

@@ -133,7 +133,6 @@ def list_jobs(
     offset: Offset = 0,
     limit: PageSize = 50,
 ) -> JobPage:
-    """Give jobs with state and progress."""
     found, total = page_of_jobs(
         container.graph, state=state, kind=kind, ontology=ontology, offset=offset, limit=limit
     )
@@ -158,7 +157,6 @@ async def follow_jobs(request: Request, container: Open, ontology: OntologyFilte
 
 @jobs_router.get("/jobs/{job_id}", "read", "Get a job", filtered=True)
 def get_job(container: Open, job_id: JobId) -> Job:
-    """Give a job's state and progress: items done and in all, rate, time to go."""
     return find_job(container.graph, identify_job(container.graph, job_id))
 
 
@@ -192,7 +190,6 @@ def retry(container: Open, job_id: JobId) -> Job:
 
 @jobs_router.get("/queue", "read", "Get the status of the queue and its workers")
 def get_queue(container: Open) -> QueueStatus:
-    """Count jobs that wait, run, are stalled or dead; say for how long work has waited; list the workers."""
     return queue_status(container.graph)
 
 
@@ -204,7 +201,6 @@ CalledKey = Annotated[Text, Path(min_length=1, max_length=MAX_KEY_NAME, descript
 
 @keys_router.get("/keys", "admin", "List API keys")
 def list_keys(container: Open, request: Request) -> ApiKeys:
-    """Give all keys, the newest first, also those that are expired or revoked; never their secrets."""
     return ApiKeys(keys=read_keys(container.graph), required=request.app.state.keys_required)
 
 
@@ -253,7 +249,6 @@ TEXT: dict[int | str, dict[str, Any]] = {
 @health_router.get("/metrics", summary="Prometheus metrics", response_class=Response, responses=TEXT)
 @requires("read")
 def metrics(request: Request) -> Response:
-    """Give counters and histograms, and gauges of the queue and of backups as they are at this moment."""
     watch: QueueWatch = request.app.state.queue
     surroundings: Surroundings = request.app.state.surroundings
     last = surroundings.last_backup()
@@ -309,14 +304,12 @@ def start(request: Request) -> Response:
 @health_router.get("/docs", include_in_schema=False)
 @public()
 async def docs() -> Response:
-    """Give the page that shows the API."""
     return FileResponse(PAGES / "docs.html", headers=HEADERS)
 
 
 @health_router.get("/docs/start.js", include_in_schema=False)
 @public()
 async def docs_script() -> Response:
-    """Give what starts Swagger UI: in a file, for scripts within the page are forbidden."""
     return FileResponse(PAGES / "start.js", headers=HEADERS)
 
 

@@ -246,7 +246,6 @@ def search_sources(
 def hybrid_search(
     container: Open, search: Annotated[HybridSearch, example(query_text="type hints", source_limit=5)]
 ) -> HybridHits:
-    """Give the concepts that fit, and sources found by meaning, by words and through concepts."""
     return container.hybrid.search(narrowed(container.graph, search))
 
 
@@ -263,7 +262,6 @@ def get_source_context(
 
 @router.get("/sources/{source_id:path}", "read", "Get a source", filtered=True)
 def get_source(container: Open, source_id: SourceId) -> Place:
-    """Give a source with its place and text."""
     return find_source(container.graph, source_id)
 
 
@@ -288,7 +286,6 @@ def source_graph(
     container: Open,
     request: Annotated[GraphRequest, example(ontology="handbook", neighbours=3, min_similarity=0.7)],
 ) -> SourceGraph:
-    """Connect sources with those that are most similar to them; every pair is compared."""
     return container.similarity.graph(narrowed(container.graph, request))
 
 
@@ -299,7 +296,6 @@ def source_graph(
     filtered=True,
 )
 def similar_sources(container: Open, source_id: SourceId, request: SimilarSearch) -> SimilarSources:
-    """Give passages of other documents that are like a source; near-duplicates stand together."""
     return container.similarity.similar(source_id, narrowed(container.graph, request))
 
 

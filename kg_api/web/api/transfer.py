@@ -71,7 +71,6 @@ def export_documents(
     responses={200: {"content": _file(FILE), "description": "The file."}},
 )
 def export_blob(container: Open, key: Key) -> Response:
-    """Return the file of a key that a line names. 404: there is no such file."""
     return Response(container.moving.exports.blob(key), media_type=FILE)
 
 

@@ -93,7 +93,6 @@ def _describe_tie(through: RelatedThrough) -> str:
 
 
 def draw_related(concept: ConceptDetails) -> Drawing:
-    """Draw a concept among those that its page lists as related."""
     own = concept.concept_id
     around = {each.concept.concept_id: each.concept for each in concept.related}
     around.pop(own, None)

@@ -30,7 +30,6 @@ Value = str | int | Sequence[str] | None
 
 
 def address(path: str, **parameters: Value) -> str:
-    """An address with parameters; those that say nothing are left out."""
     told = {name: value for name, value in parameters.items() if value not in (None, "", [], ())}
     query = urlencode(told, doseq=True)
     return f"{path}?{query}" if query else path

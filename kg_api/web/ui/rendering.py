@@ -119,7 +119,6 @@ def _can_be_named(field: str) -> bool:
 
 
 def _written(value: str | float | bool, *, is_date: bool) -> str:
-    """Return a value as people write it, with quotes where it would be read as another one."""
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, str) or is_date:
@@ -142,7 +141,6 @@ def count(number: int, one: str, many: str | None = None) -> str:
 
 
 def ordinal(number: int) -> str:
-    """`1st`, `2nd`, `11th`."""
     ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")  # noqa: PLR2004 - eleventh to thirteenth
     return f"{number:,}{ending}"
 
@@ -249,7 +247,6 @@ def excerpt(hit: SourceHit) -> Excerpt:
 
 
 def reasons(hit: SourceHit) -> list[str]:
-    """Why it was found, each in a few words: by what, and at which place there."""
     told = [("by meaning", hit.ranks.vector), ("by words", hit.ranks.text)]
     told += [("through concepts", hit.ranks.concepts), ("as a picture", hit.ranks.pictures)]
     places = [f"{ordinal(rank)} {lane}" for lane, rank in told if rank is not None]
@@ -416,7 +413,6 @@ _templates.filters.update(pieces=pieces_of, ties=describe_ties, way=words_of_way
 
 
 def lead_to(request: Request, done: BaseModel, page: str) -> Response:
-    """Note for the audit log what a form has done, and lead to a page."""
     note_outcome(request, done)
     return RedirectResponse(page, 303)
 
