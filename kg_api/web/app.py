@@ -38,7 +38,6 @@ from kg_api.web.shared.security import (
 )
 from kg_api.web.shared.streams import JobStreams
 from kg_api.web.ui import rendering
-from kg_api.web.ui.links import DOCUMENTS
 from kg_api.web.ui.routes.embedding import BuildCounts
 
 WITH_FILES = ("/documents", search.PATH, transfer.IMPORT_PATH)
@@ -123,7 +122,7 @@ def create_app(
         api = settings.api
         return (
             api.max_document_bytes
-            if path.startswith(WITH_FILES) or path == DOCUMENTS
+            if path.startswith(WITH_FILES) or path == "/ui/documents"
             else api.max_request_bytes
         )
 

@@ -48,7 +48,6 @@ from kg_api.web.shared.routes import GuardedRoute
 from kg_api.web.shared.scopes import public, requires
 from kg_api.web.shared.security import asking
 from kg_api.web.shared.streams import JobStreams
-from kg_api.web.ui.links import SEARCH
 
 keys_router = Routes("keys")
 
@@ -288,7 +287,7 @@ FOR_BROWSERS: dict[int | str, dict[str, Any]] = {
 def start(request: Request) -> Response:
     """Give name, version, whether it is ready and where to go; a browser is led to the search page."""
     if "text/html" in request.headers.get("accept", ""):
-        return RedirectResponse(SEARCH, 303, {"Vary": "Accept"})
+        return RedirectResponse("/ui/search", 303, {"Vary": "Accept"})
     readiness = shown_readiness(request)
     told = Start(
         description=DESCRIPTION,

@@ -11,7 +11,7 @@ from kg_api.schemas.concepts import Concept, ConceptDetails, ConceptPaths
 from kg_api.schemas.image_search import RelatedSource, RelatedThrough
 from kg_api.schemas.search import CarriedConcept, Place
 from kg_api.schemas.similarity import SourceEdge
-from kg_api.web.ui.links import CONCEPTS, GRAPH, below
+from kg_api.web.ui.links import below
 
 LABEL_CHARACTERS: Final = 40
 Row = tuple[str | int | bool, ...]
@@ -44,7 +44,7 @@ def draw_around(
     named = {one.concept_id: one for _, one in carried if one.concept_id in own or times[one.concept_id] > 1}
     nodes = [
         *(_passage(each, "centre" if each.source_id == centre.source_id else "passage") for each in places),
-        *((key, each.label, "concept", below(CONCEPTS, key)) for key, each in named.items()),
+        *((key, each.label, "concept", below("/ui/concepts", key)) for key, each in named.items()),
     ]
     edges: list[Row] = _in_order(beside)
     for each in elsewhere:
@@ -62,7 +62,7 @@ def draw_document(places: Sequence[Place], edges: Sequence[SourceEdge]) -> Drawi
 
 def _passage(place: Place, shape: str) -> Row:
     label = opening(place.full_text, LABEL_CHARACTERS)
-    return place.source_id, label, shape, below(GRAPH, place.source_id)
+    return place.source_id, label, shape, below("/ui/graph", place.source_id)
 
 
 def _in_order(places: Sequence[Place]) -> list[Row]:

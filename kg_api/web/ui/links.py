@@ -3,28 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 from urllib.parse import quote, urlencode
-
-SEARCH: Final = "/ui/search"
-ASK: Final = "/ui/ask"
-READ: Final = "/ui/read"
-DOCUMENTS: Final = "/ui/documents"
-ONTOLOGIES: Final = "/ui/ontologies"
-REVIEW: Final = "/ui/review"
-CONCEPTS: Final = "/ui/concepts"
-COMMUNITIES: Final = "/ui/communities"
-GRAPH: Final = "/ui/graph"
-MAP: Final = "/ui/map"
-PROPOSALS: Final = "/ui/proposals"
-EVALUATIONS: Final = "/ui/evaluations"
-JOBS: Final = "/ui/jobs"
-JUDGEMENTS: Final = "/ui/judgements"
-FOLDERS: Final = "/ui/folders"
-SPACES: Final = "/ui/spaces"
-KEYS: Final = "/ui/keys"
-AUDIT: Final = "/ui/audit"
-HELP: Final = "/ui/help"
 
 Value = str | int | Sequence[str] | None
 

@@ -32,13 +32,7 @@ from kg_api.web.shared.routes import GuardedRoute
 from kg_api.web.shared.scopes import public
 from kg_api.web.shared.security import may, note_outcome, viewer
 from kg_api.web.ui.drawing import describe_ties, opening
-from kg_api.web.ui.links import (
-    READ,
-    SEARCH,
-    Value,
-    address,
-    below,
-)
+from kg_api.web.ui.links import Value, address, below
 
 FOLDER: Final = Path(__file__).parent / "static"
 PREFIX: Final = "/ui/assets/"
@@ -313,7 +307,7 @@ class Question:
 
     def address(self, cursor: str | None = None, seen: int | None = None) -> str:
         """Return the page of the hits behind a cursor, of which `seen` were shown; without one, the first."""
-        return address(SEARCH, **self.parameters(), cursor=cursor, seen=seen)
+        return address("/ui/search", **self.parameters(), cursor=cursor, seen=seen)
 
     def adding(self, condition: str) -> Question:
         return replace(self, where=(*(each for each in self.where if each != condition), condition))
@@ -343,7 +337,7 @@ def address_of_measured(result: EvalResult, text: str | None) -> str | None:
 def address_of_hit(question: Question, hit: SourceHit, number: int) -> str:
     """Return where a hit is read; `number` is its place among the hits, from 1."""
     shown = {"at": hit.paragraph, "hit": number if number <= MAX_LIMIT else None, **question.parameters()}
-    return f"{address(below(READ, hit.document_id), **shown)}#p{hit.paragraph}"
+    return f"{address(below('/ui/read', hit.document_id), **shown)}#p{hit.paragraph}"
 
 
 async def _asked(

@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Match
 
 from kg_api.web.shared.forwarded import own_path
 from kg_api.web.shared.scopes import PAGES, is_page
-from kg_api.web.ui.links import SEARCH, address
+from kg_api.web.ui.links import address
 from kg_api.web.ui.rendering import render, wants_part
 
 LOGIN: Final = "/ui/login"
@@ -27,15 +27,15 @@ _PLAIN: Final = re.compile(r"[!-\[\]-~]+")
 def page_to_show(request: Request, wanted: str) -> str:
     """Return a wanted address if it is one of our pages; of a form, the page it is on; else the search."""
     if len(wanted) > MAX_CHARACTERS or not _PLAIN.fullmatch(wanted) or wanted.startswith("//"):
-        return SEARCH
+        return "/ui/search"
     try:
         parts = urlsplit(wanted)
     except ValueError:
-        return SEARCH
+        return "/ui/search"
     steps = unquote(parts.path).split("/")
     ours = not parts.scheme and not parts.netloc and is_page(parts.path)
     if not ours or parts.path in {LOGIN, LOGOUT} or {".", ".."} & set(steps):
-        return SEARCH
+        return "/ui/search"
     got = nearest_page(request, parts.path)
     return wanted if got == parts.path else got
 
@@ -64,7 +64,7 @@ def page_before(request: Request) -> str:
     if request.method == "GET" and not request.scope["query_string"]:
         path = path.rpartition("/")[0]
     found = nearest_page(request, path) if is_page(path) else PAGES
-    return SEARCH if found == PAGES else found
+    return "/ui/search" if found == PAGES else found
 
 
 def lead_to_sign_in(request: Request) -> Response:

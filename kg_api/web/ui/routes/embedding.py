@@ -35,18 +35,18 @@ from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import Ontology, Open
 from kg_api.web.shared.limits import valid
 from kg_api.web.shared.security import note_outcome
-from kg_api.web.ui.links import ONTOLOGIES, SPACES, address, below
+from kg_api.web.ui.links import address, below
 from kg_api.web.ui.rendering import FormText, Named, Tick, lead_to, render, wants_part
 
 pages = Routes()
-ONTOLOGY: Final = ONTOLOGIES + "/{ontology}"
-SPACE: Final = SPACES + "/{slug}"
 
 MAX_SYNONYMS = 1_000_000
 Number = Annotated[int | None, Form()]
 
 
-@pages.post(ONTOLOGY + "/embedding", "admin", "Change the embedding configuration of an ontology")
+@pages.post(
+    "/ui/ontologies/{ontology}/embedding", "admin", "Change the embedding configuration of an ontology"
+)
 def change_embedding(
     request: Request,
     container: Open,
@@ -82,7 +82,9 @@ def change_embedding(
     return render("ontologies/embedding.html", {"ontology": ontology, **shown})
 
 
-@pages.post(ONTOLOGY + "/extraction", "admin", "Change the extraction configuration of an ontology")
+@pages.post(
+    "/ui/ontologies/{ontology}/extraction", "admin", "Change the extraction configuration of an ontology"
+)
 def change_extraction(
     request: Request,
     container: Open,
@@ -102,7 +104,7 @@ def change_extraction(
     return render("ontologies/extraction.html", {"ontology": ontology, "extraction": changed, "form": form})
 
 
-@pages.post(ONTOLOGY + "/language", "admin", "Set the language of an ontology")
+@pages.post("/ui/ontologies/{ontology}/language", "admin", "Set the language of an ontology")
 def change_language(
     request: Request, container: Open, ontology: Ontology, language: FormText = ""
 ) -> Response:
@@ -111,7 +113,7 @@ def change_language(
     return _to_ontology(ontology, "language")
 
 
-@pages.post(ONTOLOGY + "/synonyms", "write", "Set the synonyms of an ontology")
+@pages.post("/ui/ontologies/{ontology}/synonyms", "write", "Set the synonyms of an ontology")
 def change_synonyms(
     request: Request,
     container: Open,
@@ -124,7 +126,7 @@ def change_synonyms(
 
 
 def _to_ontology(ontology: str, done: str) -> Response:
-    return RedirectResponse(address(below(ONTOLOGIES, ontology), done=done), 303)
+    return RedirectResponse(address(below("/ui/ontologies", ontology), done=done), 303)
 
 
 # How far builds are: counted for all who look at pages together, and only so often that it stays cheap.
@@ -162,7 +164,7 @@ BUILDS_SHOWN: Final = 30
 """Ontologies whose progress is counted for one page."""
 
 
-@pages.get(SPACES, "admin")
+@pages.get("/ui/spaces", "admin")
 def spaces_page(request: Request, container: Open) -> HTMLResponse:
     spaces = list_spaces(container).spaces
     shown: dict[str, Any] = {
@@ -175,7 +177,7 @@ def spaces_page(request: Request, container: Open) -> HTMLResponse:
     return render("spaces/page.html", {**shown, "providers": PROVIDERS})
 
 
-@pages.post(SPACES, "admin", "Create an embedding space")
+@pages.post("/ui/spaces", "admin", "Create an embedding space")
 def create(
     request: Request,
     container: Open,
@@ -190,10 +192,10 @@ def create(
     made = add_space(
         container, valid(NewSpace, {**asked, "model": model.strip() or None, "dimensions": dimensions})
     )
-    return lead_to(request, made, below(SPACES, made.slug))
+    return lead_to(request, made, below("/ui/spaces", made.slug))
 
 
-@pages.get(SPACE, "admin")
+@pages.get("/ui/spaces/{slug}", "admin")
 def space_page(request: Request, container: Open, slug: Name) -> HTMLResponse:
     space = named_space(container, slug)
     shown = {"space": space, "progress": progress_of(request, container, space), "changes": _changes(space)}
@@ -230,7 +232,7 @@ def progress_of(request: Request, container: Container, space: SpaceInfo) -> lis
 # What is done with an embedding space: built, checked, activated, rolled back, dropped.
 
 
-@pages.post(SPACE + "/build", "admin", "Build an embedding space")
+@pages.post("/ui/spaces/{slug}/build", "admin", "Build an embedding space")
 def build(
     request: Request,
     container: Open,
@@ -243,27 +245,27 @@ def build(
     asked = {"ontologies": _names(ontology), "activate": activate_when_built, "dry_run": dry_run}
     building = embedding.build(container, slug, valid(SpaceBuild, asked))
     if not dry_run and not building.notes:
-        return lead_to(request, building, below(SPACES, slug))
+        return lead_to(request, building, below("/ui/spaces", slug))
     note_outcome(request, building)
     shown = {"building": building, "ontology": ontology, "dry_run": dry_run}
     return render("spaces/build.html", {**shown, "activate_when_built": activate_when_built})
 
 
-@pages.get(SPACE + "/check", "admin")
+@pages.get("/ui/spaces/{slug}/check", "admin")
 def check_page(container: Open, slug: Name, ontology: Named = "") -> HTMLResponse:
     found = embedding.check(container, slug, ontology or None)
     return render("spaces/check.html", {"found": found, "ontology": ontology})
 
 
-@pages.post(SPACE + "/activate", "admin", "Activate an embedding space")
+@pages.post("/ui/spaces/{slug}/activate", "admin", "Activate an embedding space")
 def activate(
     request: Request, container: Open, slug: Name, ontology: FormText = "", *, accept_refused: Tick = False
 ) -> Response:
     asked = valid(SpaceActivation, {"ontologies": _names(ontology), "accept_refused": accept_refused})
-    return lead_to(request, embedding.activate(container, slug, asked), below(SPACES, slug))
+    return lead_to(request, embedding.activate(container, slug, asked), below("/ui/spaces", slug))
 
 
-@pages.get(SPACE + "/rollback", "admin")
+@pages.get("/ui/spaces/{slug}/rollback", "admin")
 def rollback_page(request: Request, container: Open, slug: Name, ontology: Named = "") -> HTMLResponse:
     chosen = valid(ChosenOntologies, {"ontologies": _names(ontology)}).ontologies
     switched = container.switch.preview_rollback(slug, chosen)
@@ -274,20 +276,20 @@ def rollback_page(request: Request, container: Open, slug: Name, ontology: Named
     return render("spaces/rollback.html", {**shown, "for_new": space.for_new})
 
 
-@pages.post(SPACE + "/rollback", "admin", "Roll back an embedding space")
+@pages.post("/ui/spaces/{slug}/rollback", "admin", "Roll back an embedding space")
 def rollback(request: Request, container: Open, slug: Name, ontology: FormText = "") -> Response:
     asked = valid(ChosenOntologies, {"ontologies": _names(ontology)})
-    return lead_to(request, embedding.rollback(container, slug, asked), below(SPACES, slug))
+    return lead_to(request, embedding.rollback(container, slug, asked), below("/ui/spaces", slug))
 
 
-@pages.get(SPACE + "/drop", "admin")
+@pages.get("/ui/spaces/{slug}/drop", "admin")
 def drop_page(container: Open, slug: Name) -> HTMLResponse:
     return render("spaces/drop.html", {"space": named_space(container, slug)})
 
 
-@pages.post(SPACE + "/drop", "admin", "Drop an embedding space")
+@pages.post("/ui/spaces/{slug}/drop", "admin", "Drop an embedding space")
 def drop(request: Request, container: Open, slug: Name) -> Response:
-    return lead_to(request, embedding.drop(container, slug), SPACES)
+    return lead_to(request, embedding.drop(container, slug), "/ui/spaces")
 
 
 def _names(ontology: str) -> list[str] | None:

@@ -19,7 +19,7 @@ from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import Offset, Open, Results
 from kg_api.web.shared.limits import valid
 from kg_api.web.shared.security import note_outcome, viewer
-from kg_api.web.ui.links import EVALUATIONS, JUDGEMENTS, address
+from kg_api.web.ui.links import address
 from kg_api.web.ui.rendering import AskedQuestion, Named, Question, lead_to, render, wants_part
 from kg_api.web.ui.sign_in import page_to_show
 
@@ -32,7 +32,7 @@ MAX_ADDRESS: Final = 40_000
 Name = Annotated[str, Form(max_length=1000)]
 
 
-@pages.get(JUDGEMENTS, "read", filtered=True)
+@pages.get("/ui/judgements", "read", filtered=True)
 def judgements_page(container: Open, ontology: Named = "", offset: Offset = 0) -> HTMLResponse:
     ontologies = names_of_ontologies(container.graph)
     chosen = ontology or (ontologies[0] if ontologies else "")
@@ -40,7 +40,7 @@ def judgements_page(container: Open, ontology: Named = "", offset: Offset = 0) -
     return render("judging/page.html", {"found": found, "ontology": chosen, "ontologies": ontologies})
 
 
-@pages.post(JUDGEMENTS, "write", "Judge a passage, or take the judgement back", filtered=True)
+@pages.post("/ui/judgements", "write", "Judge a passage, or take the judgement back", filtered=True)
 def judge_hit(
     request: Request,
     container: Open,
@@ -67,7 +67,7 @@ def judge_hit(
     return RedirectResponse(page_to_show(request, back) if back else question.address(), 303)
 
 
-@pages.get(f"{JUDGEMENTS}/question", "read", filtered=True)
+@pages.get("/ui/judgements/question", "read", filtered=True)
 def judged_question_page(
     container: Open, ontology: Named, question: Annotated[JudgedText, Query()], offset: Offset = 0
 ) -> HTMLResponse:
@@ -76,20 +76,22 @@ def judged_question_page(
     return render("judging/question.html", {"found": found, "question": asked})
 
 
-@pages.get(f"{JUDGEMENTS}/delete", "read", filtered=True)
+@pages.get("/ui/judgements/delete", "read", filtered=True)
 def deletion_page(container: Open, ontology: Named, question: Annotated[JudgedText, Query()]) -> HTMLResponse:
     found = list_judgements(container.graph, ontology, question, offset=0, limit=1)
-    to = address(f"{JUDGEMENTS}/question", ontology=ontology, question=Question(question).text)
+    to = address("/ui/judgements/question", ontology=ontology, question=Question(question).text)
     shown = {"ontology": ontology, "question": question, "total": found.total, "back": to}
     return render("judging/delete.html", shown)
 
 
-@pages.post(f"{JUDGEMENTS}/delete", "write", "Take judgements back", filtered=True)
+@pages.post("/ui/judgements/delete", "write", "Take judgements back", filtered=True)
 def take_back(
     request: Request, container: Open, of: Name, question: Annotated[JudgedText, Form()]
 ) -> Response:
     return lead_to(
-        request, delete_judgements(container.graph, of, question, None), address(JUDGEMENTS, ontology=of)
+        request,
+        delete_judgements(container.graph, of, question, None),
+        address("/ui/judgements", ontology=of),
     )
 
 
@@ -101,7 +103,7 @@ MAX_DRAWN: Final = 5000
 """Questions of a result that is fetched to be drawn; the table beside tells the same."""
 
 
-@pages.get(EVALUATIONS, "read", filtered=True)
+@pages.get("/ui/evaluations", "read", filtered=True)
 def runs_page(
     container: Open,
     results: Results,
@@ -117,7 +119,7 @@ def runs_page(
     return render("evaluations/list.html", shown)
 
 
-@pages.get(EVALUATIONS + "/one/{name}", "read", filtered=True)
+@pages.get("/ui/evaluations/one/{name}", "read", filtered=True)
 def run_page(
     request: Request,
     results: Results,
@@ -137,16 +139,16 @@ def run_page(
     return render("evaluations/one.html", shown)
 
 
-@pages.get(EVALUATIONS + "/one/{name}/delete", "read", filtered=True)
+@pages.get("/ui/evaluations/one/{name}/delete", "read", filtered=True)
 def deletion_page_runs(results: Results, name: ResultName) -> HTMLResponse:
     return render("evaluations/delete.html", {"name": name, "result": results.find(name)})
 
 
 @pages.post(
-    EVALUATIONS + "/one/{name}/delete", "write", "Delete a saved result of an evaluation", filtered=True
+    "/ui/evaluations/one/{name}/delete", "write", "Delete a saved result of an evaluation", filtered=True
 )
 def delete(request: Request, results: Results, name: ResultName) -> Response:
-    return lead_to(request, delete_evaluation(results, name), address(EVALUATIONS, done="result"))
+    return lead_to(request, delete_evaluation(results, name), address("/ui/evaluations", done="result"))
 
 
 # The page that compares saved results.
@@ -156,7 +158,7 @@ Chosen = Annotated[list[str] | None, Query(alias="name", max_length=MAX_COMPARED
 FEWEST: Final = 2
 
 
-@pages.get(EVALUATIONS + "/compare", "read", filtered=True)
+@pages.get("/ui/evaluations/compare", "read", filtered=True)
 def comparison_page(
     results: Results,
     names: Chosen = None,

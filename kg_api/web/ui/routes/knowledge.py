@@ -29,8 +29,7 @@ from kg_api.web.shared.dependencies import CalledRead, ConceptId, Offset, Ontolo
 from kg_api.web.shared.limits import valid
 from kg_api.web.shared.security import note_outcome
 from kg_api.web.ui.drawing import draw_around, draw_document, draw_paths, draw_related
-from kg_api.web.ui.links import COMMUNITIES, GRAPH, MAP, PROPOSALS, address
-from kg_api.web.ui.links import CONCEPTS as LINKS_CONCEPTS
+from kg_api.web.ui.links import address
 from kg_api.web.ui.rendering import Named, lead_to, render, wants_part
 
 pages = Routes()
@@ -40,7 +39,7 @@ CONCEPTS: Final = 30
 PASSAGES: Final = 10
 
 
-@pages.get(COMMUNITIES, "read", filtered=True)
+@pages.get("/ui/communities", "read", filtered=True)
 def communities_page(container: Open, ontology: Named = "", offset: Offset = 0) -> HTMLResponse:
     ontologies = names_of_ontologies(container.graph)
     ontology = ontology or (ontologies[0] if ontologies else "")
@@ -56,17 +55,19 @@ def communities_page(container: Open, ontology: Named = "", offset: Offset = 0) 
     return render("communities/list.html", shown)
 
 
-@pages.post(COMMUNITIES + "/{ontology}/detect", "write", "Detect communities now")
+@pages.post("/ui/communities/{ontology}/detect", "write", "Detect communities now")
 def detect(request: Request, container: Open, ontology: Ontology) -> Response:
-    return lead_to(request, detect_communities(container, ontology), address(COMMUNITIES, ontology=ontology))
+    return lead_to(
+        request, detect_communities(container, ontology), address("/ui/communities", ontology=ontology)
+    )
 
 
-@pages.get(COMMUNITIES + "/{ontology}/detect", "read")
+@pages.get("/ui/communities/{ontology}/detect", "read")
 def page_to_detect_on(ontology: Ontology) -> Response:
-    return RedirectResponse(address(COMMUNITIES, ontology=ontology), 303)
+    return RedirectResponse(address("/ui/communities", ontology=ontology), 303)
 
 
-@pages.get(COMMUNITIES + "/{ontology}/{community_id}", "read")
+@pages.get("/ui/communities/{ontology}/{community_id}", "read")
 def community_page(container: Open, ontology: Ontology, community_id: CommunityId) -> HTMLResponse:
     found = container.communities.find(ontology, community_id, concepts=CONCEPTS, passages=PASSAGES)
     shown: dict[str, Any] = {"community": found, "parts": None}
@@ -86,7 +87,7 @@ PATHS: Final = 5
 SoughtPhrase = Annotated[Text, Query(max_length=MAX_PHRASE)]
 
 
-@pages.get(LINKS_CONCEPTS, "read", filtered=True)
+@pages.get("/ui/concepts", "read", filtered=True)
 def concepts_page(
     container: Open, q: SoughtPhrase = "", ontology: Named = "", offset: Offset = 0
 ) -> HTMLResponse:
@@ -103,7 +104,7 @@ def concepts_page(
     return render("concepts/list.html", shown)
 
 
-@pages.get(LINKS_CONCEPTS + "/{concept_id}", "read", filtered=True)
+@pages.get("/ui/concepts/{concept_id}", "read", filtered=True)
 def concept_page(container: Open, concept_id: ConceptId, to: SoughtPhrase = "") -> HTMLResponse:
     concept = container.concepts.details(concept_id, QUOTES)
     shown: dict[str, Any] = {"concept": concept, "to": to, "paths": None, "unknown": None}
@@ -127,7 +128,7 @@ SHOWN: Final = 200
 MAX_IDS: Final = 20_000
 
 
-@pages.get(MAP, "read", filtered=True)
+@pages.get("/ui/map", "read", filtered=True)
 def map_page(
     request: Request, container: Open, ontology: Named = "", colour: Colour = "document"
 ) -> HTMLResponse:
@@ -143,7 +144,7 @@ def map_page(
     return render("map/groups.html" if wants_part(request) else "map/page.html", shown)
 
 
-@pages.get(MAP + "/passages", "read", filtered=True)
+@pages.get("/ui/map/passages", "read", filtered=True)
 def chosen_passages(
     container: Open, ids: Annotated[str, Query(max_length=MAX_IDS)] = "", of: Annotated[int, Query(ge=0)] = 0
 ) -> HTMLResponse:
@@ -170,7 +171,7 @@ PROPOSALS_PAGE_SIZE: Final = 20
 DECISIONS: Final[dict[str, ProposalState]] = {"accept": "accepted", "reject": "rejected", "undo": "open"}
 
 
-@pages.get(PROPOSALS, "read", filtered=True)
+@pages.get("/ui/proposals", "read", filtered=True)
 def proposals_page(
     container: Open, ontology: Named = "", state: ProposalState = "open", offset: Offset = 0
 ) -> HTMLResponse:
@@ -179,7 +180,7 @@ def proposals_page(
     return render("proposals/page.html", {**shown, "ontologies": names_of_ontologies(container.graph)})
 
 
-@pages.post(PROPOSALS + "/{proposal_id}/{decision}", "write", "Decide on a proposed link", filtered=True)
+@pages.post("/ui/proposals/{proposal_id}/{decision}", "write", "Decide on a proposed link", filtered=True)
 def decide(
     request: Request, container: Open, proposal_id: ProposalId, decision: Literal["accept", "reject", "undo"]
 ) -> Response:
@@ -187,7 +188,7 @@ def decide(
     note_outcome(request, decided)
     if wants_part(request):
         return render("proposals/one.html", {"proposal": decided})
-    return RedirectResponse(PROPOSALS, 303)
+    return RedirectResponse("/ui/proposals", 303)
 
 
 # The page of what a passage stands near to, from which one goes on to the next; and of a document.
@@ -200,7 +201,7 @@ SOURCE_GRAPH_PASSAGES: Final = 1000
 NEIGHBOURS: Final = 3
 
 
-@pages.get(GRAPH + "/{source_id:path}", "read", filtered=True)
+@pages.get("/ui/graph/{source_id:path}", "read", filtered=True)
 def graph_page(container: Open, source_id: CalledRead) -> HTMLResponse:
     try:
         centre = get_source(container, source_id)

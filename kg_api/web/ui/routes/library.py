@@ -48,7 +48,7 @@ from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import CalledDocument, CalledRead, Offset, Ontology, Open
 from kg_api.web.shared.limits import valid
 from kg_api.web.shared.security import note_outcome
-from kg_api.web.ui.links import DOCUMENTS, FOLDERS, ONTOLOGIES, READ, REVIEW, address, below
+from kg_api.web.ui.links import address, below
 from kg_api.web.ui.rendering import PAGE_SIZE as QUESTIONS_PAGE_SIZE
 from kg_api.web.ui.rendering import (
     AskedQuestion,
@@ -71,7 +71,7 @@ Done = Annotated[str, Query(max_length=40)]
 """What was done by the form that led here; a word of `DONE`."""
 
 
-@pages.get(DOCUMENTS, "read", filtered=True)
+@pages.get("/ui/documents", "read", filtered=True)
 def documents_page(
     request: Request,
     container: Open,
@@ -92,33 +92,33 @@ def documents_page(
     return render("documents/page.html", shown)
 
 
-@pages.post(DOCUMENTS, "write", "Ingest a document", filtered=True)
+@pages.post("/ui/documents", "write", "Ingest a document", filtered=True)
 async def add_document(request: Request, container: Open) -> Response:
     ingested = await ingest_document(container, request, Response())
     if BY_SCRIPT in request.headers.get("accept", ""):
         return JSONResponse(ingested.model_dump(mode="json"))
-    return lead_to(request, ingested, address(DOCUMENTS, ontology=ingested.ontology))
+    return lead_to(request, ingested, address("/ui/documents", ontology=ingested.ontology))
 
 
-@pages.get(DOCUMENTS + "/{document_id}/delete", "read", filtered=True)
+@pages.get("/ui/documents/{document_id}/delete", "read", filtered=True)
 def deletion_page(container: Open, document_id: CalledDocument) -> HTMLResponse:
     return render("documents/delete.html", {"document": library.find_summary(container.graph, document_id)})
 
 
-@pages.post(DOCUMENTS + "/{document_id}/delete", "write", "Delete a document", filtered=True)
+@pages.post("/ui/documents/{document_id}/delete", "write", "Delete a document", filtered=True)
 def delete(request: Request, container: Open, document_id: CalledDocument) -> Response:
     document = library.find_summary(container.graph, document_id)
     return lead_to(
         request,
         delete_document(container, document.document_id),
-        address(DOCUMENTS, ontology=document.ontology, done="document"),
+        address("/ui/documents", ontology=document.ontology, done="document"),
     )
 
 
 # The pages of folders that are followed, for administrators.
 
 
-@pages.get(FOLDERS, "admin")
+@pages.get("/ui/folders", "admin")
 def folders_page(request: Request, container: Open) -> HTMLResponse:
     listed = documents.list_folders(container).folders
     shown: dict[str, Any] = {"folders": listed, "is_scanned": any(map(_is_scanned, listed))}
@@ -129,7 +129,7 @@ def folders_page(request: Request, container: Open) -> HTMLResponse:
     return render("folders/page.html", shown)
 
 
-@pages.post(FOLDERS, "admin", "Synchronise a folder")
+@pages.post("/ui/folders", "admin", "Synchronise a folder")
 def add(
     request: Request,
     container: Open,
@@ -145,39 +145,41 @@ def add(
     return _to_folder(request, documents.add_folder(container, new))
 
 
-@pages.get(FOLDERS + "/{folder_id}", "admin")
+@pages.get("/ui/folders/{folder_id}", "admin")
 def folder_page(request: Request, container: Open, folder_id: FolderId) -> HTMLResponse:
     found = documents.get_folder(container, folder_id)
     shown = {"folder": found, "finished": FINISHED, "is_scanned": _is_scanned(found)}
     return render("folders/found.html" if wants_part(request) else "folders/one.html", shown)
 
 
-@pages.get(FOLDERS + "/{folder_id}/scan", "admin")
+@pages.get("/ui/folders/{folder_id}/scan", "admin")
 def emptied_page(container: Open, folder_id: FolderId) -> Response:
     found = documents.get_folder(container, folder_id)
     if not found.looks_emptied:
-        return RedirectResponse(below(FOLDERS, folder_id), 303)
+        return RedirectResponse(below("/ui/folders", folder_id), 303)
     return render("folders/emptied.html", {"folder": found})
 
 
-@pages.post(FOLDERS + "/{folder_id}/scan", "admin", "Scan a folder now")
+@pages.post("/ui/folders/{folder_id}/scan", "admin", "Scan a folder now")
 def scan(request: Request, container: Open, folder_id: FolderId, *, allow_empty: Tick = False) -> Response:
     return _to_folder(
         request, documents.scan_folder(container, folder_id, ScanRequest(allow_empty=allow_empty))
     )
 
 
-@pages.get(FOLDERS + "/{folder_id}/remove", "admin")
+@pages.get("/ui/folders/{folder_id}/remove", "admin")
 def removal_page(container: Open, folder_id: FolderId) -> HTMLResponse:
     return render("folders/remove.html", {"folder": documents.get_folder(container, folder_id)})
 
 
-@pages.post(FOLDERS + "/{folder_id}/remove", "admin", "Stop synchronising a folder")
+@pages.post("/ui/folders/{folder_id}/remove", "admin", "Stop synchronising a folder")
 def remove(
     request: Request, container: Open, folder_id: FolderId, *, delete_documents: Tick = False
 ) -> Response:
     return lead_to(
-        request, documents.remove_folder(container, folder_id, delete_documents=delete_documents), FOLDERS
+        request,
+        documents.remove_folder(container, folder_id, delete_documents=delete_documents),
+        "/ui/folders",
     )
 
 
@@ -186,7 +188,7 @@ def _is_scanned(folder: Folder) -> bool:
 
 
 def _to_folder(request: Request, folder: Folder) -> Response:
-    return lead_to(request, folder, below(FOLDERS, folder.folder_id))
+    return lead_to(request, folder, below("/ui/folders", folder.folder_id))
 
 
 # The pages of ontologies: which there are, how each is set up, and deleting one.
@@ -200,12 +202,12 @@ CHOICES: Final = {
 }
 
 
-@pages.get(ONTOLOGIES, "read", filtered=True)
+@pages.get("/ui/ontologies", "read", filtered=True)
 def ontologies_page(container: Open) -> HTMLResponse:
     return render("ontologies/page.html", {"found": list_ontologies(container)})
 
 
-@pages.get(ONTOLOGIES + "/{ontology}", "read")
+@pages.get("/ui/ontologies/{ontology}", "read")
 def ontology_page(container: Open, ontology: Ontology, done: Done = "") -> HTMLResponse:
     status = ontology_embedding_status(container, ontology)
     shown = {
@@ -221,7 +223,7 @@ def ontology_page(container: Open, ontology: Ontology, done: Done = "") -> HTMLR
     return render("ontologies/one.html", shown | CHOICES)
 
 
-@pages.get(ONTOLOGIES + "/{ontology}/delete", "admin")
+@pages.get("/ui/ontologies/{ontology}/delete", "admin")
 def deletion_page_ontologies(container: Open, ontology: Ontology) -> HTMLResponse:
     extraction = get_extraction_config(container, ontology)
     listed = list_ontologies(container)
@@ -239,9 +241,9 @@ def deletion_page_ontologies(container: Open, ontology: Ontology) -> HTMLRespons
     return render("ontologies/delete.html", shown)
 
 
-@pages.post(ONTOLOGIES + "/{ontology}/delete", "admin", "Delete an ontology")
+@pages.post("/ui/ontologies/{ontology}/delete", "admin", "Delete an ontology")
 def delete_ontologies(request: Request, container: Open, ontology: Ontology) -> Response:
-    return lead_to(request, delete_ontology(container, ontology), ONTOLOGIES)
+    return lead_to(request, delete_ontology(container, ontology), "/ui/ontologies")
 
 
 # The reading page: a document in its order, from a place on, with the concepts that it names.
@@ -249,7 +251,7 @@ def delete_ontologies(request: Request, container: Open, ontology: Ontology) -> 
 BEFORE_HIT: Final = 3
 
 
-@pages.get(READ + "/{document_id:path}", "read", filtered=True)
+@pages.get("/ui/read/{document_id:path}", "read", filtered=True)
 def reading_page(
     request: Request,
     container: Open,
@@ -261,7 +263,12 @@ def reading_page(
     hit: Annotated[int | None, Query(ge=1, le=MAX_LIMIT)] = None,
 ) -> HTMLResponse:
     reading = _read(container, document_id, start, at)
-    here = {"question": question, "at": at, "number": hit, "path": below(READ, reading.document.document_id)}
+    here = {
+        "question": question,
+        "at": at,
+        "number": hit,
+        "path": below("/ui/read", reading.document.document_id),
+    }
     concepts = concepts_of(container.graph, [each.source_id for each in reading.sources])
     place = (reading.document.document_id, at)
     found = None if hit is None or question.is_blank else _among_hits(container, question, hit, place)
@@ -311,7 +318,7 @@ REVIEW_PAGE_SIZE: Final = 20
 Names = Annotated[list[FormText], Form(max_length=MAX_REVIEWED)]
 
 
-@pages.get(REVIEW, "read", filtered=True)
+@pages.get("/ui/review", "read", filtered=True)
 def review_page(container: Open, ontology: Named = "", offset: Offset = 0) -> HTMLResponse:
     found = list_waiting(container.graph, ontology=ontology or None, offset=offset, limit=REVIEW_PAGE_SIZE)
     waiting = count_waiting(container.graph)
@@ -321,25 +328,25 @@ def review_page(container: Open, ontology: Named = "", offset: Offset = 0) -> HT
     )
 
 
-@pages.get(REVIEW + "/approve", "read", filtered=True)
+@pages.get("/ui/review/approve", "read", filtered=True)
 def approval_page(container: Open, ontology: Named = "") -> Response:
     return _before(container, "approve", ontology)
 
 
-@pages.get(REVIEW + "/reject", "read", filtered=True)
+@pages.get("/ui/review/reject", "read", filtered=True)
 def rejection_page(container: Open, ontology: Named = "") -> Response:
     return _before(container, "reject", ontology)
 
 
 def _before(container: Container, decision: str, ontology: str) -> Response:
     if not ontology:  # as where a form's address is opened
-        return RedirectResponse(REVIEW, 303)
+        return RedirectResponse("/ui/review", 303)
     found = list_waiting(container.graph, ontology=ontology, offset=0, limit=REVIEW_PAGE_SIZE)
     shown = {"decision": decision, "ontology": ontology, "found": found}
     return render("review/all.html", {**shown, "portion": APPROVED_A_REQUEST, "most": MAX_REVIEWED})
 
 
-@pages.post(REVIEW + "/approve", "write", "Approve documents that wait", filtered=True)
+@pages.post("/ui/review/approve", "write", "Approve documents that wait", filtered=True)
 def approve(
     request: Request,
     container: Open,
@@ -353,12 +360,12 @@ def approve(
     asked: dict[str, Any] = {"ontology": ontology, "documents": documents or None, "all": every}
     approved = approve_documents(container, valid(Approval, {**asked, "after": after or None}))
     if not approved.unknown and not approved.next and all(each.ingested for each in approved.outcomes):
-        return lead_to(request, approved, address(REVIEW, ontology=only))
+        return lead_to(request, approved, address("/ui/review", ontology=only))
     note_outcome(request, approved)
     return render("review/outcome.html", {"approved": approved, "ontology": ontology, "only": only})
 
 
-@pages.post(REVIEW + "/reject", "write", "Reject documents that wait", filtered=True)
+@pages.post("/ui/review/reject", "write", "Reject documents that wait", filtered=True)
 def reject(
     request: Request,
     container: Open,
@@ -369,4 +376,6 @@ def reject(
     only: FormText = "",
 ) -> Response:
     asked = {"ontology": ontology, "documents": documents or None, "all": every}
-    return lead_to(request, reject_documents(container, valid(Review, asked)), address(REVIEW, ontology=only))
+    return lead_to(
+        request, reject_documents(container, valid(Review, asked)), address("/ui/review", ontology=only)
+    )

@@ -34,14 +34,14 @@ from kg_api.web.shared.security import (
     note_outcome,
     sent_session,
 )
-from kg_api.web.ui.links import AUDIT, HELP, JOBS, KEYS, address
+from kg_api.web.ui.links import address
 from kg_api.web.ui.rendering import FormText, Named, lead_to, render, wants_part
 from kg_api.web.ui.sign_in import LOGIN, LOGOUT, NOT_KEPT, page_to_show
 
 pages = Routes()
 
 
-@pages.get(HELP, "read", filtered=True)
+@pages.get("/ui/help", "read", filtered=True)
 def help_page() -> HTMLResponse:
     return render("help/page.html", {})
 
@@ -52,7 +52,7 @@ PAGE_SIZE: Final = 30
 RETRIED: Final = frozenset({JobState.DEAD, JobState.CANCELLED, JobState.COMPLETED_WITH_ERRORS})
 
 
-@pages.get(JOBS, "read", filtered=True)
+@pages.get("/ui/jobs", "read", filtered=True)
 def jobs_page(
     request: Request,
     container: Open,
@@ -72,19 +72,19 @@ def jobs_page(
     )
     page = {"offset": offset, "limit": PAGE_SIZE, "total": total}
     shown = {"jobs": found, "page": page, "state": state, "kind": kind, "ontology": ontology}
-    shown |= {"here": address(JOBS, state=state, kind=kind, ontology=ontology, offset=offset or None)}
+    shown |= {"here": address("/ui/jobs", state=state, kind=kind, ontology=ontology, offset=offset or None)}
     shown |= {"states": list(JobState), "finished": FINISHED, "retried": RETRIED}
     return render("jobs/list.html" if wants_part(request) else "jobs/page.html", shown)
 
 
-@pages.post(JOBS + "/{job_id}/cancel", "write", "Cancel a job", filtered=True)
+@pages.post("/ui/jobs/{job_id}/cancel", "write", "Cancel a job", filtered=True)
 def cancel(request: Request, container: Open, job_id: JobId) -> Response:
-    return lead_to(request, operations.cancel(container, job_id), JOBS)
+    return lead_to(request, operations.cancel(container, job_id), "/ui/jobs")
 
 
-@pages.post(JOBS + "/{job_id}/retry", "write", "Retry a job", filtered=True)
+@pages.post("/ui/jobs/{job_id}/retry", "write", "Retry a job", filtered=True)
 def retry(request: Request, container: Open, job_id: JobId) -> Response:
-    return lead_to(request, operations.retry(container, job_id), JOBS)
+    return lead_to(request, operations.retry(container, job_id), "/ui/jobs")
 
 
 # The pages of keys and of what was changed with them, for administrators.
@@ -92,14 +92,14 @@ def retry(request: Request, container: Open, job_id: JobId) -> Response:
 KEYS_PAGE_SIZE: Final = 50
 
 
-@pages.get(KEYS, "admin")
+@pages.get("/ui/keys", "admin")
 def keys_page(request: Request, container: Open) -> HTMLResponse:
     listed = list_keys(container, request)
     keys = sorted(listed.keys, key=lambda each: each.state != "active")
     return render("keys/page.html", {"keys": keys, "required": listed.required})
 
 
-@pages.post(KEYS, "admin", "Create an API key")
+@pages.post("/ui/keys", "admin", "Create an API key")
 def create(
     request: Request,
     container: Open,
@@ -119,7 +119,7 @@ def create(
     return _created(request, container, create_key(container, request, valid(NewKey, asked)))
 
 
-@pages.post(KEYS + "/{key_id}/rotate", "admin", "Replace an API key")
+@pages.post("/ui/keys/{key_id}/rotate", "admin", "Replace an API key")
 def rotate(request: Request, container: Open, key_id: CalledKey) -> HTMLResponse:
     return _created(request, container, rotate_key(container, request, key_id, KeyRotation()))
 
@@ -131,7 +131,7 @@ def _created(request: Request, container: Container, key: CreatedKey) -> HTMLRes
     return render("keys/created.html", {"key": key, "notes": notes}, 201)
 
 
-@pages.get(KEYS + "/{key_id}/revoke", "admin")
+@pages.get("/ui/keys/{key_id}/revoke", "admin")
 def revocation_page(request: Request, container: Open, key_id: CalledKey) -> HTMLResponse:
     for each in list_keys(container, request).keys:
         if each.key_id == key_id:
@@ -139,12 +139,12 @@ def revocation_page(request: Request, container: Open, key_id: CalledKey) -> HTM
     raise NotFound(f"there is no key {key_id!r}; the list of keys shows those that there are")
 
 
-@pages.post(KEYS + "/{key_id}/revoke", "admin", "Revoke an API key")
+@pages.post("/ui/keys/{key_id}/revoke", "admin", "Revoke an API key")
 def revoke(request: Request, container: Open, key_id: CalledKey) -> Response:
-    return lead_to(request, revoke_key(container, request, key_id), KEYS)
+    return lead_to(request, revoke_key(container, request, key_id), "/ui/keys")
 
 
-@pages.get(AUDIT, "admin")
+@pages.get("/ui/audit", "admin")
 def audit_page(
     request: Request,
     container: Open,

@@ -31,7 +31,6 @@ from kg_api.web.api.search import closed_after
 from kg_api.web.scoped import Routes
 from kg_api.web.shared.dependencies import Open
 from kg_api.web.shared.limits import valid
-from kg_api.web.ui.links import ASK, SEARCH
 from kg_api.web.ui.rendering import (
     HEADERS,
     KINDS,
@@ -55,7 +54,7 @@ Text = Annotated[str, Query(max_length=MAX_CHARACTERS)]
 log = structlog.get_logger()
 
 
-@pages.get(ASK, "read", filtered=True)
+@pages.get("/ui/ask", "read", filtered=True)
 def asking_page(
     container: Open, q: Text = "", ontology: Named = "", mode: SearchMode = USUAL
 ) -> HTMLResponse:
@@ -64,7 +63,7 @@ def asking_page(
     return render("asking/page.html", _shown(container, question))
 
 
-@pages.post(ASK, "read", filtered=True, response_model=None)
+@pages.post("/ui/ask", "read", filtered=True, response_model=None)
 def ask(
     container: Open,
     q: Annotated[str, Form(max_length=MAX_CHARACTERS)] = "",
@@ -156,10 +155,10 @@ Cursor = Annotated[str, Query(max_length=MAX_CURSOR_CHARACTERS)]
 @pages.get("/ui", "read", filtered=True)
 @pages.get("/ui/", "read", filtered=True)
 def first_page() -> Response:
-    return RedirectResponse(SEARCH, 303)
+    return RedirectResponse("/ui/search", 303)
 
 
-@pages.get(SEARCH, "read", filtered=True)
+@pages.get("/ui/search", "read", filtered=True)
 def search_page(
     request: Request, container: Open, question: AskedQuestion, cursor: Cursor = "", seen: Seen = 0
 ) -> HTMLResponse:
@@ -189,7 +188,7 @@ def search_page(
     return part
 
 
-@pages.get(f"{SEARCH}/overview", "read", filtered=True)
+@pages.get("/ui/search/overview", "read", filtered=True)
 def overview(container: Open, question: AskedQuestion) -> HTMLResponse:
     counts = {each.ontology: each for each in list_ontologies(container).ontologies}
     shown = {"ontologies": list(counts), "counts": counts, "is_paid": _is_paid(container, question)}
@@ -216,7 +215,7 @@ def asks_providers(container: Container, ontology: str) -> bool:
     return any(is_paid(container.settings, each) for each in asked)
 
 
-@pages.get(f"{SEARCH}/facets", "read", filtered=True)
+@pages.get("/ui/search/facets", "read", filtered=True)
 def facets(container: Open, question: AskedQuestion) -> HTMLResponse:
     within = searched(container.graph, [question.ontology] if question.ontology else None)
     keys = read_keys(container.graph, within)
