@@ -21,11 +21,10 @@ from kg_api.errors import Unavailable
 from kg_api.mcp.library import Library
 from kg_api.mcp.server import make_server
 from kg_api.settings import ApiSettings
-from kg_api.web.shared.limits import allowed_hosts, read_bounded
+from kg_api.web.shared.limits import read_bounded
 from kg_api.web.shared.opening import Opening
 
 PATH = "/mcp"
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 class McpMount:
@@ -42,7 +41,8 @@ class McpMount:
             make_server(self._library.call),
             json_response=True,
             stateless=True,
-            security_settings=security(self._settings),
+            # OriginCheck has looked at Host and Origin of every request, more strictly than the SDK can
+            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
             max_request_body_size=self._settings.max_request_bytes,
         )
         async with self._manager.run():
@@ -85,19 +85,3 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return ahead.pop() if ahead else await receive()
 
     return receiving
-
-
-def security(settings: ApiSettings) -> TransportSecuritySettings:
-    """The SDK's own check of Host and Origin, behind OriginCheck: it never refuses what that lets through.
-
-    Its lists cannot say "the Origin is the Host", so that a page of any port passes here.
-    """
-    known = {*LOOPBACK, *(f"[{name}]" if ":" in name else name for name in allowed_hosts(settings))}
-    origins = [f"{scheme}://{name}" for scheme in ("http", "https") for name in sorted(known)]
-    return TransportSecuritySettings(
-        allowed_hosts=[each for name in sorted(known) for each in (name, f"{name}:*")],
-        allowed_origins=[
-            *settings.allowed_web_pages,
-            *(each for origin in origins for each in (origin, f"{origin}:*")),
-        ],
-    )
