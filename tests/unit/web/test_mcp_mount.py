@@ -100,7 +100,7 @@ def test_behind_the_body_the_sdk_sees_that_the_client_goes_away(monkeypatch: pyt
         async def send(_: Message) -> None:
             pass
 
-        mount = McpMount(create_app(load_settings(), lambda _: None).state.opening, settings())
+        mount = McpMount(create_app(load_settings(), lambda _: None).state.opening, load_settings().api)
         async with mount.running():
             await mount({"type": "http", "method": "POST", "path": "/mcp", "headers": []}, receive, send)
 
